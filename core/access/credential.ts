@@ -1,0 +1,31 @@
+export const SCOPES = ['credits:read', 'generations:read', 'generations:write', 'uploads:write'] as const;
+export type Scope = (typeof SCOPES)[number];
+
+export interface App {
+  readonly appId: string;
+  readonly accountId: string;
+  readonly name: string;
+  readonly createdAt: number;
+}
+
+/** An API key as it is stored: never the secret, only its keyed digest. */
+export interface ApiKey {
+  readonly keyId: string;
+  readonly accountId: string;
+  readonly appId: string;
+  readonly version: number;
+  readonly name: string;
+  readonly digest: string;
+  readonly scopes: readonly Scope[];
+  readonly createdAt: number;
+  readonly expiresAt?: number;
+  readonly revokedAt?: number;
+}
+
+/** Who is calling: one account, one App, and what the credential may do. */
+export interface Caller {
+  readonly accountId: string;
+  readonly appId: string;
+  readonly credentialId: string;
+  readonly scopes: readonly Scope[];
+}

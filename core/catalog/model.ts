@@ -1,0 +1,64 @@
+import type { Modality, Operation, ReferenceRole } from '../generation/generation.js';
+import type { JsonObject } from '../json.js';
+
+export type PriceUnit = 'image' | 'megapixel' | 'second' | 'video' | 'task';
+
+/**
+ * What a generation costs, as a bounded function of its parameters. Rates are whole millionths of a credit, so that the
+ * only rounding is the one up to whole credits at the end.
+ */
+export interface PriceTerms {
+  readonly version: string;
+  readonly unit: PriceUnit;
+  readonly microcreditsPerUnit: number;
+  /** Added once when anything is delivered. */
+  readonly baseMicrocredits: number;
+  /** The integer parameter that says how many outputs are asked for; absent means one. */
+  readonly countParameter?: string;
+  /** The `WIDTHxHEIGHT` parameter; needed by `megapixel`. */
+  readonly sizeParameter?: string;
+  /** The integer parameter of whole seconds; needed by `second`. */
+  readonly durationParameter?: string;
+  /** The rate times this many thousandths, by the value of a parameter. */
+  readonly multipliers: readonly { readonly parameter: string; readonly thousandthsByValue: Readonly<Record<string, number>> }[];
+  readonly minimumCredits: number;
+  readonly maximumCredits: number;
+}
+
+export interface ModelLimits {
+  readonly maxReferenceUploads: number;
+  readonly referenceRoles: readonly ReferenceRole[];
+  readonly uploadMediaTypes: readonly string[];
+  readonly maxUploadBytes: number;
+  readonly maxOutputs: number;
+  readonly negativePrompt: boolean;
+}
+
+/** One model: what the public catalog shows, and what only we know. */
+export interface Model {
+  readonly modelKey: string;
+  readonly displayName: string;
+  readonly modality: Modality;
+  readonly operations: readonly Operation[];
+  readonly description?: string;
+  /** JSON Schema 2020-12, `additionalProperties: false` at every level. */
+  readonly inputSchema: JsonObject;
+  readonly limits: ModelLimits;
+  readonly price: PriceTerms;
+
+  /** Name of the connected provider, and its settings for this model. */
+  readonly provider: string;
+  readonly providerSettings: JsonObject;
+  readonly queueTimeoutMs: number;
+  readonly runTimeoutMs: number;
+  readonly maxAttempts: number;
+  /** Generations of this model that one worker process runs at once. */
+  readonly concurrency: number;
+  /** The same, for one account. */
+  readonly concurrencyPerAccount: number;
+  readonly cancelFloorCredits: number;
+  /** What to do with an attempt of unknown acceptance that the provider cannot tell us about. */
+  readonly onUnknownAcceptance: 'resubmit' | 'fail';
+  /** How often to ask the provider, when it does not say, in milliseconds. */
+  readonly pollIntervalMs: number;
+}

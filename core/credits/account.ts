@@ -1,0 +1,60 @@
+/** The four piles an account's credits lie in. Every entry moves whole credits between two of them. */
+export type Book = 'issued' | 'available' | 'reserved' | 'spent';
+export type EntryKind = 'grant' | 'adjustment' | 'hold' | 'charge' | 'release';
+
+/** Credits reserved for one generation. */
+export interface Hold {
+  readonly generationId: string;
+  readonly credits: number;
+  readonly heldAt: number;
+}
+
+/** The aggregate of one account's money. issued = available + reserved + spent, at every version. */
+export interface Account {
+  readonly accountId: string;
+  readonly name: string;
+  /** The account's own currency string; `credits` unless the operator says otherwise. */
+  readonly currency: string;
+  readonly createdAt: number;
+  readonly version: number;
+  readonly issued: number;
+  readonly available: number;
+  readonly reserved: number;
+  readonly spent: number;
+  /** Number of the newest entry; entries are numbered from 1 without gaps. */
+  readonly lastSequence: number;
+  /** Open holds by generation id. */
+  readonly holds: ReadonlyMap<string, Hold>;
+}
+
+/** One line of the ledger. Never changed, never removed. */
+export interface Entry {
+  readonly accountId: string;
+  readonly sequence: number;
+  readonly kind: EntryKind;
+  readonly from: Book;
+  readonly to: Book;
+  readonly credits: number;
+  readonly at: number;
+  /** The available book after this entry. */
+  readonly availableAfter: number;
+  readonly generationId?: string;
+  /** The operator's id of a grant or adjustment; at most one entry of an account carries it. */
+  readonly operationId?: string;
+  readonly reason?: string;
+}
+
+/** One write onto an account: its new totals, the holds that opened and closed, and the entries that say why. */
+export interface AccountChange {
+  readonly accountId: string;
+  readonly expectedVersion: number;
+  readonly version: number;
+  readonly issued: number;
+  readonly available: number;
+  readonly reserved: number;
+  readonly spent: number;
+  readonly lastSequence: number;
+  readonly holdsOpened: readonly Hold[];
+  readonly holdsClosed: readonly string[];
+  readonly entries: readonly Entry[];
+}

@@ -1,0 +1,76 @@
+/**
+ * Every error a caller of the service can be given. The order within a group is the order of precedence. `retry` says
+ * whether sending the same request again, later, can succeed. Statuses belong to the fronts, not to this table.
+ */
+export const ERRORS = {
+  ROUTE_NOT_FOUND: { retry: false, message: 'No such route.' },
+  METHOD_NOT_ALLOWED: { retry: false, message: 'This route does not take that method.' },
+
+  DEVELOPER_TOKEN_REQUIRED: { retry: false, message: 'Send an API key or access token as Authorization: Bearer <credential>.' },
+  DEVELOPER_TOKEN_INVALID: { retry: false, message: 'The credential is not valid.' },
+  DEVELOPER_TOKEN_EXPIRED: { retry: false, message: 'The credential has expired.' },
+  DEVELOPER_TOKEN_REVOKED: { retry: false, message: 'The credential has been revoked.' },
+  RATE_LIMITED: { retry: true, message: 'Too many requests with this credential.' },
+  DEVELOPER_SCOPE_INSUFFICIENT: { retry: false, message: 'The credential does not carry the scope this needs.' },
+
+  IDEMPOTENCY_KEY_REQUIRED: { retry: false, message: 'Send an Idempotency-Key header.' },
+  IDEMPOTENCY_KEY_INVALID: { retry: false, message: 'Idempotency-Key must be one header of 1 to 255 visible ASCII characters.' },
+
+  MEDIA_TYPE_UNSUPPORTED: { retry: false, message: 'Send the body as application/json.' },
+  BODY_TOO_LARGE: { retry: false, message: 'The request body is too large.' },
+  BODY_INVALID: { retry: false, message: 'The request body is not valid JSON.' },
+  REQUEST_TIMEOUT: { retry: true, message: 'The request did not arrive in time.' },
+  FIELD_REQUIRED: { retry: false, message: 'A required field is missing.' },
+  FIELD_INVALID: { retry: false, message: 'A field is not valid.' },
+  UPLOAD_FILE_TOO_LARGE: { retry: false, message: 'The file is larger than uploads may be.' },
+  UPLOAD_TYPE_NOT_ALLOWED: { retry: false, message: 'Files of this type cannot be uploaded.' },
+
+  IDEMPOTENCY_PAYLOAD_MISMATCH: { retry: false, message: 'This Idempotency-Key was first used with a different request.' },
+  IDEMPOTENCY_IN_PROGRESS: { retry: true, message: 'The first request with this Idempotency-Key is still being handled.' },
+  IDEMPOTENCY_REPLAY_EXPIRED: { retry: false, message: 'The answer to this Idempotency-Key is no longer kept; a new intent needs a new key.' },
+
+  UPLOAD_URL_EXPIRED: { retry: false, message: 'The upload target has expired; prepare the upload again.' },
+  TASK_NOT_FOUND: { retry: false, message: 'There is no such generation.' },
+  GENERATION_JOB_NOT_FOUND: { retry: false, message: 'This generation is no longer kept.' },
+
+  QUEUE_FULL: { retry: true, message: 'The account has as many open generations as it may have.' },
+  CREDITS_INSUFFICIENT: { retry: false, message: 'The account does not have enough credits.' },
+
+  NOT_FOUND: { retry: false, message: 'There is no such thing.' },
+  CONFLICT: { retry: false, message: 'That already exists, or was changed meanwhile.' },
+
+  SERVICE_UNAVAILABLE: { retry: true, message: 'The service cannot answer right now.' },
+  INTERNAL_ERROR: { retry: true, message: 'Something went wrong on our side.' },
+} as const satisfies Record<string, { retry: boolean; message: string }>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+export interface ErrorDetails {
+  /** JSON Pointer of the field at fault, where there is one. */
+  readonly pointer?: string;
+  /** How long to wait before trying again, in milliseconds. */
+  readonly retryAfterMs?: number;
+}
+
+/** The one error use cases throw for an expected refusal. Anything else that escapes is our fault, and INTERNAL_ERROR. */
+export class ServiceError extends Error {
+  constructor(
+    readonly code: ErrorCode,
+    message: string = ERRORS[code].message,
+    readonly details: ErrorDetails = {},
+  ) {
+    super(message);
+    this.name = 'ServiceError';
+  }
+}
+
+/**
+ * Thrown by an adapter when its store or server could not answer in time or at all. A write that ended so may have
+ * happened: the caller must treat its outcome as unknown.
+ */
+export class StoreUnavailable extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'StoreUnavailable';
+  }
+}

@@ -1,0 +1,125 @@
+import type { JsonObject } from '../json.js';
+import type { TaskError } from './task-errors.js';
+
+export type GenerationStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled';
+export type Modality = 'image' | 'video';
+export type Operation = 'image_generation' | 'video_generation';
+export type ReferenceRole = 'reference_image' | 'start_frame' | 'end_frame';
+
+/** A reference file as it was when the generation was accepted. The object at `objectKey` cannot change any more. */
+export interface Reference {
+  readonly uploadId: string;
+  readonly role: ReferenceRole;
+  readonly objectKey: string;
+  readonly mediaType: string;
+  readonly byteSize: number;
+  readonly sha256: string;
+}
+
+/** One delivered result, in our own object store and checked. */
+export interface Output {
+  readonly mediaId: string;
+  readonly kind: Modality;
+  readonly objectKey: string;
+  /** The MIME type we serve it with, decided by us. */
+  readonly contentType: string;
+  readonly byteSize: number;
+  readonly sha256: string;
+  readonly widthPx: number;
+  readonly heightPx: number;
+  readonly durationMs?: number;
+}
+
+/** The time one worker may act on a generation. Every write of its holder carries `fence`. */
+export interface Lease {
+  readonly worker: string;
+  readonly fence: number;
+  readonly expiresAt: number;
+}
+
+/** One try at a provider. `submitting` without a reference means that acceptance is unknown. */
+export interface Attempt {
+  readonly number: number;
+  readonly phase: 'submitting' | 'submitted';
+  /** The idempotency token the provider is given, and asked by afterwards. */
+  readonly token: string;
+  readonly reference?: string;
+  readonly startedAt: number;
+}
+
+/** What the model promised when the generation was accepted; a later catalog changes none of it. */
+export interface FrozenTerms {
+  readonly priceVersion: string;
+  /** Credits for 0, 1, … n delivered outputs; never decreasing. The last one is the price that was reserved. */
+  readonly creditsByOutputs: readonly number[];
+  /** Credits charged when a submitted generation is cancelled, at least; never above the reserved ones. */
+  readonly cancelFloorCredits: number;
+  readonly queueDeadlineAt: number;
+  /** How long it may run once started, in milliseconds. */
+  readonly runTimeoutMs: number;
+  readonly maxAttempts: number;
+}
+
+/** A generation as it is stored. All times are milliseconds since the epoch, all amounts whole credits. */
+export interface Generation {
+  readonly kind: 'generation';
+  readonly generationId: string;
+  readonly accountId: string;
+  readonly appId: string;
+  /** Grows by one with every change; a change applies only onto the version it was decided on. */
+  readonly version: number;
+  readonly status: GenerationStatus;
+  readonly modelKey: string;
+  readonly modality: Modality;
+  readonly operation: Operation;
+  readonly prompt: string;
+  readonly negativePrompt?: string;
+  readonly parameters: JsonObject;
+  readonly references: readonly Reference[];
+  readonly clientTraceId?: string;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly completedAt?: number;
+  readonly estimatedCredits: number;
+  readonly reservedCredits: number;
+  readonly chargedCredits: number;
+  readonly terms: FrozenTerms;
+  /** The last fence given; only ever grows. */
+  readonly fence: number;
+  readonly lease?: Lease;
+  readonly attempt?: Attempt;
+  readonly attemptsMade: number;
+  readonly runDeadlineAt?: number;
+  /** 0 to 1, as the provider last reported it. */
+  readonly progress?: number;
+  readonly cancelRequestedAt?: number;
+  readonly outputs: readonly Output[];
+  readonly error?: TaskError;
+  /** When the account's hold for this generation was ended. */
+  readonly settledAt?: number;
+  readonly outputsRemovedAt?: number;
+  /** What a provider reported after the end. It changes neither status nor credits. */
+  readonly lateReport?: { readonly state: string; readonly at: number };
+  /** When recovery should look at it if nobody did before: the one field recovery searches by. */
+  readonly attentionAt: number;
+}
+
+/**
+ * What stands at a generation's id when no generation does. `void`: it can never come to be, because a retry or a
+ * recovery pass took the id first. `expired`: there was one and its retention is over.
+ */
+export interface Remnant {
+  readonly kind: 'void' | 'expired';
+  readonly generationId: string;
+  readonly accountId: string;
+  readonly appId: string;
+  readonly version: number;
+  readonly createdAt: number;
+  readonly attentionAt: number;
+}
+
+export type GenerationRecord = Generation | Remnant;
+
+export function isTerminal(status: GenerationStatus): boolean {
+  return status === 'succeeded' || status === 'failed' || status === 'cancelled';
+}

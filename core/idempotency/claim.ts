@@ -1,0 +1,23 @@
+export type ClaimedOperation = 'create' | 'prepare' | 'complete';
+
+/** Whose key it is: the same text sent by another App, or for another operation, is another key. */
+export interface ClaimKey {
+  readonly accountId: string;
+  readonly appId: string;
+  readonly operation: ClaimedOperation;
+  readonly key: string;
+}
+
+/** A key's record of the request that first used it. */
+export interface Claim extends ClaimKey {
+  readonly version: number;
+  /** Digest of the request's canonical JSON. */
+  readonly digest: string;
+  /** The id its effect stands under: a generation id, or an upload id. */
+  readonly subjectId: string;
+  readonly createdAt: number;
+  /** Until then only the process that took the claim may act on it. */
+  readonly leaseExpiresAt: number;
+  /** When the record itself goes, and the key with it. */
+  readonly removeAt: number;
+}

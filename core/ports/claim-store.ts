@@ -1,0 +1,19 @@
+import type { Claim, ClaimKey } from '../idempotency/claim.js';
+
+/**
+ * Keeps idempotency claims, one a key. Each method is atomic for one key. Every method may throw `StoreUnavailable`;
+ * a write that does may or may not have happened.
+ */
+export interface ClaimStore {
+  /** Inserts the claim if its key is free, durable on return; otherwise answers the claim that has it. */
+  insert(claim: Claim): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: Claim }>;
+
+  /** Replaces the claim of the same key if its version still is `expectedVersion`. Durable on return. */
+  replace(next: Claim, expectedVersion: number): Promise<'applied' | 'conflict'>;
+
+  /** Frees the key if the claim's version still is `expectedVersion`. Durable on return. */
+  remove(key: ClaimKey, expectedVersion: number): Promise<'applied' | 'conflict'>;
+
+  /** Removes claims whose `removeAt` is at or before `now`, at most `limit` of them; answers how many. */
+  removeExpired(now: number, limit: number): Promise<number>;
+}

@@ -1,0 +1,25 @@
+import type { ApiKey, App } from '../access/credential.js';
+import type { Page, PageRequest } from '../json.js';
+
+/** Keeps Apps and API keys. Each method is atomic for one App or key. Every method may throw `StoreUnavailable`. */
+export interface CredentialStore {
+  /** Inserts an App if its id is free. Durable on return. */
+  insertApp(app: App): Promise<'created' | 'exists'>;
+
+  readApp(appId: string): Promise<App | null>;
+
+  /** Apps of one account, in order of id. */
+  listApps(accountId: string, page: PageRequest): Promise<Page<App>>;
+
+  /** Inserts a key if its id and its digest are free. Durable on return. */
+  insertKey(key: ApiKey): Promise<'created' | 'exists'>;
+
+  /** The key with this digest or this id, or null; a revoked or expired one too. */
+  findKey(by: { readonly digest: string } | { readonly keyId: string }): Promise<ApiKey | null>;
+
+  /** Replaces a key if its version still is `expectedVersion`. Durable on return. Its digest never changes. */
+  replaceKey(next: ApiKey, expectedVersion: number): Promise<'applied' | 'conflict'>;
+
+  /** Keys of one account, in order of id. */
+  listKeys(accountId: string, page: PageRequest): Promise<Page<ApiKey>>;
+}

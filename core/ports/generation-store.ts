@@ -1,0 +1,26 @@
+import type { Generation, GenerationRecord } from '../generation/generation.js';
+import type { Page, PageRequest } from '../json.js';
+
+/**
+ * Keeps generations and what remains of them. Each method is atomic for one id. Every method may throw
+ * `StoreUnavailable`; a write that does may or may not have happened.
+ */
+export interface GenerationStore {
+  /** Inserts a record if its id is free, durable on return; otherwise answers what stands there and writes nothing. */
+  insert(record: GenerationRecord): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: GenerationRecord }>;
+
+  /** The newest committed record, or null. Reads what this process wrote before. */
+  read(generationId: string): Promise<GenerationRecord | null>;
+
+  /** Replaces the record if its version still is `expectedVersion`. Durable on return. */
+  replace(next: GenerationRecord, expectedVersion: number): Promise<'applied' | 'conflict'>;
+
+  /** Removes the record if its version still is `expectedVersion`. */
+  remove(generationId: string, expectedVersion: number): Promise<'applied' | 'conflict'>;
+
+  /** Records with `attentionAt` at or before `now`, most overdue first; at most `limit`, 1 to 1,000. */
+  due(now: number, limit: number): Promise<readonly GenerationRecord[]>;
+
+  /** Generations of one account, newest first; of one App, when `appId` is given. */
+  list(accountId: string, appId: string | undefined, page: PageRequest): Promise<Page<Generation>>;
+}

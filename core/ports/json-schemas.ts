@@ -1,0 +1,19 @@
+import type { Json, JsonObject } from '../json.js';
+
+/** One thing wrong with a value. `pointer` is a JSON Pointer into it; '' is the value itself. */
+export interface Fault {
+  readonly kind: 'required' | 'invalid';
+  readonly pointer: string;
+  /** One sentence: what is wrong and what would be right. */
+  readonly message: string;
+}
+
+/** JSON Schema 2020-12. String lengths count Unicode code points. */
+export interface JsonSchemas {
+  /**
+   * Faults of `value` under `schema`, missing fields first, then in the value's document order; none when it conforms.
+   * `value` is left as it is; `withDefaults` is a copy with the schema's defaults filled in. A schema object is compiled
+   * once and kept.
+   */
+  check(schema: JsonObject, value: Json): { readonly faults: readonly Fault[]; readonly withDefaults: Json };
+}

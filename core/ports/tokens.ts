@@ -1,0 +1,60 @@
+import type { AccountStore } from './account-store.js';
+import type { Catalog } from './catalog.js';
+import type { ClaimStore } from './claim-store.js';
+import type { Clock } from './clock.js';
+import type { CredentialStore } from './credential-store.js';
+import type { Digests } from './digests.js';
+import type { GenerationStore } from './generation-store.js';
+import type { Ids } from './ids.js';
+import type { JsonSchemas } from './json-schemas.js';
+import type { MediaProbe } from './media-probe.js';
+import type { ObjectStore } from './object-store.js';
+import type { Providers } from './provider.js';
+import type { UploadStore } from './upload-store.js';
+import type { WakeUps } from './wake-ups.js';
+
+/** Every port, by the name it is wired under. Use cases ask for the few they need with `Pick<Ports, …>`. */
+export interface Ports {
+  readonly accounts: AccountStore;
+  readonly generations: GenerationStore;
+  readonly claims: ClaimStore;
+  readonly uploads: UploadStore;
+  readonly credentials: CredentialStore;
+  readonly objects: ObjectStore;
+  readonly wakeUps: WakeUps;
+  readonly providers: Providers;
+  readonly catalog: Catalog;
+  readonly mediaProbe: MediaProbe;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly digests: Digests;
+  readonly jsonSchemas: JsonSchemas;
+}
+
+/** A name that carries the type of what is bound under it, so that a wrong binding does not compile. */
+export interface Token<T> {
+  readonly id: symbol;
+  /** Never set; ties the token to its type. */
+  readonly of?: T;
+}
+
+function token<K extends keyof Ports>(name: K): Token<Ports[K]> {
+  return { id: Symbol.for(`darkroom.${name}`) };
+}
+
+export const TOKENS = {
+  accounts: token('accounts'),
+  generations: token('generations'),
+  claims: token('claims'),
+  uploads: token('uploads'),
+  credentials: token('credentials'),
+  objects: token('objects'),
+  wakeUps: token('wakeUps'),
+  providers: token('providers'),
+  catalog: token('catalog'),
+  mediaProbe: token('mediaProbe'),
+  clock: token('clock'),
+  ids: token('ids'),
+  digests: token('digests'),
+  jsonSchemas: token('jsonSchemas'),
+} satisfies { readonly [K in keyof Ports]: Token<Ports[K]> };

@@ -1,0 +1,22 @@
+import type { UploadRecord } from '../uploads/upload.js';
+
+/**
+ * Keeps uploads. Each method is atomic for one id. Every method may throw `StoreUnavailable`; a write that does may or
+ * may not have happened.
+ */
+export interface UploadStore {
+  /** Inserts a record if its id is free, durable on return; otherwise answers what stands there. */
+  insert(record: UploadRecord): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: UploadRecord }>;
+
+  /** The newest committed record, or null. */
+  read(uploadId: string): Promise<UploadRecord | null>;
+
+  /** Replaces the record if its version still is `expectedVersion`. Durable on return. */
+  replace(next: UploadRecord, expectedVersion: number): Promise<'applied' | 'conflict'>;
+
+  /** Removes the record if its version still is `expectedVersion`. */
+  remove(uploadId: string, expectedVersion: number): Promise<'applied' | 'conflict'>;
+
+  /** Records with `attentionAt` at or before `now`, most overdue first; at most `limit`, 1 to 1,000. */
+  due(now: number, limit: number): Promise<readonly UploadRecord[]>;
+}

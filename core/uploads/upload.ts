@@ -1,0 +1,41 @@
+import type { ReferenceRole } from '../generation/generation.js';
+
+/** A reference file on its way in. */
+export interface Upload {
+  readonly kind: 'upload';
+  readonly uploadId: string;
+  readonly accountId: string;
+  readonly appId: string;
+  readonly version: number;
+  readonly status: 'prepared' | 'ready';
+  readonly filename: string;
+  readonly mediaType: string;
+  readonly byteSize: number;
+  /** Lower-case hex, when the client declared it. */
+  readonly declaredSha256?: string;
+  readonly role: ReferenceRole;
+  /** Where the signed PUT lands. Clients can write here until the target expires. */
+  readonly stagingKey: string;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  /** Where checked bytes are being copied, or were. Nobody but us can write here. */
+  readonly objectKey?: string;
+  /** Present once ready. */
+  readonly ready?: { readonly mediaId: string; readonly sha256: string; readonly widthPx: number; readonly heightPx: number; readonly at: number };
+  readonly lastUsedAt?: number;
+  /** When recovery should remove it. */
+  readonly attentionAt: number;
+}
+
+/** Stands at an upload id that can never become an upload: a retry took the id first. */
+export interface VoidUpload {
+  readonly kind: 'void';
+  readonly uploadId: string;
+  readonly accountId: string;
+  readonly appId: string;
+  readonly version: number;
+  readonly createdAt: number;
+  readonly attentionAt: number;
+}
+
+export type UploadRecord = Upload | VoidUpload;
