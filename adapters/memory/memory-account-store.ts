@@ -1,0 +1,116 @@
+import { assert } from '../../core/assert.js';
+import type { Account, AccountChange, Entry, Hold } from '../../core/credits/account.js';
+import type { Page, PageRequest } from '../../core/json.js';
+import type { AccountStore } from '../../core/ports/account-store.js';
+import { frozenCopy } from './frozen-copy.js';
+import { compareText, OrderedList } from './ordered-list.js';
+import { checkedLimit, pageOf } from './paging.js';
+
+type AccountHold = Hold & { readonly accountId: string };
+
+/** What is kept of one account: its totals without the holds, the holds by generation id, and its ledger. */
+interface Kept {
+  totals: Omit<Account, 'holds'>;
+  readonly holds: Map<string, Hold>;
+  readonly entries: Entry[];
+  readonly operations: Map<string, Entry>;
+}
+
+/** Accounts and ledgers in this process's memory; gone when the process ends. */
+export class MemoryAccountStore implements AccountStore {
+  private readonly accounts = new Map<string, Kept>();
+  private readonly accountIds = new OrderedList<string>(compareText);
+  private readonly holds = new OrderedList<AccountHold>(
+    (a, b) => a.heldAt - b.heldAt || compareText(a.accountId, b.accountId) || compareText(a.generationId, b.generationId),
+  );
+
+  async create(account: Account): Promise<'created' | 'exists'> {
+    if (this.accounts.has(account.accountId)) return 'exists';
+    assert(account.version === 0 && account.holds.size === 0, 'a new account has version 0 and no holds');
+    const { holds: _none, ...totals } = account;
+    this.accounts.set(account.accountId, { totals: frozenCopy(totals), holds: new Map(), entries: [], operations: new Map() });
+    this.accountIds.insert(account.accountId);
+    return 'created';
+  }
+
+  async read(accountId: string): Promise<Account | null> {
+    const kept = this.accounts.get(accountId);
+    return kept === undefined ? null : accountOf(kept);
+  }
+
+  async apply(change: AccountChange): Promise<'applied' | 'conflict'> {
+    assert(change.entries.length <= 1000, 'a change has at most 1,000 entries');
+    const kept = this.accounts.get(change.accountId);
+    if (kept?.totals.version !== change.expectedVersion) return 'conflict';
+    this.assertApplicable(kept, change);
+    const { version, issued, available, reserved, spent, lastSequence } = change;
+    kept.totals = frozenCopy({ ...kept.totals, version, issued, available, reserved, spent, lastSequence });
+    for (const hold of change.holdsOpened) this.openHold(kept, hold);
+    for (const generationId of change.holdsClosed) this.closeHold(kept, generationId);
+    for (const entry of change.entries) {
+      const copy = frozenCopy(entry);
+      kept.entries.push(copy);
+      if (copy.operationId !== undefined) kept.operations.set(copy.operationId, copy);
+    }
+    return 'applied';
+  }
+
+  async entries(accountId: string, page: PageRequest): Promise<Page<Entry>> {
+    const entries = this.accounts.get(accountId)?.entries ?? [];
+    // Entries are numbered from 1 without gaps, so the sequence number of one is the index of the next.
+    const from = page.cursor === undefined ? 0 : Number(page.cursor);
+    return pageOf(entries.slice(from, from + checkedLimit(page.limit) + 1), page, (entry) => String(entry.sequence));
+  }
+
+  async findOperation(accountId: string, operationId: string): Promise<Entry | null> {
+    return this.accounts.get(accountId)?.operations.get(operationId) ?? null;
+  }
+
+  async list(page: PageRequest): Promise<Page<Account>> {
+    const from = page.cursor === undefined ? 0 : this.accountIds.firstNotBefore(`${page.cursor}\0`);
+    const ids = this.accountIds.slice(from, checkedLimit(page.limit) + 1);
+    return pageOf(ids.map((id) => accountOf(this.accounts.get(id) as Kept)), page, (account) => account.accountId);
+  }
+
+  async holdsBefore(heldBefore: number, page: PageRequest): Promise<Page<AccountHold>> {
+    const from = page.cursor === undefined ? 0 : this.holds.firstNotBefore(afterHold(page.cursor));
+    const found = this.holds.slice(from, checkedLimit(page.limit) + 1).filter((hold) => hold.heldAt < heldBefore);
+    return pageOf(found, page, (hold) => `${hold.heldAt}/${hold.accountId}/${hold.generationId}`);
+  }
+
+  /** A change that would break the ledger's keys is refused whole, before any of it is written, as a database would. */
+  private assertApplicable(kept: Kept, change: AccountChange): void {
+    for (const hold of change.holdsOpened) {
+      assert(!kept.holds.has(hold.generationId), `generation ${hold.generationId} has no other hold`);
+    }
+    const seen = new Set<string>();
+    change.entries.forEach((entry, index) => {
+      assert(entry.sequence === kept.entries.length + 1 + index, 'entries are numbered without gaps');
+      if (entry.operationId === undefined) return;
+      assert(!kept.operations.has(entry.operationId) && !seen.has(entry.operationId), 'an operation id is used once');
+      seen.add(entry.operationId);
+    });
+  }
+
+  private openHold(kept: Kept, hold: Hold): void {
+    kept.holds.set(hold.generationId, frozenCopy(hold));
+    this.holds.insert(frozenCopy({ ...hold, accountId: kept.totals.accountId }));
+  }
+
+  private closeHold(kept: Kept, generationId: string): void {
+    const hold = kept.holds.get(generationId);
+    if (hold === undefined) return;
+    kept.holds.delete(generationId);
+    this.holds.remove({ ...hold, accountId: kept.totals.accountId });
+  }
+}
+
+function accountOf({ totals, holds }: Kept): Account {
+  return { ...totals, holds: new Map(holds) };
+}
+
+/** The place right after the hold a cursor names; NUL sorts before every character an id can continue with. */
+function afterHold(cursor: string): AccountHold {
+  const [heldAt = '', accountId = '', generationId = ''] = cursor.split('/');
+  return { heldAt: Number(heldAt), accountId, generationId: `${generationId}\0`, credits: 0 };
+}

@@ -1,0 +1,84 @@
+import type { ApiKey, App } from '../../core/access/credential.js';
+import type { Page, PageRequest } from '../../core/json.js';
+import type { CredentialStore } from '../../core/ports/credential-store.js';
+import { frozenCopy } from './frozen-copy.js';
+import { compareText, OrderedList } from './ordered-list.js';
+import { checkedLimit, pageOf } from './paging.js';
+
+/** Things by id, and per account in order of id. */
+class AccountThings<T extends { readonly accountId: string }> {
+  private readonly things = new Map<string, T>();
+  private readonly idsByAccount = new Map<string, OrderedList<string>>();
+
+  constructor(private readonly idOf: (thing: T) => string) {}
+
+  get(id: string): T | undefined {
+    return this.things.get(id);
+  }
+
+  insert(thing: T): T {
+    const copy = this.put(thing);
+    let ids = this.idsByAccount.get(thing.accountId);
+    if (ids === undefined) this.idsByAccount.set(thing.accountId, (ids = new OrderedList(compareText)));
+    ids.insert(this.idOf(thing));
+    return copy;
+  }
+
+  /** Keeps a copy in place of what has the same id. */
+  put(thing: T): T {
+    const copy = frozenCopy(thing);
+    this.things.set(this.idOf(thing), copy);
+    return copy;
+  }
+
+  list(accountId: string, page: PageRequest): Page<T> {
+    const ids = this.idsByAccount.get(accountId);
+    const from = page.cursor === undefined || ids === undefined ? 0 : ids.firstNotBefore(`${page.cursor}\0`);
+    const found = ids?.slice(from, checkedLimit(page.limit) + 1) ?? [];
+    return pageOf(found.map((id) => this.things.get(id) as T), page, this.idOf);
+  }
+}
+
+/** Apps and API keys in this process's memory; gone when the process ends. */
+export class MemoryCredentialStore implements CredentialStore {
+  private readonly apps = new AccountThings<App>((app) => app.appId);
+  private readonly keys = new AccountThings<ApiKey>((key) => key.keyId);
+  private readonly keyIdByDigest = new Map<string, string>();
+
+  async insertApp(app: App): Promise<'created' | 'exists'> {
+    if (this.apps.get(app.appId) !== undefined) return 'exists';
+    this.apps.insert(app);
+    return 'created';
+  }
+
+  async readApp(appId: string): Promise<App | null> {
+    return this.apps.get(appId) ?? null;
+  }
+
+  async listApps(accountId: string, page: PageRequest): Promise<Page<App>> {
+    return this.apps.list(accountId, page);
+  }
+
+  async insertKey(key: ApiKey): Promise<'created' | 'exists'> {
+    if (this.keys.get(key.keyId) !== undefined || this.keyIdByDigest.has(key.digest)) return 'exists';
+    this.keys.insert(key);
+    this.keyIdByDigest.set(key.digest, key.keyId);
+    return 'created';
+  }
+
+  async findKey(by: { readonly digest: string } | { readonly keyId: string }): Promise<ApiKey | null> {
+    const keyId = 'keyId' in by ? by.keyId : this.keyIdByDigest.get(by.digest);
+    return (keyId === undefined ? undefined : this.keys.get(keyId)) ?? null;
+  }
+
+  async replaceKey(next: ApiKey, expectedVersion: number): Promise<'applied' | 'conflict'> {
+    const current = this.keys.get(next.keyId);
+    if (current?.version !== expectedVersion) return 'conflict';
+    this.keys.put({ ...next, digest: current.digest, accountId: current.accountId });
+    return 'applied';
+  }
+
+  async listKeys(accountId: string, page: PageRequest): Promise<Page<ApiKey>> {
+    return this.keys.list(accountId, page);
+  }
+}

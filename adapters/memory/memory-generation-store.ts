@@ -1,0 +1,73 @@
+import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
+import type { Page, PageRequest } from '../../core/json.js';
+import type { GenerationStore } from '../../core/ports/generation-store.js';
+import { compareText, OrderedList } from './ordered-list.js';
+import { checkedLimit, pageOf } from './paging.js';
+import { VersionedRecords, type Insertion } from './versioned-records.js';
+
+/** Generations in this process's memory; gone when the process ends. */
+export class MemoryGenerationStore implements GenerationStore {
+  private readonly records = new VersionedRecords<GenerationRecord>((record) => record.generationId);
+  /** Ids of generations, newest first, by account and by account and App. Remnants are not listed. */
+  private readonly listed = new Map<string, OrderedList<string>>();
+
+  async insert(record: GenerationRecord): Promise<Insertion<GenerationRecord>> {
+    const insertion = this.records.insert(record);
+    if (insertion.inserted) this.listAs(null, record);
+    return insertion;
+  }
+
+  async read(generationId: string): Promise<GenerationRecord | null> {
+    return this.records.read(generationId);
+  }
+
+  async replace(next: GenerationRecord, expectedVersion: number): Promise<'applied' | 'conflict'> {
+    const before = this.records.read(next.generationId);
+    const outcome = this.records.replace(next, expectedVersion);
+    if (outcome === 'applied') this.listAs(before, next);
+    return outcome;
+  }
+
+  async remove(generationId: string, expectedVersion: number): Promise<'applied' | 'conflict'> {
+    const before = this.records.read(generationId);
+    const outcome = this.records.remove(generationId, expectedVersion);
+    if (outcome === 'applied') this.listAs(before, null);
+    return outcome;
+  }
+
+  async due(now: number, limit: number): Promise<readonly GenerationRecord[]> {
+    return this.records.due(now, limit);
+  }
+
+  async list(accountId: string, appId: string | undefined, page: PageRequest): Promise<Page<Generation>> {
+    const ids = this.listed.get(listName(accountId, appId));
+    // In descending order the ids after the cursor are the smaller ones, so the cursor's own place is stepped over.
+    const from = page.cursor === undefined || ids === undefined ? 0 : ids.firstNotBefore(page.cursor);
+    const found = ids?.slice(from, checkedLimit(page.limit) + 2).filter((id) => id !== page.cursor).slice(0, page.limit + 1) ?? [];
+    return pageOf(found.map((id) => this.records.read(id) as Generation), page, (generation) => generation.generationId);
+  }
+
+  private listAs(before: GenerationRecord | null, after: GenerationRecord | null): void {
+    const [was, is] = [before?.kind === 'generation', after?.kind === 'generation'];
+    if (was && !is && before !== null) {
+      for (const name of listNames(before)) this.listed.get(name)?.remove(before.generationId);
+    }
+    if (is && !was && after !== null) {
+      for (const name of listNames(after)) this.listNamed(name).insert(after.generationId);
+    }
+  }
+
+  private listNamed(name: string): OrderedList<string> {
+    let list = this.listed.get(name);
+    if (list === undefined) this.listed.set(name, (list = new OrderedList((a, b) => compareText(b, a))));
+    return list;
+  }
+}
+
+function listNames({ accountId, appId }: GenerationRecord): string[] {
+  return [listName(accountId, undefined), listName(accountId, appId)];
+}
+
+function listName(accountId: string, appId: string | undefined): string {
+  return appId === undefined ? accountId : `${accountId}/${appId}`;
+}

@@ -1,0 +1,109 @@
+import { assert } from '../../core/assert.js';
+import type { Clock } from '../../core/ports/clock.js';
+import type { WakeUps } from '../../core/ports/wake-ups.js';
+import { MemoryWakeUpTable, type WakeUp } from './wake-up-table.js';
+
+type Handler = (generationId: string) => Promise<void>;
+
+/** How long a taken wake-up stays hidden from other processes that share the table. */
+const TAKEN_MS = 60_000;
+const FIRST_RETRY_MS = 1_000;
+const LAST_RETRY_MS = 60_000;
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** Wake-ups in memory, on the clock it is given: the same calls in the same order make the same deliveries. */
+export class MemoryWakeUps implements WakeUps {
+  private readonly clock: Clock;
+  private readonly table: MemoryWakeUpTable;
+  private readonly underWay = new Map<string, Promise<void>>();
+  private readonly failures = new Map<string, number>();
+  private readonly repeated = new Set<{ cancel: () => void; underWay: Promise<void> | undefined }>();
+  private delivery: { readonly handler: Handler; readonly limit: number; readonly unlisten: () => void } | undefined;
+  private cancelTimer: () => void = () => undefined;
+  private stopped = false;
+
+  constructor({ clock, table = new MemoryWakeUpTable() }: { readonly clock: Clock; readonly table?: MemoryWakeUpTable }) {
+    this.clock = clock;
+    this.table = table;
+  }
+
+  async schedule(generationId: string, at: number): Promise<void> {
+    this.table.schedule(generationId, at);
+  }
+
+  every(_name: string, intervalMs: number, task: () => Promise<void>): void {
+    const repetition: { cancel: () => void; underWay: Promise<void> | undefined } = { cancel: () => undefined, underWay: undefined };
+    const run = (): void => {
+      repetition.underWay = settled(task).then(() => {
+        repetition.underWay = undefined;
+        if (!this.stopped) repetition.cancel = this.clock.after(intervalMs, run);
+      });
+    };
+    repetition.cancel = this.clock.after(intervalMs, run);
+    this.repeated.add(repetition);
+  }
+
+  async start(handler: Handler, limit: number): Promise<void> {
+    assert(this.delivery === undefined && !this.stopped, 'wake-ups are started once');
+    assert(Number.isInteger(limit) && limit >= 1, `a limit is at least 1, not ${limit}`);
+    this.delivery = { handler, limit, unlisten: this.table.listen(() => this.arm()) };
+    this.arm();
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    this.delivery?.unlisten();
+    this.cancelTimer();
+    for (const { cancel } of this.repeated) cancel();
+    await Promise.all([...this.underWay.values(), ...[...this.repeated].map(({ underWay }) => underWay)]);
+  }
+
+  /** Sets the one timer to when the next wake-up is due that this process may deliver. */
+  private arm(): void {
+    this.cancelTimer();
+    this.cancelTimer = () => undefined;
+    if (this.stopped || this.delivery === undefined || this.underWay.size >= this.delivery.limit) return;
+    const at = this.table.nextAt(new Set(this.underWay.keys()));
+    if (at === undefined) return;
+    const delayMs = Math.min(Math.max(0, at - this.clock.now()), LONGEST_TIMER_MS);
+    this.cancelTimer = this.clock.after(delayMs, () => this.deliver());
+  }
+
+  private deliver(): void {
+    const { delivery } = this;
+    if (this.stopped || delivery === undefined) return;
+    const now = this.clock.now();
+    while (this.underWay.size < delivery.limit) {
+      const taken = this.table.take(now, now + TAKEN_MS, new Set(this.underWay.keys()));
+      if (taken === undefined) break;
+      this.underWay.set(taken.generationId, this.handle(taken, delivery.handler));
+    }
+    this.arm();
+  }
+
+  private async handle(taken: WakeUp, handler: Handler): Promise<void> {
+    const { generationId } = taken;
+    const succeeded = await settled(() => handler(generationId));
+    if (succeeded) {
+      this.failures.delete(generationId);
+      this.table.done(taken);
+    } else {
+      const failures = (this.failures.get(generationId) ?? 0) + 1;
+      this.failures.set(generationId, failures);
+      const delayMs = Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LAST_RETRY_MS);
+      this.table.putBack(taken, this.clock.now() + delayMs);
+    }
+    this.underWay.delete(generationId);
+    this.arm();
+  }
+}
+
+/** Whether the call resolved; a call that throws at once counts as rejected. */
+async function settled(call: () => Promise<void>): Promise<boolean> {
+  try {
+    await call();
+    return true;
+  } catch {
+    return false;
+  }
+}
