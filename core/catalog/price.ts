@@ -1,0 +1,80 @@
+import { assert } from '../assert.js';
+import type { Json, JsonObject } from '../json.js';
+import type { Model, PriceTerms } from './model.js';
+
+const MICRO = 1_000_000n;
+const PIXELS_PER_MEGAPIXEL = 1_000_000n;
+const SIZE = /^([1-9][0-9]{0,5})x([1-9][0-9]{0,5})$/;
+
+/** How many outputs these parameters ask for, 1 to the model's limit. */
+export function requestedOutputs(model: Model, parameters: JsonObject): number {
+  const { countParameter } = model.price;
+  const count = countParameter === undefined ? 1 : parameters[countParameter];
+  return Math.min(model.limits.maxOutputs, typeof count === 'number' && Number.isInteger(count) && count >= 1 ? count : 1);
+}
+
+/** The size these parameters ask for, if the model takes one. */
+export function requestedSize(terms: PriceTerms, parameters: JsonObject): { readonly widthPx: number; readonly heightPx: number } | undefined {
+  const match = terms.sizeParameter === undefined ? null : SIZE.exec(String(parameters[terms.sizeParameter] ?? ''));
+  return match ? { widthPx: Number(match[1]), heightPx: Number(match[2]) } : undefined;
+}
+
+export function requestedDurationMs(terms: PriceTerms, parameters: JsonObject): number | undefined {
+  const seconds = terms.durationParameter === undefined ? undefined : parameters[terms.durationParameter];
+  return typeof seconds === 'number' ? seconds * 1_000 : undefined;
+}
+
+/**
+ * Credits for 0, 1, … n delivered outputs of a request whose defaults are filled in; n is what it asks for. Exact
+ * arithmetic in millionths, rounded up once, then kept within the model's bounds. Nothing delivered costs nothing.
+ */
+export function creditsByOutputs(model: Model, parameters: JsonObject): readonly number[] {
+  const table = [0];
+  for (let count = 1; count <= requestedOutputs(model, parameters); count += 1) {
+    const credits = creditsFor(model.price, parameters, count);
+    assert(credits >= (table.at(-1) ?? 0), 'the price does not fall when more is delivered');
+    table.push(credits);
+  }
+  return table;
+}
+
+function creditsFor(terms: PriceTerms, parameters: JsonObject, count: number): number {
+  let [amount, scale] = [BigInt(terms.microcreditsPerUnit) * unitsPerOutput(terms, parameters) * BigInt(count), 1n];
+  if (terms.unit === 'megapixel') scale = PIXELS_PER_MEGAPIXEL;
+  for (const { parameter, thousandthsByValue } of terms.multipliers) {
+    amount *= BigInt(thousandthsByValue[valueName(parameters[parameter])] ?? 1_000);
+    scale *= 1_000n;
+  }
+  const total = amount + BigInt(terms.baseMicrocredits) * scale;
+  const divisor = MICRO * scale;
+  const roundedUp = (total + divisor - 1n) / divisor;
+  const bounded = min(max(roundedUp, BigInt(terms.minimumCredits)), BigInt(terms.maximumCredits));
+  return Number(bounded);
+}
+
+/** For megapixels the unit here is the pixel; the scale takes care of the million. */
+function unitsPerOutput(terms: PriceTerms, parameters: JsonObject): bigint {
+  switch (terms.unit) {
+    case 'image':
+    case 'video': return 1n;
+    case 'task': return 1n;
+    case 'second': return BigInt(Math.ceil((requestedDurationMs(terms, parameters) ?? 1_000) / 1_000));
+    case 'megapixel': {
+      const size = requestedSize(terms, parameters);
+      return size ? BigInt(size.widthPx) * BigInt(size.heightPx) : PIXELS_PER_MEGAPIXEL;
+    }
+  }
+}
+
+function valueName(value: Json | undefined): string {
+  return typeof value === 'string' ? value : JSON.stringify(value ?? null);
+}
+
+/** The public price: only where it is linear in one unit, so that nobody can be misled by it. */
+export function publicPrice(terms: PriceTerms): { readonly price: number; readonly priceUnit: string } | undefined {
+  const isLinear = terms.multipliers.length === 0 && terms.baseMicrocredits === 0;
+  return isLinear ? { price: terms.microcreditsPerUnit / 1_000_000, priceUnit: terms.unit } : undefined;
+}
+
+const min = (a: bigint, b: bigint) => (a < b ? a : b);
+const max = (a: bigint, b: bigint) => (a > b ? a : b);

@@ -1,0 +1,132 @@
+import { ServiceError } from '../errors.js';
+import type { Ports } from '../ports/tokens.js';
+import { pause } from '../pause.js';
+import type { Account } from './account.js';
+import { decideAccount, needsFreshState, type AccountCommand, type AccountRefusal } from './decide.js';
+import { AccountDraft } from './draft.js';
+
+export type DeskOutcome = { readonly refused: AccountRefusal } | { readonly refused?: undefined };
+
+interface Pending {
+  readonly command: AccountCommand;
+  readonly resolve: (outcome: DeskOutcome) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface Lane {
+  waiting: Pending[];
+  busy: boolean;
+  cached: Account | undefined;
+}
+
+const MAX_BATCH = 250;
+const MAX_TRIES = 12;
+const MAX_IDLE_LANES = 10_000;
+
+/**
+ * All commands of this process on accounts go through here. While one write of an account is under way the next commands
+ * wait, and are then folded into one write. Another process may write the same account: the version tells, and the batch
+ * is decided again on the newer state, a bounded number of times.
+ *
+ * Throws `SERVICE_UNAVAILABLE` when it lost that race too often, and passes on `StoreUnavailable`: then the outcome is
+ * unknown, and the same command may be given again.
+ */
+export class AccountDesk {
+  private readonly lanes = new Map<string, Lane>();
+
+  constructor(private readonly ports: Pick<Ports, 'accounts' | 'clock'>) {}
+
+  execute(accountId: string, command: AccountCommand): Promise<DeskOutcome> {
+    const lane = this.lane(accountId);
+    return new Promise((resolve, reject) => {
+      lane.waiting.push({ command, resolve, reject });
+      if (!lane.busy) void this.drain(accountId, lane);
+    });
+  }
+
+  private lane(accountId: string): Lane {
+    let lane = this.lanes.get(accountId);
+    if (!lane) {
+      if (this.lanes.size >= MAX_IDLE_LANES) this.forgetIdleLane();
+      lane = { waiting: [], busy: false, cached: undefined };
+      this.lanes.set(accountId, lane);
+    }
+    return lane;
+  }
+
+  private forgetIdleLane(): void {
+    for (const [accountId, lane] of this.lanes) {
+      if (lane.busy) continue;
+      this.lanes.delete(accountId);
+      return;
+    }
+  }
+
+  private async drain(accountId: string, lane: Lane): Promise<void> {
+    lane.busy = true;
+    while (lane.waiting.length > 0) {
+      const batch = lane.waiting.splice(0, MAX_BATCH);
+      try {
+        await this.commit(accountId, lane, batch);
+      } catch (error) {
+        lane.cached = undefined;
+        for (const pending of batch) pending.reject(error);
+      }
+    }
+    lane.busy = false;
+  }
+
+  private async commit(accountId: string, lane: Lane, batch: readonly Pending[]): Promise<void> {
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      if (tries > 1) await pause(this.ports.clock, tries * 5);
+      const isFresh = lane.cached === undefined;
+      const account = lane.cached ?? (await this.ports.accounts.read(accountId));
+      if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
+      lane.cached = account;
+
+      const decided = await this.decide(account, batch, isFresh);
+      if (decided === 'stale') { lane.cached = undefined; continue; }
+      if (decided.draft.isEmpty) return answer(batch, decided.outcomes);
+
+      const { change, next } = decided.draft.finish();
+      if ((await this.ports.accounts.apply(change)) === 'applied') {
+        lane.cached = next;
+        return answer(batch, decided.outcomes);
+      }
+      lane.cached = undefined;
+    }
+    throw new ServiceError('SERVICE_UNAVAILABLE', 'The account is being changed by too many processes at once; try again.', { retryAfterMs: 1_000 });
+  }
+
+  /** A refusal, or "done before", may be wrong on a cached state that another process has moved on from. */
+  private async decide(account: Account, batch: readonly Pending[], isFresh: boolean): Promise<'stale' | { draft: AccountDraft; outcomes: DeskOutcome[] }> {
+    const now = this.ports.clock.now();
+    const draft = new AccountDraft(account);
+    const outcomes: DeskOutcome[] = [];
+    const operationsInBatch = new Set<string>();
+    for (const { command } of batch) {
+      const operationId = 'operationId' in command ? command.operationId : undefined;
+      if (operationId !== undefined && (operationsInBatch.has(operationId) || (await this.wasDone(account.accountId, operationId)))) {
+        outcomes.push({});
+        continue;
+      }
+      const decision = decideAccount(draft.account, command, now);
+      if (!isFresh && needsFreshState(decision)) return 'stale';
+      if ('moves' in decision) {
+        draft.add(command, decision, now);
+        if (operationId !== undefined) operationsInBatch.add(operationId);
+      }
+      outcomes.push('refused' in decision ? { refused: decision.refused } : {});
+    }
+    return { draft, outcomes };
+  }
+
+  /** Sound because the write that follows succeeds only if no entry was added since the account was read. */
+  private async wasDone(accountId: string, operationId: string): Promise<boolean> {
+    return (await this.ports.accounts.findOperation(accountId, operationId)) !== null;
+  }
+}
+
+function answer(batch: readonly Pending[], outcomes: readonly DeskOutcome[]): void {
+  batch.forEach((pending, index) => pending.resolve(outcomes[index] ?? {}));
+}

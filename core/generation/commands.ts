@@ -1,0 +1,30 @@
+import type { Output } from './generation.js';
+import type { TaskError } from './task-errors.js';
+
+/** Something a holder of the lease does; refused once another worker holds a newer fence. */
+interface Fenced { readonly fence: number }
+
+export type GenerationCommand =
+  /** From queued: take the lease and record the first attempt in one write. */
+  | { readonly event: 'start'; readonly worker: string; readonly token: string; readonly leaseMs: number }
+  /** Running without a live lease: another worker goes on. */
+  | { readonly event: 'take-over'; readonly worker: string; readonly leaseMs: number }
+  | ({ readonly event: 'renew'; readonly leaseMs: number; readonly progress?: number } & Fenced)
+  | ({ readonly event: 'begin-attempt'; readonly token: string } & Fenced)
+  | ({ readonly event: 'accepted'; readonly reference: string } & Fenced)
+  /** This attempt is over; the next one is due at `retryAt`. Gives the lease back. */
+  | ({ readonly event: 'attempt-failed'; readonly retryAt: number } & Fenced)
+  /** The worker is going away: gives the lease back, the attempt stays. */
+  | ({ readonly event: 'yield' } & Fenced)
+  | ({ readonly event: 'succeed'; readonly outputs: readonly Output[] } & Fenced)
+  | ({ readonly event: 'fail'; readonly error: TaskError } & Fenced)
+  /** Cancelled while running: the provider stopped, or was never asked. */
+  | ({ readonly event: 'stop'; readonly outputs: readonly Output[] } & Fenced)
+  | { readonly event: 'cancel' }
+  | { readonly event: 'give-up'; readonly error: TaskError }
+  /** The deadline is over and nobody holds a live lease. */
+  | { readonly event: 'expire'; readonly error: TaskError }
+  | { readonly event: 'postpone'; readonly until: number }
+  | { readonly event: 'settle'; readonly outputsExpireAt: number; readonly taskExpiresAt: number }
+  | { readonly event: 'outputs-removed'; readonly taskExpiresAt: number }
+  | { readonly event: 'late-report'; readonly state: string };

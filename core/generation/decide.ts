@@ -1,0 +1,154 @@
+import { assert } from '../assert.js';
+import type { GenerationCommand } from './commands.js';
+import { isTerminal, type Generation, type GenerationStatus } from './generation.js';
+import { TRANSITIONS } from './transitions.js';
+
+/**
+ * `NOT_ALLOWED`: the table has no such step from here. `FENCE_STALE`: another worker has taken over. `LEASE_HELD`: a
+ * live lease stands in the way. `DEADLINE_PASSED`: too late to go on. `NOTHING_TO_DO`: it is as asked already.
+ */
+export type GenerationRefusal = 'NOT_ALLOWED' | 'FENCE_STALE' | 'LEASE_HELD' | 'DEADLINE_PASSED' | 'NOTHING_TO_DO';
+
+export type GenerationDecision = { readonly refused: GenerationRefusal } | { readonly next: Generation };
+
+/** How long after a lease or a due time recovery takes the holder for lost, in milliseconds. */
+const ATTENTION_MARGIN_MS = 1_000;
+
+/**
+ * Decides one command on one version of a generation. Pure; the store applies the result only onto that version.
+ * `now` never takes `updatedAt` back, however the clock jumps.
+ */
+export function decide(generation: Generation, command: GenerationCommand, now: number): GenerationDecision {
+  const to = TRANSITIONS[generation.status][command.event];
+  if (to === undefined) return { refused: 'NOT_ALLOWED' };
+  if ('fence' in command && generation.lease?.fence !== command.fence) return { refused: 'FENCE_STALE' };
+
+  const at = Math.max(now, generation.updatedAt);
+  const changed = change(generation, command, at);
+  if ('refused' in changed) return changed;
+
+  const next = conclude(generation, { ...changed.next, status: to, version: generation.version + 1 }, at);
+  assertSound(generation, next);
+  return { next };
+}
+
+type Changed = { readonly refused: GenerationRefusal } | { readonly next: Generation };
+
+function change(g: Generation, command: GenerationCommand, at: number): Changed {
+  switch (command.event) {
+    case 'start': return start(g, command, at);
+    case 'take-over': return takeOver(g, command, at);
+    case 'renew': return renew(g, command, at);
+    case 'begin-attempt': return beginAttempt(g, command.token, at);
+    case 'accepted': return accepted(g, command.reference, at);
+    case 'attempt-failed': return { next: { ...withoutLease(withoutAttempt(g)), updatedAt: at, attentionAt: command.retryAt + ATTENTION_MARGIN_MS } };
+    case 'yield': return { next: { ...withoutLease(g), updatedAt: at, attentionAt: at + ATTENTION_MARGIN_MS } };
+    case 'succeed': return succeed(g, command.outputs);
+    case 'stop': return stop(g, command.outputs);
+    case 'give-up':
+    case 'fail': return { next: { ...g, error: command.error } };
+    case 'expire': return hasLiveLease(g, at) ? { refused: 'LEASE_HELD' } : { next: { ...g, error: command.error } };
+    case 'cancel': return cancel(g, at);
+    case 'postpone': return { next: { ...g, attentionAt: command.until } };
+    case 'settle': return settle(g, command, at);
+    case 'outputs-removed': return { next: { ...g, outputsRemovedAt: at, attentionAt: command.taskExpiresAt } };
+    case 'late-report': return g.lateReport ? { refused: 'NOTHING_TO_DO' } : { next: { ...g, lateReport: { state: command.state, at } } };
+  }
+}
+
+function start(g: Generation, command: Extract<GenerationCommand, { event: 'start' }>, at: number): Changed {
+  if (at > g.terms.queueDeadlineAt) return { refused: 'DEADLINE_PASSED' };
+  const begun = beginAttempt({ ...g, runDeadlineAt: at + g.terms.runTimeoutMs }, command.token, at);
+  return 'refused' in begun ? begun : { next: leased(begun.next, command, at) };
+}
+
+function takeOver(g: Generation, command: Extract<GenerationCommand, { event: 'take-over' }>, at: number): Changed {
+  if (hasLiveLease(g, at)) return { refused: 'LEASE_HELD' };
+  return { next: leased(g, command, at) };
+}
+
+function leased(g: Generation, { worker, leaseMs }: { readonly worker: string; readonly leaseMs: number }, at: number): Generation {
+  const fence = g.fence + 1;
+  return { ...g, fence, lease: { worker, fence, expiresAt: at + leaseMs }, updatedAt: at, attentionAt: at + leaseMs + ATTENTION_MARGIN_MS };
+}
+
+function renew(g: Generation, command: Extract<GenerationCommand, { event: 'renew' }>, at: number): Changed {
+  if (!g.lease) return { refused: 'FENCE_STALE' };
+  const expiresAt = at + command.leaseMs;
+  const progress = command.progress === undefined ? {} : { progress: Math.min(1, Math.max(g.progress ?? 0, command.progress)) };
+  return { next: { ...g, ...progress, lease: { ...g.lease, expiresAt }, updatedAt: at, attentionAt: expiresAt + ATTENTION_MARGIN_MS } };
+}
+
+function beginAttempt(g: Generation, token: string, at: number): Changed {
+  if (g.cancelRequestedAt !== undefined || g.attempt) return { refused: 'NOT_ALLOWED' };
+  if (g.runDeadlineAt !== undefined && at > g.runDeadlineAt) return { refused: 'DEADLINE_PASSED' };
+  if (g.attemptsMade >= g.terms.maxAttempts) return { refused: 'NOT_ALLOWED' };
+  const number = g.attemptsMade + 1;
+  return { next: { ...g, attempt: { number, phase: 'submitting', token, startedAt: at }, attemptsMade: number, updatedAt: at } };
+}
+
+function accepted(g: Generation, reference: string, at: number): Changed {
+  if (!g.attempt) return { refused: 'NOT_ALLOWED' };
+  return { next: { ...g, attempt: { ...g.attempt, phase: 'submitted', reference }, updatedAt: at } };
+}
+
+function succeed(g: Generation, outputs: Generation['outputs']): Changed {
+  if (outputs.length === 0) return { refused: 'NOT_ALLOWED' };
+  return { next: { ...g, outputs, chargedCredits: priceOfDelivered(g, outputs.length) } };
+}
+
+/** The floor is for work a provider did: a task that was never handed over costs nothing. */
+function stop(g: Generation, outputs: Generation['outputs']): Changed {
+  if (g.cancelRequestedAt === undefined) return { refused: 'NOT_ALLOWED' };
+  const floor = g.attempt?.phase === 'submitted' ? g.terms.cancelFloorCredits : 0;
+  const chargedCredits = Math.min(g.reservedCredits, Math.max(floor, priceOfDelivered(g, outputs.length)));
+  return { next: { ...g, outputs, chargedCredits } };
+}
+
+function cancel(g: Generation, at: number): Changed {
+  if (g.cancelRequestedAt !== undefined) return { refused: 'NOTHING_TO_DO' };
+  return { next: { ...g, cancelRequestedAt: at, updatedAt: at } };
+}
+
+function settle(g: Generation, command: Extract<GenerationCommand, { event: 'settle' }>, at: number): Changed {
+  if (g.settledAt !== undefined) return { refused: 'NOTHING_TO_DO' };
+  return { next: { ...g, settledAt: at, attentionAt: g.outputs.length > 0 ? command.outputsExpireAt : command.taskExpiresAt } };
+}
+
+/** What a generation that reaches its end loses and gains, whichever way it ends. */
+function conclude(before: Generation, next: Generation, at: number): Generation {
+  if (!isTerminal(next.status) || isTerminal(before.status)) return next;
+  return { ...withoutLease(next), completedAt: at, updatedAt: at, attentionAt: at + ATTENTION_MARGIN_MS };
+}
+
+function withoutLease(g: Generation): Generation {
+  const { lease: _lease, ...rest } = g;
+  return rest;
+}
+
+function withoutAttempt(g: Generation): Generation {
+  const { attempt: _attempt, ...rest } = g;
+  return rest;
+}
+
+export function hasLiveLease(g: Generation, now: number): boolean {
+  return g.lease !== undefined && g.lease.expiresAt > now;
+}
+
+function priceOfDelivered(g: Generation, count: number): number {
+  const table = g.terms.creditsByOutputs;
+  return table[Math.min(count, table.length - 1)] ?? g.reservedCredits;
+}
+
+const FROZEN_FIELDS = ['createdAt', 'estimatedCredits', 'reservedCredits'] as const;
+
+function assertSound(before: Generation, next: Generation): void {
+  for (const name of FROZEN_FIELDS) assert(before[name] === next[name], `${name} never changes`);
+  assert(next.chargedCredits >= before.chargedCredits && next.chargedCredits <= next.reservedCredits, 'charged credits only grow, within the reserved ones');
+  assert(next.fence >= before.fence && next.updatedAt >= before.updatedAt, 'fence and updatedAt only grow');
+  const ended: GenerationStatus = next.status;
+  assert((next.completedAt !== undefined) === isTerminal(ended), 'completedAt is there exactly when the generation has ended');
+  assert((next.error !== undefined) === (ended === 'failed'), 'error is there exactly when the generation failed');
+  if (ended === 'succeeded') assert(next.outputs.length > 0, 'a success has outputs');
+  if (isTerminal(before.status)) assert(before.status === ended && before.updatedAt === next.updatedAt, 'what has ended stays as it is');
+}

@@ -1,0 +1,68 @@
+import type { Caller } from '../access/credential.js';
+import { refusePlaces } from '../catalog/injection.js';
+import type { Model } from '../catalog/model.js';
+import { creditsByOutputs } from '../catalog/price.js';
+import { fieldInvalid, refuseFaults } from '../fields.js';
+import type { JsonObject } from '../json.js';
+import type { Ports } from '../ports/tokens.js';
+import type { Upload } from '../uploads/upload.js';
+import type { GenerationRequest } from './request.js';
+
+/** A request that the catalog and the uploads allow, with what it will cost. */
+export interface Plan {
+  readonly model: Model;
+  /** With the model's defaults filled in. */
+  readonly parameters: JsonObject;
+  readonly uploads: readonly Upload[];
+  readonly creditsByOutputs: readonly number[];
+  /** The most it can cost; what is estimated and reserved. */
+  readonly credits: number;
+}
+
+type PlanPorts = Pick<Ports, 'catalog' | 'uploads' | 'jsonSchemas'>;
+
+/** Checks a request against the model and the caller's uploads. Throws FIELD_INVALID or FIELD_REQUIRED. */
+export async function planGeneration(ports: PlanPorts, caller: Caller, request: GenerationRequest): Promise<Plan> {
+  const model = ports.catalog.find(request.modelKey);
+  if (!model) throw fieldInvalid('/model_key', 'model_key must be the key of a model in the catalog.');
+  if (!model.operations.includes(request.operation)) {
+    throw fieldInvalid('/operation', `operation must be one that ${model.modelKey} offers: ${model.operations.join(', ')}.`);
+  }
+  if (request.negativePrompt !== undefined && !model.limits.negativePrompt) {
+    throw fieldInvalid('/negative_prompt', `negative_prompt is not supported by ${model.modelKey}.`);
+  }
+  const { faults, withDefaults } = ports.jsonSchemas.check(model.inputSchema, request.parameters);
+  refuseFaults(faults, '/parameters');
+  refusePlaces(request.parameters, '/parameters');
+
+  const uploads = await readyUploads(ports, caller, model, request.referenceUploadIds);
+  const table = creditsByOutputs(model, withDefaults as JsonObject);
+  return { model, parameters: withDefaults as JsonObject, uploads, creditsByOutputs: table, credits: table.at(-1) ?? 0 };
+}
+
+async function readyUploads(ports: PlanPorts, caller: Caller, model: Model, ids: readonly string[]): Promise<Upload[]> {
+  const { maxReferenceUploads } = model.limits;
+  if (ids.length > maxReferenceUploads) {
+    throw fieldInvalid('/reference_upload_ids', `reference_upload_ids must have at most ${maxReferenceUploads} entries for ${model.modelKey}.`);
+  }
+  const uploads: Upload[] = [];
+  for (const [index, id] of ids.entries()) {
+    const record = await ports.uploads.read(id);
+    const pointer = `/reference_upload_ids/${index}`;
+    const isOwn = record?.kind === 'upload' && record.accountId === caller.accountId && record.appId === caller.appId;
+    // Somebody else's upload, an unfinished one and no upload at all get one answer.
+    if (!isOwn || record.status !== 'ready') throw fieldInvalid(pointer, 'reference_upload_ids must name completed uploads of this App.');
+    refuseUnfit(record, model, uploads, pointer);
+    uploads.push(record);
+  }
+  return uploads;
+}
+
+function refuseUnfit(upload: Upload, model: Model, before: readonly Upload[], pointer: string): void {
+  const { limits } = model;
+  if (!limits.referenceRoles.includes(upload.role)) throw fieldInvalid(pointer, `${model.modelKey} does not take a ${upload.role}.`);
+  if (!limits.uploadMediaTypes.includes(upload.mediaType)) throw fieldInvalid(pointer, `${model.modelKey} does not take ${upload.mediaType} files.`);
+  if (upload.byteSize > limits.maxUploadBytes) throw fieldInvalid(pointer, `${model.modelKey} takes files of at most ${limits.maxUploadBytes} bytes.`);
+  const isFrame = upload.role !== 'reference_image';
+  if (isFrame && before.some((other) => other.role === upload.role)) throw fieldInvalid(pointer, `reference_upload_ids must have at most one ${upload.role}.`);
+}

@@ -1,0 +1,63 @@
+import { fieldInvalid, readBody } from '../fields.js';
+import type { Json, JsonObject } from '../json.js';
+import type { Ports } from '../ports/tokens.js';
+import type { Operation } from './generation.js';
+
+export const MAX_REFERENCE_UPLOADS = 8;
+
+/** The body of create and estimate. What a model itself accepts is checked later, against the catalog. */
+export const GENERATION_REQUEST_SCHEMA = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['model_key', 'operation', 'prompt'],
+  properties: {
+    model_key: { type: 'string', minLength: 1, maxLength: 128, description: 'The exact key of a model in the catalog.' },
+    operation: { type: 'string', enum: ['image_generation', 'video_generation'], description: 'What to make; the model must offer it.' },
+    prompt: { type: 'string', minLength: 1, maxLength: 8000, description: 'What the result should show. Lengths count Unicode code points.' },
+    negative_prompt: { type: 'string', maxLength: 8000, description: 'What it should not show, for models that take one.' },
+    parameters: { type: 'object', description: "Values for the model's own parameters, as its input_schema has them." },
+    reference_upload_ids: {
+      type: 'array', maxItems: MAX_REFERENCE_UPLOADS, items: { type: 'string', format: 'uuid' },
+      description: 'Ids of completed uploads, each at most once.',
+    },
+    client_trace_id: { type: 'string', maxLength: 128, pattern: '^[A-Za-z0-9._:-]+$', description: 'Your own id for the task, given back with it.' },
+  },
+} as const satisfies JsonObject;
+
+export interface GenerationRequest {
+  readonly modelKey: string;
+  readonly operation: Operation;
+  readonly prompt: string;
+  readonly negativePrompt?: string;
+  readonly parameters: JsonObject;
+  readonly referenceUploadIds: readonly string[];
+  readonly clientTraceId?: string;
+}
+
+interface Body {
+  model_key: string;
+  operation: Operation;
+  prompt: string;
+  negative_prompt?: string;
+  parameters?: JsonObject;
+  reference_upload_ids?: string[];
+  client_trace_id?: string;
+}
+
+/** Reads the body, or throws FIELD_REQUIRED or FIELD_INVALID for the first thing wrong with it. */
+export function readGenerationRequest(ports: Pick<Ports, 'jsonSchemas'>, body: Json): GenerationRequest {
+  const fields = readBody<Body>(ports, GENERATION_REQUEST_SCHEMA, body);
+  const ids = (fields.reference_upload_ids ?? []).map((id) => id.toLowerCase());
+  ids.forEach((id, index) => {
+    if (ids.indexOf(id) !== index) throw fieldInvalid(`/reference_upload_ids/${index}`, 'reference_upload_ids must not name an upload twice.');
+  });
+  return {
+    modelKey: fields.model_key,
+    operation: fields.operation,
+    prompt: fields.prompt,
+    ...(fields.negative_prompt === undefined ? {} : { negativePrompt: fields.negative_prompt }),
+    parameters: fields.parameters ?? {},
+    referenceUploadIds: ids,
+    ...(fields.client_trace_id === undefined ? {} : { clientTraceId: fields.client_trace_id }),
+  };
+}

@@ -1,0 +1,37 @@
+import type { GenerationStatus } from './generation.js';
+
+/** Everything that can happen to a generation. Who may cause it, and when, is for `decide`. */
+export type GenerationEvent =
+  | 'start' | 'take-over' | 'renew' | 'begin-attempt' | 'accepted' | 'attempt-failed' | 'yield'
+  | 'cancel' | 'give-up' | 'succeed' | 'fail' | 'stop' | 'expire'
+  | 'postpone' | 'settle' | 'outputs-removed' | 'late-report';
+
+/**
+ * From status and event to the next status. What is not listed is refused. After the end only bookkeeping is left:
+ * nothing a client sees changes any more.
+ */
+export const TRANSITIONS: { readonly [S in GenerationStatus]: Partial<Readonly<Record<GenerationEvent, GenerationStatus>>> } = {
+  queued: {
+    'start': 'running',
+    'cancel': 'cancelled',
+    'give-up': 'failed',
+    'postpone': 'queued',
+  },
+  running: {
+    'take-over': 'running',
+    'renew': 'running',
+    'begin-attempt': 'running',
+    'accepted': 'running',
+    'attempt-failed': 'running',
+    'yield': 'running',
+    'cancel': 'running',
+    'succeed': 'succeeded',
+    'fail': 'failed',
+    'expire': 'failed',
+    'stop': 'cancelled',
+    'postpone': 'running',
+  },
+  succeeded: { 'settle': 'succeeded', 'postpone': 'succeeded', 'outputs-removed': 'succeeded', 'late-report': 'succeeded' },
+  failed: { 'settle': 'failed', 'postpone': 'failed', 'outputs-removed': 'failed', 'late-report': 'failed' },
+  cancelled: { 'settle': 'cancelled', 'postpone': 'cancelled', 'outputs-removed': 'cancelled', 'late-report': 'cancelled' },
+};

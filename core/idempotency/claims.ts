@@ -1,0 +1,71 @@
+import { ServiceError } from '../errors.js';
+import type { Ports } from '../ports/tokens.js';
+import type { Settings } from '../settings.js';
+import type { Claim, ClaimKey } from './claim.js';
+
+/** What a claim's subject is to the operation that claims: a generation, or an upload. */
+export interface Subject {
+  /** A new id for the effect to stand under. */
+  mint(): string;
+  /** Whether the effect is there. */
+  exists(subjectId: string): Promise<boolean>;
+  /** Makes sure that the effect can never be there any more, unless it is: then answers `exists`. */
+  ruleOut(subjectId: string): Promise<'ruled-out' | 'exists'>;
+}
+
+export type Claimed = { readonly mine: Claim } | { readonly replayOf: string };
+
+const MAX_ROUNDS = 4;
+
+/**
+ * Claims a key before anything else is done under it. The first process to come mints the subject's id and is the only
+ * one that ever acts on it; a twin is answered from what the first one made, or told to wait. When the first one's lease
+ * lapsed, its subject is ruled out before a new id is minted, so that however late it wakes up it can do no more.
+ *
+ * Throws IDEMPOTENCY_PAYLOAD_MISMATCH, IDEMPOTENCY_REPLAY_EXPIRED and IDEMPOTENCY_IN_PROGRESS, in that order.
+ */
+export async function claim(
+  ports: Pick<Ports, 'claims' | 'clock'>,
+  settings: Settings,
+  request: { readonly key: ClaimKey; readonly digest: string },
+  subject: Subject,
+): Promise<Claimed> {
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const now = ports.clock.now();
+    const fresh: Claim = {
+      ...request.key,
+      version: 1,
+      digest: request.digest,
+      subjectId: subject.mint(),
+      createdAt: now,
+      leaseExpiresAt: now + settings.claimLeaseMs,
+      removeAt: now + settings.claimRetentionMs,
+    };
+    const outcome = await ports.claims.insert(fresh);
+    if (outcome.inserted) return { mine: fresh };
+
+    const { existing } = outcome;
+    if (existing.digest !== request.digest) throw new ServiceError('IDEMPOTENCY_PAYLOAD_MISMATCH');
+    if (await subject.exists(existing.subjectId)) return replay(existing, settings, now);
+    if (existing.leaseExpiresAt > now) throw inProgress(existing.leaseExpiresAt - now);
+
+    if ((await subject.ruleOut(existing.subjectId)) === 'exists') return replay(existing, settings, now);
+    const next: Claim = { ...existing, version: existing.version + 1, subjectId: fresh.subjectId, leaseExpiresAt: fresh.leaseExpiresAt, removeAt: fresh.removeAt };
+    if ((await ports.claims.replace(next, existing.version)) === 'applied') return { mine: next };
+  }
+  throw inProgress(1_000);
+}
+
+/** Frees a key whose request was refused. When the store is away the lease frees it later; the refusal stands either way. */
+export async function freeClaim(ports: Pick<Ports, 'claims'>, mine: Claim): Promise<void> {
+  await ports.claims.remove(mine, mine.version).catch(() => undefined);
+}
+
+function replay(existing: Claim, settings: Settings, now: number): Claimed {
+  if (now > existing.createdAt + settings.replayWindowMs) throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
+  return { replayOf: existing.subjectId };
+}
+
+function inProgress(leaseLeftMs: number): ServiceError {
+  return new ServiceError('IDEMPOTENCY_IN_PROGRESS', undefined, { retryAfterMs: Math.min(leaseLeftMs, 2_000) });
+}

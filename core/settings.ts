@@ -1,0 +1,77 @@
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** The numbers an operator may change. Times are milliseconds, sizes bytes. */
+export interface Settings {
+  /** How long a process may work on a request whose key it claimed before another may take it over. */
+  readonly claimLeaseMs: number;
+  /** How long the answer to a key is replayed, and after that how long the key stays taken. */
+  readonly replayWindowMs: number;
+  readonly claimRetentionMs: number;
+  readonly maxOpenGenerationsPerAccount: number;
+
+  readonly maxUploadBytes: number;
+  readonly maxUploadPixels: number;
+  readonly uploadTargetMs: number;
+  readonly uploadRetentionMs: number;
+
+  readonly outputUrlMs: number;
+  readonly outputRetentionMs: number;
+  readonly taskRetentionMs: number;
+  /** How long an id that was retired or voided is remembered. */
+  readonly remnantRetentionMs: number;
+  readonly maxOutputBytes: number;
+  readonly maxOutputPixels: number;
+
+  readonly pollAfterMs: number;
+  readonly leaseMs: number;
+  /** How long a provider has to stop after a cancel before the generation ends without it. */
+  readonly cancelGraceMs: number;
+  /** The longest one call to a provider may take. */
+  readonly providerCallMs: number;
+  readonly retryBaseMs: number;
+  readonly retryCapMs: number;
+  /** How long after a step was due recovery takes it for lost. */
+  readonly recoveryGraceMs: number;
+  readonly recoveryBatch: number;
+}
+
+export const DEFAULT_SETTINGS: Settings = {
+  claimLeaseMs: 60 * SECOND,
+  replayWindowMs: DAY,
+  claimRetentionMs: 30 * DAY,
+  maxOpenGenerationsPerAccount: 1_000,
+  maxUploadBytes: 20 * 1024 * 1024,
+  maxUploadPixels: 40_000_000,
+  uploadTargetMs: 15 * MINUTE,
+  uploadRetentionMs: DAY,
+  outputUrlMs: HOUR,
+  outputRetentionMs: 7 * DAY,
+  taskRetentionMs: 90 * DAY,
+  remnantRetentionMs: 365 * DAY,
+  maxOutputBytes: 512 * 1024 * 1024,
+  maxOutputPixels: 100_000_000,
+  pollAfterMs: 2 * SECOND,
+  leaseMs: 30 * SECOND,
+  cancelGraceMs: MINUTE,
+  providerCallMs: MINUTE,
+  retryBaseMs: SECOND,
+  retryCapMs: MINUTE,
+  recoveryGraceMs: 15 * SECOND,
+  recoveryBatch: 500,
+};
+
+/** What must hold between settings, each as the sentence an operator is shown; empty when all is well. */
+export function settingsFaults(settings: Settings): string[] {
+  const faults: string[] = [];
+  const need = (holds: boolean, sentence: string) => { if (!holds) faults.push(sentence); };
+  need(settings.replayWindowMs <= settings.claimRetentionMs, 'The replay window must not be longer than the retention of idempotency keys.');
+  need(settings.claimRetentionMs <= settings.taskRetentionMs, 'Idempotency keys must not be kept longer than tasks, or a replay could find its task gone.');
+  need(settings.outputRetentionMs <= settings.taskRetentionMs, 'Outputs must not be kept longer than their tasks.');
+  need(settings.uploadTargetMs <= settings.uploadRetentionMs, 'Upload targets must not live longer than uploads.');
+  need(settings.claimLeaseMs >= 5 * SECOND, 'The claim lease must be at least 5 seconds, longer than any request takes.');
+  need(settings.leaseMs >= 3 * SECOND, 'The worker lease must be at least 3 seconds.');
+  return faults;
+}
