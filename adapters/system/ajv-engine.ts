@@ -1,0 +1,45 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { ValidateFunction } from 'ajv/dist/2020.js';
+import type { JsonObject } from '../../core/json.js';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** The formats a schema may name. */
+const FORMATS = { uuid: UUID };
+
+export const FORMAT_NAMES: ReadonlySet<string> = new Set(Object.keys(FORMATS));
+
+/**
+ * All faults are gathered, because the first by document order is wanted; the body's size bounds their number.
+ * `ownProperties` keeps names such as `constructor` from being found on a prototype. Lengths count code points and
+ * patterns are Unicode patterns by ajv's own default.
+ */
+const OPTIONS = {
+  allErrors: true,
+  useDefaults: true,
+  ownProperties: true,
+  strictTypes: false,
+  strictTuples: false,
+  strictRequired: false,
+  addUsedSchema: false,
+  messages: false,
+  logger: false,
+  formats: FORMATS,
+} as const;
+
+/**
+ * Compiles one schema with an engine of its own, so that nothing outlives the schema and equal `$id`s do not clash.
+ * Throws for a schema that cannot be compiled: unknown keywords and formats, references that lead nowhere.
+ */
+export function compileSchema(schema: JsonObject): ValidateFunction {
+  return new Ajv2020({ ...OPTIONS, meta: false, validateSchema: false }).compile(schema);
+}
+
+let metaSchema: ValidateFunction | undefined;
+
+/** The validator of the 2020-12 meta-schema, compiled when first asked for. */
+export function metaSchemaValidator(): ValidateFunction {
+  metaSchema ??= new Ajv2020({ ...OPTIONS, useDefaults: false }).getSchema('https://json-schema.org/draft/2020-12/schema');
+  if (metaSchema === undefined) throw new Error('The JSON Schema 2020-12 meta-schema is not at hand.');
+  return metaSchema;
+}

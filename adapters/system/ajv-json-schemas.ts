@@ -1,0 +1,44 @@
+import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
+import type { Json, JsonObject } from '../../core/json.js';
+import type { Fault, JsonSchemas } from '../../core/ports/json-schemas.js';
+import { compileSchema } from './ajv-engine.js';
+import { describeFault, essentialErrors } from './fault-messages.js';
+import { inDocumentOrder } from './fault-order.js';
+import { copyJson, NestedTooDeep } from './json-copy.js';
+
+const NO_FAULTS: readonly Fault[] = [];
+
+/** Ajv's errors as our faults, in the order a client should read them. */
+export function orderedFaults(errors: readonly ErrorObject[], value: Json): readonly Fault[] {
+  return inDocumentOrder(essentialErrors(errors).map(describeFault), value);
+}
+
+/**
+ * JSON Schema 2020-12 by ajv. Validators are kept for as long as their schema object lives. `check` throws for a schema
+ * that does not compile: see `checkSchema`, which says what is wrong with it.
+ */
+export class AjvJsonSchemas implements JsonSchemas {
+  readonly #validators = new WeakMap<JsonObject, ValidateFunction>();
+
+  check(schema: JsonObject, value: Json): { readonly faults: readonly Fault[]; readonly withDefaults: Json } {
+    const validate = this.#validatorOf(schema);
+    let withDefaults: Json;
+    try {
+      withDefaults = copyJson(value);
+    } catch (error) {
+      if (!(error instanceof NestedTooDeep)) throw error;
+      return { faults: [{ kind: 'invalid', pointer: '', message: error.message }], withDefaults: value };
+    }
+    if (validate(withDefaults)) return { faults: NO_FAULTS, withDefaults };
+    return { faults: orderedFaults(validate.errors ?? [], value), withDefaults };
+  }
+
+  #validatorOf(schema: JsonObject): ValidateFunction {
+    let validate = this.#validators.get(schema);
+    if (validate === undefined) {
+      validate = compileSchema(schema);
+      this.#validators.set(schema, validate);
+    }
+    return validate;
+  }
+}

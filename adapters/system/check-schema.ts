@@ -1,0 +1,75 @@
+import type { Json } from '../../core/json.js';
+import type { Fault } from '../../core/ports/json-schemas.js';
+import { compileSchema, FORMAT_NAMES, metaSchemaValidator } from './ajv-engine.js';
+import { orderedFaults } from './ajv-json-schemas.js';
+import { copyJson, NestedTooDeep } from './json-copy.js';
+import { escapePointerToken } from './json-pointer.js';
+
+/** Keywords that hold one schema, a list of them, or schemas by name; and the rest of the 2020-12 vocabulary. */
+const ONE = new Set([
+  'additionalProperties', 'items', 'contains', 'not', 'if', 'then', 'else', 'propertyNames', 'unevaluatedItems', 'unevaluatedProperties', 'contentSchema',
+]);
+const MANY = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems']);
+const NAMED = new Set(['properties', 'patternProperties', '$defs', 'dependentSchemas']);
+const PLAIN = new Set([
+  '$schema', '$id', '$ref', '$anchor', '$dynamicRef', '$dynamicAnchor', '$comment',
+  'type', 'enum', 'const', 'minLength', 'maxLength', 'pattern', 'format', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum',
+  'multipleOf', 'minItems', 'maxItems', 'uniqueItems', 'minContains', 'maxContains',
+  'required', 'minProperties', 'maxProperties', 'dependentRequired',
+  'title', 'description', 'default', 'examples', 'deprecated', 'readOnly', 'writeOnly', 'contentEncoding', 'contentMediaType',
+]);
+
+function invalid(pointer: string, message: string): Fault {
+  return { kind: 'invalid', pointer, message };
+}
+
+function isPattern(text: string): boolean {
+  try {
+    new RegExp(text, 'u');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What the meta-schema lets pass and the validator would not take: a misspelt keyword, a format we do not check, a broken pattern. */
+function* unusableWords(schema: Json, pointer: string): Generator<Fault> {
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return;
+  for (const pattern of Object.keys(schema['patternProperties'] ?? {})) {
+    if (!isPattern(pattern)) yield invalid(`${pointer}/patternProperties/${escapePointerToken(pattern)}`, 'the name must be a valid regular expression');
+  }
+  for (const [keyword, value] of Object.entries(schema)) {
+    const at = `${pointer}/${escapePointerToken(keyword)}`;
+    if (ONE.has(keyword)) yield* unusableWords(value, at);
+    else if (MANY.has(keyword) || NAMED.has(keyword)) {
+      for (const [name, item] of Object.entries(value as object)) yield* unusableWords(item as Json, `${at}/${escapePointerToken(name)}`);
+    } else if (!PLAIN.has(keyword)) yield invalid(at, `${keyword} is not a keyword of JSON Schema 2020-12`);
+    else if (keyword === 'pattern' && !isPattern(String(value))) yield invalid(at, 'pattern must be a valid regular expression');
+    else if (keyword === 'format' && !FORMAT_NAMES.has(String(value))) yield invalid(at, `format must be one of ${[...FORMAT_NAMES].join(', ')}`);
+  }
+}
+
+/**
+ * What is wrong with a schema itself; nothing when `AjvJsonSchemas` will compile it. The faults point into the schema. It
+ * must conform to the 2020-12 meta-schema, use only its keywords and the formats we check, and have no reference that
+ * leads outside.
+ */
+export function checkSchema(schema: Json): readonly Fault[] {
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return [invalid('', 'the schema must be an object')];
+  try {
+    copyJson(schema);
+  } catch (error) {
+    if (error instanceof NestedTooDeep) return [invalid('', error.message)];
+    throw error;
+  }
+  const validate = metaSchemaValidator();
+  if (!validate(schema)) return orderedFaults(validate.errors ?? [], schema);
+  const unusable = [...unusableWords(schema, '')];
+  if (unusable.length > 0) return unusable;
+  try {
+    compileSchema(schema);
+    return [];
+  } catch (error) {
+    return [invalid('', `the schema cannot be compiled: ${error instanceof Error ? error.message : String(error)}`)];
+  }
+}

@@ -1,0 +1,85 @@
+import type { ErrorObject } from 'ajv/dist/2020.js';
+import type { Fault } from '../../core/ports/json-schemas.js';
+import { escapePointerToken, readablePath } from './json-pointer.js';
+
+const MAX_LISTED_VALUES = 20;
+
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  string: 'a string', integer: 'an integer', number: 'a number', boolean: 'true or false', null: 'null', object: 'an object', array: 'an array',
+};
+
+function count(quantity: unknown, noun: string): string {
+  return `${String(quantity)} ${noun}${quantity === 1 ? '' : 's'}`;
+}
+
+function listed(values: readonly unknown[]): string {
+  const shown = values.slice(0, MAX_LISTED_VALUES).map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
+  return values.length > MAX_LISTED_VALUES ? `${shown.join(', ')}, …` : shown.join(', ');
+}
+
+type Sentence = (params: Record<string, unknown>) => string;
+
+/** What must hold, by the keyword that was broken; `path` goes before. */
+const SENTENCES: Readonly<Record<string, Sentence>> = {
+  type: ({ type }) => `must be ${[type].flat().flatMap((name) => String(name).split(',')).map((name) => TYPE_NAMES[name] ?? name).join(' or ')}`,
+  enum: ({ allowedValues }) => `must be one of ${listed(allowedValues as unknown[])}`,
+  const: ({ allowedValue }) => `must be ${listed([allowedValue])}`,
+  minLength: ({ limit }) => (limit === 1 ? 'must not be empty' : `must be at least ${count(limit, 'character')}`),
+  maxLength: ({ limit }) => `must be at most ${count(limit, 'character')}`,
+  pattern: ({ pattern }) => `must match the pattern ${String(pattern)}`,
+  format: ({ format }) => (format === 'uuid' ? 'must be a UUID' : `must be a valid ${String(format)}`),
+  minimum: ({ limit }) => `must be at least ${String(limit)}`,
+  maximum: ({ limit }) => `must be at most ${String(limit)}`,
+  exclusiveMinimum: ({ limit }) => `must be greater than ${String(limit)}`,
+  exclusiveMaximum: ({ limit }) => `must be less than ${String(limit)}`,
+  multipleOf: ({ multipleOf }) => `must be a multiple of ${String(multipleOf)}`,
+  minItems: ({ limit }) => `must have at least ${count(limit, 'item')}`,
+  maxItems: ({ limit }) => `must have at most ${count(limit, 'item')}`,
+  items: ({ limit }) => `must have at most ${count(limit, 'item')}`,
+  unevaluatedItems: ({ len }) => `must have at most ${count(len, 'item')}`,
+  uniqueItems: () => 'must not have the same item twice',
+  contains: () => 'must have an item of the kind asked for',
+  minProperties: ({ limit }) => `must have at least ${count(limit, 'field')}`,
+  maxProperties: ({ limit }) => `must have at most ${count(limit, 'field')}`,
+  not: () => 'has a form that is not allowed',
+  'false schema': () => 'is not allowed here',
+};
+
+/** Keywords whose fault lies at a member that is missing or should not be there, by the parameter that names it. */
+const MEMBER_PARAMS: Readonly<Record<string, string>> = {
+  required: 'missingProperty',
+  dependentRequired: 'missingProperty',
+  additionalProperties: 'additionalProperty',
+  unevaluatedProperties: 'unevaluatedProperty',
+  propertyNames: 'propertyName',
+};
+
+/** One of ajv's errors as a fault with a pointer to the field itself and a sentence fit for the client. */
+export function describeFault(error: ErrorObject): Fault {
+  const params = error.params as Record<string, unknown>;
+  const member = MEMBER_PARAMS[error.keyword];
+  if (member === undefined) {
+    const sentence = SENTENCES[error.keyword]?.(params) ?? 'does not have any of the allowed forms';
+    return { kind: 'invalid', pointer: error.instancePath, message: `${readablePath(error.instancePath)} ${sentence}` };
+  }
+  const pointer = `${error.instancePath}/${escapePointerToken(String(params[member]))}`;
+  const path = readablePath(pointer);
+  if (error.keyword === 'required') return { kind: 'required', pointer, message: `${path} is required` };
+  if (error.keyword === 'dependentRequired') return { kind: 'required', pointer, message: `${path} is required when ${String(params['property'])} is given` };
+  if (error.keyword === 'propertyNames') return { kind: 'invalid', pointer, message: `${path} does not have an allowed name` };
+  return { kind: 'invalid', pointer, message: `unknown field "${path}"` };
+}
+
+/**
+ * Leaves out what only explains another error: the branches of a choice, and the type of a value that is not among the
+ * listed ones.
+ */
+export function essentialErrors(errors: readonly ErrorObject[]): readonly ErrorObject[] {
+  const choices = [...new Set(errors.filter((e) => /^(anyOf|oneOf|contains|propertyNames)$/.test(e.keyword)).map((e) => `${e.schemaPath}/`))];
+  const listedAt = new Set(errors.filter((e) => e.keyword === 'enum' || e.keyword === 'const').map((e) => e.instancePath));
+  const essential = errors.filter((e) => {
+    if (e.keyword === 'if' || (e.keyword === 'type' && listedAt.has(e.instancePath))) return false;
+    return !choices.some((path) => e.schemaPath.startsWith(path));
+  });
+  return essential.length === 0 ? errors : essential;
+}

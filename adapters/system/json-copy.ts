@@ -1,0 +1,26 @@
+import type { Json, JsonObject } from '../../core/json.js';
+
+/** Deeper than any request or schema we take, and shallow enough for every recursive walk. */
+const MAX_DEPTH = 128;
+
+/** Thrown by `copyJson` for a value nested too deep to be walked safely. */
+export class NestedTooDeep extends Error {
+  constructor() {
+    super(`the value must not be nested deeper than ${MAX_DEPTH} levels`);
+    this.name = 'NestedTooDeep';
+  }
+}
+
+/** A deep copy. An own member called `__proto__` stays an ordinary member and never becomes a prototype. */
+export function copyJson(value: Json, depth = 0): Json {
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth === MAX_DEPTH) throw new NestedTooDeep();
+  if (Array.isArray(value)) return value.map((item) => copyJson(item, depth + 1));
+  const copy: JsonObject = {};
+  for (const name of Object.keys(value)) {
+    const member = copyJson(value[name] as Json, depth + 1);
+    if (name === '__proto__') Object.defineProperty(copy, name, { value: member, enumerable: true, configurable: true, writable: true });
+    else copy[name] = member;
+  }
+  return copy;
+}

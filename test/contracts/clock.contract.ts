@@ -1,0 +1,70 @@
+// Goal: any clock tells whole milliseconds, calls back once and can be told not to.
+// Method: short timers observed through promises; a clock that is moved by hand is moved by `supports.elapse`.
+import { expect } from 'chai';
+import type { Clock } from '../../core/ports/clock.js';
+import type { ContractSubject } from './subject.js';
+
+export interface ClockSupports {
+  /** Moves a clock that does not move by itself. */
+  readonly elapse?: (clock: Clock, ms: number) => Promise<void>;
+}
+
+export function clockContract(subject: ContractSubject<Clock, ClockSupports>): void {
+  describe(`Clock contract: ${subject.name}`, () => {
+    let clock: Clock;
+    beforeEach(async () => { clock = await subject.open(); });
+    afterEach(async () => subject.close(clock));
+
+    async function afterDelay(delayMs: number): Promise<void> {
+      const fired = new Promise<void>((resolve) => { clock.after(delayMs, resolve); });
+      await subject.supports.elapse?.(clock, delayMs);
+      await fired;
+    }
+
+    it('tells whole milliseconds', () => {
+      expect(clock.now()).to.satisfy(Number.isSafeInteger).and.to.be.at.least(0);
+    });
+
+    it('refuses a delay it cannot keep', () => {
+      for (const delayMs of [-1, 2 ** 31, Number.NaN, Number.POSITIVE_INFINITY]) {
+        expect(() => clock.after(delayMs, () => undefined), String(delayMs)).to.throw(RangeError);
+      }
+    });
+
+    it('takes the longest delay it must take', () => {
+      let called = false;
+      const cancel = clock.after(2 ** 31 - 1, () => { called = true; });
+      cancel();
+      expect(called).to.equal(false);
+    });
+
+    it('does not call back once cancelled, and cancelling twice or late does no harm', async () => {
+      let calls = 0;
+      const cancel = clock.after(1, () => { calls += 1; });
+      cancel();
+      cancel();
+      await afterDelay(20);
+      expect(calls).to.equal(0);
+      const late = clock.after(0, () => { calls += 1; });
+      await afterDelay(10);
+      late();
+      expect(calls).to.equal(1);
+    });
+
+    it('calls back exactly once, never from inside after()', async () => {
+      let calls = 0;
+      clock.after(0, () => { calls += 1; });
+      expect(calls).to.equal(0);
+      await afterDelay(5);
+      await afterDelay(5);
+      expect(calls).to.equal(1);
+    });
+
+    it('moves on by about the delay that was waited for', async () => {
+      const before = clock.now();
+      await afterDelay(20);
+      // A timer and the wall clock may round apart by a millisecond.
+      expect(clock.now() - before).to.be.at.least(19);
+    });
+  });
+}

@@ -1,0 +1,10 @@
+/** One adapter under a port's contract: how to open a fresh one, how to give it back, and what it can and cannot do. */
+export interface ContractSubject<Port, Supports extends object = Record<string, never>> {
+  /** Names the adapter in the test report. */
+  readonly name: string;
+  /** A fresh, empty one. */
+  open(): Promise<Port>;
+  /** Releases what `open` took. */
+  close(port: Port): Promise<void>;
+  readonly supports: Supports;
+}
