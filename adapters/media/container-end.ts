@@ -1,0 +1,13 @@
+/** What a walk over a file's structure found. */
+export type ContainerEnd =
+  /** The file's own structure ends after `byteSize` bytes; `frames` pictures are said to be in it. */
+  | { readonly complete: true; readonly byteSize: number; readonly frames: number }
+  /** The structure breaks off or makes no sense. */
+  | { readonly complete: false };
+
+export const BROKEN: ContainerEnd = { complete: false };
+
+/** The bytes as a Buffer over the same memory, for its readers of numbers and names. */
+export function viewOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

@@ -1,0 +1,76 @@
+import { fileTypeFromBuffer } from 'file-type';
+import PQueue from 'p-queue';
+import type { MediaFacts, MediaProbe } from '../../core/ports/media-probe.js';
+import type { ContainerEnd } from './container-end.js';
+import { jpegEnd } from './jpeg-end.js';
+import { mp4End } from './mp4-end.js';
+import { probeVideo } from './mp4-video.js';
+import { pngEnd } from './png-end.js';
+import type { Invalid, ProbeLimits } from './probe-limits.js';
+import { probeImage } from './sharp-image.js';
+import type { ImageType } from './sharp-image.js';
+import { webpEnd } from './webp-end.js';
+
+type Kind = ImageType | 'video/mp4';
+
+/** What the magic bytes may say, and what we take it for: an animated PNG is a PNG with more frames. */
+const KINDS: Readonly<Record<string, Kind>> = {
+  'image/png': 'image/png', 'image/apng': 'image/png', 'image/jpeg': 'image/jpeg', 'image/webp': 'image/webp', 'video/mp4': 'video/mp4',
+};
+
+const ENDS: Readonly<Record<Kind, (bytes: Uint8Array) => ContainerEnd>> = {
+  'image/png': pngEnd, 'image/jpeg': jpegEnd, 'image/webp': webpEnd, 'video/mp4': mp4End,
+};
+
+async function sniff(bytes: Uint8Array): Promise<Kind | undefined> {
+  try {
+    return KINDS[(await fileTypeFromBuffer(bytes))?.mime ?? ''];
+  } catch {
+    // Bytes that break off inside their own magic are of no kind.
+    return undefined;
+  }
+}
+
+/** All bytes, or undefined as soon as they are more than `maxBytes`; leaving the loop closes their source. */
+async function collect(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array | undefined> {
+  const chunks: Uint8Array[] = [];
+  let byteSize = 0;
+  for await (const chunk of bytes) {
+    byteSize += chunk.byteLength;
+    if (byteSize > maxBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, byteSize);
+}
+
+/**
+ * Probes with file-type, sharp and mediabunny. At most `concurrency` probes (2, when not said) hold bytes and pixels in
+ * memory at once; others wait, their bytes unread. A failure of the source of the bytes is passed on, as it says nothing
+ * about them.
+ */
+export class SharpMediaProbe implements MediaProbe {
+  readonly #queue: PQueue;
+
+  constructor(options: { readonly concurrency?: number } = {}) {
+    this.#queue = new PQueue({ concurrency: options.concurrency ?? 2 });
+  }
+
+  async probe(bytes: AsyncIterable<Uint8Array>, limits: ProbeLimits): Promise<MediaFacts | Invalid> {
+    return this.#queue.add(async () => {
+      const collected = await collect(bytes, limits.maxBytes);
+      if (collected === undefined) return { invalid: `The file has more than ${limits.maxBytes} bytes.` };
+      return probeBytes(collected, limits);
+    });
+  }
+}
+
+async function probeBytes(bytes: Uint8Array, limits: ProbeLimits): Promise<MediaFacts | Invalid> {
+  if (bytes.byteLength === 0) return { invalid: 'The file is empty.' };
+  const kind = await sniff(bytes);
+  if (kind === undefined) return { invalid: 'The file is not a PNG, JPEG or WebP image or an MP4 video.' };
+  const end = ENDS[kind](bytes);
+  if (!end.complete) return { invalid: 'The file is damaged or breaks off before its end.' };
+  const trailing = bytes.byteLength - end.byteSize;
+  if (trailing > 0) return { invalid: `The file goes on for ${trailing} bytes after the end of its content.` };
+  return kind === 'video/mp4' ? probeVideo(bytes, limits) : probeImage(bytes, kind, end.frames, limits);
+}

@@ -1,0 +1,150 @@
+// Goal: a probe says what bytes are, believes no name, and refuses whatever is not exactly one image or video.
+// Method: bad bytes first, made from good ones by cutting, joining and damaging; then each good kind; then random damage.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { MediaProbe } from '../../core/ports/media-probe.js';
+import { breakingOff, inPieces } from '../fixtures/byte-streams.js';
+import { animatedWebp, image } from '../fixtures/images.js';
+import type { FixtureFormat } from '../fixtures/images.js';
+import { mp4 } from '../fixtures/videos.js';
+import type { ContractSubject } from './subject.js';
+
+const LIMITS = { maxBytes: 1024 * 1024, maxPixels: 1_000_000, decode: 'full' } as const;
+const FORMATS: readonly FixtureFormat[] = ['png', 'jpeg', 'webp'];
+const text = (content: string) => new TextEncoder().encode(content);
+const joined = (...parts: readonly Uint8Array[]) => new Uint8Array(Buffer.concat(parts));
+
+/** A PNG whose header says another size; its checksum is left wrong, as an attacker might. */
+async function pngClaiming(widthPx: number, heightPx: number): Promise<Uint8Array> {
+  const bytes = Buffer.from(await image('png'));
+  bytes.writeUInt32BE(widthPx, 16);
+  bytes.writeUInt32BE(heightPx, 20);
+  return bytes;
+}
+
+const IMPOSTORS: readonly { readonly what: string; readonly bytes: () => Promise<Uint8Array> }[] = [
+  { what: 'nothing at all', bytes: async () => new Uint8Array() },
+  { what: 'an SVG', bytes: async () => text('<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>') },
+  { what: 'an HTML page', bytes: async () => text('<!doctype html><script>alert(1)</script>') },
+  { what: 'a PDF', bytes: async () => text('%PDF-1.7\n1 0 obj\n<<>>\nendobj\n%%EOF') },
+  { what: 'a GIF', bytes: async () => Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64') },
+  { what: 'the PNG signature alone', bytes: async () => (await image('png')).subarray(0, 8) },
+  { what: 'text after the JPEG signature', bytes: async () => joined(Uint8Array.of(0xff, 0xd8, 0xff, 0xe0), text('hello')) },
+  { what: 'a PNG header of 60,000 by 60,000', bytes: async () => pngClaiming(60_000, 60_000) },
+  { what: 'a PNG header of no width', bytes: async () => pngClaiming(0, 10) },
+  { what: 'an MP4 without its index', bytes: async () => (await mp4()).subarray(0, 48) },
+];
+
+export function mediaProbeContract(subject: ContractSubject<MediaProbe>): void {
+  describe(`MediaProbe contract: ${subject.name}`, () => {
+    let probe: MediaProbe;
+    beforeEach(async () => { probe = await subject.open(); });
+    afterEach(async () => subject.close(probe));
+
+    const asked = async (bytes: Uint8Array, limits: Partial<Parameters<MediaProbe['probe']>[1]> = {}) => probe.probe(inPieces(bytes, 1000), { ...LIMITS, ...limits });
+    async function refuses(bytes: Uint8Array, limits: Partial<Parameters<MediaProbe['probe']>[1]> = {}): Promise<void> {
+      const answer = await asked(bytes, limits);
+      expect(answer).to.have.property('invalid');
+      expect((answer as { invalid: string }).invalid).to.match(/^[A-Z].*\.$/);
+    }
+
+    for (const { what, bytes } of IMPOSTORS) {
+      for (const decode of ['header', 'full'] as const) {
+        it(`refuses ${what} (${decode})`, async () => refuses(await bytes(), { decode }));
+      }
+    }
+
+    for (const format of FORMATS) {
+      it(`refuses a ${format} that is cut anywhere`, async () => {
+        const whole = await image(format);
+        for (const kept of [0.3, 0.6, 0.9]) await refuses(whole.subarray(0, Math.floor(whole.byteLength * kept)), { decode: 'header' });
+        await refuses(whole.subarray(0, whole.byteLength - 1), { decode: 'header' });
+      });
+
+      it(`refuses a ${format} with anything after its end`, async () => {
+        const whole = await image(format);
+        for (const rest of [Uint8Array.of(0), text('<script>'), text('PK\u0003\u0004'), whole]) await refuses(joined(whole, rest), { decode: 'header' });
+      });
+
+      it(`refuses a ${format} past the limits, and takes it at them`, async () => {
+        const whole = await image(format);
+        await refuses(whole, { maxBytes: whole.byteLength - 1 });
+        await refuses(whole, { maxPixels: 24 * 16 - 1, decode: 'header' });
+        expect(await asked(whole, { maxBytes: whole.byteLength, maxPixels: 24 * 16 })).to.not.have.property('invalid');
+      });
+
+      for (const decode of ['header', 'full'] as const) {
+        it(`tells the size of a ${format} (${decode})`, async () => {
+          expect(await asked(await image(format), { decode })).to.deep.equal({ kind: 'image', mediaType: `image/${format}`, widthPx: 24, heightPx: 16 });
+        });
+      }
+    }
+
+    it('finds damage inside the pixels when it decodes them', async () => {
+      const damaged = Uint8Array.from(await image('png'));
+      for (let at = 100; at < 140; at += 1) damaged[at] = 0x55;
+      await refuses(damaged);
+    });
+
+    it('counts every frame of an animation against the pixels allowed', async () => {
+      const animation = await animatedWebp(4);
+      await refuses(animation, { maxPixels: 24 * 16 * 4 - 1, decode: 'header' });
+      expect(await asked(animation, { maxPixels: 24 * 16 * 4 })).to.deep.equal({ kind: 'image', mediaType: 'image/webp', widthPx: 24, heightPx: 16 });
+    });
+
+    it('refuses an MP4 that is cut or goes on', async () => {
+      const whole = await mp4();
+      await refuses(whole.subarray(0, whole.byteLength - 1), { decode: 'header' });
+      await refuses(joined(whole, text('<html><body>more</body></html>')), { decode: 'header' });
+      await refuses(whole, { maxPixels: 64 * 48 - 1 });
+    });
+
+    it('tells the size and duration of an MP4', async () => {
+      expect(await asked(await mp4(5))).to.deep.equal({ kind: 'video', mediaType: 'video/mp4', widthPx: 64, heightPx: 48, durationMs: 500 });
+    });
+
+    it('stops reading as soon as there are too many bytes', async () => {
+      let given = 0;
+      let closed = false;
+      async function* endless(): AsyncGenerator<Uint8Array> {
+        try {
+          for (;;) {
+            given += 1000;
+            yield new Uint8Array(1000);
+          }
+        } finally {
+          closed = true;
+        }
+      }
+      expect(await probe.probe(endless(), { ...LIMITS, maxBytes: 5000 })).to.have.property('invalid').that.includes('5000 bytes');
+      expect(given).to.equal(6000);
+      expect(closed).to.equal(true);
+    });
+
+    it('passes on a failure of the source, and goes on working', async () => {
+      const whole = await image('png');
+      for (let i = 0; i < 5; i += 1) {
+        const outcome = await probe.probe(breakingOff(whole), LIMITS).then(() => 'answered', (error: Error) => error.message);
+        expect(outcome).to.equal('the line broke');
+      }
+      expect(await asked(whole)).to.have.property('kind', 'image');
+    });
+
+    it('answers many at once', async () => {
+      const whole = await image('jpeg');
+      const answers = await Promise.all(Array.from({ length: 20 }, async () => asked(whole)));
+      for (const answer of answers) expect(answer).to.have.property('kind', 'image');
+    });
+
+    it('never throws for damaged bytes', async () => {
+      const wholes = [...(await Promise.all(FORMATS.map(async (format) => image(format)))), await mp4(2)];
+      const damage = fc.array(fc.tuple(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), fc.integer({ min: 0, max: 255 })), { minLength: 1, maxLength: 8 });
+      await fc.assert(fc.asyncProperty(fc.constantFrom(...wholes), damage, async (whole, changes) => {
+        const damaged = Uint8Array.from(whole);
+        for (const [where, byte] of changes) damaged[Math.floor(where * damaged.byteLength)] = byte;
+        const answer = await asked(damaged);
+        expect('invalid' in answer || answer.widthPx * answer.heightPx <= LIMITS.maxPixels).to.equal(true);
+      }), { numRuns: 150 });
+    });
+  });
+}
