@@ -1,0 +1,83 @@
+import type { Context } from '../context.js';
+import { ServiceError } from '../errors.js';
+import type { Account } from '../credits/account.js';
+import { API_KEY_BYTES, formatApiKey } from './api-key.js';
+import { SCOPES, type ApiKey, type App, type Scope } from './credential.js';
+
+const MAX_NAME = 100;
+const MAX_TRIES = 5;
+
+/** What operators do about access. Every method throws FIELD_INVALID, NOT_FOUND or CONFLICT with one sentence. */
+export async function createAccount(context: Context, { name, currency = 'credits' }: { readonly name: string; readonly currency?: string }): Promise<Account> {
+  const account: Account = {
+    accountId: context.ids.uuid(), name: readName(name), currency: readName(currency), createdAt: context.clock.now(),
+    version: 0, issued: 0, available: 0, reserved: 0, spent: 0, lastSequence: 0, holds: new Map(),
+  };
+  if ((await context.accounts.create(account)) === 'exists') throw new ServiceError('CONFLICT');
+  return account;
+}
+
+export async function createApp(context: Context, { accountId, name }: { readonly accountId: string; readonly name: string }): Promise<App> {
+  if (!(await context.accounts.read(accountId))) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
+  const app: App = { appId: context.ids.uuid(), accountId, name: readName(name), createdAt: context.clock.now() };
+  if ((await context.credentials.insertApp(app)) === 'exists') throw new ServiceError('CONFLICT');
+  return app;
+}
+
+export interface NewKey {
+  readonly appId: string;
+  readonly name: string;
+  /** All scopes when absent. */
+  readonly scopes?: readonly string[];
+  readonly expiresAt?: number;
+}
+
+/** The key and its secret. The secret is nowhere else, now or later. */
+export async function createKey(context: Context, request: NewKey): Promise<{ readonly key: ApiKey; readonly secret: string }> {
+  const app = await context.credentials.readApp(request.appId);
+  if (!app) throw new ServiceError('NOT_FOUND', `There is no App ${request.appId}.`);
+  const now = context.clock.now();
+  if (request.expiresAt !== undefined && request.expiresAt <= now) throw new ServiceError('FIELD_INVALID', 'The expiry of a new key must lie in the future.');
+  const secret = formatApiKey(context.ids.random(API_KEY_BYTES));
+  const key: ApiKey = {
+    keyId: context.ids.uuid(), accountId: app.accountId, appId: app.appId, version: 1, name: readName(request.name),
+    digest: context.digests.keyed(secret), scopes: readScopes(request.scopes), createdAt: now,
+    ...(request.expiresAt === undefined ? {} : { expiresAt: request.expiresAt }),
+  };
+  if ((await context.credentials.insertKey(key)) === 'exists') throw new ServiceError('CONFLICT');
+  return { key, secret };
+}
+
+/** Revokes for good. Revoking again changes nothing. Every process refuses the key within 5 seconds. */
+export function revokeKey(context: Context, keyId: string): Promise<ApiKey> {
+  return changeKey(context, keyId, (key) => (key.revokedAt === undefined ? { ...key, revokedAt: context.clock.now() } : key));
+}
+
+/** Sets when the key ends by itself; a time that has passed ends it now. A revoked key stays revoked. */
+export function expireKey(context: Context, keyId: string, expiresAt: number): Promise<ApiKey> {
+  return changeKey(context, keyId, (key) => ({ ...key, expiresAt }));
+}
+
+async function changeKey(context: Context, keyId: string, edit: (key: ApiKey) => ApiKey): Promise<ApiKey> {
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    const key = await context.credentials.findKey({ keyId });
+    if (!key) throw new ServiceError('NOT_FOUND', `There is no key ${keyId}.`);
+    const edited = edit(key);
+    if (edited === key) return key;
+    const next = { ...edited, version: key.version + 1 };
+    if ((await context.credentials.replaceKey(next, key.version)) === 'applied') return next;
+  }
+  throw new ServiceError('CONFLICT');
+}
+
+function readName(name: string): string {
+  const trimmed = name.trim();
+  if (trimmed === '' || trimmed.length > MAX_NAME) throw new ServiceError('FIELD_INVALID', `A name must have 1 to ${MAX_NAME} characters.`);
+  return trimmed;
+}
+
+function readScopes(scopes: readonly string[] = SCOPES): Scope[] {
+  const unknown = scopes.find((scope) => !SCOPES.some((known) => known === scope));
+  if (unknown !== undefined || scopes.length === 0) throw new ServiceError('FIELD_INVALID', `Scopes must be among ${SCOPES.join(', ')}.`);
+  return SCOPES.filter((known) => scopes.includes(known));
+}

@@ -1,0 +1,34 @@
+import type { Context } from '../context.js';
+import { ServiceError } from '../errors.js';
+import type { Account } from './account.js';
+import type { AccountCommand } from './decide.js';
+
+export interface CreditOperation {
+  readonly accountId: string;
+  /** Names the operation: given twice, it happens once. */
+  readonly operationId: string;
+  /** Whole credits; positive for a grant, either way but not 0 for an adjustment. */
+  readonly credits: number;
+  readonly reason: string;
+}
+
+/** Gives credits to an account. Throws NOT_FOUND and FIELD_INVALID. */
+export function grantCredits(context: Context, operation: CreditOperation): Promise<Account> {
+  return operate(context, { kind: 'grant', ...operation });
+}
+
+/** Corrects what was issued, with a reason. Throws NOT_FOUND, FIELD_INVALID, and CREDITS_INSUFFICIENT below zero. */
+export function adjustCredits(context: Context, operation: CreditOperation): Promise<Account> {
+  if (operation.reason.trim() === '') throw new ServiceError('FIELD_INVALID', 'An adjustment needs a reason.');
+  return operate(context, { kind: 'adjust', ...operation });
+}
+
+async function operate(context: Context, operation: CreditOperation & Extract<AccountCommand, { kind: 'grant' | 'adjust' }>): Promise<Account> {
+  const { accountId, kind, operationId, credits, reason } = operation;
+  const { refused } = await context.desk.execute(accountId, { kind, operationId, credits, reason });
+  if (refused === 'CREDITS_INSUFFICIENT') throw new ServiceError('CREDITS_INSUFFICIENT', 'The adjustment would take the balance below zero.');
+  if (refused) throw new ServiceError('FIELD_INVALID', `A ${kind} must be a whole number of credits${kind === 'grant' ? ' above 0' : ', not 0'}, and keep all totals within 2^53 - 1.`);
+  const account = await context.accounts.read(accountId);
+  if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
+  return account;
+}

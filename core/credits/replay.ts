@@ -1,0 +1,89 @@
+import type { Account, Book, Entry } from './account.js';
+
+interface GenerationMoney {
+  held: number;
+  charged: number;
+  released: number;
+  charges: number;
+  isClosed: boolean;
+}
+
+const ALLOWED: Readonly<Record<Entry['kind'], readonly string[]>> = {
+  grant: ['issued>available'],
+  adjustment: ['issued>available', 'available>issued'],
+  hold: ['available>reserved'],
+  charge: ['reserved>spent'],
+  release: ['reserved>available'],
+};
+
+/** Adds up a ledger from its first entry, without any of the code that wrote it, and notes what does not add up. */
+export class Replay {
+  readonly findings: string[] = [];
+  /** What left the issued book, and what lies in the others. */
+  private readonly books: Record<Book, number> = { issued: 0, available: 0, reserved: 0, spent: 0 };
+  private readonly byGeneration = new Map<string, GenerationMoney>();
+  private sequence = 0;
+
+  constructor(private readonly accountId: string) {}
+
+  add(entry: Entry): void {
+    this.sequence += 1;
+    this.expect(entry.sequence === this.sequence, entry, `has number ${entry.sequence} where ${this.sequence} is due`);
+    this.expect(Number.isSafeInteger(entry.credits) && entry.credits >= 0, entry, 'does not move whole credits');
+    this.expect(ALLOWED[entry.kind].includes(`${entry.from}>${entry.to}`), entry, `moves from ${entry.from} to ${entry.to}`);
+    this.books[entry.from] += entry.from === 'issued' ? entry.credits : -entry.credits;
+    this.books[entry.to] += entry.to === 'issued' ? -entry.credits : entry.credits;
+    this.expect(Object.values(this.books).every((credits) => credits >= 0), entry, 'takes a book below zero');
+    this.expect(this.books.available === entry.availableAfter, entry, `leaves ${this.books.available} available, and says ${entry.availableAfter}`);
+    if (entry.generationId !== undefined) this.addToGeneration(entry, this.ofGeneration(entry.generationId));
+  }
+
+  ofGeneration(generationId: string): GenerationMoney {
+    let money = this.byGeneration.get(generationId);
+    if (!money) {
+      money = { held: 0, charged: 0, released: 0, charges: 0, isClosed: false };
+      this.byGeneration.set(generationId, money);
+    }
+    return money;
+  }
+
+  /** What differs between the sums and the account as it is stored. */
+  compare(account: Account): string[] {
+    const findings: string[] = [];
+    const say = (holds: boolean, what: string) => { if (!holds) findings.push(`Account ${this.accountId} ${what}.`); };
+    say(this.sequence === account.lastSequence, `has ${this.sequence} entries and counts ${account.lastSequence}`);
+    for (const book of ['issued', 'available', 'reserved', 'spent'] as const) {
+      say(this.books[book] === account[book], `has ${account[book]} credits ${book}, and ${this.books[book]} by its entries`);
+    }
+    let held = 0;
+    for (const hold of account.holds.values()) {
+      held += hold.credits;
+      say(this.ofGeneration(hold.generationId).isClosed === false && this.ofGeneration(hold.generationId).held === hold.credits, `has a hold for ${hold.generationId} that its entries do not`);
+    }
+    say(held === account.reserved, `reserves ${account.reserved} credits, and its open holds sum to ${held}`);
+    return findings;
+  }
+
+  private addToGeneration(entry: Entry, money: GenerationMoney): void {
+    if (entry.kind === 'hold') {
+      // A hold that was released whole, because its create was cut, may be taken again by the same create.
+      const isAgain = money.isClosed && money.charged === 0;
+      this.expect(money.held === 0 || isAgain, entry, 'holds a second time');
+      Object.assign(money, { held: entry.credits, charged: 0, released: 0, isClosed: false });
+      return;
+    }
+    if (entry.kind === 'charge') {
+      money.charges += 1;
+      money.charged += entry.credits;
+      this.expect(money.charges === 1, entry, 'charges a second time');
+    } else {
+      money.released += entry.credits;
+    }
+    this.expect(money.charged + money.released <= money.held, entry, 'ends more than was held');
+    money.isClosed = true;
+  }
+
+  private expect(holds: boolean, entry: Entry, what: string): void {
+    if (!holds) this.findings.push(`Entry ${entry.sequence} of account ${this.accountId} ${what}.`);
+  }
+}

@@ -1,0 +1,91 @@
+import type { Context } from '../context.js';
+import { isTerminal, type Generation } from '../generation/generation.js';
+import type { Page, PageRequest } from '../json.js';
+import type { Account } from './account.js';
+import { Replay } from './replay.js';
+
+const PAGE = 500;
+const MAX_LOOKS = 3;
+
+export interface Verification {
+  readonly accounts: number;
+  readonly entries: number;
+  readonly generations: number;
+  /** One sentence each; empty when the books are right. At most 1,000 are listed. */
+  readonly findings: readonly string[];
+}
+
+/**
+ * Recomputes every account from its entries and holds the result against the account and its generations. It may run
+ * beside live processes: what looks wrong is looked at again before it is reported, since a generation and its account
+ * are written one after the other. Keeps one account's holds and settlements in memory at a time.
+ */
+export async function verifyCredits(context: Context, onAccount?: (accountId: string) => void): Promise<Verification> {
+  const total = { accounts: 0, entries: 0, generations: 0 };
+  const findings: string[] = [];
+  for await (const account of pages((page) => context.accounts.list(page))) {
+    const result = await verifyAccount(context, account.accountId);
+    total.accounts += 1;
+    total.entries += result.entries;
+    total.generations += result.generations;
+    findings.push(...result.findings.slice(0, 1_000 - findings.length));
+    onAccount?.(account.accountId);
+  }
+  return { ...total, findings };
+}
+
+interface AccountResult { entries: number; generations: number; findings: string[] }
+
+async function verifyAccount(context: Context, accountId: string): Promise<AccountResult> {
+  let result = await lookOnce(context, accountId);
+  for (let looks = 1; looks < MAX_LOOKS && result.findings.length > 0; looks += 1) {
+    const again = await lookOnce(context, accountId);
+    const before = new Set(result.findings);
+    result = { ...again, findings: again.findings.filter((finding) => before.has(finding)) };
+  }
+  return result;
+}
+
+async function lookOnce(context: Context, accountId: string): Promise<AccountResult> {
+  // Generations first: what has settled by then has its entries in the account that is read after.
+  const generations: Generation[] = [];
+  for await (const g of pages((page) => context.generations.list(accountId, undefined, page))) generations.push(g);
+  const account = await context.accounts.read(accountId);
+  if (!account) return { entries: 0, generations: 0, findings: [`Account ${accountId} is listed but cannot be read.`] };
+
+  const replay = new Replay(accountId);
+  for await (const entry of pages((page) => context.accounts.entries(accountId, page))) {
+    if (entry.sequence > account.lastSequence) break;
+    replay.add(entry);
+  }
+  const findings = [...replay.findings, ...replay.compare(account)];
+  for (const g of generations) findings.push(...checkGeneration(g, account, replay));
+  return { entries: account.lastSequence, generations: generations.length, findings };
+}
+
+function checkGeneration(g: Generation, account: Account, replay: Replay): string[] {
+  const findings: string[] = [];
+  const say = (holds: boolean, what: string) => { if (!holds) findings.push(`Generation ${g.generationId} of account ${account.accountId} ${what}.`); };
+  const money = replay.ofGeneration(g.generationId);
+  say(g.estimatedCredits === g.reservedCredits, 'was not reserved at its estimate');
+  say(g.chargedCredits >= 0 && g.chargedCredits <= g.reservedCredits, 'is charged outside what was reserved');
+  say(money.held === g.reservedCredits, `holds ${money.held} credits in the ledger, ${g.reservedCredits} by its own record`);
+  if (!isTerminal(g.status)) {
+    say(g.chargedCredits === 0, 'is charged before its end');
+    say(account.holds.has(g.generationId) || money.isClosed === false, 'is open without a hold');
+  } else if (g.settledAt !== undefined) {
+    say(!account.holds.has(g.generationId), 'is settled and still held');
+    say(money.charged === g.chargedCredits, `is charged ${money.charged} credits in the ledger, ${g.chargedCredits} by its own record`);
+    say(money.charged + money.released === g.reservedCredits, 'is not charged and released for exactly what was reserved');
+  }
+  return findings;
+}
+
+async function* pages<T>(read: (page: PageRequest) => Promise<Page<T>>): AsyncGenerator<T> {
+  let cursor: string | undefined;
+  do {
+    const page: Page<T> = await read({ limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
+    yield* page.items;
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+}

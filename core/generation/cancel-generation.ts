@@ -1,0 +1,29 @@
+import type { Caller } from '../access/credential.js';
+import type { Context } from '../context.js';
+import { ServiceError } from '../errors.js';
+import { changeGeneration } from './change-generation.js';
+import { wake } from './create-generation.js';
+import type { Generation } from './generation.js';
+import { getGeneration } from './get-generation.js';
+import { settleGeneration } from './settle-generation.js';
+
+/**
+ * Asks for the end of the caller's own generation. A queued one ends at once and costs nothing; a running one is asked to
+ * stop and may still be running in the answer; one that has ended stays as it is. Throws TASK_NOT_FOUND,
+ * for one past its retention too: there is nothing left to cancel.
+ */
+export async function cancelGeneration(context: Context, caller: Caller, generationId: string): Promise<Generation> {
+  const found = await getGeneration(context, caller, generationId).catch(asTaskNotFound);
+  const { generation, refused } = await changeGeneration(context, found, { event: 'cancel' });
+  if (refused) return generation;
+  if (generation.status === 'running') wake(context, generation.generationId, context.clock.now());
+  if (generation.status !== 'cancelled') return generation;
+  return settleGeneration(context, generation).catch((error: unknown) => {
+    context.log.warn('cancelled generation not settled yet', { generationId: generation.generationId, error });
+    return generation;
+  });
+}
+
+function asTaskNotFound(error: unknown): never {
+  throw error instanceof ServiceError && error.code === 'GENERATION_JOB_NOT_FOUND' ? new ServiceError('TASK_NOT_FOUND') : error;
+}

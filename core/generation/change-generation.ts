@@ -1,0 +1,40 @@
+import type { Context } from '../context.js';
+import { ServiceError } from '../errors.js';
+import type { GenerationCommand } from './commands.js';
+import { decide, type GenerationRefusal } from './decide.js';
+import type { Generation } from './generation.js';
+
+const MAX_TRIES = 10;
+
+export type Changed = { readonly generation: Generation; readonly refused?: GenerationRefusal };
+
+/**
+ * Decides a command on the newest version and writes it, again when another process was faster, a bounded number of
+ * times. Answers the generation as it stands afterwards, with the reason when nothing was written.
+ */
+export async function changeGeneration(
+  { generations, clock }: Pick<Context, 'generations' | 'clock'>,
+  generation: Generation,
+  command: GenerationCommand,
+): Promise<Changed> {
+  let current = generation;
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    const decision = decide(current, command, clock.now());
+    if ('refused' in decision) {
+      // What was read before may be old; only the newest version may refuse.
+      const newest = tries === 0 ? await reload(generations, current) : current;
+      if (newest.version === current.version) return { generation: current, refused: decision.refused };
+      current = newest;
+      continue;
+    }
+    if ((await generations.replace(decision.next, current.version)) === 'applied') return { generation: decision.next };
+    current = await reload(generations, current);
+  }
+  throw new ServiceError('SERVICE_UNAVAILABLE', 'The generation is being changed by too many processes at once; try again.', { retryAfterMs: 1_000 });
+}
+
+async function reload(generations: Context['generations'], known: Generation): Promise<Generation> {
+  const record = await generations.read(known.generationId);
+  if (record?.kind !== 'generation') throw new ServiceError('GENERATION_JOB_NOT_FOUND');
+  return record;
+}

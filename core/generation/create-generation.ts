@@ -1,0 +1,121 @@
+import type { Caller } from '../access/credential.js';
+import type { Context } from '../context.js';
+import { ServiceError } from '../errors.js';
+import { claim, freeClaim, type Subject } from '../idempotency/claims.js';
+import type { Claim } from '../idempotency/claim.js';
+import type { Json } from '../json.js';
+import { acceptGeneration } from './accept.js';
+import { markUsed } from '../uploads/mark-used.js';
+import type { Generation, GenerationRecord } from './generation.js';
+import { planGeneration, type Plan } from './plan.js';
+import { readGenerationRequest, type GenerationRequest } from './request.js';
+import { voidGeneration } from './void-generation.js';
+
+export interface Created {
+  readonly generation: Generation;
+  /** Whether the key had been used before, with this same request. */
+  readonly replayed: boolean;
+}
+
+const MAX_ROUNDS = 3;
+
+/**
+ * Accepts a generation: claims the key, holds the price, inserts the generation, in that order, each durable before the
+ * next. Whatever is cut in between is finished or undone by a retry of the key or by recovery, and only the process that
+ * minted the generation's id ever holds or inserts under it. A replay answers with the generation as it is now.
+ *
+ * Throws, in this order: FIELD_REQUIRED, FIELD_INVALID (of the body), the three idempotency codes, FIELD_INVALID (of
+ * model, uploads and parameters), CREDITS_INSUFFICIENT, QUEUE_FULL. A refusal frees the key. `StoreUnavailable` means
+ * that the outcome is unknown; the same key tells.
+ */
+export async function createGeneration(context: Context, caller: Caller, idempotencyKey: string, body: Json): Promise<Created> {
+  const request = readGenerationRequest(context, body);
+  const digest = context.digests.ofJson(body);
+  const key = { accountId: caller.accountId, appId: caller.appId, operation: 'create' as const, key: idempotencyKey };
+
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const claimed = await claim(context, context.settings, { key, digest }, generationSubject(context, caller));
+    if ('replayOf' in claimed) return replayed(await context.generations.read(claimed.replayOf));
+
+    const plan = await planOrFree(context, caller, request, claimed.mine);
+    await holdOrFree(context, claimed.mine, plan);
+    const generation = await insertOrRelease(context, caller, request, claimed.mine, plan);
+    if (generation) return { generation, replayed: false };
+    // So slow that the id was ruled out meanwhile: whoever did so may have answered under the key by now.
+  }
+  throw new ServiceError('IDEMPOTENCY_IN_PROGRESS', undefined, { retryAfterMs: 1_000 });
+}
+
+function generationSubject(context: Context, caller: Caller): Subject {
+  return {
+    mint: () => context.ids.uuid(),
+    exists: async (id) => isTaken(await context.generations.read(id)),
+    ruleOut: async (id) => {
+      const standing = await voidGeneration(context, { generationId: id, accountId: caller.accountId, appId: caller.appId });
+      if (isTaken(standing)) return 'exists';
+      await context.desk.execute(caller.accountId, { kind: 'settle', generationId: id, charge: 0 });
+      return 'ruled-out';
+    },
+  };
+}
+
+function isTaken(record: GenerationRecord | null): boolean {
+  return record !== null && record.kind !== 'void';
+}
+
+function replayed(record: GenerationRecord | null): Created {
+  if (record?.kind !== 'generation') throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
+  return { generation: record, replayed: true };
+}
+
+async function planOrFree(context: Context, caller: Caller, request: GenerationRequest, mine: Claim): Promise<Plan> {
+  try {
+    return await planGeneration(context, caller, request);
+  } catch (error) {
+    // Nothing is held yet, so the key can go whatever it was that stopped us.
+    await freeClaim(context, mine);
+    throw error;
+  }
+}
+
+async function holdOrFree(context: Context, mine: Claim, plan: Plan): Promise<void> {
+  const { refused } = await context.desk.execute(mine.accountId, {
+    kind: 'hold',
+    generationId: mine.subjectId,
+    credits: plan.credits,
+    maxOpenHolds: context.settings.maxOpenGenerationsPerAccount,
+  });
+  if (!refused) return;
+  await freeClaim(context, mine);
+  throw refusalOf(refused, plan.credits);
+}
+
+function refusalOf(refused: string, credits: number): ServiceError {
+  if (refused === 'QUEUE_FULL') return new ServiceError('QUEUE_FULL', undefined, { retryAfterMs: 5_000 });
+  if (refused === 'CREDITS_INSUFFICIENT') return insufficientCredits(credits);
+  return new ServiceError('INTERNAL_ERROR');
+}
+
+export function insufficientCredits(credits: number): ServiceError {
+  return new ServiceError('CREDITS_INSUFFICIENT', `This would reserve ${credits} credits, more than the account has available.`);
+}
+
+/** The accepted generation, or null when the id was ruled out before we got here; then the hold is given back. */
+async function insertOrRelease(context: Context, caller: Caller, request: GenerationRequest, mine: Claim, plan: Plan): Promise<Generation | null> {
+  const { clock, settings, generations, desk } = context;
+  const generation = acceptGeneration(mine.subjectId, caller, request, plan, clock.now(), settings.recoveryGraceMs);
+  const outcome = await generations.insert(generation);
+  if (outcome.inserted) {
+    wake(context, generation.generationId, generation.createdAt);
+    await markUsed(context, plan.uploads);
+    return generation;
+  }
+  if (outcome.existing.kind === 'generation') return outcome.existing;
+  await desk.execute(mine.accountId, { kind: 'settle', generationId: mine.subjectId, charge: 0 });
+  return null;
+}
+
+/** Not waited for: the accepted generation carries the time at which recovery looks at it anyway. */
+export function wake(context: Context, generationId: string, at: number): void {
+  context.wakeUps.schedule(generationId, at).catch((error: unknown) => context.log.warn('wake-up not scheduled', { generationId, error }));
+}

@@ -1,0 +1,28 @@
+import type { Caller } from '../access/credential.js';
+import type { Context } from '../context.js';
+import { ServiceError } from '../errors.js';
+import type { Json } from '../json.js';
+import { insufficientCredits } from './create-generation.js';
+import type { Operation } from './generation.js';
+import { planGeneration } from './plan.js';
+import { readGenerationRequest } from './request.js';
+
+export interface Estimate {
+  readonly modelKey: string;
+  readonly operation: Operation;
+  readonly estimatedCredits: number;
+  readonly currency: string;
+}
+
+/**
+ * What `createGeneration` would reserve for this request. Throws what it would throw, but for the idempotency codes and
+ * QUEUE_FULL; nothing is kept.
+ */
+export async function estimateGeneration(context: Context, caller: Caller, body: Json): Promise<Estimate> {
+  const request = readGenerationRequest(context, body);
+  const plan = await planGeneration(context, caller, request);
+  const account = await context.accounts.read(caller.accountId);
+  if (!account) throw new ServiceError('DEVELOPER_TOKEN_INVALID');
+  if (account.available < plan.credits) throw insufficientCredits(plan.credits);
+  return { modelKey: plan.model.modelKey, operation: request.operation, estimatedCredits: plan.credits, currency: account.currency };
+}

@@ -1,0 +1,22 @@
+import type { Caller } from '../access/credential.js';
+import type { Context } from '../context.js';
+import { ServiceError } from '../errors.js';
+import type { Generation } from './generation.js';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+export function isUuid(text: string): boolean {
+  return UUID.test(text);
+}
+
+/**
+ * The caller's own generation. Throws TASK_NOT_FOUND for no such one, a malformed id and somebody else's alike, and
+ * GENERATION_JOB_NOT_FOUND for the caller's own past its retention.
+ */
+export async function getGeneration(context: Pick<Context, 'generations'>, caller: Caller, generationId: string): Promise<Generation> {
+  const record = isUuid(generationId) ? await context.generations.read(generationId.toLowerCase()) : null;
+  const isOwn = record !== null && record.accountId === caller.accountId && record.appId === caller.appId;
+  if (!isOwn || record.kind === 'void') throw new ServiceError('TASK_NOT_FOUND');
+  if (record.kind !== 'generation') throw new ServiceError('GENERATION_JOB_NOT_FOUND');
+  return record;
+}

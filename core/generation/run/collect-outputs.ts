@@ -1,0 +1,90 @@
+import { requestedDurationMs, requestedSize } from '../../catalog/price.js';
+import type { Model } from '../../catalog/model.js';
+import type { Context } from '../../context.js';
+import type { MediaFacts } from '../../ports/media-probe.js';
+import type { Provider } from '../../ports/provider.js';
+import type { Generation, Output } from '../generation.js';
+
+/** How far a video may be from the duration that was asked for: a frame or two of rounding. */
+const DURATION_TOLERANCE_MS = 250;
+const MAX_STORE_TRIES = 3;
+
+export interface Collected {
+  readonly outputs: readonly Output[];
+  /** Why the others were left out, one sentence each. */
+  readonly faults: readonly string[];
+}
+
+/**
+ * Streams a finished task's outputs into our object store and checks each one there: it decodes, and it is of the kind,
+ * size and duration that were asked for. What does not pass is not delivered and not charged. Each fence writes under
+ * keys of its own, so that an overtaken worker cannot touch what another one delivered.
+ */
+export async function collectOutputs(
+  context: Context, provider: Provider, model: Model, generation: Generation, reference: string, offered: number,
+): Promise<Collected> {
+  const wanted = Math.min(offered, generation.terms.creditsByOutputs.length - 1);
+  const outputs: Output[] = [];
+  const faults: string[] = [];
+  for (let index = 0; index < wanted; index += 1) {
+    const collected = await collectOne(context, provider, model, generation, reference, index);
+    if (typeof collected === 'string') faults.push(collected);
+    else outputs.push(collected);
+  }
+  return { outputs, faults };
+}
+
+export function outputKey(generationId: string, fence: number, index: number): string {
+  return `outputs/${generationId}/${fence}/${index}`;
+}
+
+async function collectOne(context: Context, provider: Provider, model: Model, g: Generation, reference: string, index: number): Promise<Output | string> {
+  const { objects, mediaProbe, settings, ids } = context;
+  const objectKey = outputKey(g.generationId, g.fence, index);
+  const stored = await storeWithRetries(context, objectKey, () => provider.output(reference, index, model.providerSettings));
+  if (stored === 'too-large') return `Output ${index + 1} is larger than outputs may be.`;
+
+  const bytes = await objects.read(objectKey);
+  if (!bytes) return `Output ${index + 1} was not stored.`;
+  const facts = await mediaProbe.probe(bytes, { maxBytes: settings.maxOutputBytes, maxPixels: settings.maxOutputPixels, decode: 'full' });
+  const fault = 'invalid' in facts ? facts.invalid : mismatch(facts, model, g);
+  if (fault !== undefined || 'invalid' in facts) {
+    await objects.remove(objectKey);
+    return `Output ${index + 1}: ${fault}`;
+  }
+  return {
+    mediaId: ids.uuid(),
+    kind: facts.kind,
+    objectKey,
+    contentType: facts.mediaType,
+    byteSize: stored.byteSize,
+    sha256: stored.sha256,
+    widthPx: facts.widthPx,
+    heightPx: facts.heightPx,
+    ...(facts.kind === 'video' ? { durationMs: facts.durationMs } : {}),
+  };
+}
+
+async function storeWithRetries(context: Context, key: string, open: () => Promise<AsyncIterable<Uint8Array>>): ReturnType<Context['objects']['write']> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await context.objects.write(key, await open(), { mediaType: 'application/octet-stream', maxBytes: context.settings.maxOutputBytes });
+    } catch (error) {
+      if (tries >= MAX_STORE_TRIES) throw error;
+      context.log.warn('output not stored yet', { key, tries, error });
+    }
+  }
+}
+
+function mismatch(facts: MediaFacts, model: Model, g: Generation): string | undefined {
+  if (facts.kind !== g.modality) return `It is a ${facts.kind}, not a ${g.modality}.`;
+  const size = requestedSize(model.price, g.parameters);
+  if (size && (size.widthPx !== facts.widthPx || size.heightPx !== facts.heightPx)) {
+    return `It is ${facts.widthPx}x${facts.heightPx} pixels, not ${size.widthPx}x${size.heightPx}.`;
+  }
+  const durationMs = requestedDurationMs(model.price, g.parameters);
+  if (facts.kind === 'video' && durationMs !== undefined && Math.abs(facts.durationMs - durationMs) > DURATION_TOLERANCE_MS) {
+    return `It lasts ${facts.durationMs} ms, not ${durationMs} ms.`;
+  }
+  return undefined;
+}

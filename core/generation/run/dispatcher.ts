@@ -1,0 +1,120 @@
+import type { Context } from '../../context.js';
+import { wake } from '../create-generation.js';
+import { hasLiveLease } from '../decide.js';
+import { isTerminal } from '../generation.js';
+import { settleGeneration } from '../settle-generation.js';
+import { GenerationRun } from './generation-run.js';
+import { ModelLane } from './model-lane.js';
+import { takeLease } from './take-lease.js';
+
+/** The most generations that wait in one process for a free place; others stay with their wake-ups. */
+const MAX_WAITING = 10_000;
+
+export class WorkerStopping extends Error {
+  constructor() {
+    super('This worker is stopping.');
+    this.name = 'WorkerStopping';
+  }
+}
+
+export class WorkerBusy extends Error {
+  constructor() {
+    super('This worker has as many generations waiting as it may have.');
+    this.name = 'WorkerBusy';
+  }
+}
+
+interface Place { readonly release: () => void }
+
+/**
+ * Takes wake-ups and runs generations: at most so many of one model at once, at most so many of them for one account,
+ * and the accounts that wait take turns. A wake-up is done once the generation is leased (the lease's end is on record
+ * then) or needs nothing.
+ */
+export class Dispatcher {
+  private readonly lanes = new Map<string, ModelLane>();
+  private readonly waiting = new Map<string, Promise<void>>();
+  private readonly runs = new Map<string, GenerationRun>();
+  private readonly finished = new Set<Promise<void>>();
+  private stopping = false;
+
+  constructor(private readonly context: Context, private readonly worker: string) {}
+
+  get counts(): { readonly running: number; readonly waiting: number } {
+    return { running: this.runs.size, waiting: this.waiting.size };
+  }
+
+  /** Rejects when the wake-up should be delivered again later. */
+  deliver(generationId: string): Promise<void> {
+    const run = this.runs.get(generationId);
+    if (run) {
+      run.nudge();
+      return Promise.resolve();
+    }
+    const already = this.waiting.get(generationId);
+    if (already) return already;
+    if (this.stopping) return Promise.reject(new WorkerStopping());
+    if (this.waiting.size >= MAX_WAITING) return Promise.reject(new WorkerBusy());
+    const done = this.take(generationId).finally(() => this.waiting.delete(generationId));
+    this.waiting.set(generationId, done);
+    return done;
+  }
+
+  /** Takes no more, asks every run to hand its lease back, and waits for them, `graceMs` at most. */
+  async stop(graceMs: number): Promise<void> {
+    this.stopping = true;
+    for (const lane of this.lanes.values()) lane.refuseAll(new WorkerStopping());
+    for (const run of this.runs.values()) run.stop();
+    await new Promise<void>((resolve) => {
+      const cancel = this.context.clock.after(graceMs, resolve);
+      void Promise.allSettled([...this.finished, ...this.waiting.values()]).then(() => { cancel(); resolve(); });
+    });
+  }
+
+  private async take(generationId: string): Promise<void> {
+    const record = await this.context.generations.read(generationId);
+    if (record?.kind !== 'generation') return;
+    if (isTerminal(record.status)) {
+      await settleGeneration(this.context, record);
+      return;
+    }
+    if (hasLiveLease(record, this.context.clock.now())) {
+      wake(this.context, generationId, (record.lease?.expiresAt ?? 0) + 1);
+      return;
+    }
+    const place = await this.lane(record.modelKey).enter(record.accountId);
+    try {
+      await this.start(generationId, place);
+    } catch (error) {
+      place.release();
+      throw error;
+    }
+  }
+
+  private async start(generationId: string, place: Place): Promise<void> {
+    if (this.stopping) throw new WorkerStopping();
+    const taken = await takeLease(this.context, this.worker, generationId);
+    if (!taken) return place.release();
+    const model = this.context.catalog.find(taken.generation.modelKey);
+    const provider = model && this.context.providers.find(model.provider);
+    const run = new GenerationRun(this.context, taken.generation, { model, provider, isFresh: taken.isFresh });
+    this.runs.set(generationId, run);
+    if (this.stopping) run.stop();
+    const finished = run.drive().finally(() => {
+      this.runs.delete(generationId);
+      this.finished.delete(finished);
+      place.release();
+    });
+    this.finished.add(finished);
+  }
+
+  private lane(modelKey: string): ModelLane {
+    let lane = this.lanes.get(modelKey);
+    if (!lane) {
+      const model = this.context.catalog.find(modelKey);
+      lane = new ModelLane(model?.concurrency ?? 1, model?.concurrencyPerAccount ?? 1);
+      this.lanes.set(modelKey, lane);
+    }
+    return lane;
+  }
+}

@@ -1,0 +1,237 @@
+import type { Model } from '../../catalog/model.js';
+import type { Context } from '../../context.js';
+import { StoreUnavailable } from '../../errors.js';
+import type { Provider, ProviderFailure, ProviderReport } from '../../ports/provider.js';
+import { changeGeneration } from '../change-generation.js';
+import { wake } from '../create-generation.js';
+import type { Generation, Output } from '../generation.js';
+import { settleGeneration } from '../settle-generation.js';
+import { taskError, type TaskErrorCode } from '../task-errors.js';
+import { collectOutputs } from './collect-outputs.js';
+import { LeaseHolder, LeaseLost, type HolderCommand } from './lease-holder.js';
+import { submissionOf } from './submission.js';
+import { NudgeableSleep, withTimeout } from './waiting.js';
+
+const MAX_SILENT_POLLS = 10;
+const CANCEL_AGAIN_MS = 10_000;
+
+type Step = 'go-on' | 'over';
+
+/** What a run needs to know that the generation itself does not say. */
+export interface RunOf {
+  readonly model: Model | undefined;
+  readonly provider: Provider | undefined;
+  /** Whether the attempt on record was begun by us just now, and so not handed over by anybody yet. */
+  readonly isFresh: boolean;
+}
+
+/**
+ * One worker's time with one generation, from taking the lease until it ends, parks for a later attempt, or hands the
+ * lease back. Every step starts from the newest version, so that whatever happened meanwhile is seen; every write
+ * carries the fence.
+ */
+export class GenerationRun {
+  private readonly holder: LeaseHolder;
+  private readonly rest: NudgeableSleep;
+  private stopping = false;
+  /** Token of the attempt that we may hand over without asking the provider first. */
+  private unsentToken: string | undefined;
+  private silentPolls = 0;
+  private unknownRounds = 0;
+  private cancelAskedAt: number | undefined;
+
+  constructor(private readonly context: Context, generation: Generation, private readonly of: RunOf) {
+    this.rest = new NudgeableSleep(context.clock);
+    this.holder = new LeaseHolder(context, generation, () => this.rest.nudge());
+    this.unsentToken = of.isFresh ? generation.attempt?.token : undefined;
+  }
+
+  /** Something about the generation changed: look now. */
+  nudge(): void {
+    this.rest.nudge();
+  }
+
+  /** Hand the lease back at the next safe point. */
+  stop(): void {
+    this.stopping = true;
+    this.rest.nudge();
+  }
+
+  /** Never throws: what goes wrong on our side leaves the lease to lapse, and recovery to go on. */
+  async drive(): Promise<void> {
+    try {
+      while ((await this.step(await this.holder.refresh())) === 'go-on');
+    } catch (error) {
+      if (!(error instanceof LeaseLost)) this.context.log.warn('run abandoned', { generationId: this.holder.generation.generationId, error });
+    } finally {
+      this.holder.end();
+    }
+  }
+
+  private async step(g: Generation): Promise<Step> {
+    const { model, provider } = this.of;
+    if (this.stopping) return this.handBack();
+    if (!model || !provider) return this.finish({ event: 'fail', error: taskError('MODEL_UNAVAILABLE') });
+    if (g.runDeadlineAt !== undefined && this.context.clock.now() > g.runDeadlineAt) return this.timeOut(g, provider, model);
+    if (!g.attempt) return this.beginAttempt(g);
+    if (g.attempt.phase === 'submitted' && g.attempt.reference !== undefined) return this.follow(g, g.attempt.reference, provider, model);
+    if (g.attempt.token !== this.unsentToken) return this.findOut(g, g.attempt.token, provider, model);
+    if (g.cancelRequestedAt !== undefined) return this.finish({ event: 'stop', outputs: [] });
+    return this.submit(g, g.attempt.token, provider, model);
+  }
+
+  private async handBack(): Promise<Step> {
+    const { generation } = await this.holder.write({ event: 'yield' });
+    wake(this.context, generation.generationId, this.context.clock.now());
+    return 'over';
+  }
+
+  private async timeOut(g: Generation, provider: Provider, model: Model): Promise<Step> {
+    if (g.attempt?.reference !== undefined) await this.askToStop(g.attempt.reference, provider, model);
+    return this.finish({ event: 'fail', error: taskError('TASK_TIMEOUT') });
+  }
+
+  private async beginAttempt(g: Generation): Promise<Step> {
+    if (g.cancelRequestedAt !== undefined) return this.finish({ event: 'stop', outputs: [] });
+    const token = this.context.ids.uuid();
+    const { refused } = await this.holder.write({ event: 'begin-attempt', token });
+    if (refused === undefined) this.unsentToken = token;
+    return 'go-on';
+  }
+
+  /** A submit that throws, or takes too long, may have been taken: from then on the provider is asked first. */
+  private async submit(g: Generation, token: string, provider: Provider, model: Model): Promise<Step> {
+    this.unsentToken = undefined;
+    let answer: Awaited<ReturnType<Provider['submit']>>;
+    try {
+      answer = await this.inTime(provider.submit(submissionOf(this.context, g, model, token)));
+    } catch (error) {
+      this.context.log.warn('submission of unknown outcome', { generationId: g.generationId, error });
+      return 'go-on';
+    }
+    if (!answer.accepted) return this.attemptOver(answer.failure);
+    await this.holder.write({ event: 'accepted', reference: answer.reference });
+    return 'go-on';
+  }
+
+  private async findOut(g: Generation, token: string, provider: Provider, model: Model): Promise<Step> {
+    this.unknownRounds += 1;
+    if (this.unknownRounds > MAX_SILENT_POLLS) return this.attemptOver(failure('PROVIDER_UNAVAILABLE', true));
+    let answer: Awaited<ReturnType<Provider['recover']>>;
+    try {
+      answer = await this.inTime(provider.recover(token, model.providerSettings));
+    } catch (error) {
+      this.context.log.warn('provider did not say whether it has the task', { generationId: g.generationId, error });
+      await this.rest.sleep(this.backoffMs(this.unknownRounds));
+      return 'go-on';
+    }
+    if (answer !== 'unsupported' && answer.found) {
+      await this.holder.write({ event: 'accepted', reference: answer.reference });
+      return 'go-on';
+    }
+    if (g.cancelRequestedAt !== undefined) return this.finish({ event: 'stop', outputs: [] });
+    if (answer === 'unsupported' && model.onUnknownAcceptance === 'fail') return this.finish({ event: 'fail', error: taskError('PROVIDER_UNAVAILABLE') });
+    this.unsentToken = token;
+    return 'go-on';
+  }
+
+  private async follow(g: Generation, reference: string, provider: Provider, model: Model): Promise<Step> {
+    if (g.cancelRequestedAt !== undefined) {
+      if (this.context.clock.now() > g.cancelRequestedAt + this.context.settings.cancelGraceMs) return this.finish({ event: 'stop', outputs: [] });
+      await this.askToStop(reference, provider, model);
+    }
+    let report: ProviderReport;
+    try {
+      report = await this.inTime(provider.poll(reference, model.providerSettings));
+      this.silentPolls = 0;
+    } catch (error) {
+      this.silentPolls += 1;
+      this.context.log.warn('provider did not answer', { generationId: g.generationId, error });
+      if (this.silentPolls >= MAX_SILENT_POLLS) return this.attemptOver(failure('PROVIDER_UNAVAILABLE', true));
+      await this.rest.sleep(this.backoffMs(this.silentPolls));
+      return 'go-on';
+    }
+    return this.act(g, report, reference, provider, model);
+  }
+
+  private async act(g: Generation, report: ProviderReport, reference: string, provider: Provider, model: Model): Promise<Step> {
+    switch (report.state) {
+      case 'running':
+        if (report.progress !== undefined) this.holder.noteProgress(report.progress);
+        await this.rest.sleep(report.pollAfterMs ?? model.pollIntervalMs);
+        return 'go-on';
+      case 'failed': return this.attemptOver(report.failure);
+      case 'unknown': return this.attemptOver(failure('PROVIDER_UNAVAILABLE', true));
+      case 'succeeded':
+      case 'cancelled': return this.deliver(g, report, reference, provider, model);
+    }
+  }
+
+  private async deliver(
+    g: Generation, report: Extract<ProviderReport, { state: 'succeeded' | 'cancelled' }>, reference: string, provider: Provider, model: Model,
+  ): Promise<Step> {
+    let outputs: readonly Output[];
+    let faults: readonly string[];
+    try {
+      ({ outputs, faults } = await collectOutputs(this.context, provider, model, g, reference, report.outputs.length));
+    } catch (error) {
+      this.context.log.warn('outputs not collected', { generationId: g.generationId, error });
+      return this.attemptOver(failure(error instanceof StoreUnavailable ? 'OUTPUT_STORE_FAILED' : 'OUTPUT_INVALID', true));
+    }
+    if (faults.length > 0) this.context.log.warn('outputs left out', { generationId: g.generationId, faults });
+    const { cancelRequestedAt } = await this.holder.refresh();
+    if (report.state === 'cancelled') {
+      return cancelRequestedAt === undefined ? this.attemptOver(failure('PROVIDER_REJECTED', true)) : this.finish({ event: 'stop', outputs });
+    }
+    if (outputs.length > 0) return this.finish({ event: 'succeed', outputs });
+    return this.attemptOver(failure('OUTPUT_INVALID', true));
+  }
+
+  /** This attempt came to nothing: another one later, if there may be one, else the end. */
+  private async attemptOver({ code, message, mayRetry }: ProviderFailure): Promise<Step> {
+    const g = await this.holder.refresh();
+    if (g.cancelRequestedAt !== undefined) return this.finish({ event: 'stop', outputs: [] });
+    const retryAt = this.context.clock.now() + this.backoffMs(g.attemptsMade);
+    const inTime = g.runDeadlineAt === undefined || retryAt < g.runDeadlineAt;
+    if (!mayRetry || g.attemptsMade >= g.terms.maxAttempts || !inTime) return this.finish({ event: 'fail', error: taskError(code, message) });
+    await this.holder.write({ event: 'attempt-failed', retryAt });
+    wake(this.context, g.generationId, retryAt);
+    return 'over';
+  }
+
+  /** Writes the end, then settles. Whoever comes too late with an end leaves a note of it, and nothing else. */
+  private async finish(command: Extract<HolderCommand, { event: 'succeed' | 'fail' | 'stop' }>): Promise<Step> {
+    try {
+      const { generation, refused } = await this.holder.write(command);
+      if (refused !== undefined) return 'go-on';
+      this.holder.end();
+      await settleGeneration(this.context, generation);
+    } catch (error) {
+      if (!(error instanceof LeaseLost)) throw error;
+      if (command.event === 'succeed') await changeGeneration(this.context, error.generation, { event: 'late-report', state: 'succeeded' });
+    }
+    return 'over';
+  }
+
+  private async askToStop(reference: string, provider: Provider, model: Model): Promise<void> {
+    const now = this.context.clock.now();
+    if (this.cancelAskedAt !== undefined && now - this.cancelAskedAt < CANCEL_AGAIN_MS) return;
+    this.cancelAskedAt = now;
+    await this.inTime(provider.cancel(reference, model.providerSettings)).catch((error: unknown) => {
+      this.context.log.warn('provider could not be asked to stop', { generationId: this.holder.generation.generationId, error });
+    });
+  }
+
+  private inTime<T>(work: Promise<T>): Promise<T> {
+    return withTimeout(this.context.clock, this.context.settings.providerCallMs, work);
+  }
+
+  private backoffMs(tries: number): number {
+    const { retryBaseMs, retryCapMs } = this.context.settings;
+    return Math.min(retryCapMs, retryBaseMs * 2 ** Math.min(tries - 1, 20));
+  }
+}
+
+function failure(code: TaskErrorCode, mayRetry: boolean): ProviderFailure {
+  return { code, message: taskError(code).message, mayRetry };
+}

@@ -1,0 +1,96 @@
+import type { Context } from '../../context.js';
+import { changeGeneration } from '../change-generation.js';
+import type { GenerationCommand } from '../commands.js';
+import type { GenerationRefusal } from '../decide.js';
+import { isTerminal, type Generation } from '../generation.js';
+
+/** Another worker holds a newer fence, or the generation has ended: nothing we write can succeed any more. */
+export class LeaseLost extends Error {
+  constructor(readonly generation: Generation) {
+    super(`The lease of generation ${generation.generationId} is lost.`);
+    this.name = 'LeaseLost';
+  }
+}
+
+type Fenced = Extract<GenerationCommand, { fence: number }>;
+type Unfenced<C> = C extends unknown ? Omit<C, 'fence'> : never;
+export type HolderCommand = Unfenced<Fenced>;
+
+/**
+ * The one writer of a leased generation in this process. Writes go one after another, each with the fence, and the lease
+ * is renewed every third of its time, so that whoever waits for a provider need not think of it.
+ */
+export class LeaseHolder {
+  private tail: Promise<unknown> = Promise.resolve();
+  private cancelBeat: (() => void) | undefined;
+  private ended = false;
+  private progress: number | undefined;
+  private readonly fence: number;
+
+  constructor(private readonly context: Context, private current: Generation, private readonly onLost: () => void) {
+    this.fence = current.fence;
+    this.beatLater();
+  }
+
+  get generation(): Generation {
+    return this.current;
+  }
+
+  /** Kept for the next renewal; not worth a write of its own. */
+  noteProgress(progress: number): void {
+    this.progress = progress;
+  }
+
+  /** Writes as the holder. Throws `LeaseLost`; another refusal is answered, with the newest version. */
+  write(command: HolderCommand): Promise<{ readonly generation: Generation; readonly refused?: GenerationRefusal }> {
+    return this.inTurn(async () => {
+      const changed = await changeGeneration(this.context, this.current, { ...command, fence: this.fence } as GenerationCommand);
+      this.current = changed.generation;
+      if (changed.refused !== undefined) this.throwIfLost();
+      return changed;
+    });
+  }
+
+  /** Reads the newest version, so that a cancel asked for elsewhere is seen. Throws `LeaseLost`. */
+  refresh(): Promise<Generation> {
+    return this.inTurn(async () => {
+      const record = await this.context.generations.read(this.current.generationId);
+      if (record?.kind !== 'generation') throw new LeaseLost(this.current);
+      this.current = record;
+      this.throwIfLost();
+      return record;
+    });
+  }
+
+  /** No renewal from here on. */
+  end(): void {
+    this.ended = true;
+    this.cancelBeat?.();
+  }
+
+  private throwIfLost(): void {
+    if (isTerminal(this.current.status) || this.current.lease?.fence !== this.fence) throw new LeaseLost(this.current);
+  }
+
+  private inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.tail.then(work);
+    this.tail = result.catch(() => undefined);
+    return result;
+  }
+
+  private beatLater(): void {
+    if (this.ended) return;
+    this.cancelBeat = this.context.clock.after(Math.floor(this.context.settings.leaseMs / 3), () => void this.beat());
+  }
+
+  private async beat(): Promise<void> {
+    if (this.ended) return;
+    try {
+      await this.write({ event: 'renew', leaseMs: this.context.settings.leaseMs, ...(this.progress === undefined ? {} : { progress: this.progress }) });
+    } catch (error) {
+      if (error instanceof LeaseLost) return this.onLost();
+      this.context.log.warn('lease not renewed', { generationId: this.current.generationId, error });
+    }
+    this.beatLater();
+  }
+}

@@ -1,0 +1,26 @@
+import type { Model } from '../../catalog/model.js';
+import type { Context } from '../../context.js';
+import type { Submission } from '../../ports/provider.js';
+import type { Generation } from '../generation.js';
+
+/** What the provider is handed for one attempt. It sees the task, never whose it is. */
+export function submissionOf(context: Pick<Context, 'objects'>, g: Generation, model: Model, token: string): Submission {
+  return {
+    generationId: g.generationId,
+    modelKey: g.modelKey,
+    operation: g.operation,
+    prompt: g.prompt,
+    ...(g.negativePrompt === undefined ? {} : { negativePrompt: g.negativePrompt }),
+    parameters: g.parameters,
+    references: g.references.map(({ role, mediaType, byteSize, objectKey, uploadId }) => ({
+      role, mediaType, byteSize,
+      open: async () => {
+        const bytes = await context.objects.read(objectKey);
+        if (!bytes) throw new Error(`The bytes of upload ${uploadId} are gone.`);
+        return bytes;
+      },
+    })),
+    settings: model.providerSettings,
+    token,
+  };
+}

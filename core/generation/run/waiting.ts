@@ -1,0 +1,43 @@
+import type { Clock } from '../../ports/clock.js';
+
+export class TimedOut extends Error {
+  constructor(limitMs: number) {
+    super(`No answer within ${limitMs} ms.`);
+    this.name = 'TimedOut';
+  }
+}
+
+/** The promise's outcome, or `TimedOut` after `limitMs`. The work itself goes on; its late outcome is dropped. */
+export function withTimeout<T>(clock: Clock, limitMs: number, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(limitMs, () => reject(new TimedOut(limitMs)));
+    work.then(
+      (value) => { cancel(); resolve(value); },
+      (error: unknown) => { cancel(); reject(error instanceof Error ? error : new Error(String(error))); },
+    );
+  });
+}
+
+/** A sleep that somebody can end early. A nudge while nobody sleeps ends the next sleep at once. */
+export class NudgeableSleep {
+  private nudged = false;
+  private finish: (() => void) | undefined;
+
+  constructor(private readonly clock: Clock) {}
+
+  nudge(): void {
+    this.nudged = true;
+    this.finish?.();
+  }
+
+  async sleep(durationMs: number): Promise<void> {
+    if (!this.nudged) {
+      await new Promise<void>((resolve) => {
+        const cancel = this.clock.after(durationMs, resolve);
+        this.finish = () => { cancel(); resolve(); };
+      });
+    }
+    this.finish = undefined;
+    this.nudged = false;
+  }
+}

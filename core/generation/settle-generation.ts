@@ -1,0 +1,23 @@
+import { assert } from '../assert.js';
+import type { Context } from '../context.js';
+import { changeGeneration } from './change-generation.js';
+import { isTerminal, type Generation } from './generation.js';
+
+/**
+ * Ends the hold of a generation that has ended: charges what it owes, releases the rest, then marks it settled. May be
+ * repeated by anyone at any time; the hold's presence makes the money move once.
+ */
+export async function settleGeneration(context: Context, generation: Generation): Promise<Generation> {
+  assert(isTerminal(generation.status), 'only an ended generation is settled');
+  if (generation.settledAt !== undefined) return generation;
+  const { generationId, accountId, chargedCredits } = generation;
+  await context.desk.execute(accountId, { kind: 'settle', generationId, charge: chargedCredits });
+  const endedAt = generation.completedAt ?? generation.updatedAt;
+  const { settings } = context;
+  const settled = await changeGeneration(context, generation, {
+    event: 'settle',
+    outputsExpireAt: endedAt + settings.outputRetentionMs,
+    taskExpiresAt: endedAt + settings.taskRetentionMs,
+  });
+  return settled.generation;
+}

@@ -1,0 +1,16 @@
+import type { Context } from '../context.js';
+import type { GenerationRecord } from './generation.js';
+
+/**
+ * Takes a generation's id so that none can come to be there, unless one has: answers what stands at the id afterwards.
+ * Whoever inserts first wins, and the loser finds out.
+ */
+export async function voidGeneration(
+  { generations, clock, settings }: Pick<Context, 'generations' | 'clock' | 'settings'>,
+  id: { readonly generationId: string; readonly accountId: string; readonly appId: string },
+): Promise<GenerationRecord> {
+  const now = clock.now();
+  const tombstone: GenerationRecord = { kind: 'void', ...id, version: 1, createdAt: now, attentionAt: now + settings.remnantRetentionMs };
+  const outcome = await generations.insert(tombstone);
+  return outcome.inserted ? tombstone : outcome.existing;
+}

@@ -1,0 +1,84 @@
+import type { Context } from '../context.js';
+import { changeGeneration } from '../generation/change-generation.js';
+import { wake } from '../generation/create-generation.js';
+import { hasLiveLease } from '../generation/decide.js';
+import { isTerminal, type Generation, type GenerationRecord } from '../generation/generation.js';
+import { settleGeneration } from '../generation/settle-generation.js';
+import { taskError } from '../generation/task-errors.js';
+import { retireGeneration } from './retire-generation.js';
+
+/** How long after a wake-up was sent again recovery looks once more, in milliseconds. */
+const LOOK_AGAIN_MS = 60_000;
+/** A step that failed is tried again after this. */
+const FAILED_AGAIN_MS = 30_000;
+
+export interface GenerationsRecovered {
+  woken: number;
+  ended: number;
+  settled: number;
+  retired: number;
+  failed: number;
+}
+
+/**
+ * Looks at every generation whose time has come and does what was left undone: wakes what nobody took or whose holder is
+ * gone, ends what is past its deadline, settles what has ended, retires what is past retention. One pass takes at most
+ * `recoveryBatch`; safe in many processes at once, since every step is a versioned change.
+ */
+export async function recoverGenerations(context: Context): Promise<GenerationsRecovered> {
+  const done: GenerationsRecovered = { woken: 0, ended: 0, settled: 0, retired: 0, failed: 0 };
+  const due = await context.generations.due(context.clock.now(), context.settings.recoveryBatch);
+  for (const record of due) {
+    try {
+      done[await recoverOne(context, record)] += 1;
+    } catch (error) {
+      done.failed += 1;
+      context.log.warn('generation not recovered', { generationId: record.generationId, error });
+      await postpone(context, record, FAILED_AGAIN_MS).catch(() => undefined);
+    }
+  }
+  return done;
+}
+
+async function recoverOne(context: Context, record: GenerationRecord): Promise<keyof GenerationsRecovered> {
+  if (record.kind !== 'generation') {
+    await context.generations.remove(record.generationId, record.version);
+    return 'retired';
+  }
+  if (!isTerminal(record.status)) return wakeOrEnd(context, record);
+  if (record.settledAt === undefined) {
+    await settleGeneration(context, record);
+    return 'settled';
+  }
+  await retireGeneration(context, record);
+  return 'retired';
+}
+
+async function wakeOrEnd(context: Context, g: Generation): Promise<'woken' | 'ended'> {
+  const now = context.clock.now();
+  const ended = await endIfTooLate(context, g, now);
+  if (ended) {
+    await settleGeneration(context, ended);
+    return 'ended';
+  }
+  if (!hasLiveLease(g, now)) wake(context, g.generationId, now);
+  await postpone(context, g, LOOK_AGAIN_MS);
+  return 'woken';
+}
+
+/** A worker ends its own generations; this is for those that have none, or wait for a place too long. */
+async function endIfTooLate(context: Context, g: Generation, now: number): Promise<Generation | null> {
+  const isLate = g.status === 'queued' ? now > g.terms.queueDeadlineAt : g.runDeadlineAt !== undefined && now > g.runDeadlineAt;
+  if (!isLate) return null;
+  const event = g.status === 'queued' ? 'give-up' : 'expire';
+  const { generation, refused } = await changeGeneration(context, g, { event, error: taskError('TASK_TIMEOUT') });
+  return refused === undefined ? generation : null;
+}
+
+async function postpone(context: Context, record: GenerationRecord, byMs: number): Promise<void> {
+  if (record.kind !== 'generation') return;
+  const deadline = record.status === 'queued' ? record.terms.queueDeadlineAt : record.runDeadlineAt;
+  const now = context.clock.now();
+  const until = Math.max(now + 1_000, Math.min(now + byMs, deadline === undefined || isTerminal(record.status) ? Infinity : deadline + 1));
+  await changeGeneration(context, record, { event: 'postpone', until });
+}

@@ -1,0 +1,33 @@
+import type { Context } from '../context.js';
+import { changeGeneration } from '../generation/change-generation.js';
+import type { Generation, Remnant } from '../generation/generation.js';
+import { outputKey } from '../generation/run/collect-outputs.js';
+
+/** Removes the outputs of a settled generation whose retention is over, and later the generation itself. */
+export async function retireGeneration(context: Context, g: Generation): Promise<void> {
+  const taskExpiresAt = (g.completedAt ?? g.updatedAt) + context.settings.taskRetentionMs;
+  if (g.outputsRemovedAt === undefined && g.attemptsMade > 0) {
+    await removeOutputs(context, g);
+    await changeGeneration(context, g, { event: 'outputs-removed', taskExpiresAt });
+    return;
+  }
+  const now = context.clock.now();
+  if (now < taskExpiresAt) {
+    await changeGeneration(context, g, { event: 'postpone', until: taskExpiresAt });
+    return;
+  }
+  const { generationId, accountId, appId, version, createdAt } = g;
+  const remnant: Remnant = {
+    kind: 'expired', generationId, accountId, appId, version: version + 1, createdAt,
+    attentionAt: now + context.settings.remnantRetentionMs,
+  };
+  await context.generations.replace(remnant, version);
+}
+
+/** Every key a worker may have written to, whether or not it became an output: fences and outputs are both bounded. */
+async function removeOutputs(context: Context, g: Generation): Promise<void> {
+  const outputsPerFence = g.terms.creditsByOutputs.length - 1;
+  for (let fence = 1; fence <= g.fence; fence += 1) {
+    for (let index = 0; index < outputsPerFence; index += 1) await context.objects.remove(outputKey(g.generationId, fence, index));
+  }
+}

@@ -1,0 +1,90 @@
+import type { Caller } from '../access/credential.js';
+import { isUuid } from '../generation/get-generation.js';
+import type { Context } from '../context.js';
+import { ServiceError } from '../errors.js';
+import { fieldInvalid } from '../fields.js';
+import { claim, freeClaim } from '../idempotency/claims.js';
+import type { Json } from '../json.js';
+import { inspectStaged } from './inspect-staged.js';
+import { readCompleteRequest } from './request.js';
+import type { Upload } from './upload.js';
+
+export interface Completed {
+  readonly upload: Upload & { readonly ready: NonNullable<Upload['ready']> };
+  readonly replayed: boolean;
+}
+
+const MAX_TRIES = 4;
+
+/**
+ * Checks what was sent to the target and, when it is what was declared, copies it to where nobody can write, and only
+ * then says ready. Completing a ready upload again gives the same answer. Throws, in this order: FIELD_INVALID (of the
+ * body), the three idempotency codes, FIELD_INVALID (no such upload of this App), UPLOAD_URL_EXPIRED, FIELD_INVALID (of
+ * the bytes). A refusal frees the key, and until the target expires other bytes may be sent.
+ */
+export async function completeUpload(context: Context, caller: Caller, idempotencyKey: string, uploadId: string, body: Json): Promise<Completed> {
+  const request = readCompleteRequest(context, body);
+  const id = uploadId.toLowerCase();
+  const key = { accountId: caller.accountId, appId: caller.appId, operation: 'complete' as const, key: idempotencyKey };
+  const digest = context.digests.ofJson({ upload_id: id, body });
+  const claimed = await claim(context, context.settings, { key, digest }, {
+    mint: () => id,
+    exists: async () => (await ownUpload(context, caller, id))?.status === 'ready',
+    // Completing twice has one effect, so a lapsed first try needs no undoing.
+    ruleOut: () => Promise.resolve('ruled-out'),
+  });
+  if ('replayOf' in claimed) return { upload: asReady(await ownUpload(context, caller, id)), replayed: true };
+  try {
+    return { upload: asReady(await makeReady(context, caller, id, request.sha256)), replayed: false };
+  } catch (error) {
+    await freeClaim(context, claimed.mine);
+    throw error;
+  }
+}
+
+async function ownUpload(context: Context, caller: Caller, uploadId: string): Promise<Upload | null> {
+  const record = isUuid(uploadId) ? await context.uploads.read(uploadId) : null;
+  const isOwn = record?.kind === 'upload' && record.accountId === caller.accountId && record.appId === caller.appId;
+  return isOwn ? record : null;
+}
+
+async function makeReady(context: Context, caller: Caller, uploadId: string, sha256: string | undefined): Promise<Upload> {
+  const { uploads, objects, ids, clock, settings } = context;
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    const upload = await ownUpload(context, caller, uploadId);
+    if (!upload) throw fieldInvalid('/upload_id', 'upload_id must be the id of a prepared upload of this App.');
+    if (upload.status === 'ready') return sameDigest(upload, sha256);
+    if (clock.now() > upload.expiresAt) throw new ServiceError('UPLOAD_URL_EXPIRED');
+
+    const staged = await inspectStaged(context, upload, sha256);
+    // Where the copy goes is on record before it is made, so that a crash in between leaves nothing nobody knows of.
+    const objectKey = `media/${uploadId}/${ids.uuid()}`;
+    const copying: Upload = { ...upload, version: upload.version + 1, objectKey };
+    if ((await uploads.replace(copying, upload.version)) === 'conflict') continue;
+    if (upload.objectKey !== undefined) await objects.remove(upload.objectKey);
+    if ((await objects.copy(upload.stagingKey, objectKey, staged.etag)) !== 'copied') continue;
+
+    const now = clock.now();
+    const ready: Upload = {
+      ...copying,
+      version: copying.version + 1,
+      status: 'ready',
+      ready: { mediaId: ids.uuid(), sha256: staged.sha256, widthPx: staged.widthPx, heightPx: staged.heightPx, at: now },
+      attentionAt: now + settings.uploadRetentionMs,
+    };
+    if ((await uploads.replace(ready, copying.version)) === 'conflict') continue;
+    await objects.remove(upload.stagingKey).catch((error: unknown) => context.log.warn('staged bytes not removed', { uploadId, error }));
+    return ready;
+  }
+  throw new ServiceError('IDEMPOTENCY_IN_PROGRESS', 'The upload is being changed by another request; try again.', { retryAfterMs: 1_000 });
+}
+
+function sameDigest(upload: Upload, sha256: string | undefined): Upload {
+  if (sha256 !== undefined && sha256 !== upload.ready?.sha256) throw fieldInvalid('/sha256', 'sha256 must be the SHA-256 of the bytes that were uploaded.');
+  return upload;
+}
+
+function asReady(upload: Upload | null): Completed['upload'] {
+  if (!upload?.ready) throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
+  return { ...upload, ready: upload.ready };
+}

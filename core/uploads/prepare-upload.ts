@@ -1,0 +1,86 @@
+import type { Caller } from '../access/credential.js';
+import type { Context } from '../context.js';
+import { ServiceError } from '../errors.js';
+import { claim, type Subject } from '../idempotency/claims.js';
+import type { Json } from '../json.js';
+import type { SignedRequest } from '../ports/object-store.js';
+import { readPrepareRequest, type PrepareRequest } from './request.js';
+import type { Upload, UploadRecord } from './upload.js';
+
+export interface Prepared {
+  readonly upload: Upload;
+  readonly target: SignedRequest;
+  readonly replayed: boolean;
+}
+
+const MAX_ROUNDS = 3;
+
+/**
+ * Prepares one upload and signs its target. A replay answers with the same upload and a target that ends at the same
+ * time. Throws, in this order: FIELD_REQUIRED, FIELD_INVALID, UPLOAD_FILE_TOO_LARGE, UPLOAD_TYPE_NOT_ALLOWED, the three
+ * idempotency codes.
+ */
+export async function prepareUpload(context: Context, caller: Caller, idempotencyKey: string, body: Json): Promise<Prepared> {
+  const request = readPrepareRequest(context, context.settings, body);
+  const digest = context.digests.ofJson(body);
+  const key = { accountId: caller.accountId, appId: caller.appId, operation: 'prepare' as const, key: idempotencyKey };
+
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const claimed = await claim(context, context.settings, { key, digest }, uploadSubject(context, caller));
+    if ('replayOf' in claimed) {
+      const record = await context.uploads.read(claimed.replayOf);
+      if (record?.kind !== 'upload') throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
+      return { upload: record, target: await signTarget(context, record), replayed: true };
+    }
+    const upload = newUpload(context, caller, claimed.mine.subjectId, request);
+    const outcome = await context.uploads.insert(upload);
+    if (outcome.inserted) return { upload, target: await signTarget(context, upload), replayed: false };
+  }
+  throw new ServiceError('IDEMPOTENCY_IN_PROGRESS', undefined, { retryAfterMs: 1_000 });
+}
+
+function uploadSubject(context: Context, caller: Caller): Subject {
+  const isTaken = (record: UploadRecord | null) => record?.kind === 'upload';
+  return {
+    mint: () => context.ids.uuid(),
+    exists: async (id) => isTaken(await context.uploads.read(id)),
+    ruleOut: async (uploadId) => {
+      const now = context.clock.now();
+      const { accountId, appId } = caller;
+      const attentionAt = now + context.settings.claimRetentionMs;
+      const outcome = await context.uploads.insert({ kind: 'void', uploadId, accountId, appId, version: 1, createdAt: now, attentionAt });
+      return !outcome.inserted && isTaken(outcome.existing) ? 'exists' : 'ruled-out';
+    },
+  };
+}
+
+function newUpload(context: Context, caller: Caller, uploadId: string, request: PrepareRequest): Upload {
+  const now = context.clock.now();
+  return {
+    kind: 'upload',
+    uploadId,
+    accountId: caller.accountId,
+    appId: caller.appId,
+    version: 1,
+    status: 'prepared',
+    filename: request.filename,
+    mediaType: request.mediaType,
+    byteSize: request.byteSize,
+    ...(request.sha256 === undefined ? {} : { declaredSha256: request.sha256 }),
+    role: request.role,
+    stagingKey: `staging/${uploadId}/${context.ids.uuid()}`,
+    createdAt: now,
+    expiresAt: now + context.settings.uploadTargetMs,
+    attentionAt: now + context.settings.uploadRetentionMs,
+  };
+}
+
+function signTarget(context: Context, upload: Upload): Promise<SignedRequest> {
+  return context.objects.signPut({
+    key: upload.stagingKey,
+    mediaType: upload.mediaType,
+    byteSize: upload.byteSize,
+    ...(upload.declaredSha256 === undefined ? {} : { sha256: upload.declaredSha256 }),
+    expiresAt: upload.expiresAt,
+  });
+}

@@ -1,0 +1,64 @@
+import { ServiceError } from '../errors.js';
+import { readBody } from '../fields.js';
+import type { Json, JsonObject } from '../json.js';
+import type { ReferenceRole } from '../generation/generation.js';
+import type { Ports } from '../ports/tokens.js';
+import type { Settings } from '../settings.js';
+
+export const UPLOAD_MEDIA_TYPES = ['image/png', 'image/jpeg', 'image/webp'] as const;
+
+const SHA256 = { type: 'string', pattern: '^[0-9A-Fa-f]{64}$', description: 'SHA-256 of the file, in hex.' } as const;
+
+/** The body of prepare. Which types and sizes are allowed is checked after the shape, with codes of their own. */
+export const PREPARE_REQUEST_SCHEMA = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['filename', 'media_type', 'byte_size', 'role'],
+  properties: {
+    filename: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[^\\u0000-\\u001f\\u007f/\\\\]+$', description: 'Name of the file, without a path.' },
+    media_type: { type: 'string', minLength: 1, maxLength: 128, description: 'MIME type of the file: image/png, image/jpeg or image/webp.' },
+    byte_size: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Size of the file in bytes.' },
+    sha256: SHA256,
+    role: { type: 'string', enum: ['reference_image', 'start_frame', 'end_frame'], description: 'What the file is for.' },
+  },
+} as const satisfies JsonObject;
+
+export const COMPLETE_REQUEST_SCHEMA = {
+  type: 'object',
+  additionalProperties: false,
+  properties: { sha256: SHA256 },
+} as const satisfies JsonObject;
+
+export interface PrepareRequest {
+  readonly filename: string;
+  readonly mediaType: string;
+  readonly byteSize: number;
+  readonly sha256?: string;
+  readonly role: ReferenceRole;
+}
+
+interface PrepareBody { filename: string; media_type: string; byte_size: number; sha256?: string; role: ReferenceRole }
+
+/** Throws FIELD_REQUIRED, FIELD_INVALID, UPLOAD_FILE_TOO_LARGE and UPLOAD_TYPE_NOT_ALLOWED, in that order. */
+export function readPrepareRequest(ports: Pick<Ports, 'jsonSchemas'>, settings: Settings, body: Json): PrepareRequest {
+  const fields = readBody<PrepareBody>(ports, PREPARE_REQUEST_SCHEMA, body);
+  if (fields.byte_size > settings.maxUploadBytes) {
+    throw new ServiceError('UPLOAD_FILE_TOO_LARGE', `Files may have at most ${settings.maxUploadBytes} bytes.`, { pointer: '/byte_size' });
+  }
+  if (!UPLOAD_MEDIA_TYPES.some((type) => type === fields.media_type)) {
+    throw new ServiceError('UPLOAD_TYPE_NOT_ALLOWED', `media_type must be one of ${UPLOAD_MEDIA_TYPES.join(', ')}.`, { pointer: '/media_type' });
+  }
+  return {
+    filename: fields.filename,
+    mediaType: fields.media_type,
+    byteSize: fields.byte_size,
+    ...(fields.sha256 === undefined ? {} : { sha256: fields.sha256.toLowerCase() }),
+    role: fields.role,
+  };
+}
+
+/** The checksum a completion declares, lower case, if any. Throws FIELD_INVALID. */
+export function readCompleteRequest(ports: Pick<Ports, 'jsonSchemas'>, body: Json): { readonly sha256?: string } {
+  const { sha256 } = readBody<{ sha256?: string }>(ports, COMPLETE_REQUEST_SCHEMA, body);
+  return sha256 === undefined ? {} : { sha256: sha256.toLowerCase() };
+}
