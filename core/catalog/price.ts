@@ -15,7 +15,8 @@ export function requestedOutputs(model: Model, parameters: JsonObject): number {
 
 /** The size these parameters ask for, if the model takes one. */
 export function requestedSize(terms: PriceTerms, parameters: JsonObject): { readonly widthPx: number; readonly heightPx: number } | undefined {
-  const match = terms.sizeParameter === undefined ? null : SIZE.exec(String(parameters[terms.sizeParameter] ?? ''));
+  const size = terms.sizeParameter === undefined ? undefined : parameters[terms.sizeParameter];
+  const match = typeof size === 'string' ? SIZE.exec(size) : null;
   return match ? { widthPx: Number(match[1]), heightPx: Number(match[2]) } : undefined;
 }
 

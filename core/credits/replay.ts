@@ -58,10 +58,15 @@ export class Replay {
     let held = 0;
     for (const hold of account.holds.values()) {
       held += hold.credits;
-      say(this.ofGeneration(hold.generationId).isClosed === false && this.ofGeneration(hold.generationId).held === hold.credits, `has a hold for ${hold.generationId} that its entries do not`);
+      say(this.isOpenWith(hold.generationId, hold.credits), `has a hold for ${hold.generationId} that its entries do not`);
     }
     say(held === account.reserved, `reserves ${account.reserved} credits, and its open holds sum to ${held}`);
     return findings;
+  }
+
+  private isOpenWith(generationId: string, credits: number): boolean {
+    const money = this.ofGeneration(generationId);
+    return !money.isClosed && money.held === credits;
   }
 
   private addToGeneration(entry: Entry, money: GenerationMoney): void {

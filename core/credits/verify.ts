@@ -72,7 +72,7 @@ function checkGeneration(g: Generation, account: Account, replay: Replay): strin
   say(money.held === g.reservedCredits, `holds ${money.held} credits in the ledger, ${g.reservedCredits} by its own record`);
   if (!isTerminal(g.status)) {
     say(g.chargedCredits === 0, 'is charged before its end');
-    say(account.holds.has(g.generationId) || money.isClosed === false, 'is open without a hold');
+    say(account.holds.has(g.generationId) || !money.isClosed, 'is open without a hold');
   } else if (g.settledAt !== undefined) {
     say(!account.holds.has(g.generationId), 'is settled and still held');
     say(money.charged === g.chargedCredits, `is charged ${money.charged} credits in the ledger, ${g.chargedCredits} by its own record`);

@@ -44,7 +44,7 @@ export class LeaseHolder {
   /** Writes as the holder. Throws `LeaseLost`; another refusal is answered, with the newest version. */
   write(command: HolderCommand): Promise<{ readonly generation: Generation; readonly refused?: GenerationRefusal }> {
     return this.inTurn(async () => {
-      const changed = await changeGeneration(this.context, this.current, { ...command, fence: this.fence } as GenerationCommand);
+      const changed = await changeGeneration(this.context, this.current, { ...command, fence: this.fence });
       this.current = changed.generation;
       if (changed.refused !== undefined) this.throwIfLost();
       return changed;
