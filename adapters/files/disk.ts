@@ -1,0 +1,55 @@
+import * as fs from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { StoreUnavailable } from '../../core/errors.js';
+
+/** The few calls on the file system that the store makes; another set can stand in for a failing disk. */
+export type Disk = Pick<typeof fs, 'open' | 'rename' | 'link' | 'unlink' | 'mkdir' | 'readdir' | 'stat'>;
+
+export const REAL_DISK: Disk = fs;
+
+/** Whether the file system answered with this code. */
+export function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}
+
+/** Does something on the disk; a full, broken or missing one becomes `StoreUnavailable`. */
+export async function onDisk<T>(act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    if (error instanceof StoreUnavailable) throw error;
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    throw new StoreUnavailable(`The object folder cannot be used right now (${code}).`, error);
+  }
+}
+
+/** The same, with `missing` for a file that is not there. */
+export async function onDiskOr<T, M>(missing: M, act: () => Promise<T>): Promise<T | M> {
+  return onDisk(async () => {
+    try {
+      return await act();
+    } catch (error) {
+      if (hasCode(error, 'ENOENT')) return missing;
+      throw error;
+    }
+  });
+}
+
+/** Writes the whole chunk: one call may take only a part of it. */
+export async function writeFully(handle: FileHandle, chunk: Uint8Array): Promise<void> {
+  for (let at = 0; at < chunk.byteLength;) {
+    const { bytesWritten } = await handle.write(chunk, at, chunk.byteLength - at);
+    if (bytesWritten === 0) throw new StoreUnavailable('The object folder takes no more bytes.');
+    at += bytesWritten;
+  }
+}
+
+/** Makes the names in a directory durable. */
+export async function syncDirectory(disk: Disk, path: string): Promise<void> {
+  const handle = await disk.open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

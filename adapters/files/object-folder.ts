@@ -1,0 +1,121 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { hasCode, onDisk, onDiskOr, REAL_DISK, syncDirectory, writeFully } from './disk.js';
+import type { Disk } from './disk.js';
+import { assertObjectKey } from './object-key.js';
+import { StagedObject } from './staged-object.js';
+import { StoredObject } from './stored-object.js';
+
+/** A temporary file nobody has written to for so long belongs to a write that died. */
+const ABANDONED_AFTER_MS = 15 * 60 * 1000;
+const SHARDS = Array.from({ length: 256 }, (_, shard) => shard.toString(16).padStart(2, '0'));
+
+/**
+ * Objects as files: `objects/<shard>/<digest of the key>`. The path is made of a digest, so that no key can lead out of
+ * the folder or be longer than a file name may be. A file is never changed once it has its name; a new object replaces it
+ * by rename. Several processes of one machine may share a folder; the file system must have hard links.
+ */
+export class ObjectFolder {
+  private constructor(
+    private readonly folder: string,
+    private readonly disk: Disk,
+  ) {}
+
+  /** Makes the folders and removes what dead writes left behind. */
+  static async open(folder: string, disk: Disk = REAL_DISK): Promise<ObjectFolder> {
+    const opened = new ObjectFolder(folder, disk);
+    await onDisk(async () => {
+      await disk.mkdir(join(folder, 'incoming'), { recursive: true });
+      for (const shard of SHARDS) await disk.mkdir(join(folder, 'objects', shard), { recursive: true });
+      await syncDirectory(disk, join(folder, 'objects'));
+      await syncDirectory(disk, folder);
+      await opened.removeAbandoned();
+    });
+    return opened;
+  }
+
+  /** Takes bytes in under a temporary name, at most `maxBytes` of them. A failure of their source is passed on. */
+  async stage(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<StagedObject | 'too-large'> {
+    const path = this.temporaryPath();
+    const handle = await onDisk(async () => this.disk.open(path, 'wx', 0o600));
+    const hash = createHash('sha256');
+    const staged = (byteSize: number) => new StagedObject(handle, path, this.disk, (key) => this.pathOf(key), byteSize, hash);
+    let byteSize = 0;
+    try {
+      for await (const chunk of bytes) {
+        byteSize += chunk.byteLength;
+        if (byteSize > maxBytes) break;
+        hash.update(chunk);
+        await onDisk(async () => writeFully(handle, chunk));
+      }
+    } catch (error) {
+      await staged(byteSize).discard();
+      throw error;
+    }
+    if (byteSize <= maxBytes) return staged(byteSize);
+    await staged(byteSize).discard();
+    return 'too-large';
+  }
+
+  /** The object under this key, held open, or null. */
+  async open(key: string): Promise<StoredObject | null> {
+    const path = this.pathOf(key);
+    const handle = await onDiskOr(null, async () => this.disk.open(path, 'r'));
+    return handle === null ? null : StoredObject.of(handle);
+  }
+
+  /**
+   * Gives `from`'s file the name of `to` as well. A temporary name first pins the file, so that what was compared with
+   * `ifEtag` is what gets the name, even when `from` is replaced meanwhile. Link never replaces a name that is taken.
+   */
+  async copy(from: string, to: string, ifEtag: string): Promise<'copied' | 'changed' | 'missing' | 'exists'> {
+    const [source, target, pinned] = [this.pathOf(from), this.pathOf(to), this.temporaryPath()];
+    const found = await onDiskOr('missing', async () => this.disk.link(source, pinned));
+    if (found === 'missing') return 'missing';
+    try {
+      const object = await StoredObject.of(await onDisk(async () => this.disk.open(pinned, 'r')));
+      await object.close();
+      if (object.etag !== ifEtag) return 'changed';
+      return await onDisk(async () => {
+        const taken = await this.disk.link(pinned, target).then(() => false, (error: unknown) => {
+          if (hasCode(error, 'EEXIST')) return true;
+          throw error;
+        });
+        // The name may be another's of a moment ago: whoever hears `exists` may rely on it too.
+        await syncDirectory(this.disk, join(target, '..'));
+        return taken ? 'exists' : 'copied';
+      });
+    } finally {
+      await this.disk.unlink(pinned).catch(() => undefined);
+    }
+  }
+
+  async remove(key: string): Promise<void> {
+    const path = this.pathOf(key);
+    await onDiskOr(undefined, async () => {
+      await this.disk.unlink(path);
+      await syncDirectory(this.disk, join(path, '..'));
+    });
+  }
+
+  private pathOf(key: string): string {
+    assertObjectKey(key);
+    const digest = createHash('sha256').update(key).digest('hex');
+    return join(this.folder, 'objects', digest.slice(0, 2), digest.slice(2));
+  }
+
+  private temporaryPath(): string {
+    return join(this.folder, 'incoming', randomUUID());
+  }
+
+  private async removeAbandoned(): Promise<void> {
+    for (const name of await this.disk.readdir(join(this.folder, 'incoming'))) {
+      const path = join(this.folder, 'incoming', name);
+      // A file's age is in the machine's own time, whatever clock the rest of the service runs on. Its last change counts,
+      // which a new link is too.
+      await onDiskOr(undefined, async () => {
+        if (Date.now() - (await this.disk.stat(path)).ctimeMs >= ABANDONED_AFTER_MS) await this.disk.unlink(path);
+      });
+    }
+  }
+}

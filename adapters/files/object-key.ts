@@ -1,0 +1,13 @@
+const KEY = /^[a-z0-9/._-]{1,512}$/;
+
+/** Whether a key is 1 to 512 characters of [a-z0-9/._-], without empty, `.` or `..` segments. */
+export function isObjectKey(key: string): boolean {
+  return KEY.test(key) && key.split('/').every((segment) => segment !== '' && segment !== '.' && segment !== '..');
+}
+
+/** Throws for a key of another form: keys are made by us, so a bad one is a mistake of ours. */
+export function assertObjectKey(key: string): void {
+  if (!isObjectKey(key)) {
+    throw new RangeError(`An object key is 1 to 512 characters of [a-z0-9/._-] without empty, "." or ".." segments, not ${JSON.stringify(key.slice(0, 80))}.`);
+  }
+}

@@ -1,0 +1,79 @@
+import { StoreUnavailable } from '../../core/errors.js';
+import type { Clock } from '../../core/ports/clock.js';
+import type { ObjectFolder } from './object-folder.js';
+import { answer, refusal } from './signed-answers.js';
+import type { SignedObjectRequest, SignedObjectResponse } from './signed-answers.js';
+import type { StagedObject } from './staged-object.js';
+import type { PutGrant } from './url-signer.js';
+
+/** The header that must carry the digest a PUT was signed for, in lower-case hex. */
+export const DIGEST_HEADER = 'x-darkroom-sha256';
+
+/** A body that will not be stored is read so far before the connection is closed, so that a small client reads our answer. */
+const MAX_DRAINED_BYTES = 64 * 1024;
+
+export const EXPIRED = 'The signed address has expired.';
+
+/** What is wrong with the headers of a verified PUT, or undefined. */
+function headerRefusal(grant: PutGrant, headers: SignedObjectRequest['headers']): SignedObjectResponse | undefined {
+  const length = headers['content-length'];
+  if (length === undefined) return refusal(411, `Send a Content-Length of ${grant.byteSize}.`);
+  if (length !== String(grant.byteSize)) return refusal(400, `Content-Length must be ${grant.byteSize}.`);
+  if (headers['content-type'] !== grant.mediaType) return refusal(400, `Content-Type must be ${grant.mediaType}.`);
+  if (grant.sha256 !== undefined && headers[DIGEST_HEADER] !== grant.sha256) return refusal(400, `${DIGEST_HEADER} must be ${grant.sha256}.`);
+  return undefined;
+}
+
+/**
+ * Answers a verified PUT: stores exactly the bytes that were signed for, or nothing. The expiry is looked at again once
+ * the bytes are here, so that nothing appears after the target was given up.
+ */
+export async function answerPut(
+  folder: ObjectFolder,
+  clock: Pick<Clock, 'now'>,
+  grant: PutGrant,
+  request: SignedObjectRequest,
+): Promise<SignedObjectResponse> {
+  const refused = headerRefusal(grant, request.headers);
+  if (refused !== undefined) return unread(request, refused);
+  const staged = await stageBody(folder, grant, request);
+  if (staged === 'broke-off') return refusal(400, 'The body broke off before its end.', { Connection: 'close' });
+  if (staged === 'too-large') return refusal(400, `The body must have exactly ${grant.byteSize} bytes.`, { Connection: 'close' });
+  const fault = bodyRefusal(grant, staged, clock.now());
+  if (fault !== undefined) {
+    await staged.discard();
+    return fault;
+  }
+  await staged.commit(grant.key);
+  return answer(200, { ETag: `"${staged.sha256}"`, 'Content-Length': '0' });
+}
+
+function bodyRefusal(grant: PutGrant, body: { readonly byteSize: number; readonly sha256: string }, now: number): SignedObjectResponse | undefined {
+  if (body.byteSize !== grant.byteSize) return refusal(400, `The body must have exactly ${grant.byteSize} bytes.`);
+  if (grant.sha256 !== undefined && body.sha256 !== grant.sha256) return refusal(400, 'The body does not have the SHA-256 it was signed for.');
+  return now >= grant.expiresAt ? refusal(403, EXPIRED) : undefined;
+}
+
+/** A disk that fails is our fault and passed on; a client that goes away is not. */
+async function stageBody(folder: ObjectFolder, grant: PutGrant, request: SignedObjectRequest): Promise<StagedObject | 'too-large' | 'broke-off'> {
+  try {
+    return await folder.stage(request.body, grant.byteSize);
+  } catch (error) {
+    if (error instanceof StoreUnavailable) throw error;
+    return 'broke-off';
+  }
+}
+
+/** The refusal, once a short body is out of the way; a longer one costs the client its connection. */
+export async function unread(request: SignedObjectRequest, refused: SignedObjectResponse): Promise<SignedObjectResponse> {
+  let drained = 0;
+  try {
+    for await (const chunk of request.body) {
+      drained += chunk.byteLength;
+      if (drained > MAX_DRAINED_BYTES) break;
+    }
+  } catch {
+    // The client went away: nobody will read the answer.
+  }
+  return drained > MAX_DRAINED_BYTES ? { ...refused, headers: { ...refused.headers, Connection: 'close' } } : refused;
+}

@@ -1,0 +1,80 @@
+import type { FileHandle } from 'node:fs/promises';
+import { StoreUnavailable } from '../../core/errors.js';
+import type { ObjectFacts } from '../../core/ports/object-store.js';
+import { onDisk } from './disk.js';
+
+/** Every file ends with the SHA-256 of the bytes before it. */
+export const TRAILER_BYTES = 32;
+const PIECE_BYTES = 64 * 1024;
+
+async function readExactly(handle: FileHandle, position: number, byteCount: number): Promise<Uint8Array> {
+  const piece = new Uint8Array(byteCount);
+  for (let at = 0; at < byteCount;) {
+    const { bytesRead } = await handle.read(piece, at, byteCount - at, position + at);
+    if (bytesRead === 0) throw new StoreUnavailable('A stored object is shorter than it should be.');
+    at += bytesRead;
+  }
+  return piece;
+}
+
+/**
+ * One object, held open: what is read stays the same, whatever is put under its key or removed meanwhile. It must be
+ * closed, by `close` or by reading `bytes` to its end or leaving it.
+ */
+export class StoredObject implements ObjectFacts {
+  private constructor(
+    private readonly handle: FileHandle,
+    readonly byteSize: number,
+    readonly etag: string,
+  ) {}
+
+  static async of(handle: FileHandle): Promise<StoredObject> {
+    try {
+      return await onDisk(async () => {
+        const byteSize = (await handle.stat()).size - TRAILER_BYTES;
+        if (byteSize < 0) throw new StoreUnavailable('A stored object is shorter than it should be.');
+        return new StoredObject(handle, byteSize, Buffer.from(await readExactly(handle, byteSize, TRAILER_BYTES)).toString('hex'));
+      });
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.handle.close();
+  }
+
+  /**
+   * The bytes from `from` (inclusive) to `to` (exclusive), once. Written as an iterator, not a generator: leaving a
+   * generator before its first step would not run its `finally`, and the file would stay open.
+   */
+  bytes(from = 0, to = this.byteSize): AsyncIterableIterator<Uint8Array> {
+    const end = Math.min(to, this.byteSize);
+    let position = from;
+    const finish = async (): Promise<IteratorResult<Uint8Array>> => {
+      await this.close();
+      return { done: true, value: undefined };
+    };
+    return {
+      next: async () => {
+        if (position >= end) return finish();
+        try {
+          const value = await onDisk(async () => readExactly(this.handle, position, Math.min(PIECE_BYTES, end - position)));
+          position += value.byteLength;
+          return { done: false, value };
+        } catch (error) {
+          await this.close();
+          throw error;
+        }
+      },
+      return: async () => {
+        position = end;
+        return finish();
+      },
+      [Symbol.asyncIterator]() {
+        return this;
+      },
+    };
+  }
+}

@@ -1,0 +1,45 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { FileObjectStore } from '../../../adapters/files/file-object-store.js';
+import type { FileObjectStoreOptions } from '../../../adapters/files/file-object-store.js';
+
+/** A store in a folder of its own, behind a bare HTTP server. */
+export interface ServedStore {
+  readonly store: FileObjectStore;
+  readonly folder: string;
+  readonly baseUrl: string;
+  close(): Promise<void>;
+}
+
+async function serve(store: FileObjectStore, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
+  const answer = await store.signedObjects.handle({ method: request.method ?? '', path: pathname, query: searchParams, headers: request.headers, body: request });
+  response.writeHead(answer.status, { ...answer.headers });
+  if (answer.body === undefined) response.end();
+  // A client that goes away ends the pipeline early; that is its right.
+  else await pipeline(Readable.from(answer.body, { objectMode: false }), response).catch(() => undefined);
+}
+
+export async function serveStore(options: Partial<FileObjectStoreOptions> = {}): Promise<ServedStore> {
+  const folder = await mkdtemp(join(tmpdir(), 'darkroom-objects-'));
+  let store: FileObjectStore;
+  const server: Server = createServer((request, response) => void serve(store, request, response));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const clock = { now: () => Date.now() };
+  store = await FileObjectStore.open({ folder, publicBaseUrl: baseUrl, secret: new Uint8Array(32).fill(1), clock, ...options });
+  const close = async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await rm(folder, { recursive: true });
+  };
+  return { store, folder, baseUrl, close };
+}
