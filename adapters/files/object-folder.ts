@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { hasCode, onDisk, onDiskOr, REAL_DISK, syncDirectory, writeFully } from './disk.js';
 import type { Disk } from './disk.js';
 import { assertObjectKey } from './object-key.js';
@@ -8,7 +8,6 @@ import { StoredObject } from './stored-object.js';
 
 /** A temporary file nobody has written to for so long belongs to a write that died. */
 const ABANDONED_AFTER_MS = 15 * 60 * 1000;
-const SHARDS = Array.from({ length: 256 }, (_, shard) => shard.toString(16).padStart(2, '0'));
 
 /**
  * Objects as files: `objects/<shard>/<digest of the key>`. The path is made of a digest, so that no key can lead out of
@@ -16,6 +15,9 @@ const SHARDS = Array.from({ length: 256 }, (_, shard) => shard.toString(16).padS
  * by rename. Several processes of one machine may share a folder; the file system must have hard links.
  */
 export class ObjectFolder {
+  /** Shards this process knows to be there, durably: at most 256. */
+  private readonly shards = new Set<string>();
+
   private constructor(
     private readonly folder: string,
     private readonly disk: Disk,
@@ -26,8 +28,7 @@ export class ObjectFolder {
     const opened = new ObjectFolder(folder, disk);
     await onDisk(async () => {
       await disk.mkdir(join(folder, 'incoming'), { recursive: true });
-      for (const shard of SHARDS) await disk.mkdir(join(folder, 'objects', shard), { recursive: true });
-      await syncDirectory(disk, join(folder, 'objects'));
+      await disk.mkdir(join(folder, 'objects'), { recursive: true });
       await syncDirectory(disk, folder);
       await opened.removeAbandoned();
     });
@@ -39,7 +40,7 @@ export class ObjectFolder {
     const path = this.temporaryPath();
     const handle = await onDisk(async () => this.disk.open(path, 'wx', 0o600));
     const hash = createHash('sha256');
-    const staged = (byteSize: number) => new StagedObject(handle, path, this.disk, (key) => this.pathOf(key), byteSize, hash);
+    const staged = (byteSize: number) => new StagedObject(handle, path, this.disk, async (key) => this.placeFor(key), byteSize, hash);
     let byteSize = 0;
     try {
       for await (const chunk of bytes) {
@@ -69,7 +70,7 @@ export class ObjectFolder {
    * `ifEtag` is what gets the name, even when `from` is replaced meanwhile. Link never replaces a name that is taken.
    */
   async copy(from: string, to: string, ifEtag: string): Promise<'copied' | 'changed' | 'missing' | 'exists'> {
-    const [source, target, pinned] = [this.pathOf(from), this.pathOf(to), this.temporaryPath()];
+    const [source, target, pinned] = [this.pathOf(from), await this.placeFor(to), this.temporaryPath()];
     const found = await onDiskOr('missing', async () => this.disk.link(source, pinned));
     if (found === 'missing') return 'missing';
     try {
@@ -82,7 +83,7 @@ export class ObjectFolder {
           throw error;
         });
         // The name may be another's of a moment ago: whoever hears `exists` may rely on it too.
-        await syncDirectory(this.disk, join(target, '..'));
+        await syncDirectory(this.disk, dirname(target));
         return taken ? 'exists' : 'copied';
       });
     } finally {
@@ -94,7 +95,7 @@ export class ObjectFolder {
     const path = this.pathOf(key);
     await onDiskOr(undefined, async () => {
       await this.disk.unlink(path);
-      await syncDirectory(this.disk, join(path, '..'));
+      await syncDirectory(this.disk, dirname(path));
     });
   }
 
@@ -102,6 +103,19 @@ export class ObjectFolder {
     assertObjectKey(key);
     const digest = createHash('sha256').update(key).digest('hex');
     return join(this.folder, 'objects', digest.slice(0, 2), digest.slice(2));
+  }
+
+  /** The path for a new object under this key, its shard made when it is the first there. */
+  private async placeFor(key: string): Promise<string> {
+    const path = this.pathOf(key);
+    const shard = dirname(path);
+    if (this.shards.has(shard)) return path;
+    await onDisk(async () => {
+      await this.disk.mkdir(shard, { recursive: true });
+      await syncDirectory(this.disk, dirname(shard));
+    });
+    this.shards.add(shard);
+    return path;
   }
 
   private temporaryPath(): string {

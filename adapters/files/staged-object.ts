@@ -14,7 +14,7 @@ export class StagedObject {
     private readonly handle: FileHandle,
     private readonly path: string,
     private readonly disk: Disk,
-    private readonly pathOf: (key: string) => string,
+    private readonly placeFor: (key: string) => Promise<string>,
     readonly byteSize: number,
     hash: Hash,
   ) {
@@ -25,7 +25,7 @@ export class StagedObject {
   /** Puts the bytes under `key`, replacing what was there; durable on return. After a failure nothing is left behind. */
   async commit(key: string): Promise<void> {
     try {
-      const target = this.pathOf(key);
+      const target = await this.placeFor(key);
       await onDisk(async () => {
         await writeFully(this.handle, this.#digest);
         await this.handle.sync();

@@ -24,7 +24,7 @@ export function readablePath(pointer: string): string {
 
 /** Plain names as they are; others with what JSON would escape escaped, and cut when long. */
 function shownName(name: string): string {
-  const points = [...name.slice(0, 2 * MAX_SHOWN_NAME)];
+  const points = Array.from(name.slice(0, 2 * MAX_SHOWN_NAME));
   const cut = points.length > MAX_SHOWN_NAME || name.length > 2 * MAX_SHOWN_NAME ? `${points.slice(0, MAX_SHOWN_NAME).join('')}…` : name;
   return JSON.stringify(cut).slice(1, -1);
 }

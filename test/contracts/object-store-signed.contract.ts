@@ -41,7 +41,8 @@ export function signedRequestsContract({ supports }: ObjectStoreSubject, store: 
 
     it('refuses a request without a header it must carry', async () => {
       const signed = await signPut(SHA256);
-      for (const left of Object.keys(signed.headers)) {
+      // Content-Length is left to HTTP libraries, which send the true one.
+      for (const left of Object.keys(signed.headers).filter((name) => name.toLowerCase() !== 'content-length')) {
         await refusesPut(signed, { headers: Object.fromEntries(Object.entries(signed.headers).filter(([name]) => name !== left)) });
       }
     });
