@@ -1,0 +1,54 @@
+import type { Account, Book, Entry, EntryKind, Hold } from '../../core/credits/account.js';
+import type { Row, SqlValue } from './driver.js';
+import { uuidOfHex } from './uuid-text.js';
+
+export function accountOf(row: Row): Account {
+  const holds = JSON.parse(row['holds'] as string) as [generation: string, credits: number, heldAt: number][];
+  return {
+    accountId: uuidOfHex(row['id'] as string),
+    name: row['name'] as string,
+    currency: row['currency'] as string,
+    createdAt: row['created_at'] as number,
+    version: row['version'] as number,
+    issued: row['issued'] as number,
+    available: row['available'] as number,
+    reserved: row['reserved'] as number,
+    spent: row['spent'] as number,
+    lastSequence: row['last_sequence'] as number,
+    holds: new Map(holds.map(([generation, credits, heldAt]) => {
+      const generationId = uuidOfHex(generation);
+      return [generationId, { generationId, credits, heldAt }];
+    })),
+  };
+}
+
+export function holdOf(row: Row): Hold & { readonly accountId: string } {
+  return {
+    accountId: uuidOfHex(row['account'] as string),
+    generationId: uuidOfHex(row['generation'] as string),
+    credits: row['credits'] as number,
+    heldAt: row['held_at'] as number,
+  };
+}
+
+/** In the order in which `changeAccount` takes them. */
+export function entryValues(entry: Entry): SqlValue[] {
+  const { sequence, kind, from, to, credits, at, availableAfter, generationId = null, operationId = null, reason = null } = entry;
+  return [sequence, kind, from, to, credits, at, availableAfter, generationId, operationId, reason];
+}
+
+export function entryOf(row: Row): Entry {
+  return {
+    accountId: uuidOfHex(row['account'] as string),
+    sequence: row['sequence'] as number,
+    kind: row['kind'] as EntryKind,
+    from: row['from_book'] as Book,
+    to: row['to_book'] as Book,
+    credits: row['credits'] as number,
+    at: row['at'] as number,
+    availableAfter: row['available_after'] as number,
+    ...(row['generation'] === null || row['generation'] === '' ? {} : { generationId: uuidOfHex(row['generation'] as string) }),
+    ...(row['operation_id'] === null ? {} : { operationId: row['operation_id'] as string }),
+    ...(row['reason'] === null ? {} : { reason: row['reason'] as string }),
+  };
+}

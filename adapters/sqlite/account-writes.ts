@@ -1,0 +1,37 @@
+import type { Database, SqlValue } from './driver.js';
+
+const ENTRY_FIELDS = 10;
+const HOLD_FIELDS = 3;
+/** Account, expected version, six totals, and how many holds open and close. */
+const CHANGE_FIELDS = 10;
+
+export function accountWrites(database: Database) {
+  const create = database.prepare(`
+    INSERT INTO accounts (id, version, issued, available, reserved, spent, last_sequence, name, currency, created_at)
+    VALUES (unhex(?, '-'), ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`);
+  const update = database.prepare(`
+    UPDATE accounts SET version = ?3, issued = ?4, available = ?5, reserved = ?6, spent = ?7, last_sequence = ?8
+    WHERE id = unhex(?1, '-') AND version = ?2`);
+  const openHold = database.prepare(`INSERT INTO holds (account, generation, credits, held_at) VALUES (unhex(?, '-'), unhex(?, '-'), ?, ?)`);
+  const closeHold = database.prepare(`DELETE FROM holds WHERE account = unhex(?, '-') AND generation = unhex(?, '-')`);
+  const addEntry = database.prepare(`
+    INSERT INTO entries (account, sequence, kind, from_book, to_book, credits, at, available_after, generation, operation_id, reason)
+    VALUES (unhex(?, '-'), ?, ?, ?, ?, ?, ?, ?, unhex(?, '-'), ?, ?)`);
+
+  return {
+    createAccount: (...account: SqlValue[]) => Number(create.run(...account).changes),
+
+    /** After the fields of the account come three of each hold opened, one of each closed, and ten of each entry. */
+    changeAccount(...change: SqlValue[]): number {
+      if (Number(update.run(...change.slice(0, CHANGE_FIELDS - 2)).changes) === 0) return 0;
+      const accountId = change[0] as string;
+      let at = CHANGE_FIELDS;
+      const opened = at + HOLD_FIELDS * (change[CHANGE_FIELDS - 2] as number);
+      for (; at < opened; at += HOLD_FIELDS) openHold.run(accountId, ...change.slice(at, at + HOLD_FIELDS));
+      const closed = at + (change[CHANGE_FIELDS - 1] as number);
+      for (; at < closed; at += 1) closeHold.run(accountId, change[at] as string);
+      for (; at < change.length; at += ENTRY_FIELDS) addEntry.run(accountId, ...change.slice(at, at + ENTRY_FIELDS));
+      return 1;
+    },
+  };
+}

@@ -1,0 +1,45 @@
+import { DatabaseSync } from '@photostructure/sqlite';
+
+export type SqlValue = string | number | bigint | null | Uint8Array;
+export type Row = Record<string, SqlValue>;
+
+/** What is used of a prepared statement; the shape is that of `node:sqlite`, which may take the package's place. */
+export interface Statement {
+  run(...parameters: SqlValue[]): { changes: number | bigint };
+  get(...parameters: SqlValue[]): Row | undefined;
+  all(...parameters: SqlValue[]): Row[];
+}
+
+export interface Database {
+  prepare(sql: string): Statement;
+  exec(sql: string): void;
+  close(): void;
+}
+
+/** How long a connection waits for another process's write, in milliseconds. */
+const BUSY_TIMEOUT_MS = 5_000;
+
+/** Opens one connection. The caller keeps a reference to it for as long as it must stay open. */
+export function openDatabase(path: string, { readOnly = false }: { readonly readOnly?: boolean } = {}): Database {
+  const database: Database = new DatabaseSync(path, { readOnly, enableForeignKeyConstraints: false });
+  database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  return database;
+}
+
+/** SQLite's primary result code of an error this driver threw; undefined when the error is not SQLite's. */
+export function sqliteCode(error: unknown): number | undefined {
+  const code = error instanceof Error && 'errcode' in error ? error.errcode : undefined;
+  return typeof code === 'number' ? code & 0xff : undefined;
+}
+
+export const SQLITE_BUSY = 5;
+const SQLITE_TOOBIG = 18;
+const SQLITE_CONSTRAINT = 19;
+const SQLITE_MISMATCH = 20;
+const SQLITE_RANGE = 25;
+
+/** Whether the error is about what was written, so that trying again cannot help, and not about the store's state. */
+export function isWriterFault(error: unknown): boolean {
+  const code = sqliteCode(error);
+  return code === undefined || [SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_RANGE].includes(code);
+}

@@ -1,0 +1,112 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { StoreUnavailable } from '../../core/errors.js';
+import { configureReader, configureWriter } from './connections.js';
+import { createPrivately, ensureFolder } from './data-folder.js';
+import { DataFolderRefused } from './data-folder-refused.js';
+import { openDatabase, SQLITE_BUSY, sqliteCode, type Database } from './driver.js';
+import { migrate } from './schema.js';
+import { ServerLock } from './server-lock.js';
+import { SqliteReader } from './reader.js';
+import { SqliteAccountStore } from './sqlite-account-store.js';
+import { SqliteClaimStore } from './sqlite-claim-store.js';
+import { SqliteCredentialStore } from './sqlite-credential-store.js';
+import { SqliteGenerationStore } from './sqlite-generation-store.js';
+import { SqliteUploadStore } from './sqlite-upload-store.js';
+import { SqliteWakeUpTable } from './sqlite-wake-up-table.js';
+import { SqliteWriter } from './writer.js';
+
+export interface SqliteOptions {
+  /** The data folder; made when it is missing. The database is `darkroom.db` in it. */
+  readonly folder: string;
+  /** A folder has one server at a time. Tools may write beside it, as every write is guarded by a version. */
+  readonly role: 'server' | 'tool';
+  /** Writes are refused, and nothing is created or brought up to date. */
+  readonly readOnly?: boolean;
+  /** The size past which the file may not grow, in pages of 4,096 bytes. No bound but the disk's unless given. */
+  readonly maxPages?: number;
+}
+
+export interface SqliteStores {
+  readonly accounts: SqliteAccountStore;
+  readonly generations: SqliteGenerationStore;
+  readonly claims: SqliteClaimStore;
+  readonly uploads: SqliteUploadStore;
+  readonly credentials: SqliteCredentialStore;
+  readonly wakeUpTable: SqliteWakeUpTable;
+  /** Writes acknowledged by this process, and the transactions they took. */
+  readonly counters: { readonly writes: number; readonly commits: number };
+  /** Writes what waits, empties the log into the database and lets the folder go. */
+  close(): Promise<void>;
+}
+
+/** Opens the stores of a data folder. Throws `DataFolderRefused`, with one sentence, when that cannot be done. */
+export async function openSqlite({ folder, role, readOnly = false, maxPages }: SqliteOptions): Promise<SqliteStores> {
+  const path = join(folder, 'darkroom.db');
+  if (readOnly && !existsSync(path)) throw new DataFolderRefused(`There is no database in ${folder}; start the server once, or name its data folder.`);
+  if (!readOnly) ensureFolder(folder);
+  const lock = role === 'server' && !readOnly ? ServerLock.take(folder) : undefined;
+  try {
+    prepareFile(path, { role, readOnly });
+    const writer = readOnly ? REFUSING_WRITER : await SqliteWriter.start({ path, maxPages });
+    return storesOver(writer, openReader(path), lock);
+  } catch (error) {
+    lock?.release();
+    throw refusalOf(path, error);
+  }
+}
+
+/** Creates the file or brings it up to date, and looks it through before a server trusts it. */
+function prepareFile(path: string, { role, readOnly }: { readonly role: 'server' | 'tool'; readonly readOnly: boolean }): void {
+  if (!readOnly) createPrivately(path);
+  const database = openDatabase(path, { readOnly });
+  try {
+    if (!readOnly) configureWriter(database);
+    if (role === 'server') checkIntegrity(database, path);
+    migrate(database, { path, readOnly });
+  } finally {
+    database.close();
+  }
+}
+
+function checkIntegrity(database: Database, path: string): void {
+  const found = database.prepare('PRAGMA quick_check(1)').get()?.['quick_check'];
+  if (found !== 'ok') throw new DataFolderRefused(`${path} is damaged (${String(found)}); restore it from a backup.`);
+}
+
+function openReader(path: string): SqliteReader {
+  const database = openDatabase(path, { readOnly: true });
+  configureReader(database);
+  return new SqliteReader(database);
+}
+
+/** Stands in for the writer where a folder is opened to be read only. */
+const REFUSING_WRITER: Pick<SqliteWriter, 'write' | 'close' | 'counters'> = {
+  counters: { writes: 0, commits: 0 },
+  write: () => Promise.reject(new StoreUnavailable('The data folder is open for reading only.')),
+  close: () => Promise.resolve(),
+};
+
+function storesOver(writer: Pick<SqliteWriter, 'write' | 'close' | 'counters'>, reader: SqliteReader, lock: ServerLock | undefined): SqliteStores {
+  return {
+    accounts: new SqliteAccountStore(writer, reader),
+    generations: new SqliteGenerationStore(writer, reader),
+    claims: new SqliteClaimStore(writer),
+    uploads: new SqliteUploadStore(writer, reader),
+    credentials: new SqliteCredentialStore(writer, reader),
+    wakeUpTable: new SqliteWakeUpTable(writer, reader),
+    counters: writer.counters,
+    async close() {
+      // The writer goes last, as the last connection to go is the one that clears the log away.
+      reader.close();
+      await writer.close();
+      lock?.release();
+    },
+  };
+}
+
+function refusalOf(path: string, error: unknown): unknown {
+  if (error instanceof DataFolderRefused || sqliteCode(error) === undefined) return error;
+  if (sqliteCode(error) === SQLITE_BUSY) return new StoreUnavailable('Another process is writing the database for too long.', error);
+  return new DataFolderRefused(`${path} cannot be opened as a database; restore it from a backup, or move it away to start anew.`, error);
+}

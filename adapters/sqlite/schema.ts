@@ -1,0 +1,88 @@
+import type { Database } from './driver.js';
+import { DataFolderRefused } from './data-folder-refused.js';
+
+/**
+ * Forward migrations; the number of the last one applied is the file's `user_version`. What was released is never edited:
+ * a change of the schema is one more element. Ids are UUIDs as 16-byte blobs, times milliseconds, amounts whole credits.
+ */
+const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE accounts (
+    id BLOB NOT NULL PRIMARY KEY, version INTEGER NOT NULL,
+    issued INTEGER NOT NULL, available INTEGER NOT NULL, reserved INTEGER NOT NULL, spent INTEGER NOT NULL,
+    last_sequence INTEGER NOT NULL, name TEXT NOT NULL, currency TEXT NOT NULL, created_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE holds (
+    account BLOB NOT NULL, generation BLOB NOT NULL, credits INTEGER NOT NULL, held_at INTEGER NOT NULL,
+    PRIMARY KEY (account, generation)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX holds_by_time ON holds (held_at, account, generation);
+
+  CREATE TABLE entries (
+    account BLOB NOT NULL, sequence INTEGER NOT NULL, kind TEXT NOT NULL, from_book TEXT NOT NULL, to_book TEXT NOT NULL,
+    credits INTEGER NOT NULL, at INTEGER NOT NULL, available_after INTEGER NOT NULL,
+    generation BLOB, operation_id TEXT, reason TEXT,
+    PRIMARY KEY (account, sequence)
+  ) STRICT, WITHOUT ROWID;
+  CREATE UNIQUE INDEX entries_by_operation ON entries (account, operation_id) WHERE operation_id IS NOT NULL;
+
+  CREATE TABLE generations (
+    id BLOB NOT NULL PRIMARY KEY, account BLOB NOT NULL, app BLOB NOT NULL, kind TEXT NOT NULL,
+    version INTEGER NOT NULL, attention_at INTEGER NOT NULL, doc TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX generations_by_attention ON generations (attention_at, id);
+  CREATE INDEX generations_by_account ON generations (account, id, app) WHERE kind = 'generation';
+
+  CREATE TABLE claims (
+    account BLOB NOT NULL, app BLOB NOT NULL, operation TEXT NOT NULL, key TEXT NOT NULL,
+    version INTEGER NOT NULL, digest TEXT NOT NULL, subject BLOB NOT NULL,
+    created_at INTEGER NOT NULL, lease_expires_at INTEGER NOT NULL, remove_at INTEGER NOT NULL,
+    PRIMARY KEY (account, app, operation, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX claims_by_removal ON claims (remove_at);
+
+  CREATE TABLE uploads (
+    id BLOB NOT NULL PRIMARY KEY, version INTEGER NOT NULL, attention_at INTEGER NOT NULL, doc TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX uploads_by_attention ON uploads (attention_at, id);
+
+  CREATE TABLE apps (
+    id BLOB NOT NULL PRIMARY KEY, account BLOB NOT NULL, name TEXT NOT NULL, created_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX apps_by_account ON apps (account, id);
+
+  CREATE TABLE keys (
+    id BLOB NOT NULL PRIMARY KEY, account BLOB NOT NULL, app BLOB NOT NULL, version INTEGER NOT NULL, name TEXT NOT NULL,
+    digest TEXT NOT NULL UNIQUE, scopes TEXT NOT NULL, created_at INTEGER NOT NULL, expires_at INTEGER, revoked_at INTEGER
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX keys_by_account ON keys (account, id);
+
+  CREATE TABLE wake_ups (generation BLOB NOT NULL PRIMARY KEY, at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE INDEX wake_ups_by_time ON wake_ups (at, generation);
+  `,
+];
+
+/** Brings the file's schema up to this release's, all or nothing; refuses a file of a newer release. */
+export function migrate(database: Database, { path, readOnly }: { readonly path: string; readonly readOnly: boolean }): void {
+  const version = schemaVersion(database);
+  if (version > MIGRATIONS.length) {
+    throw new DataFolderRefused(`${path} has schema ${version}, which is newer than the ${MIGRATIONS.length} this release knows; use the release that wrote it, or a later one.`);
+  }
+  if (version === MIGRATIONS.length) return;
+  if (readOnly) throw new DataFolderRefused(`${path} has schema ${version} and needs ${MIGRATIONS.length}; start the server once to bring it up to date.`);
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    // Another process may have done it while this one waited for its turn.
+    MIGRATIONS.slice(schemaVersion(database)).forEach((migration) => database.exec(migration));
+    database.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
+    database.exec('COMMIT');
+  } catch (error) {
+    database.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+function schemaVersion(database: Database): number {
+  return Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
+}

@@ -1,0 +1,36 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DataFolderRefused } from './data-folder-refused.js';
+import { createPrivately } from './data-folder.js';
+import { openDatabase, SQLITE_BUSY, sqliteCode, type Database } from './driver.js';
+
+/**
+ * Makes this process the only server on a data folder for as long as it lives: an exclusive lock on a second, empty
+ * database, which the operating system lets go of however the process ends.
+ */
+export class ServerLock {
+  private constructor(private readonly database: Database) {}
+
+  static take(folder: string): ServerLock {
+    const path = join(folder, 'server.lock');
+    // The process id has a file of its own: reading the locked file here would drop the lock.
+    const pidPath = join(folder, 'server.pid');
+    createPrivately(path);
+    createPrivately(pidPath);
+    const database = openDatabase(path);
+    try {
+      database.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE');
+    } catch (error) {
+      database.close();
+      if (sqliteCode(error) !== SQLITE_BUSY) throw new DataFolderRefused(`The lock file ${path} cannot be used; move it away and start again.`, error);
+      const pid = readFileSync(pidPath, 'utf8').trim();
+      throw new DataFolderRefused(`Another server${pid === '' ? '' : ` (process ${pid})`} is using ${folder}; stop it first, or choose another data folder.`);
+    }
+    writeFileSync(pidPath, `${process.pid}\n`);
+    return new ServerLock(database);
+  }
+
+  release(): void {
+    this.database.close();
+  }
+}

@@ -1,0 +1,84 @@
+import { assert } from '../../core/assert.js';
+import type { Account, AccountChange, Entry, Hold } from '../../core/credits/account.js';
+import type { Page, PageRequest } from '../../core/json.js';
+import type { AccountStore } from '../../core/ports/account-store.js';
+import { accountOf, entryOf, entryValues, holdOf } from './account-rows.js';
+import { checkedLimit, pageOf } from './paging.js';
+import type { Query, SqliteReader } from './reader.js';
+import { isUuid } from './uuid-text.js';
+import type { SqliteWriter } from './writer.js';
+
+/** An account and its holds in one statement, so that both are of the same version. */
+const ACCOUNT = `
+  SELECT hex(id) AS id, version, issued, available, reserved, spent, last_sequence, name, currency, created_at,
+    (SELECT json_group_array(json_array(hex(generation), credits, held_at)) FROM holds WHERE account = accounts.id) AS holds
+  FROM accounts`;
+const ENTRY = `
+  SELECT hex(account) AS account, sequence, kind, from_book, to_book, credits, at, available_after,
+    hex(generation) AS generation, operation_id, reason
+  FROM entries`;
+
+/** Accounts, their open holds and their ledgers in SQLite. */
+export class SqliteAccountStore implements AccountStore {
+  private readonly byId: Query;
+  private readonly all: Query;
+  private readonly ledger: Query;
+  private readonly operation: Query;
+  private readonly holds: Query;
+
+  constructor(private readonly writer: Pick<SqliteWriter, 'write'>, reader: SqliteReader) {
+    this.byId = reader.query(`${ACCOUNT} WHERE id = unhex(?, '-')`);
+    this.all = reader.query(`${ACCOUNT} WHERE id > unhex(?, '-') ORDER BY id LIMIT ?`);
+    this.ledger = reader.query(`${ENTRY} WHERE account = unhex(?, '-') AND sequence > ? ORDER BY sequence LIMIT ?`);
+    this.operation = reader.query(`${ENTRY} WHERE account = unhex(?, '-') AND operation_id = ?`);
+    this.holds = reader.query(`
+      SELECT hex(account) AS account, hex(generation) AS generation, credits, held_at FROM holds
+      WHERE held_at < ?1 AND (held_at, account, generation) > (?2, unhex(?3, '-'), unhex(?4, '-'))
+      ORDER BY held_at, account, generation LIMIT ?5`);
+  }
+
+  async create(account: Account): Promise<'created' | 'exists'> {
+    assert(account.version === 0 && account.holds.size === 0, 'a new account has version 0 and no holds');
+    const { accountId, version, issued, available, reserved, spent, lastSequence, name, currency, createdAt } = account;
+    const created = await this.writer.write('createAccount', accountId, version, issued, available, reserved, spent, lastSequence, name, currency, createdAt);
+    return created === 1 ? 'created' : 'exists';
+  }
+
+  async read(accountId: string): Promise<Account | null> {
+    const row = isUuid(accountId) ? this.byId.get(accountId) : undefined;
+    return row === undefined ? null : accountOf(row);
+  }
+
+  async apply(change: AccountChange): Promise<'applied' | 'conflict'> {
+    assert(change.entries.length <= 1000, 'a change has at most 1,000 entries');
+    const { accountId, expectedVersion, version, issued, available, reserved, spent, lastSequence, holdsOpened, holdsClosed, entries } = change;
+    const changed = await this.writer.write(
+      'changeAccount', accountId, expectedVersion, version, issued, available, reserved, spent, lastSequence, holdsOpened.length, holdsClosed.length,
+      ...holdsOpened.flatMap((hold) => [hold.generationId, hold.credits, hold.heldAt]),
+      ...holdsClosed,
+      ...entries.flatMap(entryValues),
+    );
+    return changed === 1 ? 'applied' : 'conflict';
+  }
+
+  async entries(accountId: string, page: PageRequest): Promise<Page<Entry>> {
+    const rows = this.ledger.all(accountId, Number(page.cursor ?? 0), checkedLimit(page.limit) + 1);
+    return pageOf(rows.map(entryOf), page, (entry) => String(entry.sequence));
+  }
+
+  async findOperation(accountId: string, operationId: string): Promise<Entry | null> {
+    const row = this.operation.get(accountId, operationId);
+    return row === undefined ? null : entryOf(row);
+  }
+
+  async list(page: PageRequest): Promise<Page<Account>> {
+    const rows = this.all.all(page.cursor ?? '', checkedLimit(page.limit) + 1);
+    return pageOf(rows.map(accountOf), page, (account) => account.accountId);
+  }
+
+  async holdsBefore(heldBefore: number, page: PageRequest): Promise<Page<Hold & { readonly accountId: string }>> {
+    const [heldAt = '', accountId = '', generationId = ''] = page.cursor?.split('/') ?? [Number.MIN_SAFE_INTEGER];
+    const rows = this.holds.all(heldBefore, Number(heldAt), accountId, generationId, checkedLimit(page.limit) + 1);
+    return pageOf(rows.map(holdOf), page, (hold) => `${hold.heldAt}/${hold.accountId}/${hold.generationId}`);
+  }
+}

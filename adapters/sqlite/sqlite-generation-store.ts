@@ -1,0 +1,64 @@
+import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
+import type { Page, PageRequest } from '../../core/json.js';
+import type { GenerationStore } from '../../core/ports/generation-store.js';
+import { checkedLimit, pageOf } from './paging.js';
+import type { Query, SqliteReader } from './reader.js';
+import { isUuid } from './uuid-text.js';
+import type { SqliteWriter } from './writer.js';
+
+/** Past every id, where the list of the newest begins. */
+const AFTER_ALL_IDS = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+/** Generations in SQLite: the record as one JSON text, and beside it the few columns that are searched by. */
+export class SqliteGenerationStore implements GenerationStore {
+  private readonly byId: Query;
+  private readonly byAttention: Query;
+  private readonly byAccount: Query;
+  private readonly byApp: Query;
+
+  constructor(private readonly writer: Pick<SqliteWriter, 'write'>, reader: SqliteReader) {
+    this.byId = reader.query(`SELECT doc FROM generations WHERE id = unhex(?, '-')`);
+    this.byAttention = reader.query(`SELECT doc FROM generations WHERE attention_at <= ? ORDER BY attention_at, id LIMIT ?`);
+    const listed = (condition: string): string =>
+      `SELECT doc FROM generations WHERE kind = 'generation' AND account = unhex(?1, '-') AND id < unhex(?2, '-') ${condition} ORDER BY id DESC LIMIT ?3`;
+    this.byAccount = reader.query(listed(''));
+    this.byApp = reader.query(listed(`AND app = unhex(?4, '-')`));
+  }
+
+  async insert(record: GenerationRecord): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: GenerationRecord }> {
+    const { generationId, accountId, appId, kind, version, attentionAt } = record;
+    const result = await this.writer.write('insertGeneration', generationId, accountId, appId, kind, version, attentionAt, JSON.stringify(record));
+    return result === 1 ? { inserted: true } : { inserted: false, existing: recordOf(result) };
+  }
+
+  async read(generationId: string): Promise<GenerationRecord | null> {
+    const row = isUuid(generationId) ? this.byId.get(generationId) : undefined;
+    return row === undefined ? null : recordOf(row['doc']);
+  }
+
+  async replace(next: GenerationRecord, expectedVersion: number): Promise<'applied' | 'conflict'> {
+    const { generationId, kind, version, attentionAt } = next;
+    const changed = await this.writer.write('replaceGeneration', generationId, expectedVersion, kind, version, attentionAt, JSON.stringify(next));
+    return changed === 1 ? 'applied' : 'conflict';
+  }
+
+  async remove(generationId: string, expectedVersion: number): Promise<'applied' | 'conflict'> {
+    const changed = await this.writer.write('removeGeneration', generationId, expectedVersion);
+    return changed === 1 ? 'applied' : 'conflict';
+  }
+
+  async due(now: number, limit: number): Promise<readonly GenerationRecord[]> {
+    return this.byAttention.all(now, checkedLimit(limit)).map((row) => recordOf(row['doc']));
+  }
+
+  async list(accountId: string, appId: string | undefined, page: PageRequest): Promise<Page<Generation>> {
+    const bounds = [accountId, page.cursor ?? AFTER_ALL_IDS, checkedLimit(page.limit) + 1];
+    const rows = appId === undefined ? this.byAccount.all(...bounds) : this.byApp.all(...bounds, appId);
+    return pageOf(rows.map((row) => recordOf(row['doc']) as Generation), page, (generation) => generation.generationId);
+  }
+}
+
+/** What was written by `JSON.stringify` of a record, and by nobody else. */
+function recordOf(doc: unknown): GenerationRecord {
+  return JSON.parse(doc as string) as GenerationRecord;
+}

@@ -1,0 +1,46 @@
+import type { UploadStore } from '../../core/ports/upload-store.js';
+import type { UploadRecord } from '../../core/uploads/upload.js';
+import { checkedLimit } from './paging.js';
+import type { Query, SqliteReader } from './reader.js';
+import { isUuid } from './uuid-text.js';
+import type { SqliteWriter } from './writer.js';
+
+/** Uploads in SQLite: the record as one JSON text, and beside it the columns that are searched by. */
+export class SqliteUploadStore implements UploadStore {
+  private readonly byId: Query;
+  private readonly byAttention: Query;
+
+  constructor(private readonly writer: Pick<SqliteWriter, 'write'>, reader: SqliteReader) {
+    this.byId = reader.query(`SELECT doc FROM uploads WHERE id = unhex(?, '-')`);
+    this.byAttention = reader.query(`SELECT doc FROM uploads WHERE attention_at <= ? ORDER BY attention_at, id LIMIT ?`);
+  }
+
+  async insert(record: UploadRecord): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: UploadRecord }> {
+    const result = await this.writer.write('insertUpload', record.uploadId, record.version, record.attentionAt, JSON.stringify(record));
+    return result === 1 ? { inserted: true } : { inserted: false, existing: recordOf(result) };
+  }
+
+  async read(uploadId: string): Promise<UploadRecord | null> {
+    const row = isUuid(uploadId) ? this.byId.get(uploadId) : undefined;
+    return row === undefined ? null : recordOf(row['doc']);
+  }
+
+  async replace(next: UploadRecord, expectedVersion: number): Promise<'applied' | 'conflict'> {
+    const changed = await this.writer.write('replaceUpload', next.uploadId, expectedVersion, next.version, next.attentionAt, JSON.stringify(next));
+    return changed === 1 ? 'applied' : 'conflict';
+  }
+
+  async remove(uploadId: string, expectedVersion: number): Promise<'applied' | 'conflict'> {
+    const changed = await this.writer.write('removeUpload', uploadId, expectedVersion);
+    return changed === 1 ? 'applied' : 'conflict';
+  }
+
+  async due(now: number, limit: number): Promise<readonly UploadRecord[]> {
+    return this.byAttention.all(now, checkedLimit(limit)).map((row) => recordOf(row['doc']));
+  }
+}
+
+/** What was written by `JSON.stringify` of a record, and by nobody else. */
+function recordOf(doc: unknown): UploadRecord {
+  return JSON.parse(doc as string) as UploadRecord;
+}

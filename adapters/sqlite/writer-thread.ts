@@ -1,0 +1,49 @@
+import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_threads';
+import { BatchWriter } from './batch.js';
+import { configureWriter } from './connections.js';
+import { openDatabase } from './driver.js';
+import type { FromWriter, ToWriter, WriterSettings } from './writer-messages.js';
+import type { Unit } from './writes.js';
+
+/** The thread that owns the one writing connection: everything that waits becomes one transaction. */
+function main(port: MessagePort, settings: WriterSettings): void {
+  const database = openDatabase(settings.path);
+  configureWriter(database, settings.maxPages);
+  const writer = new BatchWriter(database);
+  const post = (message: FromWriter): void => port.postMessage(message);
+
+  port.on('message', (first: ToWriter) => {
+    const { messages, units, close } = drain(port, first);
+    if (messages > 0) {
+      const outcome = writer.apply(units);
+      if (Array.isArray(outcome)) post({ kind: 'written', messages, results: outcome });
+      else post({ kind: 'unwritten', messages, units: units.length, failure: outcome });
+    }
+    if (!close) return;
+    // With nothing left in the log, the next start has nothing to replay.
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    database.close();
+    post({ kind: 'closed' });
+    port.close();
+  });
+  post({ kind: 'ready' });
+}
+
+/** Takes the first message and all others that have arrived since. */
+function drain(port: MessagePort, first: ToWriter): { readonly messages: number; readonly units: readonly Unit[]; readonly close: boolean } {
+  if (first === 'close') return { messages: 0, units: [], close: true };
+  let messages = 1;
+  let units = first;
+  for (let next = received(port); next !== undefined; next = received(port)) {
+    if (next === 'close') return { messages, units, close: true };
+    messages += 1;
+    units = units.concat(next);
+  }
+  return { messages, units, close: false };
+}
+
+function received(port: MessagePort): ToWriter | undefined {
+  return (receiveMessageOnPort(port) as { readonly message: ToWriter } | undefined)?.message;
+}
+
+if (parentPort !== null) main(parentPort, workerData as WriterSettings);

@@ -1,0 +1,136 @@
+import { Worker } from 'node:worker_threads';
+import { StoreUnavailable } from '../../core/errors.js';
+import type { SqlValue } from './driver.js';
+import type { Failure } from './batch.js';
+import type { FromWriter, ToWriter, WriterSettings } from './writer-messages.js';
+import type { Unit, WriteName, WriteResult } from './writes.js';
+
+interface Waiting {
+  readonly resolve: (result: WriteResult) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Writes that may wait, sent or not, before more are refused. */
+const MAX_WAITING = 100_000;
+/** Writes in one message, and so in one transaction twice that: what bounds how long the first of them waits. */
+const MAX_UNITS_PER_MESSAGE = 2_048;
+/** One message being written and one that waits in front of the thread, so that it never idles for want of work. */
+const MAX_MESSAGES_UNDER_WAY = 2;
+
+/**
+ * The main thread's side of the one writing connection. Writes of the same turn of the event loop, and those that arrive
+ * while earlier ones are being written, go to the thread as one message; a write resolves after its transaction is durable.
+ */
+export class SqliteWriter {
+  /** Writes acknowledged, and the transactions they took. */
+  readonly counters = { writes: 0, commits: 0 };
+  private readonly waiting: Waiting[] = [];
+  private units: Unit[] = [];
+  private acknowledged = 0;
+  private messagesUnderWay = 0;
+  private flushDue = false;
+  private refusal: StoreUnavailable | undefined;
+  private readonly ended: Promise<void>;
+
+  private constructor(private readonly worker: Worker) {
+    worker.on('message', (message: FromWriter) => this.receive(message));
+    worker.on('error', (error) => this.refuse(new StoreUnavailable('The thread that writes the database has failed.', error)));
+    this.ended = new Promise((resolve) => worker.once('exit', () => resolve()));
+    void this.ended.then(() => this.refuse(new StoreUnavailable('The database is closed.')));
+    worker.unref();
+  }
+
+  /** Starts the thread and waits until it has the database open. */
+  static async start(settings: WriterSettings): Promise<SqliteWriter> {
+    const worker = new Worker(new URL('./writer-thread.js', import.meta.url), { workerData: settings });
+    await new Promise<void>((resolve, reject) => {
+      worker.once('message', () => resolve());
+      worker.once('error', reject);
+    });
+    return new SqliteWriter(worker);
+  }
+
+  /** Resolves to the write's result once it is durable; rejects with `StoreUnavailable` when that is not known. */
+  write(name: WriteName, ...parameters: SqlValue[]): Promise<WriteResult> {
+    if (this.refusal !== undefined) return Promise.reject(this.refusal);
+    if (this.waiting.length - this.acknowledged >= MAX_WAITING) {
+      return Promise.reject(new StoreUnavailable('Too many writes are waiting for the database.'));
+    }
+    return new Promise((resolve, reject) => {
+      if (this.waiting.length === 0) this.worker.ref();
+      this.waiting.push({ resolve, reject });
+      this.units.push([name, ...parameters]);
+      this.flushSoon();
+    });
+  }
+
+  /** Waits for the writes under way, then ends the thread. Writes that come later are refused. */
+  async close(): Promise<void> {
+    if (this.refusal === undefined) {
+      this.refusal = new StoreUnavailable('The database is closed.');
+      while (this.units.length > 0) this.post();
+      this.worker.ref();
+      this.worker.postMessage('close' satisfies ToWriter);
+    }
+    await this.ended;
+  }
+
+  private flushSoon(): void {
+    if (this.flushDue || this.messagesUnderWay >= MAX_MESSAGES_UNDER_WAY) return;
+    this.flushDue = true;
+    setImmediate(() => {
+      this.flushDue = false;
+      if (this.units.length > 0 && this.messagesUnderWay < MAX_MESSAGES_UNDER_WAY) this.post();
+    });
+  }
+
+  private post(): void {
+    const units = this.units.splice(0, MAX_UNITS_PER_MESSAGE);
+    this.messagesUnderWay += 1;
+    this.worker.postMessage(units satisfies ToWriter);
+  }
+
+  private receive(message: FromWriter): void {
+    if (message.kind === 'written') this.acknowledge(message.messages, message.results);
+    if (message.kind === 'unwritten') {
+      this.acknowledge(message.messages, new Array<Failure>(message.units).fill(message.failure));
+    }
+  }
+
+  private acknowledge(messages: number, results: readonly (WriteResult | Failure)[]): void {
+    this.messagesUnderWay -= messages;
+    this.counters.commits += 1;
+    for (const result of results) {
+      const waiting = this.waiting[this.acknowledged] as Waiting;
+      this.acknowledged += 1;
+      if (typeof result === 'object') waiting.reject(errorOf(result));
+      else waiting.resolve(result);
+    }
+    this.counters.writes += results.length;
+    this.forgetAcknowledged();
+    if (this.units.length > 0) this.post();
+  }
+
+  /** The acknowledged ones stand in front and are cut off now and then, as cutting each off by itself would cost more. */
+  private forgetAcknowledged(): void {
+    if (this.acknowledged === this.waiting.length) {
+      this.waiting.length = 0;
+      this.acknowledged = 0;
+      this.worker.unref();
+    } else if (this.acknowledged > MAX_UNITS_PER_MESSAGE) {
+      this.waiting.splice(0, this.acknowledged);
+      this.acknowledged = 0;
+    }
+  }
+
+  private refuse(error: StoreUnavailable): void {
+    this.refusal ??= error;
+    for (const waiting of this.waiting.splice(0).slice(this.acknowledged)) waiting.reject(error);
+    this.acknowledged = 0;
+    this.units = [];
+  }
+}
+
+function errorOf({ message, unavailable }: Failure): Error {
+  return unavailable ? new StoreUnavailable(`The database could not be written: ${message}.`) : new Error(`The database refused a write: ${message}.`);
+}

@@ -1,0 +1,183 @@
+import { assert } from '../../core/assert.js';
+import type { Clock } from '../../core/ports/clock.js';
+import type { WakeUps } from '../../core/ports/wake-ups.js';
+import { Repetition } from './repetition.js';
+import type { ScheduledWakeUp, WakeUpTable } from './wake-up-table.js';
+
+type Handler = (generationId: string) => Promise<void>;
+
+/** How often the table is asked for wake-ups that other processes, such as an operator's tools, have put there. */
+const POLL_MS = 1_000;
+const FIRST_RETRY_MS = 1_000;
+const LAST_RETRY_MS = 60_000;
+const MAX_DUE = 1_000;
+
+/**
+ * Wake-ups kept in a table and delivered by this process's timers. What is due when it is scheduled is delivered as soon
+ * as it is durable, without asking the table.
+ */
+export class TimerWakeUps implements WakeUps {
+  private readonly table: WakeUpTable;
+  private readonly clock: Clock;
+  private delivery: { readonly handler: Handler; readonly limit: number } | undefined;
+  private readonly repetitions: Repetition[] = [];
+  /** Deliveries whose handler is under way, and whether their generation was scheduled anew meanwhile. */
+  private readonly underWay = new Map<string, { scheduledAnew: boolean }>();
+  /** Wake-ups that are done but may still stand in the table, by generation. */
+  private readonly ending = new Map<string, number>();
+  /** Generations whose handler failed: how often in a row, and until when they rest. */
+  private readonly failed = new Map<string, { readonly times: number; readonly until: number }>();
+  private readonly promises = new Set<Promise<void>>();
+  private timer: { readonly at: number; readonly cancel: () => void } | undefined;
+  private looking = false;
+  private moreIsDue = false;
+  private stopped = false;
+
+  constructor({ table, clock }: { readonly table: WakeUpTable; readonly clock: Clock }) {
+    this.table = table;
+    this.clock = clock;
+  }
+
+  async schedule(generationId: string, at: number): Promise<void> {
+    this.markScheduledAnew(generationId);
+    await this.table.upsert(generationId, at);
+    this.failed.delete(generationId);
+    this.markScheduledAnew(generationId);
+    if (this.delivery === undefined || this.stopped) return;
+    if (at > this.clock.now()) this.lookAt(at);
+    else this.deliver({ generationId, at });
+  }
+
+  every(_name: string, intervalMs: number, task: () => Promise<void>): void {
+    assert(!this.stopped, 'nothing is repeated after the stop');
+    this.repetitions.push(new Repetition(this.clock, intervalMs, task));
+  }
+
+  async start(handler: Handler, limit: number): Promise<void> {
+    assert(this.delivery === undefined && !this.stopped, 'wake-ups are started once');
+    assert(Number.isInteger(limit) && limit >= 1, `a limit is at least 1, not ${limit}`);
+    this.delivery = { handler, limit };
+    this.look();
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    this.timer?.cancel();
+    await Promise.all(this.repetitions.map((repetition) => repetition.stop()));
+    // A handler that ends leaves the removal of its wake-up behind it.
+    while (this.promises.size > 0) await Promise.all(this.promises);
+  }
+
+  /** A handler under way may have looked at the generation before what it is scheduled for now, so it is called again. */
+  private markScheduledAnew(generationId: string): void {
+    const delivered = this.underWay.get(generationId);
+    if (delivered !== undefined) delivered.scheduledAnew = true;
+  }
+
+  /** Sets the timer to `at`, unless it is set to an earlier time. */
+  private lookAt(at: number): void {
+    if (this.stopped || (this.timer !== undefined && this.timer.at <= at)) return;
+    this.timer?.cancel();
+    const delayMs = Math.max(0, at - this.clock.now());
+    const cancel = this.clock.after(delayMs, () => {
+      this.timer = undefined;
+      this.look();
+    });
+    this.timer = { at, cancel };
+  }
+
+  /** Delivers what the table says is due, and sets the timer to what is due next. */
+  private look(): void {
+    this.moreIsDue = true;
+    if (this.looking || this.stopped) return;
+    this.looking = true;
+    this.keep(this.lookUntilDone());
+  }
+
+  private async lookUntilDone(): Promise<void> {
+    const now = this.clock.now();
+    let next = now + POLL_MS;
+    try {
+      while (this.moreIsDue && this.free() > 0 && !this.stopped) {
+        this.moreIsDue = false;
+        // What is skipped may stand in front; one more than fits tells that more is due.
+        const skipped = this.underWay.size + this.ending.size + this.failed.size;
+        for (const wakeUp of await this.table.due(now, Math.min(this.free() + skipped + 1, MAX_DUE))) this.deliver(wakeUp);
+      }
+      next = Math.min(next, (await this.table.nextAt(now)) ?? next, this.nextRetryAt(now));
+    } catch {
+      // A table that cannot be read now is asked again at the next poll.
+    }
+    this.looking = false;
+    if (this.moreIsDue && this.free() > 0) this.look();
+    else this.lookAt(Math.max(next, now + 1));
+  }
+
+  /** When the first generation that rests may be tried again. One that nobody came back for in a long time is forgotten. */
+  private nextRetryAt(now: number): number {
+    let next = Infinity;
+    for (const [generationId, { until }] of this.failed) {
+      if (until > now) next = Math.min(next, until);
+      else if (until < now - 2 * LAST_RETRY_MS) this.failed.delete(generationId);
+    }
+    return next;
+  }
+
+  private free(): number {
+    return (this.delivery?.limit ?? 0) - this.underWay.size;
+  }
+
+  private deliver({ generationId, at }: ScheduledWakeUp): void {
+    if (this.stopped || this.delivery === undefined || this.underWay.has(generationId)) return;
+    if (this.ending.get(generationId) === at || this.rests(generationId)) return;
+    if (this.free() <= 0) {
+      this.moreIsDue = true;
+      return;
+    }
+    const delivered = { scheduledAnew: false };
+    this.underWay.set(generationId, delivered);
+    this.keep(this.handle({ generationId, at }, delivered, this.delivery.handler));
+  }
+
+  private rests(generationId: string): boolean {
+    const failure = this.failed.get(generationId);
+    return failure !== undefined && failure.until > this.clock.now();
+  }
+
+  private async handle(wakeUp: ScheduledWakeUp, delivered: { readonly scheduledAnew: boolean }, handler: Handler): Promise<void> {
+    const { generationId } = wakeUp;
+    try {
+      await handler(generationId);
+      this.failed.delete(generationId);
+      if (!delivered.scheduledAnew) this.keep(this.end(wakeUp));
+    } catch {
+      if (!delivered.scheduledAnew) this.rest(generationId);
+    }
+    this.underWay.delete(generationId);
+    if (this.moreIsDue || delivered.scheduledAnew) this.look();
+  }
+
+  /** Nobody waits for the removal: it joins the next batch, and if it is lost the handler is called once more. */
+  private async end({ generationId, at }: ScheduledWakeUp): Promise<void> {
+    this.ending.set(generationId, at);
+    try {
+      await this.table.done(generationId, at);
+    } catch {
+      // The wake-up still stands, and is delivered again.
+    }
+    if (this.ending.get(generationId) === at) this.ending.delete(generationId);
+  }
+
+  private rest(generationId: string): void {
+    const times = (this.failed.get(generationId)?.times ?? 0) + 1;
+    const until = this.clock.now() + Math.min(FIRST_RETRY_MS * 2 ** (times - 1), LAST_RETRY_MS);
+    this.failed.set(generationId, { times, until });
+    this.lookAt(until);
+  }
+
+  /** Keeps a reference to what is under way, so that stopping can wait for it. */
+  private keep(promise: Promise<void>): void {
+    const kept: Promise<void> = promise.finally(() => this.promises.delete(kept));
+    this.promises.add(kept);
+  }
+}

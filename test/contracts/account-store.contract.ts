@@ -1,0 +1,220 @@
+// Goal: any account store applies a change whole onto the version it was decided on or not at all, keeps exact amounts, and
+// finds ledgers, operations, accounts and old holds, in order and complete.
+// Method: unhappy paths one by one, concurrent writers, then random sequences of changes against a small model.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { Account, Entry, Hold } from '../../core/credits/account.js';
+import type { AccountStore } from '../../core/ports/account-store.js';
+import { aChange, anAccount, MAX_AMOUNT, uuidAt } from '../fixtures/stored-records.js';
+import { accountSequences } from './account-sequences.js';
+import { allPages } from './all-pages.js';
+import type { ContractSubject } from './subject.js';
+
+export function accountStoreContract(subject: ContractSubject<AccountStore>): void {
+  describe(`AccountStore contract: ${subject.name}`, () => {
+    let store: AccountStore;
+    beforeEach(async () => { store = await subject.open(); });
+    afterEach(async () => subject.close(store));
+
+    creating(() => store);
+    describe('changes', () => applying(() => store));
+    describe('ledgers', () => ledgers(() => store));
+    describe('lists of accounts', () => listing(() => store));
+    describe('old holds', () => oldHolds(() => store));
+    accountSequences(() => store);
+  });
+}
+
+export function aHold(n: number, values: Partial<Hold> = {}): Hold {
+  return { generationId: uuidAt(n), credits: 1, heldAt: 1_000 + n, ...values };
+}
+
+export function anEntry(account: Account, sequence: number, values: Partial<Entry> = {}): Entry {
+  return { accountId: account.accountId, sequence, kind: 'grant', from: 'issued', to: 'available', credits: 1, at: sequence, availableAfter: sequence, ...values };
+}
+
+function creating(store: () => AccountStore): void {
+  it('reads null where there is no account', async () => {
+    await store().create(anAccount(1));
+    for (const id of [uuidAt(2), '', 'x', uuidAt(1).replaceAll('-', '')]) expect(await store().read(id), id).to.equal(null);
+  });
+
+  it('keeps the first account of an id, every field of it', async () => {
+    const account = anAccount(1, { name: 'Größe 水 🐈', currency: 'EUR', createdAt: 0 });
+    expect(await store().create(account)).to.equal('created');
+    expect(await store().create(anAccount(1, { name: 'other' }))).to.equal('exists');
+    expect(await store().read(uuidAt(1))).to.deep.equal(account);
+  });
+}
+
+function applying(store: () => AccountStore): void {
+  it('refuses a change of an account that is not there', async () => {
+    expect(await store().apply(aChange(anAccount(1)))).to.equal('conflict');
+    expect(await store().read(uuidAt(1))).to.equal(null);
+  });
+
+  it('writes nothing at all onto another version', async () => {
+    const account = anAccount(1);
+    await store().create(account);
+    const change = aChange(account, { expectedVersion: 1, version: 2, issued: 5, available: 5, holdsOpened: [aHold(1)], entries: [anEntry(account, 1, { operationId: 'op' })] });
+    expect(await store().apply(change)).to.equal('conflict');
+    expect(await store().read(account.accountId)).to.deep.equal(account);
+    expect(await store().entries(account.accountId, { limit: 10 })).to.deep.equal({ items: [] });
+    expect(await store().findOperation(account.accountId, 'op')).to.equal(null);
+    expect(await store().holdsBefore(MAX_AMOUNT, { limit: 10 })).to.deep.equal({ items: [] });
+  });
+
+  it('writes totals, holds and entries together, and amounts to the last credit', async () => {
+    const account = anAccount(1);
+    await store().create(account);
+    const totals = { issued: MAX_AMOUNT, available: MAX_AMOUNT - 1, reserved: 2 ** 31 + 1, spent: -MAX_AMOUNT, lastSequence: 1 };
+    const hold = aHold(9, { credits: MAX_AMOUNT, heldAt: MAX_AMOUNT - 2 });
+    const entry = anEntry(account, 1, { credits: MAX_AMOUNT, at: 2 ** 53 - 3, availableAfter: MAX_AMOUNT, generationId: uuidAt(9), operationId: 'op', reason: 'why "not"' });
+    expect(await store().apply(aChange(account, { ...totals, holdsOpened: [hold], entries: [entry] }))).to.equal('applied');
+    expect(await store().read(account.accountId)).to.deep.equal({ ...account, ...totals, version: 1, holds: new Map([[hold.generationId, hold]]) });
+    expect(await store().entries(account.accountId, { limit: 10 })).to.deep.equal({ items: [entry] });
+    expect(await store().holdsBefore(MAX_AMOUNT, { limit: 10 })).to.deep.equal({ items: [{ ...hold, accountId: account.accountId }] });
+  });
+
+  it('takes any version a number can hold', async () => {
+    const account = anAccount(1);
+    await store().create(account);
+    await store().apply(aChange(account, { version: MAX_AMOUNT - 1 }));
+    expect(await store().apply(aChange(account, { expectedVersion: MAX_AMOUNT - 2, version: MAX_AMOUNT }))).to.equal('conflict');
+    expect(await store().apply(aChange(account, { expectedVersion: MAX_AMOUNT - 1, version: MAX_AMOUNT }))).to.equal('applied');
+    expect((await store().read(account.accountId))?.version).to.equal(MAX_AMOUNT);
+  });
+
+  it('lets exactly one of 64 concurrent changes of one version apply', async () => {
+    const account = anAccount(1);
+    await store().create(account);
+    const outcomes = await Promise.all(Array.from({ length: 64 }, (_, n) => store().apply(aChange(account, { issued: n, holdsOpened: [aHold(n)], lastSequence: 1, entries: [anEntry(account, 1, { credits: n })] }))));
+    const winner = outcomes.indexOf('applied');
+    expect(outcomes.filter((outcome) => outcome === 'applied')).to.have.length(1);
+    expect(await store().read(account.accountId)).to.deep.include({ version: 1, issued: winner, holds: new Map([[uuidAt(winner), aHold(winner)]]) });
+    expect((await store().entries(account.accountId, { limit: 10 })).items.map(({ credits }) => credits)).to.deep.equal([winner]);
+  });
+
+  it('takes 1,000 entries and as many holds in one change, and refuses one more', async () => {
+    const account = anAccount(1);
+    await store().create(account);
+    const entries = Array.from({ length: 1001 }, (_, index) => anEntry(account, index + 1));
+    const holds = Array.from({ length: 1000 }, (_, n) => aHold(n));
+    const refused = await store().apply(aChange(account, { lastSequence: 1001, entries })).then(() => 'answered', () => 'refused');
+    expect(refused).to.equal('refused');
+    expect(await store().apply(aChange(account, { lastSequence: 1000, entries: entries.slice(0, 1000), holdsOpened: holds }))).to.equal('applied');
+    expect((await store().read(account.accountId))?.holds.size).to.equal(1000);
+    expect((await store().entries(account.accountId, { limit: 1000 })).items).to.deep.equal(entries.slice(0, 1000));
+  });
+
+  it('refuses a second entry of one operation, and writes nothing of that change', async () => {
+    const account = anAccount(1);
+    await store().create(account);
+    await store().apply(aChange(account, { lastSequence: 1, entries: [anEntry(account, 1, { operationId: 'op' })] }));
+    const again = aChange({ ...account, version: 1 }, { issued: 9, lastSequence: 2, holdsOpened: [aHold(1)], entries: [anEntry(account, 2, { operationId: 'op' })] });
+    expect(await store().apply(again).then(() => 'answered', () => 'refused')).to.equal('refused');
+    expect(await store().read(account.accountId)).to.deep.include({ version: 1, issued: 0, holds: new Map() });
+    expect((await store().entries(account.accountId, { limit: 10 })).items).to.have.length(1);
+  });
+
+  it('lets one unit that is refused spoil none that were written beside it', async () => {
+    const account = anAccount(1);
+    await store().create(account);
+    await store().apply(aChange(account, { lastSequence: 1, entries: [anEntry(account, 1, { operationId: 'op' })] }));
+    const refused = store().apply(aChange({ ...account, version: 1 }, { lastSequence: 2, entries: [anEntry(account, 2, { operationId: 'op' })] }));
+    const [outcome, ...created] = await Promise.all([refused.then(() => 'answered', () => 'refused'), ...[2, 3, 4].map((n) => store().create(anAccount(n)))]);
+    expect(outcome).to.equal('refused');
+    expect(created).to.deep.equal(['created', 'created', 'created']);
+    for (const n of [2, 3, 4]) expect(await store().read(uuidAt(n))).to.deep.equal(anAccount(n));
+  });
+
+  it('hands out accounts that later changes do not touch', async () => {
+    const account = anAccount(1);
+    await store().create(account);
+    const before = await store().read(account.accountId);
+    await store().apply(aChange(account, { issued: 3, holdsOpened: [aHold(1)] }));
+    expect(before).to.deep.equal(account);
+  });
+}
+
+function ledgers(store: () => AccountStore): void {
+  it('finds no ledger and no operation of an account that is not there', async () => {
+    expect(await store().entries(uuidAt(1), { limit: 10 })).to.deep.equal({ items: [] });
+    expect(await store().findOperation(uuidAt(1), 'op')).to.equal(null);
+  });
+
+  it('finds an operation in its own account only, by its exact id', async () => {
+    const [one, two] = [anAccount(1), anAccount(2)];
+    for (const account of [one, two]) await store().create(account);
+    await store().apply(aChange(one, { lastSequence: 1, entries: [anEntry(one, 1, { operationId: 'op', reason: 'first' })] }));
+    await store().apply(aChange(two, { lastSequence: 1, entries: [anEntry(two, 1, { operationId: 'op', reason: 'second' })] }));
+    expect(await store().findOperation(one.accountId, 'op')).to.deep.equal(anEntry(one, 1, { operationId: 'op', reason: 'first' }));
+    expect(await store().findOperation(two.accountId, 'op')).to.deep.equal(anEntry(two, 1, { operationId: 'op', reason: 'second' }));
+    for (const id of ['OP', 'op ', '']) expect(await store().findOperation(one.accountId, id), id).to.equal(null);
+  });
+
+  it('lists a ledger oldest first and complete in pages of any size, though entries come meanwhile', async () => {
+    const account = anAccount(1);
+    await store().create(account);
+    const entries = Array.from({ length: 12 }, (_, index) => anEntry(account, index + 1, { credits: index }));
+    await store().apply(aChange(account, { lastSequence: 11, entries: entries.slice(0, 11) }));
+    const first = await store().entries(account.accountId, { limit: 4 });
+    await store().apply(aChange({ ...account, version: 1 }, { lastSequence: 12, entries: entries.slice(11) }));
+    const rest = await store().entries(account.accountId, { limit: 100, cursor: first.nextCursor as string });
+    expect([...first.items, ...rest.items]).to.deep.equal(entries);
+    await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 13 }), async (limit) => {
+      expect(await allPages((page) => store().entries(account.accountId, page), limit)).to.deep.equal(entries);
+    }), { numRuns: 20 });
+  });
+}
+
+function listing(store: () => AccountStore): void {
+  it('refuses a limit that is not 1 to 1,000', async () => {
+    for (const limit of [0, 1001, 1.5]) {
+      const calls = [store().list({ limit }), store().entries(uuidAt(1), { limit }), store().holdsBefore(1, { limit })];
+      for (const call of calls) expect(await call.then(() => 'answered', () => 'refused'), String(limit)).to.equal('refused');
+    }
+  });
+
+  it('lists all accounts in order of id, with their holds, in pages of any size', async () => {
+    expect(await store().list({ limit: 10 })).to.deep.equal({ items: [] });
+    const numbers = [5, 3, 9, 1, 7];
+    for (const n of numbers) {
+      await store().create(anAccount(n));
+      await store().apply(aChange(anAccount(n), { holdsOpened: [aHold(n)] }));
+    }
+    const expected = numbers.toSorted((a, b) => a - b).map((n) => ({ ...anAccount(n), version: 1, holds: new Map([[uuidAt(n), aHold(n)]]) }));
+    for (const limit of [1, 2, 4, 5, 6]) expect(await allPages((page) => store().list(page), limit)).to.deep.equal(expected);
+  });
+}
+
+function oldHolds(store: () => AccountStore): void {
+  it('finds open holds of all accounts held before a time, oldest first, in pages of any size, and none that closed', async () => {
+    const accounts = [anAccount(1), anAccount(2)];
+    const held = [[9, 50], [8, 10], [7, 30], [6, 30], [5, 30]].map(([n = 0, heldAt = 0]) => aHold(n, { heldAt }));
+    for (const account of accounts) {
+      await store().create(account);
+      await store().apply(aChange(account, { holdsOpened: [...held, aHold(4, { heldAt: 1 })] }));
+      await store().apply(aChange({ ...account, version: 1 }, { holdsClosed: [uuidAt(4)] }));
+    }
+    for (const [before, count] of [[10, 0], [11, 2], [30, 2], [31, 8], [51, 10]] as const) {
+      for (const limit of [1, 3, 100]) {
+        const found = await allPages((page) => store().holdsBefore(before, page), limit);
+        expect(found.map(({ heldAt }) => heldAt)).to.deep.equal(found.map(({ heldAt }) => heldAt).toSorted((a, b) => a - b));
+        expect(new Set(found.map((hold) => `${hold.accountId}/${hold.generationId}`)).size, `${before}`).to.equal(count);
+        expect(found).to.have.length(count);
+      }
+    }
+  });
+
+  it('goes on after the cursor though the hold at the cursor closed', async () => {
+    const account = anAccount(1);
+    await store().create(account);
+    await store().apply(aChange(account, { holdsOpened: [1, 2, 3, 4].map((n) => aHold(n)) }));
+    const first = await store().holdsBefore(MAX_AMOUNT, { limit: 2 });
+    await store().apply(aChange({ ...account, version: 1 }, { holdsClosed: [uuidAt(2)] }));
+    const second = await store().holdsBefore(MAX_AMOUNT, { limit: 2, cursor: first.nextCursor as string });
+    expect(second.items.map(({ generationId }) => generationId)).to.deep.equal([uuidAt(3), uuidAt(4)]);
+    expect(second).not.to.have.property('nextCursor');
+  });
+}

@@ -1,0 +1,143 @@
+// Goal: any claim store gives a key to one claim, guards it by version, frees it when told, and lets expired ones go.
+// Method: unhappy paths one by one, then random sequences of calls against a plain map.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { Claim } from '../../core/idempotency/claim.js';
+import type { ClaimStore } from '../../core/ports/claim-store.js';
+import { aClaim, uuidAt } from '../fixtures/stored-records.js';
+import type { ContractSubject } from './subject.js';
+
+export function claimStoreContract(subject: ContractSubject<ClaimStore>): void {
+  describe(`ClaimStore contract: ${subject.name}`, () => {
+    let store: ClaimStore;
+    beforeEach(async () => { store = await subject.open(); });
+    afterEach(async () => subject.close(store));
+
+    taking(() => store);
+    changing(() => store);
+    expiring(() => store);
+    sequences(() => store);
+  });
+}
+
+function taking(store: () => ClaimStore): void {
+  it('answers the claim that has the key, every field of it, and writes nothing', async () => {
+    expect(await store().insert(aClaim(1))).to.deep.equal({ inserted: true });
+    const other = aClaim(1, { digest: '00'.repeat(32), subjectId: uuidAt(9), version: 4 });
+    expect(await store().insert(other)).to.deep.equal({ inserted: false, existing: aClaim(1) });
+    expect(await store().insert(other)).to.deep.equal({ inserted: false, existing: aClaim(1) });
+  });
+
+  it('takes the same key of another account, App or operation for another key', async () => {
+    const others: Partial<Claim>[] = [{}, { accountId: uuidAt(7) }, { appId: uuidAt(7) }, { operation: 'prepare' }, { operation: 'complete' }];
+    for (const other of others) expect(await store().insert(aClaim(1, other))).to.deep.equal({ inserted: true });
+    for (const other of others) expect(await store().insert(aClaim(1, other))).to.deep.equal({ inserted: false, existing: aClaim(1, other) });
+  });
+
+  it('tells apart keys that are alike: by case, by length, by quotes and slashes', async () => {
+    const keys = ['a', 'A', 'a ', 'aa', '"', '\\', '/', 'a/b', "'", '%', '_', '*', '~'.repeat(255), '~'.repeat(254)];
+    for (const key of keys) expect(await store().insert(aClaim(1, { key })), key).to.deep.equal({ inserted: true });
+    for (const key of keys) expect(await store().insert(aClaim(1, { key })), key).to.have.nested.property('existing.key', key);
+  });
+
+  it('gives a key to exactly one of many concurrent claims, and shows it to the others', async () => {
+    const outcomes = await Promise.all(Array.from({ length: 32 }, (_, n) => store().insert(aClaim(1, { subjectId: uuidAt(n) }))));
+    const winner = aClaim(1, { subjectId: uuidAt(outcomes.findIndex(({ inserted }) => inserted)) });
+    expect(outcomes.filter(({ inserted }) => inserted)).to.have.length(1);
+    for (const outcome of outcomes) if (!outcome.inserted) expect(outcome.existing).to.deep.equal(winner);
+  });
+}
+
+function changing(store: () => ClaimStore): void {
+  it('refuses to replace or remove what is not there', async () => {
+    expect(await store().replace(aClaim(1, { version: 1 }), 0)).to.equal('conflict');
+    expect(await store().remove(aClaim(1), 0)).to.equal('conflict');
+    expect(await store().insert(aClaim(1))).to.deep.equal({ inserted: true });
+  });
+
+  it('refuses to replace or remove another version, and changes nothing', async () => {
+    await store().insert(aClaim(1, { version: 3 }));
+    for (const version of [2, 4]) {
+      expect(await store().replace(aClaim(1, { version: version + 1 }), version)).to.equal('conflict');
+      expect(await store().remove(aClaim(1), version)).to.equal('conflict');
+    }
+    expect(await store().insert(aClaim(1))).to.deep.equal({ inserted: false, existing: aClaim(1, { version: 3 }) });
+  });
+
+  it('replaces every field but the key', async () => {
+    const next = aClaim(1, { version: 1, digest: '11'.repeat(32), subjectId: uuidAt(8), createdAt: 1, leaseExpiresAt: 2, removeAt: 3 });
+    await store().insert(aClaim(1));
+    expect(await store().replace(next, 0)).to.equal('applied');
+    expect(await store().insert(aClaim(1))).to.deep.equal({ inserted: false, existing: next });
+  });
+
+  it('lets exactly one of 64 concurrent replacements of one version win', async () => {
+    await store().insert(aClaim(1));
+    const outcomes = await Promise.all(Array.from({ length: 64 }, (_, n) => store().replace(aClaim(1, { version: 1, subjectId: uuidAt(n) }), 0)));
+    expect(outcomes.filter((outcome) => outcome === 'applied')).to.have.length(1);
+    expect(await store().insert(aClaim(1))).to.have.nested.property('existing.subjectId', uuidAt(outcomes.indexOf('applied')));
+  });
+
+  it('frees a removed key', async () => {
+    await store().insert(aClaim(1));
+    expect(await store().remove(aClaim(1), 0)).to.equal('applied');
+    expect(await store().insert(aClaim(1, { version: 2 }))).to.deep.equal({ inserted: true });
+  });
+}
+
+function expiring(store: () => ClaimStore): void {
+  it('removes what is due at or before now, no more than asked for, and says how many', async () => {
+    for (const [n, removeAt] of [30, 10, 20, 40].entries()) await store().insert(aClaim(n, { removeAt }));
+    expect(await store().removeExpired(9, 10)).to.equal(0);
+    expect(await store().removeExpired(30, 2)).to.equal(2);
+    expect(await store().removeExpired(30, 2)).to.equal(1);
+    expect(await store().removeExpired(30, 2)).to.equal(0);
+    expect(await store().insert(aClaim(3))).to.have.property('inserted', false);
+    for (const n of [0, 1, 2]) expect(await store().insert(aClaim(n))).to.have.property('inserted', true);
+  });
+
+  it('goes by the time of the last replacement', async () => {
+    await store().insert(aClaim(1, { removeAt: 10 }));
+    await store().replace(aClaim(1, { version: 1, removeAt: 30 }), 0);
+    expect(await store().removeExpired(29, 10)).to.equal(0);
+    expect(await store().removeExpired(30, 10)).to.equal(1);
+  });
+}
+
+type Call = { readonly kind: 'insert' | 'replace' | 'remove' | 'expire'; readonly n: number; readonly expected: number; readonly at: number };
+
+function sequences(store: () => ClaimStore): void {
+  const call = fc.record<Call>({
+    kind: fc.constantFrom('insert', 'insert', 'replace', 'remove', 'expire'),
+    n: fc.integer({ min: 1, max: 3 }), expected: fc.integer({ min: 0, max: 2 }), at: fc.integer({ min: 0, max: 20 }),
+  });
+
+  it('answers random sequences of calls as a plain map would', async () => {
+    await fc.assert(fc.asyncProperty(fc.array(call, { maxLength: 20 }), async (calls) => {
+      const model = new Map<number, Claim>();
+      for (const step of calls) await agree(step, model);
+      for (const [n, claim] of model) expect(await store().remove(aClaim(n), claim.version)).to.equal('applied');
+    }), { numRuns: 60 });
+  });
+
+  async function agree({ kind, n, expected, at }: Call, model: Map<number, Claim>): Promise<void> {
+    const current = model.get(n);
+    const matches = current?.version === expected;
+    if (kind === 'expire') {
+      const expired = [...model].filter(([, { removeAt }]) => removeAt <= at);
+      expect(await store().removeExpired(at, 1000)).to.equal(expired.length);
+      for (const [gone] of expired) model.delete(gone);
+    } else if (kind === 'insert') {
+      const claim = aClaim(n, { version: expected, removeAt: at });
+      expect(await store().insert(claim)).to.deep.equal(current === undefined ? { inserted: true } : { inserted: false, existing: current });
+      if (current === undefined) model.set(n, claim);
+    } else if (kind === 'replace') {
+      const claim = aClaim(n, { version: expected + 1, removeAt: at });
+      expect(await store().replace(claim, expected)).to.equal(matches ? 'applied' : 'conflict');
+      if (matches) model.set(n, claim);
+    } else {
+      expect(await store().remove(aClaim(n), expected)).to.equal(matches ? 'applied' : 'conflict');
+      if (matches) model.delete(n);
+    }
+  }
+}

@@ -1,0 +1,77 @@
+// Goal: any generation store keeps one record an id, guards it by version, finds what is due and lists an account's newest first.
+// Method: the shared contract of versioned records, then remnants and lists, with properties against a sorted array.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { GenerationRecord } from '../../core/generation/generation.js';
+import type { GenerationStore } from '../../core/ports/generation-store.js';
+import { aGeneration, aRemnant, uuidAt } from '../fixtures/stored-records.js';
+import { allPages } from './all-pages.js';
+import type { ContractSubject } from './subject.js';
+import { versionedRecords } from './versioned-records.js';
+
+export function generationStoreContract(subject: ContractSubject<GenerationStore>): void {
+  describe(`GenerationStore contract: ${subject.name}`, () => {
+    let store: GenerationStore;
+    beforeEach(async () => { store = await subject.open(); });
+    afterEach(async () => subject.close(store));
+
+    versionedRecords<GenerationRecord>({ store: () => store, make: aGeneration, idAt: uuidAt });
+    describe('remnants', () => remnants(() => store));
+    describe('lists', () => lists(() => store));
+  });
+}
+
+function remnants(store: () => GenerationStore): void {
+  it('lets a void keep the generation out for ever', async () => {
+    expect(await store().insert(aRemnant(1))).to.deep.equal({ inserted: true });
+    expect(await store().insert(aGeneration(1))).to.deep.equal({ inserted: false, existing: aRemnant(1) });
+    expect(await store().read(uuidAt(1))).to.deep.equal(aRemnant(1));
+  });
+
+  it('finds remnants when they are due, and does not list them', async () => {
+    await store().insert(aRemnant(1, { attentionAt: 5 }));
+    expect(await store().due(5, 10)).to.deep.equal([aRemnant(1, { attentionAt: 5 })]);
+    expect(await store().list(uuidAt(1), undefined, { limit: 10 })).to.deep.equal({ items: [] });
+  });
+
+  it('takes a generation off the list when it expires', async () => {
+    await store().insert(aGeneration(1));
+    expect(await store().replace(aRemnant(1, { kind: 'expired', version: 1 }), 0)).to.equal('applied');
+    expect(await store().read(uuidAt(1))).to.deep.equal(aRemnant(1, { kind: 'expired', version: 1 }));
+    expect((await store().list(uuidAt(1), uuidAt(2), { limit: 10 })).items).to.deep.equal([]);
+  });
+}
+
+function lists(store: () => GenerationStore): void {
+  it('lists nothing of an account without generations, and nothing of others', async () => {
+    await store().insert(aGeneration(1, { accountId: uuidAt(8) }));
+    expect(await store().list(uuidAt(9), undefined, { limit: 10 })).to.deep.equal({ items: [] });
+    expect(await store().list(uuidAt(8), uuidAt(9), { limit: 10 })).to.deep.equal({ items: [] });
+  });
+
+  it('refuses a limit that is not 1 to 1,000', async () => {
+    for (const limit of [0, 1001]) {
+      expect(await store().list(uuidAt(1), undefined, { limit }).then(() => 'answered', () => 'refused')).to.equal('refused');
+    }
+  });
+
+  it('lists an account, or one of its Apps, newest first and complete, in pages of any size', async () => {
+    const apps = [uuidAt(901), uuidAt(902), uuidAt(903)];
+    const inserted = [5, 3, 9, 1, 7, 2, 8].map((n) => aGeneration(n, { appId: apps[n % 3] as string }));
+    for (const generation of inserted) await store().insert(generation);
+    const expected = inserted.toSorted((a, b) => (a.generationId < b.generationId ? 1 : -1));
+    await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 8 }), fc.constantFrom(undefined, ...apps), async (limit, app) => {
+      const listed = await allPages((page) => store().list(uuidAt(1), app, page), limit);
+      expect(listed).to.deep.equal(expected.filter(({ appId }) => app === undefined || appId === app));
+    }), { numRuns: 30 });
+  });
+
+  it('goes on after the cursor though newer ones came and the one at the cursor went', async () => {
+    for (const n of [1, 2, 3, 4]) await store().insert(aGeneration(n));
+    const first = await store().list(uuidAt(1), undefined, { limit: 2 });
+    await store().insert(aGeneration(5));
+    await store().remove(uuidAt(3), 0);
+    const second = await store().list(uuidAt(1), undefined, { limit: 2, cursor: first.nextCursor as string });
+    expect(second).to.deep.equal({ items: [aGeneration(2), aGeneration(1)] });
+  });
+}

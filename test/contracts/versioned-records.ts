@@ -1,0 +1,160 @@
+// Goal: what generation and upload stores promise alike: one record an id, guarded by its version, found when it is due.
+// Method: unhappy paths one by one, then random sequences of calls against a plain map.
+import { expect } from 'chai';
+import fc from 'fast-check';
+
+interface VersionedRecord {
+  readonly version: number;
+  readonly attentionAt: number;
+}
+
+interface VersionedStore<T> {
+  insert(record: T): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: T }>;
+  read(id: string): Promise<T | null>;
+  replace(next: T, expectedVersion: number): Promise<'applied' | 'conflict'>;
+  remove(id: string, expectedVersion: number): Promise<'applied' | 'conflict'>;
+  due(now: number, limit: number): Promise<readonly T[]>;
+}
+
+export interface VersionedSubject<T> {
+  readonly store: () => VersionedStore<T>;
+  /** The `n`th record, at the `n`th id. */
+  readonly make: (n: number, values?: Partial<VersionedRecord>) => T;
+  readonly idAt: (n: number) => string;
+}
+
+export function versionedRecords<T extends VersionedRecord>(subject: VersionedSubject<T>): void {
+  inserting(subject);
+  replacingAndRemoving(subject);
+  findingDue(subject);
+  sequences(subject);
+}
+
+function inserting<T extends VersionedRecord>({ store, make, idAt }: VersionedSubject<T>): void {
+  it('reads null where nothing stands, and for what is no id at all', async () => {
+    await store().insert(make(1));
+    for (const id of [idAt(2), idAt(1).toUpperCase().replace('0', '1'), '', 'x', `{${idAt(1)}}`, idAt(1).replaceAll('-', '')]) {
+      expect(await store().read(id), id).to.equal(null);
+    }
+  });
+
+  it('answers what stands at a taken id and writes nothing', async () => {
+    await store().insert(make(1, { attentionAt: 5 }));
+    expect(await store().insert(make(1, { version: 7, attentionAt: 6 }))).to.deep.equal({ inserted: false, existing: make(1, { attentionAt: 5 }) });
+    expect(await store().read(idAt(1))).to.deep.equal(make(1, { attentionAt: 5 }));
+    expect(await store().due(10, 10)).to.have.length(1);
+  });
+
+  it('reads back every field as it was written', async () => {
+    expect(await store().insert(make(1))).to.deep.equal({ inserted: true });
+    expect(await store().read(idAt(1))).to.deep.equal(make(1));
+  });
+
+  it('lets exactly one of many concurrent inserts at one id win, and shows the others its record', async () => {
+    const outcomes = await Promise.all(Array.from({ length: 32 }, (_, version) => store().insert(make(1, { version }))));
+    const kept = await store().read(idAt(1));
+    expect(outcomes.filter(({ inserted }) => inserted)).to.have.length(1);
+    for (const outcome of outcomes) if (!outcome.inserted) expect(outcome.existing).to.deep.equal(kept);
+  });
+
+  it('keeps its own copy: neither what was given nor what was answered is shared', async () => {
+    const given = structuredClone(make(1));
+    await store().insert(given);
+    Object.assign(given, { attentionAt: 0, version: 99 });
+    const answered = await store().read(idAt(1));
+    expect(answered).to.deep.equal(make(1));
+    expect(Reflect.set(answered as object, 'version', 99) ? await store().read(idAt(1)) : answered).to.deep.equal(make(1));
+  });
+}
+
+function replacingAndRemoving<T extends VersionedRecord>({ store, make, idAt }: VersionedSubject<T>): void {
+  it('refuses to replace or remove what is not there', async () => {
+    expect(await store().replace(make(1, { version: 1 }), 0)).to.equal('conflict');
+    expect(await store().remove(idAt(1), 0)).to.equal('conflict');
+    expect(await store().read(idAt(1))).to.equal(null);
+  });
+
+  it('refuses to replace or remove another version, older or newer, and changes nothing', async () => {
+    await store().insert(make(1, { version: 5 }));
+    for (const version of [4, 6]) {
+      expect(await store().replace(make(1, { version: version + 1, attentionAt: 0 }), version)).to.equal('conflict');
+      expect(await store().remove(idAt(1), version)).to.equal('conflict');
+    }
+    expect(await store().read(idAt(1))).to.deep.equal(make(1, { version: 5 }));
+  });
+
+  it('lets exactly one of 64 concurrent replacements of one version win', async () => {
+    await store().insert(make(1));
+    const outcomes = await Promise.all(Array.from({ length: 64 }, (_, n) => store().replace(make(1, { version: 1, attentionAt: n }), 0)));
+    expect(outcomes.filter((outcome) => outcome === 'applied')).to.have.length(1);
+    expect((await store().read(idAt(1)))?.attentionAt).to.equal(outcomes.indexOf('applied'));
+  });
+
+  it('frees the id of what was removed', async () => {
+    await store().insert(make(1));
+    expect(await store().remove(idAt(1), 0)).to.equal('applied');
+    expect(await store().due(10_000, 10)).to.deep.equal([]);
+    expect(await store().insert(make(1, { version: 3 }))).to.deep.equal({ inserted: true });
+  });
+}
+
+function findingDue<T extends VersionedRecord>({ store, make }: VersionedSubject<T>): void {
+  it('refuses a limit that is not 1 to 1,000', async () => {
+    for (const limit of [0, -1, 1001, 1.5, Number.NaN]) {
+      const outcome = await store().due(0, limit).then(() => 'answered', () => 'refused');
+      expect(outcome, String(limit)).to.equal('refused');
+    }
+  });
+
+  it('finds what is due at or before now, most overdue first, no more than asked for', async () => {
+    for (const [n, attentionAt] of [30, 10, 20, 40].entries()) await store().insert(make(n, { attentionAt }));
+    expect((await store().due(9, 10)).length).to.equal(0);
+    expect((await store().due(30, 10)).map((record) => record.attentionAt)).to.deep.equal([10, 20, 30]);
+    expect((await store().due(30, 2)).map((record) => record.attentionAt)).to.deep.equal([10, 20]);
+  });
+
+  it('finds a replaced record at its new time only', async () => {
+    await store().insert(make(1, { attentionAt: 10 }));
+    await store().replace(make(1, { version: 1, attentionAt: 30 }), 0);
+    expect(await store().due(29, 10)).to.deep.equal([]);
+    expect(await store().due(30, 10)).to.deep.equal([make(1, { version: 1, attentionAt: 30 })]);
+  });
+}
+
+type Call = { readonly kind: 'insert' | 'replace' | 'remove' | 'due'; readonly n: number; readonly expected: number; readonly at: number };
+
+function sequences<T extends VersionedRecord>({ store, make, idAt }: VersionedSubject<T>): void {
+  const call = fc.record<Call>({
+    kind: fc.constantFrom('insert', 'replace', 'remove', 'due'),
+    n: fc.integer({ min: 1, max: 3 }), expected: fc.integer({ min: 0, max: 2 }), at: fc.integer({ min: 0, max: 20 }),
+  });
+
+  it('answers random sequences of calls as a plain map would', async () => {
+    await fc.assert(fc.asyncProperty(fc.array(call, { maxLength: 20 }), async (calls) => {
+      const model = new Map<number, T>();
+      for (const step of calls) await agree(step, model);
+      for (const [n, record] of model) expect(await store().remove(idAt(n), record.version)).to.equal('applied');
+    }), { numRuns: 60 });
+  });
+
+  async function agree({ kind, n, expected, at }: Call, model: Map<number, T>): Promise<void> {
+    const current = model.get(n);
+    const matches = current?.version === expected;
+    if (kind === 'due') {
+      const due = [...model.values()].filter((record) => record.attentionAt <= at).map((record) => record.attentionAt).sort((a, b) => a - b);
+      expect((await store().due(at, 1000)).map((record) => record.attentionAt)).to.deep.equal(due);
+    } else if (kind === 'insert') {
+      const record = make(n, { version: expected, attentionAt: at });
+      expect(await store().insert(record)).to.deep.equal(current === undefined ? { inserted: true } : { inserted: false, existing: current });
+      if (current === undefined) model.set(n, record);
+    } else if (kind === 'replace') {
+      const record = make(n, { version: expected + 1, attentionAt: at });
+      expect(await store().replace(record, expected)).to.equal(matches ? 'applied' : 'conflict');
+      if (matches) model.set(n, record);
+    } else {
+      expect(await store().remove(idAt(n), expected)).to.equal(matches ? 'applied' : 'conflict');
+      if (matches) model.delete(n);
+    }
+    expect(await store().read(idAt(n))).to.deep.equal(model.get(n) ?? null);
+  }
+}
