@@ -64,16 +64,20 @@ async function stageBody(folder: ObjectFolder, grant: PutGrant, request: SignedO
   }
 }
 
-/** The refusal, once a short body is out of the way; a longer one costs the client its connection. */
+/**
+ * The refusal, once a short body is out of the way; a longer one costs the client its connection. The body's iterator is
+ * not told to end: a server's request stream would then tear the socket down, and the answer with it.
+ */
 export async function unread(request: SignedObjectRequest, refused: SignedObjectResponse): Promise<SignedObjectResponse> {
-  let drained = 0;
+  const body = request.body[Symbol.asyncIterator]();
   try {
-    for await (const chunk of request.body) {
-      drained += chunk.byteLength;
-      if (drained > MAX_DRAINED_BYTES) break;
+    for (let drained = 0; drained <= MAX_DRAINED_BYTES;) {
+      const next = await body.next();
+      if (next.done === true) return refused;
+      drained += next.value.byteLength;
     }
   } catch {
     // The client went away: nobody will read the answer.
   }
-  return drained > MAX_DRAINED_BYTES ? { ...refused, headers: { ...refused.headers, Connection: 'close' } } : refused;
+  return { ...refused, headers: { ...refused.headers, Connection: 'close' } };
 }

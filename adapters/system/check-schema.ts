@@ -23,10 +23,9 @@ function invalid(pointer: string, message: string): Fault {
   return { kind: 'invalid', pointer, message };
 }
 
-function isPattern(text: string): boolean {
+function isPattern(text: Json): boolean {
   try {
-    new RegExp(text, 'u');
-    return true;
+    return typeof text === 'string' && new RegExp(text, 'u') instanceof RegExp;
   } catch {
     return false;
   }
@@ -44,8 +43,10 @@ function* unusableWords(schema: Json, pointer: string): Generator<Fault> {
     else if (MANY.has(keyword) || NAMED.has(keyword)) {
       for (const [name, item] of Object.entries(value as object)) yield* unusableWords(item as Json, `${at}/${escapePointerToken(name)}`);
     } else if (!PLAIN.has(keyword)) yield invalid(at, `${keyword} is not a keyword of JSON Schema 2020-12`);
-    else if (keyword === 'pattern' && !isPattern(String(value))) yield invalid(at, 'pattern must be a valid regular expression');
-    else if (keyword === 'format' && !FORMAT_NAMES.has(String(value))) yield invalid(at, `format must be one of ${[...FORMAT_NAMES].join(', ')}`);
+    else if (keyword === 'pattern' && !isPattern(value)) yield invalid(at, 'pattern must be a valid regular expression');
+    else if (keyword === 'format' && !(typeof value === 'string' && FORMAT_NAMES.has(value))) {
+      yield invalid(at, `format must be one of ${[...FORMAT_NAMES].join(', ')}`);
+    }
   }
 }
 

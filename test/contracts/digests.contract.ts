@@ -2,7 +2,7 @@
 // Method: published vectors of SHA-256 and RFC 8785, and a property over shuffled objects.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { Json, JsonObject } from '../../core/json.js';
+import type { Json } from '../../core/json.js';
 import type { Digests } from '../../core/ports/digests.js';
 import type { ContractSubject } from './subject.js';
 
@@ -17,7 +17,7 @@ async function* chunks(...texts: readonly string[]): AsyncGenerator<Uint8Array> 
 function reversed(value: Json): Json {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(reversed);
-  return Object.fromEntries(Object.entries(value).reverse().map(([name, member]) => [name, reversed(member)])) as JsonObject;
+  return Object.fromEntries(Object.entries(value).reverse().map(([name, member]) => [name, reversed(member)] as const));
 }
 
 export interface DigestsSupports {

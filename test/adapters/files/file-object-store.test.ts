@@ -78,6 +78,40 @@ describe('FileObjectStore', () => {
     });
   }
 
+  it('makes the bytes durable before their name, and the name before it answers', async () => {
+    const calls: string[] = [];
+    const disk: Disk = {
+      ...REAL_DISK,
+      open: async (...args) => {
+        const handle = await open(...args);
+        const sync = handle.sync.bind(handle);
+        handle.sync = async () => {
+          calls.push(String(args[0]).includes('incoming') ? 'sync bytes' : 'sync names');
+          return sync();
+        };
+        return handle;
+      },
+      rename: async (...args) => {
+        calls.push('rename');
+        return REAL_DISK.rename(...args);
+      },
+      link: async (...args) => {
+        calls.push('link');
+        return REAL_DISK.link(...args);
+      },
+    };
+    const store = await openStore(disk);
+    await store.write('key', bytes(3), LIMIT);
+    await store.copy('key', 'copy', (await store.stat('key'))!.etag);
+    calls.length = 0;
+    await store.write('key', bytes(3), LIMIT);
+    expect(calls).to.deep.equal(['sync bytes', 'rename', 'sync names']);
+    await store.remove('copy');
+    calls.length = 0;
+    await store.copy('key', 'copy', (await store.stat('key'))!.etag);
+    expect(calls).to.deep.equal(['link', 'link', 'sync names']);
+  });
+
   it('writes on when the disk takes a part at a time', async () => {
     const disk: Disk = {
       ...REAL_DISK,

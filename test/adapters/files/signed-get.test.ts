@@ -119,6 +119,15 @@ describe('Signed GET', () => {
     expect(new Set(new Uint8Array(await (await get()).arrayBuffer()))).to.deep.equal(new Set([1]));
   });
 
+  it('tells a client why it is refused while it still sends', async () => {
+    const { pathname, search, port, host } = new URL((await signed()).replace('out/a', 'out/b'));
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.write(`PUT ${pathname}${search} HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 10000000\r\n\r\n${'x'.repeat(100_000)}`);
+    let answer = '';
+    for await (const chunk of socket) answer += String(chunk);
+    expect(answer).to.match(/^HTTP\/1\.1 403 /).and.to.match(/\r\nConnection: close\r\n/);
+  });
+
   it('stores nothing of an upload whose connection is cut', async () => {
     const { url } = await served.store.signPut({ key: 'out/cut', mediaType: 'image/png', byteSize: 1000, expiresAt: Date.now() + 60_000 });
     const { pathname, search, port, host } = new URL(url);
