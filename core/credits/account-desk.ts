@@ -1,9 +1,8 @@
 import { ServiceError } from '../errors.js';
 import type { Ports } from '../ports/tokens.js';
 import { pause } from '../pause.js';
-import type { Account } from './account.js';
 import { decideAccount, needsFreshState, type AccountCommand, type AccountRefusal } from './decide.js';
-import { AccountDraft } from './draft.js';
+import { AccountDraft, type OwnedAccount } from './draft.js';
 
 export type DeskOutcome = { readonly refused: AccountRefusal } | { readonly refused?: undefined };
 
@@ -16,7 +15,7 @@ interface Pending {
 interface Lane {
   waiting: Pending[];
   busy: boolean;
-  cached: Account | undefined;
+  cached: OwnedAccount | undefined;
 }
 
 const MAX_BATCH = 250;
@@ -80,17 +79,15 @@ export class AccountDesk {
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       if (tries > 1) await pause(this.ports.clock, tries * 5);
       const isFresh = lane.cached === undefined;
-      const account = lane.cached ?? (await this.ports.accounts.read(accountId));
-      if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
+      const account = lane.cached ?? (await this.read(accountId));
       lane.cached = account;
 
       const decided = await this.decide(account, batch, isFresh);
       if (decided === 'stale') { lane.cached = undefined; continue; }
       if (decided.draft.isEmpty) return answer(batch, decided.outcomes);
 
-      const { change, next } = decided.draft.finish();
-      if ((await this.ports.accounts.apply(change)) === 'applied') {
-        lane.cached = next;
+      if ((await this.ports.accounts.apply(decided.draft.change())) === 'applied') {
+        lane.cached = decided.draft.written();
         return answer(batch, decided.outcomes);
       }
       lane.cached = undefined;
@@ -98,8 +95,14 @@ export class AccountDesk {
     throw new ServiceError('SERVICE_UNAVAILABLE', 'The account is being changed by too many processes at once; try again.', { retryAfterMs: 1_000 });
   }
 
+  private async read(accountId: string): Promise<OwnedAccount> {
+    const account = await this.ports.accounts.read(accountId);
+    if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
+    return { ...account, holds: new Map(account.holds) };
+  }
+
   /** A refusal, or "done before", may be wrong on a cached state that another process has moved on from. */
-  private async decide(account: Account, batch: readonly Pending[], isFresh: boolean): Promise<'stale' | { draft: AccountDraft; outcomes: DeskOutcome[] }> {
+  private async decide(account: OwnedAccount, batch: readonly Pending[], isFresh: boolean): Promise<'stale' | { draft: AccountDraft; outcomes: DeskOutcome[] }> {
     const now = this.ports.clock.now();
     const draft = new AccountDraft(account);
     const outcomes: DeskOutcome[] = [];
@@ -110,7 +113,7 @@ export class AccountDesk {
         outcomes.push({});
         continue;
       }
-      const decision = decideAccount(draft.account, command, now);
+      const decision = decideAccount(draft, command, now);
       if (!isFresh && needsFreshState(decision)) return 'stale';
       if ('moves' in decision) {
         draft.add(command, decision, now);

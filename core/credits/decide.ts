@@ -18,6 +18,11 @@ export interface Move {
   readonly credits: number;
 }
 
+/** What a decision looks at. */
+export interface AccountView extends Pick<Account, 'issued' | 'available'> {
+  readonly holds: Pick<Account['holds'], 'get' | 'size'>;
+}
+
 export type AccountDecision =
   | { readonly refused: AccountRefusal }
   /** It was done before; nothing is left to do. */
@@ -28,7 +33,7 @@ export type AccountDecision =
  * Decides one command on one state of an account. Pure: the caller applies the moves onto exactly this state. A repeated
  * hold or settle is recognised by the presence of the hold, so that whoever is unsure may ask again.
  */
-export function decideAccount(account: Account, command: AccountCommand, now: number): AccountDecision {
+export function decideAccount(account: AccountView, command: AccountCommand, now: number): AccountDecision {
   switch (command.kind) {
     case 'grant': return issue(account, command.credits, 'grant');
     case 'adjust': return issue(account, command.credits, 'adjustment');
@@ -37,7 +42,7 @@ export function decideAccount(account: Account, command: AccountCommand, now: nu
   }
 }
 
-function issue(account: Account, credits: number, kind: 'grant' | 'adjustment'): AccountDecision {
+function issue(account: AccountView, credits: number, kind: 'grant' | 'adjustment'): AccountDecision {
   if (!Number.isSafeInteger(credits) || credits === 0) return { refused: 'AMOUNT_INVALID' };
   if (credits < 0 && kind === 'grant') return { refused: 'AMOUNT_INVALID' };
   if (!Number.isSafeInteger(account.issued + credits)) return { refused: 'AMOUNT_INVALID' };
@@ -46,7 +51,7 @@ function issue(account: Account, credits: number, kind: 'grant' | 'adjustment'):
   return { moves: [{ kind, from, to, credits: Math.abs(credits) }] };
 }
 
-function hold(account: Account, command: Extract<AccountCommand, { kind: 'hold' }>, now: number): AccountDecision {
+function hold(account: AccountView, command: Extract<AccountCommand, { kind: 'hold' }>, now: number): AccountDecision {
   const { generationId, credits } = command;
   if (!Number.isSafeInteger(credits) || credits < 0) return { refused: 'AMOUNT_INVALID' };
   const open = account.holds.get(generationId);
@@ -59,7 +64,7 @@ function hold(account: Account, command: Extract<AccountCommand, { kind: 'hold' 
   return { moves: [{ kind: 'hold', from: 'available', to: 'reserved', credits }], opens: { generationId, credits, heldAt: now } };
 }
 
-function settle(account: Account, command: Extract<AccountCommand, { kind: 'settle' }>): AccountDecision {
+function settle(account: AccountView, command: Extract<AccountCommand, { kind: 'settle' }>): AccountDecision {
   const open = account.holds.get(command.generationId);
   if (!open) return { done: true };
   const { charge } = command;

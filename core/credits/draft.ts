@@ -1,27 +1,36 @@
 import { assert } from '../assert.js';
 import type { Account, AccountChange, Book, Entry, Hold } from './account.js';
-import { entryOf, type AccountCommand, type Move } from './decide.js';
+import { entryOf, type AccountCommand, type AccountView, type Move } from './decide.js';
+
+/** An account whose holds belong to whoever has it, and may be changed in place once a change is written. */
+export type OwnedAccount = Account & { readonly holds: Map<string, Hold> };
 
 /**
- * A batch of decisions folded onto one version of an account, and written as one change. The draft is the account as
- * the next decision of the batch should see it.
+ * A batch of decisions folded onto one version of an account, and written as one change. The draft looks like the account
+ * as the next decision of the batch should see it; an account with many holds is not copied for that.
  */
-export class AccountDraft {
-  private readonly base: Account;
-  private readonly holds: Map<string, Hold>;
+export class AccountDraft implements AccountView {
+  private readonly base: OwnedAccount;
   private readonly opened = new Map<string, Hold>();
   private readonly closed = new Set<string>();
   private readonly entries: Entry[] = [];
   private readonly books: Record<Book, number>;
 
-  constructor(base: Account) {
+  /** What the next decision sees of the holds. */
+  readonly holds: AccountView['holds'];
+
+  constructor(base: OwnedAccount) {
     this.base = base;
-    this.holds = new Map(base.holds);
+    this.holds = new HoldsView(base.holds, this.opened, this.closed);
     this.books = { issued: base.issued, available: base.available, reserved: base.reserved, spent: base.spent };
   }
 
-  get account(): Account {
-    return { ...this.base, ...this.books, lastSequence: this.base.lastSequence + this.entries.length, holds: this.holds };
+  get issued(): number {
+    return this.books.issued;
+  }
+
+  get available(): number {
+    return this.books.available;
   }
 
   get isEmpty(): boolean {
@@ -30,31 +39,31 @@ export class AccountDraft {
 
   add(command: AccountCommand, decision: { readonly moves: readonly Move[]; readonly opens?: Hold; readonly closes?: string }, now: number): void {
     for (const move of decision.moves) this.record(move, command, now);
-    if (decision.opens) {
-      this.holds.set(decision.opens.generationId, decision.opens);
-      this.opened.set(decision.opens.generationId, decision.opens);
-    }
-    if (decision.closes !== undefined) {
-      this.holds.delete(decision.closes);
-      if (!this.opened.delete(decision.closes)) this.closed.add(decision.closes);
-    }
+    if (decision.opens) this.opened.set(decision.opens.generationId, decision.opens);
+    if (decision.closes !== undefined && !this.opened.delete(decision.closes)) this.closed.add(decision.closes);
     assertSound(this.books);
   }
 
-  /** The one write, and the account it leads to. */
-  finish(): { readonly change: AccountChange; readonly next: Account } {
-    const next = { ...this.account, version: this.base.version + 1 };
-    const change: AccountChange = {
-      accountId: next.accountId,
+  /** The one write. */
+  change(): AccountChange {
+    return {
+      accountId: this.base.accountId,
       expectedVersion: this.base.version,
-      version: next.version,
+      version: this.base.version + 1,
       ...this.books,
-      lastSequence: next.lastSequence,
+      lastSequence: this.base.lastSequence + this.entries.length,
       holdsOpened: [...this.opened.values()],
       holdsClosed: [...this.closed],
       entries: this.entries,
     };
-    return { change, next };
+  }
+
+  /** The account once the change is written. Takes over the base, which is of no use to anybody afterwards. */
+  written(): OwnedAccount {
+    const { version, lastSequence } = this.change();
+    for (const generationId of this.closed) this.base.holds.delete(generationId);
+    for (const hold of this.opened.values()) this.base.holds.set(hold.generationId, hold);
+    return { ...this.base, ...this.books, version, lastSequence };
   }
 
   private record(move: Move, command: AccountCommand, now: number): void {
@@ -67,6 +76,23 @@ export class AccountDraft {
       at: now,
       availableAfter: this.books.available,
     }));
+  }
+}
+
+/** The holds of the base with what the draft opened and closed; nothing is open in both. */
+class HoldsView implements Pick<ReadonlyMap<string, Hold>, 'get' | 'size'> {
+  constructor(
+    private readonly base: ReadonlyMap<string, Hold>,
+    private readonly opened: ReadonlyMap<string, Hold>,
+    private readonly closed: ReadonlySet<string>,
+  ) {}
+
+  get size(): number {
+    return this.base.size + this.opened.size - this.closed.size;
+  }
+
+  get(generationId: string): Hold | undefined {
+    return this.opened.get(generationId) ?? (this.closed.has(generationId) ? undefined : this.base.get(generationId));
   }
 }
 

@@ -13,7 +13,7 @@ export interface AccountStore {
   read(accountId: string): Promise<Account | null>;
 
   /**
-   * Writes the totals, the holds opened and closed, and the entries, all or none, if the account's version still is
+   * Writes the totals, the holds closed, then those opened, and the entries, all or none, if the account's version still is
    * `expectedVersion`; durable on return. `conflict` means that nothing was written. At most 1,000 entries a change.
    */
   apply(change: AccountChange): Promise<'applied' | 'conflict'>;

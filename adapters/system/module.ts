@@ -1,0 +1,16 @@
+import { TOKENS } from '../../core/ports/tokens.js';
+import { provideModule } from '../provide.js';
+import { AjvJsonSchemas } from './ajv-json-schemas.js';
+import { SystemClock } from './system-clock.js';
+import { SystemDigests } from './system-digests.js';
+import { SystemIds } from './system-ids.js';
+
+/** The machine's own clock, randomness, digests and JSON Schema validation. `secret` keys the digests of credentials. */
+export function systemModule(options: { readonly secret: Uint8Array }) {
+  return provideModule((provide) => {
+    provide(TOKENS.clock, [], () => new SystemClock());
+    provide(TOKENS.ids, [], () => new SystemIds());
+    provide(TOKENS.digests, [], () => new SystemDigests(options));
+    provide(TOKENS.jsonSchemas, [], () => new AjvJsonSchemas());
+  });
+}

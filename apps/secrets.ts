@@ -1,0 +1,55 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { closeSync, fsyncSync, linkSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+
+const SECRET_BYTES = 32;
+
+/** The secrets of one data folder, each derived from one that never leaves it. */
+export interface Secrets {
+  /** Keys the digests that stand for credentials. */
+  readonly credentials: Uint8Array;
+  /** Signs the addresses of objects. */
+  readonly objects: Uint8Array;
+}
+
+/**
+ * Reads the folder's secret, or makes one that only its owner can read. Without it stored keys and signed addresses are
+ * worthless, so it belongs in every backup. Throws one sentence when the file is not what was written.
+ */
+export function openSecrets(folder: string): Secrets {
+  const path = join(folder, 'secret');
+  const master = readSecret(path) ?? createSecret(path);
+  const derive = (purpose: string) => createHmac('sha256', master).update(purpose).digest();
+  return { credentials: derive('credentials'), objects: derive('objects') };
+}
+
+function readSecret(path: string): Buffer | undefined {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+  const secret = Buffer.from(text.trim(), 'hex');
+  if (secret.length !== SECRET_BYTES) throw new Error(`${path} must hold ${SECRET_BYTES} bytes in hex; restore it from a backup.`);
+  return secret;
+}
+
+/** Appears whole or not at all, and two processes that start at once end up with the same one. */
+function createSecret(path: string): Buffer {
+  const temporary = `${path}.${process.pid}`;
+  const file = openSync(temporary, 'wx', 0o600);
+  writeSync(file, `${randomBytes(SECRET_BYTES).toString('hex')}\n`);
+  fsyncSync(file);
+  closeSync(file);
+  try {
+    linkSync(temporary, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  unlinkSync(temporary);
+  const secret = readSecret(path);
+  if (!secret) throw new Error(`${path} could not be written.`);
+  return secret;
+}

@@ -1,0 +1,62 @@
+import type { Context } from '../../core/context.js';
+import { Dispatcher } from '../../core/generation/run/dispatcher.js';
+import { Recovery, type Recovered } from '../../core/recovery/recover.js';
+
+export interface WorkerOptions {
+  /** Names this process in leases; unlike any other process that ever ran. */
+  readonly workerId: string;
+  readonly recoveryIntervalMs: number;
+  /** How long a stop waits for runs to hand their leases back. */
+  readonly stopGraceMs: number;
+}
+
+/** The most wake-ups this process holds at once: those that run, and those that wait for a place. */
+const MAX_WAKE_UPS = 10_000;
+/** The most recovery passes in a row, when each one finds as much as it may take. */
+const MAX_PASSES = 20;
+
+/** One process's share of the work: runs what it is woken for, and recovers what others left. */
+export class Worker {
+  private readonly dispatcher: Dispatcher;
+  private readonly recovery: Recovery;
+
+  constructor(private readonly context: Context, private readonly options: WorkerOptions) {
+    this.dispatcher = new Dispatcher(context, options.workerId);
+    this.recovery = new Recovery(context);
+  }
+
+  get counts(): Dispatcher['counts'] {
+    return this.dispatcher.counts;
+  }
+
+  /** The first recovery pass runs at once: after a crash this is what picks everything up. */
+  async start(): Promise<void> {
+    const { wakeUps } = this.context;
+    await wakeUps.start((generationId) => this.dispatcher.deliver(generationId), MAX_WAKE_UPS);
+    await this.recover();
+    wakeUps.every('recovery', this.options.recoveryIntervalMs, () => this.recover());
+  }
+
+  /** Hands every lease back, or leaves it to lapse after the grace. */
+  async stop(): Promise<void> {
+    const delivered = this.context.wakeUps.stop();
+    await this.dispatcher.stop(this.options.stopGraceMs);
+    await delivered;
+  }
+
+  private async recover(): Promise<void> {
+    try {
+      for (let passes = 0; passes < MAX_PASSES; passes += 1) {
+        if (!isFull(await this.recovery.pass(), this.context.settings.recoveryBatch)) return;
+      }
+    } catch (error) {
+      this.context.log.warn('recovery pass not finished', { error });
+    }
+  }
+}
+
+/** Whether there may be more of what the pass did. */
+function isFull({ generations: g, holds, uploads, claimsRemoved }: Recovered, batch: number): boolean {
+  const generations = g.woken + g.ended + g.settled + g.retired + g.failed;
+  return generations >= batch || holds.nextCursor !== undefined || uploads.removed >= batch || claimsRemoved >= batch;
+}
