@@ -45,8 +45,8 @@ export class MemoryAccountStore implements AccountStore {
     this.assertApplicable(kept, change);
     const { version, issued, available, reserved, spent, lastSequence } = change;
     kept.totals = frozenCopy({ ...kept.totals, version, issued, available, reserved, spent, lastSequence });
-    for (const hold of change.holdsOpened) this.openHold(kept, hold);
     for (const generationId of change.holdsClosed) this.closeHold(kept, generationId);
+    for (const hold of change.holdsOpened) this.openHold(kept, hold);
     for (const entry of change.entries) {
       const copy = frozenCopy(entry);
       kept.entries.push(copy);
@@ -81,7 +81,7 @@ export class MemoryAccountStore implements AccountStore {
   /** A change that would break the ledger's keys is refused whole, before any of it is written, as a database would. */
   private assertApplicable(kept: Kept, change: AccountChange): void {
     for (const hold of change.holdsOpened) {
-      assert(!kept.holds.has(hold.generationId), `generation ${hold.generationId} has no other hold`);
+      assert(!kept.holds.has(hold.generationId) || change.holdsClosed.includes(hold.generationId), `generation ${hold.generationId} has no other hold`);
     }
     const seen = new Set<string>();
     change.entries.forEach((entry, index) => {

@@ -2,7 +2,7 @@ import type { Database, SqlValue } from './driver.js';
 
 const ENTRY_FIELDS = 10;
 const HOLD_FIELDS = 3;
-/** Account, expected version, six totals, and how many holds open and close. */
+/** Account, expected version, six totals, and how many holds close and open. */
 const CHANGE_FIELDS = 10;
 
 export function accountWrites(database: Database) {
@@ -21,15 +21,15 @@ export function accountWrites(database: Database) {
   return {
     createAccount: (...account: SqlValue[]) => Number(create.run(...account).changes),
 
-    /** After the fields of the account come three of each hold opened, one of each closed, and ten of each entry. */
+    /** After the fields of the account come one of each hold closed, three of each opened, and ten of each entry. */
     changeAccount(...change: SqlValue[]): number {
       if (Number(update.run(...change.slice(0, CHANGE_FIELDS - 2)).changes) === 0) return 0;
       const accountId = change[0] as string;
       let at = CHANGE_FIELDS;
-      const opened = at + HOLD_FIELDS * (change[CHANGE_FIELDS - 2] as number);
-      for (; at < opened; at += HOLD_FIELDS) openHold.run(accountId, ...change.slice(at, at + HOLD_FIELDS));
-      const closed = at + (change[CHANGE_FIELDS - 1] as number);
+      const closed = at + (change[CHANGE_FIELDS - 2] as number);
       for (; at < closed; at += 1) closeHold.run(accountId, change[at] as string);
+      const opened = at + HOLD_FIELDS * (change[CHANGE_FIELDS - 1] as number);
+      for (; at < opened; at += HOLD_FIELDS) openHold.run(accountId, ...change.slice(at, at + HOLD_FIELDS));
       for (; at < change.length; at += ENTRY_FIELDS) addEntry.run(accountId, ...change.slice(at, at + ENTRY_FIELDS));
       return 1;
     },

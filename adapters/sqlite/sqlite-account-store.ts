@@ -53,9 +53,9 @@ export class SqliteAccountStore implements AccountStore {
     assert(change.entries.length <= 1000, 'a change has at most 1,000 entries');
     const { accountId, expectedVersion, version, issued, available, reserved, spent, lastSequence, holdsOpened, holdsClosed, entries } = change;
     const changed = await this.writer.write(
-      'changeAccount', accountId, expectedVersion, version, issued, available, reserved, spent, lastSequence, holdsOpened.length, holdsClosed.length,
-      ...holdsOpened.flatMap((hold) => [hold.generationId, hold.credits, hold.heldAt]),
+      'changeAccount', accountId, expectedVersion, version, issued, available, reserved, spent, lastSequence, holdsClosed.length, holdsOpened.length,
       ...holdsClosed,
+      ...holdsOpened.flatMap((hold) => [hold.generationId, hold.credits, hold.heldAt]),
       ...entries.flatMap(entryValues),
     );
     return changed === 1 ? 'applied' : 'conflict';
