@@ -1,0 +1,72 @@
+import type { Json, JsonObject } from '../../core/json.js';
+import type { JsonSchemas } from '../../core/ports/json-schemas.js';
+import { CATALOG_FILE_SCHEMA, type ModelEntry } from './catalog-schema.js';
+import { inputSchemaFaults, isObject, type PlaceFault } from './input-schema-rules.js';
+import { nameOf, type LineFault, type LocatedYaml } from './located-yaml.js';
+import { modelFaults } from './model-rules.js';
+import { priceFaults } from './price-rules.js';
+
+/** What reading a catalog needs of the JSON Schema adapter. */
+export interface SchemaTools {
+  readonly jsonSchemas: JsonSchemas;
+  /** What is wrong with a JSON Schema 2020-12 itself; pointers into it. */
+  checkSchema(schema: Json): readonly PlaceFault[];
+}
+
+/** Everything wrong with a catalog, by line; empty when it can be used. */
+export function catalogFaults(yaml: LocatedYaml, tools: SchemaTools): LineFault[] {
+  const faults: LineFault[] = [...yaml.faults];
+  if (faults.length === 0) {
+    const shape = tools.jsonSchemas.check(CATALOG_FILE_SCHEMA, yaml.value).faults;
+    for (const { pointer, message } of shape) faults.push({ line: yaml.lineOf(pointer), message: asSentence(message) });
+    const say = ({ pointer, message }: PlaceFault) => faults.push({ line: yaml.lineOf(pointer), message: asSentence(message) });
+    for (const fault of entryFaults(yaml, shape.map(({ pointer }) => pointer), tools)) say(fault);
+  }
+  return faults.sort((a, b) => a.line - b.line);
+}
+
+function* entryFaults(yaml: LocatedYaml, misshapen: readonly string[], tools: SchemaTools): Generator<PlaceFault> {
+  const models = isObject(yaml.value) && Array.isArray(yaml.value['models']) ? yaml.value['models'] : [];
+  const firstWithKey = new Map<Json, number>();
+  for (const [index, model] of models.entries()) {
+    const base = `/models/${index}`;
+    if (!isObject(model)) continue;
+    const key = model['model_key'];
+    const first = typeof key === 'string' ? firstWithKey.get(key) : undefined;
+    if (first !== undefined) yield { pointer: `${base}/model_key`, message: `${nameOf(`${base}/model_key`)} must be unique; models[${first}] has the key ${String(key)} too` };
+    else if (key !== undefined) firstWithKey.set(key, index);
+    for (const { pointer, message } of oneModelFaults(yaml, model, base, misshapen, tools)) {
+      yield { pointer: base + pointer, message: `${nameOf(base + pointer)} ${message}` };
+    }
+  }
+}
+
+/** Rules that need a field to have its shape are left out where it has not; the others still speak. */
+function* oneModelFaults(yaml: LocatedYaml, model: JsonObject, base: string, misshapen: readonly string[], tools: SchemaTools): Generator<PlaceFault> {
+  const entry = model as unknown as ModelEntry;
+  const isSound = (...names: (keyof ModelEntry)[]) => names.every((name) => {
+    const at = `${base}/${name}`;
+    return !misshapen.some((pointer) => pointer === at || pointer.startsWith(`${at}/`));
+  });
+  const schemaFaults = isObject(entry.input_schema) ? [...inputFaults(entry.input_schema, tools)] : [];
+  yield* schemaFaults;
+  yield* modelFaults(entry, isSound);
+  if (isSound('price', 'limits', 'modality', 'input_schema') && schemaFaults.length === 0) {
+    yield* priceFaults(entry, (pointer) => yaml.sourceOf(base + pointer));
+  }
+}
+
+function* inputFaults(schema: JsonObject, tools: SchemaTools): Generator<PlaceFault> {
+  const broken = tools.checkSchema(schema);
+  for (const [index, { pointer, message }] of broken.entries()) {
+    if (broken.findIndex((other) => other.pointer === pointer) < index) continue;
+    const name = pointer === '' ? 'the value' : nameOf(pointer);
+    yield { pointer: `/input_schema${pointer}`, message: message.startsWith(`${name} `) ? message.slice(name.length + 1) : `is not usable: ${message}` };
+  }
+  if (broken.length > 0) return;
+  for (const { pointer, message } of inputSchemaFaults(schema, tools.jsonSchemas)) yield { pointer: `/input_schema${pointer}`, message };
+}
+
+function asSentence(message: string): string {
+  return /[.!?]$/.test(message) ? message : `${message}.`;
+}

@@ -1,0 +1,127 @@
+import type { JsonObject } from '../../core/json.js';
+import { MAX_REFERENCE_UPLOADS } from '../../core/generation/request.js';
+import { UPLOAD_MEDIA_TYPES } from '../../core/uploads/request.js';
+
+const NAME = { type: 'string', minLength: 1, maxLength: 128 } as const;
+const CREDITS = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER } as const;
+/** Read from its source text, so that both 0.1 and "0.1" are exact. */
+const DECIMAL = { type: ['number', 'string'] } as const;
+
+const LIMITS = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['max_reference_uploads', 'reference_roles', 'upload_media_types', 'max_upload_bytes', 'max_outputs', 'negative_prompt'],
+  properties: {
+    max_reference_uploads: { type: 'integer', minimum: 0, maximum: MAX_REFERENCE_UPLOADS },
+    reference_roles: { type: 'array', uniqueItems: true, items: { type: 'string', enum: ['reference_image', 'start_frame', 'end_frame'] } },
+    upload_media_types: { type: 'array', uniqueItems: true, items: { type: 'string', enum: [...UPLOAD_MEDIA_TYPES] } },
+    max_upload_bytes: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+    max_outputs: { type: 'integer', minimum: 1, maximum: 100 },
+    negative_prompt: { type: 'boolean' },
+  },
+} as const;
+
+const PRICE = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['version', 'unit', 'credits_per_unit', 'minimum_credits', 'maximum_credits'],
+  properties: {
+    version: NAME,
+    unit: { type: 'string', enum: ['image', 'megapixel', 'second', 'video', 'task'] },
+    credits_per_unit: DECIMAL,
+    base_credits: DECIMAL,
+    count_parameter: NAME,
+    size_parameter: NAME,
+    duration_parameter: NAME,
+    multipliers: {
+      type: 'array',
+      maxItems: 16,
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['parameter', 'values'],
+        properties: { parameter: NAME, values: { type: 'object', minProperties: 1, additionalProperties: DECIMAL } },
+      },
+    },
+    minimum_credits: CREDITS,
+    maximum_credits: CREDITS,
+  },
+} as const;
+
+const MODEL = {
+  type: 'object',
+  additionalProperties: false,
+  required: [
+    'model_key', 'display_name', 'modality', 'operations', 'input_schema', 'limits', 'price', 'provider', 'queue_timeout_seconds',
+    'run_timeout_seconds', 'max_attempts', 'concurrency', 'concurrency_per_account', 'cancel_floor_credits', 'on_unknown_acceptance',
+    'poll_interval_ms',
+  ],
+  properties: {
+    model_key: { type: 'string', pattern: '^[a-z0-9._-]{1,128}$' },
+    display_name: { type: 'string', minLength: 1, maxLength: 200 },
+    modality: { type: 'string', enum: ['image', 'video'] },
+    operations: { type: 'array', minItems: 1, uniqueItems: true, items: { type: 'string', enum: ['image_generation', 'video_generation'] } },
+    description: { type: 'string', minLength: 1, maxLength: 2_000 },
+    input_schema: { type: 'object' },
+    limits: LIMITS,
+    price: PRICE,
+    provider: NAME,
+    provider_settings: { type: 'object' },
+    queue_timeout_seconds: { type: 'integer', minimum: 1 },
+    run_timeout_seconds: { type: 'integer', minimum: 1 },
+    max_attempts: { type: 'integer', minimum: 1, maximum: 10 },
+    concurrency: { type: 'integer', minimum: 1, maximum: 1_000 },
+    concurrency_per_account: { type: 'integer', minimum: 1 },
+    cancel_floor_credits: CREDITS,
+    on_unknown_acceptance: { type: 'string', enum: ['resubmit', 'fail'] },
+    poll_interval_ms: { type: 'integer', minimum: 10, maximum: 600_000 },
+  },
+} as const;
+
+/** The shape of a catalog file. What must hold between its values is checked after. */
+export const CATALOG_FILE_SCHEMA: JsonObject = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['version', 'models'],
+  properties: { version: { const: 1 }, models: { type: 'array', minItems: 1, maxItems: 1_000, items: MODEL } },
+} as unknown as JsonObject;
+
+/** A model as the file has it, once its shape is right. */
+export interface ModelEntry {
+  readonly model_key: string;
+  readonly display_name: string;
+  readonly modality: 'image' | 'video';
+  readonly operations: ('image_generation' | 'video_generation')[];
+  readonly description?: string;
+  readonly input_schema: JsonObject;
+  readonly limits: {
+    readonly max_reference_uploads: number;
+    readonly reference_roles: ('reference_image' | 'start_frame' | 'end_frame')[];
+    readonly upload_media_types: string[];
+    readonly max_upload_bytes: number;
+    readonly max_outputs: number;
+    readonly negative_prompt: boolean;
+  };
+  readonly price: {
+    readonly version: string;
+    readonly unit: 'image' | 'megapixel' | 'second' | 'video' | 'task';
+    readonly credits_per_unit: number | string;
+    readonly base_credits?: number | string;
+    readonly count_parameter?: string;
+    readonly size_parameter?: string;
+    readonly duration_parameter?: string;
+    readonly multipliers?: { readonly parameter: string; readonly values: Readonly<Record<string, number | string>> }[];
+    readonly minimum_credits: number;
+    readonly maximum_credits: number;
+  };
+  readonly provider: string;
+  readonly provider_settings?: JsonObject;
+  readonly queue_timeout_seconds: number;
+  readonly run_timeout_seconds: number;
+  readonly max_attempts: number;
+  readonly concurrency: number;
+  readonly concurrency_per_account: number;
+  readonly cancel_floor_credits: number;
+  readonly on_unknown_acceptance: 'resubmit' | 'fail';
+  readonly poll_interval_ms: number;
+}

@@ -1,0 +1,73 @@
+import { readFile, stat } from 'node:fs/promises';
+import type { Model } from '../../core/catalog/model.js';
+import type { Catalog } from '../../core/ports/catalog.js';
+import { catalogFaults, type SchemaTools } from './catalog-faults.js';
+import type { ModelEntry } from './catalog-schema.js';
+import { LocatedYaml } from './located-yaml.js';
+import { modelOf } from './model-rules.js';
+
+const MAX_FILE_BYTES = 4 * 1024 * 1024;
+
+/** A catalog that cannot be used. The message has every fault on a line of its own, by line of the file. */
+export class CatalogInvalid extends Error {
+  constructor(readonly faults: readonly string[]) {
+    super(faults.join('\n'));
+    this.name = 'CatalogInvalid';
+  }
+}
+
+/** The models of one file, as they were when it was read. */
+export class FileCatalog implements Catalog {
+  readonly #models: readonly Model[];
+  readonly #byKey: ReadonlyMap<string, Model>;
+
+  constructor(models: readonly Model[]) {
+    this.#models = Object.freeze([...models]);
+    this.#byKey = new Map(models.map((model) => [model.modelKey, model]));
+  }
+
+  models(): readonly Model[] {
+    return this.#models;
+  }
+
+  find(modelKey: string): Model | undefined {
+    return this.#byKey.get(modelKey);
+  }
+}
+
+/** Reads and checks a catalog file. Throws `CatalogInvalid` with all that is wrong with it. */
+export async function loadCatalog(path: string, tools: SchemaTools): Promise<FileCatalog> {
+  let bytes: Uint8Array;
+  try {
+    const { size } = await stat(path);
+    if (size > MAX_FILE_BYTES) throw new CatalogInvalid([`${path}: The file must have at most ${MAX_FILE_BYTES} bytes.`]);
+    bytes = await readFile(path);
+  } catch (error) {
+    if (error instanceof CatalogInvalid) throw error;
+    throw new CatalogInvalid([`${path}: ${whyUnreadable(error)}`]);
+  }
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new CatalogInvalid([`${path}: The file must be UTF-8 text.`]);
+  }
+  return parseCatalog(text, path, tools);
+}
+
+/** The same, for text that is at hand; `name` goes before every complaint. */
+export function parseCatalog(text: string, name: string, tools: SchemaTools): FileCatalog {
+  const yaml = new LocatedYaml(text);
+  const faults = catalogFaults(yaml, tools);
+  if (faults.length > 0) throw new CatalogInvalid(faults.map(({ line, message }) => `${name}:${line}: ${message}`));
+  const { models } = yaml.value as unknown as { models: ModelEntry[] };
+  return new FileCatalog(models.map((entry, index) => modelOf(entry, (pointer) => yaml.sourceOf(`/models/${index}${pointer}`))));
+}
+
+function whyUnreadable(error: unknown): string {
+  const code = (error as NodeJS.ErrnoException).code;
+  if (code === 'ENOENT') return 'There is no such file.';
+  if (code === 'EISDIR') return 'This is a folder; a file is needed.';
+  if (code === 'EACCES') return 'The file may not be read.';
+  return 'The file cannot be read.';
+}

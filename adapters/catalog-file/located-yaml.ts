@@ -1,0 +1,134 @@
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Document, type Pair, type Scalar } from 'yaml';
+import type { Json } from '../../core/json.js';
+
+/** Something wrong with a file, and the line to look at, from 1. */
+export interface LineFault {
+  readonly line: number;
+  /** One sentence; it names the key it is about. */
+  readonly message: string;
+}
+
+const MAX_DEPTH = 64;
+const MAX_NODES = 100_000;
+
+/**
+ * One YAML 1.2 document as JSON, which still knows on which line each value was written. It takes what JSON can hold and
+ * no more: names that are given twice, numbers that would lose digits, tags and a second document are faults.
+ */
+export class LocatedYaml {
+  /** The document; null when it is empty or when there are faults. */
+  readonly value: Json;
+  readonly faults: readonly LineFault[];
+  readonly #lines = new Map<string, number>();
+  readonly #sources = new Map<string, string>();
+
+  constructor(text: string) {
+    const counter = new LineCounter();
+    const document = parseDocument(text, { lineCounter: counter, prettyErrors: false, uniqueKeys: false, version: '1.2' });
+    const broken = [...document.errors, ...document.warnings];
+    const faults = firstOfEachLine(broken.map((error) => ({ line: counter.linePos(error.pos[0]).line, message: asSentence(error.message) })));
+    let value: Json = null;
+    if (faults.length === 0) {
+      value = new Reading(document, counter, this.#lines, this.#sources, faults).read(document.contents, '', 0);
+    }
+    this.value = faults.length === 0 ? value : null;
+    this.faults = faults;
+  }
+
+  /** The line of a value, by its JSON Pointer; of the nearest value around it, when there is no such value. */
+  lineOf(pointer: string): number {
+    for (let at = pointer; at !== ''; at = at.slice(0, at.lastIndexOf('/'))) {
+      const line = this.#lines.get(at);
+      if (line !== undefined) return line;
+    }
+    return 1;
+  }
+
+  /** A text or number exactly as it was written, so that a decimal fraction need not pass through a float. */
+  sourceOf(pointer: string): string | undefined {
+    return this.#sources.get(pointer);
+  }
+}
+
+class Reading {
+  private nodes = 0;
+
+  constructor(
+    private readonly document: Document,
+    private readonly counter: LineCounter,
+    private readonly lines: Map<string, number>,
+    private readonly sources: Map<string, string>,
+    private readonly faults: LineFault[],
+  ) {}
+
+  read(node: unknown, pointer: string, depth: number): Json {
+    this.nodes += 1;
+    if (depth > MAX_DEPTH || this.nodes > MAX_NODES) {
+      if (this.nodes <= MAX_NODES + 1) this.complain(pointer, `${nameOf(pointer)} is nested too deep or repeats too much by aliases.`);
+      return null;
+    }
+    if (isAlias(node)) return this.read(node.resolve(this.document), pointer, depth + 1);
+    if (isMap(node)) return this.readMap(node.items, pointer, depth);
+    if (isSeq(node)) {
+      return node.items.map((item, index) => {
+        const at = `${pointer}/${index}`;
+        this.locate(at, item);
+        return this.read(item, at, depth + 1);
+      });
+    }
+    return isScalar(node) ? this.readScalar(node, pointer) : null;
+  }
+
+  private readMap(pairs: readonly Pair[], pointer: string, depth: number): Json {
+    const entries = new Map<string, Json>();
+    for (const { key, value } of pairs) {
+      const name = isScalar(key) ? (key.source ?? String(key.value)) : undefined;
+      if (name === undefined) {
+        this.complain(pointer, `${nameOf(pointer)} must have plain names as its keys.`);
+        continue;
+      }
+      const at = `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+      const line = this.locate(at, key);
+      if (entries.has(name)) this.faults.push({ line, message: `${nameOf(at)} is given twice.` });
+      entries.set(name, this.read(value, at, depth + 1));
+    }
+    return Object.fromEntries(entries);
+  }
+
+  private readScalar(node: Scalar, pointer: string): Json {
+    const { value } = node;
+    if (node.source !== undefined) this.sources.set(pointer, node.source);
+    if (typeof value === 'number' && (!Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER)) {
+      this.complain(pointer, `${nameOf(pointer)} must be a number within ±(2^53 - 1).`);
+    }
+    return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : null;
+  }
+
+  private locate(pointer: string, node: unknown): number {
+    const start = (node as { range?: readonly number[] | null } | null)?.range?.[0];
+    const line = start === undefined ? 1 : this.counter.linePos(start).line;
+    this.lines.set(pointer, line);
+    return line;
+  }
+
+  private complain(pointer: string, message: string): void {
+    this.faults.push({ line: this.lines.get(pointer) ?? 1, message });
+  }
+}
+
+/** How a person would write a JSON Pointer: `models[0].price.unit`; 'The file' for the whole. */
+export function nameOf(pointer: string): string {
+  if (pointer === '') return 'The file';
+  const tokens = pointer.slice(1).split('/').map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return tokens.reduce((name, token) => (/^\d+$/.test(token) ? `${name}[${token}]` : `${name}${name === '' ? '' : '.'}${token}`), '');
+}
+
+/** One mistake makes several complaints on its line; the first is the one that helps. */
+function firstOfEachLine(faults: readonly LineFault[]): LineFault[] {
+  return faults.filter(({ line }, index) => faults.findIndex((other) => other.line === line) === index);
+}
+
+function asSentence(message: string): string {
+  const text = message.split('\n', 1)[0]?.trim() ?? '';
+  return `The YAML cannot be read: ${text}${/[.!?]$/.test(text) ? '' : '.'}`;
+}

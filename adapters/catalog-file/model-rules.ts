@@ -1,0 +1,66 @@
+import type { Model } from '../../core/catalog/model.js';
+import type { ModelEntry } from './catalog-schema.js';
+import type { PlaceFault } from './input-schema-rules.js';
+import { priceTerms } from './price-rules.js';
+
+/** Uploads are kept for a day when nothing else is said, so that a reference outlives the generation that waits for it. */
+const MAX_TIMEOUTS_SECONDS = 24 * 3_600;
+
+/** What must hold between the fields of a model, each with the fields it is about. Pointers are relative to the model. */
+export function modelFaults(entry: ModelEntry, isSound: (...names: (keyof ModelEntry)[]) => boolean): PlaceFault[] {
+  const faults: PlaceFault[] = [];
+  const say = (pointer: string, message: string) => { faults.push({ pointer, message }); };
+  if (isSound('modality', 'operations')) {
+    const fitting = `${entry.modality}_generation`;
+    if (entry.operations.some((operation) => operation !== fitting)) say('/operations', `must be [${fitting}] for a model of modality ${entry.modality}`);
+  }
+  if (isSound('modality', 'limits')) {
+    const { limits } = entry;
+    if (entry.modality === 'image' && limits.reference_roles.some((role) => role !== 'reference_image')) say('/limits/reference_roles', 'may hold start_frame and end_frame for a video model only');
+    const takesUploads = limits.max_reference_uploads > 0;
+    if (takesUploads && limits.reference_roles.length === 0) say('/limits/reference_roles', 'must not be empty when max_reference_uploads is above 0');
+    if (takesUploads && limits.upload_media_types.length === 0) say('/limits/upload_media_types', 'must not be empty when max_reference_uploads is above 0');
+  }
+  if (isSound('concurrency', 'concurrency_per_account') && entry.concurrency_per_account > entry.concurrency) {
+    say('/concurrency_per_account', 'must not be above concurrency');
+  }
+  if (isSound('queue_timeout_seconds', 'run_timeout_seconds') && entry.queue_timeout_seconds + entry.run_timeout_seconds >= MAX_TIMEOUTS_SECONDS) {
+    say('/queue_timeout_seconds', 'and run_timeout_seconds must together be below 86400, the day that uploads are kept');
+  }
+  if (isSound('price', 'cancel_floor_credits') && entry.cancel_floor_credits > entry.price.maximum_credits) {
+    say('/cancel_floor_credits', 'must not be above price.maximum_credits');
+  }
+  return faults;
+}
+
+/** A checked entry of the file as core's model. */
+export function modelOf(entry: ModelEntry, sourceOf: (pointer: string) => string | undefined): Model {
+  const { limits } = entry;
+  return {
+    modelKey: entry.model_key,
+    displayName: entry.display_name,
+    modality: entry.modality,
+    operations: entry.operations,
+    ...(entry.description === undefined ? {} : { description: entry.description }),
+    inputSchema: entry.input_schema,
+    limits: {
+      maxReferenceUploads: limits.max_reference_uploads,
+      referenceRoles: limits.reference_roles,
+      uploadMediaTypes: limits.upload_media_types,
+      maxUploadBytes: limits.max_upload_bytes,
+      maxOutputs: limits.max_outputs,
+      negativePrompt: limits.negative_prompt,
+    },
+    price: priceTerms(entry, sourceOf),
+    provider: entry.provider,
+    providerSettings: entry.provider_settings ?? {},
+    queueTimeoutMs: entry.queue_timeout_seconds * 1_000,
+    runTimeoutMs: entry.run_timeout_seconds * 1_000,
+    maxAttempts: entry.max_attempts,
+    concurrency: entry.concurrency,
+    concurrencyPerAccount: entry.concurrency_per_account,
+    cancelFloorCredits: entry.cancel_floor_credits,
+    onUnknownAcceptance: entry.on_unknown_acceptance,
+    pollIntervalMs: entry.poll_interval_ms,
+  };
+}
