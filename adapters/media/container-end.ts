@@ -1,6 +1,6 @@
 /** What a walk over a file's structure found. */
 export type ContainerEnd =
-  /** The file's own structure ends after `byteSize` bytes; `frames` pictures are said to be in it. */
+  /** The file's own structure ends after `byteSize` bytes; `frames` is 1 where the walk does not count them. */
   | { readonly complete: true; readonly byteSize: number; readonly frames: number }
   /** The structure breaks off or makes no sense. */
   | { readonly complete: false };

@@ -124,6 +124,17 @@ export function jsonSchemasContract(subject: ContractSubject<JsonSchemas>): void
       expect(schemas.check(schema, { seed: 'x' }).faults).to.deep.equal([{ kind: 'invalid', pointer: '/seed', message: 'seed does not have any of the allowed forms' }]);
     });
 
+    it('misses a field that every object inherits', () => {
+      const faults = schemas.check({ type: 'object', required: ['constructor', 'toString'] }, {}).faults;
+      expect(faults.map((fault) => fault.message)).to.deep.equal(['constructor is required', 'toString is required']);
+    });
+
+    it('says what a condition asks for, not that there is one', () => {
+      const schema = JSON.parse('{"if":{"properties":{"kind":{"const":"wide"}},"required":["kind"]},"then":{"required":["width"]}}') as JsonObject;
+      expect(schemas.check(schema, { kind: 'wide' }).faults.map((fault) => fault.message)).to.deep.equal(['width is required']);
+      expect(schemas.check(schema, { kind: 'tall' }).faults).to.deep.equal([]);
+    });
+
     it('keeps two schemas with the same identifier apart', () => {
       expect(schemas.check({ $id: 'urn:example:same', type: 'string' }, 1).faults).to.have.length(1);
       expect(schemas.check({ $id: 'urn:example:same', type: 'integer' }, 1).faults).to.have.length(0);

@@ -5,9 +5,10 @@ import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { inPieces } from '../../fixtures/byte-streams.js';
+import { collected, inPieces } from '../../fixtures/byte-streams.js';
 import { serveStore } from './gate-server.js';
 import type { ServedStore } from './gate-server.js';
+import { openFilesUnder } from './open-files.js';
 
 const BYTES = Uint8Array.from({ length: 1000 }, (_, i) => i & 0xff);
 
@@ -105,6 +106,25 @@ describe('Signed GET', () => {
     expect((await get({ 'If-None-Match': '"other"' })).status).to.equal(200);
     expect((await get({ Range: 'bytes=0-1', 'If-Range': etag })).status).to.equal(206);
     expect((await get({ Range: 'bytes=0-1', 'If-Range': '"other"' })).status).to.equal(200);
+  });
+
+  it('keeps no file open after any kind of answer', async function openFiles() {
+    if ((await openFilesUnder(served.folder)) === undefined) {
+      console.log('      skipped: this system does not list open files');
+      this.skip();
+    }
+    const { searchParams: query } = new URL(await signed());
+    const ask = async (method: string, headers: Record<string, string> = {}) =>
+      served.store.signedObjects.handle({ method, path: '/objects/out/a', query, headers, body: inPieces(new Uint8Array()) });
+    const etag = (await ask('HEAD')).headers['ETag']!;
+    expect((await ask('GET', { 'if-none-match': etag })).status).to.equal(304);
+    expect((await ask('GET', { range: 'bytes=5000-' })).status).to.equal(416);
+    expect(await openFilesUnder(served.folder)).to.equal(0);
+    const answer = await ask('GET', { range: 'bytes=5-9' });
+    expect(await openFilesUnder(served.folder)).to.equal(1);
+    expect(await collected(answer.body!)).to.deep.equal(BYTES.subarray(5, 10));
+    await (await ask('GET')).body![Symbol.asyncIterator]().return!();
+    expect(await openFilesUnder(served.folder)).to.equal(0);
   });
 
   it('gives one object or the other when it is replaced during a read', async () => {

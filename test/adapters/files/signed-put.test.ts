@@ -98,6 +98,14 @@ describe('Signed PUT', () => {
     expect((await send(await address())).status).to.equal(200);
   });
 
+  it('refuses an expired address for GET, from the very millisecond', async () => {
+    const { url } = await store.signGet({ key: 'staging/a', mediaType: 'image/png', filename: 'a', expiresAt: NOW + 1000 });
+    now = NOW + 999;
+    await refuses(404, new URL(url), { method: 'GET' });
+    now = NOW + 1000;
+    await refuses(403, new URL(url), { method: 'GET' });
+  });
+
   it('stores nothing when the address expires while the body arrives', async () => {
     async function* late(): AsyncGenerator<Uint8Array> {
       yield BODY;
@@ -121,6 +129,11 @@ describe('Signed PUT', () => {
   it('refuses a body that is shorter, longer, empty or different', async () => {
     const bodies = [BODY.subarray(1), new Uint8Array([...BODY, 1]), new Uint8Array(), Uint8Array.from(BODY, (byte) => byte ^ 1)];
     for (const body of bodies) await refuses(400, await address(), { body: inPieces(body, 4) });
+  });
+
+  it('counts the bytes itself when no digest was signed', async () => {
+    const { url } = await store.signPut({ key: 'staging/a', mediaType: 'image/png', byteSize: BODY.byteLength, expiresAt: NOW + 1000 });
+    for (const body of [BODY.subarray(1), new Uint8Array([...BODY, 1]), new Uint8Array()]) await refuses(400, new URL(url), { body: inPieces(body, 4) });
   });
 
   it('stops an endless body at the signed length', async () => {
