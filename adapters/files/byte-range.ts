@@ -1,5 +1,7 @@
 /** What a Range header asks of an object: all of it, a part (`to` exclusive), or a part it does not have. */
-export type Ranged = { readonly kind: 'all' } | { readonly kind: 'part'; readonly from: number; readonly to: number } | { readonly kind: 'unsatisfiable' };
+export type Ranged =
+  | { readonly kind: 'all' | 'unsatisfiable' }
+  | { readonly kind: 'part'; readonly from: number; readonly to: number };
 
 /** Reads one range of bytes (RFC 9110). Several ranges, other units and nonsense are ignored, as a server may. */
 export function readRange(header: string | undefined, byteSize: number): Ranged {

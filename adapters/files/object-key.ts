@@ -8,6 +8,7 @@ export function isObjectKey(key: string): boolean {
 /** Throws for a key of another form: keys are made by us, so a bad one is a mistake of ours. */
 export function assertObjectKey(key: string): void {
   if (!isObjectKey(key)) {
-    throw new RangeError(`An object key is 1 to 512 characters of [a-z0-9/._-] without empty, "." or ".." segments, not ${JSON.stringify(key.slice(0, 80))}.`);
+    const shown = JSON.stringify(key.slice(0, 80));
+    throw new RangeError(`An object key is 1 to 512 characters of [a-z0-9/._-] without empty, "." or ".." segments, not ${shown}.`);
   }
 }

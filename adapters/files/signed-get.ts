@@ -45,7 +45,8 @@ function describe(object: StoredObject, grant: GetGrant, request: SignedObjectRe
   };
   const range = readRange(wantedRange(request, etag), object.byteSize);
   if (range.kind === 'unsatisfiable') {
-    return refusal(416, `The object has ${object.byteSize} bytes.`, { 'Content-Range': `bytes */${object.byteSize}`, 'Accept-Ranges': 'bytes', ETag: etag });
+    const size = { 'Content-Range': `bytes */${object.byteSize}`, 'Accept-Ranges': 'bytes', ETag: etag };
+    return refusal(416, `The object has ${object.byteSize} bytes.`, size);
   }
   if (range.kind === 'part') {
     const part = { 'Content-Length': String(range.to - range.from), 'Content-Range': `bytes ${range.from}-${range.to - 1}/${object.byteSize}` };

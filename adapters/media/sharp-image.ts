@@ -17,7 +17,12 @@ sharp.unblock({ operation: ['VipsForeignLoadPngBuffer', 'VipsForeignLoadJpegBuff
  * decoded; a full decode holds at most four bytes a pixel. Width and height are those of the stored pixels, without an
  * EXIF rotation.
  */
-export async function probeImage(bytes: Uint8Array, mediaType: ImageType, frames: number, limits: ProbeLimits): Promise<MediaFacts | Invalid> {
+export async function probeImage(
+  bytes: Uint8Array,
+  mediaType: ImageType,
+  frames: number,
+  limits: ProbeLimits,
+): Promise<MediaFacts | Invalid> {
   const format = mediaType.slice('image/'.length);
   const broken = { invalid: `The file starts like a ${format.toUpperCase()} image but cannot be decoded.` };
   // No cap here: ours says what is wrong, and comes before any pixel is decoded.

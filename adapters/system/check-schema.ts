@@ -7,7 +7,8 @@ import { escapePointerToken } from './json-pointer.js';
 
 /** Keywords that hold one schema, a list of them, or schemas by name; and the rest of the 2020-12 vocabulary. */
 const ONE = new Set([
-  'additionalProperties', 'items', 'contains', 'not', 'if', 'then', 'else', 'propertyNames', 'unevaluatedItems', 'unevaluatedProperties', 'contentSchema',
+  'additionalProperties', 'items', 'contains', 'not', 'if', 'then', 'else', 'propertyNames',
+  'unevaluatedItems', 'unevaluatedProperties', 'contentSchema',
 ]);
 const MANY = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems']);
 const NAMED = new Set(['properties', 'patternProperties', '$defs', 'dependentSchemas']);
@@ -35,7 +36,8 @@ function isPattern(text: Json): boolean {
 function* unusableWords(schema: Json, pointer: string): Generator<Fault> {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return;
   for (const pattern of Object.keys(schema['patternProperties'] ?? {})) {
-    if (!isPattern(pattern)) yield invalid(`${pointer}/patternProperties/${escapePointerToken(pattern)}`, 'the name must be a valid regular expression');
+    const at = `${pointer}/patternProperties/${escapePointerToken(pattern)}`;
+    if (!isPattern(pattern)) yield invalid(at, 'the name must be a valid regular expression');
   }
   for (const [keyword, value] of Object.entries(schema)) {
     const at = `${pointer}/${escapePointerToken(keyword)}`;

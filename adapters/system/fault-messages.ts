@@ -65,7 +65,9 @@ export function describeFault(error: ErrorObject): Fault {
   const pointer = `${error.instancePath}/${escapePointerToken(String(params[member]))}`;
   const path = readablePath(pointer);
   if (error.keyword === 'required') return { kind: 'required', pointer, message: `${path} is required` };
-  if (error.keyword === 'dependentRequired') return { kind: 'required', pointer, message: `${path} is required when ${String(params['property'])} is given` };
+  if (error.keyword === 'dependentRequired') {
+    return { kind: 'required', pointer, message: `${path} is required when ${String(params['property'])} is given` };
+  }
   if (error.keyword === 'propertyNames') return { kind: 'invalid', pointer, message: `${path} does not have an allowed name` };
   return { kind: 'invalid', pointer, message: `unknown field "${path}"` };
 }
