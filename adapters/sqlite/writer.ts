@@ -116,7 +116,8 @@ export class SqliteWriter {
     if (this.acknowledged === this.waiting.length) {
       this.waiting.length = 0;
       this.acknowledged = 0;
-      this.worker.unref();
+      // A thread that is closing must be waited for: a process that ends under it aborts.
+      if (this.refusal === undefined) this.worker.unref();
     } else if (this.acknowledged > MAX_UNITS_PER_MESSAGE) {
       this.waiting.splice(0, this.acknowledged);
       this.acknowledged = 0;
