@@ -13,9 +13,9 @@ sharp.block({ operation: ['VipsForeignLoad'] });
 sharp.unblock({ operation: ['VipsForeignLoadPngBuffer', 'VipsForeignLoadJpegBuffer', 'VipsForeignLoadWebpBuffer'] });
 
 /**
- * Reads the header, and for `full` decodes every pixel (of every frame of a WebP, of the first of an animated PNG). The pixel cap is applied before anything is
- * decoded; a full decode holds at most four bytes a pixel. Width and height are those of the stored pixels, without an
- * EXIF rotation.
+ * Reads the header, and for `full` decodes every pixel (of every frame of a WebP, of the first of an animated PNG). The
+ * pixel cap is applied before anything is decoded; a full decode holds at most four bytes a pixel. Width and height are
+ * those of the stored pixels, without an EXIF rotation.
  */
 export async function probeImage(
   bytes: Uint8Array,
