@@ -1,10 +1,13 @@
 import { ServiceError } from '../errors.js';
 import type { Ports } from '../ports/tokens.js';
 import { pause } from '../pause.js';
-import { decideAccount, needsFreshState, type AccountCommand, type AccountRefusal } from './decide.js';
+import { decideAccount, needsFreshState, type AccountCommand, type AccountDecision, type AccountRefusal } from './decide.js';
 import { AccountDraft, type OwnedAccount } from './draft.js';
 
 export type DeskOutcome = { readonly refused: AccountRefusal } | { readonly refused?: undefined };
+
+/** A command that breaks an invariant fails alone: those it would have been written with have nothing to do with it. */
+type Decided = DeskOutcome | { readonly failed: unknown };
 
 interface Pending {
   readonly command: AccountCommand;
@@ -102,10 +105,10 @@ export class AccountDesk {
   }
 
   /** A refusal, or "done before", may be wrong on a cached state that another process has moved on from. */
-  private async decide(account: OwnedAccount, batch: readonly Pending[], isFresh: boolean): Promise<'stale' | { draft: AccountDraft; outcomes: DeskOutcome[] }> {
+  private async decide(account: OwnedAccount, batch: readonly Pending[], isFresh: boolean): Promise<'stale' | { draft: AccountDraft; outcomes: Decided[] }> {
     const now = this.ports.clock.now();
     const draft = new AccountDraft(account);
-    const outcomes: DeskOutcome[] = [];
+    const outcomes: Decided[] = [];
     const operationsInBatch = new Set<string>();
     for (const { command } of batch) {
       const operationId = 'operationId' in command ? command.operationId : undefined;
@@ -113,13 +116,13 @@ export class AccountDesk {
         outcomes.push({});
         continue;
       }
-      const decision = decideAccount(draft, command, now);
-      if (!isFresh && needsFreshState(decision)) return 'stale';
+      const decision = decideOrFail(draft, command, now);
+      if (!isFresh && ('failed' in decision || needsFreshState(decision))) return 'stale';
       if ('moves' in decision) {
         draft.add(command, decision, now);
         if (operationId !== undefined) operationsInBatch.add(operationId);
       }
-      outcomes.push('refused' in decision ? { refused: decision.refused } : {});
+      outcomes.push(outcomeOf(decision));
     }
     return { draft, outcomes };
   }
@@ -130,6 +133,23 @@ export class AccountDesk {
   }
 }
 
-function answer(batch: readonly Pending[], outcomes: readonly DeskOutcome[]): void {
-  batch.forEach((pending, index) => pending.resolve(outcomes[index] ?? {}));
+function decideOrFail(draft: AccountDraft, command: AccountCommand, now: number): AccountDecision | { readonly failed: unknown } {
+  try {
+    return decideAccount(draft, command, now);
+  } catch (error) {
+    return { failed: error };
+  }
+}
+
+function outcomeOf(decision: AccountDecision | { readonly failed: unknown }): Decided {
+  if ('failed' in decision) return decision;
+  return 'refused' in decision ? { refused: decision.refused } : {};
+}
+
+function answer(batch: readonly Pending[], outcomes: readonly Decided[]): void {
+  batch.forEach((pending, index) => {
+    const outcome = outcomes[index] ?? {};
+    if ('failed' in outcome) pending.reject(outcome.failed);
+    else pending.resolve(outcome);
+  });
 }

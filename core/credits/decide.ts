@@ -76,7 +76,7 @@ function settle(account: AccountView, command: Extract<AccountCommand, { kind: '
   return { moves, closes: open.generationId };
 }
 
-/** Whether the answer would not change on a newer state. Only a command that writes is safe to decide on a stale one. */
+/** Whether a newer state could give another answer. Only a command that writes is safe to decide on an old one: its write tells. */
 export function needsFreshState(decision: AccountDecision): boolean {
   return !('moves' in decision);
 }
