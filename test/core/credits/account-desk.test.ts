@@ -1,0 +1,171 @@
+// Goal: commands of many requests and processes on one account take effect exactly once each, in few writes, whatever
+// conflicts, lost answers and stale caches there are.
+// Method: desks on the memory store, with a wrapper that counts, loses answers or lets another process in between; outcomes
+// are held against an exact model, entries are added up by themselves.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { AccountDesk, type DeskOutcome } from '../../../core/credits/account-desk.js';
+import type { AccountCommand } from '../../../core/credits/decide.js';
+import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
+import type { AccountStore } from '../../../core/ports/account-store.js';
+import { MemoryAccountStore } from '../../../adapters/memory/memory-account-store.js';
+import { BooksModel } from '../../fixtures/books-model.js';
+import { intercepted, type Interceptor } from '../../fixtures/intercepted.js';
+import { expectBooksRight } from '../../fixtures/ledger-checks.js';
+import { ManualClock } from '../../fixtures/manual-clock.js';
+import { anyCommand } from './commands.js';
+
+const ID = 'account';
+const grant = (operationId: string, credits: number): AccountCommand => ({ kind: 'grant', operationId, credits, reason: 'r' });
+const hold = (generationId: string, credits: number, maxOpenHolds = 10_000): AccountCommand => ({ kind: 'hold', generationId, credits, maxOpenHolds });
+const settle = (generationId: string, charge: number): AccountCommand => ({ kind: 'settle', generationId, charge });
+
+async function storeWith(credits: number): Promise<MemoryAccountStore> {
+  const store = new MemoryAccountStore();
+  await store.create({
+    accountId: ID, name: 'Test', currency: 'credits', createdAt: 0, version: 0,
+    issued: 0, available: 0, reserved: 0, spent: 0, lastSequence: 0, holds: new Map(),
+  });
+  if (credits > 0) await new AccountDesk({ accounts: store, clock: new ManualClock() }).execute(ID, grant('first', credits));
+  return store;
+}
+
+function deskOn(store: AccountStore, clock: ManualClock, interceptor?: Interceptor): AccountDesk {
+  return new AccountDesk({ accounts: interceptor ? intercepted('accounts', store, interceptor) : store, clock });
+}
+
+async function expectRight(store: AccountStore): Promise<void> {
+  const account = await store.read(ID);
+  if (!account) expect.fail('the account is there');
+  expectBooksRight(account, (await store.entries(ID, { limit: 1_000 })).items);
+}
+
+function accepted(outcomes: readonly DeskOutcome[]): number {
+  return outcomes.filter(({ refused }) => refused === undefined).length;
+}
+
+describe('AccountDesk', () => {
+  it('gives every command of any concurrent waves the outcome an exact model gives it, in order', async () => {
+    await fc.assert(fc.asyncProperty(fc.array(fc.array(anyCommand, { maxLength: 10 }), { maxLength: 6 }), async (waves) => {
+      const [store, model, clock] = [await storeWith(0), new BooksModel(), new ManualClock()];
+      const desk = deskOn(store, clock);
+      for (const wave of waves) {
+        const outcomes = await clock.run(Promise.all(wave.map((command) => desk.execute(ID, command))));
+        expect(outcomes.map(({ refused }) => refused)).to.deep.equal(wave.map((command) => model.apply(command)));
+        expect(BigInt((await store.read(ID))?.available ?? -1)).to.equal(model.available);
+      }
+      await expectRight(store);
+    }), { numRuns: 150 });
+  });
+
+  it('folds what waits into one write: 500 concurrent holds take at most 4 writes', async () => {
+    const [store, clock] = [await storeWith(1_000), new ManualClock()];
+    let writes = 0;
+    const desk = deskOn(store, clock, (call) => {
+      if (call.name === 'accounts.apply') writes += 1;
+      return call.proceed();
+    });
+    const outcomes = await clock.run(Promise.all(Array.from({ length: 500 }, (_, index) => desk.execute(ID, hold(`g${index}`, 2)))));
+    expect(accepted(outcomes)).to.equal(500);
+    expect(writes).to.be.at.most(4);
+    await expectRight(store);
+  });
+
+  it('accepts exactly min(K, floor(b / c)) of K concurrent holds of c on b, over two processes', async () => {
+    const situation = fc.record({
+      balance: fc.nat({ max: 60 }), cost: fc.integer({ min: 1, max: 13 }), first: fc.nat({ max: 12 }), second: fc.nat({ max: 12 }),
+      delays: fc.infiniteStream(fc.nat({ max: 3 })),
+    });
+    await fc.assert(fc.asyncProperty(situation, async ({ balance, cost, first, second, delays }) => {
+      const [store, clock] = [await storeWith(balance), new ManualClock()];
+      // Calls of both processes are put off by a few milliseconds each, so that their writes cross.
+      const interceptor: Interceptor = async (call) => {
+        await new Promise<void>((resolve) => { clock.after(delays.next().value ?? 0, resolve); });
+        return call.proceed();
+      };
+      const [one, two] = [deskOn(store, clock, interceptor), deskOn(store, clock, interceptor)];
+      const outcomes = await clock.run(Promise.all([
+        ...Array.from({ length: first }, (_, index) => one.execute(ID, hold(`one${index}`, cost))),
+        ...Array.from({ length: second }, (_, index) => two.execute(ID, hold(`two${index}`, cost))),
+      ]));
+      expect(accepted(outcomes)).to.equal(Math.min(first + second, Math.floor(balance / cost)));
+      expect((await store.read(ID))?.holds.size).to.equal(accepted(outcomes));
+      await expectRight(store);
+    }), { numRuns: 150 });
+  });
+
+  it('decides a refusal again on the newest state: another process granted meanwhile', async () => {
+    const [store, clock] = [await storeWith(5), new ManualClock()];
+    const [one, two] = [deskOn(store, clock), deskOn(store, clock)];
+    expect(await clock.run(one.execute(ID, hold('a', 6)))).to.deep.equal({ refused: 'CREDITS_INSUFFICIENT' });
+    await clock.run(two.execute(ID, grant('more', 1)));
+    expect(await clock.run(one.execute(ID, hold('a', 6)))).to.deep.equal({});
+  });
+
+  it('decides "done before" again on the newest state: another process settled meanwhile', async () => {
+    const [store, clock] = [await storeWith(5), new ManualClock()];
+    const [one, two] = [deskOn(store, clock), deskOn(store, clock)];
+    await clock.run(one.execute(ID, hold('a', 3)));
+    await clock.run(two.execute(ID, settle('a', 0)));
+    await clock.run(two.execute(ID, hold('b', 5)));
+    // On what the first process remembers, the hold is still there; by now there is nothing left to hold.
+    expect(await clock.run(one.execute(ID, hold('a', 3)))).to.deep.equal({ refused: 'CREDITS_INSUFFICIENT' });
+    await expectRight(store);
+  });
+
+  it('does a command once although its write was confirmed to nobody and it is given again', async () => {
+    for (const command of [grant('op', 4), hold('g', 3), settle('old', 2)]) {
+      for (const happened of [true, false]) {
+        const [store, clock] = [await storeWith(10), new ManualClock()];
+        await clock.run(deskOn(store, clock).execute(ID, hold('old', 2)));
+        const model = new BooksModel();
+        for (const known of [grant('first', 10), hold('old', 2), command]) model.apply(known);
+        let isBroken = true;
+        const desk = deskOn(store, clock, async (call) => {
+          if (call.name !== 'accounts.apply' || !isBroken) return call.proceed();
+          isBroken = false;
+          if (happened) await call.proceed();
+          throw new StoreUnavailable('lost');
+        });
+        const failure = await clock.run(desk.execute(ID, command).then(() => null, (error: unknown) => error));
+        expect(failure).to.be.instanceOf(StoreUnavailable);
+        expect(await clock.run(desk.execute(ID, command))).to.deep.equal({});
+        expect(BigInt((await store.read(ID))?.available ?? -1)).to.equal(model.available);
+        expect((await store.entries(ID, { limit: 10 })).items).to.have.length(3);
+        await expectRight(store);
+      }
+    }
+  });
+
+  it('refuses every command on an account that is not there, and serves others', async () => {
+    const [store, clock] = [await storeWith(5), new ManualClock()];
+    const desk = deskOn(store, clock);
+    const failures = await Promise.all(['a', 'b'].map((id) => desk.execute('nobody', hold(id, 1)).catch((error: unknown) => error)));
+    for (const failure of failures) expect(failure).to.be.instanceOf(ServiceError).with.property('code', 'NOT_FOUND');
+    expect(await desk.execute(ID, hold('a', 1))).to.deep.equal({});
+  });
+
+  it('gives up after a bounded number of lost races, with nothing written', async () => {
+    const [store, clock] = [await storeWith(5), new ManualClock()];
+    let races = 0;
+    const desk = deskOn(store, clock, async (call) => {
+      if (call.name !== 'accounts.apply') return call.proceed();
+      races += 1;
+      return 'conflict';
+    });
+    const failure = await clock.run(desk.execute(ID, hold('a', 1)).catch((error: unknown) => error));
+    expect(failure).to.be.instanceOf(ServiceError).with.property('code', 'SERVICE_UNAVAILABLE');
+    expect(races).to.be.within(2, 50);
+    expect((await store.read(ID))?.version).to.equal(1);
+  });
+
+  it('keeps a broken command from failing the others that are written with it', async () => {
+    const [store, clock] = [await storeWith(20), new ManualClock()];
+    const desk = deskOn(store, clock);
+    await clock.run(desk.execute(ID, hold('a', 5)));
+    const outcomes = await clock.run(Promise.allSettled([desk.execute(ID, hold('x', 1)), desk.execute(ID, hold('b', 3)), desk.execute(ID, settle('a', 6)), desk.execute(ID, hold('c', 4))]));
+    expect(outcomes.map(({ status }) => status)).to.deep.equal(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+    expect((await store.read(ID))?.available).to.equal(20 - 5 - 1 - 3 - 4);
+    await expectRight(store);
+  });
+});

@@ -1,0 +1,101 @@
+// Goal: one account's money follows the rules: four books that always sum up, never below zero, never beyond 2^53 - 1, and
+// a repeated command changes nothing.
+// Method: random command sequences folded through decideAccount and AccountDraft, against a model with exact integers;
+// the entries are added up by themselves.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { Account, Entry } from '../../../core/credits/account.js';
+import { decideAccount, type AccountCommand, type AccountView } from '../../../core/credits/decide.js';
+import { AccountDraft, type OwnedAccount } from '../../../core/credits/draft.js';
+import { BooksModel } from '../../fixtures/books-model.js';
+import { expectBooksRight } from '../../fixtures/ledger-checks.js';
+import { anyCommand } from './commands.js';
+
+const EDGE = Number.MAX_SAFE_INTEGER;
+
+function emptyAccount(changes: Partial<Account> = {}): OwnedAccount {
+  return {
+    accountId: 'account', name: 'Test', currency: 'credits', createdAt: 0, version: 0,
+    issued: 0, available: 0, reserved: 0, spent: 0, lastSequence: 0, ...changes, holds: new Map(changes.holds),
+  };
+}
+
+/** Folds one batch as a desk does; operation ids that were used are skipped by the caller, who looks them up in a store. */
+function foldBatch(account: OwnedAccount, batch: readonly AccountCommand[], used: Set<string>, entries: Entry[], model: BooksModel): OwnedAccount {
+  const draft = new AccountDraft(account);
+  for (const command of batch) {
+    const expected = model.apply(command);
+    if ('operationId' in command && used.has(command.operationId)) continue;
+    const decision = decideAccount(draft, command, 5);
+    expect('refused' in decision ? decision.refused : undefined).to.equal(expected);
+    if (!('moves' in decision)) continue;
+    draft.add(command, decision, 5);
+    if ('operationId' in command) used.add(command.operationId);
+  }
+  const change = draft.change();
+  entries.push(...change.entries);
+  expect(change.version).to.equal(account.version + 1);
+  return draft.written();
+}
+
+describe('decideAccount and AccountDraft', () => {
+  it('follow an exact model of the books through any commands, in any batches', () => {
+    fc.assert(fc.property(fc.array(fc.array(anyCommand, { maxLength: 8 }), { maxLength: 12 }), (batches) => {
+      const model = new BooksModel();
+      const used = new Set<string>();
+      const entries: Entry[] = [];
+      let account = emptyAccount();
+      for (const batch of batches) {
+        account = foldBatch(account, batch, used, entries, model);
+        expectBooksRight(account, entries);
+        expect(BigInt(account.available)).to.equal(model.available);
+        expect(BigInt(account.spent)).to.equal(model.spent);
+        expect([...account.holds.values()].map((hold) => [hold.generationId, BigInt(hold.credits)])).to.have.deep.members([...model.holds]);
+      }
+    }), { numRuns: 300 });
+  });
+
+  it('say the same of a repeated hold or settle, and move nothing', () => {
+    const account = emptyAccount({ issued: 10, available: 3, reserved: 7, holds: new Map([['a', { generationId: 'a', credits: 7, heldAt: 1 }]]) });
+    expect(decideAccount(account, { kind: 'hold', generationId: 'a', credits: 7, maxOpenHolds: 1 }, 9)).to.deep.equal({ done: true });
+    expect(decideAccount(account, { kind: 'settle', generationId: 'b', charge: 0 }, 9)).to.deep.equal({ done: true });
+  });
+
+  it('stop rather than book a charge outside its hold, or a hold of another amount', () => {
+    const account = emptyAccount({ issued: 10, available: 3, reserved: 7, holds: new Map([['a', { generationId: 'a', credits: 7, heldAt: 1 }]]) });
+    for (const charge of [8, -1, 0.5, Number.NaN]) {
+      expect(() => decideAccount(account, { kind: 'settle', generationId: 'a', charge }, 9), String(charge)).to.throw('Broken invariant');
+    }
+    expect(() => decideAccount(account, { kind: 'hold', generationId: 'a', credits: 6, maxOpenHolds: 9 }, 9)).to.throw('Broken invariant');
+  });
+
+  it('refuse amounts that are not whole credits', () => {
+    const account: AccountView = emptyAccount({ issued: 10, available: 10 });
+    for (const credits of [0, 0.5, Number.NaN, Infinity, EDGE + 1, -1]) {
+      expect(decideAccount(account, { kind: 'grant', operationId: 'x', credits, reason: '' }, 1), `grant ${credits}`).to.deep.equal({ refused: 'AMOUNT_INVALID' });
+    }
+    for (const credits of [0.5, Number.NaN, Infinity, EDGE + 1, -1]) {
+      expect(decideAccount(account, { kind: 'hold', generationId: 'x', credits, maxOpenHolds: 9 }, 1), `hold ${credits}`).to.deep.equal({ refused: 'AMOUNT_INVALID' });
+    }
+  });
+
+  it('go up to 2^53 - 1 issued credits and not one further', () => {
+    const full = emptyAccount({ issued: EDGE, available: EDGE });
+    const grant = (credits: number) => ({ kind: 'grant' as const, operationId: 'x', credits, reason: '' });
+    expect(decideAccount(full, grant(1), 1)).to.deep.equal({ refused: 'AMOUNT_INVALID' });
+    expect(decideAccount(emptyAccount({ issued: EDGE - 1, available: 0, spent: EDGE - 1 }), grant(1), 1)).to.have.property('moves');
+    expect(decideAccount(emptyAccount({ issued: EDGE - 1, available: 0, spent: EDGE - 1 }), grant(2), 1)).to.deep.equal({ refused: 'AMOUNT_INVALID' });
+    const held = new AccountDraft(full);
+    const command = { kind: 'hold' as const, generationId: 'a', credits: EDGE, maxOpenHolds: 1 };
+    const decision = decideAccount(held, command, 1);
+    if (!('moves' in decision)) expect.fail('the whole balance can be held');
+    held.add(command, decision, 1);
+    expect(held.written()).to.include({ available: 0, reserved: EDGE, issued: EDGE });
+  });
+
+  it('refuse for want of credits before they refuse for a full queue', () => {
+    const account = emptyAccount({ issued: 5, available: 5, holds: new Map([['a', { generationId: 'a', credits: 0, heldAt: 1 }]]) });
+    expect(decideAccount(account, { kind: 'hold', generationId: 'b', credits: 6, maxOpenHolds: 1 }, 1)).to.deep.equal({ refused: 'CREDITS_INSUFFICIENT' });
+    expect(decideAccount(account, { kind: 'hold', generationId: 'b', credits: 5, maxOpenHolds: 1 }, 1)).to.deep.equal({ refused: 'QUEUE_FULL' });
+  });
+});
