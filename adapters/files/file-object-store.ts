@@ -10,8 +10,8 @@ import { UrlSigner } from './url-signer.js';
 export interface FileObjectStoreOptions {
   /** Where the files go; made when it is not there. */
   readonly folder: string;
-  /** Where clients reach `signedObjects`: signed addresses are `<publicBaseUrl>/objects/<key>?…`. */
-  readonly publicBaseUrl: string;
+  /** Where clients reach `signedObjects`: signed addresses are `<publicBaseUrl()>/objects/<key>?…`. */
+  readonly publicBaseUrl: () => string;
   /** At least 32 bytes, the same in every process that shares the folder. */
   readonly secret: Uint8Array;
   readonly clock: Pick<Clock, 'now'>;

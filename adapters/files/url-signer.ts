@@ -32,15 +32,18 @@ export type Grant = PutGrant | GetGrant;
  */
 export class UrlSigner {
   readonly #secret: Uint8Array;
-  readonly #publicBaseUrl: string;
+  readonly #publicBaseUrl: () => string;
 
-  /** `secret` has at least 32 bytes; `publicBaseUrl` is where clients reach the gate, with or without a path of its own. */
-  constructor(options: { readonly secret: Uint8Array; readonly publicBaseUrl: string }) {
+  /**
+   * `secret` has at least 32 bytes; `publicBaseUrl` says where clients reach the gate, with or without a path of its own,
+   * and is asked at every signing, as a server may learn its port after it opened the store.
+   */
+  constructor(options: { readonly secret: Uint8Array; readonly publicBaseUrl: () => string }) {
     if (options.secret.byteLength < MIN_SECRET_BYTES) {
       throw new RangeError(`The secret of signed addresses must have at least ${MIN_SECRET_BYTES} bytes.`);
     }
     this.#secret = Uint8Array.from(options.secret);
-    this.#publicBaseUrl = options.publicBaseUrl.replace(/\/+$/, '');
+    this.#publicBaseUrl = options.publicBaseUrl;
   }
 
   sign(grant: Grant): string {
@@ -55,7 +58,7 @@ export class UrlSigner {
     }
     // Read back from the query, which has replaced what cannot be encoded.
     query.set('signature', this.#signature(grant.method, grant.key, query));
-    return `${this.#publicBaseUrl}${PATH_PREFIX}${grant.key}?${query.toString()}`;
+    return `${this.#publicBaseUrl().replace(/\/+$/, '')}${PATH_PREFIX}${grant.key}?${query.toString()}`;
   }
 
   /** What was granted by this address for this method; undefined when we never signed it. It may have expired. */

@@ -37,7 +37,7 @@ describe('FileObjectStore', () => {
   afterEach(async () => rm(folder, { recursive: true, force: true }));
 
   const openStore = async (disk: Disk = REAL_DISK, where = folder) =>
-    FileObjectStore.open({ folder: where, publicBaseUrl: 'http://localhost', secret: new Uint8Array(32), clock: { now: () => 0 }, disk });
+    FileObjectStore.open({ folder: where, publicBaseUrl: () => 'http://localhost', secret: new Uint8Array(32), clock: { now: () => 0 }, disk });
   const filesUnder = async (path: string) => (await readdir(path, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile()).length;
   const bytes = (byteSize: number, fill = 1) => inPieces(new Uint8Array(byteSize).fill(fill));
   const failure = async (promise: Promise<unknown>) => promise.then(() => 'done', (error: unknown) => error);
@@ -244,6 +244,6 @@ describe('FileObjectStore', () => {
     for (const change of [{ key: '../key' }, { mediaType: 'image/png\r\nX: y' }, { mediaType: 'png' }, { byteSize: -1 }, { byteSize: 1.5 }, { expiresAt: Number.NaN }]) {
       expect(await failure(store.signPut({ ...put, ...change })), JSON.stringify(change)).to.be.instanceOf(RangeError);
     }
-    expect(await failure(FileObjectStore.open({ folder, publicBaseUrl: '', secret: new Uint8Array(31), clock: { now: () => 0 } }))).to.be.instanceOf(RangeError);
+    expect(await failure(FileObjectStore.open({ folder, publicBaseUrl: () => '', secret: new Uint8Array(31), clock: { now: () => 0 } }))).to.be.instanceOf(RangeError);
   });
 });

@@ -35,7 +35,7 @@ export async function serveStore(options: Partial<FileObjectStoreOptions> = {}):
   await once(server, 'listening');
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const clock = { now: () => Date.now() };
-  store = await FileObjectStore.open({ folder, publicBaseUrl: baseUrl, secret: new Uint8Array(32).fill(1), clock, ...options });
+  store = await FileObjectStore.open({ folder, publicBaseUrl: () => baseUrl, secret: new Uint8Array(32).fill(1), clock, ...options });
   const close = async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));

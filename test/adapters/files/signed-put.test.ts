@@ -19,7 +19,7 @@ describe('Signed PUT', () => {
   let now: number;
   let store: FileObjectStore;
   const openStore = async (fill: number) =>
-    FileObjectStore.open({ folder, publicBaseUrl: 'https://files.example/base/', secret: new Uint8Array(32).fill(fill), clock: { now: () => now } });
+    FileObjectStore.open({ folder, publicBaseUrl: () => 'https://files.example/base/', secret: new Uint8Array(32).fill(fill), clock: { now: () => now } });
   beforeEach(async () => {
     now = NOW;
     folder = await mkdtemp(join(tmpdir(), 'darkroom-put-'));
@@ -166,7 +166,7 @@ describe('Signed PUT', () => {
 
   it('is unavailable, not at fault, when the disk fails', async () => {
     const disk = { ...REAL_DISK, rename: async () => { throw Object.assign(new Error('ENOSPC: full'), { code: 'ENOSPC' }); } };
-    const full = await FileObjectStore.open({ folder, publicBaseUrl: 'https://files.example/base', secret: new Uint8Array(32).fill(1), clock: { now: () => now }, disk });
+    const full = await FileObjectStore.open({ folder, publicBaseUrl: () => 'https://files.example/base', secret: new Uint8Array(32).fill(1), clock: { now: () => now }, disk });
     store = full;
     await refuses(503, await address());
   });
