@@ -1,0 +1,64 @@
+import sharp from 'sharp';
+import { Canvas } from './paint/canvas.js';
+import { smoothstep, type Color } from './paint/color.js';
+import type { Size } from './plan.js';
+import { RenderRefused, type RenderReference } from './render-job.js';
+
+/** Decodes a reference and cuts it to the size of the picture. */
+export async function readPicture(reference: RenderReference, size: Size): Promise<Canvas> {
+  if (!isKnownFormat(reference.bytes)) throw new RenderRefused('A reference file must be a PNG, JPEG or WebP picture.');
+  try {
+    const { data } = await sharp(reference.bytes, { limitInputPixels: 64_000_000, failOn: 'error' })
+      .rotate()
+      .resize(size.widthPx, size.heightPx, { fit: 'cover' })
+      .flatten({ background: '#ffffff' })
+      .toColourspace('srgb')
+      .raw()
+      .toBuffer({ resolveWithObject: true });
+    return Canvas.fromRgb(size.widthPx, size.heightPx, data);
+  } catch {
+    throw new RenderRefused('A reference file could not be read as a picture; send an intact PNG, JPEG or WebP file.');
+  }
+}
+
+/** Looked at here so that no other of the decoder's many formats is ever tried. */
+function isKnownFormat(bytes: Uint8Array): boolean {
+  const head = Buffer.from(bytes.subarray(0, 12)).toString('latin1');
+  return head.startsWith('\x89PNG\r\n\x1a\n') || head.startsWith('\xff\xd8\xff') || (head.startsWith('RIFF') && head.slice(8) === 'WEBP');
+}
+
+/** All reference images side by side, running softly into each other; absent when there are none. */
+export async function readBackdrop(references: readonly RenderReference[], size: Size): Promise<Canvas | undefined> {
+  const images = references.filter((reference) => reference.role === 'reference_image');
+  let backdrop: Canvas | undefined;
+  for (const [index, image] of images.entries()) {
+    const picture = await readPicture(image, size);
+    if (backdrop === undefined) {
+      backdrop = picture;
+      continue;
+    }
+    const seam = (index / images.length) * size.widthPx;
+    const soft = size.widthPx * 0.08;
+    for (let y = 0; y < size.heightPx; y += 1) {
+      for (let x = 0; x < size.widthPx; x += 1) {
+        const at = (y * size.widthPx + x) * 3;
+        const share = smoothstep(seam - soft, seam + soft, x);
+        if (share > 0) backdrop.blend(x, y, [picture.data[at]!, picture.data[at + 1]!, picture.data[at + 2]!], share);
+      }
+    }
+  }
+  return backdrop;
+}
+
+/** The mean colours of the upper, middle and lower third: what the rest of the scene is tinted with. */
+export function tintsOf(picture: Canvas | undefined): Color[] {
+  if (picture === undefined) return [];
+  return [0, 1, 2].map((third) => {
+    const from = Math.floor((picture.heightPx * third) / 3) * picture.widthPx * 3;
+    const to = Math.floor((picture.heightPx * (third + 1)) / 3) * picture.widthPx * 3;
+    const sums: [number, number, number] = [0, 0, 0];
+    for (let at = from; at < to; at += 3) for (let channel = 0; channel < 3; channel += 1) sums[channel]! += picture.data[at + channel]!;
+    const count = (to - from) / 3;
+    return [sums[0] / count, sums[1] / count, sums[2] / count] as const;
+  });
+}

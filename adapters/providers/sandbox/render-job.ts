@@ -1,0 +1,57 @@
+import type { ProviderFailure } from '../../../core/ports/provider.js';
+import type { ReferenceRole } from '../../../core/generation/generation.js';
+import type { ImageFormat, Size } from './plan.js';
+
+export interface RenderReference { readonly role: ReferenceRole; readonly bytes: Uint8Array }
+
+interface RenderSubject {
+  readonly prompt: string;
+  readonly negativePrompt: string;
+  readonly seed?: number;
+  readonly size: Size;
+  readonly references: readonly RenderReference[];
+}
+
+/** What a rendering thread is asked for. The same job gives the same bytes, in any process. */
+export type RenderJob =
+  | (RenderSubject & { readonly kind: 'image'; readonly count: number; readonly format: ImageFormat })
+  | (RenderSubject & { readonly kind: 'video'; readonly durationSeconds: number; readonly framesPerSecond: number });
+
+export interface Rendered {
+  readonly kind: 'image' | 'video';
+  readonly mediaType: string;
+  readonly bytes: Uint8Array;
+}
+
+export type RenderOutcome =
+  | { readonly state: 'done'; readonly outputs: readonly Rendered[] }
+  | { readonly state: 'failed'; readonly failure: ProviderFailure }
+  | { readonly state: 'aborted' };
+
+/** From the pool to a thread. The first number of `abort` turns 1 when nobody wants the result any more. */
+export interface RenderRequest { readonly job: RenderJob; readonly abort: Int32Array }
+
+/** From a thread to the pool. */
+export type RenderMessage = { readonly progress: number } | { readonly outcome: RenderOutcome };
+
+/** What painting code may use of the thread around it. */
+export interface RenderControl {
+  progress(share: number): void;
+  /** Throws `RenderAborted` when nobody wants the result any more; to be called between pieces of work. */
+  check(): void;
+}
+
+export class RenderAborted extends Error {
+  constructor() {
+    super('The rendering was stopped.');
+    this.name = 'RenderAborted';
+  }
+}
+
+/** An input that cannot be painted from; the message is fit for the client. */
+export class RenderRefused extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'RenderRefused';
+  }
+}

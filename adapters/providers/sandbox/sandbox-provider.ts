@@ -1,0 +1,152 @@
+import type { Clock } from '../../../core/ports/clock.js';
+import type { Provider, ProviderFailure, ProviderReport, Submission } from '../../../core/ports/provider.js';
+import { AttemptCounter } from './attempt-counter.js';
+import { PlanInvalid, readPlan, type Plan } from './plan.js';
+import { toRenderJob } from './render-submission.js';
+import { RenderPool } from './render-pool.js';
+import type { RenderOutcome } from './render-job.js';
+import { SandboxTask } from './sandbox-task.js';
+import { constantOutputs, misbehave, plannedFailure } from './test-outputs.js';
+import { SHELF_LIMITS, TaskShelf, type ShelfLimits } from './task-shelf.js';
+
+export interface SandboxOptions {
+  readonly clock: Clock;
+  /** Rendering threads at most; one less than the cores, 1 to 4, when absent. */
+  readonly threads?: number;
+  /** How much is remembered and for how long; what is absent is as in `SHELF_LIMITS`. */
+  readonly limits?: Partial<ShelfLimits>;
+}
+
+type SubmitAnswer = Awaited<ReturnType<Provider['submit']>>;
+
+/**
+ * Paints pictures and videos in this process, with no network and no model, and behaves like a remote service while it
+ * does: tasks are taken at once, worked off by a few threads, and forgotten a while after they are over or when the
+ * process ends. The same input gives the same bytes. `provider_settings` is `{ painter: image | video | noop | test }`.
+ */
+export class SandboxProvider implements Provider {
+  readonly #clock: Clock;
+  readonly #pool: RenderPool;
+  readonly #shelf: TaskShelf;
+  readonly #attempts = new AttemptCounter();
+
+  constructor(options: SandboxOptions) {
+    this.#clock = options.clock;
+    this.#pool = new RenderPool(options.threads);
+    this.#shelf = new TaskShelf({ ...SHELF_LIMITS, ...options.limits });
+  }
+
+  /** Bytes of finished outputs held in memory; never above the limit. */
+  get heldBytes(): number {
+    return this.#shelf.byteSize;
+  }
+
+  async submit(submission: Submission): Promise<SubmitAnswer> {
+    const now = this.#clock.now();
+    this.#shelf.sweep(now);
+    const reference = referenceOf(submission.token);
+    if (this.#shelf.find(reference) !== undefined) return { accepted: true, reference };
+    const plan = tryPlan(submission);
+    if ('failure' in plan) return { accepted: false, failure: plan.failure };
+    if (this.#shelf.isFull) {
+      return { accepted: false, failure: { code: 'PROVIDER_UNAVAILABLE', message: 'The sandbox has as many open tasks as it can take.', mayRetry: true } };
+    }
+    if (plan.painter === 'test') return this.#submitTest(submission, plan, reference, now);
+    const task = new SandboxTask(reference, now, { readyAt: now, ignoresCancel: false });
+    this.#shelf.add(task, now);
+    if (plan.painter === 'noop') this.#finish(task, { state: 'done', outputs: constantOutputs(plan.count) });
+    else void this.#render(task, submission, plan);
+    return { accepted: true, reference };
+  }
+
+  async poll(reference: string): Promise<ProviderReport> {
+    const now = this.#clock.now();
+    this.#shelf.sweep(now);
+    return this.#shelf.find(reference)?.report(now) ?? { state: 'unknown' };
+  }
+
+  async output(reference: string, index: number): Promise<AsyncIterable<Uint8Array>> {
+    const now = this.#clock.now();
+    const task = this.#shelf.find(reference);
+    if (task === undefined) throw new Error('The sandbox knows no such task.');
+    const bytes = task.read(index, now);
+    this.#shelf.settle(task, now);
+    return chunksOf(bytes);
+  }
+
+  async cancel(reference: string): Promise<void> {
+    const now = this.#clock.now();
+    const task = this.#shelf.find(reference);
+    if (task === undefined) return;
+    task.cancel(now);
+    this.#shelf.settle(task, now);
+  }
+
+  async recover(token: string): Promise<{ readonly found: true; readonly reference: string } | { readonly found: false }> {
+    this.#shelf.sweep(this.#clock.now());
+    const reference = referenceOf(token);
+    return this.#shelf.find(reference) === undefined ? { found: false } : { found: true, reference };
+  }
+
+  /** Stops every task, waits for the threads and forgets everything. */
+  async close(): Promise<void> {
+    for (const task of this.#shelf.open()) task.stop();
+    await this.#pool.close();
+    this.#shelf.clear();
+  }
+
+  #submitTest(submission: Submission, plan: Extract<Plan, { painter: 'test' }>, reference: string, now: number): SubmitAnswer {
+    const { behaviour } = plan;
+    const attempt = this.#attempts.next(submission.generationId);
+    const failure = plannedFailure(behaviour, attempt);
+    if (behaviour.name === 'refuse' && failure !== undefined) return { accepted: false, failure };
+    if (behaviour.name === 'unknown_acceptance_lost' && attempt <= Math.max(1, behaviour.retryableAttempts)) throw new Error('The connection was lost before the sandbox took the task.');
+    const readyAt = behaviour.name === 'hang' ? Infinity : now + behaviour.delayMs;
+    const task = new SandboxTask(reference, now, { readyAt, ignoresCancel: behaviour.name === 'late_success_after_cancel' });
+    this.#shelf.add(task, now);
+    if (failure !== undefined) this.#finish(task, { state: 'failed', failure });
+    else if (behaviour.name !== 'hang') void this.#render(task, submission, plan);
+    if (behaviour.name === 'unknown_acceptance') throw new Error('The connection was lost after the sandbox took the task.');
+    return { accepted: true, reference };
+  }
+
+  /** Never rejects: whatever goes wrong becomes the task's failure. */
+  async #render(task: SandboxTask, submission: Submission, plan: Exclude<Plan, { painter: 'noop' }>): Promise<void> {
+    try {
+      const outcome = await this.#pool.run({
+        prepare: () => toRenderJob(submission, plan),
+        signal: task.signal,
+        onProgress: (share) => task.advance(share),
+      });
+      this.#finish(task, plan.painter === 'test' ? misbehave(plan.behaviour, outcome) : outcome);
+    } catch {
+      this.#finish(task, { state: 'failed', failure: { code: 'PROVIDER_UNAVAILABLE', message: 'A reference file could not be fetched.', mayRetry: true } });
+    }
+  }
+
+  #finish(task: SandboxTask, outcome: RenderOutcome): void {
+    if (outcome.state === 'done') task.finish({ outputs: outcome.outputs });
+    if (outcome.state === 'failed') task.finish({ failure: outcome.failure });
+    this.#shelf.settle(task, this.#clock.now());
+  }
+}
+
+/** A task is named by its token, so the same token names the same task in every process. */
+function referenceOf(token: string): string {
+  return `sandbox:${token}`;
+}
+
+function tryPlan(submission: Submission): Plan | { readonly failure: ProviderFailure } {
+  try {
+    return readPlan(submission.settings, submission.parameters);
+  } catch (error) {
+    if (!(error instanceof PlanInvalid)) throw error;
+    return { failure: { code: error.at === 'settings' ? 'MODEL_UNAVAILABLE' : 'INPUT_INVALID', message: error.message, mayRetry: false } };
+  }
+}
+
+const CHUNK_BYTES = 256 * 1024;
+
+async function* chunksOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.byteLength; at += CHUNK_BYTES) yield bytes.subarray(at, at + CHUNK_BYTES);
+}

@@ -1,0 +1,54 @@
+import type { Clock } from '../../../../core/ports/clock.js';
+import type { ProviderReference, Submission } from '../../../../core/ports/provider.js';
+import type { ReferenceRole } from '../../../../core/generation/generation.js';
+import type { JsonObject } from '../../../../core/json.js';
+
+/** A clock that stands still until it is moved. */
+export class HandClock implements Clock {
+  #now = 1_000_000;
+
+  now(): number {
+    return this.#now;
+  }
+
+  /** The sandbox sets no alarms; a test would hang if it did. */
+  after(): () => void {
+    throw new Error('Nothing here sets alarms.');
+  }
+
+  advance(ms: number): void {
+    this.#now += ms;
+  }
+}
+
+export interface Wish {
+  readonly token?: string;
+  readonly generationId?: string;
+  readonly prompt?: string;
+  readonly negativePrompt?: string;
+  readonly painter?: string;
+  readonly parameters?: JsonObject;
+  readonly references?: readonly ProviderReference[];
+}
+
+export function task(wish: Wish = {}): Submission {
+  return {
+    generationId: wish.generationId ?? 'generation-1',
+    modelKey: 'sandbox-image',
+    operation: wish.painter === 'video' ? 'video_generation' : 'image_generation',
+    prompt: wish.prompt ?? 'a lighthouse above the sea at dusk',
+    ...(wish.negativePrompt === undefined ? {} : { negativePrompt: wish.negativePrompt }),
+    parameters: wish.parameters ?? {},
+    references: wish.references ?? [],
+    settings: { painter: wish.painter ?? 'image' },
+    token: wish.token ?? 'token-1',
+  };
+}
+
+export function referenceFile(role: ReferenceRole, bytes: Uint8Array): ProviderReference {
+  return { role, mediaType: 'image/png', byteSize: bytes.byteLength, open: async () => oneChunk(bytes) };
+}
+
+async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}

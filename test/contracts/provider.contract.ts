@@ -1,0 +1,171 @@
+/*
+ * Goal: what every provider owes to whoever runs its tasks, whatever stands behind it.
+ * Method: small real tasks through the port alone, polled until they are over; nothing is assumed about how long they take.
+ */
+import { expect } from 'chai';
+import type { Provider, ProviderReport, Submission } from '../../core/ports/provider.js';
+
+export interface ProviderContract {
+  readonly name: string;
+  /** A provider with nothing submitted to it. */
+  open(): Promise<OpenedProvider>;
+  close(opened: OpenedProvider): Promise<void>;
+  readonly supports: {
+    /** It tells by token whether it took a task, and takes the same token only once. */
+    readonly recovery: boolean;
+    /** It can stop a task that it has begun. */
+    readonly cancellation: boolean;
+  };
+}
+
+export interface OpenedProvider {
+  readonly provider: Provider;
+  /** A small task that succeeds with one output at least. */
+  quick(token: string): Submission;
+  /** A task that runs until it is cancelled; needed with `cancellation`. */
+  endless(token: string): Submission;
+}
+
+export function providerContract({ name, open, close, supports }: ProviderContract): void {
+  describe(`Provider contract: ${name}`, function () {
+    let opened: OpenedProvider;
+    beforeEach(async () => void (opened = await open()));
+    afterEach(async () => close(opened));
+
+    describeSuccess(() => opened);
+    describeUnknown(() => opened);
+    if (supports.recovery) describeRecovery(() => opened);
+    else it.skip('recovers by token (skipped: this provider cannot tell by token)');
+    if (supports.cancellation) describeCancellation(() => opened);
+    else it.skip('stops a running task (skipped: this provider cannot stop one)');
+  });
+}
+
+type Opened = () => OpenedProvider;
+
+/** Submits a task that must be accepted, and gives its reference. */
+export async function submitted(provider: Provider, submission: Submission): Promise<string> {
+  const answer = await provider.submit(submission);
+  if (!answer.accepted) throw new Error(`The task was refused: ${answer.failure.message}`);
+  return answer.reference;
+}
+
+/** Polls until the task is over and gives every report on the way; the test runner's own limit ends a task that never is. */
+export async function reportsUntilOver(provider: Provider, reference: string, submission: Submission): Promise<ProviderReport[]> {
+  const reports: ProviderReport[] = [];
+  for (;;) {
+    const report = await provider.poll(reference, submission.settings);
+    reports.push(report);
+    if (report.state !== 'running') return reports;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+export async function bytesOf(source: Promise<AsyncIterable<Uint8Array>>): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of await source) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+function describeSuccess(opened: Opened): void {
+  it('takes a task, reports it and delivers every output it lists, as often as it is asked', async () => {
+    const { provider, quick } = opened();
+    const submission = quick('contract-success');
+    const reference = await submitted(provider, submission);
+    const last = (await reportsUntilOver(provider, reference, submission)).at(-1)!;
+    if (last.state !== 'succeeded') throw new Error(`The task ended ${last.state}.`);
+    expect(last.outputs).to.not.have.length(0);
+    for (const [index, output] of last.outputs.entries()) {
+      expect(output.mediaType.startsWith(`${output.kind}/`), output.mediaType).to.equal(true);
+      const first = await bytesOf(provider.output(reference, index, submission.settings));
+      const second = await bytesOf(provider.output(reference, index, submission.settings));
+      expect(first.byteLength).to.be.greaterThan(0);
+      expect(second.equals(first)).to.equal(true);
+    }
+    expect(await provider.poll(reference, submission.settings)).to.deep.equal(last);
+  });
+
+  it('reports progress from 0 to 1 that never goes back', async () => {
+    const { provider, quick } = opened();
+    const submission = quick('contract-progress');
+    const reference = await submitted(provider, submission);
+    let highest = 0;
+    for (const report of await reportsUntilOver(provider, reference, submission)) {
+      if (report.state !== 'running' || report.progress === undefined) continue;
+      expect(report.progress).to.be.within(highest, 1);
+      highest = report.progress;
+    }
+  });
+
+  it('gives different tasks different references', async () => {
+    const { provider, quick } = opened();
+    const first = await submitted(provider, quick('contract-one'));
+    expect(await submitted(provider, quick('contract-two'))).to.not.equal(first);
+  });
+
+  it('refuses an output that there is not', async () => {
+    const { provider, quick } = opened();
+    const submission = quick('contract-no-output');
+    const reference = await submitted(provider, submission);
+    await reportsUntilOver(provider, reference, submission);
+    expect(await failureOf(bytesOf(provider.output(reference, 999, submission.settings)))).to.be.instanceOf(Error);
+  });
+}
+
+function describeUnknown(opened: Opened): void {
+  it('says unknown of a task it does not know, and lets it be cancelled without harm', async () => {
+    const { provider, quick } = opened();
+    const { settings } = quick('contract-unknown');
+    await provider.cancel('no-such-task', settings);
+    expect(await provider.poll('no-such-task', settings)).to.deep.equal({ state: 'unknown' });
+    expect(await failureOf(bytesOf(provider.output('no-such-task', 0, settings)))).to.be.instanceOf(Error);
+  });
+}
+
+function describeRecovery(opened: Opened): void {
+  it('names one task by one token, however often and however closely it is submitted', async () => {
+    const { provider, quick } = opened();
+    const references = await Promise.all([1, 2, 3].map(() => submitted(provider, quick('contract-same'))));
+    references.push(await submitted(provider, quick('contract-same')));
+    expect(new Set(references).size).to.equal(1);
+  });
+
+  it('finds a task by its token, and nothing by another', async () => {
+    const { provider, quick } = opened();
+    const submission = quick('contract-recover');
+    expect(await provider.recover(submission.token, submission.settings)).to.deep.equal({ found: false });
+    const reference = await submitted(provider, submission);
+    expect(await provider.recover(submission.token, submission.settings)).to.deep.equal({ found: true, reference });
+    expect(await provider.recover('contract-other', submission.settings)).to.deep.equal({ found: false });
+  });
+}
+
+function describeCancellation(opened: Opened): void {
+  it('stops a running task, and being asked twice does no harm', async () => {
+    const { provider, endless } = opened();
+    const submission = endless('contract-cancel');
+    const reference = await submitted(provider, submission);
+    expect((await provider.poll(reference, submission.settings)).state).to.equal('running');
+    await provider.cancel(reference, submission.settings);
+    await provider.cancel(reference, submission.settings);
+    expect((await reportsUntilOver(provider, reference, submission)).at(-1)!.state).to.equal('cancelled');
+  });
+
+  it('leaves a finished task as it is', async () => {
+    const { provider, quick } = opened();
+    const submission = quick('contract-cancel-late');
+    const reference = await submitted(provider, submission);
+    const last = (await reportsUntilOver(provider, reference, submission)).at(-1);
+    await provider.cancel(reference, submission.settings);
+    expect(await provider.poll(reference, submission.settings)).to.deep.equal(last);
+  });
+}
+
+async function failureOf(work: Promise<unknown>): Promise<unknown> {
+  try {
+    await work;
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
