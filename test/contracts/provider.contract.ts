@@ -4,39 +4,35 @@
  */
 import { expect } from 'chai';
 import type { Provider, ProviderReport, Submission } from '../../core/ports/provider.js';
+import type { ContractSubject } from './subject.js';
 
-export interface ProviderContract {
-  readonly name: string;
-  /** A provider with nothing submitted to it. */
-  open(): Promise<OpenedProvider>;
-  close(opened: OpenedProvider): Promise<void>;
-  readonly supports: {
-    /** It tells by token whether it took a task, and takes the same token only once. */
-    readonly recovery: boolean;
-    /** It can stop a task that it has begun. */
-    readonly cancellation: boolean;
-  };
+export interface ProviderSupports {
+  /** It tells by token whether it took a task, and takes the same token only once. */
+  readonly recovery: boolean;
+  /** It can stop a task that it has begun. */
+  readonly cancellation: boolean;
 }
 
 export interface OpenedProvider {
+  /** With nothing submitted to it. */
   readonly provider: Provider;
   /** A small task that succeeds with one output at least. */
-  quick(token: string): Submission;
+  readonly quick: (token: string) => Submission;
   /** A task that runs until it is cancelled; needed with `cancellation`. */
-  endless(token: string): Submission;
+  readonly endless: (token: string) => Submission;
 }
 
-export function providerContract({ name, open, close, supports }: ProviderContract): void {
-  describe(`Provider contract: ${name}`, function () {
+export function providerContract(subject: ContractSubject<OpenedProvider, ProviderSupports>): void {
+  describe(`Provider contract: ${subject.name}`, () => {
     let opened: OpenedProvider;
-    beforeEach(async () => void (opened = await open()));
-    afterEach(async () => close(opened));
+    beforeEach(async () => void (opened = await subject.open()));
+    afterEach(async () => subject.close(opened));
 
     describeSuccess(() => opened);
     describeUnknown(() => opened);
-    if (supports.recovery) describeRecovery(() => opened);
+    if (subject.supports.recovery) describeRecovery(() => opened);
     else it.skip('recovers by token (skipped: this provider cannot tell by token)');
-    if (supports.cancellation) describeCancellation(() => opened);
+    if (subject.supports.cancellation) describeCancellation(() => opened);
     else it.skip('stops a running task (skipped: this provider cannot stop one)');
   });
 }

@@ -48,7 +48,7 @@ async function remux(bytes: Uint8Array, footage: Footage): Promise<Uint8Array> {
   const input = new Input({ source: new BufferSource(bytes), formats: [MP4] });
   const track = await input.getPrimaryVideoTrack();
   const decoderConfig = await track?.getDecoderConfig();
-  if (track == null || decoderConfig == null) throw new Error('The encoder delivered no video track.');
+  if (!track || !decoderConfig) throw new Error('The encoder delivered no video track.');
   const target = new BufferTarget();
   const output = new Output({ format: new Mp4OutputFormat({ fastStart: 'in-memory' }), target });
   const source = new EncodedVideoPacketSource('avc');

@@ -84,7 +84,8 @@ class ParameterReader {
   }
 
   size(fallback: string): Size {
-    const [, width, height] = /^(\d{2,4})x(\d{2,4})$/.exec(String(this.parameters['size'] ?? fallback)) ?? [];
+    const given = this.parameters['size'] ?? fallback;
+    const [, width, height] = (typeof given === 'string' ? /^(\d{2,4})x(\d{2,4})$/.exec(given) : null) ?? [];
     const size = { widthPx: Number(width), heightPx: Number(height) };
     const isFit = (px: number): boolean => px >= 64 && px <= 1024 && px % 2 === 0;
     if (isFit(size.widthPx) && isFit(size.heightPx)) return size;

@@ -11,7 +11,7 @@ port.on('message', (request: RenderRequest) => void answer(request));
 
 async function answer({ job, abort }: RenderRequest): Promise<void> {
   const control: RenderControl = {
-    progress: (share) => port!.postMessage({ progress: share } satisfies RenderMessage),
+    progress: (share) => port!.postMessage({ progress: share } satisfies RenderMessage, []),
     check: () => {
       if (Atomics.load(abort, 0) === 1) throw new RenderAborted();
     },

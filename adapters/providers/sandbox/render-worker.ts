@@ -37,7 +37,8 @@ export class RenderWorker {
       return await new Promise<RenderOutcome>((resolve) => {
         this.#settle = resolve;
         this.#onProgress = onProgress;
-        this.#worker.postMessage({ job, abort } satisfies RenderRequest);
+        // The bytes of the references move over; nobody here needs them any more.
+        this.#worker.postMessage({ job, abort } satisfies RenderRequest, job.references.map(({ bytes }) => bytes.buffer as ArrayBuffer));
       });
     } finally {
       signal.removeEventListener('abort', stop);

@@ -16,7 +16,7 @@ export function paintTrees(frame: Frame, hill: Hill, count: number, size: number
   const spots = Array.from({ length: count }, () => ({ x: random.next(), size: random.between(0.65, 1.25) })).sort((a, b) => a.size - b.size);
   for (const spot of spots) {
     // Groves at the sides leave the middle open for the view.
-    const x = (spot.x < 0.5 ? spot.x ** 1.5 * 1.414 : 1 - (1 - spot.x) ** 1.5 * 1.414) * width;
+    const x = (spot.x < 0.5 ? spot.x ** 1.5 * Math.SQRT2 : 1 - (1 - spot.x) ** 1.5 * Math.SQRT2) * width;
     const y = crestY(frame, hill, x) + unit * 0.012;
     const color = scale(leaf, random.between(0.82, 1.14));
     (isBroad ? paintBroadleaf : paintPine)(frame, x, y, unit * size * spot.size, color, random);

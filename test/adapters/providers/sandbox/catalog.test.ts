@@ -1,10 +1,13 @@
 /*
  * Goal: what the catalog offers of the sandbox is what the sandbox can do.
- * Method: the catalog that is delivered is read as plain YAML, and every value of every enum in it is tried on the plan reader.
+ * Method: the delivered catalog is loaded, then read as plain YAML, and every value of every enum in it is tried on the plan reader.
  */
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { parse } from 'yaml';
+import { loadCatalog } from '../../../../adapters/catalog-file/file-catalog.js';
+import { AjvJsonSchemas } from '../../../../adapters/system/ajv-json-schemas.js';
+import { checkSchema } from '../../../../adapters/system/check-schema.js';
 import { BEHAVIOURS, readPlan, REPORTABLE_ERRORS } from '../../../../adapters/providers/sandbox/plan.js';
 import type { Json, JsonObject } from '../../../../core/json.js';
 
@@ -16,6 +19,11 @@ describe('Sandbox models of the catalog', () => {
   before(async () => {
     const { models: all } = parse(await readFile('config/catalog.yaml', 'utf8')) as { models: Entry[] };
     models = all.filter((model) => model.provider === 'sandbox');
+  });
+
+  it('is a catalog that the service starts with', async () => {
+    const catalog = await loadCatalog('config/catalog.yaml', { jsonSchemas: new AjvJsonSchemas(), checkSchema });
+    expect(catalog.models().map((model) => model.modelKey)).to.include.members(['sandbox-image', 'sandbox-video', 'sandbox-noop', 'sandbox-test']);
   });
 
   it('offers a picture, a video, a no-op and a test model', () => {

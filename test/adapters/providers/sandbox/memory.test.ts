@@ -21,7 +21,7 @@ describe('Sandbox memory', () => {
     const [first, second, none] = await render(provider, { painter: 'noop', parameters: { n: 2 } });
     expect(first!.equals(CONSTANT_PNG) && second!.equals(CONSTANT_PNG)).to.equal(true);
     expect(none).to.equal(undefined);
-    expect((await sharp(first!).raw().toBuffer({ resolveWithObject: true })).info.width).to.equal(8);
+    expect((await sharp(first).raw().toBuffer({ resolveWithObject: true })).info.width).to.equal(8);
   });
 
   it('keeps no more bytes than it may: the oldest task is forgotten first', async () => {

@@ -66,7 +66,7 @@ function boxesOf(bytes: Buffer): string[] {
 async function trackOf(bytes: Buffer) {
   const input = new Input({ source: new BufferSource(bytes), formats: [MP4] });
   const track = await input.getPrimaryVideoTrack();
-  if (track == null) throw new Error('There is no video track.');
+  if (!track) throw new Error('There is no video track.');
   const packets: { timestamp: number; type: string }[] = [];
   for await (const { timestamp, type } of new EncodedPacketSink(track).packets()) packets.push({ timestamp, type });
   return { codec: track.codec, width: track.displayWidth, height: track.displayHeight, durationSeconds: await input.computeDuration(), packets };
