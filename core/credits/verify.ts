@@ -18,7 +18,7 @@ export interface Verification {
 /**
  * Recomputes every account from its entries and holds the result against the account and its generations. It may run
  * beside live processes: what looks wrong is looked at again before it is reported, since a generation and its account
- * are written one after the other. Keeps one account's holds and settlements in memory at a time.
+ * are written one after the other. Keeps a few hundred bytes for each generation of one account at a time.
  */
 export async function verifyCredits(context: Context, onAccount?: (accountId: string) => void): Promise<Verification> {
   const total = { accounts: 0, entries: 0, generations: 0 };
@@ -32,6 +32,11 @@ export async function verifyCredits(context: Context, onAccount?: (accountId: st
     onAccount?.(account.accountId);
   }
   return { ...total, findings };
+}
+
+/** What is kept of each generation of an account while its books are checked. */
+interface Seen extends Pick<Generation, 'generationId' | 'status' | 'estimatedCredits' | 'reservedCredits' | 'chargedCredits'> {
+  readonly isSettled: boolean;
 }
 
 interface AccountResult { entries: number; generations: number; findings: string[] }
@@ -48,8 +53,11 @@ async function verifyAccount(context: Context, accountId: string): Promise<Accou
 
 async function lookOnce(context: Context, accountId: string): Promise<AccountResult> {
   // Generations first: what has settled by then has its entries in the account that is read after.
-  const generations: Generation[] = [];
-  for await (const g of pages((page) => context.generations.list(accountId, undefined, page))) generations.push(g);
+  const generations: Seen[] = [];
+  for await (const g of pages((page) => context.generations.list(accountId, undefined, page))) {
+    const { generationId, status, estimatedCredits, reservedCredits, chargedCredits } = g;
+    generations.push({ generationId, status, estimatedCredits, reservedCredits, chargedCredits, isSettled: g.settledAt !== undefined });
+  }
   const account = await context.accounts.read(accountId);
   if (!account) return { entries: 0, generations: 0, findings: [`Account ${accountId} is listed but cannot be read.`] };
 
@@ -63,7 +71,7 @@ async function lookOnce(context: Context, accountId: string): Promise<AccountRes
   return { entries: account.lastSequence, generations: generations.length, findings };
 }
 
-function checkGeneration(g: Generation, account: Account, replay: Replay): string[] {
+function checkGeneration(g: Seen, account: Account, replay: Replay): string[] {
   const findings: string[] = [];
   const say = (holds: boolean, what: string) => { if (!holds) findings.push(`Generation ${g.generationId} of account ${account.accountId} ${what}.`); };
   const money = replay.ofGeneration(g.generationId);
@@ -73,7 +81,7 @@ function checkGeneration(g: Generation, account: Account, replay: Replay): strin
   if (!isTerminal(g.status)) {
     say(g.chargedCredits === 0, 'is charged before its end');
     say(account.holds.has(g.generationId) || !money.isClosed, 'is open without a hold');
-  } else if (g.settledAt !== undefined) {
+  } else if (g.isSettled) {
     say(!account.holds.has(g.generationId), 'is settled and still held');
     say(money.charged === g.chargedCredits, `is charged ${money.charged} credits in the ledger, ${g.chargedCredits} by its own record`);
     say(money.charged + money.released === g.reservedCredits, 'is not charged and released for exactly what was reserved');
