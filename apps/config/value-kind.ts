@@ -1,0 +1,69 @@
+import type { Json } from '../../core/json.js';
+
+/** What a configuration value may be. */
+export interface ValueKind<T> {
+  /** Goes on after the name of the key: `must be …`. */
+  readonly wanted: string;
+  /** The value, or undefined when it is not of this kind. */
+  read(value: Json): T | undefined;
+  /** What a variable of the environment says, as the file would have it. */
+  fromText(text: string): Json;
+}
+
+export interface ConfigKey<T> {
+  readonly kind: ValueKind<T>;
+  /** As it is written in the file; null where nothing is the default. */
+  readonly byDefault: Json;
+}
+
+const asIs = (text: string): Json => text;
+const asNumber = (text: string): Json => (/^-?[0-9]+(\.[0-9]+)?$/.test(text) ? Number(text) : text);
+
+export function integer(byDefault: number, minimum: number, maximum: number): ConfigKey<number> {
+  const read = (value: Json) => (typeof value === 'number' && Number.isSafeInteger(value) && value >= minimum && value <= maximum ? value : undefined);
+  return { byDefault, kind: { wanted: `an integer from ${minimum} to ${maximum}`, read, fromText: asNumber } };
+}
+
+/** A time in the unit its key names, read as whole milliseconds; fractions are allowed. */
+export function duration(byDefault: number, unitMs: number, maximum: number): ConfigKey<number> {
+  const read = (value: Json) => {
+    const ms = typeof value === 'number' ? Math.round(value * unitMs) : 0;
+    return ms >= 1 && typeof value === 'number' && value <= maximum ? ms : undefined;
+  };
+  return { byDefault, kind: { wanted: `a number above 0 and at most ${maximum}`, read, fromText: asNumber } };
+}
+
+export function boolean(byDefault: boolean): ConfigKey<boolean> {
+  const read = (value: Json) => (typeof value === 'boolean' ? value : undefined);
+  return { byDefault, kind: { wanted: 'true or false', read, fromText: (text) => (text === 'true' || (text !== 'false' && text)) } };
+}
+
+export function oneOf<const T extends string>(byDefault: T, values: readonly T[]): ConfigKey<T> {
+  const read = (value: Json) => values.find((known) => known === value);
+  return { byDefault, kind: { wanted: `one of ${values.join(', ')}`, read, fromText: asIs } };
+}
+
+export function filledText(byDefault: string): ConfigKey<string> {
+  return { byDefault, kind: { wanted: 'text that is not empty', read: readText, fromText: asIs } };
+}
+
+/** A path that may be left out. */
+export function optionalText(): ConfigKey<string | null> {
+  const read = (value: Json) => (value === null ? null : readText(value));
+  return { byDefault: null, kind: { wanted: 'text that is not empty', read, fromText: asIs } };
+}
+
+/** An http or https address without query and fragment, which may be left out; read without a slash at its end. */
+export function optionalUrl(): ConfigKey<string | null> {
+  const read = (value: Json) => {
+    if (value === null) return null;
+    const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
+    const isPlain = url !== undefined && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '' && url.username === '' && url.password === '';
+    return isPlain ? url.href.replace(/\/+$/, '') : undefined;
+  };
+  return { byDefault: null, kind: { wanted: 'an http or https URL without a query', read, fromText: asIs } };
+}
+
+function readText(value: Json): string | undefined {
+  return typeof value === 'string' && value.trim() !== '' && !value.includes('\0') ? value : undefined;
+}

@@ -1,0 +1,101 @@
+// Goal: the configuration is read from file and environment, and every mistake is named where it was made.
+// Method: files in a fresh folder and made-up environments, with all the complaints compared; the example file is held to the code both ways.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { LocatedYaml } from '../../adapters/catalog-file/located-yaml.js';
+import { CONFIG_KEYS, variableOf } from '../../apps/config/config-keys.js';
+import { ConfigInvalid } from '../../apps/config/config.js';
+import { loadConfig } from '../../apps/config/load-config.js';
+import type { Json } from '../../core/json.js';
+import { DEFAULT_SETTINGS } from '../../core/settings.js';
+
+const EXAMPLE = fileURLToPath(new URL('../../../config/darkroom.example.yaml', import.meta.url));
+
+describe('configuration', () => {
+  let folder: string;
+  beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'darkroom-config-')); });
+  afterEach(() => { rmSync(folder, { recursive: true, force: true }); });
+
+  function faultsOf(text: string | undefined, environment: Record<string, string> = {}): readonly string[] {
+    if (text !== undefined) writeFileSync(join(folder, 'darkroom.yaml'), text);
+    try {
+      loadConfig({ folder, environment });
+      return [];
+    } catch (error) {
+      if (error instanceof ConfigInvalid) return error.faults;
+      throw error;
+    }
+  }
+
+  it('needs no file', () => {
+    const config = loadConfig({ folder, environment: {} });
+    expect(config).to.not.have.property('file');
+    expect(config.dataFolder).to.equal(join(folder, 'data'));
+    expect(config.catalog).to.match(/[/\\]config[/\\]catalog\.yaml$/);
+    expect(config.rest).to.deep.include({ host: '127.0.0.1', port: 8080 }).and.not.to.have.property('publicUrl');
+    expect(config.worker).to.deep.equal({ enabled: true, recoveryIntervalMs: 15_000, stopGraceMs: 20_000 });
+    expect(config.sandbox.threads).to.be.at.least(1);
+    expect(config.settings).to.deep.equal(DEFAULT_SETTINGS);
+  });
+
+  it('lets variables override the file, and the file the defaults', () => {
+    writeFileSync(join(folder, 'mine.yaml'), 'rest:\n  port: 9000\n  public_url: https://pictures.example/api/\nsettings:\n  replay_window_hours: 0.5\nworker:\n');
+    const config = loadConfig({ folder, environment: { DARKROOM_CONFIG: 'mine.yaml', DARKROOM_REST_PORT: '0', DARKROOM_WORKER_ENABLED: 'false', DARKROOM_LOG_LEVEL: '' } });
+    expect(config.file).to.equal(join(folder, 'mine.yaml'));
+    expect(config.rest).to.deep.include({ port: 0, publicUrl: 'https://pictures.example/api' });
+    expect(config.settings.replayWindowMs).to.equal(1_800_000);
+    expect(config.worker.enabled).to.equal(false);
+    expect(config.log.level).to.equal('info');
+  });
+
+  const VECTORS: readonly { readonly of: string; readonly text?: string; readonly environment?: Record<string, string>; readonly faults: readonly string[] }[] = [
+    { of: 'a port out of range', text: 'rest:\n  port: 65536\n', faults: ['darkroom.yaml:2: rest.port must be an integer from 0 to 65535, not 65536.'] },
+    { of: 'a port as text', text: 'rest:\n  port: "80"\n', faults: ['darkroom.yaml:2: rest.port must be an integer from 0 to 65535, not 80.'] },
+    { of: 'a variable that is no number', environment: { DARKROOM_REST_PORT: 'eighty' }, faults: ['DARKROOM_REST_PORT must be an integer from 0 to 65535, not eighty.'] },
+    { of: 'an unknown variable', environment: { DARKROOM_REST_PROT: '80' }, faults: ['DARKROOM_REST_PROT is not a variable that darkroom knows.'] },
+    { of: 'an unknown key', text: 'rest:\n  prot: 80\n', faults: ['darkroom.yaml:2: rest.prot is not a key of the configuration.'] },
+    { of: 'an unknown section', text: '\nresting:\n  port: 80\n', faults: ['darkroom.yaml:2: resting is not a key of the configuration.'] },
+    { of: 'a path written as a key', text: 'rest.port: 80\n', faults: ['darkroom.yaml:1: rest.port is not a key of the configuration; write sections and their keys on lines of their own.'] },
+    { of: 'a section that is a value', text: 'rest: 80\n', faults: ['darkroom.yaml:1: rest must hold keys with values.'] },
+    { of: 'a key given twice', text: 'rest:\n  port: 80\n  port: 81\n', faults: ['darkroom.yaml:3: rest.port is given twice.'] },
+    { of: 'an empty value', text: 'data_folder:\n', faults: ['darkroom.yaml:1: data_folder must be text that is not empty, not null.'] },
+    { of: 'a public URL that is none', text: 'rest: { public_url: "ftp://x" }\n', faults: ['darkroom.yaml:1: rest.public_url must be an http or https URL without a query, not ftp://x.'] },
+    { of: 'a level that is none', text: 'log: { level: loud }\n', faults: ['darkroom.yaml:1: log.level must be one of trace, debug, info, warn, error, silent, not loud.'] },
+    { of: 'no time at all', text: 'settings:\n  lease_seconds: 0\n', faults: ['darkroom.yaml:2: settings.lease_seconds must be a number above 0 and at most 3600, not 0.'] },
+    { of: 'settings that contradict each other', text: 'settings:\n  output_retention_days: 100\n', faults: ['darkroom.yaml: Outputs must not be kept longer than their tasks.'] },
+    { of: 'broken YAML', text: 'rest: [\n', faults: ['darkroom.yaml:2: The YAML cannot be read: Flow sequence in block collection must be sufficiently indented and end with a ].'] },
+    { of: 'a file that is a list', text: '- 1\n', faults: ['darkroom.yaml:1: The file must hold keys with values.'] },
+    { of: 'a file that is not there', environment: { DARKROOM_CONFIG: 'other.yaml' }, faults: ['other.yaml: There is no such file.'] },
+    {
+      of: 'many things at once', text: 'rest:\n  port: x\nworker:\n  enabled: yes\n', environment: { DARKROOM_LOG_FORMAT: 'xml' },
+      faults: [
+        'darkroom.yaml:2: rest.port must be an integer from 0 to 65535, not x.',
+        'darkroom.yaml:4: worker.enabled must be true or false, not yes.',
+        'DARKROOM_LOG_FORMAT must be one of auto, pretty, json, not xml.',
+      ],
+    },
+  ];
+  for (const { of, text, environment, faults } of VECTORS) {
+    it(`names ${of}`, () => { expect(faultsOf(text, environment)).to.deep.equal(faults); });
+  }
+
+  it('takes every key from its variable', () => {
+    const wrong = Object.fromEntries([...CONFIG_KEYS.keys()].map((path) => [variableOf(path), '\0']));
+    expect(Object.keys(wrong)).to.have.lengthOf(CONFIG_KEYS.size);
+    expect(faultsOf(undefined, wrong).map((fault) => fault.split(' ')[0])).to.deep.equal(Object.keys(wrong));
+  });
+
+  it('is shown whole, with its defaults, by the example', () => {
+    const shown = new Map<string, Json>();
+    const visit = (value: Json, path: string): void => {
+      if (typeof value !== 'object' || value === null || Array.isArray(value)) shown.set(path, value);
+      else for (const [name, item] of Object.entries(value)) visit(item, path === '' ? name : `${path}.${name}`);
+    };
+    visit(new LocatedYaml(readFileSync(EXAMPLE, 'utf8')).value, '');
+    expect(Object.fromEntries(shown)).to.deep.equal(Object.fromEntries([...CONFIG_KEYS].map(([path, { byDefault }]) => [path, byDefault])));
+    expect(() => loadConfig({ file: EXAMPLE, folder, environment: {} })).not.to.throw();
+  });
+});
