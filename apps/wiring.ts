@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { join } from 'node:path';
 import { Container } from 'inversify';
+import { loadCatalog } from '../adapters/catalog-file/file-catalog.js';
 import { FileObjectStore } from '../adapters/files/file-object-store.js';
 import { filesModule } from '../adapters/files/module.js';
 import { mediaModule } from '../adapters/media/module.js';
@@ -8,6 +9,8 @@ import { resolve } from '../adapters/provide.js';
 import { SandboxProvider } from '../adapters/providers/sandbox/sandbox-provider.js';
 import { sqliteModule } from '../adapters/sqlite/module.js';
 import { openSqlite, type SqliteStores } from '../adapters/sqlite/open-sqlite.js';
+import { AjvJsonSchemas } from '../adapters/system/ajv-json-schemas.js';
+import { checkSchema } from '../adapters/system/check-schema.js';
 import { systemModule } from '../adapters/system/module.js';
 import { SystemClock } from '../adapters/system/system-clock.js';
 import { timersModule } from '../adapters/timers/module.js';
@@ -16,20 +19,8 @@ import type { Log } from '../core/log.js';
 import type { Catalog } from '../core/ports/catalog.js';
 import type { Provider, Providers } from '../core/ports/provider.js';
 import { TOKENS, type Ports } from '../core/ports/tokens.js';
-import type { Settings } from '../core/settings.js';
+import type { Config } from './config/config.js';
 import { openSecrets } from './secrets.js';
-
-export interface ProgramOptions {
-  readonly dataFolder: string;
-  readonly catalog: Catalog;
-  /** Where clients reach the REST process; signed addresses begin with it. Asked for whenever one is signed. */
-  readonly publicUrl: () => string;
-  readonly settings: Settings;
-  readonly log: Log;
-  readonly sandboxThreads?: number;
-  /** A server has the data folder to itself; tools work beside it. */
-  readonly role: 'server' | 'tool';
-}
 
 export interface Program {
   readonly context: Context;
@@ -38,31 +29,48 @@ export interface Program {
   close(): Promise<void>;
 }
 
-/** Opens a data folder and puts the program together over it. Throws one sentence when the folder cannot be used. */
-export async function openProgram(options: ProgramOptions): Promise<Program> {
-  const stores = await openSqlite({ folder: options.dataFolder, role: options.role });
+export interface ProgramOptions {
+  readonly log?: Log;
+  /** Where clients reach the REST process, asked for whenever an address is signed; from the configuration when absent. */
+  readonly publicUrl?: () => string;
+}
+
+/**
+ * Reads the catalog, opens the data folder and puts the program together over both. A `server` has the folder to itself;
+ * a `tool` works beside it. Throws one sentence, or one a line, when the catalog or the folder cannot be used.
+ */
+export async function openProgram(config: Config, role: 'server' | 'tool', options: ProgramOptions = {}): Promise<Program> {
+  const catalog = await loadCatalog(config.catalog, { checkSchema, jsonSchemas: new AjvJsonSchemas() });
+  const stores = await openSqlite({ folder: config.dataFolder, role });
   try {
     const clock = new SystemClock();
-    const secrets = openSecrets(options.dataFolder);
+    const secrets = openSecrets(config.dataFolder);
     const objects = await FileObjectStore.open({
-      folder: join(options.dataFolder, 'objects'),
-      publicBaseUrl: options.publicUrl,
+      folder: join(config.dataFolder, 'objects'),
+      publicBaseUrl: options.publicUrl ?? (() => configuredUrl(config)),
       secret: secrets.objects,
       clock,
     });
-    const sandbox = new SandboxProvider({ clock, ...(options.sandboxThreads === undefined ? {} : { threads: options.sandboxThreads }) });
+    const sandbox = new SandboxProvider({ clock, threads: config.sandbox.threads });
     const connected = new Map<string, Provider>([['sandbox', sandbox]]);
     const container = new Container();
     container.load(systemModule({ secret: secrets.credentials }), mediaModule, sqliteModule(stores), timersModule(stores.wakeUpTable), filesModule(objects));
-    container.bind<Catalog>(TOKENS.catalog.id).toConstantValue(options.catalog);
+    container.bind<Catalog>(TOKENS.catalog.id).toConstantValue(catalog);
     container.bind<Providers>(TOKENS.providers.id).toConstantValue({ find: (name) => connected.get(name) });
-    const context = createContext(portsFrom(container), options.settings, options.log);
+    const context = createContext(portsFrom(container), config.settings, options.log ?? SILENT);
     return { context, stores, objects, close: () => closeAll([() => sandbox.close(), () => stores.close()]) };
   } catch (error) {
     await stores.close();
     throw error;
   }
 }
+
+/** The address a client uses when the operator names none. */
+export function configuredUrl({ rest }: Pick<Config, 'rest'>, port = rest.port): string {
+  return rest.publicUrl ?? `http://${rest.host.includes(':') ? `[${rest.host}]` : rest.host}:${port}`;
+}
+
+const SILENT: Log = { info: () => undefined, warn: () => undefined };
 
 /** Resolves every port now, so that a missing binding stops the start and not the first request. */
 function portsFrom(container: Container): Ports {

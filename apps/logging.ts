@@ -1,0 +1,24 @@
+import { pino, type Logger } from 'pino';
+import pretty from 'pino-pretty';
+import type { Log } from '../core/log.js';
+import type { Config } from './config/config.js';
+
+/** Nothing that opens a door is written down, wherever in a line it stands. */
+const SECRETS = ['authorization', 'cookie', 'secret', 'credential', 'idempotencyKey', 'url'].flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
+
+/** The process's log: JSON lines on standard error, or readable ones on a terminal. Standard output is the commands' own. */
+export function createLogger({ level, format }: Config['log']): Logger {
+  const isPretty = format === 'pretty' || (format === 'auto' && process.stderr.isTTY);
+  const options = { level, redact: { paths: SECRETS, censor: '[redacted]' }, base: { pid: process.pid } };
+  const destination = isPretty ? pretty({ destination: 2, sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss' }) : pino.destination({ dest: 2, sync: true });
+  return pino(options, destination);
+}
+
+/** What core has to say, as lines of the log. */
+export function logTo(logger: Logger): Log {
+  const line = ({ error, ...about }: Readonly<Record<string, unknown>>) => (error === undefined ? about : { ...about, err: error });
+  return {
+    info: (event, about) => logger.info(line(about), event),
+    warn: (event, about) => logger.warn(line(about), event),
+  };
+}
