@@ -1,0 +1,45 @@
+import type { Logger } from 'pino';
+import type { Ids } from '../../core/ports/ids.js';
+import { answerError } from './errors.js';
+import { readRequestId } from './request-headers.js';
+import type { RestContext, RestMiddleware } from './rest-context.js';
+import { SECURITY_HEADERS } from './security-headers.js';
+
+export interface HandlingParts {
+  readonly ids: Pick<Ids, 'uuid'>;
+  readonly logger: Logger;
+  readonly isStopping: () => boolean;
+  /** One success in so many is logged at `info`; the others, and all of them for 0, at `debug`. */
+  readonly logOneSuccessIn: number;
+}
+
+/** Around every request: its id, the headers every answer carries, the one error handler, one line in the log. */
+export function handleRequest({ ids, logger, isStopping, logOneSuccessIn }: HandlingParts): RestMiddleware {
+  let successes = 0;
+  return async (ctx, next) => {
+    const startedAt = performance.now();
+    const { res, state } = ctx;
+    state.requestId = readRequestId(ctx.req) ?? ids.uuid();
+    res.setHeader('X-Request-Id', state.requestId);
+    for (const [name, value] of SECURITY_HEADERS) res.setHeader(name, value);
+    if (isStopping()) res.setHeader('Connection', 'close');
+    try {
+      await next();
+    } catch (error) {
+      await answerError(ctx, error, logger);
+    }
+    const level = levelFor(ctx.status, logOneSuccessIn > 0 && (successes = (successes + 1) % logOneSuccessIn) === 0);
+    if (logger.isLevelEnabled(level)) logger[level](lineOf(ctx, startedAt), 'request');
+  };
+}
+
+function levelFor(status: number, isSample: boolean): 'error' | 'info' | 'debug' {
+  if (status >= 500) return 'error';
+  return status >= 400 || isSample ? 'info' : 'debug';
+}
+
+function lineOf({ method, status, state }: RestContext, startedAt: number): object {
+  const { requestId, route, caller } = state;
+  const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
+  return { requestId, method, route, status, durationMs, accountId: caller?.accountId, credentialId: caller?.credentialId };
+}

@@ -1,0 +1,28 @@
+/** What one client, and all of them together, may ask of the socket. Times are milliseconds, sizes bytes; rates may be 0 for none. */
+export interface RestLimits {
+  /** Reads and writes a minute for one credential in this process; 0 turns the limit off. */
+  readonly readsPerMinute: number;
+  readonly writesPerMinute: number;
+  /** How long a JSON body may take to arrive once its headers are here. */
+  readonly bodyTimeoutMs: number;
+  readonly headersTimeoutMs: number;
+  /** How long any request may take to arrive, bytes sent to a signed address included. */
+  readonly requestTimeoutMs: number;
+  readonly keepAliveTimeoutMs: number;
+  readonly maxHeaderBytes: number;
+  readonly maxConnections: number;
+}
+
+export const DEFAULT_REST_LIMITS: RestLimits = {
+  readsPerMinute: 1_200,
+  writesPerMinute: 300,
+  bodyTimeoutMs: 10_000,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 300_000,
+  keepAliveTimeoutMs: 65_000,
+  maxHeaderBytes: 16 * 1024,
+  maxConnections: 10_000,
+};
+
+/** The largest JSON body that is read. */
+export const MAX_BODY_BYTES = 128 * 1024;

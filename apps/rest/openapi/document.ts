@@ -1,0 +1,94 @@
+import type { JsonObject } from '../../../core/json.js';
+import type { Route } from '../operation.js';
+import { responsesOf } from './responses.js';
+
+/** The OpenAPI 3.1 document of the routes, built from the very schemas that requests are checked against. */
+export function openApiDocument(routes: readonly Route[]): JsonObject {
+  const paths: Record<string, JsonObject> = {};
+  for (const route of routes) {
+    const path = openApiPath(route.path);
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route) };
+  }
+  return {
+    openapi: '3.1.1',
+    info: { title: 'Darkroom', version: '1', description: 'Asynchronous image and video generation, paid in credits.' },
+    jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
+    servers: [{ url: '/' }],
+    security: [{ bearer: [] }],
+    paths,
+    components: { securitySchemes: SECURITY, headers: HEADERS, parameters: PARAMETERS, schemas: schemasOf(routes) },
+  };
+}
+
+const SECURITY: JsonObject = { bearer: { type: 'http', scheme: 'bearer', description: 'An API key of the account.' } };
+
+const HEADERS: JsonObject = {
+  'X-Request-Id': { description: 'The request_id of the envelope.', schema: { type: 'string' } },
+  'Retry-After': { description: 'Seconds to wait before trying again.', schema: { type: 'integer', minimum: 1 } },
+  'Idempotency-Replayed': { description: 'Present when this is the first answer of the key, given again.', schema: { const: 'true' } },
+  Location: { description: 'Where to ask for the status.', schema: { type: 'string' } },
+};
+
+const PARAMETERS: JsonObject = {
+  IdempotencyKey: {
+    name: 'Idempotency-Key', in: 'header', required: true, schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
+    description: 'The same for retries of one request, a new one for a new intent.',
+  },
+  RequestId: {
+    name: 'X-Request-Id', in: 'header', required: false, schema: { type: 'string', maxLength: 128, pattern: '^[A-Za-z0-9._:-]+$' },
+    description: 'Given back as request_id.',
+  },
+  AppId: {
+    name: 'X-App-Id', in: 'header', required: false, schema: { type: 'string', format: 'uuid' },
+    description: "When sent, it must be the credential's own App.",
+  },
+};
+
+const ERROR_SCHEMA: JsonObject = {
+  type: 'object',
+  required: ['success', 'code', 'message', 'request_id'],
+  properties: {
+    success: { const: false },
+    code: { type: 'string' },
+    message: { type: 'string', description: 'What was wrong and what would be right.' },
+    request_id: { type: 'string' },
+  },
+};
+
+function openApiPath(path: string): string {
+  return path.replaceAll(/:([a-z_]+)/g, '{$1}');
+}
+
+function operationOf(route: Route): JsonObject {
+  const { operation } = route;
+  const body = 'body' in operation ? operation.body : undefined;
+  const isProtected = route.scope !== undefined;
+  return {
+    operationId: operation.operationId,
+    summary: operation.summary,
+    description: [operation.description, isProtected ? `Scope: ${route.scope}.` : undefined].filter((text) => text !== undefined).join(' '),
+    ...(isProtected ? {} : { security: [] }),
+    parameters: parametersOf(route),
+    ...(body === undefined ? {} : {
+      requestBody: { required: body.required, content: { 'application/json': { schema: { $ref: `#/components/schemas/${body.schemaName}` } } } },
+    }),
+    responses: responsesOf(route),
+  };
+}
+
+function parametersOf(route: Route): JsonObject[] {
+  const inPath = [...route.path.matchAll(/:([a-z_]+)/g)].map(([, name = '']): JsonObject => (
+    { name, in: 'path', required: true, schema: { type: 'string', format: 'uuid' } }
+  ));
+  const headers = route.scope === undefined ? ['RequestId'] : [...(route.needsKey === true ? ['IdempotencyKey'] : []), 'RequestId', 'AppId'];
+  return [...inPath, ...headers.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
+}
+
+function schemasOf(routes: readonly Route[]): JsonObject {
+  const schemas: JsonObject = { Error: ERROR_SCHEMA };
+  for (const { operation } of routes) {
+    schemas[String(operation.data['title'])] = operation.data;
+    if ('body' in operation && operation.body) schemas[operation.body.schemaName] = operation.body.schema;
+  }
+  return schemas;
+}

@@ -1,0 +1,59 @@
+import type { Caller, Scope } from '../../core/access/credential.js';
+import type { Context } from '../../core/context.js';
+import type { ErrorCode } from '../../core/errors.js';
+import type { Json, JsonObject } from '../../core/json.js';
+
+/** What an operation says to the client: its data, as an object or already as JSON text. */
+export interface Answer {
+  readonly data: object | { readonly text: string };
+  /** Whether this is the first answer of an Idempotency-Key, given again. */
+  readonly replayed?: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What the OpenAPI document says of an operation. */
+export interface Description {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** The status of a success. */
+  readonly status: 200 | 201 | 202;
+  /** Schema of the envelope's `data`. */
+  readonly data: JsonObject;
+  /** The codes the use case may refuse with; those of the checks before it follow from the route. */
+  readonly errors: readonly ErrorCode[];
+}
+
+/** A request that passed the checks of its route. */
+export interface Call {
+  readonly context: Context;
+  readonly caller: Caller;
+  readonly params: Readonly<Record<string, string>>;
+  /** Empty where the operation takes none. */
+  readonly idempotencyKey: string;
+  /** An empty object where the operation takes no body, or an optional one was not sent. */
+  readonly body: Json;
+}
+
+export interface ProtectedOperation extends Description {
+  readonly body?: { readonly schema: JsonObject; readonly schemaName: string; readonly required: boolean };
+  answer(call: Call): Promise<Answer>;
+}
+
+export interface PublicOperation extends Description {
+  answer(context: Context): Promise<Answer>;
+}
+
+export type PublicRoute = { readonly method: 'GET'; readonly path: string; readonly operation: PublicOperation; readonly scope?: undefined };
+
+export interface ProtectedRoute {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly operation: ProtectedOperation;
+  readonly scope: Scope;
+  /** Which of the credential's two rates the request counts against. */
+  readonly rate: 'reads' | 'writes';
+  readonly needsKey?: boolean;
+}
+
+export type Route = PublicRoute | ProtectedRoute;

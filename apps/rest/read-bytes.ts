@@ -1,0 +1,43 @@
+import type { IncomingMessage } from 'node:http';
+import { ServiceError } from '../../core/errors.js';
+import { MAX_BODY_BYTES } from './limits.js';
+
+const EMPTY = Buffer.alloc(0);
+
+/**
+ * The bytes of a request's body; none when it has no body. Throws BODY_TOO_LARGE as soon as it is known, from the
+ * declared length or while reading, and REQUEST_TIMEOUT.
+ */
+export function readBytes(req: IncomingMessage, timeoutMs: number): Promise<Buffer> {
+  const declared = req.headers['content-length'];
+  if (declared === undefined && req.headers['transfer-encoding'] === undefined) return Promise.resolve(EMPTY);
+  if (Number(declared) > MAX_BODY_BYTES) return Promise.reject(tooLarge());
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let byteSize = 0;
+    const settle = (error: ServiceError | undefined): void => {
+      clearTimeout(timer);
+      req.off('data', take).off('end', finish).off('error', breakOff).off('close', breakOff);
+      if (error === undefined) return resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, byteSize));
+      req.on('error', ignore).pause();
+      reject(error);
+    };
+    const take = (chunk: Buffer): void => {
+      byteSize += chunk.byteLength;
+      if (byteSize > MAX_BODY_BYTES) settle(tooLarge());
+      else chunks.push(chunk);
+    };
+    const finish = (): void => settle(undefined);
+    const breakOff = (): void => settle(new ServiceError('BODY_INVALID', 'The request body broke off before its end.'));
+    const timer = setTimeout(() => settle(new ServiceError('REQUEST_TIMEOUT', `The request body must arrive within ${timeoutMs} ms.`)), timeoutMs);
+    req.on('data', take).on('end', finish).on('error', breakOff).on('close', breakOff);
+  });
+}
+
+function tooLarge(): ServiceError {
+  return new ServiceError('BODY_TOO_LARGE', `The request body must have at most ${MAX_BODY_BYTES} bytes.`);
+}
+
+function ignore(): void {
+  // The client is gone, and the answer with it.
+}

@@ -1,0 +1,54 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { ErrorCode } from '../../core/errors.js';
+import type { Ids } from '../../core/ports/ids.js';
+import { errorEnvelope } from './envelope.js';
+import { STATUSES } from './statuses.js';
+
+const CLOSE_AFTER_MS = 1_000;
+
+/**
+ * Answers what the runtime's HTTP parser refuses, in the envelope like everything else: two lengths, a length with
+ * chunks, folded headers, headers too long, requests that do not arrive in time.
+ */
+export function answerRefusedConnections(server: Server, ids: Pick<Ids, 'uuid'>): void {
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable || hasBegunToAnswer(socket)) {
+      socket.destroy();
+      return;
+    }
+    const [code, message] = refusalOf(error.code);
+    const text = errorEnvelope(ids.uuid(), code, message);
+    socket.on('error', () => socket.destroy());
+    socket.end(rawAnswer(STATUSES[code], text));
+    setTimeout(() => socket.destroy(), CLOSE_AFTER_MS).unref();
+  });
+}
+
+/** A second head within a first answer would be read as part of it. The runtime keeps the answer under way here. */
+function hasBegunToAnswer(socket: Socket & { readonly _httpMessage?: { readonly headersSent: boolean } | null }): boolean {
+  return socket._httpMessage?.headersSent === true;
+}
+
+function refusalOf(runtimeCode: string | undefined): readonly [ErrorCode, string] {
+  switch (runtimeCode) {
+    case 'ERR_HTTP_REQUEST_TIMEOUT': return ['REQUEST_TIMEOUT', 'The request did not arrive in time.'];
+    case 'HPE_HEADER_OVERFLOW': return ['BODY_INVALID', 'The headers of the request are too long.'];
+    default: return ['BODY_INVALID', 'The request is not valid HTTP/1.1.'];
+  }
+}
+
+const REASONS: Readonly<Record<number, string>> = { 400: 'Bad Request', 408: 'Request Timeout' };
+
+function rawAnswer(status: number, text: string): string {
+  return [
+    `HTTP/1.1 ${status} ${REASONS[status] ?? 'Error'}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(text)}`,
+    'Cache-Control: no-store',
+    'X-Content-Type-Options: nosniff',
+    'Connection: close',
+    '',
+    text,
+  ].join('\r\n');
+}

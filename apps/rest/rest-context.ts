@@ -1,0 +1,13 @@
+import type { ParameterizedContext } from 'koa';
+import type { Caller } from '../../core/access/credential.js';
+
+/** What the middlewares of one request tell each other, and the log. */
+export interface RestState {
+  requestId: string;
+  /** The pattern of the route, never the path: paths carry ids, and signed ones carry signatures. */
+  route?: string;
+  caller?: Caller;
+}
+
+export type RestContext = ParameterizedContext<RestState>;
+export type RestMiddleware = (ctx: RestContext, next: () => Promise<void>) => Promise<void>;

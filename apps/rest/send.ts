@@ -1,0 +1,68 @@
+import type { IncomingMessage } from 'node:http';
+import type { Answer } from './operation.js';
+import { successEnvelope } from './envelope.js';
+import type { RestContext } from './rest-context.js';
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** A body that nobody reads is skipped up to this many bytes so that its connection can be used again. */
+const MAX_SKIPPED_BYTES = 1024 * 1024;
+/** How long a client that is still sending has to read our answer before its connection is closed. */
+const LINGER_MS = 2_000;
+
+export function sendAnswer(ctx: RestContext, status: number, { data, headers, replayed }: Answer): Promise<void> {
+  const { res } = ctx;
+  res.setHeader('Cache-Control', 'no-store');
+  for (const name in headers) res.setHeader(name, headers[name] as string);
+  if (replayed === true) res.setHeader('Idempotency-Replayed', 'true');
+  const dataText = 'text' in data ? (data.text as string) : JSON.stringify(data);
+  return send(ctx, status, successEnvelope(ctx.state.requestId, dataText));
+}
+
+/** Answers with JSON text. Resolves when the answer is handed over, not when the client has it. */
+export async function send(ctx: RestContext, status: number, text: string): Promise<void> {
+  const { req, res } = ctx;
+  ctx.status = status;
+  res.setHeader('Content-Type', JSON_TYPE);
+  if (isLongBodyUnread(req)) return answerAndClose(ctx, text);
+  ctx.body = text;
+}
+
+function isLongBodyUnread(req: IncomingMessage): boolean {
+  if (req.complete) return false;
+  const declared = req.headers['content-length'];
+  if (declared !== undefined) return Number(declared) > MAX_SKIPPED_BYTES;
+  return req.headers['transfer-encoding'] !== undefined;
+}
+
+/**
+ * Closing a connection while its client still sends would throw our answer away with it. So the answer goes out whole
+ * first, then a little more of the body is skipped, and only then the connection closes.
+ */
+async function answerAndClose(ctx: RestContext, text: string): Promise<void> {
+  const { req, res } = ctx;
+  ctx.respond = false;
+  res.setHeader('Connection', 'close');
+  res.setHeader('Content-Length', Buffer.byteLength(text));
+  res.write(ctx.method === 'HEAD' ? '' : text);
+  await skipBody(req);
+  res.end();
+}
+
+function skipBody(req: IncomingMessage): Promise<void> {
+  return new Promise((resolve) => {
+    let skipped = 0;
+    const done = (): void => {
+      clearTimeout(timer);
+      req.off('data', count).off('close', done).off('end', done).pause();
+      resolve();
+    };
+    const count = (chunk: Uint8Array): void => {
+      skipped += chunk.byteLength;
+      if (skipped > MAX_SKIPPED_BYTES) done();
+    };
+    const timer = setTimeout(done, LINGER_MS);
+    req.on('data', count).on('close', done).on('end', done).resume();
+    req.on('error', done);
+  });
+}

@@ -1,0 +1,47 @@
+import { requireApp, requireScope, type Authenticator } from '../../core/access/authenticate.js';
+import type { Context } from '../../core/context.js';
+import { readIdempotencyKey } from '../../core/idempotency/key.js';
+import type { Json } from '../../core/json.js';
+import type { ProtectedRoute, PublicRoute } from './operation.js';
+import type { RateLimits } from './rate-limit.js';
+import { readBody } from './read-body.js';
+import { headerText, headerValues, readCredential } from './request-headers.js';
+import type { RestContext, RestMiddleware } from './rest-context.js';
+import { sendAnswer } from './send.js';
+
+export interface ServingParts {
+  readonly context: Context;
+  readonly authenticator: Authenticator;
+  readonly rateLimits: RateLimits;
+  readonly bodyTimeoutMs: number;
+}
+
+type RoutedContext = RestContext & { readonly params: Readonly<Record<string, string>> };
+
+const NO_BODY: Json = Object.freeze({});
+
+/** The checks of a protected route, in the order in which the first one that fails is told, and then its operation. */
+export function serveProtected(route: ProtectedRoute, { context, authenticator, rateLimits, bodyTimeoutMs }: ServingParts): RestMiddleware {
+  const { operation, scope } = route;
+  const rateLimit = rateLimits[route.rate];
+  return async (ctx) => {
+    const { req, res, state, params } = ctx as RoutedContext;
+    state.route = route.path;
+    const caller = await authenticator.authenticate(readCredential(req));
+    state.caller = caller;
+    if (rateLimit) await rateLimit.take(caller.credentialId, res);
+    requireScope(caller, scope);
+    requireApp(caller, headerText(req, 'x-app-id'));
+    const idempotencyKey = route.needsKey === true ? readIdempotencyKey(headerValues(req, 'idempotency-key')) : '';
+    const body = operation.body ? await readBody(req, operation.body, bodyTimeoutMs) : NO_BODY;
+    await sendAnswer(ctx, operation.status, await operation.answer({ context, caller, params, idempotencyKey, body }));
+  };
+}
+
+export function servePublic({ operation, path }: PublicRoute, { context }: ServingParts): RestMiddleware {
+  return async (ctx) => {
+    ctx.state.route = path;
+    await sendAnswer(ctx, operation.status, await operation.answer(context));
+    if (ctx.fresh) ctx.status = 304;
+  };
+}
