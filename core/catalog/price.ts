@@ -43,7 +43,7 @@ function creditsFor(terms: PriceTerms, parameters: JsonObject, count: number): n
   let [amount, scale] = [BigInt(terms.microcreditsPerUnit) * unitsPerOutput(terms, parameters) * BigInt(count), 1n];
   if (terms.unit === 'megapixel') scale = PIXELS_PER_MEGAPIXEL;
   for (const { parameter, thousandthsByValue } of terms.multipliers) {
-    amount *= BigInt(thousandthsByValue[valueName(parameters[parameter])] ?? 1_000);
+    amount *= BigInt(listed(thousandthsByValue, valueName(parameters[parameter])) ?? 1_000);
     scale *= 1_000n;
   }
   const total = amount + BigInt(terms.baseMicrocredits) * scale;
@@ -65,6 +65,11 @@ function unitsPerOutput(terms: PriceTerms, parameters: JsonObject): bigint {
       return size ? BigInt(size.widthPx) * BigInt(size.heightPx) : PIXELS_PER_MEGAPIXEL;
     }
   }
+}
+
+/** A value may be spelled like a member that every object has; only what the catalog lists counts. */
+function listed(thousandthsByValue: Readonly<Record<string, number>>, name: string): number | undefined {
+  return Object.hasOwn(thousandthsByValue, name) ? thousandthsByValue[name] : undefined;
 }
 
 function valueName(value: Json | undefined): string {
