@@ -15,24 +15,35 @@ export function fieldInvalid(pointer: string, message: string): ServiceError {
   return new ServiceError('FIELD_INVALID', message, { pointer });
 }
 
-/** Checks a request body against its schema and for text that no field may hold; answers it, typed by the caller. */
+/** Checks a request body against its schema and for values that no field may hold; answers it, typed by the caller. */
 export function readBody<T>(ports: Pick<Ports, 'jsonSchemas'>, schema: JsonObject, body: Json): T {
   refuseFaults(ports.jsonSchemas.check(schema, body).faults);
-  refuseBadText(body, '');
+  refuseBadValues(body, '');
   return body as T;
 }
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-/** NUL and lone surrogates are not text: they cannot be stored, compared or shown faithfully everywhere. */
-function refuseBadText(value: Json, pointer: string): void {
+/**
+ * NUL and lone surrogates are not text, and a number beyond all bounds is none: they cannot be stored, compared or shown
+ * faithfully everywhere. Names count too, since where anything goes a name is as free as a value.
+ */
+function refuseBadValues(value: Json, pointer: string): void {
+  const shown = pointer || 'The value';
   if (typeof value === 'string') {
-    if (value.includes('\0') || LONE_SURROGATE.test(value)) {
-      throw fieldInvalid(pointer, `${pointer || 'The value'} must be text without NUL characters and lone surrogates.`);
-    }
+    if (!isText(value)) throw fieldInvalid(pointer, `${shown} must be text without NUL characters and lone surrogates.`);
+  } else if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw fieldInvalid(pointer, `${shown} must be a finite number.`);
   } else if (Array.isArray(value)) {
-    value.forEach((item, index) => refuseBadText(item, `${pointer}/${index}`));
+    value.forEach((item, index) => refuseBadValues(item, `${pointer}/${index}`));
   } else if (value !== null && typeof value === 'object') {
-    for (const [name, item] of Object.entries(value)) refuseBadText(item, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`);
+    for (const [name, item] of Object.entries(value)) {
+      if (!isText(name)) throw fieldInvalid(pointer, `${shown} must have names without NUL characters and lone surrogates.`);
+      refuseBadValues(item, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`);
+    }
   }
+}
+
+function isText(text: string): boolean {
+  return !text.includes('\0') && !LONE_SURROGATE.test(text);
 }
