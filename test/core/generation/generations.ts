@@ -1,0 +1,66 @@
+import type { GenerationCommand } from '../../../core/generation/commands.js';
+import type { Generation, GenerationStatus, Output } from '../../../core/generation/generation.js';
+import { taskError } from '../../../core/generation/task-errors.js';
+import type { GenerationEvent } from '../../../core/generation/transitions.js';
+
+export function outputs(count: number): Output[] {
+  return Array.from({ length: count }, (_, index) => ({
+    mediaId: `m${index}`, kind: 'image' as const, objectKey: `outputs/g/1/${index}`, contentType: 'image/png',
+    byteSize: 1, sha256: '', widthPx: 1, heightPx: 1,
+  }));
+}
+
+/** Created at 1,000; up to three outputs at 10 credits each; a floor of 4 when cancelled after submission. */
+export function queued(changes: Partial<Generation> = {}): Generation {
+  return {
+    kind: 'generation', generationId: 'g', accountId: 'a', appId: 'p', version: 1, status: 'queued', modelKey: 'm', modality: 'image',
+    operation: 'image_generation', prompt: 'p', parameters: {}, references: [], createdAt: 1_000, updatedAt: 1_000,
+    estimatedCredits: 30, reservedCredits: 30, chargedCredits: 0,
+    terms: { priceVersion: '1', creditsByOutputs: [0, 10, 20, 30], cancelFloorCredits: 4, queueDeadlineAt: 50_000, runTimeoutMs: 60_000, maxAttempts: 2 },
+    fence: 0, attemptsMade: 0, outputs: [], attentionAt: 16_000, ...changes,
+  };
+}
+
+const submitting = { number: 1, phase: 'submitting', token: 't', startedAt: 1_500 } as const;
+
+/** A generation in this status that meets what the event asks for beyond it, at 2,000. */
+export function generationIn(status: GenerationStatus, event: GenerationEvent): Generation {
+  const common = { version: 5, fence: 1, attemptsMade: 1, runDeadlineAt: 61_500, updatedAt: 1_500 };
+  if (status === 'queued') return queued();
+  if (status === 'running') {
+    const isFree = event === 'take-over' || event === 'expire';
+    return queued({
+      ...common, status,
+      ...(isFree ? {} : { lease: { worker: 'w', fence: 1, expiresAt: 30_000 } }),
+      ...(event === 'begin-attempt' ? {} : { attempt: submitting }),
+      ...(event === 'stop' ? { cancelRequestedAt: 1_600 } : {}),
+    });
+  }
+  const ended = { ...common, status, completedAt: 1_500 };
+  if (status === 'failed') return queued({ ...ended, error: taskError('INTERNAL_ERROR') });
+  return queued(status === 'succeeded' ? { ...ended, outputs: outputs(1), chargedCredits: 10 } : ended);
+}
+
+export function commandOf(event: GenerationEvent, fence = 1): GenerationCommand {
+  const error = taskError('PROVIDER_REJECTED');
+  const commands: { readonly [E in GenerationEvent]: Extract<GenerationCommand, { event: E }> } = {
+    'start': { event: 'start', worker: 'w', token: 't', leaseMs: 30_000 },
+    'take-over': { event: 'take-over', worker: 'v', leaseMs: 30_000 },
+    'renew': { event: 'renew', leaseMs: 30_000, progress: 0.5, fence },
+    'begin-attempt': { event: 'begin-attempt', token: 'u', fence },
+    'accepted': { event: 'accepted', reference: 'r', fence },
+    'attempt-failed': { event: 'attempt-failed', retryAt: 9_000, fence },
+    'yield': { event: 'yield', fence },
+    'succeed': { event: 'succeed', outputs: outputs(2), fence },
+    'fail': { event: 'fail', error, fence },
+    'stop': { event: 'stop', outputs: [], fence },
+    'cancel': { event: 'cancel' },
+    'give-up': { event: 'give-up', error },
+    'expire': { event: 'expire', error },
+    'postpone': { event: 'postpone', until: 40_000 },
+    'settle': { event: 'settle', outputsExpireAt: 100_000, taskExpiresAt: 200_000 },
+    'outputs-removed': { event: 'outputs-removed', taskExpiresAt: 200_000 },
+    'late-report': { event: 'late-report', state: 'succeeded' },
+  };
+  return commands[event];
+}

@@ -1,0 +1,50 @@
+// Goal: a generation takes the table's steps and no others.
+// Method: every status with every event, against the table written down here a second time, and against `decide` itself
+// on a generation that meets each event's own conditions.
+import { expect } from 'chai';
+import { decide } from '../../../core/generation/decide.js';
+import type { GenerationStatus } from '../../../core/generation/generation.js';
+import { TRANSITIONS, type GenerationEvent } from '../../../core/generation/transitions.js';
+import { commandOf, generationIn } from './generations.js';
+
+const STATUSES: readonly GenerationStatus[] = ['queued', 'running', 'succeeded', 'failed', 'cancelled'];
+const AFTER_THE_END = ['settle', 'postpone', 'outputs-removed', 'late-report'];
+
+/** Columns: from queued, from running. `-` is refused. */
+const OPEN: Readonly<Record<GenerationEvent, readonly [string, string]>> = {
+  'start': ['running', '-'],
+  'take-over': ['-', 'running'],
+  'renew': ['-', 'running'],
+  'begin-attempt': ['-', 'running'],
+  'accepted': ['-', 'running'],
+  'attempt-failed': ['-', 'running'],
+  'yield': ['-', 'running'],
+  'cancel': ['cancelled', 'running'],
+  'give-up': ['failed', '-'],
+  'succeed': ['-', 'succeeded'],
+  'fail': ['-', 'failed'],
+  'stop': ['-', 'cancelled'],
+  'expire': ['-', 'failed'],
+  'postpone': ['queued', 'running'],
+  'settle': ['-', '-'],
+  'outputs-removed': ['-', '-'],
+  'late-report': ['-', '-'],
+};
+
+function expected(status: GenerationStatus, event: GenerationEvent): string {
+  if (status === 'queued') return OPEN[event][0];
+  if (status === 'running') return OPEN[event][1];
+  return AFTER_THE_END.includes(event) ? status : '-';
+}
+
+describe('generation transitions', () => {
+  for (const status of STATUSES) {
+    for (const event of Object.keys(OPEN) as GenerationEvent[]) {
+      it(`${status}, ${event}: ${expected(status, event)}`, () => {
+        expect(TRANSITIONS[status][event] ?? '-').to.equal(expected(status, event));
+        const decision = decide(generationIn(status, event), commandOf(event), 2_000);
+        expect('next' in decision ? decision.next.status : '-').to.equal(expected(status, event));
+      });
+    }
+  }
+});
