@@ -25,7 +25,7 @@ const MAX_ROUNDS = 4;
  * Throws IDEMPOTENCY_PAYLOAD_MISMATCH, IDEMPOTENCY_REPLAY_EXPIRED and IDEMPOTENCY_IN_PROGRESS, in that order.
  */
 export async function claim(
-  ports: Pick<Ports, 'claims' | 'clock'>,
+  ports: Pick<Ports, 'claims' | 'clock' | 'ids'>,
   settings: Settings,
   request: { readonly key: ClaimKey; readonly digest: string },
   subject: Subject,
@@ -34,7 +34,7 @@ export async function claim(
     const now = ports.clock.now();
     const fresh: Claim = {
       ...request.key,
-      version: 1,
+      version: firstVersion(ports),
       digest: request.digest,
       subjectId: subject.mint(),
       createdAt: now,
@@ -50,7 +50,8 @@ export async function claim(
     if (existing.leaseExpiresAt > now) throw inProgress(existing.leaseExpiresAt - now);
 
     if ((await subject.ruleOut(existing.subjectId)) === 'exists') return replay(existing, settings, now);
-    const next: Claim = { ...existing, version: existing.version + 1, subjectId: fresh.subjectId, leaseExpiresAt: fresh.leaseExpiresAt, removeAt: fresh.removeAt };
+    // The effect is only now to come, so its answer is replayed for a window that begins now.
+    const next: Claim = { ...fresh, version: existing.version + 1 };
     if ((await ports.claims.replace(next, existing.version)) === 'applied') return { mine: next };
   }
   throw inProgress(1_000);
@@ -59,6 +60,14 @@ export async function claim(
 /** Frees a key whose request was refused. When the store is away the lease frees it later; the refusal stands either way. */
 export async function freeClaim(ports: Pick<Ports, 'claims'>, mine: Claim): Promise<void> {
   await ports.claims.remove(mine, mine.version).catch(() => undefined);
+}
+
+/**
+ * A key that was freed can be claimed again. Were versions to start at 1 each time, somebody late would take the new claim
+ * for the one they knew, and free it or take it over.
+ */
+function firstVersion({ ids }: Pick<Ports, 'ids'>): number {
+  return ids.random(6).reduce((version, byte) => version * 256 + byte, 0);
 }
 
 function replay(existing: Claim, settings: Settings, now: number): Claimed {
