@@ -1,0 +1,63 @@
+// Goal: a process that falls asleep anywhere within a create, and wakes up long after others took over, does no harm.
+// Method: the first process is held before or after each of its store calls in turn; its claim lapses; a second process
+// answers the key, or recovery cleans up, or both; then the first goes on to its end, and everything is counted.
+import { expect } from 'chai';
+import { ServiceError } from '../../../core/errors.js';
+import { createGeneration, type Created } from '../../../core/generation/create-generation.js';
+import type { Context } from '../../../core/context.js';
+import { CoreWorld } from '../../fixtures/core-world.js';
+import { Gate, type Interceptor } from '../../fixtures/intercepted.js';
+import { expectAtRest, recoverAll } from '../../fixtures/recovery-passes.js';
+
+const MAX_CALLS = 12;
+
+function sleeping(index: number, side: 'before' | 'after', gate: Gate): Interceptor {
+  let calls = 0;
+  return async (call) => {
+    const isIt = calls === index;
+    calls += 1;
+    if (isIt && side === 'before') await gate.wait();
+    const answer = await call.proceed();
+    if (isIt && side === 'after') await gate.wait();
+    return answer;
+  };
+}
+
+function create(context: Context, world: CoreWorld): Promise<Created | ServiceError> {
+  return createGeneration(context, world.caller, 'k', world.body()).catch((error: unknown) => {
+    if (error instanceof ServiceError) return error;
+    throw error;
+  });
+}
+
+async function sleepThrough(index: number, side: 'before' | 'after', meanwhile: readonly ('retry' | 'recover')[]): Promise<boolean> {
+  const world = await CoreWorld.open();
+  const gate = new Gate();
+  const first = create(world.process(sleeping(index, side, gate)), world);
+  await world.clock.advance(world.settings.claimLeaseMs + 1);
+  const answers: (Created | ServiceError)[] = [];
+  for (const act of meanwhile) {
+    if (act === 'retry') answers.push(await world.clock.run(create(world.process(), world)));
+    else await recoverAll(world);
+  }
+  gate.open();
+  answers.push(await world.clock.run(first));
+  await recoverAll(world);
+  const ids = new Set(answers.flatMap((answer) => (answer instanceof ServiceError ? [] : [answer.generation.generationId])));
+  expect(ids, `all answers name one generation (call ${index}, ${side}, ${meanwhile.join()})`).to.have.property('size', 1);
+  await expectAtRest(world, 1);
+  expect((await world.generations())[0]?.generationId).to.equal([...ids][0]);
+  return gate.reached;
+}
+
+describe('createGeneration, asleep at any store call', () => {
+  for (const meanwhile of [['retry'], ['recover'], ['recover', 'retry'], ['retry', 'recover']] as const) {
+    it(`while others ${meanwhile.join(' and ')}: one generation, one hold`, async () => {
+      let reached = 0;
+      for (let index = 0; index < MAX_CALLS; index += 1) {
+        for (const side of ['before', 'after'] as const) reached += Number(await sleepThrough(index, side, meanwhile));
+      }
+      expect(reached, 'the create was held at its calls').to.be.at.least(10);
+    });
+  }
+});

@@ -1,0 +1,131 @@
+// Goal: per key at most one effect, whatever twins, slow and dead processes there are; other payloads are refused; answers
+// are replayed for the window and the key stays taken after it.
+// Method: `claim` on the memory store, over a subject that is a plain map; the slow process is held at a chosen call.
+import { expect } from 'chai';
+import { ServiceError } from '../../../core/errors.js';
+import type { ClaimKey } from '../../../core/idempotency/claim.js';
+import { claim, freeClaim, type Claimed, type Subject } from '../../../core/idempotency/claims.js';
+import { DEFAULT_SETTINGS } from '../../../core/settings.js';
+import { MemoryClaimStore } from '../../../adapters/memory/memory-claim-store.js';
+import { ManualClock } from '../../fixtures/manual-clock.js';
+import { SeededIds } from '../../fixtures/seeded-ids.js';
+
+const KEY: ClaimKey = { accountId: 'a', appId: 'p', operation: 'create', key: 'k' };
+
+class World {
+  readonly clock = new ManualClock();
+  readonly claims = new MemoryClaimStore();
+  readonly ids = new SeededIds();
+  /** What stands at each subject id. */
+  readonly effects = new Map<string, 'effect' | 'void'>();
+
+  readonly subject: Subject = {
+    mint: () => this.ids.uuid(),
+    exists: async (id) => this.effects.get(id) === 'effect',
+    ruleOut: async (id) => {
+      if (!this.effects.has(id)) this.effects.set(id, 'void');
+      return this.effects.get(id) === 'effect' ? 'exists' : 'ruled-out';
+    },
+  };
+
+  claim(digest = 'd', key = KEY): Promise<Claimed> {
+    return claim(this, DEFAULT_SETTINGS, { key, digest }, this.subject);
+  }
+
+  /** As a process that claimed does: takes the id if it is free. */
+  act(claimed: Claimed): boolean {
+    if (!('mine' in claimed) || this.effects.has(claimed.mine.subjectId)) return false;
+    this.effects.set(claimed.mine.subjectId, 'effect');
+    return true;
+  }
+
+  codeOf(work: Promise<unknown>): Promise<string> {
+    return work.then(() => 'OK', (error: unknown) => (error instanceof ServiceError ? error.code : String(error)));
+  }
+}
+
+describe('claim', () => {
+  let world: World;
+  beforeEach(() => { world = new World(); });
+
+  it('gives one of many concurrent twins the key, and tells the others to wait', async () => {
+    const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => world.claim()));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).to.have.length(1);
+    for (const outcome of outcomes) {
+      if (outcome.status === 'rejected') expect(outcome.reason).to.have.property('code', 'IDEMPOTENCY_IN_PROGRESS');
+    }
+  });
+
+  it('says when to come back, within the lease', async () => {
+    await world.claim();
+    world.clock.jump(DEFAULT_SETTINGS.claimLeaseMs - 500);
+    const error = await world.claim().catch((refusal: unknown) => refusal) as ServiceError;
+    expect(error.details.retryAfterMs).to.equal(500);
+  });
+
+  it('replays what was done under the key, and refuses another payload before and after', async () => {
+    const first = await world.claim();
+    expect(await world.codeOf(world.claim('other'))).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
+    expect(world.act(first)).to.equal(true);
+    expect(await world.claim()).to.deep.equal({ replayOf: 'mine' in first ? first.mine.subjectId : '' });
+    expect(await world.codeOf(world.claim('other'))).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
+  });
+
+  it('keeps keys of other accounts, Apps and operations apart', async () => {
+    for (const change of [{}, { accountId: 'b' }, { appId: 'q' }, { operation: 'prepare' as const }, { key: 'l' }]) {
+      expect(await world.claim('d', { ...KEY, ...change })).to.have.property('mine');
+    }
+  });
+
+  it('replays through the whole window, then says it is over, until the key is free again', async () => {
+    world.act(await world.claim());
+    world.clock.jump(DEFAULT_SETTINGS.replayWindowMs);
+    expect(await world.claim()).to.have.property('replayOf');
+    world.clock.jump(1);
+    expect(await world.codeOf(world.claim())).to.equal('IDEMPOTENCY_REPLAY_EXPIRED');
+    expect(await world.claims.removeExpired(world.clock.now(), 10)).to.equal(0);
+    world.clock.jump(DEFAULT_SETTINGS.claimRetentionMs - DEFAULT_SETTINGS.replayWindowMs - 1);
+    expect(await world.claims.removeExpired(world.clock.now(), 10)).to.equal(1);
+    expect(await world.claim()).to.have.property('mine');
+  });
+
+  it('rules the first id out before a key is taken over, so that a late first process comes to nothing', async () => {
+    const first = await world.claim();
+    world.clock.jump(DEFAULT_SETTINGS.claimLeaseMs - 1);
+    expect(await world.codeOf(world.claim())).to.equal('IDEMPOTENCY_IN_PROGRESS');
+    world.clock.jump(1);
+    const second = await world.claim();
+    expect([world.act(first), world.act(second)]).to.deep.equal([false, true]);
+    expect([...world.effects.values()].filter((effect) => effect === 'effect')).to.have.length(1);
+  });
+
+  it('lets one of many who find the lease lapsed take the key over', async () => {
+    const first = await world.claim();
+    world.clock.jump(DEFAULT_SETTINGS.claimLeaseMs);
+    const outcomes = await Promise.allSettled(Array.from({ length: 10 }, () => world.claim()));
+    const effects = outcomes.filter((outcome) => outcome.status === 'fulfilled' && world.act(outcome.value));
+    expect(effects).to.have.length(1);
+    expect(world.act(first)).to.equal(false);
+  });
+
+  it('replays for a whole window after a takeover, however late it was', async () => {
+    await world.claim();
+    world.clock.jump(2 * DEFAULT_SETTINGS.replayWindowMs);
+    world.act(await world.claim());
+    world.clock.jump(1_000);
+    expect(await world.codeOf(world.claim())).to.equal('OK');
+  });
+
+  it('frees a key for its owner only: somebody late cannot free what others claimed since', async () => {
+    const first = await world.claim();
+    world.clock.jump(DEFAULT_SETTINGS.claimLeaseMs);
+    const second = await world.claim();
+    if (!('mine' in first) || !('mine' in second)) expect.fail('both had the key');
+    await freeClaim(world, second.mine);
+    const third = await world.claim();
+    world.act(third);
+    await freeClaim(world, first.mine);
+    await freeClaim(world, second.mine);
+    expect(await world.claim()).to.deep.equal({ replayOf: 'mine' in third ? third.mine.subjectId : '' });
+  });
+});
