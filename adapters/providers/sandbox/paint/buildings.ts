@@ -4,11 +4,16 @@ import type { Frame } from './frame.js';
 import { crestY, type Hill } from './land.js';
 import { polygon, roundedBox } from './shape.js';
 
+/** Where the house stands: away from the sun, so that its lit side is seen. */
+export function houseX({ scene, width }: Frame): number {
+  return width * (scene.lightX < 0.5 ? 0.67 : 0.33);
+}
+
 /** A small house on a hill, its windows lit when it is dark, smoke over its chimney. */
 export function paintHouse(frame: Frame, hill: Hill): void {
-  const { canvas, scene, width, unit, seconds } = frame;
+  const { canvas, scene, unit, seconds } = frame;
   const side = scene.lightX < 0.5 ? 1 : -1;
-  const x = width * (0.5 + 0.17 * side);
+  const x = houseX(frame);
   const y = crestY(frame, hill, x) + unit * 0.015;
   const dim = 0.42 + 0.58 * scene.palette.brightness;
   const wall = scene.elements.get('house') ?? hex('e8dcc6');

@@ -47,9 +47,9 @@ function paintRange({ canvas, scene, width, unit, horizonY }: Frame, range: Rang
       const cover = clamp01(y + 1 - ridgeY);
       // Noise that runs down the slope reads as gullies, one flank lit and the other in shade.
       const slope = (x / unit) * 9 - side * down * 7;
-      const relief = fractalNoise(slope, down * 6 + 9, range.seed, 3) - fractalNoise(slope + 0.35 * side, down * 6 + 9, range.seed, 3);
+      const relief = fractalNoise(slope, down * 8 + 9, range.seed, 5) - fractalNoise(slope + 0.3 * side, down * 8 + 9, range.seed, 5);
       const height = clamp01(down / (range.rise * 0.9));
-      let color = scale(range.color, 1 + clamp01(relief * 2 + 0.5) * 0.3 - 0.16);
+      let color = scale(range.color, 1 + clamp01(relief * 2.4 + 0.5) * 0.34 - 0.18);
       if (range.snow > 0) {
         const line = range.rise * 0.3 + 0.05 * (noise((x / unit) * 26, down * 8, range.seed) - 0.5);
         const white = smoothstep(line, line - 0.035, down * (1.3 - outline * 0.5)) * range.snow;

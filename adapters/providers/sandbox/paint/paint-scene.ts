@@ -76,8 +76,8 @@ function paintFields(frame: Frame): void {
   const isCity = elements.has('city');
   const own = elements.get('hill');
   const snowy = elements.has('snow');
-  const ground = snowy ? ([0.92, 0.95, 1] as const) : own ?? ([0.36, 0.55, 0.27] as const);
-  const lit = mix(scale(palette.near, 1.1), mix([0, 0, 0], mix(ground, palette.light, 0.15), 0.14 + 0.8 * palette.brightness), snowy ? 0.9 : 0.5);
+  const ground = snowy ? mix(palette.far, [0.93, 0.96, 1], 0.15 + 0.7 * palette.brightness) : own ?? ([0.36, 0.55, 0.27] as const);
+  const lit = snowy ? ground : mix(scale(palette.near, 1.1), mix(palette.near, mix(ground, palette.light, 0.12), 0.14 + 0.8 * palette.brightness), 0.6);
   for (let row = 0; row < 3; row += 1) {
     const near = row / 2;
     const top = mix(mix(lit, palette.far, 0.55), lit, near);

@@ -1,5 +1,5 @@
 import type { Color } from './color.js';
-import { meaningOf, type Element, type FigureKind, type Time } from './vocabulary.js';
+import { meaningOf, type Element, type FigureKind, type Meaning, type Time } from './vocabulary.js';
 
 export interface Figure { readonly kind: FigureKind; readonly color?: Color | undefined }
 
@@ -18,6 +18,11 @@ const MAX_WORDS = 600;
 /** How many words may stand between a colour and the thing it colours: "a red wooden house". */
 const COLOR_REACH = 2;
 
+/** Stars that are counted or coloured are shapes; otherwise they belong to the sky. */
+function asFigure(meaning: Meaning): Meaning {
+  return meaning.element === 'stars' ? { ...meaning, time: undefined, element: undefined, figure: 'star' } : meaning;
+}
+
 export function readPrompt(prompt: string): Reading {
   const words = prompt.slice(0, 8000).normalize('NFKD').toLowerCase().split(/[^\p{L}\p{N}]+/u).filter((word) => word !== '').slice(0, MAX_WORDS);
   const elements = new Map<Element, Color | undefined>();
@@ -27,7 +32,7 @@ export function readPrompt(prompt: string): Reading {
   let pending: { color: Color; age: number } | undefined;
   let count = 1;
   for (const word of words) {
-    const meaning = meaningOf(word);
+    const meaning = pending !== undefined || count > 1 ? asFigure(meaningOf(word)) : meaningOf(word);
     time ??= meaning.time;
     if (meaning.element !== undefined || meaning.figure !== undefined) {
       if (meaning.element !== undefined) elements.set(meaning.element, pending?.color ?? elements.get(meaning.element));

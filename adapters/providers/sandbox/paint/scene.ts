@@ -67,7 +67,7 @@ function chooseElements(reading: Reading, unwanted: Reading, time: Time, random:
     if (wanted && !elements.has(element)) elements.set(element, undefined);
   };
   const roll = { sea: random.chance(0.55), mountain: random.chance(0.75), tree: random.chance(0.7), cloud: random.chance(0.8), bird: random.chance(0.5) };
-  const isOpen = !['desert', 'city', 'hill', 'house', 'flower', 'tree'].some((name) => elements.has(name as Element));
+  const isOpen = !['desert', 'hill', 'house', 'flower', 'tree'].some((name) => elements.has(name as Element));
   add('sea', elements.has('lighthouse') || elements.has('boat') || elements.has('beach') || (isOpen && roll.sea));
   add('mountain', roll.mountain && !elements.has('lighthouse') && !elements.has('city') && !elements.has('desert'));
   add('tree', roll.tree && !elements.has('desert') && !elements.has('city'));

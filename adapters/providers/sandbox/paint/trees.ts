@@ -1,6 +1,7 @@
 import { mix, scale, type Color } from './color.js';
 import { fillShape } from './fill.js';
 import type { Frame } from './frame.js';
+import { houseX } from './buildings.js';
 import { crestY, type Hill } from './land.js';
 import type { Random } from './random.js';
 import { circle, polygon, roundedBox, type Point } from './shape.js';
@@ -9,14 +10,15 @@ import { circle, polygon, roundedBox, type Point } from './shape.js';
 export function paintTrees(frame: Frame, hill: Hill, count: number, size: number): void {
   const { scene, width, unit } = frame;
   const random = scene.random.fork(`trees ${hill.level}`);
-  const isBroad = scene.random.fork('broadleaf').chance(0.35) && !scene.elements.has('snow');
+  const isBroad = scene.random.fork('broadleaf').chance(0.35) && !scene.elements.has('snow') && !scene.elements.has('sea');
   const own = scene.elements.get('tree') ?? (scene.time === 'golden' && isBroad ? ([0.75, 0.42, 0.16] as const) : undefined);
-  const lit = mix([0, 0, 0], own ?? [0.2, 0.42, 0.28], 0.12 + 0.72 * scene.palette.brightness);
-  const leaf = mix(scale(hill.top, 0.72), lit, own === undefined ? 0.35 : 0.75);
+  const { near, far, brightness } = scene.palette;
+  const leaf = mix(mix(near, far, 0.12), mix(near, own ?? [0.2, 0.42, 0.28], 0.2 + 0.7 * brightness), own === undefined ? 0.6 : 0.95);
   const spots = Array.from({ length: count }, () => ({ x: random.next(), size: random.between(0.65, 1.25) })).sort((a, b) => a.size - b.size);
   for (const spot of spots) {
     // Groves at the sides leave the middle open for the view.
     const x = (spot.x < 0.5 ? spot.x ** 1.5 * Math.SQRT2 : 1 - (1 - spot.x) ** 1.5 * Math.SQRT2) * width;
+    if (scene.elements.has('house') && Math.abs(x - houseX(frame)) < unit * 0.15 && hill.level < 0.88) continue;
     const y = crestY(frame, hill, x) + unit * 0.012;
     const color = scale(leaf, random.between(0.82, 1.14));
     (isBroad ? paintBroadleaf : paintPine)(frame, x, y, unit * size * spot.size, color, random);
