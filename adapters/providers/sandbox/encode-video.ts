@@ -1,5 +1,7 @@
 import h264 from 'h264-mp4-encoder';
-import { BufferSource, BufferTarget, EncodedPacket, EncodedPacketSink, EncodedVideoPacketSource, Input, MP4, Mp4OutputFormat, Output } from 'mediabunny';
+import {
+  BufferSource, BufferTarget, EncodedPacket, EncodedPacketSink, EncodedVideoPacketSource, Input, MP4, Mp4OutputFormat, Output,
+} from 'mediabunny';
 import type { Size } from './plan.js';
 
 export interface Footage {
@@ -62,7 +64,7 @@ async function remux(bytes: Uint8Array, footage: Footage): Promise<Uint8Array> {
   }
   await output.finalize();
   input.dispose();
-  if (target.buffer === null || frame !== footage.frameCount) throw new Error('The encoder delivered a different number of frames than it was given.');
+  if (target.buffer === null || frame !== footage.frameCount) throw new Error('The encoder lost a frame.');
   return new Uint8Array(target.buffer);
 }
 

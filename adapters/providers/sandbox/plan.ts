@@ -9,16 +9,21 @@ export interface Size { readonly widthPx: number; readonly heightPx: number }
 export type Plan =
   | { readonly painter: 'noop'; readonly count: number }
   | { readonly painter: 'image'; readonly count: number; readonly size: Size; readonly format: ImageFormat; readonly seed?: number }
-  | { readonly painter: 'video'; readonly size: Size; readonly durationSeconds: number; readonly framesPerSecond: number; readonly seed?: number }
+  | {
+    readonly painter: 'video'; readonly size: Size; readonly durationSeconds: number; readonly framesPerSecond: number;
+    readonly seed?: number;
+  }
   | { readonly painter: 'test'; readonly count: number; readonly size: Size; readonly seed?: number; readonly behaviour: Behaviour };
 
 export const BEHAVIOURS = [
-  'succeed', 'slow', 'partial', 'fail', 'refuse', 'late_success_after_cancel', 'unknown_acceptance', 'unknown_acceptance_lost', 'hang', 'bad_output', 'wrong_output',
+  'succeed', 'slow', 'partial', 'fail', 'refuse', 'late_success_after_cancel', 'unknown_acceptance', 'unknown_acceptance_lost', 'hang',
+  'bad_output', 'wrong_output',
 ] as const;
 
 /** What the test model can be told to report. The other codes are for the service alone to give. */
 export const REPORTABLE_ERRORS = [
-  'CONTENT_REJECTED_INPUT', 'CONTENT_REJECTED_OUTPUT', 'INPUT_INVALID', 'PROVIDER_REJECTED', 'MODEL_UNAVAILABLE', 'PROVIDER_UNAVAILABLE', 'PROVIDER_TIMEOUT', 'INTERNAL_ERROR',
+  'CONTENT_REJECTED_INPUT', 'CONTENT_REJECTED_OUTPUT', 'INPUT_INVALID', 'PROVIDER_REJECTED', 'MODEL_UNAVAILABLE', 'PROVIDER_UNAVAILABLE',
+  'PROVIDER_TIMEOUT', 'INTERNAL_ERROR',
 ] as const satisfies readonly TaskErrorCode[];
 
 /** How a task of the test model goes. */
@@ -49,7 +54,8 @@ export function readPainter(settings: JsonObject): Plan['painter'] {
   const unknown = Object.keys(settings).find((name) => name !== 'painter');
   if (unknown !== undefined) throw new PlanInvalid('settings', `The sandbox provider knows one setting, painter; "${unknown}" is not one.`);
   const painter = PAINTERS.find((name) => name === settings['painter']);
-  if (painter === undefined) throw new PlanInvalid('settings', `The sandbox provider's setting painter must be one of ${PAINTERS.join(', ')}.`);
+  if (painter === undefined) throw new PlanInvalid('settings',
+    `The sandbox provider's setting painter must be one of ${PAINTERS.join(', ')}.`);
   return painter;
 }
 
@@ -59,9 +65,11 @@ export function readPlan(settings: JsonObject, parameters: JsonObject): Plan {
   const seed = parameters['seed'] === undefined ? {} : { seed: read.integer('seed', 0, SEED_MAX, 0) };
   switch (painter) {
     case 'noop': return { painter, count: read.integer('n', 1, 4, 1) };
-    case 'image': return { painter, count: read.integer('n', 1, 4, 1), size: read.size('512x512'), format: read.oneOf('format', ['png', 'jpeg', 'webp'], 'png'), ...seed };
+    case 'image': return { painter, count: read.integer('n', 1, 4, 1), size: read.size('512x512'),
+      format: read.oneOf('format', ['png', 'jpeg', 'webp'], 'png'), ...seed };
     case 'video': return {
-      painter, size: read.size('512x288'), durationSeconds: read.integer('duration_seconds', 1, 10, 2), framesPerSecond: read.integer('fps', 1, 30, 12), ...seed,
+      painter, size: read.size('512x288'), durationSeconds: read.integer('duration_seconds', 1, 10, 2),
+      framesPerSecond: read.integer('fps', 1, 30, 12), ...seed,
     };
     case 'test': return { painter, count: read.integer('n', 1, 4, 1), size: read.size('256x256'), behaviour: read.behaviour(), ...seed };
   }

@@ -13,7 +13,8 @@ export async function toRenderJob(submission: Submission, plan: Exclude<Plan, { 
   };
   switch (plan.painter) {
     case 'image': return { ...subject, kind: 'image', size: plan.size, count: plan.count, format: plan.format };
-    case 'video': return { ...subject, kind: 'video', size: plan.size, durationSeconds: plan.durationSeconds, framesPerSecond: plan.framesPerSecond };
+    case 'video': return { ...subject, kind: 'video', size: plan.size, durationSeconds: plan.durationSeconds,
+      framesPerSecond: plan.framesPerSecond };
     case 'test': return { ...subject, kind: 'image', size: sizeToPaint(plan), count: plan.count, format: 'png' };
   }
 }

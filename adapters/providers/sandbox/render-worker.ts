@@ -1,7 +1,10 @@
 import { Worker } from 'node:worker_threads';
 import type { RenderJob, RenderMessage, RenderOutcome, RenderRequest } from './render-job.js';
 
-const LOST: RenderOutcome = { state: 'failed', failure: { code: 'INTERNAL_ERROR', message: 'The sandbox stopped while it was painting.', mayRetry: true } };
+const LOST: RenderOutcome = {
+  state: 'failed',
+  failure: { code: 'INTERNAL_ERROR', message: 'The sandbox stopped while it was painting.', mayRetry: true },
+};
 
 /** One rendering thread. It keeps the process alive only while it has a job. */
 export class RenderWorker {

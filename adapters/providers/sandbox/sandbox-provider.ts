@@ -49,7 +49,7 @@ export class SandboxProvider implements Provider {
     const plan = tryPlan(submission);
     if ('failure' in plan) return { accepted: false, failure: plan.failure };
     if (this.#shelf.isFull) {
-      return { accepted: false, failure: { code: 'PROVIDER_UNAVAILABLE', message: 'The sandbox has as many open tasks as it can take.', mayRetry: true } };
+      return { accepted: false, failure: unavailable('The sandbox has as many open tasks as it can take.') };
     }
     if (plan.painter === 'test') return this.#submitTest(submission, plan, reference, now);
     const task = new SandboxTask(reference, now, { readyAt: now, ignoresCancel: false });
@@ -100,7 +100,9 @@ export class SandboxProvider implements Provider {
     const attempt = this.#attempts.next(submission.generationId);
     const failure = plannedFailure(behaviour, attempt);
     if (behaviour.name === 'refuse' && failure !== undefined) return { accepted: false, failure };
-    if (behaviour.name === 'unknown_acceptance_lost' && attempt <= Math.max(1, behaviour.retryableAttempts)) throw new Error('The connection was lost before the sandbox took the task.');
+    if (behaviour.name === 'unknown_acceptance_lost' && attempt <= Math.max(1, behaviour.retryableAttempts)) {
+      throw new Error('The connection was lost before the sandbox took the task.');
+    }
     const readyAt = behaviour.name === 'hang' ? Infinity : now + behaviour.delayMs;
     const task = new SandboxTask(reference, now, { readyAt, ignoresCancel: behaviour.name === 'late_success_after_cancel' });
     this.#shelf.add(task, now);
@@ -120,7 +122,7 @@ export class SandboxProvider implements Provider {
       });
       this.#finish(task, plan.painter === 'test' ? misbehave(plan.behaviour, outcome) : outcome);
     } catch {
-      this.#finish(task, { state: 'failed', failure: { code: 'PROVIDER_UNAVAILABLE', message: 'A reference file could not be fetched.', mayRetry: true } });
+      this.#finish(task, { state: 'failed', failure: unavailable('A reference file could not be fetched.') });
     }
   }
 
@@ -134,6 +136,10 @@ export class SandboxProvider implements Provider {
 /** A task is named by its token, so the same token names the same task in every process. */
 function referenceOf(token: string): string {
   return `sandbox:${token}`;
+}
+
+function unavailable(message: string): ProviderFailure {
+  return { code: 'PROVIDER_UNAVAILABLE', message, mayRetry: true };
 }
 
 function tryPlan(submission: Submission): Plan | { readonly failure: ProviderFailure } {

@@ -32,5 +32,6 @@ export function plannedFailure(behaviour: Behaviour, attempt: number): ProviderF
   const { errorCode, retryableAttempts } = behaviour;
   if (retryableAttempts === 0) return { code: errorCode, message: 'The test model was asked to fail.', mayRetry: false };
   if (attempt > retryableAttempts) return undefined;
-  return { code: errorCode, message: `The test model was asked to fail; this was attempt ${attempt} of ${retryableAttempts}.`, mayRetry: true };
+  return { code: errorCode, message: `The test model was asked to fail; this was attempt ${attempt} of ${retryableAttempts}.`,
+    mayRetry: true };
 }

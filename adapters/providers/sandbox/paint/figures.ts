@@ -36,7 +36,8 @@ export function paintFigures(frame: Frame): void {
     const x = width / 2 + ((index % columns) - (inRow - 1) / 2) * size * 2.4;
     const bob = Math.sin(seconds * 1.6 + index * 1.1) * size * 0.06;
     const y = centerY + (row - (rows - 1) / 2) * size * 2.4 + bob;
-    paintFigure(frame, outline(figure.kind, x, y, size), figure.color ?? DEFAULT_COLORS[Math.floor(start + index) % DEFAULT_COLORS.length]!, size);
+    const color = figure.color ?? DEFAULT_COLORS[Math.floor(start + index) % DEFAULT_COLORS.length]!;
+    paintFigure(frame, outline(figure.kind, x, y, size), color, size);
     if (isStill) fillShadow(canvas, groundShadow(x, frame.height * 0.78, size, centerY / Math.max(1, y)), size * 0.25, 0.22);
   });
 }
@@ -44,18 +45,22 @@ export function paintFigures(frame: Frame): void {
 function groundShadow(x: number, y: number, size: number, closeness: number): Shape {
   const wide = size * 0.8 * closeness;
   const tall = size * 0.05;
-  return { left: x - wide, right: x + wide, top: y - tall, bottom: y + tall, distance: (px, py) => (Math.hypot((px - x) / wide, (py - y) / (tall * 3)) - 0.6) * tall * 6 };
+  return { left: x - wide, right: x + wide, top: y - tall, bottom: y + tall,
+    distance: (px, py) => (Math.hypot((px - x) / wide, (py - y) / (tall * 3)) - 0.6) * tall * 6 };
 }
 
 function paintFigure({ canvas, scene }: Frame, shape: Shape, color: Color, size: number): void {
   const centerX = (shape.left + shape.right) / 2;
   const centerY = (shape.top + shape.bottom) / 2;
-  const dropped: Shape = { left: shape.left, right: shape.right, top: shape.top, bottom: shape.bottom + size * 0.14, distance: (x, y) => shape.distance(x - size * 0.05, y - size * 0.1) };
+  const dropped: Shape = { left: shape.left, right: shape.right, top: shape.top, bottom: shape.bottom + size * 0.14,
+    distance: (x, y) => shape.distance(x - size * 0.05, y - size * 0.1) };
   if (scene.kind === 'landscape') fillGlow(canvas, centerX, centerY, size * 2, color, 0.4);
   fillShadow(canvas, dropped, size * 0.16, 0.35);
   const from = scene.lightX < 0.5 ? 'left' : 'right';
-  fillShape(canvas, shape, { top: mix(color, [1, 1, 1], 0.16), bottom: scale(color, 0.72), light: { color: mix(color, [1, 1, 1], 0.6), from, strength: 0.3 } });
+  fillShape(canvas, shape, { top: mix(color, [1, 1, 1], 0.16), bottom: scale(color, 0.72),
+    light: { color: mix(color, [1, 1, 1], 0.6), from, strength: 0.3 } });
   // A thin bright rim towards the light gives it an edge.
-  const rim: Shape = { left: shape.left, right: shape.right, top: shape.top, bottom: shape.bottom, distance: (x, y) => Math.max(shape.distance(x, y), -shape.distance(x + (from === 'left' ? -1 : 1) * size * 0.018, y - size * 0.022)) };
+  const rim: Shape = { left: shape.left, right: shape.right, top: shape.top, bottom: shape.bottom,
+    distance: (x, y) => Math.max(shape.distance(x, y), -shape.distance(x + (from === 'left' ? -1 : 1) * size * 0.018, y - size * 0.022)) };
   fillShape(canvas, rim, { top: [1, 1, 1], bottom: mix(color, [1, 1, 1], 0.4), alpha: 0.55 });
 }

@@ -15,7 +15,8 @@ const SPACING = 4.6;
 const SPACE_ADVANCE = 6.5;
 const FALLBACK = '\uFFFD';
 const LOOKALIKES: Readonly<Record<string, string>> = {
-  '\u2018': "'", '\u2019': "'", '\u201A': ',', '\u201C': '"', '\u201D': '"', '\u201E': '"', '\u2010': '-', '\u2011': '-', '\u2012': '–', '\u2212': '-',
+  '\u2018': "'", '\u2019': "'", '\u201A': ',', '\u201C': '"', '\u201D': '"', '\u201E': '"', '\u2010': '-', '\u2011': '-', '\u2012': '–',
+  '\u2212': '-',
   '\u00D7': 'x', '\u2022': '·', '\u0131': 'i', '\u2032': "'", '\u2033': '"', '\u00A6': '|', '\u00B4': "'",
 };
 
@@ -52,7 +53,8 @@ function parse(source: string): Glyph {
   const strokes = source.slice(colon + 1).split('|').map((stroke) => {
     const kind = stroke[0];
     const curved = kind === '~' || kind === '@';
-    const points = (curved ? stroke.slice(1) : stroke).split(' ').map((pair): Point => [Number.parseInt(pair[0]!, 36), Number.parseInt(pair[1]!, 36)]);
+    const pairs = (curved ? stroke.slice(1) : stroke).split(' ');
+    const points = pairs.map((pair): Point => [Number.parseInt(pair[0]!, 36), Number.parseInt(pair[1]!, 36)]);
     return curved ? smooth(points, kind === '@') : points;
   });
   return { advance: Number(source.slice(0, colon)), strokes };

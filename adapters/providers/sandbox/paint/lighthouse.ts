@@ -32,7 +32,8 @@ export function paintLighthouse(frame: Frame): void {
   const isDark = scene.palette.brightness < 0.7;
   const lamp = isDark ? hex('fff0b0') : hex('bcd6de');
   fillShape(canvas, roundedBox(x - unit * 0.0165, topY - unit * 0.042, x + unit * 0.0165, topY - unit * 0.008, unit * 0.003), { top: lamp });
-  fillShape(canvas, polygon([[x - unit * 0.023, topY - unit * 0.041], [x, topY - unit * 0.068], [x + unit * 0.023, topY - unit * 0.041]], unit * 0.002), dress(stripe));
+  fillShape(canvas, polygon([[x - unit * 0.023, topY - unit * 0.041], [x, topY - unit * 0.068], [x + unit * 0.023, topY - unit * 0.041]],
+    unit * 0.002), dress(stripe));
   if (isDark) paintBeam(frame, x, topY - unit * 0.025, -side);
 }
 
@@ -56,7 +57,8 @@ function paintKeepersHouse({ canvas, scene, unit }: Frame, x: number, groundY: n
   const half = unit * 0.026;
   const eaves = groundY - unit * 0.026;
   fillShape(canvas, roundedBox(x - half, eaves, x + half, groundY + unit * 0.012, 0), dress(hex('ece6da')));
-  fillShape(canvas, polygon([[x - half * 1.15, eaves], [x - half * 0.7, eaves - unit * 0.022], [x + half * 0.7, eaves - unit * 0.022], [x + half * 1.15, eaves]]), dress(hex('7d3f3a')));
+  fillShape(canvas, polygon([[x - half * 1.15, eaves], [x - half * 0.7, eaves - unit * 0.022], [x + half * 0.7, eaves - unit * 0.022],
+    [x + half * 1.15, eaves]]), dress(hex('7d3f3a')));
   const window = scene.palette.brightness < 0.7 ? hex('ffd98a') : hex('48586b');
   for (const shift of [-0.5, 0.35]) {
     fillShape(canvas, roundedBox(x + half * shift, eaves + unit * 0.008, x + half * (shift + 0.28), eaves + unit * 0.018, 0), { top: window });

@@ -60,10 +60,12 @@ function paintShore(frame: Frame): void {
   const { elements, palette, random } = frame.scene;
   if (elements.has('beach')) {
     const sand = mix([0, 0, 0], elements.get('beach') ?? [0.9, 0.79, 0.6], 0.28 + 0.72 * palette.brightness);
-    paintHill(frame, { seed: random.fork('beach').seed, level: 0.86, roll: 0.035, top: mix(sand, palette.water, 0.12), bottom: scale(sand, 0.8) });
+    paintHill(frame, { seed: random.fork('beach').seed, level: 0.86, roll: 0.035, top: mix(sand, palette.water, 0.12),
+      bottom: scale(sand, 0.8) });
     return;
   }
-  const shore: Hill = { seed: random.fork('shore').seed, level: 0.93, roll: 0.05, top: scale(palette.near, 0.95), bottom: scale(palette.near, 0.5) };
+  const shore: Hill = { seed: random.fork('shore').seed, level: 0.93, roll: 0.05, top: scale(palette.near, 0.95),
+    bottom: scale(palette.near, 0.5) };
   paintHill(frame, shore);
   if (elements.has('house')) paintHouse(frame, { ...shore, level: 0.88 });
   if (elements.has('tree')) paintTrees(frame, shore, elements.has('lighthouse') ? 6 : 14, 0.24);
@@ -77,11 +79,18 @@ function paintFields(frame: Frame): void {
   const own = elements.get('hill');
   const snowy = elements.has('snow');
   const ground = snowy ? mix(palette.far, [0.93, 0.96, 1], 0.15 + 0.7 * palette.brightness) : own ?? ([0.36, 0.55, 0.27] as const);
-  const lit = snowy ? ground : mix(scale(palette.near, 1.1), mix(palette.near, mix(ground, palette.light, 0.12), 0.14 + 0.8 * palette.brightness), 0.6);
+  const sunlit = mix(palette.near, mix(ground, palette.light, 0.12), 0.14 + 0.8 * palette.brightness);
+  const lit = snowy ? ground : mix(scale(palette.near, 1.1), sunlit, 0.6);
   for (let row = 0; row < 3; row += 1) {
     const near = row / 2;
     const top = mix(mix(lit, palette.far, 0.55), lit, near);
-    const hill: Hill = { seed: random.fork(`hill ${row}`).seed, level: frame.scene.horizon - 0.045 + row * 0.115, roll: isCity ? 0.02 : 0.045, top: scale(top, 1.15), bottom: scale(top, 0.55) };
+    const hill: Hill = {
+      seed: random.fork(`hill ${row}`).seed,
+      level: frame.scene.horizon - 0.045 + row * 0.115,
+      roll: isCity ? 0.02 : 0.045,
+      top: scale(top, 1.15),
+      bottom: scale(top, 0.55),
+    };
     paintHill(frame, hill);
     if (row === 1 && elements.has('house')) paintHouse(frame, hill);
     if (elements.has('tree')) paintTrees(frame, hill, row === 2 ? 14 : 26 - row * 8, 0.09 + 0.085 * row);

@@ -24,7 +24,8 @@ function asFigure(meaning: Meaning): Meaning {
 }
 
 export function readPrompt(prompt: string): Reading {
-  const words = prompt.slice(0, 8000).normalize('NFKD').toLowerCase().split(/[^\p{L}\p{N}]+/u).filter((word) => word !== '').slice(0, MAX_WORDS);
+  const plain = prompt.slice(0, 16_000).normalize('NFKD').toLowerCase();
+  const words = plain.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== '').slice(0, MAX_WORDS);
   const elements = new Map<Element, Color | undefined>();
   const figures: Figure[] = [];
   const tints: Color[] = [];
@@ -37,7 +38,8 @@ export function readPrompt(prompt: string): Reading {
     if (meaning.element !== undefined || meaning.figure !== undefined) {
       if (meaning.element !== undefined) elements.set(meaning.element, pending?.color ?? elements.get(meaning.element));
       if (meaning.figure !== undefined) {
-        for (let copy = 0; copy < count && figures.length < MAX_FIGURES; copy += 1) figures.push({ kind: meaning.figure, color: pending?.color });
+        const figure = { kind: meaning.figure, color: pending?.color };
+        for (let copy = 0; copy < count && figures.length < MAX_FIGURES; copy += 1) figures.push(figure);
       }
       pending = undefined;
       count = 1;

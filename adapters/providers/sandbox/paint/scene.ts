@@ -66,7 +66,8 @@ function chooseElements(reading: Reading, unwanted: Reading, time: Time, random:
   const add = (element: Element, wanted: boolean): void => {
     if (wanted && !elements.has(element)) elements.set(element, undefined);
   };
-  const roll = { sea: random.chance(0.55), mountain: random.chance(0.75), tree: random.chance(0.7), cloud: random.chance(0.8), bird: random.chance(0.5) };
+  const roll = { sea: random.chance(0.55), mountain: random.chance(0.75), tree: random.chance(0.7), cloud: random.chance(0.8),
+    bird: random.chance(0.5) };
   const isOpen = !['desert', 'hill', 'house', 'flower', 'tree'].some((name) => elements.has(name as Element));
   add('sea', elements.has('lighthouse') || elements.has('boat') || elements.has('beach') || (isOpen && roll.sea));
   add('mountain', roll.mountain && !elements.has('lighthouse') && !elements.has('city') && !elements.has('desert'));
@@ -74,7 +75,8 @@ function chooseElements(reading: Reading, unwanted: Reading, time: Time, random:
   add('cloud', roll.cloud && time !== 'night');
   add('bird', roll.bird && time !== 'night' && !elements.has('rain'));
   add('stars', time === 'night');
-  add(time === 'night' ? 'moon' : 'sun', !elements.has('sun') && !elements.has('moon') && !elements.has('rain') && !(time === 'night' && elements.has('aurora')));
+  add(time === 'night' ? 'moon' : 'sun', !elements.has('sun') && !elements.has('moon') && !elements.has('rain')
+    && !(time === 'night' && elements.has('aurora')));
   for (const element of unwanted.elements.keys()) elements.delete(element);
   return elements;
 }

@@ -62,7 +62,8 @@ function paintLights(frame: Frame): void {
   const hasSun = scene.elements.has('sun');
   if (hasSun) paintSun(frame, lightX, lightY, scene.elements.get('sun') ?? scene.palette.light);
   // With both in one sky, the moon takes the other side.
-  if (scene.elements.has('moon')) paintMoon(frame, hasSun ? frame.width - lightX : lightX, Math.min(lightY, unit * 0.24), scene.elements.get('moon') ?? [0.96, 0.95, 0.9]);
+  if (scene.elements.has('moon')) paintMoon(frame, hasSun ? frame.width - lightX : lightX, Math.min(lightY, unit * 0.24),
+    scene.elements.get('moon') ?? [0.96, 0.95, 0.9]);
 }
 
 function paintSun({ canvas, scene, unit }: Frame, x: number, y: number, color: Color): void {
@@ -82,7 +83,8 @@ function paintMoon({ canvas, scene, unit }: Frame, x: number, y: number, color: 
     const angle = random.next() * 6.28;
     const away = Math.sqrt(random.next()) * 0.72 * radius;
     const size = radius * random.between(0.08, 0.22);
-    fillShape(canvas, circle(x + Math.cos(angle) * away, y + Math.sin(angle) * away, size), { top: scale(color, 0.8), bottom: scale(color, 0.9), alpha: 0.55 });
+    fillShape(canvas, circle(x + Math.cos(angle) * away, y + Math.sin(angle) * away, size),
+      { top: scale(color, 0.8), bottom: scale(color, 0.9), alpha: 0.55 });
   }
 }
 

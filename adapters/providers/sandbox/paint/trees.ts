@@ -1,9 +1,10 @@
 import { mix, scale, type Color } from './color.js';
-import { fillShape } from './fill.js';
+import { fillShape, type Fill } from './fill.js';
 import type { Frame } from './frame.js';
 import { houseX } from './buildings.js';
 import { crestY, type Hill } from './land.js';
 import type { Random } from './random.js';
+import type { Scene } from './scene.js';
 import { circle, polygon, roundedBox, type Point } from './shape.js';
 
 /** Trees along the crest of a hill, those at the back first. */
@@ -25,6 +26,11 @@ export function paintTrees(frame: Frame, hill: Hill, count: number, size: number
   }
 }
 
+/** The sun's or the moon's light on something at `x`, a share of the width. */
+function lightOn(scene: Scene, x: number, strength: number): NonNullable<Fill['light']> {
+  return { color: scene.palette.light, from: scene.lightX < x ? 'left' : 'right', strength };
+}
+
 function paintPine({ canvas, scene, seconds }: Frame, x: number, y: number, height: number, color: Color, random: Random): void {
   const sway = Math.sin(seconds * 1.3 + x * 0.05) * height * 0.012;
   const left: Point[] = [];
@@ -40,21 +46,22 @@ function paintPine({ canvas, scene, seconds }: Frame, x: number, y: number, heig
   }
   fillShape(canvas, roundedBox(x - height * 0.018, y - height * 0.12, x + height * 0.018, y + height * 0.02, 0), { top: scale(color, 0.6) });
   fillShape(canvas, polygon([[x + sway, y - height], ...left, ...right.reverse()]), {
-    top: scale(color, 1.18), bottom: scale(color, 0.72), light: { color: scene.palette.light, from: scene.lightX < x / canvas.widthPx ? 'left' : 'right', strength: 0.14 },
+    top: scale(color, 1.18), bottom: scale(color, 0.72), light: lightOn(scene, x / canvas.widthPx, 0.14),
   });
 }
 
 function paintBroadleaf({ canvas, scene, seconds }: Frame, x: number, y: number, height: number, color: Color, random: Random): void {
   const sway = Math.sin(seconds * 1.1 + x * 0.05) * height * 0.012;
   const tall = height * 0.85;
-  fillShape(canvas, polygon([[x - tall * 0.03, y], [x - tall * 0.018, y - tall * 0.5], [x + tall * 0.018, y - tall * 0.5], [x + tall * 0.03, y]]), { top: scale(color, 0.5) });
+  fillShape(canvas, polygon([[x - tall * 0.03, y], [x - tall * 0.018, y - tall * 0.5], [x + tall * 0.018, y - tall * 0.5],
+    [x + tall * 0.03, y]]), { top: scale(color, 0.5) });
   for (let clump = 0; clump < 11; clump += 1) {
     const angle = random.next() * 6.28;
     const away = Math.sqrt(random.next()) * tall * 0.22;
     const radius = tall * random.between(0.1, 0.17);
     const lift = clump / 10;
     fillShape(canvas, circle(x + sway + Math.cos(angle) * away, y - tall * (0.52 + 0.16 * lift) + Math.sin(angle) * away * 0.7, radius), {
-      top: scale(color, 1 + 0.25 * lift), bottom: scale(color, 0.68), light: { color: scene.palette.light, from: scene.lightX < x / canvas.widthPx ? 'left' : 'right', strength: 0.12 },
+      top: scale(color, 1 + 0.25 * lift), bottom: scale(color, 0.68), light: lightOn(scene, x / canvas.widthPx, 0.12),
     });
   }
 }

@@ -15,11 +15,15 @@ const TIME_WORDS: Readonly<Record<Time, string>> = {
 
 const ELEMENT_WORDS: Readonly<Record<Element, string>> = {
   sun: 'sun sunlight', moon: 'moon moonlight moonlit', stars: 'stars starry galaxy space cosmos milky',
-  mountain: 'mountain peak alp alps summit range volcano cliff mont fuji himalaya', sea: 'sea ocean lake river water bay harbor harbour wave pond coast shore fjord lagoon reflection',
-  lighthouse: 'lighthouse beacon', tree: 'tree forest pine wood woods woodland spruce fir jungle orchard', house: 'house cabin cottage home hut village farm barn castle',
+  mountain: 'mountain peak alp alps summit range volcano cliff mont fuji himalaya',
+  sea: 'sea ocean lake river water bay harbor harbour wave pond coast shore fjord lagoon reflection',
+  lighthouse: 'lighthouse beacon', tree: 'tree forest pine wood woods woodland spruce fir jungle orchard',
+  house: 'house cabin cottage home hut village farm barn castle',
   boat: 'boat ship sail sailboat sailing yacht vessel', cloud: 'cloud cloudy overcast sky', bird: 'bird gull seagull flock',
-  aurora: 'aurora northern borealis', snow: 'snow snowy winter ice icy blizzard frozen', rain: 'rain rainy storm stormy', fog: 'fog foggy mist misty haze hazy',
-  city: 'city skyline skyscraper town downtown building urban metropolis', rainbow: 'rainbow', desert: 'desert dune sahara sand', hill: 'hill valley meadow field landscape countryside grass',
+  aurora: 'aurora northern borealis', snow: 'snow snowy winter ice icy blizzard frozen', rain: 'rain rainy storm stormy',
+  fog: 'fog foggy mist misty haze hazy',
+  city: 'city skyline skyscraper town downtown building urban metropolis', rainbow: 'rainbow', desert: 'desert dune sahara sand',
+  hill: 'hill valley meadow field landscape countryside grass',
   beach: 'beach island', flower: 'flower poppy tulip lavender blossom bloom',
 };
 
@@ -29,13 +33,17 @@ const FIGURE_WORDS: Readonly<Record<FigureKind, string>> = {
 };
 
 const COLOR_WORDS: Readonly<Record<string, string>> = {
-  red: 'd93a3f', crimson: 'b81d3c', scarlet: 'e0342b', orange: 'f08a2e', amber: 'f5ac33', yellow: 'f6cf3f', gold: 'e6b03c', green: '3f9e57', emerald: '1f9d6b',
-  lime: '9fd043', olive: '83873b', teal: '1f9090', turquoise: '3cc4bd', cyan: '43c3df', blue: '3468cf', azure: '3f97e8', navy: '22336f', indigo: '4a3fa5',
-  purple: '7d44b0', violet: '8a55d0', magenta: 'd03c9b', pink: 'f08fb4', rose: 'e86a8a', brown: '85583a', beige: 'dfcaa6', white: 'f5f3ee', black: '1d1c24',
+  red: 'd93a3f', crimson: 'b81d3c', scarlet: 'e0342b', orange: 'f08a2e', amber: 'f5ac33', yellow: 'f6cf3f', gold: 'e6b03c', green: '3f9e57',
+  emerald: '1f9d6b',
+  lime: '9fd043', olive: '83873b', teal: '1f9090', turquoise: '3cc4bd', cyan: '43c3df', blue: '3468cf', azure: '3f97e8', navy: '22336f',
+  indigo: '4a3fa5',
+  purple: '7d44b0', violet: '8a55d0', magenta: 'd03c9b', pink: 'f08fb4', rose: 'e86a8a', brown: '85583a', beige: 'dfcaa6', white: 'f5f3ee',
+  black: '1d1c24',
   gray: '8b8f98', grey: '8b8f98', silver: 'bcc3cc', coral: 'f4775f', lavender: 'b39ddb', mint: '9ad9b8', maroon: '7a2436', peach: 'f8b88f',
 };
 
-const NUMBER_WORDS: Readonly<Record<string, number>> = { two: 2, three: 3, four: 4, five: 5, six: 6, seven: 7, eight: 8, nine: 9, pair: 2, several: 4, many: 6 };
+const NUMBER_WORDS: Readonly<Record<string, number>> = { two: 2, three: 3, four: 4, five: 5, six: 6, seven: 7, eight: 8, nine: 9, pair: 2,
+  several: 4, many: 6 };
 
 function index<K extends string>(table: Readonly<Record<K, string>>): ReadonlyMap<string, K> {
   return new Map((Object.keys(table) as K[]).flatMap((kind) => table[kind].split(' ').map((word) => [word, kind] as const)));

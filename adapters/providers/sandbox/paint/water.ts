@@ -18,7 +18,9 @@ export function paintWater(frame: Frame): void {
     for (let x = 0; x < width; x += 1) {
       const u = ((x - width / 2) / unit) * (2.2 + distance * 0.9);
       const v = distance * 5;
-      const wave = noise(u * 1.4 + seconds * 0.22, v * 2.4 + seconds * 0.9, seed) + 0.5 * noise(u * 4.5 - seconds * 0.4, v * 5 + seconds * 1.4, seed + 1) - 0.75;
+      const swell = noise(u * 1.4 + seconds * 0.22, v * 2.4 + seconds * 0.9, seed);
+      const chop = noise(u * 4.5 - seconds * 0.4, v * 5 + seconds * 1.4, seed + 1);
+      const wave = swell + 0.5 * chop - 0.75;
       const fromX = Math.round(Math.min(width - 1, Math.max(0, x + wave * unit * (0.008 + 0.03 * near))));
       const fromY = Math.round(Math.min(horizonY - 1, Math.max(0, mirrored + wave * unit * 0.075 * (0.15 + near))));
       const at = (fromY * width + fromX) * 3;

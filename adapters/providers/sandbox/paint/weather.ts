@@ -42,6 +42,7 @@ function paintRain({ canvas, scene, width, height, unit, seconds }: Frame): void
     const x = random.next() * width * 1.1;
     const y = ((random.next() * height + seconds * unit * (1.1 + near)) % (height + length)) - length;
     const thick = 0.4 + unit * 0.0009;
-    fillShape(canvas, polygon([[x, y], [x + thick, y], [x - length * 0.16 + thick, y + length], [x - length * 0.16, y + length]]), { top: [0.85, 0.9, 1], alpha: 0.14 + 0.2 * near });
+    fillShape(canvas, polygon([[x, y], [x + thick, y], [x - length * 0.16 + thick, y + length], [x - length * 0.16, y + length]]),
+      { top: [0.85, 0.9, 1], alpha: 0.14 + 0.2 * near });
   }
 }

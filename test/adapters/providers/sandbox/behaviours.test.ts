@@ -20,9 +20,17 @@ describe('Sandbox test model', () => {
   });
   afterEach(() => provider.close());
 
-  const told = (parameters: JsonObject, token = 'token-1'): Submission => task({ token, painter: 'test', parameters: { size: '128x128', ...parameters } });
-  const lastOf = async (submission: Submission): Promise<ProviderReport> => (await reportsUntilOver(provider, await submitted(provider, submission), submission)).at(-1)!;
-  const pictures = (count: number): object => ({ state: 'succeeded', outputs: Array.from({ length: count }, () => ({ kind: 'image', mediaType: 'image/png' })) });
+  const told = (parameters: JsonObject, token = 'token-1'): Submission => (
+    task({ token, painter: 'test', parameters: { size: '128x128', ...parameters } })
+  );
+  const lastOf = async (submission: Submission): Promise<ProviderReport> => {
+    const reference = await submitted(provider, submission);
+    return (await reportsUntilOver(provider, reference, submission)).at(-1)!;
+  };
+  const pictures = (count: number): object => ({
+    state: 'succeeded',
+    outputs: Array.from({ length: count }, () => ({ kind: 'image', mediaType: 'image/png' })),
+  });
 
   it('succeeds with what was asked for', async () => {
     expect(await lastOf(told({ n: 2 }))).to.deep.equal(pictures(2));

@@ -12,7 +12,12 @@ import { BEHAVIOURS, readPlan, REPORTABLE_ERRORS } from '../../../../adapters/pr
 import type { Json, JsonObject } from '../../../../core/json.js';
 
 interface Property { readonly enum?: Json[]; readonly minimum?: number; readonly maximum?: number; readonly default?: Json }
-interface Entry { readonly model_key: string; readonly provider: string; readonly provider_settings: JsonObject; readonly input_schema: { readonly properties: Record<string, Property> } }
+interface Entry {
+  readonly model_key: string;
+  readonly provider: string;
+  readonly provider_settings: JsonObject;
+  readonly input_schema: { readonly properties: Record<string, Property> };
+}
 
 describe('Sandbox models of the catalog', () => {
   let models: Entry[];
@@ -23,7 +28,8 @@ describe('Sandbox models of the catalog', () => {
 
   it('is a catalog that the service starts with', async () => {
     const catalog = await loadCatalog('config/catalog.yaml', { jsonSchemas: new AjvJsonSchemas(), checkSchema });
-    expect(catalog.models().map((model) => model.modelKey)).to.include.members(['sandbox-image', 'sandbox-video', 'sandbox-noop', 'sandbox-test']);
+    expect(catalog.models().map((model) => model.modelKey)).to.include.members(['sandbox-image', 'sandbox-video', 'sandbox-noop',
+      'sandbox-test']);
   });
 
   it('offers a picture, a video, a no-op and a test model', () => {
@@ -42,8 +48,11 @@ describe('Sandbox models of the catalog', () => {
 
   it('has the defaults that the sandbox would take by itself', () => {
     for (const model of models) {
-      const defaults = Object.entries(model.input_schema.properties).flatMap(([name, property]) => (property.default === undefined ? [] : [[name, property.default]]));
-      expect(readPlan(model.provider_settings, Object.fromEntries(defaults) as JsonObject)).to.deep.equal(readPlan(model.provider_settings, {}));
+      const defaults: JsonObject = {};
+      for (const [name, property] of Object.entries(model.input_schema.properties)) {
+        if (property.default !== undefined) defaults[name] = property.default;
+      }
+      expect(readPlan(model.provider_settings, defaults)).to.deep.equal(readPlan(model.provider_settings, {}));
     }
   });
 

@@ -78,14 +78,17 @@ describe('Sandbox pictures', () => {
   });
 
   it('fails for good, in one sentence, on a reference that is no picture', async () => {
-    const submission = task({ token: 'no-picture', parameters: SMALL, references: [referenceFile('reference_image', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'))] });
+    const submission = task({ token: 'no-picture', parameters: SMALL,
+      references: [referenceFile('reference_image', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'))] });
     const reference = await submitted(provider, submission);
     const last = (await reportsUntilOver(provider, reference, submission)).at(-1)!;
-    expect(last).to.deep.equal({ state: 'failed', failure: { code: 'INPUT_INVALID', message: 'A reference file must be a PNG, JPEG or WebP picture.', mayRetry: false } });
+    expect(last).to.deep.equal({ state: 'failed', failure: { code: 'INPUT_INVALID',
+      message: 'A reference file must be a PNG, JPEG or WebP picture.', mayRetry: false } });
   });
 
   it('sets any text as a caption', async () => {
-    for (const prompt of ['x', '<svg>&amp;</svg> "quoted"', 'Ünïcödé ñandú Çelik žluťoučký', '月の下の海 🚢🌊 \u202Eabc\u200D\u0301', 'W'.repeat(8000), '\u{1F600}'.repeat(300), ' \n\t ', '__proto__ constructor toString']) {
+    for (const prompt of ['x', '<svg>&amp;</svg> "quoted"', 'Ünïcödé ñandú Çelik žluťoučký', '月の下の海 🚢🌊 \u202Eabc\u200D\u0301',
+      'W'.repeat(8000), '\u{1F600}'.repeat(300), ' \n\t ', '__proto__ constructor toString']) {
       const { width } = await sharp(await renderOne({ prompt })).metadata();
       expect(width, prompt.slice(0, 20)).to.equal(256);
     }

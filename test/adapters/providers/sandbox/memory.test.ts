@@ -80,7 +80,10 @@ describe('Sandbox memory', () => {
   it('waits its turn: more tasks than threads all succeed', async () => {
     const provider = new SandboxProvider({ clock, threads: 2 });
     const tasks = ['1', '2', '3', '4', '5'].map((token) => task({ token, painter: 'test', parameters: { size: '128x128' } }));
-    const ends = await Promise.all(tasks.map(async (each) => (await reportsUntilOver(provider, await submitted(provider, each), each)).at(-1)!.state));
+    const ends = await Promise.all(tasks.map(async (each) => {
+      const reference = await submitted(provider, each);
+      return (await reportsUntilOver(provider, reference, each)).at(-1)!.state;
+    }));
     expect(ends).to.deep.equal(tasks.map(() => 'succeeded'));
     await provider.close();
   });

@@ -47,8 +47,10 @@ describe('Sandbox videos', () => {
   it('stops painting when it is cancelled, and the thread takes the next task', async () => {
     const long = task({ token: 'long', painter: 'video', parameters: { size: '512x512', duration_seconds: 10, fps: 24 } });
     const reference = await submitted(provider, long);
-    for (let report = await provider.poll(reference); report.state === 'running' && report.progress === 0; report = await provider.poll(reference)) {
+    let report = await provider.poll(reference);
+    while (report.state === 'running' && report.progress === 0) {
       await new Promise((resolve) => setTimeout(resolve, 5));
+      report = await provider.poll(reference);
     }
     await provider.cancel(reference);
     expect(await reportsUntilOver(provider, reference, long)).to.deep.equal([{ state: 'cancelled', outputs: [] }]);
@@ -69,5 +71,6 @@ async function trackOf(bytes: Buffer) {
   if (!track) throw new Error('There is no video track.');
   const packets: { timestamp: number; type: string }[] = [];
   for await (const { timestamp, type } of new EncodedPacketSink(track).packets()) packets.push({ timestamp, type });
-  return { codec: track.codec, width: track.displayWidth, height: track.displayHeight, durationSeconds: await input.computeDuration(), packets };
+  return { codec: track.codec, width: track.displayWidth, height: track.displayHeight, durationSeconds: await input.computeDuration(),
+    packets };
 }
