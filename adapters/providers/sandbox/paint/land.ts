@@ -49,7 +49,7 @@ function paintRange({ canvas, scene, width, unit, horizonY }: Frame, range: Rang
       const slope = (x / unit) * 9 - side * down * 7;
       const relief = fractalNoise(slope, down * 8 + 9, range.seed, 5) - fractalNoise(slope + 0.3 * side, down * 8 + 9, range.seed, 5);
       const height = clamp01(down / (range.rise * 0.9));
-      let color = scale(range.color, 1 + clamp01(relief * 2.4 + 0.5) * 0.34 - 0.18);
+      let color = scale(range.color, 1 + (clamp01(relief * 2.4 + 0.5) * 0.34 - 0.18) * (range.jagged ? 1 : 0.3));
       if (range.snow > 0) {
         const line = range.rise * 0.3 + 0.05 * (noise((x / unit) * 26, down * 8, range.seed) - 0.5);
         const white = smoothstep(line, line - 0.035, down * (1.3 - outline * 0.5)) * range.snow;
