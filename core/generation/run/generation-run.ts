@@ -10,10 +10,12 @@ import { taskError, type TaskErrorCode } from '../task-errors.js';
 import { collectOutputs } from './collect-outputs.js';
 import { LeaseHolder, LeaseLost, type HolderCommand } from './lease-holder.js';
 import { submissionOf } from './submission.js';
-import { NudgeableSleep, withTimeout } from './waiting.js';
+import { NudgeableSleep, TimedOut, withTimeout } from './waiting.js';
 
 const MAX_SILENT_POLLS = 10;
 const CANCEL_AGAIN_MS = 10_000;
+/** The longest a clock can be asked to wait at once. */
+const MAX_WAIT_MS = 2 ** 31 - 1;
 
 type Step = 'go-on' | 'over';
 
@@ -95,6 +97,8 @@ export class GenerationRun {
     if (g.cancelRequestedAt !== undefined) return this.finish({ event: 'stop', outputs: [] });
     const token = this.context.ids.uuid();
     const { refused } = await this.holder.write({ event: 'begin-attempt', token });
+    // Another machine's clock may have been ahead of ours; what it wrote counts, or we would ask for ever.
+    if (refused === 'DEADLINE_PASSED') return this.finish({ event: 'fail', error: taskError('TASK_TIMEOUT') });
     if (refused === undefined) this.unsentToken = token;
     return 'go-on';
   }
@@ -116,13 +120,14 @@ export class GenerationRun {
 
   private async findOut(g: Generation, token: string, provider: Provider, model: Model): Promise<Step> {
     this.unknownRounds += 1;
-    if (this.unknownRounds > MAX_SILENT_POLLS) return this.attemptOver(failure('PROVIDER_UNAVAILABLE', true));
+    const mayResubmit = model.onUnknownAcceptance === 'resubmit';
+    if (this.unknownRounds > MAX_SILENT_POLLS) return this.attemptOver(failure('PROVIDER_UNAVAILABLE', mayResubmit));
     let answer: Awaited<ReturnType<Provider['recover']>>;
     try {
       answer = await this.inTime(provider.recover(token, model.providerSettings));
     } catch (error) {
       this.context.log.warn('provider did not say whether it has the task', { generationId: g.generationId, error });
-      await this.rest.sleep(this.backoffMs(this.unknownRounds));
+      await this.restFor(g, this.backoffMs(this.unknownRounds));
       return 'go-on';
     }
     if (answer !== 'unsupported' && answer.found) {
@@ -130,7 +135,8 @@ export class GenerationRun {
       return 'go-on';
     }
     if (g.cancelRequestedAt !== undefined) return this.finish({ event: 'stop', outputs: [] });
-    if (answer === 'unsupported' && model.onUnknownAcceptance === 'fail') return this.finish({ event: 'fail', error: taskError('PROVIDER_UNAVAILABLE') });
+    if (answer === 'unsupported' && !mayResubmit) return this.attemptOver(failure('PROVIDER_UNAVAILABLE', false));
+    if (this.unknownRounds > 1) await this.restFor(g, this.backoffMs(this.unknownRounds - 1));
     this.unsentToken = token;
     return 'go-on';
   }
@@ -148,7 +154,7 @@ export class GenerationRun {
       this.silentPolls += 1;
       this.context.log.warn('provider did not answer', { generationId: g.generationId, error });
       if (this.silentPolls >= MAX_SILENT_POLLS) return this.attemptOver(failure('PROVIDER_UNAVAILABLE', true));
-      await this.rest.sleep(this.backoffMs(this.silentPolls));
+      await this.restFor(g, this.backoffMs(this.silentPolls));
       return 'go-on';
     }
     return this.act(g, report, reference, provider, model);
@@ -158,7 +164,7 @@ export class GenerationRun {
     switch (report.state) {
       case 'running':
         if (report.progress !== undefined) this.holder.noteProgress(report.progress);
-        await this.rest.sleep(report.pollAfterMs ?? model.pollIntervalMs);
+        await this.restFor(g, report.pollAfterMs !== undefined && report.pollAfterMs > 0 ? report.pollAfterMs : model.pollIntervalMs);
         return 'go-on';
       case 'failed': return this.attemptOver(report.failure);
       case 'unknown': return this.attemptOver(failure('PROVIDER_UNAVAILABLE', true));
@@ -173,18 +179,19 @@ export class GenerationRun {
     let outputs: readonly Output[];
     let faults: readonly string[];
     try {
-      ({ outputs, faults } = await collectOutputs(this.context, provider, model, g, reference, report.outputs.length));
+      const collecting = collectOutputs(this.context, provider, model, g, reference, report.outputs.length);
+      ({ outputs, faults } = await withTimeout(this.context.clock, this.timeLeftMs(g), collecting));
     } catch (error) {
+      if (error instanceof TimedOut) return 'go-on';
       this.context.log.warn('outputs not collected', { generationId: g.generationId, error });
       return this.attemptOver(failure(error instanceof StoreUnavailable ? 'OUTPUT_STORE_FAILED' : 'OUTPUT_INVALID', true));
     }
     if (faults.length > 0) this.context.log.warn('outputs left out', { generationId: g.generationId, faults });
-    const { cancelRequestedAt } = await this.holder.refresh();
-    if (report.state === 'cancelled') {
-      return cancelRequestedAt === undefined ? this.attemptOver(failure('PROVIDER_REJECTED', true)) : this.finish({ event: 'stop', outputs });
+    if (report.state === 'succeeded') {
+      return outputs.length > 0 ? this.finish({ event: 'succeed', outputs }) : this.attemptOver(failure('OUTPUT_INVALID', true));
     }
-    if (outputs.length > 0) return this.finish({ event: 'succeed', outputs });
-    return this.attemptOver(failure('OUTPUT_INVALID', true));
+    const { cancelRequestedAt } = await this.holder.refresh();
+    return cancelRequestedAt === undefined ? this.attemptOver(failure('PROVIDER_REJECTED', true)) : this.finish({ event: 'stop', outputs });
   }
 
   /** This attempt came to nothing: another one later, if there may be one, else the end. */
@@ -224,6 +231,18 @@ export class GenerationRun {
 
   private inTime<T>(work: Promise<T>): Promise<T> {
     return withTimeout(this.context.clock, this.context.settings.providerCallMs, work);
+  }
+
+  /** Sleeps, but not past the time at which this generation ends whatever the provider says. */
+  private restFor(g: Generation, durationMs: number): Promise<void> {
+    return this.rest.sleep(Math.min(durationMs, this.timeLeftMs(g)));
+  }
+
+  /** Until the deadline, or the end of the provider's grace after a cancel, has just passed. */
+  private timeLeftMs(g: Generation): number {
+    const graceEndsAt = g.cancelRequestedAt === undefined ? Infinity : g.cancelRequestedAt + this.context.settings.cancelGraceMs;
+    const endsAt = Math.min(g.runDeadlineAt ?? Infinity, graceEndsAt);
+    return Math.min(MAX_WAIT_MS, Math.max(0, endsAt - this.context.clock.now()) + 1);
   }
 
   private backoffMs(tries: number): number {
