@@ -1,0 +1,163 @@
+// Goal: whatever a provider answers, a generation ends as it should, charged for exactly what was delivered, once.
+// Method: a worker on memory adapters with a provider that follows a script; the books are added up by themselves.
+import { expect } from 'chai';
+import type { Generation } from '../../../../core/generation/generation.js';
+import { TASK_ERRORS, type TaskErrorCode } from '../../../../core/generation/task-errors.js';
+import type { ProviderReport } from '../../../../core/ports/provider.js';
+import { CoreWorker, untilSettled } from '../../../fixtures/core-worker.js';
+import { CoreWorld } from '../../../fixtures/core-world.js';
+import { imageModel } from '../../../fixtures/core-models.js';
+import { expectBooksRight } from '../../../fixtures/ledger-checks.js';
+import { plainImage, plainVideo } from '../../../fixtures/plain-media.js';
+import { imagesOf } from '../../../fixtures/scripted-provider.js';
+
+async function expectCharged(world: CoreWorld, g: Generation, credits: number): Promise<void> {
+  expect(g.chargedCredits).to.equal(credits);
+  const [account, entries] = [await world.account(), await world.entries()];
+  expectBooksRight(account, entries);
+  expect(account.holds.size).to.equal(0);
+  const moved = (kind: string) => entries.filter((entry) => entry.generationId === g.generationId && entry.kind === kind).map((entry) => entry.credits);
+  expect(moved('charge')).to.deep.equal(credits === 0 ? [] : [credits]);
+  expect([...moved('charge'), ...moved('release')].reduce((sum, moves) => sum + moves, 0), 'charge + release = reserved').to.equal(g.reservedCredits);
+}
+
+async function expectFailed(world: CoreWorld, g: Generation, code: TaskErrorCode, attempts: number): Promise<void> {
+  expect([g.status, g.error?.code, g.error?.retryable, g.attemptsMade]).to.deep.equal(['failed', code, TASK_ERRORS[code].retryable, attempts]);
+  await expectCharged(world, g, 0);
+}
+
+describe('a run', () => {
+  let world: CoreWorld;
+  beforeEach(async () => {
+    world = await CoreWorld.open();
+    await CoreWorker.start(world);
+  });
+
+  it('delivers, stores, charges and settles', async () => {
+    const { generationId } = await world.create({ count: 3 });
+    const g = await untilSettled(world, generationId);
+    expect(g).to.include({ status: 'succeeded', attemptsMade: 1 });
+    expect(g.outputs).to.have.length(3);
+    for (const output of g.outputs) {
+      expect(output).to.include({ kind: 'image', contentType: 'image/png', widthPx: 64, heightPx: 64, byteSize: plainImage().byteLength });
+      expect((await world.ports.objects.stat(output.objectKey))?.byteSize).to.equal(output.byteSize);
+    }
+    await expectCharged(world, g, 30);
+  });
+
+  it('charges what was delivered when the provider delivers less', async () => {
+    world.provider.newReport = () => ({ state: 'succeeded', outputs: imagesOf(1) });
+    const { generationId } = await world.create({ count: 4 });
+    const g = await untilSettled(world, generationId);
+    expect([g.status, g.outputs.length]).to.deep.equal(['succeeded', 1]);
+    await expectCharged(world, g, 10);
+  });
+
+  it('takes no more than was asked for when the provider delivers more', async () => {
+    world.provider.newReport = () => ({ state: 'succeeded', outputs: imagesOf(9) });
+    world.provider.newOutputs = () => Array.from({ length: 9 }, () => plainImage());
+    const g = await untilSettled(world, (await world.create({ count: 2 })).generationId);
+    expect(g.outputs).to.have.length(2);
+    await expectCharged(world, g, 20);
+  });
+
+  it('leaves out, and does not charge, what is not what was asked for', async () => {
+    world.provider.newOutputs = () => [new TextEncoder().encode('<svg/>'), plainImage(), plainVideo(64, 64, 1_000), plainImage()];
+    const g = await untilSettled(world, (await world.create({ count: 4 })).generationId);
+    expect([g.status, g.outputs.length, g.attemptsMade]).to.deep.equal(['succeeded', 2, 1]);
+    await expectCharged(world, g, 20);
+  });
+
+  it('fails without charge when nothing that was delivered is of use, at every attempt', async () => {
+    world.provider.newOutputs = () => [new TextEncoder().encode('junk')];
+    await expectFailed(world, await untilSettled(world, (await world.create()).generationId), 'OUTPUT_INVALID', 3);
+    expect(world.provider.submissions).to.have.length(3);
+  });
+
+  it('fails without charge when a success has no outputs at all', async () => {
+    world.provider.newReport = () => ({ state: 'succeeded', outputs: [] });
+    await expectFailed(world, await untilSettled(world, (await world.create()).generationId), 'OUTPUT_INVALID', 3);
+  });
+
+  for (const code of Object.keys(TASK_ERRORS) as TaskErrorCode[]) {
+    it(`ends at once with ${code} when the provider refuses for good`, async () => {
+      world.provider.submitScript = [{ refuse: { code, message: 'No.', mayRetry: false } }];
+      const g = await untilSettled(world, (await world.create()).generationId);
+      await expectFailed(world, g, code, 1);
+      expect(g.error?.message).to.equal('No.');
+    });
+
+    it(`tries ${code} again as often as the model allows when the provider's task failed and may be tried again`, async () => {
+      world.provider.newReport = () => ({ state: 'failed', failure: { code, message: 'Not now.', mayRetry: true } });
+      await expectFailed(world, await untilSettled(world, (await world.create()).generationId), code, 3);
+      expect(new Set(world.provider.submissions.map(({ token }) => token)), 'each attempt has a token of its own').to.have.property('size', 3);
+    });
+  }
+
+  it('waits longer from attempt to attempt, and charges once when one succeeds', async () => {
+    const times: number[] = [];
+    world.provider.onSubmit = () => { times.push(world.clock.now()); };
+    const refusal = { refuse: { code: 'PROVIDER_UNAVAILABLE', message: 'Busy.', mayRetry: true } } as const;
+    world.provider.submitScript = [refusal, refusal, 'accept'];
+    const g = await untilSettled(world, (await world.create()).generationId);
+    expect(times.map((at) => at - (times[0] ?? 0))).to.deep.equal([0, 1_000, 3_000]);
+    expect([g.status, g.attemptsMade]).to.deep.equal(['succeeded', 3]);
+    await expectCharged(world, g, 10);
+  });
+
+  it('follows a task until it is done', async () => {
+    const reports: ProviderReport[] = [{ state: 'running', progress: 0.3 }, { state: 'running', pollAfterMs: 40_000, progress: 0.6 }, { state: 'running' }];
+    world.provider.newReport = () => reports[0] as ProviderReport;
+    const { generationId } = await world.create();
+    await world.clock.advance(500);
+    const task = world.provider.onlyTask;
+    for (const report of reports) {
+      task.report = report;
+      await world.clock.advance(15_000);
+    }
+    await world.clock.advance(60_000);
+    expect((await world.generation(generationId)).progress).to.equal(0.6);
+    task.report = { state: 'succeeded', outputs: imagesOf(1) };
+    await expectCharged(world, await untilSettled(world, generationId), 10);
+  });
+
+  it('tries again when the provider has lost the task', async () => {
+    world.provider.newReport = () => ({ state: 'unknown' });
+    const { generationId } = await world.create();
+    await world.clock.advance(0);
+    world.provider.newReport = () => ({ state: 'succeeded', outputs: imagesOf(1) });
+    const g = await untilSettled(world, generationId);
+    expect([g.status, g.attemptsMade]).to.deep.equal(['succeeded', 2]);
+    await expectCharged(world, g, 10);
+  });
+
+  it('bears a provider that is silent for a while', async () => {
+    world.provider.pollThrows = true;
+    const { generationId } = await world.create();
+    await world.clock.advance(20_000);
+    world.provider.pollThrows = false;
+    const g = await untilSettled(world, generationId);
+    expect([g.status, g.attemptsMade]).to.deep.equal(['succeeded', 1]);
+  });
+
+  it('fails when an output breaks off at every try', async () => {
+    world.provider.onOutput = async () => { throw new Error('The line broke.'); };
+    await expectFailed(world, await untilSettled(world, (await world.create()).generationId), 'OUTPUT_INVALID', 3);
+  });
+
+  it('fails without charge when the model was withdrawn before it began', async () => {
+    const held = await CoreWorld.open();
+    const { generationId } = await held.create();
+    held.models = [];
+    await CoreWorker.start(held);
+    await expectFailed(held, await untilSettled(held, generationId), 'MODEL_UNAVAILABLE', 0);
+  });
+
+  it('fails without charge when its provider is no longer connected', async () => {
+    const held = await CoreWorld.open();
+    const { generationId } = await held.create();
+    held.models = [imageModel({ provider: 'gone' })];
+    await CoreWorker.start(held);
+    await expectFailed(held, await untilSettled(held, generationId), 'MODEL_UNAVAILABLE', 0);
+  });
+});
