@@ -100,9 +100,11 @@ export class TimerWakeUps implements WakeUps {
     try {
       while (this.moreIsDue && this.free() > 0 && !this.stopped) {
         this.moreIsDue = false;
-        // What is skipped may stand in front; one more than fits tells that more is due.
-        const skipped = this.underWay.size + this.ending.size + this.failed.size;
-        for (const wakeUp of await this.table.due(now, Math.min(this.free() + skipped + 1, MAX_DUE))) this.deliver(wakeUp);
+        // What is skipped may stand in front of what is not.
+        const limit = Math.min(this.free() + this.underWay.size + this.ending.size + this.failed.size, MAX_DUE);
+        const due = await this.table.due(now, limit);
+        const delivered = due.filter((wakeUp) => this.deliver(wakeUp));
+        if (due.length === limit && delivered.length > 0) this.moreIsDue = true;
       }
       next = Math.min(next, (await this.table.nextAt(now)) ?? next, this.nextRetryAt(now));
     } catch {
@@ -127,16 +129,18 @@ export class TimerWakeUps implements WakeUps {
     return (this.delivery?.limit ?? 0) - this.underWay.size;
   }
 
-  private deliver({ generationId, at }: ScheduledWakeUp): void {
-    if (this.stopped || this.delivery === undefined || this.underWay.has(generationId)) return;
-    if (this.ending.get(generationId) === at || this.rests(generationId)) return;
+  /** Calls the handler, unless there is a reason not to; answers whether it did. */
+  private deliver({ generationId, at }: ScheduledWakeUp): boolean {
+    if (this.stopped || this.delivery === undefined || this.underWay.has(generationId)) return false;
+    if (this.ending.get(generationId) === at || this.rests(generationId)) return false;
     if (this.free() <= 0) {
       this.moreIsDue = true;
-      return;
+      return false;
     }
     const delivered = { scheduledAnew: false };
     this.underWay.set(generationId, delivered);
     this.keep(this.handle({ generationId, at }, delivered, this.delivery.handler));
+    return true;
   }
 
   private rests(generationId: string): boolean {

@@ -1,0 +1,35 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+/** A process of its own that opens a data folder as a server and does what `task` says, telling line by line what it did. */
+export class ServerProcess {
+  readonly lines: string[] = [];
+  private readonly child: ChildProcess;
+  private readonly ended: Promise<unknown>;
+
+  constructor(folder: string, task: 'hold' | 'write') {
+    const script = fileURLToPath(new URL('./server-process-main.js', import.meta.url));
+    this.child = spawn(process.execPath, [script, folder, task], { stdio: ['ignore', 'pipe', 'inherit'] });
+    this.ended = once(this.child, 'close');
+    if (this.child.stdout !== null) createInterface(this.child.stdout).on('line', (line) => { this.lines.push(line); });
+  }
+
+  get pid(): number | undefined {
+    return this.child.pid;
+  }
+
+  /** Waits until it has told so many lines, or has ended. */
+  async toldLines(count: number): Promise<void> {
+    while (this.lines.length < count && this.child.exitCode === null && this.child.signalCode === null) {
+      await new Promise<void>((resolve) => { setImmediate(resolve); });
+    }
+  }
+
+  /** Ends it as a power cut would, and waits until all it told has been read. */
+  async kill(): Promise<void> {
+    this.child.kill('SIGKILL');
+    await this.ended;
+  }
+}

@@ -1,0 +1,27 @@
+import { writeSync } from 'node:fs';
+import { openSqlite } from '../../../adapters/sqlite/open-sqlite.js';
+import { aGeneration, uuidAt } from '../../fixtures/stored-records.js';
+
+const WRITERS = 32;
+const [folder = '', task] = process.argv.slice(2);
+const stores = await openSqlite({ folder, role: 'server' });
+// Records are numbered on from what rounds before have left.
+const [newest] = (await stores.generations.list(uuidAt(1), undefined, { limit: 1 })).items;
+let next = newest === undefined ? 1 : Number.parseInt(newest.generationId.replaceAll('-', '').slice(-12), 16) + 1;
+
+/** Inserts one after the other, and tells each only after it was acknowledged. */
+async function write(): Promise<void> {
+  for (;;) {
+    const n = next;
+    next += 1;
+    await stores.generations.insert(aGeneration(n));
+    writeSync(1, `${n}\n`);
+  }
+}
+
+if (task === 'write') {
+  await Promise.all(Array.from({ length: WRITERS }, write));
+} else {
+  writeSync(1, 'open\n');
+  setInterval(() => undefined, 60_000);
+}

@@ -1,0 +1,82 @@
+// Goal: wake-ups delivered by timers and kept in SQLite keep the port's contract.
+// Method: the contract on a clock moved by hand and a data folder of its own; then what is particular to a shared table.
+import { rmSync } from 'node:fs';
+import { expect } from 'chai';
+import { openSqlite, type SqliteStores } from '../../../adapters/sqlite/open-sqlite.js';
+import { TimerWakeUps } from '../../../adapters/timers/timer-wake-ups.js';
+import { wakeUpsContract } from '../../contracts/wake-ups.contract.js';
+import { ManualClock, settled } from '../../fixtures/manual-clock.js';
+import { uuidAt } from '../../fixtures/stored-records.js';
+import { temporaryFolder } from '../sqlite/sqlite-subject.js';
+
+const clock = new ManualClock();
+let folder: string;
+let stores: SqliteStores;
+
+async function open(): Promise<TimerWakeUps> {
+  folder = temporaryFolder();
+  stores = await openSqlite({ folder, role: 'server' });
+  return new TimerWakeUps({ table: stores.wakeUpTable, clock });
+}
+
+async function close(wakeUps: { stop(): Promise<void> }): Promise<void> {
+  await wakeUps.stop();
+  await stores.close();
+  rmSync(folder, { recursive: true });
+}
+
+wakeUpsContract({
+  name: 'timers over sqlite',
+  open,
+  close,
+  supports: {
+    now: () => clock.now(),
+    elapse: (ms) => clock.advance(ms),
+    quietMs: 180_000,
+    async reopen() {
+      await stores.close();
+      stores = await openSqlite({ folder, role: 'server' });
+      return new TimerWakeUps({ table: stores.wakeUpTable, clock });
+    },
+  },
+});
+
+describe('TimerWakeUps over a table that others write too', () => {
+  let wakeUps: TimerWakeUps;
+  beforeEach(async () => { wakeUps = await open(); });
+  afterEach(async () => close(wakeUps));
+
+  it('deliver within a poll what another process has put there', async () => {
+    const delivered: string[] = [];
+    await wakeUps.start(async (id) => { delivered.push(id); }, 1);
+    const tool = await openSqlite({ folder, role: 'tool' });
+    await tool.wakeUpTable.upsert(uuidAt(1), clock.now());
+    await tool.close();
+    await clock.advance(1_000);
+    expect(delivered).to.deep.equal([uuidAt(1)]);
+  });
+
+  it('rest longer after every failure, up to a minute', async () => {
+    const calls: number[] = [];
+    const start = clock.now();
+    await wakeUps.start(async () => {
+      calls.push(clock.now() - start);
+      throw new Error('never');
+    }, 1);
+    await wakeUps.schedule(uuidAt(1), start);
+    await clock.advance(250_000);
+    expect(calls).to.deep.equal([0, 1_000, 3_000, 7_000, 15_000, 31_000, 63_000, 123_000, 183_000, 243_000]);
+  });
+
+  it('get through a backlog without waiting for a poll, and leave nothing in the table of what is done', async () => {
+    const delivered = new Set<string>();
+    let over = false;
+    await wakeUps.start(async (id) => { delivered.add(id); }, 8);
+    await Promise.all(Array.from({ length: 200 }, (_, n) => wakeUps.schedule(uuidAt(n), clock.now())));
+    setTimeout(() => { over = true; }, 1_500);
+    while (delivered.size < 200 && !over) await settled();
+    await wakeUps.stop();
+    expect(delivered.size).to.equal(200);
+    expect(stores.wakeUpTable.due(clock.now(), 1000)).to.deep.equal([]);
+  });
+});

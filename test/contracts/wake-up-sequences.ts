@@ -1,0 +1,45 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { uuidAt } from '../fixtures/stored-records.js';
+import type { WakeUpsBench } from './wake-ups.contract.js';
+
+/** A schedule of one of a few generations, some time from now, after some time has passed. */
+interface Scheduling {
+  readonly n: number;
+  readonly inMs: number;
+  readonly pauseMs: number;
+}
+
+const scheduling = fc.record<Scheduling>({
+  n: fc.integer({ min: 1, max: 4 }),
+  inMs: fc.integer({ min: -50, max: 300 }),
+  pauseMs: fc.constantFrom(0, 0, 30),
+});
+
+/** Whatever is scheduled how often, each generation is delivered in or after the time of its last schedule, and then never again. */
+export function wakeUpSequences({ wakeUps, supports, until }: WakeUpsBench): void {
+  it('delivers after the last schedule of each generation, whatever came before', async () => {
+    const lastDelivery = new Map<string, number>();
+    let deliveries = 0;
+    await wakeUps().start(async (id) => {
+      deliveries += 1;
+      lastDelivery.set(id, supports.now());
+      if (deliveries % 7 === 0) throw new Error('every seventh delivery fails');
+    }, 2);
+    await fc.assert(fc.asyncProperty(fc.array(scheduling, { maxLength: 12 }), async (schedulings) => {
+      const lastAt = new Map<string, number>();
+      for (const { n, inMs, pauseMs } of schedulings) {
+        const at = supports.now() + inMs;
+        lastAt.set(uuidAt(n), at);
+        lastDelivery.delete(uuidAt(n));
+        await wakeUps().schedule(uuidAt(n), at);
+        if (pauseMs > 0) await supports.elapse(pauseMs);
+      }
+      await until(() => [...lastAt].every(([id, at]) => (lastDelivery.get(id) ?? -Infinity) >= at));
+    }), { numRuns: 10 });
+    await supports.elapse(supports.quietMs);
+    const before = deliveries;
+    await supports.elapse(supports.quietMs);
+    expect(deliveries).to.equal(before);
+  });
+}

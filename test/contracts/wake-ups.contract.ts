@@ -1,0 +1,235 @@
+// Goal: any wake-ups deliver what was scheduled at least once, not before its time, no more at once than allowed, again after a
+// failure, and nothing after a stop; what was not delivered stays; repeated tasks never overlap.
+// Method: handlers that note what they are given; time is moved by the subject, and what must happen is waited for.
+import { expect } from 'chai';
+import type { WakeUps } from '../../core/ports/wake-ups.js';
+import { uuidAt } from '../fixtures/stored-records.js';
+import { settled } from '../fixtures/manual-clock.js';
+import type { ContractSubject } from './subject.js';
+import { repeatedTasks } from './repeated-tasks.js';
+import { wakeUpSequences } from './wake-up-sequences.js';
+
+export interface WakeUpsSupports {
+  /** The time the wake-ups go by. */
+  readonly now: () => number;
+  /** Lets time pass: moves a clock that stands still, or waits. */
+  readonly elapse: (ms: number) => Promise<void>;
+  /** How long nothing must happen for us to believe that nothing will; longer than any retry. */
+  readonly quietMs: number;
+  /** Another process over the same store, where they are kept; the first one was stopped before. */
+  readonly reopen?: (wakeUps: WakeUps) => Promise<WakeUps>;
+}
+
+export interface WakeUpsBench {
+  readonly wakeUps: () => WakeUps;
+  readonly supports: WakeUpsSupports;
+  /** Lets time pass until it is so; the test's own time limit is the bound. */
+  readonly until: (isSo: () => boolean) => Promise<void>;
+}
+
+export function wakeUpsContract(subject: ContractSubject<WakeUps, WakeUpsSupports>): void {
+  describe(`WakeUps contract: ${subject.name}`, () => {
+    let wakeUps: WakeUps;
+    let test = 0;
+    beforeEach(async () => { wakeUps = await subject.open(); });
+    afterEach(async () => {
+      test += 1;
+      await subject.close(wakeUps);
+    });
+
+    async function until(isSo: () => boolean): Promise<void> {
+      const ours = test;
+      while (!isSo()) {
+        await settled();
+        if (!isSo()) await subject.supports.elapse(20);
+        if (test !== ours) throw new Error('what was waited for did not happen in the time of the test');
+      }
+    }
+
+    const bench: WakeUpsBench = { wakeUps: () => wakeUps, supports: subject.supports, until };
+    describe('when', () => timing(bench));
+    describe('failures', () => failures(bench));
+    describe('bounds', () => bounds(bench));
+    describe('stopping', () => stopping(bench));
+    describe('repeated tasks', () => repeatedTasks(bench));
+    wakeUpSequences(bench);
+  });
+}
+
+function timing({ wakeUps, supports, until }: WakeUpsBench): void {
+  const delivered: string[] = [];
+  beforeEach(() => { delivered.length = 0; });
+  const note = async (id: string): Promise<void> => { delivered.push(id); };
+
+  it('delivers nothing before it is started, and then what is due', async () => {
+    await wakeUps().schedule(uuidAt(1), supports.now() - 1);
+    await supports.elapse(50);
+    expect(delivered).to.deep.equal([]);
+    await wakeUps().start(note, 4);
+    await until(() => delivered.length === 1);
+    expect(delivered).to.deep.equal([uuidAt(1)]);
+  });
+
+  it('delivers at once what is scheduled for now', async () => {
+    await wakeUps().start(note, 4);
+    await wakeUps().schedule(uuidAt(1), supports.now());
+    await until(() => delivered.includes(uuidAt(1)));
+  });
+
+  it('delivers in its time and not before, once', async () => {
+    await wakeUps().start(note, 4);
+    const at = supports.now() + 400;
+    let deliveredAt = 0;
+    await wakeUps().schedule(uuidAt(1), at);
+    await until(() => {
+      if (delivered.length > 0) deliveredAt = supports.now();
+      return delivered.length > 0;
+    });
+    expect(deliveredAt).to.be.at.least(at);
+    await supports.elapse(supports.quietMs);
+    expect(delivered).to.deep.equal([uuidAt(1)]);
+  });
+
+  it('goes by the last schedule of a generation, earlier or later', async () => {
+    await wakeUps().start(note, 4);
+    const start = supports.now();
+    await wakeUps().schedule(uuidAt(1), start + 200);
+    await wakeUps().schedule(uuidAt(2), start + 3_600_000);
+    await wakeUps().schedule(uuidAt(1), start + 3_600_000);
+    await wakeUps().schedule(uuidAt(2), start + 200);
+    await until(() => delivered.length > 0);
+    await supports.elapse(supports.quietMs);
+    expect(delivered).to.deep.equal([uuidAt(2)]);
+  });
+
+  it('delivers again what is scheduled again after it was done', async () => {
+    await wakeUps().start(note, 4);
+    for (const count of [1, 2, 3]) {
+      await wakeUps().schedule(uuidAt(1), supports.now());
+      await until(() => delivered.length === count);
+    }
+  });
+}
+
+function failures({ wakeUps, supports, until }: WakeUpsBench): void {
+  it('delivers again, later, what a handler rejected, until it resolves', async () => {
+    let calls = 0;
+    await wakeUps().start(async () => {
+      calls += 1;
+      if (calls < 3) throw new Error('not yet');
+    }, 4);
+    await wakeUps().schedule(uuidAt(1), supports.now());
+    await until(() => calls === 3);
+    await supports.elapse(supports.quietMs);
+    expect(calls).to.equal(3);
+  });
+
+  it('does not let one that fails hold up the others', async () => {
+    const delivered = new Set<string>();
+    await wakeUps().start(async (id) => {
+      if (id === uuidAt(0)) throw new Error('never');
+      delivered.add(id);
+    }, 1);
+    for (let n = 0; n < 5; n += 1) await wakeUps().schedule(uuidAt(n), supports.now());
+    await until(() => delivered.size === 4);
+  });
+}
+
+function bounds({ wakeUps, supports, until }: WakeUpsBench): void {
+  it('keeps no more handlers under way than allowed, and gets to all in the end', async () => {
+    let underWay = 0;
+    let most = 0;
+    const ends: (() => void)[] = [];
+    const delivered = new Set<string>();
+    for (let n = 0; n < 20; n += 1) await wakeUps().schedule(uuidAt(n), supports.now() - n);
+    await wakeUps().start(async (id) => {
+      underWay += 1;
+      most = Math.max(most, underWay);
+      await new Promise<void>((resolve) => { ends.push(resolve); });
+      underWay -= 1;
+      delivered.add(id);
+    }, 3);
+    await until(() => underWay === 3);
+    await supports.elapse(50);
+    expect(underWay).to.equal(3);
+    await until(() => {
+      ends.shift()?.();
+      return delivered.size === 20;
+    });
+    expect(most).to.equal(3);
+  });
+
+  it('does not deliver a generation while its handler is under way, and does so afterwards if it was scheduled anew', async () => {
+    let underWay = 0;
+    let most = 0;
+    let calls = 0;
+    let end: () => void = () => undefined;
+    await wakeUps().start(async () => {
+      calls += 1;
+      underWay += 1;
+      most = Math.max(most, underWay);
+      await new Promise<void>((resolve) => { end = resolve; });
+      underWay -= 1;
+    }, 4);
+    await wakeUps().schedule(uuidAt(1), supports.now());
+    await until(() => calls === 1);
+    await wakeUps().schedule(uuidAt(1), supports.now());
+    await supports.elapse(50);
+    expect(calls).to.equal(1);
+    end();
+    await until(() => calls === 2);
+    end();
+    await until(() => underWay === 0);
+    expect(most).to.equal(1);
+  });
+}
+
+function stopping({ wakeUps, supports, until }: WakeUpsBench): void {
+  it('stops without ever having been started', async () => {
+    await wakeUps().schedule(uuidAt(1), supports.now());
+    await wakeUps().stop();
+  });
+
+  it('waits for the handlers under way, and starts none afterwards', async () => {
+    let calls = 0;
+    let stopped = false;
+    let end: () => void = () => undefined;
+    await wakeUps().start(async () => {
+      calls += 1;
+      await new Promise<void>((resolve) => { end = resolve; });
+    }, 4);
+    await wakeUps().schedule(uuidAt(1), supports.now());
+    await until(() => calls === 1);
+    const stopping = wakeUps().stop().then(() => { stopped = true; });
+    await wakeUps().schedule(uuidAt(2), supports.now());
+    await supports.elapse(50);
+    expect(stopped).to.equal(false);
+    end();
+    await stopping;
+    await supports.elapse(supports.quietMs);
+    expect(calls).to.equal(1);
+  });
+
+  it('leaves what was not delivered to the next process, and nothing that was', async function undelivered() {
+    const { reopen } = supports;
+    if (reopen === undefined) {
+      console.log('      skipped: these wake-ups are not kept over a restart');
+      this.skip();
+    }
+    const first: string[] = [];
+    await wakeUps().start(async (id) => { first.push(id); }, 4);
+    await wakeUps().schedule(uuidAt(1), supports.now());
+    await until(() => first.length === 1);
+    const at = supports.now() + 300;
+    await wakeUps().schedule(uuidAt(2), at);
+    await wakeUps().schedule(uuidAt(3), at);
+    await wakeUps().stop();
+    const next = await reopen(wakeUps());
+    const second: string[] = [];
+    await next.start(async (id) => { second.push(id); }, 4);
+    await until(() => second.length === 2);
+    await supports.elapse(supports.quietMs);
+    expect(second.toSorted()).to.deep.equal([uuidAt(2), uuidAt(3)]);
+    await next.stop();
+  });
+}
