@@ -70,8 +70,8 @@ function prepareFile(path: string, { role, readOnly }: { readonly role: 'server'
 }
 
 function checkIntegrity(database: Database, path: string): void {
-  const found = database.prepare('PRAGMA quick_check(1)').get()?.['quick_check'];
-  if (found !== 'ok') throw new DataFolderRefused(`${path} is damaged (${String(found)}); restore it from a backup.`);
+  const found = String(database.prepare('PRAGMA quick_check(1)').get()?.['quick_check']);
+  if (found !== 'ok') throw new DataFolderRefused(`${path} is damaged (${found.replaceAll(/\s+/g, ' ')}); restore it from a backup.`);
 }
 
 function openReader(path: string): SqliteReader {
@@ -97,7 +97,7 @@ function storesOver(writer: Pick<SqliteWriter, 'write' | 'close' | 'counters'>, 
     wakeUpTable: new SqliteWakeUpTable(writer, reader),
     counters: writer.counters,
     async close() {
-      // The writer goes last, as the last connection to go is the one that clears the log away.
+      // The reader goes first, so that nothing keeps the writer from emptying the log into the database.
       reader.close();
       await writer.close();
       lock?.release();
