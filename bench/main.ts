@@ -1,0 +1,72 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { cpus, loadavg, totalmem } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { createBenchFolder, measureSync, type SyncTimes } from './disk.js';
+import { micros, table, type Row } from './report.js';
+import { measureCommits } from './rows/commits.js';
+import { measureGrowth } from './rows/growth.js';
+import { measureRequests } from './rows/requests.js';
+import { measureWork } from './rows/work.js';
+import { FULL, QUICK, Run } from './run.js';
+
+const CHECKOUT = fileURLToPath(new URL('../../', import.meta.url));
+const PARTS = { requests: measureRequests, commits: measureCommits, work: measureWork, growth: measureGrowth };
+const USAGE = `Usage: npm run bench -- [--quick] [--only ${Object.keys(PARTS).join('|')}]... [--profile FOLDER]`;
+
+interface Machine {
+  readonly processor: string;
+  readonly cores: number;
+  readonly memoryBytes: number;
+  readonly node: string;
+  readonly loadAverage: number;
+  readonly folder: string;
+  readonly sync: SyncTimes;
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { quick: { type: 'boolean' }, only: { type: 'string', multiple: true }, profile: { type: 'string' } } });
+  const unknown = values.only?.find((part) => !(part in PARTS));
+  if (unknown !== undefined) throw new Error(`There is no part ${unknown}.`);
+  const folder = createBenchFolder(CHECKOUT);
+  const machine = describeMachine(folder);
+  console.log(machineText(machine));
+  const run = new Run(values.quick === true ? QUICK : FULL, folder, values.profile);
+  const rows: Row[] = [];
+  try {
+    for (const [name, measure] of Object.entries(PARTS)) {
+      if (values.only !== undefined && !values.only.includes(name)) continue;
+      console.log(`measuring: ${name}`);
+      rows.push(...(await measure(run)));
+    }
+  } finally {
+    await run.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+  console.log(`\n${table(rows)}`);
+  const results = { machine, sizes: run.sizes, rows: Object.fromEntries(rows.map(({ name, figures }) => [name, figures])) };
+  writeFileSync(`${CHECKOUT}/bench/results.json`, `${JSON.stringify(results, null, 2)}\n`);
+}
+
+function describeMachine(folder: string): Machine {
+  const processors = cpus();
+  return {
+    processor: processors[0]?.model ?? 'unknown', cores: processors.length, memoryBytes: totalmem(), node: process.version,
+    loadAverage: loadavg()[0] ?? 0, folder, sync: measureSync(folder),
+  };
+}
+
+function machineText({ processor, cores, node, loadAverage, folder, sync }: Machine): string {
+  return [
+    `${cores} × ${processor}, Node ${node}, load ${loadAverage.toFixed(1)} before the run`,
+    `data in ${folder}; write + fdatasync of 512 bytes: median ${micros(sync.medianMicros)}, p99 ${micros(sync.p99Micros)}`,
+  ].join('\n');
+}
+
+try {
+  await main();
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  console.error(USAGE);
+  process.exitCode = 1;
+}

@@ -1,0 +1,70 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Child, type Commands } from './child.js';
+import type { Pairing, Server } from './compare.js';
+import type { LoadCommands } from './load/generator.js';
+import type { ControlCommands } from './servers/bare-koa.js';
+import type { SubjectCommands } from './servers/subject.js';
+
+/** How much is measured. */
+export interface Sizes extends Pairing {
+  readonly connections: number;
+  /** Generations in the store in the two states that growth compares. */
+  readonly fewGenerations: number;
+  readonly manyGenerations: number;
+  /** The longest filling the store may take. */
+  readonly fillLimitMs: number;
+  readonly pacedCreates: number;
+  readonly endToEndGenerations: number;
+}
+
+export const FULL: Sizes = {
+  pairs: 15, sliceMs: 800, warmUpRequests: 10_000, warmUpMs: 8_000, connections: 64,
+  fewGenerations: 10_000, manyGenerations: 1_000_000, fillLimitMs: 240_000,
+  pacedCreates: 500, endToEndGenerations: 3_000,
+};
+
+export const QUICK: Sizes = {
+  pairs: 5, sliceMs: 400, warmUpRequests: 3_000, warmUpMs: 2_500, connections: 64,
+  fewGenerations: 1_000, manyGenerations: 100_000, fillLimitMs: 20_000,
+  pacedCreates: 100, endToEndGenerations: 500,
+};
+
+/** One run: its sizes, its folder, its load generator, and every process it started. */
+export class Run {
+  readonly load: Child<LoadCommands>;
+  private readonly children: { stop(): Promise<void> }[] = [];
+
+  constructor(readonly sizes: Sizes, private readonly folder: string, private readonly profileFolder: string | undefined) {
+    this.load = this.start('./load/generator.js', '');
+  }
+
+  /** A new folder under the run's own. */
+  newFolder(name: string): string {
+    const path = join(this.folder, name);
+    mkdirSync(path);
+    return path;
+  }
+
+  start<C extends Commands>(path: string, argument: string, nodeArguments: readonly string[] = []): Child<C> {
+    const child = Child.start<C>(path, { argument, nodeArguments });
+    this.children.push(child);
+    return child;
+  }
+
+  /** The program over a data folder, listening; profiled when the run was asked to. */
+  async startSubject(dataFolder: string): Promise<Server & { readonly child: Child<SubjectCommands> }> {
+    const profiling = this.profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${this.profileFolder}`];
+    const child = this.start<SubjectCommands>('./servers/subject.js', dataFolder, profiling);
+    return { child, port: await child.ask('listen', undefined) };
+  }
+
+  async startControl(): Promise<Server & { readonly child: Child<ControlCommands> }> {
+    const child = this.start<ControlCommands>('./servers/bare-koa.js', this.newFolder('control'));
+    return { child, port: await child.ask('listen', undefined) };
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.children.map((child) => child.stop()));
+  }
+}
