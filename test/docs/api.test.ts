@@ -1,0 +1,87 @@
+/**
+ * Goal: docs/api.md describes the endpoints that are served, and shows requests and answers that could really be.
+ * Method: compare its table, headings and refusals with the route table, both ways; check every example against the
+ * schema of its operation, with no field beyond it.
+ */
+import { expect } from 'chai';
+import { AjvJsonSchemas } from '../../adapters/system/ajv-json-schemas.js';
+import type { Route } from '../../apps/rest/operation.js';
+import { ROUTES } from '../../apps/rest/routes.js';
+import type { Json, JsonObject } from '../../core/json.js';
+import { plain, readPage, tablesOf, type CodeBlock } from './pages.js';
+
+const BASE = '/api/v1/developer';
+const page = readPage('docs/api.md');
+const schemas = new AjvJsonSchemas();
+
+function nameOf({ method, path }: Route): string {
+  return `${method} ${path.slice(BASE.length)}`;
+}
+
+interface Section { readonly prose: string; readonly blocks: readonly CodeBlock[] }
+
+/** What stands under each heading of the second level. */
+function sectionUnder(heading: string): Section {
+  const lines = page.prose.split('\n');
+  const from = lines.indexOf(`## ${heading}`);
+  const after = lines.findIndex((line, index) => index > from && line.startsWith('## '));
+  const to = after === -1 ? lines.length : after;
+  return { prose: lines.slice(from, to).join('\n'), blocks: page.blocks.filter(({ line }) => from !== -1 && line > from && line <= to) };
+}
+
+describe('docs/api.md', () => {
+  it('has the route table, and no other', () => {
+    const rows = tablesOf(page).find(({ columns }) => columns[0] === 'Endpoint')?.rows ?? [];
+    const served = ROUTES.map((route) => [
+      nameOf(route),
+      route.scope ?? 'none, public',
+      route.scope !== undefined && route.needsKey === true ? 'yes' : 'no',
+      route.scope === undefined ? 'nothing' : `a ${route.rate.slice(0, -1)}`,
+      String(route.operation.status),
+    ]);
+    expect(rows.map((row) => row.map(plain))).to.deep.equal(served);
+  });
+
+  it('has a section for each endpoint, and no other', () => {
+    const headings = page.headings.map(({ text }) => text).filter((text) => /^(?:GET|POST) /.test(text));
+    expect(headings.sort()).to.deep.equal(ROUTES.map(nameOf).sort());
+  });
+
+  for (const route of ROUTES) {
+    it(`says what ${nameOf(route)} refuses with`, () => {
+      const sentence = /^Refuses with ([^.]+)\.$/m.exec(sectionUnder(nameOf(route)).prose)?.[1] ?? '';
+      expect([...sentence.matchAll(/`(\w+)`/g)].map(([, code = '']) => code).sort()).to.deep.equal([...route.operation.errors].sort());
+    });
+
+    it(`shows requests and answers of ${nameOf(route)} that could be`, () => {
+      const { blocks } = sectionUnder(nameOf(route));
+      const { operation } = route;
+      const body = 'body' in operation ? operation.body : undefined;
+      expect(blocks.map(({ info }) => info)).to.deep.equal([...(body ? ['json request'] : []), 'json response']);
+      for (const { info, text } of blocks) {
+        const example = JSON.parse(text) as JsonObject;
+        const schema = info === 'json request' ? (body as { schema: JsonObject }).schema : envelopeOf(operation.data);
+        expect(schemas.check(closed(schema) as JsonObject, example).faults, info).to.deep.equal([]);
+      }
+    });
+  }
+});
+
+function envelopeOf(data: JsonObject): JsonObject {
+  return {
+    type: 'object',
+    required: ['success', 'code', 'message', 'request_id', 'data'],
+    properties: { success: { const: true }, code: { const: 'OK' }, message: { type: 'string' }, request_id: { type: 'string' }, data },
+  };
+}
+
+const TIMESTAMP = { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$' };
+
+/** The same schema, taking no field that it does not name; times as we write them. */
+function closed(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (schema === null || typeof schema !== 'object') return schema;
+  if (schema['format'] === 'date-time') return TIMESTAMP;
+  const copy = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, closed(value)]));
+  return copy['type'] === 'object' && 'properties' in copy && !('additionalProperties' in copy) ? { ...copy, additionalProperties: false } : copy;
+}

@@ -1,0 +1,45 @@
+/**
+ * Goal: docs/catalog.md describes every key of a catalog file, and shows a catalog that can be used.
+ * Method: compare its tables with the file's schema, both ways; load its example; look up the models it names.
+ */
+import { expect } from 'chai';
+import { CATALOG_FILE_SCHEMA } from '../../adapters/catalog-file/catalog-schema.js';
+import { loadCatalog, parseCatalog } from '../../adapters/catalog-file/file-catalog.js';
+import { AjvJsonSchemas } from '../../adapters/system/ajv-json-schemas.js';
+import { checkSchema } from '../../adapters/system/check-schema.js';
+import { join } from 'node:path';
+import { plain, readPage, ROOT, tablesOf } from './pages.js';
+
+interface ObjectSchema { readonly properties: Readonly<Record<string, ObjectSchema & { readonly items: ObjectSchema }>> }
+
+const page = readPage('docs/catalog.md');
+const file = CATALOG_FILE_SCHEMA as unknown as ObjectSchema;
+const model = file.properties['models']?.items as ObjectSchema;
+const tools = { jsonSchemas: new AjvJsonSchemas(), checkSchema };
+
+function keysUnder(column: string): string[] {
+  return tablesOf(page).filter(({ columns }) => columns[0] === column).flatMap(({ rows }) => rows.map(([key]) => plain(key)));
+}
+
+describe('docs/catalog.md', () => {
+  it('has every key of the file and of a model, price apart, and no other', () => {
+    const known = [...Object.keys(file.properties), ...Object.keys(model.properties)].filter((key) => key !== 'price');
+    expect(keysUnder('Key').sort()).to.deep.equal(known.sort());
+  });
+
+  for (const part of ['limits', 'price']) {
+    it(`has every key of ${part}, and no other`, () => {
+      expect(keysUnder(`Key of \`${part}\``).sort()).to.deep.equal(Object.keys(model.properties[part]?.properties ?? {}).sort());
+    });
+  }
+
+  it('shows a catalog that can be used, with every key that is needed', () => {
+    const [example] = page.blocks.filter(({ info }) => info === 'yaml');
+    expect(parseCatalog(example?.text ?? '', 'docs/catalog.md', tools).models()).to.have.length(1);
+  });
+
+  it('names the models that come with the program', async () => {
+    const shipped = await loadCatalog(join(ROOT, 'config/catalog.yaml'), tools);
+    expect(keysUnder('Model').sort()).to.deep.equal(shipped.models().map(({ modelKey }) => modelKey).sort());
+  });
+});

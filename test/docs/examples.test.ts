@@ -1,0 +1,39 @@
+/**
+ * Goal: the examples of docs/writing-an-adapter.md are what the page shows, and are adapters that work.
+ * Method: compare each block that names a file with that file; put the examples under the contracts of their ports.
+ */
+import { expect } from 'chai';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { MemoryObjectStore } from '../../adapters/memory/memory-object-store.js';
+import { SystemClock } from '../../adapters/system/system-clock.js';
+import { PrefixedObjectStore } from '../../docs/examples/prefixed-object-store.js';
+import { objectStoreContract } from '../contracts/object-store.contract.js';
+import { readPage, ROOT } from './pages.js';
+
+describe('docs/writing-an-adapter.md', () => {
+  const shown = readPage('docs/writing-an-adapter.md').blocks
+    .map(({ info, text }) => ({ path: info.split(' ')[1] ?? '', text }))
+    .filter(({ path }) => path.startsWith('docs/examples/'));
+
+  it('shows each file of docs/examples as it is', () => {
+    for (const { path, text } of shown) expect(`${text}\n`, path).to.equal(readFileSync(join(ROOT, path), 'utf8'));
+    const files = readdirSync(join(ROOT, 'docs/examples')).filter((name) => name.endsWith('.ts'));
+    expect(shown.map(({ path }) => path).sort()).to.deep.equal(files.map((name) => `docs/examples/${name}`).sort());
+  });
+});
+
+const memory = new MemoryObjectStore({ clock: new SystemClock() });
+let services = 0;
+
+objectStoreContract({
+  name: 'example of a prefix, many services in one store',
+  open: async () => new PrefixedObjectStore(memory, `service-${services += 1}/`),
+  close: async () => undefined,
+  supports: {
+    send: async (_store, request) => memory.handle(request),
+    now: () => Date.now(),
+    refusesInvalidKeys: false,
+    signsWholeAddress: false,
+  },
+});

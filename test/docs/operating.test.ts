@@ -1,0 +1,49 @@
+/**
+ * Goal: docs/operating.md names the configuration's own keys, their defaults and the log's own events.
+ * Method: look up every key and variable that any page names; read the calls of the log out of the source and compare
+ * them with the page's table, both ways.
+ */
+import { expect } from 'chai';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CONFIG_KEYS, variableOf } from '../../apps/config/config-keys.js';
+import { allPages, codeSpans, plain, readPage, ROOT, tablesOf } from './pages.js';
+
+const SECTIONS = new Set([...CONFIG_KEYS.keys()].filter((path) => path.includes('.')).map((path) => path.split('.')[0]));
+/** Read by commands, or set by them. */
+const OTHER_VARIABLES = ['DARKROOM_CONFIG', 'DARKROOM_API_KEY', 'DARKROOM_URL', 'DARKROOM_PROFILE'];
+
+describe('docs/operating.md', () => {
+  it('has every event of the log with its level, and no other', () => {
+    const rows = tablesOf(readPage('docs/operating.md')).find(({ columns }) => columns[0] === 'Event')?.rows ?? [];
+    expect(rows.map(([event, level]) => `${level}: ${plain(event)}`).sort()).to.deep.equal(loggedEvents().sort());
+  });
+
+  it('gives retentions as they are by default', () => {
+    const rows = tablesOf(readPage('docs/operating.md')).find(({ columns }) => columns[1] === 'Kept')?.rows ?? [];
+    for (const [what, kept = '', key] of rows) {
+      const days = /(\d+) (day|hour)s/.exec(kept);
+      if (days) expect(CONFIG_KEYS.get(plain(key))?.byDefault, what).to.equal(Number(days[1]));
+    }
+  });
+});
+
+describe('configuration named in the documentation', () => {
+  for (const page of allPages()) {
+    it(`${page.path} names only keys and variables that are there`, () => {
+      const keys = codeSpans(page).filter((span) => /^[a-z_]+(?:\.[a-z_]+)+$/.test(span) && SECTIONS.has(span.split('.')[0]));
+      expect(keys.filter((key) => !CONFIG_KEYS.has(key))).to.deep.equal([]);
+      const known = new Set([...CONFIG_KEYS.keys()].map(variableOf).concat(OTHER_VARIABLES));
+      const variables = [...page.text.matchAll(/\bDARKROOM_[A-Z_]+\b/g)].map(([name]) => name);
+      expect(variables.filter((name) => !known.has(name))).to.deep.equal([]);
+    });
+  }
+});
+
+/** What is said to a log anywhere in the source, with its level; `varies` where the level is worked out. */
+function loggedEvents(): string[] {
+  const files = ['core', 'adapters', 'apps'].flatMap((folder) => readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)))
+    .filter((path) => path.endsWith('.ts'));
+  const calls = files.flatMap((path) => [...readFileSync(join(ROOT, path), 'utf8').matchAll(/\blog(?:ger)?(?:\.(info|warn|error|debug)|\[level\])\([^'\n]*'([^']+)'/g)]);
+  return [...new Set(calls.map(([, level = 'varies', event]) => `${level}: ${event}`))];
+}
