@@ -31,6 +31,8 @@ export interface Program {
 
 export interface ProgramOptions {
   readonly log?: Log;
+  /** Instead of the configured file, for work that a faulty catalog must not keep anybody from. */
+  readonly catalog?: Catalog;
   /** Where clients reach the REST process, asked for whenever an address is signed; from the configuration when absent. */
   readonly publicUrl?: () => string;
 }
@@ -40,7 +42,7 @@ export interface ProgramOptions {
  * a `tool` works beside it. Throws one sentence, or one a line, when the catalog or the folder cannot be used.
  */
 export async function openProgram(config: Config, role: 'server' | 'tool', options: ProgramOptions = {}): Promise<Program> {
-  const catalog = await loadCatalog(config.catalog, { checkSchema, jsonSchemas: new AjvJsonSchemas() });
+  const catalog = options.catalog ?? await loadCatalog(config.catalog, { checkSchema, jsonSchemas: new AjvJsonSchemas() });
   const stores = await openSqlite({ folder: config.dataFolder, role });
   try {
     const clock = new SystemClock();

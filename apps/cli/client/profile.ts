@@ -1,0 +1,63 @@
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { Failure } from '../exit.js';
+
+/** API keys by the server they are for, and the server that was last logged in to. */
+export interface Profile {
+  readonly lastUrl?: string;
+  readonly keys: Readonly<Record<string, string>>;
+}
+
+const READABLE_BY_OTHERS = 0o077;
+
+/** DARKROOM_PROFILE, or `darkroom/profile.json` in the user's configuration folder. */
+export function profilePath(environment: Readonly<Record<string, string | undefined>> = process.env): string {
+  const folder = environment['XDG_CONFIG_HOME'] || join(homedir(), '.config');
+  return environment['DARKROOM_PROFILE'] || join(folder, 'darkroom', 'profile.json');
+}
+
+/** Empty when there is none. Throws when others may read the file, or it is not what `login` wrote. */
+export function readProfile(path: string): Profile {
+  let text: string;
+  try {
+    const { mode } = statSync(path);
+    if (process.platform !== 'win32' && (mode & READABLE_BY_OTHERS) !== 0) {
+      throw new Failure(`${path} holds API keys and can be read by others; run chmod 600 ${path} first.`);
+    }
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { keys: {} };
+    if (error instanceof Failure) throw error;
+    throw new Failure(`${path} cannot be read.`);
+  }
+  const profile = parseProfile(text);
+  if (!profile) throw new Failure(`${path} is not a profile; remove it and log in again.`);
+  return profile;
+}
+
+function parseProfile(text: string): Profile | undefined {
+  try {
+    const value = JSON.parse(text) as { last_url?: unknown; keys?: unknown } | null;
+    const keys = value?.keys;
+    if (typeof keys !== 'object' || keys === null || !Object.values(keys).every((key) => typeof key === 'string')) return undefined;
+    return { keys: keys as Record<string, string>, ...(typeof value?.last_url === 'string' ? { lastUrl: value.last_url } : {}) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Written whole or not at all, and never readable by anybody else. */
+export function writeProfile(path: string, profile: Profile): void {
+  const temporary = `${path}.${process.pid}.tmp`;
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    rmSync(temporary, { force: true });
+    writeFileSync(temporary, `${JSON.stringify({ last_url: profile.lastUrl, keys: profile.keys }, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+    chmodSync(temporary, 0o600);
+    renameSync(temporary, path);
+  } catch {
+    rmSync(temporary, { force: true });
+    throw new Failure(`${path} cannot be written.`);
+  }
+}

@@ -1,0 +1,42 @@
+import { EXIT, Failure } from '../exit.js';
+
+const MAX_PIPED_CHARACTERS = 4_096;
+const ENTER = new Set(['\r', '\n', '\u0004']);
+const RUB_OUT = new Set(['\b', '\u007f']);
+const CTRL_C = '\u0003';
+
+/** One line of stdin: asked for without echo on a terminal, read to its end from a pipe. */
+export async function readSecret(question: string): Promise<string> {
+  return process.stdin.isTTY ? ask(question) : readPipe();
+}
+
+async function readPipe(): Promise<string> {
+  let text = '';
+  for await (const chunk of process.stdin.setEncoding('utf8')) {
+    text += String(chunk);
+    if (text.length > MAX_PIPED_CHARACTERS) throw new Failure('What was piped in is too long for an API key.', EXIT.usage);
+  }
+  return text.trim();
+}
+
+function ask(question: string): Promise<string> {
+  const { stdin, stderr } = process;
+  stderr.write(question);
+  stdin.setRawMode(true).setEncoding('utf8').resume();
+  return new Promise((resolve, reject) => {
+    let text = '';
+    const finish = (end: () => void) => {
+      stdin.off('data', onData).setRawMode(false).pause();
+      stderr.write('\n');
+      end();
+    };
+    const onData = (chunk: string) => {
+      for (const character of chunk) {
+        if (character === CTRL_C) return finish(() => { reject(new Failure('Nothing was stored.', EXIT.cancelled)); });
+        if (ENTER.has(character)) return finish(() => { resolve(text.trim()); });
+        text = RUB_OUT.has(character) ? text.slice(0, -1) : text + character;
+      }
+    };
+    stdin.on('data', onData);
+  });
+}

@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto';
+import { readFile, stat } from 'node:fs/promises';
+import { basename, extname } from 'node:path';
+import { usageFailure } from '../exit.js';
+import type { PublicModel } from './service-types.js';
+
+export interface ReferenceFile {
+  readonly path: string;
+  readonly role: 'reference_image' | 'start_frame' | 'end_frame';
+  readonly filename: string;
+  readonly mediaType: string;
+  readonly sha256: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+const TYPE_BY_EXTENSION: Readonly<Record<string, string>> = { '.png': 'image/png', '.jpg': 'image/jpeg', '.jpeg': 'image/jpeg', '.webp': 'image/webp' };
+
+/** Reads a file that is to be uploaded, and refuses at once what the model would not take. */
+export async function readReferenceFile(path: string, role: ReferenceFile['role'], { model_key, limits }: PublicModel): Promise<ReferenceFile> {
+  if (!limits.reference_roles.includes(role)) throw usageFailure(`${model_key} does not take a ${role}.`);
+  const size = await sizeOf(path);
+  if (size === 0) throw usageFailure(`${path} is empty.`);
+  if (size > limits.max_upload_bytes) throw usageFailure(`${path} has ${size} bytes; ${model_key} takes at most ${limits.max_upload_bytes}.`);
+  const bytes = new Uint8Array(await readFile(path).catch(() => { throw usageFailure(`${path} cannot be read.`); }));
+  const mediaType = typeByMagic(bytes) ?? TYPE_BY_EXTENSION[extname(path).toLowerCase()];
+  if (mediaType === undefined || !limits.upload_media_types.includes(mediaType)) {
+    throw usageFailure(`${path} must be one of ${limits.upload_media_types.join(', ')}.`);
+  }
+  const filename = basename(path).replaceAll(/[\p{Cc}\\]/gu, '_').slice(0, 255);
+  return { path, role, filename, mediaType, sha256: createHash('sha256').update(bytes).digest('hex'), bytes };
+}
+
+async function sizeOf(path: string): Promise<number> {
+  const about = await stat(path).catch(() => { throw usageFailure(`There is no file ${path}.`); });
+  if (!about.isFile()) throw usageFailure(`${path} is not a file.`);
+  return about.size;
+}
+
+function typeByMagic(bytes: Uint8Array): string | undefined {
+  const head = Buffer.from(bytes.subarray(0, 12)).toString('latin1');
+  if (head.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png';
+  if (head.startsWith('\xff\xd8\xff')) return 'image/jpeg';
+  if (head.startsWith('RIFF') && head.slice(8) === 'WEBP') return 'image/webp';
+  return undefined;
+}

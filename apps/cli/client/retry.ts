@@ -1,0 +1,34 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const BASE_MS = 250;
+const CAP_MS = 8_000;
+const MAX_RETRY_AFTER_MS = 30_000;
+
+/** How often a request is sent at most, the first time included. */
+export const MAX_TRIES = 6;
+
+/** Waits before try number `tries` + 1: as long as the server asked, else twice as long each time, spread by chance. */
+export async function waitBeforeRetry(tries: number, retryAfter: string | null, signal?: AbortSignal): Promise<void> {
+  const asked = retryAfter !== null && /^[0-9]{1,6}$/.test(retryAfter) ? Number(retryAfter) * 1_000 : undefined;
+  const backOff = Math.min(CAP_MS, BASE_MS * 2 ** (tries - 1)) * (0.5 + Math.random() / 2);
+  await sleep(asked === undefined ? backOff : Math.min(asked, MAX_RETRY_AFTER_MS), undefined, signal === undefined ? {} : { signal });
+}
+
+/** Why a request got no answer, in words a person can act on. */
+export function networkReason(error: unknown): string {
+  const cause = (error as { cause?: { code?: string } }).cause;
+  switch (cause?.code ?? (error as Error).name) {
+    case 'ECONNREFUSED': return 'nothing listens there';
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN': return 'there is no such host';
+    case 'TimeoutError': return 'it did not answer in time';
+    case 'ECONNRESET':
+    case 'UND_ERR_SOCKET': return 'the connection was cut';
+    case 'CERT_HAS_EXPIRED':
+    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
+    case 'SELF_SIGNED_CERT_IN_CHAIN':
+    case 'ERR_TLS_CERT_ALTNAME_INVALID':
+    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE': return 'its certificate is not trusted';
+    default: return 'the connection failed';
+  }
+}

@@ -1,0 +1,51 @@
+import type { Command } from 'commander';
+import { createAccount } from '../../../core/access/manage.js';
+import type { Account } from '../../../core/credits/account.js';
+import { Failure } from '../exit.js';
+import { operatorCommand, withContext, type OperatorOptions } from '../operator/operator-command.js';
+import { moreJson, moreText, pageRequest, withPaging, type PageOptions } from '../operator/paging.js';
+import { accountJson } from '../operator/records.js';
+import { facts, isoTime, show, table } from '../terminal.js';
+
+/** `darkroom accounts`: who may spend credits. */
+export function addAccounts(program: Command): void {
+  const accounts = program.command('accounts').description('accounts, which own credits');
+  operatorCommand(accounts, 'create <name>')
+    .description('make an account')
+    .option('--currency <text>', 'what its credits are called', 'credits')
+    .addHelpText('after', '\nExample:\n  $ darkroom accounts create "Northern studio"')
+    .action((name: string, options: OperatorOptions & { readonly currency: string }) => withContext(options, async (context) => {
+      const account = await createAccount(context, { name, currency: options.currency });
+      show({ json: accountJson(account), text: accountText(account) }, options);
+    }));
+  withPaging(operatorCommand(accounts, 'list'))
+    .description('list accounts')
+    .addHelpText('after', '\nExample:\n  $ darkroom accounts list --limit 20')
+    .action((options: OperatorOptions & PageOptions) => withContext(options, async (context) => {
+      const page = await context.accounts.list(pageRequest(options));
+      const rows = page.items.map((a) => [a.accountId, a.name, a.available, a.reserved, a.spent, isoTime(a.createdAt)]);
+      const text = table(['account', 'name', 'available', 'reserved', 'spent', 'created'], rows) + moreText(page);
+      show({ json: { accounts: page.items.map(accountJson), ...moreJson(page) }, text }, options);
+    }));
+  operatorCommand(accounts, 'show <account_id>')
+    .description('show one account')
+    .addHelpText('after', '\nExample:\n  $ darkroom accounts show 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02')
+    .action((accountId: string, options: OperatorOptions) => withContext(options, async (context) => {
+      const account = await context.accounts.read(accountId);
+      if (!account) throw new Failure(`There is no account ${accountId}.`);
+      show({ json: accountJson(account), text: accountText(account) }, options);
+    }));
+}
+
+export function accountText(account: Account): string {
+  return facts([
+    ['account', account.accountId],
+    ['name', account.name],
+    ['currency', account.currency],
+    ['created', isoTime(account.createdAt)],
+    ['issued', account.issued],
+    ['available', account.available],
+    ['reserved', `${account.reserved} in ${account.holds.size} open generations`],
+    ['spent', account.spent],
+  ]);
+}

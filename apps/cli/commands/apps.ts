@@ -1,0 +1,26 @@
+import type { Command } from 'commander';
+import { createApp } from '../../../core/access/manage.js';
+import { operatorCommand, withContext, type OperatorOptions } from '../operator/operator-command.js';
+import { moreJson, moreText, pageRequest, withPaging, type PageOptions } from '../operator/paging.js';
+import { appJson } from '../operator/records.js';
+import { facts, isoTime, show, table } from '../terminal.js';
+
+/** `darkroom apps`: an account's Apps, each with keys and tasks of its own. */
+export function addApps(program: Command): void {
+  const apps = program.command('apps').description("an account's Apps, which own keys, uploads and generations");
+  operatorCommand(apps, 'create <account_id> <name>')
+    .description('make an App')
+    .addHelpText('after', '\nExample:\n  $ darkroom apps create 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02 website')
+    .action((accountId: string, name: string, options: OperatorOptions) => withContext(options, async (context) => {
+      const app = await createApp(context, { accountId, name });
+      show({ json: appJson(app), text: facts([['app', app.appId], ['account', app.accountId], ['name', app.name]]) }, options);
+    }));
+  withPaging(operatorCommand(apps, 'list <account_id>'))
+    .description('list the Apps of an account')
+    .addHelpText('after', '\nExample:\n  $ darkroom apps list 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02')
+    .action((accountId: string, options: OperatorOptions & PageOptions) => withContext(options, async (context) => {
+      const page = await context.credentials.listApps(accountId, pageRequest(options));
+      const rows = page.items.map((app) => [app.appId, app.name, isoTime(app.createdAt)]);
+      show({ json: { apps: page.items.map(appJson), ...moreJson(page) }, text: table(['app', 'name', 'created'], rows) + moreText(page) }, options);
+    }));
+}

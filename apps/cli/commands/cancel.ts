@@ -1,0 +1,21 @@
+import type { Command } from 'commander';
+import { connect, type ConnectionOptions } from '../client/connection.js';
+import type { Task } from '../client/service-types.js';
+import { taskText } from '../client/task-text.js';
+import { show } from '../terminal.js';
+import { clientCommand } from './client-command.js';
+
+type Options = ConnectionOptions & { readonly json?: boolean };
+
+/** `darkroom cancel`: asks for a cooperative cancel. */
+export function addCancel(program: Command): void {
+  clientCommand(program, 'cancel <generation_id>')
+    .description('ask for a generation to be cancelled; a running one may take a while to stop')
+    .addHelpText('after', '\nExample:\n  $ darkroom cancel 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02')
+    .action((generationId: string, options: Options) => cancel(generationId, options));
+}
+
+async function cancel(generationId: string, options: Options): Promise<void> {
+  const { data } = await connect(options).post<Task>(`/generations/${encodeURIComponent(generationId)}/cancel`, undefined);
+  show({ json: data, text: taskText(data) }, options);
+}

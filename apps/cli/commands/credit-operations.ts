@@ -1,0 +1,45 @@
+import type { Command } from 'commander';
+import type { Context } from '../../../core/context.js';
+import type { Account } from '../../../core/credits/account.js';
+import { adjustCredits, grantCredits, type CreditOperation } from '../../../core/credits/operate.js';
+import { usageFailure } from '../exit.js';
+import { operatorCommand, withContext, type OperatorOptions } from '../operator/operator-command.js';
+import { accountJson } from '../operator/records.js';
+import { show } from '../terminal.js';
+
+interface Options extends OperatorOptions {
+  readonly operationId?: string;
+  readonly reason: string;
+}
+
+type Operate = (context: Context, operation: CreditOperation) => Promise<Account>;
+
+/** `darkroom grants` and `darkroom adjustments`: how credits come to an account, and how a mistake is put right. */
+export function addCreditOperations(program: Command): void {
+  const grants = program.command('grants').description('credits given to accounts');
+  operatorCommand(grants, 'create <account_id> <credits>')
+    .description('give credits to an account')
+    .option('--reason <text>', 'why', 'Grant')
+    .option('--operation-id <id>', 'names the grant, so that giving it again changes nothing')
+    .addHelpText('after', '\nExample:\n  $ darkroom grants create 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02 5000 --operation-id invoice-1042')
+    .action((accountId: string, credits: string, options: Options) => operate(grantCredits, accountId, credits, options));
+
+  const adjustments = program.command('adjustments').description('corrections of what was given');
+  operatorCommand(adjustments, 'create <account_id> <credits>')
+    .description('add credits, or take them back with a number below 0')
+    .requiredOption('--reason <text>', 'why')
+    .option('--operation-id <id>', 'names the adjustment, so that making it again changes nothing')
+    .addHelpText('after', '\nExample:\n  $ darkroom adjustments create 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02 -200 --reason "granted twice"')
+    .action((accountId: string, credits: string, options: Options) => operate(adjustCredits, accountId, credits, options));
+}
+
+function operate(make: Operate, accountId: string, credits: string, options: Options): Promise<void> {
+  if (!/^-?[0-9]{1,16}$/.test(credits)) throw usageFailure(`Credits must be a whole number, not ${credits}.`);
+  return withContext(options, async (context) => {
+    if (!(await context.accounts.read(accountId))) throw usageFailure(`There is no account ${accountId}.`);
+    const operationId = options.operationId ?? context.ids.uuid();
+    const account = await make(context, { accountId, operationId, credits: Number(credits), reason: options.reason });
+    const text = `${account.name} has ${account.available} ${account.currency} available (operation ${operationId}).`;
+    show({ json: { operation_id: operationId, account: accountJson(account) }, text }, options);
+  });
+}

@@ -1,0 +1,20 @@
+import type { Command } from 'commander';
+import { connect, type ConnectionOptions } from '../client/connection.js';
+import type { Balance } from '../client/service-types.js';
+import { show } from '../terminal.js';
+import { clientCommand } from './client-command.js';
+
+type Options = ConnectionOptions & { readonly json?: boolean };
+
+/** `darkroom credits`: the balance of the key's account. */
+export function addCredits(program: Command): void {
+  clientCommand(program, 'credits')
+    .description("show the account's balance")
+    .addHelpText('after', '\nExamples:\n  $ darkroom credits\n  $ darkroom credits --json')
+    .action((options: Options) => credits(options));
+}
+
+async function credits(options: Options): Promise<void> {
+  const { data } = await connect(options).get<Balance>('/credits');
+  show({ json: data, text: `${data.balance_credits} ${data.currency}` }, options);
+}

@@ -1,0 +1,27 @@
+import { randomUUID } from 'node:crypto';
+import type { Command } from 'commander';
+import { connect, type ConnectionOptions } from '../client/connection.js';
+import { readGenerationInput, withGenerationOptions, type GenerationOptions } from '../client/generation-input.js';
+import type { Estimate } from '../client/service-types.js';
+import { uploadReference } from '../client/upload-reference.js';
+import { show } from '../terminal.js';
+import { clientCommand } from './client-command.js';
+
+type Options = GenerationOptions & ConnectionOptions & { readonly json?: boolean };
+
+/** `darkroom estimate`: what `generate` would reserve. */
+export function addEstimate(program: Command): void {
+  withGenerationOptions(clientCommand(program, 'estimate <prompt>'))
+    .description('say what a generation would cost, without making it')
+    .addHelpText('after', '\nExamples:\n  $ darkroom estimate "a lighthouse" --param n=4\n  $ darkroom estimate "waves" --model sandbox-video --json')
+    .action((prompt: string, options: Options) => estimate(prompt, options));
+}
+
+async function estimate(prompt: string, options: Options): Promise<void> {
+  const client = connect(options);
+  const { body, files } = await readGenerationInput(client, prompt, options);
+  const ids: string[] = [];
+  for (const file of files) ids.push(await uploadReference(client, file, randomUUID(), new AbortController().signal));
+  const { data } = await client.post<Estimate>('/generations/estimate', { ...body, ...(ids.length === 0 ? {} : { reference_upload_ids: ids }) });
+  show({ json: data, text: `${data.estimated_credits} ${data.currency}` }, options);
+}

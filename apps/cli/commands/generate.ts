@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto';
+import { InvalidArgumentError, type Command } from 'commander';
+import { connect, type ConnectionOptions } from '../client/connection.js';
+import { followGeneration } from '../client/follow-generation.js';
+import { readGenerationInput, withGenerationOptions, type GenerationInput, type GenerationOptions } from '../client/generation-input.js';
+import { Interruption } from '../client/interruption.js';
+import { checkOutput, downloadOutputs, type OutputOptions } from '../client/output-files.js';
+import { openProgress, type Progress } from '../client/progress.js';
+import type { RestClient } from '../client/rest-client.js';
+import type { Estimate, Task } from '../client/service-types.js';
+import { uploadReference } from '../client/upload-reference.js';
+import { EXIT, Failure, usageFailure } from '../exit.js';
+import { say, show } from '../terminal.js';
+import { clientCommand } from './client-command.js';
+
+interface Options extends GenerationOptions, OutputOptions, ConnectionOptions {
+  readonly idempotencyKey?: string;
+  readonly wait: boolean;
+  readonly timeout?: number;
+  readonly json?: boolean;
+}
+
+const EXAMPLES = `
+Examples:
+  $ darkroom generate "a lighthouse at dusk" --out lighthouse.png
+  $ darkroom generate "a red boat" --param size=1024x1024 --param n=2 --out boat.png
+  $ darkroom generate "the same by night" --reference day.png --out night.png
+  $ darkroom generate "snow falling" --model sandbox-video --start-frame first.png --json
+  $ darkroom generate "a forest" --no-wait
+
+The paths of the results go to stdout, everything else to stderr. Ctrl-C cancels the generation and waits for its end;
+a second Ctrl-C leaves at once. Exit codes: 0 done, 1 failure, 2 usage, 3 refused, 4 the generation failed, 130 cancelled.`;
+
+/** `darkroom generate`: uploads, estimates, creates, waits and downloads. */
+export function addGenerate(program: Command): void {
+  withGenerationOptions(clientCommand(program, 'generate <prompt>'))
+    .description('make pictures or a video from a prompt')
+    .option('-o, --out <path>', 'a file or folder for the results (default: <generation id> in this folder)')
+    .option('-f, --force', 'overwrite what --out names')
+    .option('--idempotency-key <key>', 'names this intent, so that running the command again does not spend twice')
+    .option('--no-wait', 'do not wait for the end')
+    .option('--timeout <seconds>', 'how long to wait for the end', readSeconds)
+    .addHelpText('after', EXAMPLES)
+    .action((prompt: string, options: Options) => generate(prompt, options));
+}
+
+function readSeconds(text: string): number {
+  const seconds = Number(text);
+  if (!(seconds > 0) || !Number.isFinite(seconds)) throw new InvalidArgumentError('It must be a number of seconds above 0.');
+  return seconds;
+}
+
+async function generate(prompt: string, options: Options): Promise<void> {
+  if (prompt.trim() === '') throw usageFailure('The prompt must not be empty.');
+  if (options.idempotencyKey !== undefined && !/^[\x21-\x7e]{1,255}$/.test(options.idempotencyKey)) {
+    throw usageFailure('--idempotency-key must be 1 to 255 visible ASCII characters.');
+  }
+  const client = connect(options);
+  const input = await readGenerationInput(client, prompt, options);
+  checkOutput(options, input.model.limits.max_outputs);
+  const interruption = new Interruption();
+  const progress = openProgress(input.files.length + 6, options);
+  try {
+    const accepted = await accept(client, input, options.idempotencyKey ?? randomUUID(), progress, interruption.signal);
+    if (!options.wait && !interruption.signal.aborted) {
+      progress.end();
+      show({ json: accepted, text: accepted.generation_id }, options);
+      return;
+    }
+    const task = await followGeneration(client, accepted, {
+      progress, cancelOn: interruption.signal, ...(options.timeout === undefined ? {} : { timeoutMs: options.timeout * 1_000 }),
+    });
+    // What was delivered is paid for, so it is fetched after a cancel too.
+    const files = await downloadOutputs(task, options, () => { progress.step('downloaded'); });
+    progress.end();
+    conclude(task, files, options, interruption.signal.aborted);
+  } finally {
+    progress.end();
+    interruption.release();
+  }
+}
+
+/** Everything up to the 202. From the create on, an interruption waits: what may have been accepted must be cancelled. */
+async function accept(client: RestClient, input: GenerationInput, intent: string, progress: Progress, signal: AbortSignal): Promise<Task> {
+  const ids: string[] = [];
+  for (const file of input.files) {
+    progress.step(`uploading ${file.filename}`);
+    ids.push(await uploadReference(client, file, intent, signal));
+  }
+  const body = { ...input.body, ...(ids.length === 0 ? {} : { reference_upload_ids: ids }) };
+  const estimate = (await client.post<Estimate>('/generations/estimate', body, { signal })).data;
+  progress.step(`estimated at ${estimate.estimated_credits} ${estimate.currency}`);
+  signal.throwIfAborted();
+  const { data } = await client.post<Task>('/generations', body, { idempotencyKey: intent });
+  progress.step(`accepted as ${data.generation_id}`);
+  return data;
+}
+
+function conclude(task: Task, files: readonly string[], options: Options, interrupted: boolean): void {
+  if (options.json || files.length > 0) show({ json: { ...task, files }, text: files.join('\n') }, options);
+  const charged = `${task.charged_credits} credits charged`;
+  if (task.status === 'failed') throw new Failure(`The generation failed: ${task.error?.message ?? 'no reason was given'} (${task.error?.code ?? 'unknown'}, ${charged}).`, EXIT.generationFailed, 'shown');
+  if (task.status === 'cancelled') throw new Failure(`The generation was cancelled, ${charged}.`, EXIT.cancelled, 'shown');
+  if (interrupted) throw new Failure(`The generation had succeeded before it could be cancelled, ${charged}.`, EXIT.cancelled, 'shown');
+  if (!options.json) say(`succeeded, ${charged}`);
+}

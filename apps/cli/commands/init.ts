@@ -1,0 +1,43 @@
+import type { Command } from 'commander';
+import { createAccount, createApp, createKey } from '../../../core/access/manage.js';
+import { grantCredits } from '../../../core/credits/operate.js';
+import { usageFailure } from '../exit.js';
+import { operatorCommand, withContext, type OperatorOptions } from '../operator/operator-command.js';
+import { facts, say, show } from '../terminal.js';
+
+interface Options extends OperatorOptions {
+  readonly account?: string;
+  readonly credits?: string;
+}
+
+/** `darkroom init`: makes the data folder, and on request somebody who can use it. */
+export function addInit(program: Command): void {
+  operatorCommand(program, 'init')
+    .description('make the data folder, and with --account an account, an App and a key to begin with')
+    .option('--account <name>', 'also make an account of this name with one App and one key')
+    .option('--credits <count>', 'credits to give to the new account')
+    .addHelpText('after', '\nOn a folder that is there already it changes nothing but what --account adds.\n\nExamples:\n  $ darkroom init\n  $ darkroom init --account studio --credits 10000')
+    .action((options: Options) => init(options));
+}
+
+function init(options: Options): Promise<void> {
+  if (options.credits !== undefined && options.account === undefined) throw usageFailure('--credits needs --account, which says who they are for.');
+  if (options.credits !== undefined && !/^[0-9]{1,16}$/.test(options.credits)) throw usageFailure(`--credits must be a whole number, not ${options.credits}.`);
+  return withContext(options, async (context, config) => {
+    const folder = { data_folder: config.dataFolder };
+    if (options.account === undefined) {
+      show({ json: folder, text: `${config.dataFolder} is ready; darkroom serve starts the service.` }, options);
+      return;
+    }
+    const { accountId } = await createAccount(context, { name: options.account });
+    const credits = Number(options.credits ?? 0);
+    if (credits > 0) await grantCredits(context, { accountId, operationId: context.ids.uuid(), credits, reason: 'First grant' });
+    const { appId } = await createApp(context, { accountId, name: 'default' });
+    const { key, secret } = await createKey(context, { appId, name: 'first key' });
+    show({
+      json: { ...folder, account_id: accountId, app_id: appId, key_id: key.keyId, secret, credits },
+      text: facts([['data folder', config.dataFolder], ['account', accountId], ['app', appId], ['credits', credits], ['secret', secret]]),
+    }, options);
+    if (!options.json) say('The secret is kept nowhere else and cannot be shown again.');
+  }, { create: true });
+}

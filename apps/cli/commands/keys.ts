@@ -1,0 +1,68 @@
+import type { Command } from 'commander';
+import { SCOPES, type ApiKey } from '../../../core/access/credential.js';
+import { createKey, expireKey, revokeKey } from '../../../core/access/manage.js';
+import { operatorCommand, withContext, type OperatorOptions } from '../operator/operator-command.js';
+import { moreJson, moreText, pageRequest, withPaging, type PageOptions } from '../operator/paging.js';
+import { readTime } from '../operator/read-time.js';
+import { keyJson } from '../operator/records.js';
+import { facts, isoTime, say, show, table } from '../terminal.js';
+
+interface CreateOptions extends OperatorOptions {
+  readonly name: string;
+  readonly scope?: readonly string[];
+  readonly expires?: string;
+}
+
+const collect = (value: string, before: readonly string[] | undefined) => [...(before ?? []), value];
+
+/** `darkroom keys`: API keys. A key's secret is shown when it is made and never again. */
+export function addKeys(program: Command): void {
+  const keys = program.command('keys').description('API keys');
+  operatorCommand(keys, 'create <app_id>')
+    .description('make a key for an App and show its secret, once')
+    .requiredOption('--name <name>', 'what the key is for')
+    .option('--scope <scope>', `what the key may do (repeatable; all when left out): ${SCOPES.join(', ')}`, collect)
+    .option('--expires <when>', 'when it ends: 90d, 12h, 2030-01-31')
+    .addHelpText('after', '\nExamples:\n  $ darkroom keys create 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02 --name laptop\n  $ darkroom keys create 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02 --name dashboard --scope credits:read --expires 90d')
+    .action((appId: string, options: CreateOptions) => create(appId, options));
+  withPaging(operatorCommand(keys, 'list <account_id>'))
+    .description("list an account's keys, without their secrets")
+    .addHelpText('after', '\nExample:\n  $ darkroom keys list 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02')
+    .action((accountId: string, options: OperatorOptions & PageOptions) => withContext(options, async (context) => {
+      const page = await context.credentials.listKeys(accountId, pageRequest(options));
+      const rows = page.items.map((key) => [key.keyId, key.name, key.appId, stateOf(key, context.clock.now()), key.scopes.join(' ')]);
+      show({ json: { keys: page.items.map(keyJson), ...moreJson(page) }, text: table(['key', 'name', 'app', 'state', 'scopes'], rows) + moreText(page) }, options);
+    }));
+  operatorCommand(keys, 'revoke <key_id>')
+    .description('end a key for good; every process refuses it within 5 seconds')
+    .addHelpText('after', '\nExample:\n  $ darkroom keys revoke 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02')
+    .action((keyId: string, options: OperatorOptions) => withContext(options, async (context) => {
+      const key = await revokeKey(context, keyId);
+      show({ json: keyJson(key), text: `Key ${key.keyId} (${key.name}) is revoked.` }, options);
+    }));
+  operatorCommand(keys, 'expire <key_id> <when>')
+    .description('set when a key ends: now, 90d, 12h, 2030-01-31')
+    .addHelpText('after', '\nExamples:\n  $ darkroom keys expire 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02 30d\n  $ darkroom keys expire 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02 now')
+    .action((keyId: string, when: string, options: OperatorOptions) => withContext(options, async (context) => {
+      const key = await expireKey(context, keyId, readTime(when, context.clock.now()));
+      show({ json: keyJson(key), text: `Key ${key.keyId} (${key.name}) ends at ${isoTime(key.expiresAt ?? 0)}.` }, options);
+    }));
+}
+
+function create(appId: string, options: CreateOptions): Promise<void> {
+  return withContext(options, async (context) => {
+    const { key, secret } = await createKey(context, {
+      appId, name: options.name,
+      ...(options.scope === undefined ? {} : { scopes: options.scope }),
+      ...(options.expires === undefined ? {} : { expiresAt: readTime(options.expires, context.clock.now()) }),
+    });
+    show({ json: { ...keyJson(key), secret }, text: facts([['key', key.keyId], ['name', key.name], ['scopes', key.scopes.join(' ')], ['secret', secret]]) }, options);
+    if (!options.json) say('The secret is kept nowhere else and cannot be shown again.');
+  });
+}
+
+function stateOf(key: ApiKey, now: number): string {
+  if (key.revokedAt !== undefined) return 'revoked';
+  if (key.expiresAt === undefined) return 'active';
+  return key.expiresAt <= now ? 'expired' : `until ${isoTime(key.expiresAt)}`;
+}

@@ -1,0 +1,39 @@
+import type { Command } from 'commander';
+import { readKey, serverUrl, type ConnectionOptions } from '../client/connection.js';
+import { profilePath, readProfile, writeProfile } from '../client/profile.js';
+import { readSecret } from '../client/read-secret.js';
+import { Refused, RestClient } from '../client/rest-client.js';
+import type { Balance } from '../client/service-types.js';
+import { show } from '../terminal.js';
+import { clientCommand } from './client-command.js';
+
+type Options = ConnectionOptions & { readonly json?: boolean };
+
+/** `darkroom login`: keeps an API key where only its owner can read it. */
+export function addLogin(program: Command): void {
+  clientCommand(program, 'login')
+    .description('check an API key against a server and remember both')
+    .addHelpText('after', '\nThe key is asked for, or read from a pipe; it is never an argument, where others could see it.\n\nExamples:\n  $ darkroom login --url https://pictures.example\n  $ darkroom login < key.txt')
+    .action((options: Options) => login(options));
+}
+
+async function login(options: Options): Promise<void> {
+  const url = serverUrl(options);
+  const path = profilePath();
+  const profile = readProfile(path);
+  const key = readKey(await readSecret(`API key for ${url}: `));
+  const balance = await check(new RestClient(url, key));
+  writeProfile(path, { lastUrl: url, keys: { ...profile.keys, [url]: key } });
+  const credits = balance === undefined ? '' : ` The account has ${balance.balance_credits} ${balance.currency}.`;
+  show({ json: { url, profile: path, ...(balance === undefined ? {} : { balance_credits: balance.balance_credits, currency: balance.currency }) }, text: `Logged in to ${url}.${credits}` }, options);
+}
+
+/** A key that may not see the balance is a good key all the same. */
+async function check(client: RestClient): Promise<Balance | undefined> {
+  try {
+    return (await client.get<Balance>('/credits')).data;
+  } catch (error) {
+    if (error instanceof Refused && error.envelope.code === 'DEVELOPER_SCOPE_INSUFFICIENT') return undefined;
+    throw error;
+  }
+}

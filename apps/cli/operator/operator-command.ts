@@ -1,0 +1,58 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { FileCatalog } from '../../../adapters/catalog-file/file-catalog.js';
+import type { SchemaTools } from '../../../adapters/catalog-file/catalog-faults.js';
+import { AjvJsonSchemas } from '../../../adapters/system/ajv-json-schemas.js';
+import { checkSchema } from '../../../adapters/system/check-schema.js';
+import type { Context } from '../../../core/context.js';
+import type { Config } from '../../config/config.js';
+import { loadConfig } from '../../config/load-config.js';
+import { Failure } from '../exit.js';
+import { printable, say } from '../terminal.js';
+
+export interface OperatorOptions {
+  readonly config?: string;
+  readonly json?: boolean;
+}
+
+/** A command that works on the data folder itself; it may run beside a live server. */
+export function operatorCommand(parent: Command, nameAndArguments: string): Command {
+  return parent
+    .command(nameAndArguments)
+    .option('-c, --config <file>', 'the configuration file (default: DARKROOM_CONFIG, else darkroom.yaml if it is there)')
+    .option('--json', 'print one JSON document');
+}
+
+export function schemaTools(): SchemaTools {
+  return { jsonSchemas: new AjvJsonSchemas(), checkSchema };
+}
+
+interface ContextNeeds {
+  /** Whether the models matter; without them a faulty catalog keeps nobody from revoking a key. */
+  readonly catalog?: boolean;
+  /** Whether the data folder may be made. */
+  readonly create?: boolean;
+}
+
+/** Opens the data folder, does the work, and closes it whatever happens. Throws `CatalogInvalid`, `ConfigInvalid`, `Failure`. */
+export async function withContext<T>(options: OperatorOptions, work: (context: Context, config: Config) => Promise<T>, needs: ContextNeeds = {}): Promise<T> {
+  const config = loadConfig({ file: options.config });
+  if (!needs.create && !existsSync(join(config.dataFolder, 'darkroom.db'))) {
+    throw new Failure(`There is no Darkroom data in ${config.dataFolder}; run darkroom init, or name the right data_folder.`);
+  }
+  const warn = (event: string, about: Readonly<Record<string, unknown>>) => {
+    const { error } = about;
+    say(`darkroom: ${event}${error instanceof Error ? `: ${printable(error.message)}` : ''}`);
+  };
+  const log = { info: () => undefined, warn };
+  // Loaded only now: commands that call a server start faster without stores and painters.
+  const { openProgram } = await import('../../wiring.js');
+  const program = await openProgram(config, 'tool', needs.catalog ? { log } : { log, catalog: new FileCatalog([]) });
+  try {
+    return await work(program.context, config);
+  } finally {
+    await program.close();
+  }
+}
+

@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { addAccounts } from './commands/accounts.js';
+import { addApps } from './commands/apps.js';
+import { addCancel } from './commands/cancel.js';
+import { addCatalog } from './commands/catalog.js';
+import { addCreditOperations } from './commands/credit-operations.js';
+import { addCredits } from './commands/credits.js';
+import { addEstimate } from './commands/estimate.js';
+import { addGenerate } from './commands/generate.js';
+import { addInit } from './commands/init.js';
+import { addKeys } from './commands/keys.js';
+import { addLedger } from './commands/ledger.js';
+import { addLogin } from './commands/login.js';
+import { addModels } from './commands/models.js';
+import { addRecover } from './commands/recover.js';
+import { addServe } from './commands/serve.js';
+import { addStatus } from './commands/status.js';
+import { addVerify } from './commands/verify.js';
+
+const PACKAGE = new URL('../../../package.json', import.meta.url);
+
+const ABOUT = `
+Exit codes: 0 done, 1 failure, 2 usage, 3 refused by the server, 4 the generation failed, 130 cancelled.
+
+Variables:
+  DARKROOM_API_KEY  the key to call a server with; else the one darkroom login stored
+  DARKROOM_URL      the server's address
+  DARKROOM_PROFILE  where darkroom login stores keys
+  DARKROOM_CONFIG   the configuration file of serve and of the commands on the data folder
+  DARKROOM_DEBUG=1  shows what lies behind an error`;
+
+/** The whole command line: first what a developer needs, then what an operator needs. */
+export function createProgram(): Command {
+  const { version } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string };
+  const program = new Command('darkroom')
+    .description('A self-hosted service that makes images and videos.')
+    .version(version)
+    .exitOverride()
+    .showSuggestionAfterError()
+    .configureOutput({ outputError: (text, write) => { write(text.replace(/^error: /, 'darkroom: ')); } })
+    .addHelpText('after', ABOUT);
+  program.commandsGroup('Use a server:');
+  for (const add of [addGenerate, addEstimate, addModels, addCredits, addStatus, addCancel, addLogin]) add(program);
+  program.commandsGroup('Run a server, on its data folder:');
+  for (const add of [addServe, addInit, addAccounts, addApps, addKeys, addCreditOperations, addLedger, addCatalog, addVerify, addRecover]) add(program);
+  return program;
+}

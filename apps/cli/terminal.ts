@@ -1,0 +1,44 @@
+/** How a command shows what it found: for people, or one JSON document for machines. */
+export interface Shown {
+  readonly json: unknown;
+  readonly text: string;
+}
+
+export function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** Goes to stderr, so that stdout holds results only. */
+export function say(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+export function show({ json, text }: Shown, options: { readonly json?: boolean }): void {
+  print(options.json ? JSON.stringify(json, null, 2) : text);
+}
+
+/** Columns as wide as their widest cell, under a line of titles; numbers to the right. */
+export function table(titles: readonly string[], rows: readonly (readonly (string | number | undefined)[])[]): string {
+  if (rows.length === 0) return '(none)';
+  const cells = rows.map((row) => titles.map((_, column) => printable(row[column] === undefined ? '' : String(row[column]))));
+  const widths = titles.map((title, column) => Math.max(title.length, ...cells.map((row) => row[column]?.length ?? 0)));
+  const isNumeric = titles.map((_, column) => rows.every((row) => typeof row[column] === 'number' || row[column] === undefined));
+  const line = (row: readonly string[]) => row.map((cell, column) => (isNumeric[column] ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0))).join('  ').trimEnd();
+  return [line(titles.map((title) => title.toUpperCase())), ...cells.map(line)].join('\n');
+}
+
+/** `name: value` lines with the values under each other; undefined ones are left out. */
+export function facts(pairs: readonly (readonly [string, string | number | undefined])[]): string {
+  const present = pairs.filter((pair) => pair[1] !== undefined);
+  const width = Math.max(...present.map(([name]) => name.length)) + 1;
+  return present.map(([name, value]) => `${`${name}:`.padEnd(width)} ${printable(String(value))}`).join('\n');
+}
+
+/** Text from elsewhere cannot move the cursor, change colours or break a table. */
+export function printable(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');
+}
+
+export function isoTime(atMs: number): string {
+  return new Date(atMs).toISOString();
+}
