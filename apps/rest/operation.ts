@@ -11,6 +11,9 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** A schema under the name it has in the OpenAPI document. */
+export type TitledSchema = JsonObject & { readonly title: string };
+
 /** What the OpenAPI document says of an operation. */
 export interface Description {
   readonly operationId: string;
@@ -19,7 +22,7 @@ export interface Description {
   /** The status of a success. */
   readonly status: 200 | 201 | 202;
   /** Schema of the envelope's `data`. */
-  readonly data: JsonObject;
+  readonly data: TitledSchema;
   /** The codes the use case may refuse with; those of the checks before it follow from the route. */
   readonly errors: readonly ErrorCode[];
 }

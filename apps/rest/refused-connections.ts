@@ -31,11 +31,9 @@ function hasBegunToAnswer(socket: Socket & { readonly _httpMessage?: { readonly 
 }
 
 function refusalOf(runtimeCode: string | undefined): readonly [ErrorCode, string] {
-  switch (runtimeCode) {
-    case 'ERR_HTTP_REQUEST_TIMEOUT': return ['REQUEST_TIMEOUT', 'The request did not arrive in time.'];
-    case 'HPE_HEADER_OVERFLOW': return ['BODY_INVALID', 'The headers of the request are too long.'];
-    default: return ['BODY_INVALID', 'The request is not valid HTTP/1.1.'];
-  }
+  if (runtimeCode === 'ERR_HTTP_REQUEST_TIMEOUT') return ['REQUEST_TIMEOUT', 'The request did not arrive in time.'];
+  if (runtimeCode === 'HPE_HEADER_OVERFLOW') return ['BODY_INVALID', 'The headers of the request are too long.'];
+  return ['BODY_INVALID', 'The request is not valid HTTP/1.1.'];
 }
 
 const REASONS: Readonly<Record<number, string>> = { 400: 'Bad Request', 408: 'Request Timeout' };

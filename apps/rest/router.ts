@@ -1,4 +1,4 @@
-import Router from '@koa/router';
+import { Router } from '@koa/router';
 import { ServiceError } from '../../core/errors.js';
 import type { RestMiddleware } from './rest-context.js';
 

@@ -15,7 +15,7 @@ export function sendAnswer(ctx: RestContext, status: number, { data, headers, re
   res.setHeader('Cache-Control', 'no-store');
   for (const name in headers) res.setHeader(name, headers[name] as string);
   if (replayed === true) res.setHeader('Idempotency-Replayed', 'true');
-  const dataText = 'text' in data ? (data.text as string) : JSON.stringify(data);
+  const dataText = 'text' in data ? data.text : JSON.stringify(data);
   return send(ctx, status, successEnvelope(ctx.state.requestId, dataText));
 }
 

@@ -87,7 +87,7 @@ function parametersOf(route: Route): JsonObject[] {
 function schemasOf(routes: readonly Route[]): JsonObject {
   const schemas: JsonObject = { Error: ERROR_SCHEMA };
   for (const { operation } of routes) {
-    schemas[String(operation.data['title'])] = operation.data;
+    schemas[operation.data.title] = operation.data;
     if ('body' in operation && operation.body) schemas[operation.body.schemaName] = operation.body.schema;
   }
   return schemas;

@@ -19,8 +19,9 @@ export function responsesOf(route: Route): JsonObject {
   return responses;
 }
 
-function success({ operation, ...route }: Route): JsonObject {
-  const replay = route.scope !== undefined && 'needsKey' in route && route.needsKey === true;
+function success(route: Route): JsonObject {
+  const { operation } = route;
+  const replay = route.scope !== undefined && route.needsKey === true;
   return {
     description: 'Success.',
     headers: {
@@ -38,7 +39,7 @@ function success({ operation, ...route }: Route): JsonObject {
             code: { const: 'OK' },
             message: { type: 'string' },
             request_id: { type: 'string' },
-            data: { $ref: `#/components/schemas/${String(operation.data['title'])}` },
+            data: { $ref: `#/components/schemas/${operation.data.title}` },
           },
         },
       },

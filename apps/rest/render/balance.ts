@@ -1,8 +1,8 @@
 import type { Balance } from '../../../core/credits/get-balance.js';
-import type { JsonObject } from '../../../core/json.js';
+import type { TitledSchema } from '../operation.js';
 import { CREDITS } from './schema-parts.js';
 
-export const BALANCE_SCHEMA: JsonObject = {
+export const BALANCE_SCHEMA: TitledSchema = {
   title: 'Balance',
   type: 'object',
   required: ['mode', 'balance_credits', 'available_credits', 'remaining_credits', 'currency'],

@@ -1,6 +1,7 @@
 import type { Model } from '../../../core/catalog/model.js';
 import { publicPrice } from '../../../core/catalog/price.js';
 import type { JsonObject } from '../../../core/json.js';
+import type { TitledSchema } from '../operation.js';
 import { MODALITY, OPERATION, ROLE } from './schema-parts.js';
 
 const MODEL_SCHEMA: JsonObject = {
@@ -32,7 +33,7 @@ const MODEL_SCHEMA: JsonObject = {
   },
 };
 
-export const CATALOG_SCHEMA: JsonObject = {
+export const CATALOG_SCHEMA: TitledSchema = {
   title: 'Catalog',
   type: 'object',
   required: ['models'],

@@ -1,8 +1,8 @@
 import type { Estimate } from '../../../core/generation/estimate-generation.js';
-import type { JsonObject } from '../../../core/json.js';
+import type { TitledSchema } from '../operation.js';
 import { CREDITS, OPERATION } from './schema-parts.js';
 
-export const ESTIMATE_SCHEMA: JsonObject = {
+export const ESTIMATE_SCHEMA: TitledSchema = {
   title: 'Estimate',
   type: 'object',
   required: ['model_key', 'operation', 'estimated_credits', 'currency'],

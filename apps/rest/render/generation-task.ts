@@ -1,6 +1,7 @@
 import { TASK_ERRORS } from '../../../core/generation/task-errors.js';
 import type { GenerationView, OutputView } from '../../../core/generation/view.js';
 import type { JsonObject } from '../../../core/json.js';
+import type { TitledSchema } from '../operation.js';
 import { CREDITS, MODALITY, OPERATION, TIMESTAMP, UUID } from './schema-parts.js';
 
 const OUTPUT_SCHEMA: JsonObject = {
@@ -17,7 +18,7 @@ const OUTPUT_SCHEMA: JsonObject = {
   },
 };
 
-export const TASK_SCHEMA: JsonObject = {
+export const TASK_SCHEMA: TitledSchema = {
   title: 'GenerationTask',
   type: 'object',
   required: [

@@ -2,12 +2,13 @@ import type { Completed } from '../../../core/uploads/complete-upload.js';
 import type { Prepared } from '../../../core/uploads/prepare-upload.js';
 import { UPLOAD_MEDIA_TYPES } from '../../../core/uploads/request.js';
 import type { JsonObject } from '../../../core/json.js';
+import type { TitledSchema } from '../operation.js';
 import { timestamp } from './generation-task.js';
 import { ROLE, TIMESTAMP, UUID } from './schema-parts.js';
 
 const BYTE_SIZE: JsonObject = { type: 'integer', minimum: 1 };
 
-export const PREPARED_UPLOAD_SCHEMA: JsonObject = {
+export const PREPARED_UPLOAD_SCHEMA: TitledSchema = {
   title: 'PreparedUpload',
   type: 'object',
   required: ['upload_id', 'upload_url', 'method', 'required_headers', 'expires_at', 'media_type', 'byte_size', 'role'],
@@ -23,7 +24,7 @@ export const PREPARED_UPLOAD_SCHEMA: JsonObject = {
   },
 };
 
-export const COMPLETED_UPLOAD_SCHEMA: JsonObject = {
+export const COMPLETED_UPLOAD_SCHEMA: TitledSchema = {
   title: 'CompletedUpload',
   type: 'object',
   required: ['upload_id', 'media_id', 'status', 'media_type', 'byte_size'],

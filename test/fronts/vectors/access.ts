@@ -1,0 +1,50 @@
+import type { Scope } from '../../../core/access/credential.js';
+import type { ErrorCode } from '../../../core/errors.js';
+import type { CallStep, CredentialKind, OperationName, Vector } from './vector.js';
+import { once, PICTURE, PNG_UPLOAD } from './vector.js';
+
+const PROTECTED: readonly { readonly scope: Scope; readonly request: Omit<CallStep, 'code'> }[] = [
+  { scope: 'credits:read', request: { operation: 'getCredits' } },
+  { scope: 'generations:write', request: { operation: 'createGeneration', body: PICTURE } },
+  { scope: 'generations:write', request: { operation: 'estimateGeneration', body: PICTURE } },
+  { scope: 'generations:read', request: { operation: 'getGeneration', id: '@own-generation' } },
+  { scope: 'generations:write', request: { operation: 'cancelGeneration', id: '@own-generation' } },
+  { scope: 'uploads:write', request: { operation: 'prepareUpload', body: PNG_UPLOAD } },
+  { scope: 'uploads:write', request: { operation: 'completeUpload', id: '@ready-upload' } },
+];
+
+const REFUSED: readonly (readonly [CredentialKind, ErrorCode])[] = [
+  ['none', 'DEVELOPER_TOKEN_REQUIRED'],
+  ['garbage', 'DEVELOPER_TOKEN_INVALID'],
+  ['anonymous', 'DEVELOPER_TOKEN_INVALID'],
+  ['oauth', 'DEVELOPER_TOKEN_INVALID'],
+  ['unknown', 'DEVELOPER_TOKEN_INVALID'],
+  ['mistyped', 'DEVELOPER_TOKEN_INVALID'],
+  ['expired', 'DEVELOPER_TOKEN_EXPIRED'],
+  ['revoked', 'DEVELOPER_TOKEN_REVOKED'],
+];
+
+const otherScope = (scope: Scope): CredentialKind => (scope === 'credits:read' ? 'only generations:read' : 'only credits:read');
+
+/** Every protected operation with every kind of credential that must not get through, and with the least one that must. */
+export const ACCESS_VECTORS: readonly Vector[] = [
+  ...PROTECTED.flatMap(({ request, scope }) => [
+    ...REFUSED.map(([as, code]) => once(`${request.operation} with credential: ${as}`, { ...request, as, code })),
+    once(`${request.operation} without its scope`, { ...request, as: otherScope(scope), code: 'DEVELOPER_SCOPE_INSUFFICIENT', says: scope }),
+    once(`${request.operation} with no more than its scope`, { ...request, as: `only ${scope}`, code: 'OK' }),
+    once(`${request.operation} naming its own App`, { ...request, app: 'own', code: 'OK' }),
+    once(`${request.operation} naming another App`, { ...request, app: 'foreign', code: 'DEVELOPER_SCOPE_INSUFFICIENT', says: 'X-App-Id' }),
+  ]),
+  ...(['none', 'garbage', 'revoked'] satisfies CredentialKind[]).map((as) => once(`listModels with credential: ${as}`, { operation: 'listModels', as, code: 'OK' })),
+  once('a credential is looked at before the scope, the App, the key and the body', {
+    operation: 'createGeneration', as: 'revoked', app: 'foreign', key: null, body: {}, code: 'DEVELOPER_TOKEN_REVOKED',
+  }),
+  once('the scope is looked at before the App, the key and the body', {
+    operation: 'createGeneration', as: 'only credits:read', app: 'foreign', key: null, body: {}, code: 'DEVELOPER_SCOPE_INSUFFICIENT', says: 'scope',
+  }),
+  once('the App is looked at before the key and the body', {
+    operation: 'createGeneration', app: 'foreign', key: null, body: {}, code: 'DEVELOPER_SCOPE_INSUFFICIENT', says: 'X-App-Id',
+  }),
+];
+
+export const KEYED: readonly OperationName[] = ['createGeneration', 'prepareUpload', 'completeUpload'];

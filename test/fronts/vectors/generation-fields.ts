@@ -1,0 +1,85 @@
+import type { ErrorCode } from '../../../core/errors.js';
+import type { Json, JsonObject } from '../../../core/json.js';
+import type { Vector } from './vector.js';
+import { CLIP, once, PICTURE } from './vector.js';
+
+type Row = readonly [name: string, change: JsonObject, code: ErrorCode | 'OK', says?: string];
+
+const NINE_IDS = Array.from({ length: 9 }, (_, index) => `00000000-0000-7000-8000-00000000000${index}`);
+const astral = (count: number) => '𝒟'.repeat(count);
+
+const ROWS: readonly Row[] = [
+  ['an unknown field', { provider: 'x' }, 'FIELD_INVALID', 'provider'],
+  ['a provider URL in the body', { endpoint: 'https://example.com' }, 'FIELD_INVALID', 'endpoint'],
+  ['an unknown parameter', { parameters: { size: '24x16', url: 'x' } }, 'FIELD_INVALID', 'url'],
+  ['an unknown parameter further in', { parameters: { size: '24x16', tuning: { bucket: 'x' } } }, 'FIELD_INVALID', 'bucket'],
+  ['a URL as a parameter', { parameters: { size: '24x16', style: 'https://example.com/x' } }, 'FIELD_INVALID', 'style'],
+  ['a path as a parameter', { parameters: { size: '24x16', style: '../../etc/passwd' } }, 'FIELD_INVALID', 'style'],
+  ['a host as a parameter', { parameters: { size: '24x16', style: 'localhost:8080' } }, 'FIELD_INVALID', 'style'],
+  ['an address as a parameter', { parameters: { size: '24x16', style: '169.254.169.254' } }, 'FIELD_INVALID', 'style'],
+  ['a model nobody has', { model_key: 'nobody-has-this' }, 'FIELD_INVALID', 'model_key'],
+  ['a model key in capitals', { model_key: 'Picture' }, 'FIELD_INVALID', 'model_key'],
+  ['an empty model key', { model_key: '' }, 'FIELD_INVALID', 'model_key'],
+  ['a model key that is a number', { model_key: 7 }, 'FIELD_INVALID', 'model_key'],
+  ['an operation nobody has', { operation: 'audio_generation' }, 'FIELD_INVALID', 'operation'],
+  ['an operation the model lacks', { operation: 'video_generation' }, 'FIELD_INVALID', 'operation'],
+  ['an empty prompt', { prompt: '' }, 'FIELD_INVALID', 'prompt'],
+  ['a null prompt', { prompt: null }, 'FIELD_INVALID', 'prompt'],
+  ['a prompt of one character', { prompt: 'x' }, 'OK'],
+  ['a prompt of 8,000 characters', { prompt: 'x'.repeat(8_000) }, 'OK'],
+  ['a prompt of 8,001 characters', { prompt: 'x'.repeat(8_001) }, 'FIELD_INVALID', 'prompt'],
+  ['a prompt of 8,000 characters beyond the BMP', { prompt: astral(8_000) }, 'OK'],
+  ['a prompt of 8,001 characters beyond the BMP', { prompt: astral(8_001) }, 'FIELD_INVALID', 'prompt'],
+  ['a NUL in the prompt', { prompt: 'a\0b' }, 'FIELD_INVALID', 'prompt'],
+  ['right-to-left marks in the prompt', { prompt: '\u202eabc\u200f' }, 'OK'],
+  ['a negative prompt of 8,000 characters', { negative_prompt: 'x'.repeat(8_000) }, 'OK'],
+  ['a negative prompt of 8,001 characters', { negative_prompt: 'x'.repeat(8_001) }, 'FIELD_INVALID', 'negative_prompt'],
+  ['an empty negative prompt', { negative_prompt: '' }, 'OK'],
+  ['a missing parameter', { parameters: {} }, 'FIELD_REQUIRED', 'size'],
+  ['parameters that are a list', { parameters: [] }, 'FIELD_INVALID', 'parameters'],
+  ['a size the model lacks', { parameters: { size: '1x1' } }, 'FIELD_INVALID', 'size'],
+  ['a count of none', { parameters: { size: '24x16', count: 0 } }, 'FIELD_INVALID', 'count'],
+  ['a negative zero count', { parameters: { size: '24x16', count: -0 } }, 'FIELD_INVALID', 'count'],
+  ['a broken count', { parameters: { size: '24x16', count: 1.5 } }, 'FIELD_INVALID', 'count'],
+  ['a count beyond what integers can hold', { parameters: { size: '24x16', count: 2 ** 53 + 2 } }, 'FIELD_INVALID', 'count'],
+  ['a count as text', { parameters: { size: '24x16', count: '1' } }, 'FIELD_INVALID', 'count'],
+  ['references that are no list', { reference_upload_ids: 'x' }, 'FIELD_INVALID', 'reference_upload_ids'],
+  ['no references', { reference_upload_ids: [] }, 'OK'],
+  ['nine references', { reference_upload_ids: NINE_IDS }, 'FIELD_INVALID', 'reference_upload_ids'],
+  ['more references than the model takes', { reference_upload_ids: NINE_IDS.slice(0, 5) }, 'FIELD_INVALID', 'reference_upload_ids'],
+  ['a reference', { reference_upload_ids: ['@ready-upload'] }, 'OK'],
+  ['a reference in capitals', { reference_upload_ids: ['@READY-UPLOAD'] }, 'OK'],
+  ['a reference twice', { reference_upload_ids: ['@ready-upload', '@ready-upload'] }, 'FIELD_INVALID', 'reference_upload_ids'],
+  ['a reference twice, once in capitals', { reference_upload_ids: ['@ready-upload', '@READY-UPLOAD'] }, 'FIELD_INVALID', 'reference_upload_ids'],
+  ['a reference in braces', { reference_upload_ids: ['{@ready-upload}'] }, 'FIELD_INVALID', 'reference_upload_ids'],
+  ['the nil reference', { reference_upload_ids: ['00000000-0000-0000-0000-000000000000'] }, 'FIELD_INVALID', 'reference_upload_ids'],
+  ['a reference that is not ready', { reference_upload_ids: ['@prepared-upload'] }, 'FIELD_INVALID', 'reference_upload_ids'],
+  ["a stranger's reference", { reference_upload_ids: ['@foreign-upload'] }, 'FIELD_INVALID', 'reference_upload_ids'],
+  ["another App's reference", { reference_upload_ids: ['@other-app-upload'] }, 'FIELD_INVALID', 'reference_upload_ids'],
+  ['a media id as reference', { reference_upload_ids: ['@ready-upload-media'] }, 'FIELD_INVALID', 'reference_upload_ids'],
+  ['a reference in a role the model lacks', { reference_upload_ids: ['@start-frame'] }, 'FIELD_INVALID', 'start_frame'],
+  ['a trace id of 128 characters', { client_trace_id: 'Az09._:-'.repeat(16) }, 'OK'],
+  ['a trace id of 129 characters', { client_trace_id: `${'Az09._:-'.repeat(16)}x` }, 'FIELD_INVALID', 'client_trace_id'],
+  ['an empty trace id', { client_trace_id: '' }, 'FIELD_INVALID', 'client_trace_id'],
+  ['a trace id that ends in a line break', { client_trace_id: 'abc\n' }, 'FIELD_INVALID', 'client_trace_id'],
+  ['a trace id with a space', { client_trace_id: 'a b' }, 'FIELD_INVALID', 'client_trace_id'],
+];
+
+const WHOLE: readonly (readonly [name: string, body: Json, code: ErrorCode | 'OK', says?: string])[] = [
+  ['an empty object', {}, 'FIELD_REQUIRED', 'model_key'],
+  ['no prompt', { model_key: 'picture', operation: 'image_generation' }, 'FIELD_REQUIRED', 'prompt'],
+  ['no operation', { model_key: 'picture', prompt: 'x' }, 'FIELD_REQUIRED', 'operation'],
+  ['a missing field beside an invalid one', { model_key: 7, prompt: 'x' }, 'FIELD_REQUIRED', 'operation'],
+  ['two invalid fields', { prompt: '', model_key: 7, operation: 'image_generation' }, 'FIELD_INVALID', 'prompt'],
+  ['a negative prompt the model does not take', { ...CLIP, negative_prompt: 'x' }, 'FIELD_INVALID', 'negative_prompt'],
+  ['a clip with both frames', { ...CLIP, reference_upload_ids: ['@start-frame', '@end-frame'] }, 'OK'],
+  ['a clip with two first frames', { ...CLIP, reference_upload_ids: ['@start-frame', '@start-frame-2'] }, 'FIELD_INVALID', 'start_frame'],
+];
+
+/** Create and estimate take the same body and must refuse the same ones. */
+export const GENERATION_FIELD_VECTORS: readonly Vector[] = (['createGeneration', 'estimateGeneration'] as const).flatMap((operation) => [
+  ...ROWS.map(([name, change, code, says]) => (
+    once(`${operation}: ${name}`, { operation, body: { ...PICTURE, ...change }, code, ...(says === undefined ? {} : { says }) })
+  )),
+  ...WHOLE.map(([name, body, code, says]) => once(`${operation}: ${name}`, { operation, body, code, ...(says === undefined ? {} : { says }) })),
+]);

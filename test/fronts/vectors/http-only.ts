@@ -1,0 +1,124 @@
+import type { ErrorCode } from '../../../core/errors.js';
+
+/**
+ * One create request in the bytes of HTTP: what other fronts have no way to say. `{credential}` is replaced by the
+ * owner's; the connection closes after the answer unless the request says otherwise.
+ */
+export interface HttpVector {
+  readonly name: string;
+  /** Headers beside Host, Content-Length and Connection; the usual ones when absent. */
+  readonly headers?: readonly string[];
+  readonly requestLine?: string;
+  readonly body?: string | Uint8Array;
+  /** Replaces the header Content-Length. */
+  readonly framing?: readonly string[];
+  readonly status: number;
+  readonly code: ErrorCode | 'OK';
+  /** Headers the answer has. */
+  readonly answers?: Readonly<Record<string, string>>;
+}
+
+export const BODY = '{"model_key":"picture","operation":"image_generation","prompt":"x","parameters":{"size":"24x16"}}';
+const AUTHORIZATION = 'Authorization: Bearer {credential}';
+const KEY = 'Idempotency-Key: raw';
+const TYPE = 'Content-Type: application/json';
+const bytes = (...parts: (string | readonly number[])[]) => Buffer.concat(parts.map((part) => Buffer.from(part as string)));
+const withType = (value: string) => [AUTHORIZATION, KEY, `Content-Type: ${value}`];
+
+const invalid = (name: string, body: string | Uint8Array): HttpVector => ({ name, body, status: 400, code: 'BODY_INVALID' });
+
+const BODIES: readonly HttpVector[] = [
+  { name: 'the plain request', status: 202, code: 'OK' },
+  invalid('no body', ''),
+  invalid('blanks', '  \n'),
+  invalid('a word', 'hello'),
+  invalid('half an object', '{"model_key":'),
+  invalid('a trailing comma', BODY.replace('}}', '},}')),
+  invalid('a comment', BODY.replace('{', '{/* x */')),
+  invalid('two values', `${BODY}${BODY}`),
+  invalid('single quotes', BODY.replaceAll('"', "'")),
+  invalid('a byte order mark', bytes([0xef, 0xbb, 0xbf], BODY)),
+  invalid('UTF-16', Buffer.from(BODY, 'utf16le')),
+  invalid('a byte that is not UTF-8', bytes(BODY.slice(0, -2), ',"x":"', [0xff], '"}}')),
+  invalid('an overlong encoding', bytes(BODY.slice(0, -2), ',"x":"', [0xc0, 0x80], '"}}')),
+  invalid('a surrogate in UTF-8', bytes(BODY.slice(0, -2), ',"x":"', [0xed, 0xa0, 0x80], '"}}')),
+  invalid('a control character in a text', BODY.replace('"x"', '"a\u0001b"')),
+  invalid('100,000 lists in each other', '['.repeat(100_000)),
+  invalid('60,000 lists in each other, closed', '['.repeat(60_000) + ']'.repeat(60_000)),
+  invalid('33 deep', `{"a":${'['.repeat(32)}${']'.repeat(32)}}`),
+  invalid('a name twice', `{"model_key":"picture",${BODY.slice(1)}`),
+  invalid('a name twice, once escaped', `{"\\u006dodel_key":"picture",${BODY.slice(1)}`),
+  invalid('a name twice, further in', BODY.replace('"size":"24x16"', '"size":"24x16","size":"24x16"')),
+  invalid('1e400', BODY.replace('"size"', '"count":1e400,"size"')),
+  invalid('NaN', BODY.replace('"size"', '"count":NaN,"size"')),
+  { name: '32 deep', body: `{"a":${'['.repeat(31)}${']'.repeat(31)}}`, status: 422, code: 'FIELD_REQUIRED' },
+  { name: 'a list', body: '[]', status: 422, code: 'FIELD_INVALID' },
+  { name: 'null', body: 'null', status: 422, code: 'FIELD_INVALID' },
+  { name: 'a text', body: '"x"', status: 422, code: 'FIELD_INVALID' },
+  { name: '__proto__', body: `{"__proto__":{"x":1},${BODY.slice(1)}`, status: 422, code: 'FIELD_INVALID' },
+  { name: '__proto__ as a parameter', body: BODY.replace('"size"', '"__proto__":{},"size"'), status: 422, code: 'FIELD_INVALID' },
+  { name: 'constructor as a parameter', body: BODY.replace('"size"', '"constructor":{},"size"'), status: 422, code: 'FIELD_INVALID' },
+  { name: '-0', body: BODY.replace('"size"', '"seed":-0,"size"'), status: 202, code: 'OK' },
+  { name: '2^53 + 1', body: BODY.replace('"size"', '"seed":9007199254740993,"size"'), status: 422, code: 'FIELD_INVALID' },
+  { name: 'a lone surrogate', body: BODY.replace('"x"', '"\\ud800"'), status: 422, code: 'FIELD_INVALID' },
+  { name: 'a lone surrogate in a name', body: BODY.replace('"size"', '"\\ud800":1,"size"'), status: 422, code: 'FIELD_INVALID' },
+  { name: 'an escaped NUL', body: BODY.replace('"x"', '"\\u0000"'), status: 422, code: 'FIELD_INVALID' },
+  { name: '128 KiB', body: BODY.padEnd(128 * 1024), status: 202, code: 'OK' },
+  { name: 'a byte more than 128 KiB', body: BODY.padEnd(128 * 1024 + 1), status: 413, code: 'BODY_TOO_LARGE' },
+  { name: '3 MiB', body: BODY.padEnd(3 * 1024 * 1024), status: 413, code: 'BODY_TOO_LARGE' },
+];
+
+const chunked = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n0\r\n\r\n`;
+
+const FRAMES: readonly HttpVector[] = [
+  { name: 'chunks', framing: ['Transfer-Encoding: chunked'], body: chunked(BODY), status: 202, code: 'OK' },
+  { name: 'no bytes in chunks', framing: ['Transfer-Encoding: chunked'], body: '0\r\n\r\n', status: 400, code: 'BODY_INVALID' },
+  { name: 'chunks of 300 KiB', framing: ['Transfer-Encoding: chunked'], body: chunked(BODY.padEnd(300 * 1024)), status: 413, code: 'BODY_TOO_LARGE' },
+  { name: 'broken chunks', framing: ['Transfer-Encoding: chunked'], body: 'zz\r\n', status: 400, code: 'BODY_INVALID' },
+  { name: 'two lengths', framing: [`Content-Length: ${BODY.length}`, 'Content-Length: 5'], body: BODY, status: 400, code: 'BODY_INVALID' },
+  { name: 'a length and chunks', framing: [`Content-Length: ${BODY.length}`, 'Transfer-Encoding: chunked'], body: chunked(BODY), status: 400, code: 'BODY_INVALID' },
+  { name: 'a length that is none', framing: ['Content-Length: -1'], body: BODY, status: 400, code: 'BODY_INVALID' },
+  { name: 'a folded header', headers: [AUTHORIZATION, KEY, TYPE, 'X-Fold: a', ' b'], status: 400, code: 'BODY_INVALID' },
+  { name: 'a blank before the colon', headers: [AUTHORIZATION, KEY, TYPE, 'X-Blank : a'], status: 400, code: 'BODY_INVALID' },
+  { name: 'headers of 20 KiB', headers: [AUTHORIZATION, KEY, TYPE, `X-Long: ${'x'.repeat(20 * 1024)}`], status: 400, code: 'BODY_INVALID' },
+  { name: 'no HTTP', requestLine: 'hello', status: 400, code: 'BODY_INVALID' },
+];
+
+const HEADERS: readonly HttpVector[] = [
+  { name: 'a character set', headers: withType('application/json; charset=UTF-8'), status: 202, code: 'OK' },
+  { name: 'a quoted character set', headers: withType('Application/JSON;charset="utf-8"'), status: 202, code: 'OK' },
+  { name: 'another character set', headers: withType('application/json; charset=latin1'), status: 415, code: 'MEDIA_TYPE_UNSUPPORTED' },
+  { name: 'another JSON type', headers: withType('application/vnd.api+json'), status: 415, code: 'MEDIA_TYPE_UNSUPPORTED' },
+  { name: 'a form', headers: withType('application/x-www-form-urlencoded'), status: 415, code: 'MEDIA_TYPE_UNSUPPORTED' },
+  { name: 'no type', headers: [AUTHORIZATION, KEY], status: 415, code: 'MEDIA_TYPE_UNSUPPORTED' },
+  { name: 'a compressed body', headers: [AUTHORIZATION, KEY, TYPE, 'Content-Encoding: gzip'], status: 415, code: 'MEDIA_TYPE_UNSUPPORTED' },
+  { name: 'no credential', headers: [KEY, TYPE], status: 401, code: 'DEVELOPER_TOKEN_REQUIRED', answers: { 'www-authenticate': 'Bearer' } },
+  { name: 'an empty credential', headers: ['Authorization: Bearer', KEY, TYPE], status: 401, code: 'DEVELOPER_TOKEN_REQUIRED' },
+  { name: 'another scheme', headers: ['Authorization: Basic {credential}', KEY, TYPE], status: 401, code: 'DEVELOPER_TOKEN_REQUIRED' },
+  { name: 'a scheme in lower case', headers: ['Authorization: bearer {credential}', KEY, TYPE], status: 202, code: 'OK' },
+  { name: 'no scheme', headers: ['Authorization: {credential}', KEY, TYPE], status: 401, code: 'DEVELOPER_TOKEN_REQUIRED' },
+  { name: 'a cookie', headers: ['Cookie: token={credential}', KEY, TYPE], status: 401, code: 'DEVELOPER_TOKEN_REQUIRED' },
+  { name: 'two credentials', headers: [AUTHORIZATION, AUTHORIZATION, KEY, TYPE], status: 401, code: 'DEVELOPER_TOKEN_INVALID' },
+  { name: 'two keys', headers: [AUTHORIZATION, KEY, KEY, TYPE], status: 400, code: 'IDEMPOTENCY_KEY_INVALID' },
+  { name: 'a key beyond ASCII', headers: [AUTHORIZATION, 'Idempotency-Key: \u00e9', TYPE], status: 400, code: 'IDEMPOTENCY_KEY_INVALID' },
+  { name: 'two Apps', headers: [AUTHORIZATION, KEY, TYPE, 'X-App-Id: a', 'X-App-Id: b'], status: 403, code: 'DEVELOPER_SCOPE_INSUFFICIENT' },
+  { name: 'an empty App', headers: [AUTHORIZATION, KEY, TYPE, 'X-App-Id:'], status: 403, code: 'DEVELOPER_SCOPE_INSUFFICIENT' },
+  { name: 'a request id', headers: [AUTHORIZATION, KEY, TYPE, 'X-Request-Id: Az09._:-'], status: 202, code: 'OK', answers: { 'x-request-id': 'Az09._:-' } },
+];
+
+const ROUTES: readonly HttpVector[] = [
+  { name: 'no such route', requestLine: 'POST /api/v1/developer/nothing HTTP/1.1', status: 404, code: 'ROUTE_NOT_FOUND' },
+  { name: 'a slash at the end', requestLine: 'POST /api/v1/developer/generations/ HTTP/1.1', status: 404, code: 'ROUTE_NOT_FOUND' },
+  { name: 'a route in capitals', requestLine: 'POST /api/v1/developer/Generations HTTP/1.1', status: 404, code: 'ROUTE_NOT_FOUND' },
+  { name: 'no such route, no credential', requestLine: 'POST /x HTTP/1.1', headers: [TYPE], status: 404, code: 'ROUTE_NOT_FOUND' },
+  { name: 'another method', requestLine: 'PUT /api/v1/developer/generations HTTP/1.1', headers: [TYPE], status: 405, code: 'METHOD_NOT_ALLOWED', answers: { allow: 'POST' } },
+  { name: 'a method of the other route', requestLine: 'DELETE /api/v1/developer/generations/x HTTP/1.1', status: 405, code: 'METHOD_NOT_ALLOWED', answers: { allow: 'GET, HEAD' } },
+  { name: 'a broken escape in an id', requestLine: 'GET /api/v1/developer/generations/%zz HTTP/1.1', status: 404, code: 'TASK_NOT_FOUND' },
+  { name: 'an escaped slash in an id', requestLine: 'GET /api/v1/developer/generations/a%2Fb HTTP/1.1', status: 404, code: 'TASK_NOT_FOUND' },
+  { name: 'unknown query parameters', requestLine: 'GET /api/v1/developer/credits?x=1&x=2 HTTP/1.1', status: 200, code: 'OK' },
+  { name: 'a body on a read', requestLine: 'GET /api/v1/developer/credits HTTP/1.1', body: 'hello', status: 200, code: 'OK' },
+  { name: 'a body of 3 MiB on a read', requestLine: 'GET /api/v1/developer/credits HTTP/1.1', body: 'x'.repeat(3 * 1024 * 1024), status: 200, code: 'OK' },
+  { name: 'the whole address as target', requestLine: 'GET http://example.com/api/v1/developer/credits HTTP/1.1', status: 200, code: 'OK' },
+];
+
+export const HTTP_VECTORS: Readonly<Record<string, readonly HttpVector[]>> = { bodies: BODIES, framing: FRAMES, headers: HEADERS, routes: ROUTES };

@@ -1,0 +1,130 @@
+import { expect } from 'chai';
+import type { Json, JsonObject } from '../../../core/json.js';
+import { referenceFile } from '../../fixtures/reference-files.js';
+import { isKeyFree, remains } from '../../fixtures/remains.js';
+import { setScene, type Scene } from '../../fixtures/scene.js';
+import { openWorld, type World } from '../../fixtures/world.js';
+import { KEYED } from './access.js';
+import { resolveId, resolveReferences } from './references.js';
+import type { CallStep, CredentialKind, EventStep, Vector } from './vector.js';
+
+/** A request as a front's client takes it, with every reference resolved. */
+export interface FrontRequest {
+  readonly operation: CallStep['operation'];
+  readonly credential?: string;
+  readonly appId?: string;
+  readonly key?: string;
+  readonly id?: string;
+  readonly body?: Json;
+}
+
+export interface FrontAnswer {
+  readonly code: string;
+  readonly message: string;
+  readonly data?: JsonObject;
+  readonly replayed: boolean;
+}
+
+export interface FrontClient {
+  send(request: FrontRequest): Promise<FrontAnswer>;
+  close(): Promise<void>;
+}
+
+interface Stage { readonly world: World; readonly scene: Scene; readonly client: FrontClient; readonly targets: Map<string, JsonObject> }
+
+const CLAIMED = { createGeneration: 'create', prepareUpload: 'prepare', completeUpload: 'complete' } as const;
+
+/** Plays one vector against a front over a world of its own, and checks every answer and what is left after a refusal. */
+export async function play(vector: Vector, openClient: (world: World) => Promise<FrontClient>): Promise<void> {
+  const world = await openWorld({ settings: vector.settings ?? {} });
+  const client = await openClient(world);
+  try {
+    const stage: Stage = { world, client, scene: await setScene(world.context), targets: new Map() };
+    for (const [index, step] of vector.steps.entries()) {
+      await ('event' in step ? happen(stage, step) : request(stage, step, `key-${index}`));
+    }
+  } finally {
+    await client.close();
+    await world.close();
+  }
+}
+
+async function request(stage: Stage, step: CallStep, freshKey: string): Promise<void> {
+  const { world: { context }, scene, client } = stage;
+  const key = KEYED.includes(step.operation) ? (step.key ?? (step.key === null ? undefined : freshKey)) : undefined;
+  const as: CredentialKind = step.as ?? 'owner';
+  const claim = { ...scene.owners.get(as) as { accountId: string; appId: string }, operation: CLAIMED[step.operation as keyof typeof CLAIMED], key: key ?? '' };
+  const before = await remains(context);
+  const wasFree = key !== undefined && (await isKeyFree(context, claim));
+
+  const secret = scene.secrets.get(as);
+  const answer = await client.send({
+    operation: step.operation,
+    ...(secret === undefined ? {} : { credential: secret }),
+    ...(step.app === undefined ? {} : { appId: scene.apps[step.app] }),
+    ...(key === undefined ? {} : { key }),
+    ...(step.id === undefined ? {} : { id: resolveId(step.id, scene.ids) }),
+    ...(step.body === undefined ? {} : { body: await resolveReferences(step.body, scene.ids) }),
+  });
+
+  expect(answer.code, `code (${answer.message})`).to.equal(step.code);
+  if (step.says !== undefined) expect(answer.message).to.include(step.says);
+  if (step.replayed !== undefined) expect(answer.replayed, 'replayed').to.equal(step.replayed);
+  if (step.code !== 'OK') {
+    expect(answer.data, 'data of a refusal').to.equal(undefined);
+    expect(await remains(context), 'what a refusal leaves behind').to.deep.equal(before);
+    if (wasFree) expect(await isKeyFree(context, claim), 'the key of a refused request is free').to.equal(true);
+    return;
+  }
+  await checkData(stage, step, answer.data);
+}
+
+async function checkData({ scene, targets }: Stage, step: CallStep, data: JsonObject | undefined): Promise<void> {
+  expect(data, 'data').to.be.an('object');
+  for (const name of step.without ?? []) expect(data).to.not.have.property(name);
+  if (step.save !== undefined) {
+    scene.ids.set(step.save, String(data?.['generation_id'] ?? data?.['upload_id']));
+    targets.set(step.save, data as JsonObject);
+  }
+  if (step.data !== undefined) expectPart(data as Json, await resolveReferences(step.data, scene.ids), 'data');
+}
+
+/** Everything in `part` is in `whole`; lists from their beginning, and an empty one only in an empty one. */
+function expectPart(whole: Json | undefined, part: Json, where: string): void {
+  if (Array.isArray(part)) {
+    expect(whole, where).to.be.an('array');
+    if (part.length === 0) expect(whole, where).to.deep.equal([]);
+    part.forEach((item, index) => expectPart((whole as Json[])[index], item, `${where}[${index}]`));
+  } else if (part !== null && typeof part === 'object') {
+    expect(whole, where).to.be.an('object');
+    for (const [name, item] of Object.entries(part)) expectPart((whole as JsonObject)[name], item, `${where}.${name}`);
+  } else {
+    expect(whole, where).to.equal(part);
+  }
+}
+
+async function happen({ world, scene, client, targets }: Stage, step: EventStep): Promise<void> {
+  switch (step.event) {
+    case 'advance': return world.clock.advance(step.byMs);
+    case 'start-worker': return world.startWorker();
+    case 'put': {
+      const target = targets.get(step.upload.slice(1)) as JsonObject;
+      const { status } = world.objects.handle({
+        method: target['method'] as string, url: target['upload_url'] as string,
+        headers: target['required_headers'] as Record<string, string>, body: await referenceFile(step.file),
+      });
+      expect(status === 200, `the target took ${step.file} (status ${status})`).to.equal(step.accepted);
+      return;
+    }
+    case 'await': {
+      const credential = scene.secrets.get('owner') as string;
+      const id = resolveId(step.generation, scene.ids);
+      let status: Json | undefined;
+      while (status !== step.status) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        status = (await client.send({ operation: 'getGeneration', credential, id })).data?.['status'];
+        if (status !== 'queued' && status !== 'running') expect(status).to.equal(step.status);
+      }
+    }
+  }
+}

@@ -1,0 +1,110 @@
+import type { ErrorCode } from '../../../core/errors.js';
+import type { JsonObject } from '../../../core/json.js';
+import type { ReferenceFile } from '../../fixtures/reference-files.js';
+import type { Vector } from './vector.js';
+import { once, PICTURE, PNG_UPLOAD } from './vector.js';
+
+const PREPARE_ROWS: readonly (readonly [name: string, change: JsonObject, code: ErrorCode | 'OK', says?: string])[] = [
+  ['an unknown field', { url: 'https://example.com' }, 'FIELD_INVALID', 'url'],
+  ['no bytes', { byte_size: 0 }, 'FIELD_INVALID', 'byte_size'],
+  ['fewer than no bytes', { byte_size: -1 }, 'FIELD_INVALID', 'byte_size'],
+  ['half a byte', { byte_size: 1.5 }, 'FIELD_INVALID', 'byte_size'],
+  ['a size as text', { byte_size: '1' }, 'FIELD_INVALID', 'byte_size'],
+  ['20 MiB', { byte_size: 20 * 1024 * 1024 }, 'OK'],
+  ['a byte more than 20 MiB', { byte_size: 20 * 1024 * 1024 + 1 }, 'UPLOAD_FILE_TOO_LARGE'],
+  ['2^53 + 2 bytes', { byte_size: 2 ** 53 + 2 }, 'FIELD_INVALID', 'byte_size'],
+  ['an SVG', { media_type: 'image/svg+xml' }, 'UPLOAD_TYPE_NOT_ALLOWED'],
+  ['a type in capitals', { media_type: 'IMAGE/PNG' }, 'UPLOAD_TYPE_NOT_ALLOWED'],
+  ['an empty type', { media_type: '' }, 'FIELD_INVALID', 'media_type'],
+  ['a large SVG', { media_type: 'image/svg+xml', byte_size: 2 ** 40 }, 'UPLOAD_FILE_TOO_LARGE'],
+  ['an unknown role', { role: 'mask' }, 'FIELD_INVALID', 'role'],
+  ['a first frame', { role: 'start_frame' }, 'OK'],
+  ['a digest in capitals', { sha256: 'AB'.repeat(32) }, 'OK'],
+  ['a short digest', { sha256: 'ab' }, 'FIELD_INVALID', 'sha256'],
+  ['a path as file name', { filename: '../x.png' }, 'FIELD_INVALID', 'filename'],
+  ['an empty file name', { filename: '' }, 'FIELD_INVALID', 'filename'],
+  ['a NUL in the file name', { filename: 'a\0.png' }, 'FIELD_INVALID', 'filename'],
+];
+
+const IMPOSTORS: readonly ReferenceFile[] = ['svg', 'html', 'pdf', 'polyglot', 'bomb', 'jpeg', 'cut'];
+
+const prepareFor = (file: ReferenceFile, more: JsonObject = {}) => ({ ...PNG_UPLOAD, byte_size: `@size:${file}`, ...more });
+
+/** Reference files from their preparation to their use. */
+export const UPLOAD_VECTORS: readonly Vector[] = [
+  ...PREPARE_ROWS.map(([name, change, code, says]) => (
+    once(`prepareUpload: ${name}`, { operation: 'prepareUpload', body: { ...PNG_UPLOAD, ...change }, code, ...(says === undefined ? {} : { says }) })
+  )),
+  once('prepareUpload: an empty object', { operation: 'prepareUpload', body: {}, code: 'FIELD_REQUIRED', says: 'filename' }),
+  once('completeUpload: an unknown field', { operation: 'completeUpload', id: '@ready-upload', body: { media_id: 'x' }, code: 'FIELD_INVALID', says: 'media_id' }),
+  once('completeUpload: a digest that is none', { operation: 'completeUpload', id: '@ready-upload', body: { sha256: 'x' }, code: 'FIELD_INVALID', says: 'sha256' }),
+  ...['@foreign-upload', '@other-app-upload', '0198c0de-0000-7000-8000-000000000000', 'not-an-id', '@ready-upload-media'].map((id) => (
+    once(`completing ${id}`, { operation: 'completeUpload', id, code: 'FIELD_INVALID', says: 'upload_id' })
+  )),
+  once('completing before the bytes were sent', { operation: 'completeUpload', id: '@prepared-upload', code: 'FIELD_INVALID', says: 'bytes' }),
+  {
+    name: 'a file is prepared, sent, completed and used',
+    steps: [
+      {
+        operation: 'prepareUpload', key: 'p', body: prepareFor('png', { sha256: '@sha256:png' }), code: 'OK', save: 'u', replayed: false,
+        data: { method: 'PUT', media_type: 'image/png', role: 'reference_image', byte_size: '@size:png' },
+      },
+      { operation: 'prepareUpload', key: 'p', body: prepareFor('png', { sha256: '@sha256:png' }), code: 'OK', replayed: true, data: { upload_id: '@u' } },
+      { operation: 'createGeneration', body: { ...PICTURE, reference_upload_ids: ['@u'] }, code: 'FIELD_INVALID', says: 'reference_upload_ids' },
+      { event: 'put', upload: '@u', file: 'png', accepted: true },
+      { operation: 'completeUpload', key: 'c', id: '@u', code: 'OK', data: { upload_id: '@u', status: 'ready', media_type: 'image', byte_size: '@size:png' }, replayed: false },
+      { operation: 'completeUpload', key: 'c', id: '@u', code: 'OK', data: { upload_id: '@u', status: 'ready' }, replayed: true },
+      { operation: 'completeUpload', key: 'c', id: '@u', body: { sha256: '@sha256:png' }, code: 'IDEMPOTENCY_PAYLOAD_MISMATCH' },
+      { operation: 'completeUpload', key: 'c2', id: '@u', body: { sha256: '@sha256:png' }, code: 'OK', data: { status: 'ready' } },
+      { operation: 'createGeneration', body: { ...PICTURE, reference_upload_ids: ['@u'] }, code: 'OK' },
+    ],
+  },
+  ...IMPOSTORS.map((file): Vector => ({
+    name: `a ${file} sent as PNG is not completed, and the picture sent after it is`,
+    steps: [
+      { operation: 'prepareUpload', body: prepareFor(file), code: 'OK', save: 'u' },
+      { event: 'put', upload: '@u', file, accepted: true },
+      { operation: 'completeUpload', key: 'c', id: '@u', code: 'FIELD_INVALID' },
+      { operation: 'createGeneration', body: { ...PICTURE, reference_upload_ids: ['@u'] }, code: 'FIELD_INVALID' },
+    ],
+  })),
+  {
+    name: 'bytes of another length are not taken',
+    steps: [
+      { operation: 'prepareUpload', body: prepareFor('png'), code: 'OK', save: 'u' },
+      { event: 'put', upload: '@u', file: 'cut', accepted: false },
+      { operation: 'completeUpload', id: '@u', code: 'FIELD_INVALID', says: 'bytes' },
+    ],
+  },
+  {
+    name: 'bytes of another digest are not completed, and others may be sent until the target expires',
+    steps: [
+      { operation: 'prepareUpload', body: prepareFor('png'), code: 'OK', save: 'u' },
+      { event: 'put', upload: '@u', file: 'png', accepted: true },
+      { operation: 'completeUpload', id: '@u', key: 'c', body: { sha256: '@sha256:other-png' }, code: 'FIELD_INVALID', says: 'sha256' },
+      { event: 'put', upload: '@u', file: 'png', accepted: true },
+      { operation: 'completeUpload', id: '@u', key: 'c', body: { sha256: '@sha256:png' }, code: 'OK' },
+    ],
+  },
+  {
+    name: 'a target expires',
+    steps: [
+      { operation: 'prepareUpload', body: prepareFor('png'), code: 'OK', save: 'u' },
+      { event: 'put', upload: '@u', file: 'png', accepted: true },
+      { event: 'advance', byMs: 15 * 60_000 + 1_000 },
+      { event: 'put', upload: '@u', file: 'png', accepted: false },
+      { operation: 'completeUpload', id: '@u', code: 'UPLOAD_URL_EXPIRED' },
+      { operation: 'completeUpload', as: 'stranger', id: '@u', code: 'FIELD_INVALID', says: 'upload_id' },
+    ],
+  },
+  {
+    name: 'bytes sent after completion change nothing',
+    steps: [
+      { operation: 'prepareUpload', body: prepareFor('png'), code: 'OK', save: 'u' },
+      { event: 'put', upload: '@u', file: 'png', accepted: true },
+      { operation: 'completeUpload', id: '@u', code: 'OK' },
+      { event: 'put', upload: '@u', file: 'png', accepted: true },
+      { operation: 'completeUpload', id: '@u', body: { sha256: '@sha256:png' }, code: 'OK', data: { status: 'ready' } },
+    ],
+  },
+];

@@ -1,0 +1,65 @@
+import type { Scope } from '../../../core/access/credential.js';
+import type { ErrorCode } from '../../../core/errors.js';
+import type { Json, JsonObject } from '../../../core/json.js';
+import type { Settings } from '../../../core/settings.js';
+import type { ReferenceFile } from '../../fixtures/reference-files.js';
+
+export type OperationName =
+  | 'listModels' | 'getCredits'
+  | 'createGeneration' | 'estimateGeneration' | 'getGeneration' | 'cancelGeneration'
+  | 'prepareUpload' | 'completeUpload';
+
+/** Whose credential a request carries. `owner` has all scopes and 1,000 credits; `poor` has all scopes and 25. */
+export type CredentialKind =
+  | 'owner' | 'poor' | 'stranger' | 'other-app'
+  | 'none' | 'garbage' | 'anonymous' | 'oauth' | 'unknown' | 'mistyped' | 'expired' | 'revoked'
+  | `only ${Scope}`;
+
+/**
+ * One request and what must come of it, in words that every front has. In ids and bodies a text that begins with `@` is
+ * replaced: `@name` by an id of the scene or one that was saved, `@size:file` and `@sha256:file` by facts of a file.
+ */
+export interface CallStep {
+  readonly operation: OperationName;
+  readonly as?: CredentialKind;
+  /** Which App the request names, if it names one. */
+  readonly app?: 'own' | 'foreign';
+  /** The Idempotency-Key. A new one when absent, none when null. */
+  readonly key?: string | null;
+  readonly id?: string;
+  readonly body?: Json;
+  readonly code: ErrorCode | 'OK';
+  /** Fields of the answer's data, or of those in it; what is not listed is not looked at. */
+  readonly data?: JsonObject;
+  /** Fields that the answer's data must not have. */
+  readonly without?: readonly string[];
+  /** A part of the message: which field was at fault. */
+  readonly says?: string;
+  readonly replayed?: boolean;
+  /** Remembers the answer's generation or upload under this name. */
+  readonly save?: string;
+}
+
+/** What happens between requests. */
+export type EventStep =
+  | { readonly event: 'put'; readonly upload: string; readonly file: ReferenceFile; readonly accepted: boolean }
+  | { readonly event: 'advance'; readonly byMs: number }
+  | { readonly event: 'start-worker' }
+  /** Asks for the status until it is this one. */
+  | { readonly event: 'await'; readonly generation: string; readonly status: string };
+
+export interface Vector {
+  readonly name: string;
+  readonly steps: readonly (CallStep | EventStep)[];
+  readonly settings?: Partial<Settings>;
+}
+
+/** A vector of one request. */
+export function once(name: string, step: CallStep): Vector {
+  return { name, steps: [step] };
+}
+
+export const PICTURE = { model_key: 'picture', operation: 'image_generation', prompt: 'a lighthouse', parameters: { size: '24x16' } } as const;
+export const HELD_PICTURE = { ...PICTURE, model_key: 'picture-held' } as const;
+export const CLIP = { model_key: 'clip', operation: 'video_generation', prompt: 'waves', parameters: { duration_seconds: 2 } } as const;
+export const PNG_UPLOAD = { filename: 'a.png', media_type: 'image/png', byte_size: '@size:png', role: 'reference_image' } as const;
