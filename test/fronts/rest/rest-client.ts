@@ -61,7 +61,7 @@ export async function sendHttp(origin: string, request: FrontRequest): Promise<H
   const envelope = (await response.json()) as JsonObject;
   return {
     status: response.status, headers: response.headers, envelope,
-    code: String(envelope['code']), message: String(envelope['message']), replayed: response.headers.get('idempotency-replayed') === 'true',
+    code: envelope['code'] as string, message: envelope['message'] as string, replayed: response.headers.get('idempotency-replayed') === 'true',
     ...(envelope['data'] === undefined ? {} : { data: envelope['data'] as JsonObject }),
   };
 }

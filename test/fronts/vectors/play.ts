@@ -83,10 +83,10 @@ async function checkData({ scene, targets }: Stage, step: CallStep, data: JsonOb
   expect(data, 'data').to.be.an('object');
   for (const name of step.without ?? []) expect(data).to.not.have.property(name);
   if (step.save !== undefined) {
-    scene.ids.set(step.save, String(data?.['generation_id'] ?? data?.['upload_id']));
+    scene.ids.set(step.save, (data?.['generation_id'] ?? data?.['upload_id']) as string);
     targets.set(step.save, data as JsonObject);
   }
-  if (step.data !== undefined) expectPart(data as Json, await resolveReferences(step.data, scene.ids), 'data');
+  if (step.data !== undefined) expectPart(data, await resolveReferences(step.data, scene.ids), 'data');
 }
 
 /** Everything in `part` is in `whole`; lists from their beginning, and an empty one only in an empty one. */
