@@ -18,7 +18,8 @@ export type HolderCommand = Unfenced<Fenced>;
 
 /**
  * The one writer of a leased generation in this process. Writes go one after another, each with the fence, and the lease
- * is renewed every third of its time, so that whoever waits for a provider need not think of it.
+ * is renewed every third of its time, so that whoever waits for a provider need not think of it. `onNews` is called when
+ * a renewal finds that the lease is lost, or that a cancel was asked for elsewhere.
  */
 export class LeaseHolder {
   private tail: Promise<unknown> = Promise.resolve();
@@ -27,7 +28,7 @@ export class LeaseHolder {
   private progress: number | undefined;
   private readonly fence: number;
 
-  constructor(private readonly context: Context, private current: Generation, private readonly onLost: () => void) {
+  constructor(private readonly context: Context, private current: Generation, private readonly onNews: () => void) {
     this.fence = current.fence;
     this.beatLater();
   }
@@ -85,10 +86,12 @@ export class LeaseHolder {
 
   private async beat(): Promise<void> {
     if (this.ended) return;
+    const wasCancelled = this.current.cancelRequestedAt !== undefined;
     try {
       await this.write({ event: 'renew', leaseMs: this.context.settings.leaseMs, ...(this.progress === undefined ? {} : { progress: this.progress }) });
+      if (!wasCancelled && this.current.cancelRequestedAt !== undefined) this.onNews();
     } catch (error) {
-      if (error instanceof LeaseLost) return this.onLost();
+      if (error instanceof LeaseLost) return this.onNews();
       this.context.log.warn('lease not renewed', { generationId: this.current.generationId, error });
     }
     this.beatLater();
