@@ -1,0 +1,94 @@
+// Goal: no more of a model's generations run at once than it allows, for all and for one account; accounts that wait take
+// turns, so that one with many does not keep another one's few waiting.
+// Method: a worker with a provider whose tasks end when the test says so; what runs is counted at every step.
+import { expect } from 'chai';
+import type { Caller } from '../../../../core/access/credential.js';
+import { ModelLane } from '../../../../core/generation/run/model-lane.js';
+import { CoreWorker } from '../../../fixtures/core-worker.js';
+import { CoreWorld } from '../../../fixtures/core-world.js';
+import { imageModel } from '../../../fixtures/core-models.js';
+import { settled } from '../../../fixtures/manual-clock.js';
+import { imagesOf, type ScriptedTask } from '../../../fixtures/scripted-provider.js';
+
+async function open(concurrency: number, concurrencyPerAccount: number): Promise<CoreWorld> {
+  const world = await CoreWorld.open({ models: [imageModel({ concurrency, concurrencyPerAccount })] });
+  world.provider.newReport = () => ({ state: 'running' });
+  await CoreWorker.start(world);
+  return world;
+}
+
+function underWay(world: CoreWorld): ScriptedTask[] {
+  return [...world.provider.tasks.values()].filter(({ report }) => report.state === 'running');
+}
+
+async function createMany(world: CoreWorld, count: number, caller: Caller): Promise<Set<string>> {
+  const ids = new Set<string>();
+  for (let made = 0; made < count; made += 1) ids.add((await world.create({}, caller)).generationId);
+  return ids;
+}
+
+describe('places of a model', () => {
+  it('are never taken by more generations than it has, and all get one in the end', async () => {
+    const world = await open(3, 2);
+    const callers = [world.caller, await world.newCaller(1_000), await world.newCaller(1_000)];
+    const owners = new Map<string, Caller>();
+    for (const caller of callers) for (const id of await createMany(world, 6, caller)) owners.set(id, caller);
+    let finished = 0;
+    await world.clock.until(() => {
+      const tasks = underWay(world);
+      expect(tasks.length).to.be.at.most(3);
+      for (const caller of callers) {
+        expect(tasks.filter(({ submission }) => owners.get(submission.generationId) === caller).length, 'of one account').to.be.at.most(2);
+      }
+      const [task] = tasks;
+      if (task) { task.report = { state: 'succeeded', outputs: imagesOf(1) }; finished += 1; }
+      return finished === 18;
+    }, 'all have been submitted');
+    await world.clock.advance(10_000);
+    expect(world.provider.submissions).to.have.length(18);
+    for (const id of owners.keys()) expect((await world.generation(id)).status).to.equal('succeeded');
+  });
+
+  it('go to an account with few in turn with one that has many', async () => {
+    const world = await open(1, 1);
+    const few = await world.newCaller(1_000);
+    await createMany(world, 30, world.caller);
+    await world.clock.advance(10);
+    const ids = await createMany(world, 3, few);
+    await world.clock.until(() => {
+      for (const task of underWay(world)) task.report = { state: 'succeeded', outputs: imagesOf(1) };
+      return world.provider.submissions.length >= 8;
+    }, 'eight have been submitted');
+    const order = world.provider.submissions.slice(0, 8).map(({ generationId }) => (ids.has(generationId) ? 'few' : 'many'));
+    expect(order.filter((who) => who === 'few'), order.join()).to.have.length(3);
+  });
+
+  it('do not stand empty because the account whose turn it is has its share', async () => {
+    const world = await open(2, 1);
+    await createMany(world, 5, world.caller);
+    await world.clock.advance(10);
+    expect(underWay(world)).to.have.length(1);
+    await createMany(world, 1, await world.newCaller(100));
+    await world.clock.advance(10);
+    expect(underWay(world)).to.have.length(2);
+  });
+
+  it('are given back once, however often it is said', async () => {
+    const lane = new ModelLane(1, 1);
+    const first = await lane.enter('a');
+    const admitted: string[] = [];
+    for (const accountId of ['b', 'c']) void lane.enter(accountId).then(() => admitted.push(accountId));
+    first.release();
+    first.release();
+    await settled();
+    expect(admitted).to.deep.equal(['b']);
+  });
+
+  it('are refused to all who wait when the worker stops', async () => {
+    const lane = new ModelLane(1, 1);
+    await lane.enter('a');
+    const waiting = [lane.enter('a'), lane.enter('b')].map((place) => place.catch((error: unknown) => error));
+    lane.refuseAll(new Error('stopping'));
+    for (const outcome of await Promise.all(waiting)) expect(outcome).to.be.instanceOf(Error);
+  });
+});

@@ -1,0 +1,92 @@
+// Goal: an attempt nobody knows to have been taken is never simply submitted anew: the provider is asked by its token where
+// it can be, and otherwise the model's policy decides.
+// Method: submissions that are cut before and after the provider took them, with providers that can and cannot tell.
+import { expect } from 'chai';
+import { CoreWorker, untilSettled } from '../../../fixtures/core-worker.js';
+import { CoreWorld } from '../../../fixtures/core-world.js';
+import { imageModel } from '../../../fixtures/core-models.js';
+
+async function start(policy: 'resubmit' | 'fail'): Promise<CoreWorld> {
+  const world = await CoreWorld.open({ models: [imageModel({ onUnknownAcceptance: policy })] });
+  await CoreWorker.start(world);
+  return world;
+}
+
+describe('a submission of unknown outcome', () => {
+  for (const policy of ['resubmit', 'fail'] as const) {
+    it(`goes on with the task when the provider has it (${policy})`, async () => {
+      const world = await start(policy);
+      world.provider.submitScript = ['take-and-throw'];
+      const g = await untilSettled(world, (await world.create()).generationId);
+      expect([g.status, g.attemptsMade, world.provider.submissions.length, world.provider.tasks.size]).to.deep.equal(['succeeded', 1, 1, 1]);
+    });
+
+    it(`hands the task over again, under the same token, when the provider does not have it (${policy})`, async () => {
+      const world = await start(policy);
+      world.provider.submitScript = ['throw', 'accept'];
+      const g = await untilSettled(world, (await world.create()).generationId);
+      expect([g.status, g.attemptsMade, world.provider.submissions.length, world.provider.tasks.size]).to.deep.equal(['succeeded', 1, 2, 1]);
+      expect(new Set(world.provider.submissions.map(({ token }) => token)).size).to.equal(1);
+    });
+
+    it(`goes on when a submission never answers (${policy})`, async () => {
+      const world = await start(policy);
+      world.provider.submitScript = ['hang', 'accept'];
+      const g = await untilSettled(world, (await world.create()).generationId);
+      expect([g.status, world.provider.tasks.size]).to.deep.equal(['succeeded', 1]);
+    });
+  }
+
+  it('hands it over again, under the same token, when the provider cannot tell and the model allows', async () => {
+    const world = await start('resubmit');
+    world.provider.recoverScript = 'unsupported';
+    world.provider.submitScript = ['take-and-throw', 'accept'];
+    const g = await untilSettled(world, (await world.create()).generationId);
+    expect([g.status, world.provider.submissions.length, world.provider.tasks.size]).to.deep.equal(['succeeded', 2, 1]);
+  });
+
+  it('fails without charge, and is never handed over again, when the provider cannot tell and the model says so', async () => {
+    const world = await start('fail');
+    world.provider.recoverScript = 'unsupported';
+    world.provider.submitScript = ['take-and-throw', 'accept'];
+    const g = await untilSettled(world, (await world.create()).generationId);
+    expect([g.status, g.error?.code, g.chargedCredits, world.provider.submissions.length]).to.deep.equal(['failed', 'PROVIDER_UNAVAILABLE', 0, 1]);
+  });
+
+  it('fails without charge, and is never handed over again, when the provider stays silent and the model says so', async () => {
+    const world = await start('fail');
+    world.provider.recoverScript = 'throw';
+    world.provider.submitScript = ['take-and-throw', 'accept'];
+    const g = await untilSettled(world, (await world.create()).generationId);
+    expect([g.status, g.error?.code, g.chargedCredits, world.provider.submissions.length]).to.deep.equal(['failed', 'PROVIDER_UNAVAILABLE', 0, 1]);
+  });
+
+  it('does not hammer a provider that takes nothing', async () => {
+    const world = await start('resubmit');
+    world.provider.submitScript = ['throw'];
+    const times: number[] = [];
+    world.provider.onSubmit = () => { times.push(world.clock.now()); };
+    const g = await untilSettled(world, (await world.create()).generationId);
+    expect([g.status, g.chargedCredits]).to.deep.equal(['failed', 0]);
+    for (const at of times) expect(times.filter((other) => other >= at && other < at + 1_000).length, 'submissions within a second').to.be.at.most(3);
+  });
+
+  it('is found out about by the next worker when the first one died in between', async () => {
+    const world = await CoreWorld.open();
+    let isDead = false;
+    await CoreWorker.start(world, 'dying', async (call) => {
+      if (isDead) throw new Error('The process is gone.');
+      return call.proceed();
+    });
+    world.provider.onSubmit = () => { isDead = true; };
+    const { generationId } = await world.create();
+    await world.clock.advance(1_000);
+    expect((await world.generation(generationId)).attempt?.phase).to.equal('submitting');
+    world.provider.onSubmit = () => undefined;
+    await world.clock.advance(world.settings.leaseMs);
+    const second = CoreWorker.idle(world, 'second');
+    await second.dispatcher.deliver(generationId);
+    const g = await untilSettled(world, generationId);
+    expect([g.status, g.attemptsMade, world.provider.submissions.length, world.provider.tasks.size]).to.deep.equal(['succeeded', 1, 1, 1]);
+  });
+});
