@@ -1,0 +1,131 @@
+/*
+ * Goal: nothing that a client was told is lost, doubled or stuck when the process dies at any moment.
+ * Method: the real program under a mixed load is killed with SIGKILL at a moment drawn from the round's seed and started
+ * again over the same folder, round after round. At the end every create of unknown outcome is sent again with its key, and
+ * then: every 202 names one generation for good, each one ends, the ledger has exactly one hold for each and no open one,
+ * and `verify` finds nothing.
+ */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { loadConfig } from '../../apps/config/load-config.js';
+import { openProgram } from '../../apps/wiring.js';
+import { createAccount, createApp, createKey } from '../../core/access/manage.js';
+import { grantCredits } from '../../core/credits/operate.js';
+import { verifyCredits } from '../../core/credits/verify.js';
+import type { Config } from '../../apps/config/config.js';
+import { ClientHistory } from './client-history.js';
+import { drawsFrom, Load } from './load.js';
+import { freePort, ServedProcess } from './served-process.js';
+
+const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 30);
+const SEED = Number(process.env['KILL_SEED'] ?? Date.now() % 1_000_000);
+const CLIENTS = 12;
+const GRANTED = 1_000_000;
+
+describe(`a process killed ${ROUNDS} times under load (seed ${SEED})`, function suite() {
+  this.timeout(1_200_000);
+  let folder: string;
+  let config: Config;
+  let server: ServedProcess;
+  let load: Load;
+  let accountId: string;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'darkroom-kill-'));
+    const port = await freePort();
+    const file = join(folder, 'darkroom.yaml');
+    // Many at once, so that a kill finds generations in every state.
+    const shipped = await readFile(loadConfig({ folder, environment: {} }).catalog, 'utf8');
+    await writeFile(file, CONFIG(port));
+    await writeFile(join(folder, 'catalog.yaml'), shipped.replaceAll(/(concurrency(?:_per_account)?): \d+/g, '$1: 64'));
+    config = loadConfig({ file, folder, environment: {} });
+    const prepared = await prepareAccount(config);
+    accountId = prepared.accountId;
+    server = new ServedProcess(file, folder, `http://127.0.0.1:${port}`);
+    load = new Load(new ClientHistory(), server.url, prepared.secret);
+  });
+
+  after(async () => {
+    await (server as ServedProcess | undefined)?.end('SIGKILL');
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('keeps every promise it made', async () => {
+    const { history } = load;
+    const draw = drawsFrom(SEED);
+    for (let round = 0; round < ROUNDS; round += 1) {
+      await server.start();
+      const running = load.run(CLIENTS, SEED + round);
+      await pause(100 + draw(1_200));
+      await server.end('SIGKILL');
+      load.stop();
+      await running;
+    }
+    await server.start();
+    await until(() => Promise.all(history.unknown.map((create) => load.settle(create))));
+    await until(() => Promise.all(history.accepted.map(async ({ generationId }) => isOver(await load.look(generationId ?? '')))));
+    expect(await server.end('SIGTERM'), server.log).to.equal(0);
+
+    expect(history.contradictions).to.deep.equal([]);
+    const ids = new Set(history.accepted.map(({ generationId }) => generationId));
+    expect(ids.size, 'one generation a key').to.equal(history.creates.length);
+    console.log(`      ${history.creates.length} creates, ${ids.size} generations, ${ROUNDS} kills`);
+    await checkBooks(config, accountId, ids.size);
+  });
+});
+
+async function checkBooks(config: Config, accountId: string, generations: number): Promise<void> {
+  const program = await openProgram(config, 'tool');
+  try {
+    const verification = await verifyCredits(program.context);
+    expect(verification.findings).to.deep.equal([]);
+    expect(verification.generations, 'no generation that no client knows of').to.equal(generations);
+    const account = await program.context.accounts.read(accountId);
+    expect(account?.holds.size, 'no open hold at rest').to.equal(0);
+    expect((account?.available ?? 0) + (account?.spent ?? 0)).to.equal(GRANTED);
+  } finally {
+    await program.close();
+  }
+}
+
+async function prepareAccount(config: Config): Promise<{ accountId: string; secret: string }> {
+  const program = await openProgram(config, 'tool');
+  try {
+    const { accountId } = await createAccount(program.context, { name: 'load' });
+    await grantCredits(program.context, { accountId, operationId: 'start', credits: GRANTED, reason: 'Load' });
+    const { appId } = await createApp(program.context, { accountId, name: 'load' });
+    return { accountId, secret: (await createKey(program.context, { appId, name: 'load' })).secret };
+  } finally {
+    await program.close();
+  }
+}
+
+function isOver(task: { readonly [name: string]: unknown } | undefined): boolean {
+  return ['succeeded', 'failed', 'cancelled'].includes(String(task?.['status']));
+}
+
+/** Again and again until all are true; the suite's timeout is the only bound, and stands for "stuck". */
+async function until(check: () => Promise<readonly boolean[]>): Promise<void> {
+  while ((await check()).includes(false)) await pause(500);
+}
+
+function pause(durationMs: number): Promise<void> {
+  return new Promise((resolve) => { setTimeout(resolve, durationMs); });
+}
+
+const CONFIG = (port: number) => `
+data_folder: data
+catalog: catalog.yaml
+rest:
+  port: ${port}
+  rate_limits: { reads_per_minute: 0, creates_per_minute: 0 }
+worker: { recovery_interval_seconds: 1 }
+log: { level: warn, format: json }
+settings:
+  claim_lease_seconds: 5
+  lease_seconds: 3
+  recovery_grace_seconds: 2
+  max_open_generations_per_account: 100000
+`;

@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import type { JsonObject } from '../../core/json.js';
+import { ClientHistory, type SentCreate } from './client-history.js';
+
+const API = '/api/v1/developer';
+
+/** A small stream of numbers from one seed, so that a round can be drawn again. */
+export function drawsFrom(seed: number): (below: number) => number {
+  const [values] = fc.sample(fc.infiniteStream(fc.nat({ max: 0x7fff_ffff })), { numRuns: 1, seed });
+  return (below) => Number(values?.next().value ?? 0) % below;
+}
+
+const TASKS: readonly { readonly model_key: string; readonly parameters: JsonObject }[] = [
+  { model_key: 'sandbox-noop', parameters: {} },
+  { model_key: 'sandbox-noop', parameters: { n: 2 } },
+  { model_key: 'sandbox-noop', parameters: { n: 3 } },
+  { model_key: 'sandbox-noop', parameters: { n: 4 } },
+  { model_key: 'sandbox-test', parameters: { behaviour: 'slow', delay_ms: 300, size: '128x128' } },
+  { model_key: 'sandbox-test', parameters: { behaviour: 'partial', n: 3, deliver: 1, size: '128x128' } },
+  { model_key: 'sandbox-test', parameters: { behaviour: 'fail', error_code: 'CONTENT_REJECTED_OUTPUT', size: '128x128' } },
+  { model_key: 'sandbox-test', parameters: { behaviour: 'unknown_acceptance', size: '128x128' } },
+];
+
+/** Clients that create, ask, cancel and repeat, and write down every answer. Errors of the network are part of the test. */
+export class Load {
+  private running = true;
+
+  constructor(readonly history: ClientHistory, private readonly url: string, private readonly secret: string) {}
+
+  /** Runs `clients` loops until `stop`; resolves when all have ended. */
+  async run(clients: number, seed: number): Promise<void> {
+    this.running = true;
+    await Promise.all(Array.from({ length: clients }, (_, index) => this.loop(drawsFrom(seed * 1_000 + index))));
+  }
+
+  stop(): void {
+    this.running = false;
+  }
+
+  /** Sends a create whose outcome is not known once more. Answers whether it is known now. */
+  async settle(create: SentCreate): Promise<boolean> {
+    const answer = await this.request('POST', '/generations', create.key, create.body);
+    if (answer?.status === 202) this.history.noteAccepted(create, answer.data);
+    else if (answer && answer.status >= 500 && answer.status !== 503) this.history.contradictions.push(`create answered ${answer.status}`);
+    return create.generationId !== undefined;
+  }
+
+  async look(generationId: string): Promise<JsonObject | undefined> {
+    const answer = await this.request('GET', `/generations/${generationId}`);
+    if (answer?.status === 200) this.history.noteTask(answer.data);
+    else if (answer && answer.status !== 503) this.history.contradictions.push(`${generationId} answered ${answer.status} after a 202`);
+    return answer?.status === 200 ? answer.data : undefined;
+  }
+
+  private async loop(draw: (below: number) => number): Promise<void> {
+    const mine: SentCreate[] = [];
+    while (this.running) {
+      const known = mine.filter(({ generationId }) => generationId !== undefined);
+      const [action, chosen] = [draw(10), known[draw(Math.max(1, known.length))]];
+      if (action < 5 || !chosen?.generationId) await this.create(mine, draw);
+      else if (action < 7) await this.settle(chosen);
+      else if (action < 9) await this.look(chosen.generationId);
+      else await this.cancel(chosen.generationId);
+    }
+  }
+
+  private async create(mine: SentCreate[], draw: (below: number) => number): Promise<void> {
+    const task = TASKS[draw(TASKS.length)] ?? { model_key: 'sandbox-noop', parameters: {} };
+    const create: SentCreate = { key: randomUUID(), body: { ...task, operation: 'image_generation', prompt: `A test card, number ${draw(1_000)}` } };
+    mine.push(create);
+    this.history.creates.push(create);
+    await this.settle(create);
+  }
+
+  private async cancel(generationId: string): Promise<void> {
+    const answer = await this.request('POST', `/generations/${generationId}/cancel`);
+    if (answer?.status === 200) this.history.noteTask(answer.data);
+  }
+
+  private async request(method: string, path: string, key?: string, body?: JsonObject): Promise<{ status: number; data: JsonObject } | undefined> {
+    try {
+      const response = await fetch(this.url + API + path, {
+        method,
+        headers: { Authorization: `Bearer ${this.secret}`, ...(key === undefined ? {} : { 'Idempotency-Key': key }), ...(body ? { 'Content-Type': 'application/json' } : {}) },
+        ...(body ? { body: JSON.stringify(body) } : {}),
+      });
+      const envelope = (await response.json()) as { data?: JsonObject };
+      return { status: response.status, data: envelope.data ?? {} };
+    } catch {
+      // Killed in between: whether it happened is what the key is for.
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return undefined;
+    }
+  }
+}

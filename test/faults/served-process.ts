@@ -1,0 +1,64 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+
+const PROGRAM = fileURLToPath(new URL('../../apps/cli/main.js', import.meta.url));
+const READY_TRIES = 600;
+
+/** The real program as a process of its own, that can be killed and started again over the same data folder. */
+export class ServedProcess {
+  private child: ChildProcess | undefined;
+  private errors = '';
+
+  constructor(private readonly configFile: string, private readonly folder: string, readonly url: string) {}
+
+  /** Starts it and waits until it is ready to serve. */
+  async start(): Promise<void> {
+    this.errors = '';
+    const environment = { ...process.env, DARKROOM_PROFILE: `${this.folder}/profile.json` };
+    const child = spawn(process.execPath, [PROGRAM, 'serve', '--config', this.configFile], { cwd: this.folder, env: environment, stdio: ['ignore', 'ignore', 'pipe'] });
+    child.stderr?.on('data', (text: Buffer) => { this.errors = (this.errors + text.toString()).slice(-20_000); });
+    this.child = child;
+    for (let tries = 0; tries < READY_TRIES; tries += 1) {
+      if (child.exitCode !== null) throw new Error(`The server ended at its start with code ${child.exitCode}: ${this.errors}`);
+      if (await isReady(this.url)) return;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    throw new Error(`The server did not become ready: ${this.errors}`);
+  }
+
+  /** SIGKILL, or SIGTERM and its orderly end; answers the exit code. */
+  async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {
+    const { child } = this;
+    this.child = undefined;
+    if (!child || child.exitCode !== null) return child?.exitCode ?? null;
+    const ended = once(child, 'exit');
+    child.kill(signal);
+    await ended;
+    return child.exitCode;
+  }
+
+  /** What it wrote to standard error last. */
+  get log(): string {
+    return this.errors;
+  }
+}
+
+async function isReady(url: string): Promise<boolean> {
+  try {
+    return (await fetch(`${url}/readyz`)).status === 200;
+  } catch {
+    return false;
+  }
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('No port was given.');
+  return address.port;
+}
