@@ -61,3 +61,9 @@ export function writeProfile(path: string, profile: Profile): void {
     throw new Failure(`${path} cannot be written.`);
   }
 }
+
+/** Adds the key of one server to the profile, and makes that server the one that is meant when none is named. */
+export function rememberKey(path: string, url: string, secret: string): void {
+  const { keys } = readProfile(path);
+  writeProfile(path, { lastUrl: url, keys: { ...keys, [url]: secret } });
+}
