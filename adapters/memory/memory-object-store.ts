@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../core/ports/clock.js';
 import type { ObjectFacts, ObjectStore, SignedRequest } from '../../core/ports/object-store.js';
-import { MemoryGrants, type GetTarget, type PutTarget } from './object-grants.js';
+import { MemoryGrants, type GetTarget, type Grant, type PutTarget } from './object-grants.js';
 
 interface StoredObject extends ObjectFacts {
   readonly bytes: Uint8Array;
@@ -51,7 +51,9 @@ export class MemoryObjectStore implements ObjectStore {
     return found === undefined ? null : once(found.bytes.slice(range?.from, range?.to));
   }
 
-  async write(key: string, bytes: AsyncIterable<Uint8Array>, limit: { readonly mediaType: string; readonly maxBytes: number }): Promise<{ readonly byteSize: number; readonly sha256: string } | 'too-large'> {
+  async write(
+    key: string, bytes: AsyncIterable<Uint8Array>, limit: { readonly mediaType: string; readonly maxBytes: number },
+  ): Promise<{ readonly byteSize: number; readonly sha256: string } | 'too-large'> {
     const chunks: Uint8Array[] = [];
     let byteSize = 0;
     for await (const chunk of bytes) {
@@ -84,7 +86,7 @@ export class MemoryObjectStore implements ObjectStore {
     return grant.method === 'PUT' ? this.handlePut(request, grant) : this.handleGet(request, grant.target);
   }
 
-  private handlePut(request: ObjectRequest, { target, headers }: { readonly target: PutTarget; readonly headers: Readonly<Record<string, string>> }): ObjectResponse {
+  private handlePut(request: ObjectRequest, { target, headers }: Extract<Grant, { readonly method: 'PUT' }>): ObjectResponse {
     const sent = lowerCased(request.headers);
     const body = request.body ?? new Uint8Array();
     // A client that sends the bytes whole may leave their count to its HTTP library.
@@ -110,7 +112,8 @@ export class MemoryObjectStore implements ObjectStore {
     const from = Number(range[1]);
     const last = Math.min(range[2] === '' ? Infinity : Number(range[2]), found.byteSize - 1);
     if (from > last) return { status: 416, headers: { 'content-range': `bytes */${found.byteSize}` }, body: new Uint8Array() };
-    return { status: 206, headers: { ...headers, 'content-range': `bytes ${from}-${last}/${found.byteSize}` }, body: found.bytes.slice(from, last + 1) };
+    const contentRange = `bytes ${from}-${last}/${found.byteSize}`;
+    return { status: 206, headers: { ...headers, 'content-range': contentRange }, body: found.bytes.slice(from, last + 1) };
   }
 
   private keep(key: string, bytes: Uint8Array): void {

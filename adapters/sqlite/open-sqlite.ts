@@ -43,7 +43,9 @@ export interface SqliteStores {
 /** Opens the stores of a data folder. Throws `DataFolderRefused`, with one sentence, when that cannot be done. */
 export async function openSqlite({ folder, role, readOnly = false, maxPages }: SqliteOptions): Promise<SqliteStores> {
   const path = join(folder, 'darkroom.db');
-  if (readOnly && !existsSync(path)) throw new DataFolderRefused(`There is no database in ${folder}; start the server once, or name its data folder.`);
+  if (readOnly && !existsSync(path)) {
+    throw new DataFolderRefused(`There is no database in ${folder}; start the server once, or name its data folder.`);
+  }
   if (!readOnly) ensureFolder(folder);
   const lock = role === 'server' && !readOnly ? ServerLock.take(folder) : undefined;
   try {
@@ -80,14 +82,16 @@ function openReader(path: string): SqliteReader {
   return new SqliteReader(database);
 }
 
+type WriterLike = Pick<SqliteWriter, 'write' | 'close' | 'counters'>;
+
 /** Stands in for the writer where a folder is opened to be read only. */
-const REFUSING_WRITER: Pick<SqliteWriter, 'write' | 'close' | 'counters'> = {
+const REFUSING_WRITER: WriterLike = {
   counters: { writes: 0, commits: 0 },
   write: () => Promise.reject(new StoreUnavailable('The data folder is open for reading only.')),
   close: () => Promise.resolve(),
 };
 
-function storesOver(writer: Pick<SqliteWriter, 'write' | 'close' | 'counters'>, reader: SqliteReader, lock: ServerLock | undefined): SqliteStores {
+function storesOver(writer: WriterLike, reader: SqliteReader, lock: ServerLock | undefined): SqliteStores {
   return {
     accounts: new SqliteAccountStore(writer, reader),
     generations: new SqliteGenerationStore(writer, reader),

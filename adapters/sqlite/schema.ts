@@ -67,10 +67,13 @@ const MIGRATIONS: readonly string[] = [
 export function migrate(database: Database, { path, readOnly }: { readonly path: string; readonly readOnly: boolean }): void {
   const version = schemaVersion(database);
   if (version > MIGRATIONS.length) {
-    throw new DataFolderRefused(`${path} has schema ${version}, which is newer than the ${MIGRATIONS.length} this release knows; use the release that wrote it, or a later one.`);
+    const known = `newer than the ${MIGRATIONS.length} this release knows`;
+    throw new DataFolderRefused(`${path} has schema ${version}, ${known}; use the release that wrote it, or a later one.`);
   }
   if (version === MIGRATIONS.length) return;
-  if (readOnly) throw new DataFolderRefused(`${path} has schema ${version} and needs ${MIGRATIONS.length}; start the server once to bring it up to date.`);
+  if (readOnly) {
+    throw new DataFolderRefused(`${path} has schema ${version} and needs ${MIGRATIONS.length}; start the server once to bring it up to date.`);
+  }
   database.exec('BEGIN IMMEDIATE');
   try {
     // Another process may have done it while this one waited for its turn.

@@ -22,9 +22,12 @@ export class ServerLock {
       database.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE');
     } catch (error) {
       database.close();
-      if (sqliteCode(error) !== SQLITE_BUSY) throw new DataFolderRefused(`The lock file ${path} cannot be used; move it away and start again.`, error);
+      if (sqliteCode(error) !== SQLITE_BUSY) {
+        throw new DataFolderRefused(`The lock file ${path} cannot be used; move it away and start again.`, error);
+      }
       const pid = readFileSync(pidPath, 'utf8').trim();
-      throw new DataFolderRefused(`Another server${pid === '' ? '' : ` (process ${pid})`} is using ${folder}; stop it first, or choose another data folder.`);
+      const other = pid === '' ? 'Another server' : `Another server (process ${pid})`;
+      throw new DataFolderRefused(`${other} is using ${folder}; stop it first, or choose another data folder.`);
     }
     writeFileSync(pidPath, `${process.pid}\n`);
     return new ServerLock(database);

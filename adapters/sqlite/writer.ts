@@ -133,5 +133,6 @@ export class SqliteWriter {
 }
 
 function errorOf({ message, unavailable }: Failure): Error {
-  return unavailable ? new StoreUnavailable(`The database could not be written: ${message}.`) : new Error(`The database refused a write: ${message}.`);
+  if (unavailable) return new StoreUnavailable(`The database could not be written: ${message}.`);
+  return new Error(`The database refused a write: ${message}.`);
 }
