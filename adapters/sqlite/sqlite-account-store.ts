@@ -40,7 +40,9 @@ export class SqliteAccountStore implements AccountStore {
   async create(account: Account): Promise<'created' | 'exists'> {
     assert(account.version === 0 && account.holds.size === 0, 'a new account has version 0 and no holds');
     const { accountId, version, issued, available, reserved, spent, lastSequence, name, currency, createdAt } = account;
-    const created = await this.writer.write('createAccount', accountId, version, issued, available, reserved, spent, lastSequence, name, currency, createdAt);
+    const created = await this.writer.write(
+      'createAccount', accountId, version, issued, available, reserved, spent, lastSequence, name, currency, createdAt,
+    );
     return created === 1 ? 'created' : 'exists';
   }
 
@@ -51,9 +53,11 @@ export class SqliteAccountStore implements AccountStore {
 
   async apply(change: AccountChange): Promise<'applied' | 'conflict'> {
     assert(change.entries.length <= 1000, 'a change has at most 1,000 entries');
-    const { accountId, expectedVersion, version, issued, available, reserved, spent, lastSequence, holdsOpened, holdsClosed, entries } = change;
+    const { accountId, expectedVersion, version, issued, available, reserved, spent, lastSequence } = change;
+    const { holdsOpened, holdsClosed, entries } = change;
     const changed = await this.writer.write(
-      'changeAccount', accountId, expectedVersion, version, issued, available, reserved, spent, lastSequence, holdsClosed.length, holdsOpened.length,
+      'changeAccount', accountId, expectedVersion, version, issued, available, reserved, spent, lastSequence,
+      holdsClosed.length, holdsOpened.length,
       ...holdsClosed,
       ...holdsOpened.flatMap((hold) => [hold.generationId, hold.credits, hold.heldAt]),
       ...entries.flatMap(entryValues),

@@ -19,7 +19,9 @@ export class SqliteClaimStore implements ClaimStore {
 
   async insert(claim: Claim): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: Claim }> {
     const { accountId, appId, operation, key, version, digest, subjectId, createdAt, leaseExpiresAt, removeAt } = claim;
-    const result = await this.writer.write('insertClaim', accountId, appId, operation, key, version, digest, subjectId, createdAt, leaseExpiresAt, removeAt);
+    const result = await this.writer.write(
+      'insertClaim', accountId, appId, operation, key, version, digest, subjectId, createdAt, leaseExpiresAt, removeAt,
+    );
     return result === 1 ? { inserted: true } : { inserted: false, existing: claimOf(claim, JSON.parse(result as string) as ClaimRow) };
   }
 

@@ -44,7 +44,9 @@ export class SqliteCredentialStore implements CredentialStore {
 
   async insertKey(key: ApiKey): Promise<'created' | 'exists'> {
     const { keyId, accountId, appId, version, name, digest, scopes, createdAt, expiresAt = null, revokedAt = null } = key;
-    const created = await this.writer.write('insertKey', keyId, accountId, appId, version, name, digest, JSON.stringify(scopes), createdAt, expiresAt, revokedAt);
+    const created = await this.writer.write(
+      'insertKey', keyId, accountId, appId, version, name, digest, JSON.stringify(scopes), createdAt, expiresAt, revokedAt,
+    );
     return created === 1 ? 'created' : 'exists';
   }
 
@@ -55,7 +57,9 @@ export class SqliteCredentialStore implements CredentialStore {
 
   async replaceKey(next: ApiKey, expectedVersion: number): Promise<'applied' | 'conflict'> {
     const { keyId, appId, version, name, scopes, createdAt, expiresAt = null, revokedAt = null } = next;
-    const changed = await this.writer.write('replaceKey', keyId, expectedVersion, appId, version, name, JSON.stringify(scopes), createdAt, expiresAt, revokedAt);
+    const changed = await this.writer.write(
+      'replaceKey', keyId, expectedVersion, appId, version, name, JSON.stringify(scopes), createdAt, expiresAt, revokedAt,
+    );
     return changed === 1 ? 'applied' : 'conflict';
   }
 

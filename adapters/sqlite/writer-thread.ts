@@ -43,7 +43,8 @@ function drain(port: MessagePort, first: ToWriter): { readonly messages: number;
 }
 
 function received(port: MessagePort): ToWriter | undefined {
-  return (receiveMessageOnPort(port) as { readonly message: ToWriter } | undefined)?.message;
+  const next: { readonly message: ToWriter } | undefined = receiveMessageOnPort(port);
+  return next?.message;
 }
 
 if (parentPort !== null) main(parentPort, workerData as WriterSettings);

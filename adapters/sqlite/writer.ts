@@ -70,7 +70,7 @@ export class SqliteWriter {
       this.refusal = new StoreUnavailable('The database is closed.');
       while (this.units.length > 0) this.post();
       this.worker.ref();
-      this.worker.postMessage('close' satisfies ToWriter);
+      this.send('close');
     }
     await this.ended;
   }
@@ -87,13 +87,18 @@ export class SqliteWriter {
   private post(): void {
     const units = this.units.splice(0, MAX_UNITS_PER_MESSAGE);
     this.messagesUnderWay += 1;
-    this.worker.postMessage(units satisfies ToWriter);
+    this.send(units);
+  }
+
+  private send(message: ToWriter): void {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin; the rule means windows.
+    this.worker.postMessage(message);
   }
 
   private receive(message: FromWriter): void {
     if (message.kind === 'written') this.acknowledge(message.messages, message.results);
     if (message.kind === 'unwritten') {
-      this.acknowledge(message.messages, new Array<Failure>(message.units).fill(message.failure));
+      this.acknowledge(message.messages, Array.from({ length: message.units }, () => message.failure));
     }
   }
 

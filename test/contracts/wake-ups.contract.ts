@@ -200,12 +200,12 @@ function stopping({ wakeUps, supports, until }: WakeUpsBench): void {
     }, 4);
     await wakeUps().schedule(uuidAt(1), supports.now());
     await until(() => calls === 1);
-    const stopping = wakeUps().stop().then(() => { stopped = true; });
+    const ending = wakeUps().stop().then(() => { stopped = true; });
     await wakeUps().schedule(uuidAt(2), supports.now());
     await supports.elapse(50);
     expect(stopped).to.equal(false);
     end();
-    await stopping;
+    await ending;
     await supports.elapse(supports.quietMs);
     expect(calls).to.equal(1);
   });
