@@ -8,7 +8,10 @@ import { join } from 'node:path';
 import { MemoryObjectStore } from '../../adapters/memory/memory-object-store.js';
 import { SystemClock } from '../../adapters/system/system-clock.js';
 import { PrefixedObjectStore } from '../../docs/examples/prefixed-object-store.js';
+import { StillProvider } from '../../docs/examples/still-provider.js';
 import { objectStoreContract } from '../contracts/object-store.contract.js';
+import { providerContract } from '../contracts/provider.contract.js';
+import type { Submission } from '../../core/ports/provider.js';
 import { readPage, ROOT } from './pages.js';
 
 describe('docs/writing-an-adapter.md', () => {
@@ -36,4 +39,16 @@ objectStoreContract({
     refusesInvalidKeys: false,
     signsWholeAddress: false,
   },
+});
+
+const task = (token: string): Submission => ({
+  generationId: '0199f0d2-8e60-7b21-9f0e-c2a4d8e6b170', modelKey: 'still', operation: 'image_generation', prompt: 'anything', parameters: {},
+  references: [], settings: {}, token,
+});
+
+providerContract({
+  name: 'example of a still picture',
+  open: async () => ({ provider: new StillProvider(new Uint8Array([1, 2, 3]), 'image/png'), quick: task, endless: task }),
+  close: async () => undefined,
+  supports: { recovery: true, cancellation: false },
 });

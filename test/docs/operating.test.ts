@@ -11,7 +11,7 @@ import { allPages, codeSpans, plain, readPage, ROOT, tablesOf } from './pages.js
 
 const SECTIONS = new Set([...CONFIG_KEYS.keys()].filter((path) => path.includes('.')).map((path) => path.split('.')[0]));
 /** Read by commands, or set by them. */
-const OTHER_VARIABLES = ['DARKROOM_CONFIG', 'DARKROOM_API_KEY', 'DARKROOM_URL', 'DARKROOM_PROFILE'];
+const OTHER_VARIABLES = ['DARKROOM_CONFIG', 'DARKROOM_API_KEY', 'DARKROOM_URL', 'DARKROOM_PROFILE', 'DARKROOM_DEBUG'];
 
 describe('docs/operating.md', () => {
   it('has every event of the log with its level, and no other', () => {
