@@ -3,15 +3,25 @@ import { changeGeneration } from '../generation/change-generation.js';
 import type { Generation, Remnant } from '../generation/generation.js';
 import { outputKey } from '../generation/run/collect-outputs.js';
 
-/** Removes the outputs of a settled generation whose retention is over, and later the generation itself. */
+/**
+ * Removes the outputs of a settled generation whose retention is over, and later the generation itself. Recovery may look
+ * at one before its time, when it was not sure of an earlier step; then it is put off.
+ */
 export async function retireGeneration(context: Context, g: Generation): Promise<void> {
-  const taskExpiresAt = (g.completedAt ?? g.updatedAt) + context.settings.taskRetentionMs;
+  const { settings } = context;
+  const now = context.clock.now();
+  const endedAt = g.completedAt ?? g.updatedAt;
+  const outputsExpireAt = endedAt + settings.outputRetentionMs;
+  const taskExpiresAt = endedAt + settings.taskRetentionMs;
   if (g.outputsRemovedAt === undefined && g.attemptsMade > 0) {
+    if (now < outputsExpireAt) {
+      await changeGeneration(context, g, { event: 'postpone', until: outputsExpireAt });
+      return;
+    }
     await removeOutputs(context, g);
     await changeGeneration(context, g, { event: 'outputs-removed', taskExpiresAt });
     return;
   }
-  const now = context.clock.now();
   if (now < taskExpiresAt) {
     await changeGeneration(context, g, { event: 'postpone', until: taskExpiresAt });
     return;
@@ -19,7 +29,7 @@ export async function retireGeneration(context: Context, g: Generation): Promise
   const { generationId, accountId, appId, version, createdAt } = g;
   const remnant: Remnant = {
     kind: 'expired', generationId, accountId, appId, version: version + 1, createdAt,
-    attentionAt: now + context.settings.remnantRetentionMs,
+    attentionAt: now + settings.remnantRetentionMs,
   };
   await context.generations.replace(remnant, version);
 }
