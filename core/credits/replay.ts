@@ -1,6 +1,7 @@
 import type { Account, Book, Entry } from './account.js';
 
 interface GenerationMoney {
+  isHeld: boolean;
   held: number;
   charged: number;
   released: number;
@@ -22,6 +23,8 @@ export class Replay {
   /** What left the issued book, and what lies in the others. */
   private readonly books: Record<Book, number> = { issued: 0, available: 0, reserved: 0, spent: 0 };
   private readonly byGeneration = new Map<string, GenerationMoney>();
+  private readonly operations = new Set<string>();
+  private openHolds = 0;
   private sequence = 0;
 
   constructor(private readonly accountId: string) {}
@@ -35,13 +38,17 @@ export class Replay {
     this.books[entry.to] += entry.to === 'issued' ? -entry.credits : entry.credits;
     this.expect(Object.values(this.books).every((credits) => credits >= 0), entry, 'takes a book below zero');
     this.expect(this.books.available === entry.availableAfter, entry, `leaves ${this.books.available} available, and says ${entry.availableAfter}`);
+    if (entry.operationId !== undefined) {
+      this.expect(!this.operations.has(entry.operationId), entry, `is the second one of operation ${entry.operationId}`);
+      this.operations.add(entry.operationId);
+    }
     if (entry.generationId !== undefined) this.addToGeneration(entry, this.ofGeneration(entry.generationId));
   }
 
   ofGeneration(generationId: string): GenerationMoney {
     let money = this.byGeneration.get(generationId);
     if (!money) {
-      money = { held: 0, charged: 0, released: 0, charges: 0, isClosed: false };
+      money = { isHeld: false, held: 0, charged: 0, released: 0, charges: 0, isClosed: false };
       this.byGeneration.set(generationId, money);
     }
     return money;
@@ -60,21 +67,23 @@ export class Replay {
       held += hold.credits;
       say(this.isOpenWith(hold.generationId, hold.credits), `has a hold for ${hold.generationId} that its entries do not`);
     }
+    say(this.openHolds === account.holds.size, `has ${account.holds.size} open holds, and ${this.openHolds} by its entries`);
     say(held === account.reserved, `reserves ${account.reserved} credits, and its open holds sum to ${held}`);
     return findings;
   }
 
   private isOpenWith(generationId: string, credits: number): boolean {
     const money = this.ofGeneration(generationId);
-    return !money.isClosed && money.held === credits;
+    return money.isHeld && !money.isClosed && money.held === credits;
   }
 
   private addToGeneration(entry: Entry, money: GenerationMoney): void {
     if (entry.kind === 'hold') {
       // A hold that was released whole, because its create was cut, may be taken again by the same create.
       const isAgain = money.isClosed && money.charged === 0;
-      this.expect(money.held === 0 || isAgain, entry, 'holds a second time');
-      Object.assign(money, { held: entry.credits, charged: 0, released: 0, isClosed: false });
+      this.expect(!money.isHeld || isAgain, entry, 'holds a second time');
+      this.openHolds += 1;
+      Object.assign(money, { isHeld: true, held: entry.credits, charged: 0, released: 0, isClosed: false });
       return;
     }
     if (entry.kind === 'charge') {
@@ -84,7 +93,8 @@ export class Replay {
     } else {
       money.released += entry.credits;
     }
-    this.expect(money.charged + money.released <= money.held, entry, 'ends more than was held');
+    this.expect(money.isHeld && money.charged + money.released <= money.held, entry, 'ends more than was held');
+    if (money.isHeld && !money.isClosed) this.openHolds -= 1;
     money.isClosed = true;
   }
 

@@ -17,8 +17,8 @@ export interface Verification {
 
 /**
  * Recomputes every account from its entries and holds the result against the account and its generations. It may run
- * beside live processes: what looks wrong is looked at again before it is reported, since a generation and its account
- * are written one after the other. Keeps a few hundred bytes for each generation of one account at a time.
+ * beside live processes: an account and its entries are compared as of one version, and a generation that looks wrong is
+ * looked at again before it is reported, since it and its account are written one after the other. Keeps a few hundred bytes for each generation of one account at a time.
  */
 export async function verifyCredits(context: Context, onAccount?: (accountId: string) => void): Promise<Verification> {
   const total = { accounts: 0, entries: 0, generations: 0 };
@@ -28,7 +28,7 @@ export async function verifyCredits(context: Context, onAccount?: (accountId: st
     total.accounts += 1;
     total.entries += result.entries;
     total.generations += result.generations;
-    findings.push(...result.findings.slice(0, 1_000 - findings.length));
+    findings.push(...[...result.ledger, ...result.suspicions].slice(0, 1_000 - findings.length));
     onAccount?.(account.accountId);
   }
   return { ...total, findings };
@@ -39,14 +39,21 @@ interface Seen extends Pick<Generation, 'generationId' | 'status' | 'estimatedCr
   readonly isSettled: boolean;
 }
 
-interface AccountResult { entries: number; generations: number; findings: string[] }
+interface AccountResult {
+  readonly entries: number;
+  readonly generations: number;
+  /** What is wrong with the account itself. */
+  readonly ledger: readonly string[];
+  /** What looks wrong between a generation and the account, and may be between two writes. */
+  readonly suspicions: readonly string[];
+}
 
 async function verifyAccount(context: Context, accountId: string): Promise<AccountResult> {
   let result = await lookOnce(context, accountId);
-  for (let looks = 1; looks < MAX_LOOKS && result.findings.length > 0; looks += 1) {
+  for (let looks = 1; looks < MAX_LOOKS && result.suspicions.length > 0; looks += 1) {
     const again = await lookOnce(context, accountId);
-    const before = new Set(result.findings);
-    result = { ...again, findings: again.findings.filter((finding) => before.has(finding)) };
+    const before = new Set(result.suspicions);
+    result = { ...again, suspicions: again.suspicions.filter((suspicion) => before.has(suspicion)) };
   }
   return result;
 }
@@ -59,16 +66,16 @@ async function lookOnce(context: Context, accountId: string): Promise<AccountRes
     generations.push({ generationId, status, estimatedCredits, reservedCredits, chargedCredits, isSettled: g.settledAt !== undefined });
   }
   const account = await context.accounts.read(accountId);
-  if (!account) return { entries: 0, generations: 0, findings: [`Account ${accountId} is listed but cannot be read.`] };
+  if (!account) return { entries: 0, generations: 0, ledger: [`Account ${accountId} is listed but cannot be read.`], suspicions: [] };
 
   const replay = new Replay(accountId);
   for await (const entry of pages((page) => context.accounts.entries(accountId, page))) {
     if (entry.sequence > account.lastSequence) break;
     replay.add(entry);
   }
-  const findings = [...replay.findings, ...replay.compare(account)];
-  for (const g of generations) findings.push(...checkGeneration(g, account, replay));
-  return { entries: account.lastSequence, generations: generations.length, findings };
+  const ledger = [...replay.findings, ...replay.compare(account)];
+  const suspicions = generations.flatMap((g) => checkGeneration(g, account, replay));
+  return { entries: account.lastSequence, generations: generations.length, ledger, suspicions };
 }
 
 function checkGeneration(g: Seen, account: Account, replay: Replay): string[] {
