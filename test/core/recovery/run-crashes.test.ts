@@ -1,0 +1,55 @@
+// Goal: wherever a worker is cut, recovery and the next worker bring the generation to its one end, charged once, settled.
+// Method: every store call of a run is failed, before and after it happened, with the process dying or going on; then
+// recovery passes and a second worker run until the generation is settled, and everything is counted.
+import { expect } from 'chai';
+import { StoreUnavailable } from '../../../core/errors.js';
+import { Recovery } from '../../../core/recovery/recover.js';
+import { CoreWorker } from '../../fixtures/core-worker.js';
+import { CoreWorld } from '../../fixtures/core-world.js';
+import type { Interceptor } from '../../fixtures/intercepted.js';
+import { expectAtRest } from '../../fixtures/recovery-passes.js';
+
+function cutting(index: number, cut: 'before' | 'after', dies: boolean, names: string[]): Interceptor {
+  return async (call) => {
+    const number = names.length;
+    names.push(call.name);
+    if (number > index && dies) throw new StoreUnavailable('The process is gone.');
+    if (number !== index) return call.proceed();
+    if (cut === 'after') await call.proceed();
+    throw new StoreUnavailable('The line broke.');
+  };
+}
+
+async function runCut(index: number, cut: 'before' | 'after', dies: boolean): Promise<string[]> {
+  const world = await CoreWorld.open();
+  const names: string[] = [];
+  const { generationId } = await world.create({ count: 2 });
+  const first = CoreWorker.idle(world, 'first', cutting(index, cut, dies, names));
+  await first.dispatcher.deliver(generationId).catch(() => undefined);
+  await world.clock.advance(5_000);
+  const second = await CoreWorker.start(world, 'second');
+  const recovery = new Recovery(second.context);
+  for (let pass = 0; pass < 8; pass += 1) {
+    await world.clock.run(recovery.pass());
+    await world.clock.advance(20_000);
+  }
+  const g = await world.generation(generationId);
+  expect([g.status, g.chargedCredits, g.settledAt === undefined], `${cut} call ${index}, ${names[index]}`).to.deep.equal(['succeeded', 20, false]);
+  expect(world.provider.tasks.size).to.be.at.most(g.attemptsMade);
+  for (const output of g.outputs) expect(await world.ports.objects.stat(output.objectKey), 'its outputs are there').not.to.equal(null);
+  expect(await world.account()).to.include({ spent: 20, available: 980, reserved: 0 });
+  await expectAtRest(world, 1);
+  return names;
+}
+
+describe('a run, cut at any store call', () => {
+  for (const cut of ['before', 'after'] as const) {
+    for (const dies of [true, false]) {
+      it(`${cut} the call, the process ${dies ? 'dying' : 'going on'}: one success, charged once`, async () => {
+        const names = await runCut(Infinity, cut, dies);
+        expect(names).to.include.members(['generations.read', 'generations.replace', 'objects.write', 'objects.read', 'accounts.apply']);
+        for (let index = 0; index < names.length; index += 1) await runCut(index, cut, dies);
+      });
+    }
+  }
+});
