@@ -24,7 +24,7 @@ function typesOf(schema: Json): readonly Json[] {
 
 function readValue(name: string, text: string, types: readonly Json[]): Json {
   const [type] = types;
-  if (types.length !== 1) return parseJson(text) ?? text;
+  if (types.length !== 1) return readAny(text, types);
   switch (type) {
     case 'string': return text;
     case 'integer':
@@ -43,6 +43,19 @@ function readValue(name: string, text: string, types: readonly Json[]): Json {
       return value;
     }
   }
+}
+
+/** JSON where that gives a value of an allowed type, else the text as it is. */
+function readAny(text: string, types: readonly Json[]): Json {
+  const value = parseJson(text);
+  if (value === undefined) return text;
+  const isAllowed = types.length === 0 || types.some((type) => type === typeOf(value) || (type === 'integer' && Number.isInteger(value)));
+  return isAllowed ? value : text;
+}
+
+function typeOf(value: Json): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : typeof value;
 }
 
 function parseJson(text: string): Json | undefined {

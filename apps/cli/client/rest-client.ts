@@ -1,5 +1,5 @@
 import { EXIT, Failure } from '../exit.js';
-import { MAX_TRIES, networkReason, waitBeforeRetry } from './retry.js';
+import { isHopeless, MAX_TRIES, networkReason, waitBeforeRetry } from './retry.js';
 
 const BASE_PATH = '/api/v1/developer';
 const REQUEST_TIMEOUT_MS = 60_000;
@@ -59,7 +59,7 @@ export class RestClient {
         envelope = readEnvelope(await response.text());
       } catch (error) {
         options.signal?.throwIfAborted();
-        if (isLast) throw new Failure(`${this.url} cannot be reached: ${networkReason(error)}.`);
+        if (isLast || isHopeless(error)) throw new Failure(`${this.url} cannot be reached: ${networkReason(error)}.`);
         await waitBeforeRetry(tries, null, options.signal);
         continue;
       }

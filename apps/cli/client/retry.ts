@@ -14,13 +14,22 @@ export async function waitBeforeRetry(tries: number, retryAfter: string | null, 
   await sleep(asked === undefined ? backOff : Math.min(asked, MAX_RETRY_AFTER_MS), undefined, signal === undefined ? {} : { signal });
 }
 
+/** Whether trying again cannot help: a name that does not exist, a certificate that is not trusted. */
+export function isHopeless(error: unknown): boolean {
+  const reason = networkReason(error);
+  return reason === NO_HOST || reason === NOT_TRUSTED;
+}
+
+const NO_HOST = 'there is no such host';
+const NOT_TRUSTED = 'its certificate is not trusted';
+
 /** Why a request got no answer, in words a person can act on. */
 export function networkReason(error: unknown): string {
   const cause = (error as { cause?: { code?: string } }).cause;
   switch (cause?.code ?? (error as Error).name) {
     case 'ECONNREFUSED': return 'nothing listens there';
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN': return 'there is no such host';
+    case 'ENOTFOUND': return NO_HOST;
+    case 'EAI_AGAIN': return 'its name cannot be looked up';
     case 'TimeoutError': return 'it did not answer in time';
     case 'ECONNRESET':
     case 'UND_ERR_SOCKET': return 'the connection was cut';
@@ -28,7 +37,7 @@ export function networkReason(error: unknown): string {
     case 'DEPTH_ZERO_SELF_SIGNED_CERT':
     case 'SELF_SIGNED_CERT_IN_CHAIN':
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
-    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE': return 'its certificate is not trusted';
+    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE': return NOT_TRUSTED;
     default: return 'the connection failed';
   }
 }

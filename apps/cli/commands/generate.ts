@@ -6,7 +6,7 @@ import { readGenerationInput, withGenerationOptions, type GenerationInput, type 
 import { Interruption } from '../client/interruption.js';
 import { checkOutput, downloadOutputs, type OutputOptions } from '../client/output-files.js';
 import { openProgress, type Progress } from '../client/progress.js';
-import type { RestClient } from '../client/rest-client.js';
+import { Refused, type RestClient } from '../client/rest-client.js';
 import type { Estimate, Task } from '../client/service-types.js';
 import { uploadReference } from '../client/upload-reference.js';
 import { EXIT, Failure, usageFailure } from '../exit.js';
@@ -39,7 +39,7 @@ export function addGenerate(program: Command): void {
     .option('-f, --force', 'overwrite what --out names')
     .option('--idempotency-key <key>', 'names this intent, so that running the command again does not spend twice')
     .option('--no-wait', 'do not wait for the end')
-    .option('--timeout <seconds>', 'how long to wait for the end', readSeconds)
+    .option('--timeout <seconds>', 'how long to wait for the end; the generation goes on after', readSeconds)
     .addHelpText('after', EXAMPLES)
     .action((prompt: string, options: Options) => generate(prompt, options));
 }
@@ -88,12 +88,22 @@ async function accept(client: RestClient, input: GenerationInput, intent: string
     ids.push(await uploadReference(client, file, intent, signal));
   }
   const body = { ...input.body, ...(ids.length === 0 ? {} : { reference_upload_ids: ids }) };
-  const estimate = (await client.post<Estimate>('/generations/estimate', body, { signal })).data;
-  progress.step(`estimated at ${estimate.estimated_credits} ${estimate.currency}`);
+  await estimate(client, body, progress, signal);
   signal.throwIfAborted();
   const { data } = await client.post<Task>('/generations', body, { idempotencyKey: intent });
   progress.step(`accepted as ${data.generation_id}`);
   return data;
+}
+
+/** What it will cost. A repeated intent was paid for before, so that it needs no credits: the create itself decides. */
+async function estimate(client: RestClient, body: object, progress: Progress, signal: AbortSignal): Promise<void> {
+  try {
+    const { data } = await client.post<Estimate>('/generations/estimate', body, { signal });
+    progress.step(`estimated at ${data.estimated_credits} ${data.currency}`);
+  } catch (error) {
+    if (!(error instanceof Refused && error.envelope.code === 'CREDITS_INSUFFICIENT')) throw error;
+    progress.step('estimated above the balance');
+  }
 }
 
 function conclude(task: Task, files: readonly string[], options: Options, interrupted: boolean): void {

@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { LocatedYaml } from '../../adapters/catalog-file/located-yaml.js';
-import { CONFIG_KEYS, variableOf } from '../../apps/config/config-keys.js';
-import { ConfigInvalid } from '../../apps/config/config.js';
-import { loadConfig } from '../../apps/config/load-config.js';
-import type { Json } from '../../core/json.js';
-import { DEFAULT_SETTINGS } from '../../core/settings.js';
+import { LocatedYaml } from '../../../adapters/catalog-file/located-yaml.js';
+import { CONFIG_KEYS, variableOf } from '../../../apps/config/config-keys.js';
+import { ConfigInvalid } from '../../../apps/config/config.js';
+import { loadConfig } from '../../../apps/config/load-config.js';
+import type { Json } from '../../../core/json.js';
+import { DEFAULT_SETTINGS } from '../../../core/settings.js';
 
-const EXAMPLE = fileURLToPath(new URL('../../../config/darkroom.example.yaml', import.meta.url));
+const EXAMPLE = fileURLToPath(new URL('../../../../config/darkroom.example.yaml', import.meta.url));
 
 describe('configuration', () => {
   let folder: string;

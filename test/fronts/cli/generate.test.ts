@@ -1,0 +1,169 @@
+// Goal: `darkroom generate` makes what it is asked for, never twice and never over another file, and Ctrl-C cancels.
+// Method: the compiled program as a child process against a running service with the sandbox provider, over a link that loses answers where that matters.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { CliService } from '../../fixtures/cli-process.js';
+import { image } from '../../fixtures/images.js';
+
+const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
+
+interface Task { readonly generation_id: string; readonly status: string; readonly charged_credits: number; readonly files: readonly string[] }
+interface Balance { readonly balance_credits: number }
+interface Ledger { readonly entries: readonly { readonly kind: string; readonly generation_id?: string }[] }
+
+describe('darkroom generate', () => {
+  let service: CliService;
+  before(async () => { service = await CliService.start(); });
+  after(() => service.stop());
+
+  const at = (name: string) => join(service.folder, name);
+  const balance = async () => (await service.json<Balance>(['credits'])).balance_credits;
+  const quick = (prompt: string, ...more: string[]) => ['generate', prompt, '--model', 'sandbox-test', '--param', 'size=128x128', ...more];
+
+  it('writes the picture, with only its path on stdout when piped', async () => {
+    const { code, stdout, stderr } = await service.run(quick('a boat', '--out', 'boat.png'));
+    expect({ code, stdout }).to.deep.equal({ code: 0, stdout: 'boat.png\n' });
+    expect(stderr.split('\n')).to.include.members(['estimated at 1 credits', 'succeeded', 'succeeded, 1 credits charged']);
+    expect(stderr).to.match(/^accepted as [0-9a-f-]{36}$/m);
+    expect(readFileSync(at('boat.png')).subarray(0, 8)).to.deep.equal(PNG);
+  });
+
+  it('numbers several results, and puts them into a folder by their ids', async () => {
+    const { stdout } = await service.run(quick('boats', '--param', 'n=2', '--out', 'boats'));
+    expect(stdout).to.equal('boats-1.png\nboats-2.png\n');
+    const task = await service.json<Task>(quick('boats', '--param', 'n=2'));
+    expect(task.files).to.deep.equal([`${task.generation_id}-1.png`, `${task.generation_id}-2.png`]);
+    expect(task.files.every((file) => existsSync(at(file)))).to.equal(true);
+  });
+
+  it('prints one JSON document and nothing else with --json', async () => {
+    const { code, stdout, stderr } = await service.run(quick('a tree', '--out', 'tree.png', '--json'));
+    expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
+    expect(JSON.parse(stdout)).to.deep.include({ status: 'succeeded', charged_credits: 1, files: ['tree.png'] });
+  });
+
+  it('refuses to overwrite before anything is spent, unless forced', async () => {
+    writeFileSync(at('mine.png'), 'mine');
+    writeFileSync(at('ours-2.png'), 'ours');
+    const before = await balance();
+    for (const out of ['mine.png', 'ours.png']) {
+      const { code, stderr } = await service.run(quick('x', '--out', out));
+      expect(code, stderr).to.equal(2);
+      expect(stderr).to.match(/^darkroom: (mine|ours-2)\.png is there already; give --force to overwrite it, or another --out\.\n$/);
+    }
+    expect((await service.run(quick('x', '--out', 'nowhere/x.png'))).stderr).to.equal('darkroom: There is no folder nowhere to write to.\n');
+    expect(await balance()).to.equal(before);
+    expect((await service.run(quick('x', '--out', 'mine.png', '--force'))).code).to.equal(0);
+    expect(readFileSync(at('mine.png')).subarray(0, 8)).to.deep.equal(PNG);
+  });
+
+  it('uploads references by what they are, not by what they are called', async () => {
+    writeFileSync(at('day.txt'), await image('webp', 64, 64));
+    writeFileSync(at('second.jpg'), await image('jpeg', 64, 64));
+    const { code, stderr } = await service.run(['generate', 'by night', '--param', 'size=256x256', '--reference', 'day.txt', '-r', 'second.jpg', '--out', 'night.png']);
+    expect(code, stderr).to.equal(0);
+    expect(stderr).to.include('uploading day.txt\nuploading second.jpg\n');
+  });
+
+  it('makes a video from a first frame', async () => {
+    writeFileSync(at('first.png'), await image('png', 64, 64));
+    const { code, stdout, stderr } = await service.run(['generate', 'snow', '-m', 'sandbox-video', '--start-frame', 'first.png', '--out', 'snow']);
+    expect(code, stderr).to.equal(0);
+    expect(stdout).to.equal('snow.mp4\n');
+    expect(readFileSync(at('snow.mp4')).subarray(4, 8).toString('latin1')).to.equal('ftyp');
+  });
+
+  it('says why a generation failed, and exits with 4', async () => {
+    const failing = quick('x', '--param', 'behaviour=fail');
+    const { code, stdout, stderr } = await service.run(failing);
+    expect({ code, stdout }).to.deep.equal({ code: 4, stdout: '' });
+    expect(stderr).to.match(/^darkroom: The generation failed: .+ \(PROVIDER_REJECTED, 0 credits charged\)\.$/m);
+    expect(await service.json<Task>(failing)).to.deep.include({ status: 'failed', charged_credits: 0, files: [] });
+  });
+
+  it('gives the same generation for the same key, and is charged once', async () => {
+    const again = quick('once', '--idempotency-key', 'intent-1');
+    const [first, second] = [await service.json<Task>(again), await service.json<Task>([...again, '--force'])];
+    expect(second.generation_id).to.equal(first.generation_id);
+    const { entries } = await service.json<Ledger>(['ledger', service.accountId, '--limit', '1000']);
+    expect(entries.filter(({ generation_id, kind }) => generation_id === first.generation_id && kind === 'charge')).to.have.lengthOf(1);
+    const other = await service.run(quick('another', '--idempotency-key', 'intent-1'));
+    expect(other.code).to.equal(3);
+    expect(other.stderr).to.match(/IDEMPOTENCY_PAYLOAD_MISMATCH, request/);
+  });
+
+  it('does not wait with --no-wait, and stops waiting with --timeout', async () => {
+    const slow = quick('slow', '--param', 'delay_ms=60000');
+    const { code, stdout } = await service.run([...slow, '--no-wait']);
+    expect(code).to.equal(0);
+    expect(await service.json<Task>(['status', stdout.trim()])).to.have.property('status').that.is.oneOf(['queued', 'running']);
+    expect(await service.json<Task>(['cancel', stdout.trim()])).to.have.property('generation_id', stdout.trim());
+    const late = await service.run([...slow, '--timeout', '0.2']);
+    expect(late.code).to.equal(1);
+    expect(late.stderr).to.match(/is still (queued|running); see darkroom status [0-9a-f-]{36}\.\n$/);
+    expect(await service.json<{ error: object }>([...slow, '--timeout', '0.2'])).to.have.property('error').that.includes.keys('message', 'generation_id');
+  });
+
+  it('cancels on Ctrl-C, waits for the end and exits with 130', async () => {
+    const running = service.start(quick('x', '--param', 'behaviour=hang'));
+    await running.until('stderr', '\nrunning\n');
+    running.child.kill('SIGINT');
+    const { code, stdout, stderr } = await running.ended;
+    expect({ code, stdout }).to.deep.equal({ code: 130, stdout: '' });
+    expect(stderr).to.match(/\ncancelling\ncancelled\ndarkroom: The generation was cancelled, 0 credits charged\.\n$/);
+    const id = /accepted as (\S+)/.exec(stderr)?.[1] ?? '';
+    expect(await service.json<Task>(['status', id])).to.deep.include({ status: 'cancelled', charged_credits: 0 });
+  });
+
+  it('leaves at once on a second Ctrl-C', async () => {
+    const running = service.start(quick('x', '--param', 'behaviour=late_success_after_cancel', '--param', 'delay_ms=60000'));
+    await running.until('stderr', '\nrunning\n');
+    running.child.kill('SIGINT');
+    await running.until('stderr', '\ncancelling\n');
+    running.child.kill('SIGINT');
+    const { code, stderr } = await running.ended;
+    expect(code).to.equal(130);
+    const id = /accepted as (\S+)/.exec(stderr)?.[1] ?? '';
+    expect(await service.json<Task>(['status', id])).to.have.property('status', 'running');
+  });
+
+  describe('over a link that loses answers', () => {
+    let link: Server;
+    let lost: string[];
+    before((done) => {
+      lost = [];
+      link = createServer((request, response) => {
+        const chunks: Buffer[] = [];
+        request.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => {
+          const { connection: _, host: __, 'content-length': ___, ...headers } = request.headers;
+          const body = chunks.length === 0 ? {} : { body: Buffer.concat(chunks) };
+          const route = `${request.method} ${request.url}`;
+          void fetch(`${service.url}${request.url}`, { method: request.method ?? 'GET', headers: headers as Record<string, string>, ...body }).then(async (answer) => {
+            const text = await answer.text();
+            // The service has done it; the client is never told. The next one is turned away, and only the third gets through.
+            const times = lost.filter((before) => before === route).length;
+            lost.push(route);
+            if (times === 0) response.destroy();
+            else if (times === 1) response.writeHead(503, { 'retry-after': '0' }).end();
+            else response.writeHead(answer.status, { 'content-type': 'application/json' }).end(text);
+          });
+        });
+      });
+      link.listen(0, '127.0.0.1', done);
+    });
+    after(() => { link.close(); });
+
+    it('sends the create again with the same key, and holds credits once', async () => {
+      const count = async () => (await service.json<Ledger>(['ledger', service.accountId, '--limit', '1000'])).entries.filter(({ kind }) => kind === 'hold').length;
+      const before = await count();
+      const url = `http://127.0.0.1:${(link.address() as AddressInfo).port}`;
+      const task = await service.json<Task>(quick('lost and found', '--out', 'found.png', '--url', url));
+      expect(task.status).to.equal('succeeded');
+      expect(lost.filter((route) => route === 'POST /api/v1/developer/generations')).to.have.lengthOf(3);
+      expect(await count()).to.equal(before + 1);
+    });
+  });
+});
