@@ -22,12 +22,12 @@ export function handleRequest({ ids, logger, isStopping, logOneSuccessIn }: Hand
     state.requestId = readRequestId(ctx.req) ?? ids.uuid();
     res.setHeader('X-Request-Id', state.requestId);
     for (const [name, value] of SECURITY_HEADERS) res.setHeader(name, value);
-    if (isStopping()) res.setHeader('Connection', 'close');
     try {
       await next();
     } catch (error) {
       await answerError(ctx, error, logger);
     }
+    if (isStopping() && !res.headersSent) res.setHeader('Connection', 'close');
     const level = levelFor(ctx.status, logOneSuccessIn > 0 && (successes = (successes + 1) % logOneSuccessIn) === 0);
     if (logger.isLevelEnabled(level)) logger[level](lineOf(ctx, startedAt), 'request');
   };

@@ -37,3 +37,11 @@ export function headerText(req: IncomingMessage, name: string): string | undefin
   const value = req.headers[name];
   return Array.isArray(value) ? value.join(', ') : value;
 }
+
+/** Whether the client says with If-None-Match that it has what carries this ETag. Compared weakly, as RFC 9110 wants it. */
+export function hasCurrent(req: IncomingMessage, etag: unknown): boolean {
+  const sent = req.headers['if-none-match'];
+  if (sent === undefined || typeof etag !== 'string') return false;
+  const opaque = (tag: string): string => tag.trim().replace(/^W\//, '');
+  return sent.trim() === '*' || sent.split(',').some((tag) => opaque(tag) === opaque(etag));
+}

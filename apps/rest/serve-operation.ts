@@ -5,7 +5,7 @@ import type { Json } from '../../core/json.js';
 import type { ProtectedRoute, PublicRoute } from './operation.js';
 import type { RateLimits } from './rate-limit.js';
 import { readBody } from './read-body.js';
-import { headerText, headerValues, readCredential } from './request-headers.js';
+import { hasCurrent, headerText, headerValues, readCredential } from './request-headers.js';
 import type { RestContext, RestMiddleware } from './rest-context.js';
 import { sendAnswer } from './send.js';
 
@@ -42,6 +42,6 @@ export function servePublic({ operation, path }: PublicRoute, { context }: Servi
   return async (ctx) => {
     ctx.state.route = path;
     await sendAnswer(ctx, operation.status, await operation.answer(context));
-    if (ctx.fresh) ctx.status = 304;
+    if (hasCurrent(ctx.req, ctx.res.getHeader('ETag'))) ctx.status = 304;
   };
 }

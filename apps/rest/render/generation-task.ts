@@ -3,6 +3,7 @@ import type { GenerationView, OutputView } from '../../../core/generation/view.j
 import type { JsonObject } from '../../../core/json.js';
 import type { TitledSchema } from '../operation.js';
 import { CREDITS, MODALITY, OPERATION, TIMESTAMP, UUID } from './schema-parts.js';
+import { timestamp } from './timestamp.js';
 
 const OUTPUT_SCHEMA: JsonObject = {
   title: 'Output',
@@ -86,8 +87,4 @@ function renderOutput({ output, url }: OutputView): object {
     height: output.heightPx,
     duration_ms: output.durationMs,
   };
-}
-
-export function timestamp(epochMs: number): string {
-  return new Date(epochMs).toISOString();
 }

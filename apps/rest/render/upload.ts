@@ -3,8 +3,8 @@ import type { Prepared } from '../../../core/uploads/prepare-upload.js';
 import { UPLOAD_MEDIA_TYPES } from '../../../core/uploads/request.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { TitledSchema } from '../operation.js';
-import { timestamp } from './generation-task.js';
 import { ROLE, TIMESTAMP, UUID } from './schema-parts.js';
+import { timestamp } from './timestamp.js';
 
 const BYTE_SIZE: JsonObject = { type: 'integer', minimum: 1 };
 

@@ -1,0 +1,85 @@
+// Goal: the OpenAPI document is a valid 3.1 one and says exactly what the front does.
+// Method: its structure walked; every schema compiled, every reference followed; compared with the route table, the
+// statuses and the error catalogue.
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { expect } from 'chai';
+import { errorCodesOf } from '../../../apps/rest/openapi/error-codes.js';
+import { openApiDocument } from '../../../apps/rest/openapi/document.js';
+import { ROUTES } from '../../../apps/rest/routes.js';
+import { STATUSES } from '../../../apps/rest/statuses.js';
+import { ERRORS, type ErrorCode } from '../../../core/errors.js';
+import { GENERATION_REQUEST_SCHEMA } from '../../../core/generation/request.js';
+import type { Json, JsonObject } from '../../../core/json.js';
+
+const DOCUMENT = JSON.parse(JSON.stringify(openApiDocument(ROUTES))) as JsonObject;
+const at = (value: Json | undefined, ...names: string[]): JsonObject => names.reduce((inner, name) => (inner as JsonObject)?.[name] as Json, value as Json) as JsonObject;
+const operations = Object.entries(at(DOCUMENT, 'paths')).flatMap(([path, item]) => (
+  Object.entries(item as JsonObject).map(([method, operation]) => ({ path, method, operation: operation as JsonObject }))
+));
+
+function* nodes(value: Json): Generator<JsonObject> {
+  if (value === null || typeof value !== 'object') return;
+  if (!Array.isArray(value)) yield value;
+  for (const item of Object.values(value)) yield* nodes(item as Json);
+}
+
+describe('the OpenAPI document', () => {
+  it('is a 3.1 document with what that must have', () => {
+    expect(DOCUMENT['openapi']).to.match(/^3\.1\.\d+$/);
+    expect(at(DOCUMENT, 'info')).to.include.keys('title', 'version');
+    const allowed = ['openapi', 'info', 'jsonSchemaDialect', 'servers', 'paths', 'webhooks', 'components', 'security', 'tags', 'externalDocs'];
+    expect(allowed).to.include.members(Object.keys(DOCUMENT));
+    for (const { operation } of operations) {
+      expect(operation).to.include.keys('operationId', 'summary', 'responses');
+      for (const [status, response] of Object.entries(at(operation, 'responses'))) {
+        expect(status).to.match(/^[1-5]\d\d$/);
+        expect((response as JsonObject)['description']).to.be.a('string').that.is.not.equal('');
+      }
+    }
+    expect(new Set(operations.map(({ operation }) => operation['operationId'])).size).to.equal(operations.length);
+  });
+
+  it('leads every reference somewhere', () => {
+    for (const node of nodes(DOCUMENT)) {
+      const reference = node['$ref'];
+      if (typeof reference !== 'string') continue;
+      expect(reference).to.match(/^#\/components\//);
+      expect(at(DOCUMENT, ...reference.slice(2).split('/')), reference).to.be.an('object');
+    }
+  });
+
+  it('has schemas that compile, strictly', () => {
+    const ajv = new Ajv2020({ strict: true, strictRequired: false, formats: { 'uuid': true, 'date-time': true } });
+    for (const [name, schema] of Object.entries(at(DOCUMENT, 'components', 'schemas'))) {
+      expect(() => ajv.compile(schema as JsonObject), name).to.not.throw();
+    }
+  });
+
+  it('has the routes of the table and no others, with their parameters', () => {
+    const documented = operations.map(({ method, path, operation }) => `${method} ${path} ${String(operation['operationId'] as string)}`);
+    const served = ROUTES.map(({ method, path, operation }) => `${method.toLowerCase()} ${path.replaceAll(/:(\w+)/g, '{$1}')} ${operation.operationId}`);
+    expect(documented).to.have.members(served);
+    for (const { path, operation } of operations) {
+      const inPath = (operation['parameters'] as JsonObject[]).filter((parameter) => parameter['in'] === 'path').map(({ name }) => name);
+      expect(inPath).to.deep.equal([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
+    }
+  });
+
+  it('documents every code of a route under its status, and for every code of the catalogue a client can meet, a route', () => {
+    const met = new Set<ErrorCode>(['ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED']);
+    for (const route of ROUTES) {
+      const { operation } = operations.find((one) => one.operation['operationId'] === route.operation.operationId) as { operation: JsonObject };
+      for (const code of errorCodesOf(route)) {
+        met.add(code);
+        const schema = at(operation, 'responses', String(STATUSES[code]), 'content', 'application/json', 'schema');
+        expect(at(schema, 'properties', 'code')['enum'], `${route.operation.operationId} ${code}`).to.include(code);
+      }
+    }
+    const operatorsOnly: ErrorCode[] = ['NOT_FOUND', 'CONFLICT'];
+    expect([...met, ...operatorsOnly]).to.have.members(Object.keys(ERRORS));
+  });
+
+  it('shows the very schema that create requests are checked against', () => {
+    expect(at(DOCUMENT, 'components', 'schemas')['GenerationRequest']).to.deep.equal(JSON.parse(JSON.stringify(GENERATION_REQUEST_SCHEMA)));
+  });
+});
