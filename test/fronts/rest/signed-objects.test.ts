@@ -60,7 +60,7 @@ describe('REST serves signed objects', () => {
       task = (await sendHttp(running.origin, { operation: 'getGeneration', credential, id })).data;
     }
     expect(task?.['status'], JSON.stringify(task)).to.equal('succeeded');
-    const [{ url }] = task?.['outputs'] as unknown as [{ url: string }];
+    const { outputs: [{ url }] } = task as unknown as { readonly outputs: readonly [{ readonly url: string }] };
     const result = await fetch(url);
     const bytes = Buffer.from(await result.arrayBuffer());
     expect([result.status, result.headers.get('content-type'), result.headers.get('x-content-type-options')]).to.deep.equal([200, 'image/png', 'nosniff']);
