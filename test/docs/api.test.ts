@@ -6,8 +6,11 @@
 import { expect } from 'chai';
 import { AjvJsonSchemas } from '../../adapters/system/ajv-json-schemas.js';
 import type { Route } from '../../apps/rest/operation.js';
+import { DEFAULT_REST_LIMITS, MAX_BODY_BYTES } from '../../apps/rest/limits.js';
 import { ROUTES } from '../../apps/rest/routes.js';
+import { MAX_REFERENCE_UPLOADS } from '../../core/generation/request.js';
 import type { Json, JsonObject } from '../../core/json.js';
+import { DEFAULT_SETTINGS } from '../../core/settings.js';
 import { plain, readPage, tablesOf, type CodeBlock } from './pages.js';
 
 const BASE = '/api/v1/developer';
@@ -45,6 +48,19 @@ describe('docs/api.md', () => {
   it('has a section for each endpoint, and no other', () => {
     const headings = page.headings.map(({ text }) => text).filter((text) => /^(?:GET|POST) /.test(text));
     expect(headings.sort()).to.deep.equal(ROUTES.map(nameOf).sort());
+  });
+
+  it('gives limits as they are by default', () => {
+    const limits = Object.fromEntries(tablesOf(page).find(({ columns }) => columns[1] === 'Limit')?.rows.map(([what = '', limit = '']) => [what, limit]) ?? []);
+    const { readsPerMinute, writesPerMinute } = DEFAULT_REST_LIMITS;
+    const { maxOpenGenerationsPerAccount, maxUploadBytes, maxUploadPixels } = DEFAULT_SETTINGS;
+    expect(limits['Body of a request']).to.match(new RegExp(`^${MAX_BODY_BYTES / 1024} KiB, `));
+    expect(limits['Reads of one key']).to.match(new RegExp(`^${readsPerMinute.toLocaleString('en')} a minute`));
+    expect(limits['Writes of one key']).to.match(new RegExp(`^${writesPerMinute.toLocaleString('en')} a minute`));
+    expect(limits['Open generations of one account']).to.equal(maxOpenGenerationsPerAccount.toLocaleString('en'));
+    expect(limits['Reference files']).to.equal(
+      `${MAX_REFERENCE_UPLOADS} a generation, or what the model says; PNG, JPEG or WebP; ${maxUploadBytes / 1024 ** 2} MiB; ${maxUploadPixels / 1e6} megapixels`,
+    );
   });
 
   for (const route of ROUTES) {

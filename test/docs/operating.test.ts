@@ -7,11 +7,15 @@ import { expect } from 'chai';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CONFIG_KEYS, variableOf } from '../../apps/config/config-keys.js';
+import { DEFAULT_SETTINGS } from '../../core/settings.js';
 import { allPages, codeSpans, plain, readPage, ROOT, tablesOf } from './pages.js';
 
 const SECTIONS = new Set([...CONFIG_KEYS.keys()].filter((path) => path.includes('.')).map((path) => path.split('.')[0]));
 /** Read by commands, or set by them. */
 const OTHER_VARIABLES = ['DARKROOM_CONFIG', 'DARKROOM_API_KEY', 'DARKROOM_URL', 'DARKROOM_PROFILE', 'DARKROOM_DEBUG'];
+
+/** Shown for their form. */
+const EXAMPLE_NAMES = ['timeoutMs'];
 
 describe('docs/operating.md', () => {
   it('has every event of the log with its level, and no other', () => {
@@ -33,6 +37,8 @@ describe('configuration named in the documentation', () => {
     it(`${page.path} names only keys and variables that are there`, () => {
       const keys = codeSpans(page).filter((span) => /^[a-z_]+(?:\.[a-z_]+)+$/.test(span) && SECTIONS.has(span.split('.')[0]));
       expect(keys.filter((key) => !CONFIG_KEYS.has(key))).to.deep.equal([]);
+      const settings = codeSpans(page).filter((span) => /^[a-z]+[A-Za-z]*Ms$/.test(span) && !EXAMPLE_NAMES.includes(span));
+      expect(settings.filter((name) => !(name in DEFAULT_SETTINGS))).to.deep.equal([]);
       const known = new Set([...CONFIG_KEYS.keys()].map(variableOf).concat(OTHER_VARIABLES));
       const variables = [...page.text.matchAll(/\bDARKROOM_[A-Z_]+\b/g)].map(([name]) => name);
       expect(variables.filter((name) => !known.has(name))).to.deep.equal([]);
