@@ -7,7 +7,15 @@ import { creditsByOutputs, publicPrice } from '../../../core/catalog/price.js';
 import type { JsonObject } from '../../../core/json.js';
 import { imageModel } from '../../fixtures/core-models.js';
 
-interface Case { readonly terms: PriceTerms; readonly parameters: JsonObject; readonly widthPx: number; readonly heightPx: number; readonly seconds: number; readonly count: number }
+interface Case {
+  readonly terms: PriceTerms;
+  readonly parameters: JsonObject;
+  readonly quality: string;
+  readonly widthPx: number;
+  readonly heightPx: number;
+  readonly seconds: number;
+  readonly count: number;
+}
 
 const rate = fc.oneof(fc.nat({ max: 50_000_000 }), fc.constantFrom(0, 1, 999_999, 1_000_000, 1_000_001));
 const thousandths = fc.integer({ min: 0, max: 20_000 });
@@ -23,14 +31,14 @@ const anyCase: fc.Arbitrary<Case> = fc.record({
     minimumCredits: minimum, maximumCredits: minimum + span,
   },
   parameters: { count, seconds, size: `${widthPx}x${heightPx}`, quality, steps: 20 },
-  widthPx, heightPx, seconds, count,
+  quality, widthPx, heightPx, seconds, count,
 }));
 
 /** The same rule as one fraction: everything times 10^12 (millionths of a credit, pixels of a megapixel) and 10^6 (two multipliers). */
-function expectedCredits({ terms, parameters, widthPx, heightPx, seconds }: Case, count: number): number {
+function expectedCredits({ terms, quality, widthPx, heightPx, seconds }: Case, count: number): number {
   const millionthsOfUnits = terms.unit === 'megapixel' ? BigInt(widthPx * heightPx) : 1_000_000n * BigInt(terms.unit === 'second' ? seconds : 1);
   const listed = (index: number, value: string) => BigInt(terms.multipliers[index]?.thousandthsByValue[value] ?? 1_000);
-  const numerator = BigInt(terms.microcreditsPerUnit) * millionthsOfUnits * BigInt(count) * listed(0, String(parameters['quality'])) * listed(1, '20')
+  const numerator = BigInt(terms.microcreditsPerUnit) * millionthsOfUnits * BigInt(count) * listed(0, quality) * listed(1, '20')
     + BigInt(terms.baseMicrocredits) * 10n ** 12n;
   const denominator = 10n ** 18n;
   const up = numerator / denominator + (numerator % denominator === 0n ? 0n : 1n);

@@ -13,9 +13,9 @@ import { CoreWorld } from '../../fixtures/core-world.js';
 import { imagesOf } from '../../fixtures/scripted-provider.js';
 
 interface Falsified {
-  account?(account: Account): Account;
-  entries?(entries: readonly Entry[]): readonly Entry[];
-  generation?(generation: Generation): Generation;
+  readonly account?: (account: Account) => Account;
+  readonly entries?: (entries: readonly Entry[]) => readonly Entry[];
+  readonly generation?: (generation: Generation) => Generation;
 }
 
 /** One succeeded (30 of 40 charged), one cancelled, one queued with its hold of 20. */

@@ -97,12 +97,12 @@ describe('a lost wake-up', () => {
 
   it('delivered twice, early and after the end does no harm', async () => {
     const world = await CoreWorld.open();
-    const workers = [CoreWorker.idle(world, 'first'), CoreWorker.idle(world, 'second')];
+    const [first, second] = [CoreWorker.idle(world, 'first'), CoreWorker.idle(world, 'second')];
     const { generationId } = await world.create();
-    await world.clock.run(Promise.all(Array.from({ length: 8 }, (_, index) => workers[index % 2]?.dispatcher.deliver(generationId))));
+    await world.clock.run(Promise.all(Array.from({ length: 8 }, (_, index) => (index % 2 === 0 ? first : second).dispatcher.deliver(generationId))));
     expect(await untilSettled(world, generationId)).to.include({ status: 'succeeded', chargedCredits: 10 });
-    for (const worker of workers) await worker.dispatcher.deliver(generationId);
-    await workers[0]?.dispatcher.deliver('01900000-0000-7000-8000-00000000ffff');
+    for (const worker of [first, second]) await worker.dispatcher.deliver(generationId);
+    await first.dispatcher.deliver('01900000-0000-7000-8000-00000000ffff');
     expect(world.provider.submissions).to.have.length(1);
     await expectAtRest(world, 1);
   });

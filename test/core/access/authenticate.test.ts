@@ -1,0 +1,122 @@
+// Goal: a credential names its caller or is refused with the one right code, within 5 seconds of its end in every process.
+// Method: keys made by the use cases on the memory store, several authenticators on it, and a clock moved by hand.
+import { expect } from 'chai';
+import { Authenticator, requireApp, requireScope } from '../../../core/access/authenticate.js';
+import { formatApiKey } from '../../../core/access/api-key.js';
+import { SCOPES, type Scope } from '../../../core/access/credential.js';
+import { createKey, expireKey, revokeKey } from '../../../core/access/manage.js';
+import { ServiceError } from '../../../core/errors.js';
+import { CoreWorld } from '../../fixtures/core-world.js';
+
+async function codeOf(work: () => unknown): Promise<string> {
+  try {
+    await work();
+    return 'OK';
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return error.code;
+  }
+}
+
+describe('Authenticator', () => {
+  let world: CoreWorld;
+  let authenticator: Authenticator;
+  const codeFor = (credential: string | undefined) => codeOf(() => authenticator.authenticate(credential));
+
+  beforeEach(async () => {
+    world = await CoreWorld.open();
+    authenticator = new Authenticator(world.context);
+  });
+
+  function newKey(options: { readonly scopes?: readonly string[]; readonly expiresAt?: number } = {}): ReturnType<typeof createKey> {
+    return createKey(world.context, { appId: world.caller.appId, name: 'Test key', ...options });
+  }
+
+  it('tells whose key it is and what it may do', async () => {
+    const { key, secret } = await newKey({ scopes: ['uploads:write', 'credits:read'] });
+    expect(await authenticator.authenticate(secret)).to.deep.equal({
+      accountId: world.caller.accountId, appId: world.caller.appId, credentialId: key.keyId, scopes: ['credits:read', 'uploads:write'],
+    });
+  });
+
+  it('refuses what is no known key', async () => {
+    expect(await codeFor(undefined)).to.equal('DEVELOPER_TOKEN_REQUIRED');
+    expect(await codeFor('')).to.equal('DEVELOPER_TOKEN_REQUIRED');
+    const { secret } = await newKey();
+    for (const credential of [formatApiKey(new Uint8Array(32).fill(3)), secret.replace('live', 'anon'), 'svc_oauth_x', `${secret} `, `x${secret}`, secret.toUpperCase(), 'Bearer', '\0']) {
+      expect(await codeFor(credential), credential).to.equal('DEVELOPER_TOKEN_INVALID');
+    }
+  });
+
+  it('stores nothing of the secret', async () => {
+    const { key, secret } = await newKey();
+    const kept = JSON.stringify([await world.ports.credentials.findKey({ keyId: key.keyId }), key]);
+    for (let at = 9; at + 6 <= secret.length; at += 1) expect(kept).not.to.contain(secret.slice(at, at + 6));
+  });
+
+  it('refuses an expired key from the moment on, though it was seen just before', async () => {
+    const { secret } = await newKey({ expiresAt: world.clock.now() + 1_000 });
+    world.clock.jump(999);
+    expect(await codeFor(secret)).to.equal('OK');
+    world.clock.jump(1);
+    expect(await codeFor(secret)).to.equal('DEVELOPER_TOKEN_EXPIRED');
+  });
+
+  it('refuses a revoked or newly expired key in every process within 5 seconds, however often it is used', async () => {
+    const others = [authenticator, new Authenticator(world.process()), new Authenticator(world.process())];
+    for (const [end, code] of [[revokeKey, 'DEVELOPER_TOKEN_REVOKED'], [(context: CoreWorld['context'], keyId: string) => expireKey(context, keyId, 0), 'DEVELOPER_TOKEN_EXPIRED']] as const) {
+      const { key, secret } = await newKey();
+      for (const other of others) await other.authenticate(secret);
+      await end(world.context, key.keyId);
+      for (let ms = 0; ms < 5_000; ms += 250) {
+        world.clock.jump(250);
+        for (const other of others) await codeOf(() => other.authenticate(secret));
+      }
+      for (const other of others) expect(await codeOf(() => other.authenticate(secret))).to.equal(code);
+      expect(await codeOf(() => new Authenticator(world.context).authenticate(secret)), 'a process that did not know it').to.equal(code);
+    }
+  });
+
+  it('does not trust what it remembers when the clock goes back', async () => {
+    const { key, secret } = await newKey();
+    await authenticator.authenticate(secret);
+    await revokeKey(world.context, key.keyId);
+    world.clock.jump(-60_000);
+    expect(await codeFor(secret)).to.equal('DEVELOPER_TOKEN_REVOKED');
+  });
+
+  it('asks the store once for many requests within its memory', async () => {
+    let finds = 0;
+    const { credentials } = world.ports;
+    const counting = { findKey: (by: Parameters<typeof credentials.findKey>[0]) => { finds += 1; return credentials.findKey(by); } };
+    const cached = new Authenticator({ ...world.context, credentials: Object.assign(Object.create(credentials) as typeof credentials, counting) });
+    const { secret } = await newKey();
+    for (let request = 0; request < 50; request += 1) await cached.authenticate(secret);
+    expect(finds).to.equal(1);
+  });
+
+  it('knows a key at once that was made after it was asked for in vain', async () => {
+    const secret = formatApiKey(new Uint8Array(32).fill(5));
+    expect(await codeFor(secret)).to.equal('DEVELOPER_TOKEN_INVALID');
+    const key = { keyId: world.ports.ids.uuid(), accountId: 'a', appId: 'p', version: 1, name: 'n', digest: world.ports.digests.keyed(secret), scopes: SCOPES, createdAt: 0 };
+    await world.ports.credentials.insertKey(key);
+    expect(await codeFor(secret)).to.equal('OK');
+  });
+});
+
+describe('scopes and Apps', () => {
+  const caller = (scopes: readonly Scope[]) => ({ accountId: 'a', appId: '01900000-0000-7000-8000-00000000000a', credentialId: 'c', scopes });
+
+  it('let each scope do what it says and nothing else', async () => {
+    for (const held of SCOPES) {
+      for (const asked of SCOPES) expect(await codeOf(() => requireScope(caller([held]), asked))).to.equal(held === asked ? 'OK' : 'DEVELOPER_SCOPE_INSUFFICIENT');
+    }
+  });
+
+  it("take the credential's own App in any case, or none", async () => {
+    const own = caller(SCOPES);
+    expect(await codeOf(() => requireApp(own, undefined))).to.equal('OK');
+    expect(await codeOf(() => requireApp(own, own.appId.toUpperCase()))).to.equal('OK');
+    for (const other of ['', 'x', '01900000-0000-7000-8000-00000000000b']) expect(await codeOf(() => requireApp(own, other)), other).to.equal('DEVELOPER_SCOPE_INSUFFICIENT');
+  });
+});

@@ -1,0 +1,174 @@
+// Goal: an upload is ready only when the stored bytes are exactly what was declared, and they cannot change any more; whoever
+// does not own it learns nothing of it.
+// Method: random declarations and bytes, sent or smuggled, replaced at the worst moment; every store call is cut once; the
+// stored bytes are hashed afresh.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { StoreUnavailable } from '../../../core/errors.js';
+import { Recovery } from '../../../core/recovery/recover.js';
+import { createGeneration } from '../../../core/generation/create-generation.js';
+import { completeUpload, type Completed } from '../../../core/uploads/complete-upload.js';
+import { CoreWorld } from '../../fixtures/core-world.js';
+import { plainImage } from '../../fixtures/plain-media.js';
+import { codeOf, complete, prepare, send, sha256Of, smuggle, storedBytes } from './upload-steps.js';
+
+const BYTES = plainImage();
+/** As long as BYTES, and an image too. */
+const OTHER = plainImage(32, 32);
+/** As long as BYTES, and nothing. */
+const JUNK = new Uint8Array(BYTES.byteLength).fill(120);
+
+async function expectReady(world: CoreWorld, { upload }: Completed, bytes: Uint8Array): Promise<void> {
+  const stored = await storedBytes(world, upload.objectKey);
+  expect(stored && sha256Of(stored)).to.equal(sha256Of(bytes));
+  expect(upload.ready.sha256).to.equal(sha256Of(bytes));
+  expect([upload.status, upload.byteSize]).to.deep.equal(['ready', bytes.byteLength]);
+}
+
+describe('completeUpload', () => {
+  let world: CoreWorld;
+  beforeEach(async () => { world = await CoreWorld.open(); });
+
+  it('says ready exactly when the bytes are of the declared length, digest and type', async () => {
+    const media = fc.record({ type: fc.constantFrom('image/png' as const, 'image/jpeg' as const, 'image/webp' as const), note: fc.constantFrom('', 'a', 'b', 'bb'), isJunk: fc.boolean() });
+    const bytesOf = (one: { type: 'image/png' | 'image/jpeg' | 'image/webp'; note: string; isJunk: boolean }) => (one.isJunk ? new TextEncoder().encode(`${one.type}${one.note}`) : plainImage(8, 8, one.type, one.note));
+    await fc.assert(fc.asyncProperty(media, media, fc.constantFrom('none', 'right', 'other'), fc.constantFrom('none', 'right', 'other'), async (said, sent, atPrepare, atCompletion) => {
+      const [declared, actual] = [bytesOf({ ...said, isJunk: false }), bytesOf(sent)];
+      const digestFor = (which: string) => (which === 'none' ? {} : { sha256: sha256Of(which === 'right' ? actual : new Uint8Array(3)) });
+      const prepared = await prepare(world, declared, { media_type: said.type, ...digestFor(atPrepare) });
+      await smuggle(world, prepared, actual);
+      const isRight = !sent.isJunk && actual.byteLength === declared.byteLength && sent.type === said.type && atPrepare !== 'other' && atCompletion !== 'other';
+      const work = complete(world, prepared.upload.uploadId, digestFor(atCompletion));
+      expect(await codeOf(work)).to.equal(isRight ? 'OK' : 'FIELD_INVALID');
+      if (isRight) await expectReady(world, await work, actual);
+      else expect(await world.ports.uploads.read(prepared.upload.uploadId)).to.have.property('status', 'prepared');
+    }), { numRuns: 150 });
+  });
+
+  it('keeps what is ready as it is, whatever is sent to the target afterwards', async () => {
+    const prepared = await prepare(world, BYTES);
+    send(world, prepared, BYTES);
+    const completed = await complete(world, prepared.upload.uploadId);
+    expect(send(world, prepared, OTHER)).to.equal(200);
+    await expectReady(world, completed, BYTES);
+    const again = await complete(world, prepared.upload.uploadId);
+    await expectReady(world, again, BYTES);
+    expect(again.upload.ready.mediaId).to.equal(completed.upload.ready.mediaId);
+  });
+
+  for (const [what, replacement] of [['another image', OTHER], ['junk', JUNK]] as const) {
+    it(`never says ready for bytes it did not check, when they are replaced by ${what} before the copy`, async () => {
+      const prepared = await prepare(world, BYTES);
+      send(world, prepared, BYTES);
+      let replaced = false;
+      const racing = world.process(async (call) => {
+        if (call.name === 'objects.copy' && !replaced) { replaced = true; send(world, prepared, replacement); }
+        return call.proceed();
+      });
+      const work = complete(world, prepared.upload.uploadId, {}, 'k', racing);
+      if (replacement === JUNK) expect(await codeOf(work)).to.equal('FIELD_INVALID');
+      else await expectReady(world, await work, OTHER);
+      expect(replaced).to.equal(true);
+    });
+  }
+
+  it('lets other bytes be sent after a refusal, under the same key', async () => {
+    const prepared = await prepare(world, BYTES);
+    expect(await codeOf(complete(world, prepared.upload.uploadId, {}, 'k'))).to.equal('FIELD_INVALID');
+    await smuggle(world, prepared, JUNK);
+    expect(await codeOf(complete(world, prepared.upload.uploadId, {}, 'k'))).to.equal('FIELD_INVALID');
+    send(world, prepared, BYTES);
+    await expectReady(world, await complete(world, prepared.upload.uploadId, {}, 'k'), BYTES);
+  });
+
+  it('replays its answer, and refuses the key for another upload or another body', async () => {
+    const [one, two] = [await prepare(world, BYTES), await prepare(world, BYTES)];
+    for (const prepared of [one, two]) send(world, prepared, BYTES);
+    const first = await complete(world, one.upload.uploadId, {}, 'k');
+    const again = await complete(world, one.upload.uploadId.toUpperCase(), {}, 'k');
+    expect([first.replayed, again.replayed, again.upload]).to.deep.equal([false, true, first.upload]);
+    expect(await codeOf(complete(world, two.upload.uploadId, {}, 'k'))).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
+    expect(await codeOf(complete(world, one.upload.uploadId, { sha256: sha256Of(BYTES) }, 'k'))).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
+    expect(await codeOf(complete(world, one.upload.uploadId, { sha256: sha256Of(OTHER) }))).to.equal('FIELD_INVALID');
+  });
+
+  it('is too late once the target has expired, and not before', async () => {
+    const [early, late] = [await prepare(world, BYTES), await prepare(world, BYTES)];
+    for (const prepared of [early, late]) send(world, prepared, BYTES);
+    world.clock.jump(world.settings.uploadTargetMs);
+    expect(await codeOf(complete(world, early.upload.uploadId))).to.equal('OK');
+    world.clock.jump(1);
+    expect(await codeOf(complete(world, late.upload.uploadId))).to.equal('UPLOAD_URL_EXPIRED');
+    expect(await codeOf(complete(world, early.upload.uploadId)), 'ready stays ready').to.equal('OK');
+  });
+
+  it('answers for a foreign, a random and a malformed id alike', async () => {
+    const prepared = await prepare(world, BYTES);
+    send(world, prepared, BYTES);
+    const other = await world.newCaller(0);
+    const refusals: unknown[] = [];
+    for (const [caller, id] of [[other, prepared.upload.uploadId], [{ ...world.caller, appId: other.appId }, prepared.upload.uploadId],
+      [world.caller, '01900000-0000-7000-8000-00000000ffff'], [world.caller, 'x'], [world.caller, `{${prepared.upload.uploadId}}`]] as const) {
+      const error = await completeUpload(world.context, caller, world.ports.ids.uuid(), id, {}).catch((refusal: unknown) => refusal) as Error & { code: string };
+      refusals.push([error.code, error.message]);
+    }
+    expect(new Set(refusals.map((refusal) => JSON.stringify(refusal)))).to.have.property('size', 1);
+    expect(refusals[0]).to.have.property('0', 'FIELD_INVALID');
+  });
+
+  it('has one outcome for many who complete at once under keys of their own', async () => {
+    const prepared = await prepare(world, BYTES);
+    send(world, prepared, BYTES);
+    const outcomes = await Promise.allSettled(Array.from({ length: 4 }, () => complete(world, prepared.upload.uploadId)));
+    const ready = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+    expect(ready).not.to.have.length(0);
+    expect(new Set(ready.map(({ upload }) => upload.ready.mediaId))).to.have.property('size', 1);
+    for (const completed of ready) await expectReady(world, completed, BYTES);
+    await expectReady(world, await complete(world, prepared.upload.uploadId), BYTES);
+  });
+
+  it('ends ready wherever it is cut, when the key is tried again', async () => {
+    let cuts = 0;
+    for (const cut of ['before', 'after'] as const) {
+      for (let index = 0; index < 14; index += 1) {
+        const prepared = await prepare(world, BYTES);
+        send(world, prepared, BYTES);
+        let calls = 0;
+        const broken = world.process(async (call) => {
+          const isIt = calls === index;
+          calls += 1;
+          if (!isIt) return call.proceed();
+          cuts += 1;
+          if (cut === 'after') await call.proceed();
+          throw new StoreUnavailable('The line broke.');
+        });
+        await complete(world, prepared.upload.uploadId, {}, prepared.upload.uploadId, broken).catch(() => undefined);
+        world.clock.jump(world.settings.claimLeaseMs);
+        await expectReady(world, await complete(world, prepared.upload.uploadId, {}, prepared.upload.uploadId), BYTES);
+      }
+    }
+    expect(cuts, 'a completion was cut at its calls').to.be.at.least(18);
+  });
+});
+
+describe('uploads past retention', () => {
+  it('are removed with their bytes, unless a generation used them', async () => {
+    const world = await CoreWorld.open();
+    const [used, unused, unsent] = [await prepare(world, BYTES), await prepare(world, BYTES), await prepare(world, BYTES)];
+    for (const prepared of [used, unused]) send(world, prepared, BYTES);
+    const [keep, drop] = [await complete(world, used.upload.uploadId), await complete(world, unused.upload.uploadId)];
+    world.clock.jump(world.settings.uploadRetentionMs - 3_600_000);
+    const { generation } = await createGeneration(world.context, world.caller, 'k', world.body({}, { reference_upload_ids: [used.upload.uploadId] }));
+    world.clock.jump(3_600_000 + 1);
+    await world.clock.run(new Recovery(world.context).pass());
+    expect(await storedBytes(world, keep.upload.objectKey)).not.to.equal(null);
+    expect(generation.references[0]).to.include({ objectKey: keep.upload.objectKey, sha256: sha256Of(BYTES) });
+    for (const { upload } of [drop, unsent]) {
+      expect(await world.ports.uploads.read(upload.uploadId)).to.equal(null);
+      expect(await storedBytes(world, upload.objectKey)).to.equal(null);
+    }
+    world.clock.jump(3 * world.settings.uploadRetentionMs);
+    await world.clock.run(new Recovery(world.context).pass());
+    expect(await storedBytes(world, keep.upload.objectKey)).to.equal(null);
+  });
+});
