@@ -7,7 +7,10 @@ import type { Endpoint } from './router.js';
 import { ROUTES } from './routes.js';
 
 /** Everything the page needs is served from here: it works offline, and tells nobody that it was opened. */
-const POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+const POLICY = [
+  "default-src 'none'", "script-src 'self'", "style-src 'self' 'unsafe-inline'", "img-src 'self' data:", "connect-src 'self'",
+  "frame-ancestors 'none'", "base-uri 'none'", "form-action 'none'",
+].join('; ');
 
 const PAGE = `<!doctype html>
 <html lang="en">

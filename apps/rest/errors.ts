@@ -20,6 +20,8 @@ export async function answerError(ctx: RestContext, error: unknown, logger: Logg
     return;
   }
   if (status === 401) res.setHeader('WWW-Authenticate', 'Bearer');
+  // What has not arrived by now is not waited for.
+  if (code === 'REQUEST_TIMEOUT') res.setHeader('Connection', 'close');
   const { retryAfterMs } = details;
   if (retryAfterMs !== undefined) res.setHeader('Retry-After', Math.max(1, Math.ceil(retryAfterMs / 1_000)));
   res.setHeader('Cache-Control', 'no-store');

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Ids } from '../../core/ports/ids.js';
 import { answerError } from './errors.js';
-import { readRequestId } from './request-headers.js';
+import { readRequestId, requireHost } from './request-headers.js';
 import type { RestContext, RestMiddleware } from './rest-context.js';
 import { SECURITY_HEADERS } from './security-headers.js';
 
@@ -23,6 +23,7 @@ export function handleRequest({ ids, logger, isStopping, logOneSuccessIn }: Hand
     res.setHeader('X-Request-Id', state.requestId);
     for (const [name, value] of SECURITY_HEADERS) res.setHeader(name, value);
     try {
+      requireHost(ctx.req);
       await next();
     } catch (error) {
       await answerError(ctx, error, logger);

@@ -12,7 +12,9 @@ export const serveHealth: RestMiddleware = async (ctx) => {
 };
 
 /** Whether requests should be sent here: not before the stores answer, and not once the process is stopping. */
-export function serveReadiness({ readiness, isStopping }: { readonly readiness: () => Promise<boolean>; readonly isStopping: () => boolean }): RestMiddleware {
+export function serveReadiness(
+  { readiness, isStopping }: { readonly readiness: () => Promise<boolean>; readonly isStopping: () => boolean },
+): RestMiddleware {
   return async (ctx) => {
     ctx.state.route = '/readyz';
     const isReady = !isStopping() && (await readiness().catch(() => false));

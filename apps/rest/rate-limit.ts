@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { ServiceError } from '../../core/errors.js';
+import type { RestLimits } from './limits.js';
 
 const WINDOW_SECONDS = 60;
 
@@ -35,7 +36,7 @@ export class RateLimit {
 export type RateLimits = Readonly<Partial<Record<'reads' | 'writes', RateLimit>>>;
 
 /** A rate of 0 is no limit. */
-export function createRateLimits({ readsPerMinute, writesPerMinute }: { readonly readsPerMinute: number; readonly writesPerMinute: number }): RateLimits {
+export function createRateLimits({ readsPerMinute, writesPerMinute }: Pick<RestLimits, 'readsPerMinute' | 'writesPerMinute'>): RateLimits {
   return {
     ...(readsPerMinute > 0 ? { reads: new RateLimit('reads', readsPerMinute) } : {}),
     ...(writesPerMinute > 0 ? { writes: new RateLimit('writes', writesPerMinute) } : {}),

@@ -32,6 +32,11 @@ export function readRequestId(req: IncomingMessage): string | undefined {
   return typeof value === 'string' && REQUEST_ID.test(value) ? value : undefined;
 }
 
+/** HTTP/1.1 wants a Host of every request, whatever the server makes of it. */
+export function requireHost({ headers, httpVersionMinor }: IncomingMessage): void {
+  if (headers.host === undefined && httpVersionMinor >= 1) throw new ServiceError('BODY_INVALID', 'The request is not valid HTTP/1.1: it has no Host.');
+}
+
 /** A header of which more than one value is no use, as one text. */
 export function headerText(req: IncomingMessage, name: string): string | undefined {
   const value = req.headers[name];

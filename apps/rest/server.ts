@@ -36,6 +36,9 @@ export interface RestServer {
   close(graceMs: number): Promise<void>;
 }
 
+/** Nothing of these is logged on purpose; this stands behind an error that carries the request it came from. */
+const REDACTED = ['headers', '*.headers', '*.authorization', '*.request', '*.config', '*.options', '*.url'];
+
 /** The REST front of one process. Nothing is listening before `listen`. */
 export function createRestServer(options: RestServerOptions): RestServer {
   let stopping = false;
@@ -52,10 +55,12 @@ export function createRestServer(options: RestServerOptions): RestServer {
 
 function createApp(options: RestServerOptions, isStopping: () => boolean): Koa<RestState> {
   const { context, authenticator, limits, readiness, signedObjects } = options;
-  const logger = options.logger.child({ front: 'rest' });
+  const logger = options.logger.child({ front: 'rest' }, { redact: REDACTED });
   const parts: ServingParts = { context, authenticator, rateLimits: createRateLimits(limits), bodyTimeoutMs: limits.bodyTimeoutMs };
   const endpoints: Endpoint[] = [
-    ...ROUTES.map((route): Endpoint => [route.method, route.path, route.scope === undefined ? servePublic(route, parts) : serveProtected(route, parts)]),
+    ...ROUTES.map((route): Endpoint => (
+      [route.method, route.path, route.scope === undefined ? servePublic(route, parts) : serveProtected(route, parts)]
+    )),
     ['GET', '/healthz', serveHealth],
     ['GET', '/readyz', serveReadiness({ readiness, isStopping })],
     ...docsEndpoints(),
@@ -77,6 +82,8 @@ function createHttpServer(app: Koa<RestState>, { limits, context }: RestServerOp
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     connectionsCheckingInterval: Math.min(limits.headersTimeoutMs, 5_000),
     noDelay: true,
+    // Ours refuses it too, with an envelope.
+    requireHostHeader: false,
   }, (req, res) => void serve(req, res));
   server.maxConnections = limits.maxConnections;
   answerRefusedConnections(server, context.ids);

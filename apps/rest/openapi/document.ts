@@ -12,7 +12,6 @@ export function openApiDocument(routes: readonly Route[]): JsonObject {
   return {
     openapi: '3.1.1',
     info: { title: 'Darkroom', version: '1', description: 'Asynchronous image and video generation, paid in credits.' },
-    jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
     servers: [{ url: '/' }],
     security: [{ bearer: [] }],
     paths,
@@ -65,6 +64,7 @@ function operationOf(route: Route): JsonObject {
   const isProtected = route.scope !== undefined;
   return {
     operationId: operation.operationId,
+    tags: [tagOf(route)],
     summary: operation.summary,
     description: [operation.description, isProtected ? `Scope: ${route.scope}.` : undefined].filter((text) => text !== undefined).join(' '),
     ...(isProtected ? {} : { security: [] }),
@@ -74,6 +74,11 @@ function operationOf(route: Route): JsonObject {
     }),
     responses: responsesOf(route),
   };
+}
+
+/** The resource a path is about: the first word after the version and the audience. */
+function tagOf({ path }: Route): string {
+  return path.split('/')[4] ?? 'other';
 }
 
 function parametersOf(route: Route): JsonObject[] {

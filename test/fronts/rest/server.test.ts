@@ -150,11 +150,25 @@ describe('the REST server', () => {
 
   it('does not wait for ever for a slow body or slow headers', async () => {
     const { port, credential } = await set({ limits: { bodyTimeoutMs: 30, headersTimeoutMs: 50, requestTimeoutMs: 60_000 } });
-    const head = `POST ${BASE}/generations HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${credential}\r\nIdempotency-Key: k\r\nContent-Type: application/json\r\nContent-Length: 50\r\nConnection: close\r\n\r\n{`;
+    const head = `POST ${BASE}/generations HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${credential}\r\nIdempotency-Key: k\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{`;
     for (const bytes of [head, 'GET /healthz HTTP/1.1\r\nHost:']) {
       const answer = parseAnswer(await exchange(port, bytes));
       expect([answer.status, (JSON.parse(answer.body) as JsonObject)['code']], bytes.slice(0, 4)).to.deep.equal([408, 'REQUEST_TIMEOUT']);
     }
+  });
+
+  it('refuses a request without a Host as it refuses any other', async () => {
+    const { port } = await set();
+    const answer = parseAnswer(await exchange(port, 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n'));
+    expect([answer.status, (JSON.parse(answer.body) as JsonObject)['code']]).to.deep.equal([400, 'BODY_INVALID']);
+    expect(parseAnswer(await exchange(port, 'GET /healthz HTTP/1.0\r\n\r\n')).status).to.equal(200);
+  });
+
+  it('keeps the connection of a request it refused, when that is soon over', async () => {
+    const { port } = await set();
+    const refused = `POST ${BASE}/generations HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n${'x'.repeat(200_000)}`;
+    const text = await exchange(port, `${refused}GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    expect([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).to.deep.equal(['401', '200']);
   });
 
   it('keeps credentials, keys and bodies out of its log, at any level', async () => {
