@@ -33,7 +33,7 @@ function* entryFaults(yaml: LocatedYaml, misshapen: readonly string[], tools: Sc
     if (!isObject(model)) continue;
     const key = model['model_key'];
     const first = typeof key === 'string' ? firstWithKey.get(key) : undefined;
-    if (first !== undefined) yield { pointer: `${base}/model_key`, message: `${nameOf(`${base}/model_key`)} must be unique; models[${first}] has the key ${String(key)} too` };
+    if (first !== undefined) yield { pointer: `${base}/model_key`, message: `${nameOf(`${base}/model_key`)} must be unique; models[${first}] has the key ${JSON.stringify(key)} too` };
     else if (key !== undefined) firstWithKey.set(key, index);
     for (const { pointer, message } of oneModelFaults(yaml, model, base, misshapen, tools)) {
       yield { pointer: base + pointer, message: `${nameOf(base + pointer)} ${message}` };

@@ -46,7 +46,7 @@ export function inputSchemaFaults(schema: JsonObject, jsonSchemas: JsonSchemas):
   for (const part of subschemas(schema, '', true)) {
     for (const keyword of ['$ref', '$dynamicRef']) {
       const target = part.schema[keyword];
-      if (target !== undefined && !String(target).startsWith('#')) faults.push({ pointer: `${part.pointer}/${keyword}`, message: 'must refer to a place in the same schema, beginning with #' });
+      if (target !== undefined && !(typeof target === 'string' && target.startsWith('#'))) faults.push({ pointer: `${part.pointer}/${keyword}`, message: 'must refer to a place in the same schema, beginning with #' });
     }
     if (part.defines) faults.push(...opennessFaults(part));
   }

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { WakeUpsBench } from './wake-ups.contract.js';
+import type { WakeUpsBench } from './wake-ups-bench.js';
 
 export function repeatedTasks({ wakeUps, supports, until }: WakeUpsBench): void {
   it('runs a task after one interval and not before, again and again', async () => {

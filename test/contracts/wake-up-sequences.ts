@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { uuidAt } from '../fixtures/stored-records.js';
-import type { WakeUpsBench } from './wake-ups.contract.js';
+import type { WakeUpsBench } from './wake-ups-bench.js';
 
 /** A schedule of one of a few generations, some time from now, after some time has passed. */
 interface Scheduling {

@@ -8,24 +8,7 @@ import { settled } from '../fixtures/manual-clock.js';
 import type { ContractSubject } from './subject.js';
 import { repeatedTasks } from './repeated-tasks.js';
 import { wakeUpSequences } from './wake-up-sequences.js';
-
-export interface WakeUpsSupports {
-  /** The time the wake-ups go by. */
-  readonly now: () => number;
-  /** Lets time pass: moves a clock that stands still, or waits. */
-  readonly elapse: (ms: number) => Promise<void>;
-  /** How long nothing must happen for us to believe that nothing will; longer than any retry. */
-  readonly quietMs: number;
-  /** Another process over the same store, where they are kept; the first one was stopped before. */
-  readonly reopen?: (wakeUps: WakeUps) => Promise<WakeUps>;
-}
-
-export interface WakeUpsBench {
-  readonly wakeUps: () => WakeUps;
-  readonly supports: WakeUpsSupports;
-  /** Lets time pass until it is so; the test's own time limit is the bound. */
-  readonly until: (isSo: () => boolean) => Promise<void>;
-}
+import type { WakeUpsBench, WakeUpsSupports } from './wake-ups-bench.js';
 
 export function wakeUpsContract(subject: ContractSubject<WakeUps, WakeUpsSupports>): void {
   describe(`WakeUps contract: ${subject.name}`, () => {

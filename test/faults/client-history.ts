@@ -26,7 +26,7 @@ export class ClientHistory {
   }
 
   noteAccepted(create: SentCreate, task: JsonObject): void {
-    const id = String(task['generation_id']);
+    const id = textOf(task, 'generation_id');
     if (create.generationId !== undefined && create.generationId !== id) this.contradictions.push(`key ${create.key} named ${create.generationId}, then ${id}`);
     create.generationId = id;
     this.noteTask(task);
@@ -34,8 +34,8 @@ export class ClientHistory {
 
   /** A task as some answer showed it. `sentAt` orders nothing: call this in the order in which answers were asked for. */
   noteTask(task: JsonObject): void {
-    const id = String(task['generation_id']);
-    const now: Seen = { status: String(task['status']), chargedCredits: Number(task['charged_credits']), updatedAt: String(task['updated_at']) };
+    const id = textOf(task, 'generation_id');
+    const now: Seen = { status: textOf(task, 'status'), chargedCredits: Number(task['charged_credits']), updatedAt: textOf(task, 'updated_at') };
     const before = this.seen.get(id);
     if (before && isBack(before, now)) this.contradictions.push(`${id} went from ${JSON.stringify(before)} to ${JSON.stringify(now)}`);
     this.seen.set(id, now);
@@ -43,7 +43,7 @@ export class ClientHistory {
   }
 
   private noteShape(id: string, task: JsonObject): void {
-    const isOver = ['succeeded', 'failed', 'cancelled'].includes(String(task['status']));
+    const isOver = ['succeeded', 'failed', 'cancelled'].includes(textOf(task, 'status'));
     const outputs = task['outputs'] as Json[];
     const faults = [
       isOver === (task['completed_at'] === undefined) && 'completed_at does not fit its status',
@@ -60,4 +60,9 @@ function isBack(before: Seen, now: Seen): boolean {
   const wentBack = ORDER.indexOf(now.status as never) < Math.min(ORDER.indexOf(before.status as never), 2);
   const changedAtTheEnd = ORDER.indexOf(before.status as never) >= 2 && before.status !== now.status;
   return wentBack || changedAtTheEnd || now.chargedCredits < before.chargedCredits || now.updatedAt < before.updatedAt;
+}
+
+function textOf(task: JsonObject, field: string): string {
+  const value = task[field];
+  return typeof value === 'string' ? value : JSON.stringify(value ?? null);
 }

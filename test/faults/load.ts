@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import type { JsonObject } from '../../core/json.js';
-import { ClientHistory, type SentCreate } from './client-history.js';
+import type { ClientHistory, SentCreate } from './client-history.js';
 
 const API = '/api/v1/developer';
 

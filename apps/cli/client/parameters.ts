@@ -23,8 +23,9 @@ function typesOf(schema: Json): readonly Json[] {
 }
 
 function readValue(name: string, text: string, types: readonly Json[]): Json {
-  const [type] = types;
+  const [only] = types;
   if (types.length !== 1) return readAny(text, types);
+  const type = typeof only === 'string' ? only : '';
   switch (type) {
     case 'string': return text;
     case 'integer':

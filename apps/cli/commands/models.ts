@@ -54,7 +54,7 @@ function valuesText(schema: JsonObject): string {
   const { enum: listed, type, minimum, maximum, maxLength } = schema;
   if (Array.isArray(listed)) return listed.map(String).join(', ');
   const range = minimum === undefined && maximum === undefined ? '' : ` ${JSON.stringify(minimum ?? '')} to ${JSON.stringify(maximum ?? '')}`;
-  return `${[type ?? 'any'].flat().join(' or ')}${range}${maxLength === undefined ? '' : ` of at most ${JSON.stringify(maxLength)} characters`}`;
+  return `${[type ?? 'any'].flat().map((name) => (typeof name === 'string' ? name : JSON.stringify(name))).join(' or ')}${range}${maxLength === undefined ? '' : ` of at most ${JSON.stringify(maxLength)} characters`}`;
 }
 
 function defaultText({ default: value }: JsonObject): string {
