@@ -1,4 +1,5 @@
 import { EXIT, Failure } from '../exit.js';
+import { printable } from '../terminal.js';
 import { isHopeless, MAX_TRIES, networkReason, waitBeforeRetry } from './retry.js';
 
 const BASE_PATH = '/api/v1/developer';
@@ -29,7 +30,7 @@ interface Envelope {
 export class Refused extends Failure {
   constructor(readonly status: number, readonly envelope: Envelope) {
     const { code, message, request_id } = envelope;
-    super(`${message} (${code}, request ${request_id})`, status >= 500 ? EXIT.failure : EXIT.refused, { code, message, request_id });
+    super(`${printable(message)} (${code}, request ${request_id})`, status >= 500 ? EXIT.failure : EXIT.refused, { code, message, request_id });
     this.name = 'Refused';
   }
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { readKey, serverUrl, type ConnectionOptions } from '../client/connection.js';
-import { profilePath, readProfile, writeProfile } from '../client/profile.js';
+import { profilePath, readProfile, rememberKey } from '../client/profile.js';
 import { readSecret } from '../client/read-secret.js';
 import { Refused, RestClient } from '../client/rest-client.js';
 import type { Balance } from '../client/service-types.js';
@@ -20,10 +20,11 @@ export function addLogin(program: Command): void {
 async function login(options: Options): Promise<void> {
   const url = serverUrl(options);
   const path = profilePath();
-  const profile = readProfile(path);
+  // A profile that cannot be used is said before the key is asked for.
+  readProfile(path);
   const key = readKey(await readSecret(`API key for ${url}: `));
   const balance = await check(new RestClient(url, key));
-  writeProfile(path, { lastUrl: url, keys: { ...profile.keys, [url]: key } });
+  rememberKey(path, url, key);
   const credits = balance === undefined ? '' : ` The account has ${balance.balance_credits} ${balance.currency}.`;
   show({ json: { url, profile: path, ...(balance === undefined ? {} : { balance_credits: balance.balance_credits, currency: balance.currency }) }, text: `Logged in to ${url}.${credits}` }, options);
 }

@@ -107,6 +107,13 @@ describe('command line', () => {
     expect((await service.run(['credits', '--url', 'http://127.0.0.1:9'], { environment })).stderr).to.match(/^darkroom: There is no API key for http:\/\/127\.0\.0\.1:9;/);
   });
 
+  it('keeps the key of a first start for its owner', async () => {
+    const profile = join(service.folder, 'first-start.json');
+    expect(statSync(profile).mode & 0o777).to.equal(0o600);
+    const environment = { DARKROOM_PROFILE: profile, DARKROOM_API_KEY: '', DARKROOM_URL: '' };
+    expect((await service.run(['credits'], { environment })).stdout).to.equal('10000 credits\n');
+  });
+
   it('has help with an example for every command', async () => {
     const leaves = (command: Command): Command[] => (command.commands.length === 0 ? [command] : command.commands.flatMap(leaves));
     for (const command of leaves(createProgram())) {

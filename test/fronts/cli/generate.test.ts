@@ -148,13 +148,23 @@ describe('darkroom generate', () => {
             lost.push(route);
             if (times === 0) response.destroy();
             else if (times === 1) response.writeHead(503, { 'retry-after': '0' }).end();
-            else response.writeHead(answer.status, { 'content-type': 'application/json' }).end(text);
+            else response.writeHead(answer.status, { 'content-type': 'application/json', 'idempotency-replayed': answer.headers.get('idempotency-replayed') ?? 'false' }).end(text);
           });
         });
       });
       link.listen(0, '127.0.0.1', done);
     });
     after(() => { link.close(); });
+
+    it('goes on with an upload that was prepared or completed unheard', async () => {
+      writeFileSync(at('far.png'), await image('png', 64, 64));
+      const url = `http://127.0.0.1:${(link.address() as AddressInfo).port}`;
+      const { code, stderr } = await service.run(quick('from afar', '--reference', 'far.png', '--out', 'afar.png', '--url', url));
+      expect(code, stderr).to.equal(0);
+      expect(lost.filter((route) => route === 'POST /api/v1/developer/uploads')).to.have.lengthOf(3);
+      expect(lost.filter((route) => route.endsWith('/complete'))).to.have.length.above(3);
+      lost.length = 0;
+    });
 
     it('sends the create again with the same key, and holds credits once', async () => {
       const count = async () => (await service.json<Ledger>(['ledger', service.accountId, '--limit', '1000'])).entries.filter(({ kind }) => kind === 'hold').length;
