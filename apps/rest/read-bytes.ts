@@ -12,6 +12,8 @@ export function readBytes(req: IncomingMessage, timeoutMs: number): Promise<Buff
   const declared = req.headers['content-length'];
   if (declared === undefined && req.headers['transfer-encoding'] === undefined) return Promise.resolve(EMPTY);
   if (Number(declared) > MAX_BODY_BYTES) return Promise.reject(tooLarge());
+  // The client may have left while its credential was looked up: nothing would tell us any more.
+  if (req.destroyed) return Promise.reject(brokenOff());
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let byteSize = 0;
@@ -28,7 +30,7 @@ export function readBytes(req: IncomingMessage, timeoutMs: number): Promise<Buff
       else chunks.push(chunk);
     };
     const finish = (): void => settle(undefined);
-    const breakOff = (): void => settle(new ServiceError('BODY_INVALID', 'The request body broke off before its end.'));
+    const breakOff = (): void => settle(brokenOff());
     const timer = setTimeout(() => settle(new ServiceError('REQUEST_TIMEOUT', `The request body must arrive within ${timeoutMs} ms.`)), timeoutMs);
     req.on('data', take).on('end', finish).on('error', breakOff).on('close', breakOff);
   });
@@ -36,6 +38,10 @@ export function readBytes(req: IncomingMessage, timeoutMs: number): Promise<Buff
 
 function tooLarge(): ServiceError {
   return new ServiceError('BODY_TOO_LARGE', `The request body must have at most ${MAX_BODY_BYTES} bytes.`);
+}
+
+function brokenOff(): ServiceError {
+  return new ServiceError('BODY_INVALID', 'The request body broke off before its end.');
 }
 
 function ignore(): void {

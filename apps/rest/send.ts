@@ -50,6 +50,7 @@ async function answerAndClose(ctx: RestContext, text: string): Promise<void> {
 }
 
 function skipBody(req: IncomingMessage): Promise<void> {
+  if (req.destroyed) return Promise.resolve();
   return new Promise((resolve) => {
     let skipped = 0;
     const done = (): void => {
