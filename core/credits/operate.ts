@@ -18,7 +18,7 @@ export function grantCredits(context: Context, operation: CreditOperation): Prom
 }
 
 /** Corrects what was issued, with a reason. Throws NOT_FOUND, FIELD_INVALID, and CREDITS_INSUFFICIENT below zero. */
-export function adjustCredits(context: Context, operation: CreditOperation): Promise<Account> {
+export async function adjustCredits(context: Context, operation: CreditOperation): Promise<Account> {
   if (operation.reason.trim() === '') throw new ServiceError('FIELD_INVALID', 'An adjustment needs a reason.');
   return operate(context, { kind: 'adjust', ...operation });
 }
