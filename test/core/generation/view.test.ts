@@ -1,0 +1,56 @@
+// Goal: a client sees its own generations and nobody else's, with fresh addresses for outputs, and is told to poll exactly
+// while there is something to wait for; an estimate tells the same story beforehand.
+// Method: the use cases on memory adapters; addresses are fetched as a client would.
+import { expect } from 'chai';
+import { ServiceError } from '../../../core/errors.js';
+import { estimateGeneration } from '../../../core/generation/estimate-generation.js';
+import { getGeneration } from '../../../core/generation/get-generation.js';
+import { viewGeneration } from '../../../core/generation/view.js';
+import { CoreWorker, untilSettled } from '../../fixtures/core-worker.js';
+import { CoreWorld } from '../../fixtures/core-world.js';
+import { plainImage } from '../../fixtures/plain-media.js';
+
+describe('a generation as its owner sees it', () => {
+  it('is found by its id in any case, by its own App only, and answers alike for all others', async () => {
+    const world = await CoreWorld.open();
+    const { generationId } = await world.create();
+    expect((await getGeneration(world.context, world.caller, generationId.toUpperCase())).generationId).to.equal(generationId);
+    const other = await world.newCaller(0);
+    const refusals = new Set<string>();
+    for (const [caller, id] of [[other, generationId], [{ ...world.caller, appId: other.appId }, generationId], [{ ...other, appId: world.caller.appId }, generationId],
+      [world.caller, '01900000-0000-7000-8000-00000000ffff'], [world.caller, 'x'], [world.caller, `${generationId}\n`]] as const) {
+      const error = await getGeneration(world.context, caller, id).catch((refusal: unknown) => refusal) as ServiceError;
+      refusals.add(JSON.stringify([error.code, error.message, error.details]));
+    }
+    expect([...refusals]).to.deep.equal([JSON.stringify(['TASK_NOT_FOUND', 'There is no such generation.', {}])]);
+  });
+
+  it('says when to ask again while it is open, and has outputs once it is not', async () => {
+    const world = await CoreWorld.open();
+    const queued = await world.create({ count: 2 });
+    expect(await viewGeneration(world.context, queued)).to.deep.equal({ generation: queued, outputs: [], pollAfterMs: world.settings.pollAfterMs });
+    await CoreWorker.start(world);
+    const view = await viewGeneration(world.context, await untilSettled(world, queued.generationId));
+    expect(view).not.to.have.property('pollAfterMs');
+    expect(new Set(view.outputs.map(({ url }) => url))).to.have.property('size', 2);
+    for (const { url } of view.outputs) {
+      const fetched = world.ports.objects.handle({ method: 'GET', url, headers: {} });
+      expect([fetched.status, fetched.headers['content-type'], Buffer.from(fetched.body).equals(plainImage())]).to.deep.equal([200, 'image/png', true]);
+    }
+    world.clock.jump(world.settings.outputUrlMs);
+    for (const { url } of view.outputs) expect(world.ports.objects.handle({ method: 'GET', url, headers: {} }).status).to.equal(403);
+  });
+});
+
+describe('estimateGeneration', () => {
+  it('tells the price, refuses what create would refuse, and keeps nothing', async () => {
+    const world = await CoreWorld.open({ credits: 25 });
+    const codeFor = (body: ReturnType<CoreWorld['body']>) => estimateGeneration(world.context, world.caller, body).then(() => 'OK', (error: ServiceError) => error.code);
+    expect(await estimateGeneration(world.context, world.caller, world.body({ count: 2 })))
+      .to.deep.equal({ modelKey: 'plain-image', operation: 'image_generation', estimatedCredits: 20, currency: 'credits' });
+    expect(await codeFor(world.body({ count: 3 }))).to.equal('CREDITS_INSUFFICIENT');
+    expect(await codeFor(world.body({ count: 0 }))).to.equal('FIELD_INVALID');
+    expect(await codeFor({ prompt: 'p' })).to.equal('FIELD_REQUIRED');
+    expect([await world.generations(), (await world.account()).version]).to.deep.equal([[], 1]);
+  });
+});
