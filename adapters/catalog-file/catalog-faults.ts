@@ -33,7 +33,10 @@ function* entryFaults(yaml: LocatedYaml, misshapen: readonly string[], tools: Sc
     if (!isObject(model)) continue;
     const key = model['model_key'];
     const first = typeof key === 'string' ? firstWithKey.get(key) : undefined;
-    if (first !== undefined) yield { pointer: `${base}/model_key`, message: `${nameOf(`${base}/model_key`)} must be unique; models[${first}] has the key ${JSON.stringify(key)} too` };
+    if (first !== undefined) {
+      const pointer = `${base}/model_key`;
+      yield { pointer, message: `${nameOf(pointer)} must be unique; models[${first}] has the key ${JSON.stringify(key)} too` };
+    }
     else if (key !== undefined) firstWithKey.set(key, index);
     for (const { pointer, message } of oneModelFaults(yaml, model, base, misshapen, tools)) {
       yield { pointer: base + pointer, message: `${nameOf(base + pointer)} ${message}` };
@@ -42,7 +45,9 @@ function* entryFaults(yaml: LocatedYaml, misshapen: readonly string[], tools: Sc
 }
 
 /** Rules that need a field to have its shape are left out where it has not; the others still speak. */
-function* oneModelFaults(yaml: LocatedYaml, model: JsonObject, base: string, misshapen: readonly string[], tools: SchemaTools): Generator<PlaceFault> {
+function* oneModelFaults(
+  yaml: LocatedYaml, model: JsonObject, base: string, misshapen: readonly string[], tools: SchemaTools,
+): Generator<PlaceFault> {
   const entry = model as unknown as ModelEntry;
   const isSound = (...names: (keyof ModelEntry)[]) => names.every((name) => {
     const at = `${base}/${name}`;
@@ -61,7 +66,8 @@ function* inputFaults(schema: JsonObject, tools: SchemaTools): Generator<PlaceFa
   for (const [index, { pointer, message }] of broken.entries()) {
     if (broken.findIndex((other) => other.pointer === pointer) < index) continue;
     const name = pointer === '' ? 'the value' : nameOf(pointer);
-    yield { pointer: `/input_schema${pointer}`, message: message.startsWith(`${name} `) ? message.slice(name.length + 1) : `is not usable: ${message}` };
+    const rest = message.startsWith(`${name} `) ? message.slice(name.length + 1) : `is not usable: ${message}`;
+    yield { pointer: `/input_schema${pointer}`, message: rest };
   }
   if (broken.length > 0) return;
   for (const { pointer, message } of inputSchemaFaults(schema, tools.jsonSchemas)) yield { pointer: `/input_schema${pointer}`, message };

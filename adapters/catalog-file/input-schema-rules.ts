@@ -17,7 +17,9 @@ interface Subschema {
 const DEFINING_ONE = new Set(['items']);
 const DEFINING_MANY = new Set(['prefixItems', 'anyOf', 'oneOf']);
 const DEFINING_NAMED = new Set(['properties', 'patternProperties', '$defs']);
-const NARROWING_ONE = new Set(['not', 'if', 'then', 'else', 'contains', 'propertyNames', 'additionalProperties', 'unevaluatedItems', 'unevaluatedProperties']);
+const NARROWING_ONE = new Set([
+  'not', 'if', 'then', 'else', 'contains', 'propertyNames', 'additionalProperties', 'unevaluatedItems', 'unevaluatedProperties',
+]);
 const NARROWING_MANY = new Set(['allOf']);
 const NARROWING_NAMED = new Set(['dependentSchemas']);
 
@@ -46,7 +48,9 @@ export function inputSchemaFaults(schema: JsonObject, jsonSchemas: JsonSchemas):
   for (const part of subschemas(schema, '', true)) {
     for (const keyword of ['$ref', '$dynamicRef']) {
       const target = part.schema[keyword];
-      if (target !== undefined && !(typeof target === 'string' && target.startsWith('#'))) faults.push({ pointer: `${part.pointer}/${keyword}`, message: 'must refer to a place in the same schema, beginning with #' });
+      if (target !== undefined && !(typeof target === 'string' && target.startsWith('#'))) {
+        faults.push({ pointer: `${part.pointer}/${keyword}`, message: 'must refer to a place in the same schema, beginning with #' });
+      }
     }
     if (part.defines) faults.push(...opennessFaults(part));
   }
@@ -58,11 +62,15 @@ function opennessFaults({ schema, pointer }: Subschema): PlaceFault[] {
   const listed = schema['enum'] !== undefined || schema['const'] !== undefined;
   if (listed) return faults;
   const types = [schema['type'] ?? []].flat();
-  if (types.includes('object') && schema['additionalProperties'] !== false) faults.push({ pointer, message: 'must say additionalProperties: false' });
+  if (types.includes('object') && schema['additionalProperties'] !== false) {
+    faults.push({ pointer, message: 'must say additionalProperties: false' });
+  }
   if (types.includes('string') && schema['pattern'] === undefined && schema['maxLength'] === undefined) {
     faults.push({ pointer, message: 'is a string and must have an enum, a const, a pattern or a maxLength' });
   }
-  if (types.includes('array') && !isObject(schema['items']) && schema['items'] !== false) faults.push({ pointer, message: 'is an array and must say what its items are' });
+  if (types.includes('array') && !isObject(schema['items']) && schema['items'] !== false) {
+    faults.push({ pointer, message: 'is an array and must say what its items are' });
+  }
   if (!isTyped(schema)) faults.push({ pointer, message: 'must say its type' });
   for (const [name, item] of Object.entries({ ...asObject(schema['properties']), ...asObject(schema['patternProperties']) })) {
     if (item === true) faults.push({ pointer: `${pointer}/properties/${escape(name)}`, message: 'must say its type' });

@@ -12,14 +12,22 @@ export function modelFaults(entry: ModelEntry, isSound: (...names: (keyof ModelE
   const say = (pointer: string, message: string) => { faults.push({ pointer, message }); };
   if (isSound('modality', 'operations')) {
     const fitting = `${entry.modality}_generation`;
-    if (entry.operations.some((operation) => operation !== fitting)) say('/operations', `must be [${fitting}] for a model of modality ${entry.modality}`);
+    if (entry.operations.some((operation) => operation !== fitting)) {
+      say('/operations', `must be [${fitting}] for a model of modality ${entry.modality}`);
+    }
   }
   if (isSound('modality', 'limits')) {
     const { limits } = entry;
-    if (entry.modality === 'image' && limits.reference_roles.some((role) => role !== 'reference_image')) say('/limits/reference_roles', 'may hold start_frame and end_frame for a video model only');
+    if (entry.modality === 'image' && limits.reference_roles.some((role) => role !== 'reference_image')) {
+      say('/limits/reference_roles', 'may hold start_frame and end_frame for a video model only');
+    }
     const takesUploads = limits.max_reference_uploads > 0;
-    if (takesUploads && limits.reference_roles.length === 0) say('/limits/reference_roles', 'must not be empty when max_reference_uploads is above 0');
-    if (takesUploads && limits.upload_media_types.length === 0) say('/limits/upload_media_types', 'must not be empty when max_reference_uploads is above 0');
+    if (takesUploads && limits.reference_roles.length === 0) {
+      say('/limits/reference_roles', 'must not be empty when max_reference_uploads is above 0');
+    }
+    if (takesUploads && limits.upload_media_types.length === 0) {
+      say('/limits/upload_media_types', 'must not be empty when max_reference_uploads is above 0');
+    }
   }
   if (isSound('concurrency', 'concurrency_per_account') && entry.concurrency_per_account > entry.concurrency) {
     say('/concurrency_per_account', 'must not be above concurrency');

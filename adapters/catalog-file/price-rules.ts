@@ -19,13 +19,19 @@ export function priceFaults(entry: ModelEntry, sourceOf: (pointer: string) => st
   const { price } = entry;
   for (const name of ['credits_per_unit', 'base_credits'] as const) {
     if (price[name] === undefined) continue;
-    if (scaledDecimal(sourceOf(`/price/${name}`) ?? '', MICRO_PLACES) === undefined) say(`/price/${name}`, 'must be a decimal number from 0 with at most 6 places');
+    if (scaledDecimal(sourceOf(`/price/${name}`) ?? '', MICRO_PLACES) === undefined) {
+      say(`/price/${name}`, 'must be a decimal number from 0 with at most 6 places');
+    }
   }
   if (price.minimum_credits > price.maximum_credits) say('/price/minimum_credits', 'must not be above maximum_credits');
   if (price.unit === 'image' && entry.modality !== 'image') say('/price/unit', 'must not be image for a video model');
   if (price.unit === 'video' && entry.modality !== 'video') say('/price/unit', 'must not be video for an image model');
-  if (price.unit === 'megapixel' && price.size_parameter === undefined) say('/price', 'must name a size_parameter, since its unit is megapixel');
-  if (price.unit === 'second' && price.duration_parameter === undefined) say('/price', 'must name a duration_parameter, since its unit is second');
+  if (price.unit === 'megapixel' && price.size_parameter === undefined) {
+    say('/price', 'must name a size_parameter, since its unit is megapixel');
+  }
+  if (price.unit === 'second' && price.duration_parameter === undefined) {
+    say('/price', 'must name a duration_parameter, since its unit is second');
+  }
   checkCount(entry, say);
   checkSize(entry, say);
   checkDuration(entry, say);
@@ -39,7 +45,8 @@ function checkCount(entry: ModelEntry, say: Say): void {
   const { max_outputs: most } = entry.limits;
   const values = integerRange(propertyOf(entry, name));
   if (!values || values.minimum < 1 || values.maximum > most) {
-    say('/price/count_parameter', `must name an integer parameter with a minimum of at least 1 and a maximum of at most limits.max_outputs, ${most}`);
+    const bounds = `with a minimum of at least 1 and a maximum of at most limits.max_outputs, ${most}`;
+    say('/price/count_parameter', `must name an integer parameter ${bounds}`);
   }
 }
 
@@ -56,7 +63,9 @@ function checkDuration(entry: ModelEntry, say: Say): void {
   const name = entry.price.duration_parameter;
   if (name === undefined) return;
   const values = integerRange(propertyOf(entry, name));
-  if (!values || values.minimum < 1) say('/price/duration_parameter', 'must name an integer parameter of seconds with a minimum of at least 1 and a maximum');
+  if (!values || values.minimum < 1) {
+    say('/price/duration_parameter', 'must name an integer parameter of seconds with a minimum of at least 1 and a maximum');
+  }
   else if (!isAlwaysThere(entry, name)) say('/price/duration_parameter', 'must name a parameter that is required or has a default');
 }
 
@@ -70,7 +79,9 @@ function checkMultipliers(entry: ModelEntry, sourceOf: (pointer: string) => stri
     seen.add(parameter);
     for (const name of Object.keys(values)) {
       const pointer = `${at}/values/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-      if (scaledDecimal(sourceOf(pointer) ?? '', THOUSANDTH_PLACES) === undefined) say(pointer, 'must be a decimal number from 0 with at most 3 places');
+      if (scaledDecimal(sourceOf(pointer) ?? '', THOUSANDTH_PLACES) === undefined) {
+        say(pointer, 'must be a decimal number from 0 with at most 3 places');
+      }
       if (isObject(property) && !canTake(property, name)) say(pointer, `must be a value that the parameter ${parameter} can have`);
     }
   }
@@ -107,7 +118,9 @@ function takesOnlySizes(property: JsonObject): boolean {
 
 /** Whether a multiplier's name can be a value of the parameter: texts as they are, others as JSON writes them. */
 function canTake(property: JsonObject, name: string): boolean {
-  if (Array.isArray(property['enum'])) return property['enum'].some((value) => (typeof value === 'string' ? value : JSON.stringify(value)) === name);
+  if (Array.isArray(property['enum'])) {
+    return property['enum'].some((value) => (typeof value === 'string' ? value : JSON.stringify(value)) === name);
+  }
   if (property['type'] === 'boolean') return name === 'true' || name === 'false';
   if (property['type'] === 'integer') return /^(0|-?[1-9][0-9]*)$/.test(name);
   return true;

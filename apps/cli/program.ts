@@ -43,6 +43,9 @@ export function createProgram(): Command {
   program.commandsGroup('Use a server:');
   for (const add of [addGenerate, addEstimate, addModels, addCredits, addStatus, addCancel, addLogin]) add(program);
   program.commandsGroup('Run a server, on its data folder:');
-  for (const add of [addServe, addInit, addAccounts, addApps, addKeys, addCreditOperations, addLedger, addCatalog, addVerify, addRecover]) add(program);
+  const ofOperators = [
+    addServe, addInit, addAccounts, addApps, addKeys, addCreditOperations, addLedger, addCatalog, addVerify, addRecover,
+  ];
+  for (const add of ofOperators) add(program);
   return program;
 }

@@ -43,7 +43,8 @@ function failureOf(error: unknown): Failure {
   if (error instanceof Interrupted) return new Failure('Interrupted before anything was accepted.', EXIT.cancelled);
   if (error instanceof ServiceError) return new Failure(error.message, EXIT.failure, { code: error.code, message: error.message });
   if (error instanceof CatalogInvalid || error instanceof ConfigInvalid) {
-    return new Failure(error.faults.length === 1 ? error.message : `${error.faults.length} things are wrong:\n${error.message}`, EXIT.failure, { faults: error.faults });
+    const { faults, message } = error;
+    return new Failure(faults.length === 1 ? message : `${faults.length} things are wrong:\n${message}`, EXIT.failure, { faults });
   }
   if (error instanceof StoreUnavailable) return new Failure(`The store cannot answer: ${error.message}`);
   const sentence = error instanceof Error ? error.message.split('\n', 1)[0] : String(error);

@@ -23,7 +23,11 @@ export function table(titles: readonly string[], rows: readonly (readonly (strin
   const cells = rows.map((row) => titles.map((_, column) => printable(row[column] === undefined ? '' : String(row[column]))));
   const widths = titles.map((title, column) => Math.max(title.length, ...cells.map((row) => row[column]?.length ?? 0)));
   const isNumeric = titles.map((_, column) => rows.every((row) => typeof row[column] === 'number' || row[column] === undefined));
-  const line = (row: readonly string[]) => row.map((cell, column) => (isNumeric[column] ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0))).join('  ').trimEnd();
+  const padded = (cell: string, column: number) => {
+    const width = widths[column] ?? 0;
+    return isNumeric[column] ? cell.padStart(width) : cell.padEnd(width);
+  };
+  const line = (row: readonly string[]) => row.map(padded).join('  ').trimEnd();
   return [line(titles.map((title) => title.toUpperCase())), ...cells.map(line)].join('\n');
 }
 

@@ -20,7 +20,7 @@ export function valuesOfFile(text: string, file: string, faults: string[]): Map<
   const yaml = new LocatedYaml(text);
   for (const { line, message } of [...yaml.faults].sort((a, b) => a.line - b.line)) faults.push(`${file}:${line}: ${message}`);
   const given = new Map<string, Given>();
-  const sections = new Set([...CONFIG_KEYS.keys()].flatMap((path) => path.split('.').slice(0, -1).map((_, index, names) => names.slice(0, index + 1).join('.'))));
+  const sections = new Set([...CONFIG_KEYS.keys()].flatMap(sectionsOf));
   const visit = (value: Json, path: string, isUnknown = false): void => {
     const pointer = path === '' ? '' : `/${path.replaceAll('.', '/')}`;
     const where = `${file}:${yaml.lineOf(pointer)}: `;
@@ -34,6 +34,11 @@ export function valuesOfFile(text: string, file: string, faults: string[]): Map<
   };
   visit(yaml.value, '');
   return given;
+}
+
+/** `rest.rate_limits.…` lies in `rest` and in `rest.rate_limits`. */
+function sectionsOf(path: string): string[] {
+  return path.split('.').slice(0, -1).map((_, index, names) => names.slice(0, index + 1).join('.'));
 }
 
 /** What the environment says. A variable that is empty counts as not set. */

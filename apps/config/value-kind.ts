@@ -20,7 +20,10 @@ const asIs = (text: string): Json => text;
 const asNumber = (text: string): Json => (/^-?[0-9]+(\.[0-9]+)?$/.test(text) ? Number(text) : text);
 
 export function integer(byDefault: number, minimum: number, maximum: number): ConfigKey<number> {
-  const read = (value: Json) => (typeof value === 'number' && Number.isSafeInteger(value) && value >= minimum && value <= maximum ? value : undefined);
+  const read = (value: Json) => {
+    const isIn = typeof value === 'number' && Number.isSafeInteger(value) && value >= minimum && value <= maximum;
+    return isIn ? value : undefined;
+  };
   return { byDefault, kind: { wanted: `an integer from ${minimum} to ${maximum}`, read, fromText: asNumber } };
 }
 
@@ -58,7 +61,8 @@ export function optionalUrl(): ConfigKey<string | null> {
   const read = (value: Json) => {
     if (value === null) return null;
     const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
-    const isPlain = url !== undefined && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '' && url.username === '' && url.password === '';
+    const isPlain = url !== undefined
+      && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '' && url.username === '' && url.password === '';
     return isPlain ? url.href.replace(/\/+$/, '') : undefined;
   };
   return { byDefault: null, kind: { wanted: 'an http or https URL without a query', read, fromText: asIs } };

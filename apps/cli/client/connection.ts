@@ -35,7 +35,8 @@ export function readKey(text: string): string {
 
 function readUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isPlain = url !== undefined && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '' && url.username === '' && url.password === '';
+  const isPlain = url !== undefined
+    && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '' && url.username === '' && url.password === '';
   if (!isPlain) throw usageFailure(`The server's address must be an http or https URL, such as ${DEFAULT_URL}, not ${text}.`);
   return url.href.replace(/\/+$/, '');
 }

@@ -33,7 +33,10 @@ export async function followGeneration(client: RestClient, accepted: Task, { pro
       continue;
     }
     const left = deadline - performance.now();
-    if (left <= 0) throw new Failure(`Generation ${task.generation_id} is still ${task.status}; see darkroom status ${task.generation_id}.`, undefined, { generation_id: task.generation_id });
+    if (left <= 0) {
+      const { generation_id, status } = task;
+      throw new Failure(`Generation ${generation_id} is still ${status}; see darkroom status ${generation_id}.`, undefined, { generation_id });
+    }
     await pause(Math.min(left, task.poll_after_ms ?? MIN_POLL_MS), cancelRequested ? undefined : cancelOn);
     if (cancelOn.aborted && !cancelRequested) continue;
     const { data } = await client.get<Task>(`/generations/${task.generation_id}`);

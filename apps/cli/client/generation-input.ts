@@ -41,7 +41,9 @@ export function withGenerationOptions(command: Command): Command {
 export async function readGenerationInput(client: RestClient, prompt: string, options: GenerationOptions): Promise<GenerationInput> {
   const { models } = (await client.get<{ models: readonly PublicModel[] }>('/models')).data;
   const model = models.find(({ model_key }) => model_key === options.model);
-  if (!model) throw usageFailure(`There is no model ${options.model}; the server has ${models.map(({ model_key }) => model_key).join(', ')}.`);
+  if (!model) {
+    throw usageFailure(`There is no model ${options.model}; the server has ${models.map(({ model_key }) => model_key).join(', ')}.`);
+  }
   const parameters: JsonObject = readParameters(options.param, model.input_schema);
   const files: ReferenceFile[] = [];
   for (const path of options.reference) files.push(await readReferenceFile(path, 'reference_image', model));

@@ -7,7 +7,10 @@ import { EXIT, Failure, usageFailure } from '../exit.js';
 import { MAX_TRIES, networkReason, waitBeforeRetry } from './retry.js';
 import type { Task } from './service-types.js';
 
-const EXTENSION_BY_TYPE: Readonly<Record<string, string>> = { 'image/png': '.png', 'image/jpeg': '.jpg', 'image/webp': '.webp', 'video/mp4': '.mp4' };
+const EXTENSION_BY_TYPE: Readonly<Record<string, string>> = {
+  'image/png': '.png', 'image/jpeg': '.jpg', 'image/webp': '.webp', 'video/mp4': '.mp4',
+};
+const UNWRITABLE = new Set(['ENOSPC', 'EACCES', 'EROFS', 'EISDIR', 'ENOENT', 'EDQUOT', 'ENAMETOOLONG']);
 const DOWNLOAD_TIMEOUT_MS = 600_000;
 
 export interface OutputOptions {
@@ -78,7 +81,9 @@ async function write(bytes: Readable, path: string, force: boolean): Promise<str
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') throw new Failure(`${path} is there already; give --force to overwrite it.`, EXIT.usage);
-    if (['ENOSPC', 'EACCES', 'EROFS', 'EISDIR', 'ENOENT', 'EDQUOT', 'ENAMETOOLONG'].includes(code ?? '')) throw new Failure(`${path} cannot be written (${code}).`);
+    if (UNWRITABLE.has(code ?? '')) {
+      throw new Failure(`${path} cannot be written (${code}).`);
+    }
     throw error;
   } finally {
     await rm(partial, { force: true });

@@ -10,7 +10,9 @@ export function readParameters(pairs: readonly string[], inputSchema: JsonObject
     if (at < 1) throw usageFailure(`--param must be written as name=value, not ${pair}.`);
     const [name, text] = [pair.slice(0, at), pair.slice(at + 1)];
     const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
-    if (schema === undefined) throw usageFailure(`There is no parameter ${name}; the model takes ${Object.keys(properties).join(', ') || 'none'}.`);
+    if (schema === undefined) {
+      throw usageFailure(`There is no parameter ${name}; the model takes ${Object.keys(properties).join(', ') || 'none'}.`);
+    }
     if (parameters.has(name)) throw usageFailure(`--param ${name} is given twice.`);
     parameters.set(name, readValue(name, text, typesOf(schema)));
   }
@@ -31,7 +33,9 @@ function readValue(name: string, text: string, types: readonly Json[]): Json {
     case 'integer':
     case 'number': {
       const isNumber = type === 'integer' ? /^-?[0-9]+$/ : /^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$/;
-      if (!isNumber.test(text)) throw usageFailure(`The parameter ${name} must be ${type === 'integer' ? 'an integer' : 'a number'}, not ${text || 'empty'}.`);
+      if (!isNumber.test(text)) {
+        throw usageFailure(`The parameter ${name} must be ${type === 'integer' ? 'an integer' : 'a number'}, not ${text || 'empty'}.`);
+      }
       return Number(text);
     }
     case 'boolean': {

@@ -26,7 +26,9 @@ function lineProgress(): Progress {
 }
 
 function barProgress(steps: number): Progress {
-  const bar = new SingleBar({ format: '{bar} {what}, {duration_formatted}', barsize: 20, hideCursor: true, clearOnComplete: true, fps: 5, gracefulExit: false });
+  const bar = new SingleBar({
+    format: '{bar} {what}, {duration_formatted}', barsize: 20, hideCursor: true, clearOnComplete: true, fps: 5, gracefulExit: false,
+  });
   let done = 0;
   bar.start(steps, 0, { what: 'starting' });
   return {

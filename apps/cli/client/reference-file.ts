@@ -13,14 +13,18 @@ export interface ReferenceFile {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
-const TYPE_BY_EXTENSION: Readonly<Record<string, string>> = { '.png': 'image/png', '.jpg': 'image/jpeg', '.jpeg': 'image/jpeg', '.webp': 'image/webp' };
+const TYPE_BY_EXTENSION: Readonly<Record<string, string>> = {
+  '.png': 'image/png', '.jpg': 'image/jpeg', '.jpeg': 'image/jpeg', '.webp': 'image/webp',
+};
 
 /** Reads a file that is to be uploaded, and refuses at once what the model would not take. */
 export async function readReferenceFile(path: string, role: ReferenceFile['role'], { model_key, limits }: PublicModel): Promise<ReferenceFile> {
   if (!limits.reference_roles.includes(role)) throw usageFailure(`${model_key} does not take a ${role}.`);
   const size = await sizeOf(path);
   if (size === 0) throw usageFailure(`${path} is empty.`);
-  if (size > limits.max_upload_bytes) throw usageFailure(`${path} has ${size} bytes; ${model_key} takes at most ${limits.max_upload_bytes}.`);
+  if (size > limits.max_upload_bytes) {
+    throw usageFailure(`${path} has ${size} bytes; ${model_key} takes at most ${limits.max_upload_bytes}.`);
+  }
   const bytes = new Uint8Array(await readFile(path).catch(() => { throw usageFailure(`${path} cannot be read.`); }));
   const mediaType = typeByMagic(bytes) ?? TYPE_BY_EXTENSION[extname(path).toLowerCase()];
   if (mediaType === undefined || !limits.upload_media_types.includes(mediaType)) {

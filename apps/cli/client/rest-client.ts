@@ -64,7 +64,9 @@ export class RestClient {
         await waitBeforeRetry(tries, null, options.signal);
         continue;
       }
-      if (response.ok && envelope?.success) return { data: envelope.data as T, replayed: response.headers.get('idempotency-replayed') === 'true' };
+      if (response.ok && envelope?.success) {
+        return { data: envelope.data as T, replayed: response.headers.get('idempotency-replayed') === 'true' };
+      }
       const mayRetry = RETRIED_STATUSES.has(response.status) || envelope?.code === 'IDEMPOTENCY_IN_PROGRESS';
       if (!mayRetry || isLast) throw refusal(this.url, response, envelope);
       await waitBeforeRetry(tries, response.headers.get('retry-after'), options.signal);
@@ -92,7 +94,7 @@ export class RestClient {
 function readEnvelope(text: string): Envelope | undefined {
   try {
     const value = JSON.parse(text) as Partial<Envelope> | null;
-    return typeof value === 'object' && value !== null && typeof value.success === 'boolean' && typeof value.code === 'string' ? (value as Envelope) : undefined;
+    return typeof value?.success === 'boolean' && typeof value.code === 'string' ? (value as Envelope) : undefined;
   } catch {
     return undefined;
   }

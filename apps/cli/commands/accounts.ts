@@ -6,6 +6,7 @@ import { operatorCommand, withContext, type OperatorOptions } from '../operator/
 import { moreJson, moreText, pageRequest, withPaging, type PageOptions } from '../operator/paging.js';
 import { accountJson } from '../operator/records.js';
 import { facts, isoTime, show, table } from '../terminal.js';
+import { EXAMPLE_ID, examples } from './examples.js';
 
 /** `darkroom accounts`: who may spend credits. */
 export function addAccounts(program: Command): void {
@@ -13,14 +14,14 @@ export function addAccounts(program: Command): void {
   operatorCommand(accounts, 'create <name>')
     .description('make an account')
     .option('--currency <text>', 'what its credits are called', 'credits')
-    .addHelpText('after', '\nExample:\n  $ darkroom accounts create "Northern studio"')
+    .addHelpText('after', examples(['darkroom accounts create "Northern studio"']))
     .action((name: string, options: OperatorOptions & { readonly currency: string }) => withContext(options, async (context) => {
       const account = await createAccount(context, { name, currency: options.currency });
       show({ json: accountJson(account), text: accountText(account) }, options);
     }));
   withPaging(operatorCommand(accounts, 'list'))
     .description('list accounts')
-    .addHelpText('after', '\nExample:\n  $ darkroom accounts list --limit 20')
+    .addHelpText('after', examples(['darkroom accounts list --limit 20']))
     .action((options: OperatorOptions & PageOptions) => withContext(options, async (context) => {
       const page = await context.accounts.list(pageRequest(options));
       const rows = page.items.map((a) => [a.accountId, a.name, a.available, a.reserved, a.spent, isoTime(a.createdAt)]);
@@ -29,7 +30,7 @@ export function addAccounts(program: Command): void {
     }));
   operatorCommand(accounts, 'show <account_id>')
     .description('show one account')
-    .addHelpText('after', '\nExample:\n  $ darkroom accounts show 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02')
+    .addHelpText('after', examples([`darkroom accounts show ${EXAMPLE_ID}`]))
     .action((accountId: string, options: OperatorOptions) => withContext(options, async (context) => {
       const account = await context.accounts.read(accountId);
       if (!account) throw new Failure(`There is no account ${accountId}.`);

@@ -4,23 +4,27 @@ import { operatorCommand, withContext, type OperatorOptions } from '../operator/
 import { moreJson, moreText, pageRequest, withPaging, type PageOptions } from '../operator/paging.js';
 import { appJson } from '../operator/records.js';
 import { facts, isoTime, show, table } from '../terminal.js';
+import { EXAMPLE_ID, examples } from './examples.js';
 
 /** `darkroom apps`: an account's Apps, each with keys and tasks of its own. */
 export function addApps(program: Command): void {
   const apps = program.command('apps').description("an account's Apps, which own keys, uploads and generations");
   operatorCommand(apps, 'create <account_id> <name>')
     .description('make an App')
-    .addHelpText('after', '\nExample:\n  $ darkroom apps create 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02 website')
+    .addHelpText('after', examples([`darkroom apps create ${EXAMPLE_ID} website`]))
     .action((accountId: string, name: string, options: OperatorOptions) => withContext(options, async (context) => {
       const app = await createApp(context, { accountId, name });
       show({ json: appJson(app), text: facts([['app', app.appId], ['account', app.accountId], ['name', app.name]]) }, options);
     }));
   withPaging(operatorCommand(apps, 'list <account_id>'))
     .description('list the Apps of an account')
-    .addHelpText('after', '\nExample:\n  $ darkroom apps list 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02')
+    .addHelpText('after', examples([`darkroom apps list ${EXAMPLE_ID}`]))
     .action((accountId: string, options: OperatorOptions & PageOptions) => withContext(options, async (context) => {
       const page = await context.credentials.listApps(accountId, pageRequest(options));
       const rows = page.items.map((app) => [app.appId, app.name, isoTime(app.createdAt)]);
-      show({ json: { apps: page.items.map(appJson), ...moreJson(page) }, text: table(['app', 'name', 'created'], rows) + moreText(page) }, options);
+      show({
+        json: { apps: page.items.map(appJson), ...moreJson(page) },
+        text: table(['app', 'name', 'created'], rows) + moreText(page),
+      }, options);
     }));
 }

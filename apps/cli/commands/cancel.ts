@@ -4,6 +4,7 @@ import type { Task } from '../client/service-types.js';
 import { taskText } from '../client/task-text.js';
 import { show } from '../terminal.js';
 import { clientCommand } from './client-command.js';
+import { EXAMPLE_ID, examples } from './examples.js';
 
 type Options = ConnectionOptions & { readonly json?: boolean };
 
@@ -11,7 +12,7 @@ type Options = ConnectionOptions & { readonly json?: boolean };
 export function addCancel(program: Command): void {
   clientCommand(program, 'cancel <generation_id>')
     .description('ask for a generation to be cancelled; a running one may take a while to stop')
-    .addHelpText('after', '\nExample:\n  $ darkroom cancel 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02')
+    .addHelpText('after', examples([`darkroom cancel ${EXAMPLE_ID}`]))
     .action((generationId: string, options: Options) => cancel(generationId, options));
 }
 

@@ -6,6 +6,7 @@ import { usageFailure } from '../exit.js';
 import { operatorCommand, withContext, type OperatorOptions } from '../operator/operator-command.js';
 import { accountJson } from '../operator/records.js';
 import { show } from '../terminal.js';
+import { EXAMPLE_ID, examples } from './examples.js';
 
 interface Options extends OperatorOptions {
   readonly operationId?: string;
@@ -21,7 +22,7 @@ export function addCreditOperations(program: Command): void {
     .description('give credits to an account')
     .option('--reason <text>', 'why', 'Grant')
     .option('--operation-id <id>', 'names the grant, so that giving it again changes nothing')
-    .addHelpText('after', '\nExample:\n  $ darkroom grants create 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02 5000 --operation-id invoice-1042')
+    .addHelpText('after', examples([`darkroom grants create ${EXAMPLE_ID} 5000 --operation-id invoice-1042`]))
     .action((accountId: string, credits: string, options: Options) => operate(grantCredits, accountId, credits, options));
 
   const adjustments = program.command('adjustments').description('corrections of what was given');
@@ -29,7 +30,7 @@ export function addCreditOperations(program: Command): void {
     .description('add credits, or take them back with a number below 0')
     .requiredOption('--reason <text>', 'why')
     .option('--operation-id <id>', 'names the adjustment, so that making it again changes nothing')
-    .addHelpText('after', '\nExample:\n  $ darkroom adjustments create 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02 -200 --reason "granted twice"')
+    .addHelpText('after', examples([`darkroom adjustments create ${EXAMPLE_ID} -200 --reason "granted twice"`]))
     .action((accountId: string, credits: string, options: Options) => operate(adjustCredits, accountId, credits, options));
 }
 

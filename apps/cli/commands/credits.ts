@@ -3,6 +3,7 @@ import { connect, type ConnectionOptions } from '../client/connection.js';
 import type { Balance } from '../client/service-types.js';
 import { show } from '../terminal.js';
 import { clientCommand } from './client-command.js';
+import { examples } from './examples.js';
 
 type Options = ConnectionOptions & { readonly json?: boolean };
 
@@ -10,7 +11,7 @@ type Options = ConnectionOptions & { readonly json?: boolean };
 export function addCredits(program: Command): void {
   clientCommand(program, 'credits')
     .description("show the account's balance")
-    .addHelpText('after', '\nExamples:\n  $ darkroom credits\n  $ darkroom credits --json')
+    .addHelpText('after', examples(['darkroom credits', 'darkroom credits --json']))
     .action((options: Options) => credits(options));
 }
 

@@ -6,6 +6,7 @@ import type { Estimate } from '../client/service-types.js';
 import { uploadReference } from '../client/upload-reference.js';
 import { show } from '../terminal.js';
 import { clientCommand } from './client-command.js';
+import { examples } from './examples.js';
 
 type Options = GenerationOptions & ConnectionOptions & { readonly json?: boolean };
 
@@ -13,7 +14,10 @@ type Options = GenerationOptions & ConnectionOptions & { readonly json?: boolean
 export function addEstimate(program: Command): void {
   withGenerationOptions(clientCommand(program, 'estimate <prompt>'))
     .description('say what a generation would cost, without making it')
-    .addHelpText('after', '\nExamples:\n  $ darkroom estimate "a lighthouse" --param n=4\n  $ darkroom estimate "waves" --model sandbox-video --json')
+    .addHelpText('after', examples([
+      'darkroom estimate "a lighthouse" --param n=4',
+      'darkroom estimate "waves" --model sandbox-video --json',
+    ]))
     .action((prompt: string, options: Options) => estimate(prompt, options));
 }
 

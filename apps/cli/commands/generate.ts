@@ -109,7 +109,10 @@ async function estimate(client: RestClient, body: object, progress: Progress, si
 function conclude(task: Task, files: readonly string[], options: Options, interrupted: boolean): void {
   if (options.json || files.length > 0) show({ json: { ...task, files }, text: files.join('\n') }, options);
   const charged = `${task.charged_credits} credits charged`;
-  if (task.status === 'failed') throw new Failure(`The generation failed: ${printable(task.error?.message ?? 'no reason was given')} (${task.error?.code ?? 'unknown'}, ${charged}).`, EXIT.generationFailed, 'shown');
+  if (task.status === 'failed') {
+    const { message, code } = task.error ?? { message: 'no reason was given', code: 'unknown' };
+    throw new Failure(`The generation failed: ${printable(message)} (${code}, ${charged}).`, EXIT.generationFailed, 'shown');
+  }
   if (task.status === 'cancelled') throw new Failure(`The generation was cancelled, ${charged}.`, EXIT.cancelled, 'shown');
   if (interrupted) throw new Failure(`The generation had succeeded before it could be cancelled, ${charged}.`, EXIT.cancelled, 'shown');
   if (!options.json) say(`succeeded, ${charged}`);

@@ -4,11 +4,14 @@ import { grantCredits } from '../../../core/credits/operate.js';
 import { usageFailure } from '../exit.js';
 import { operatorCommand, withContext, type OperatorOptions } from '../operator/operator-command.js';
 import { facts, say, show } from '../terminal.js';
+import { examples } from './examples.js';
 
 interface Options extends OperatorOptions {
   readonly account?: string;
   readonly credits?: string;
 }
+
+const ABOUT = 'On a folder that is there already it changes nothing but what --account adds.';
 
 /** `darkroom init`: makes the data folder, and on request somebody who can use it. */
 export function addInit(program: Command): void {
@@ -16,13 +19,20 @@ export function addInit(program: Command): void {
     .description('make the data folder, and with --account an account, an App and a key to begin with')
     .option('--account <name>', 'also make an account of this name with one App and one key')
     .option('--credits <count>', 'credits to give to the new account')
-    .addHelpText('after', '\nOn a folder that is there already it changes nothing but what --account adds.\n\nExamples:\n  $ darkroom init\n  $ darkroom init --account studio --credits 10000')
+    .addHelpText('after', examples([
+      'darkroom init',
+      'darkroom init --account studio --credits 10000',
+    ], ABOUT))
     .action((options: Options) => init(options));
 }
 
 function init(options: Options): Promise<void> {
-  if (options.credits !== undefined && options.account === undefined) throw usageFailure('--credits needs --account, which says who they are for.');
-  if (options.credits !== undefined && !/^[0-9]{1,16}$/.test(options.credits)) throw usageFailure(`--credits must be a whole number, not ${options.credits}.`);
+  if (options.credits !== undefined && options.account === undefined) {
+    throw usageFailure('--credits needs --account, which says who they are for.');
+  }
+  if (options.credits !== undefined && !/^[0-9]{1,16}$/.test(options.credits)) {
+    throw usageFailure(`--credits must be a whole number, not ${options.credits}.`);
+  }
   return withContext(options, async (context, config) => {
     const folder = { data_folder: config.dataFolder };
     if (options.account === undefined) {

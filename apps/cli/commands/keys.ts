@@ -6,6 +6,7 @@ import { moreJson, moreText, pageRequest, withPaging, type PageOptions } from '.
 import { readTime } from '../operator/read-time.js';
 import { keyJson } from '../operator/records.js';
 import { facts, isoTime, say, show, table } from '../terminal.js';
+import { EXAMPLE_ID, examples } from './examples.js';
 
 interface CreateOptions extends OperatorOptions {
   readonly name: string;
@@ -23,26 +24,32 @@ export function addKeys(program: Command): void {
     .requiredOption('--name <name>', 'what the key is for')
     .option('--scope <scope>', `what the key may do (repeatable; all when left out): ${SCOPES.join(', ')}`, collect)
     .option('--expires <when>', 'when it ends: 90d, 12h, 2030-01-31')
-    .addHelpText('after', '\nExamples:\n  $ darkroom keys create 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02 --name laptop\n  $ darkroom keys create 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02 --name dashboard --scope credits:read --expires 90d')
+    .addHelpText('after', examples([
+      `darkroom keys create ${EXAMPLE_ID} --name laptop`,
+      `darkroom keys create ${EXAMPLE_ID} --name dashboard --scope credits:read --expires 90d`,
+    ]))
     .action((appId: string, options: CreateOptions) => create(appId, options));
   withPaging(operatorCommand(keys, 'list <account_id>'))
     .description("list an account's keys, without their secrets")
-    .addHelpText('after', '\nExample:\n  $ darkroom keys list 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02')
+    .addHelpText('after', examples([`darkroom keys list ${EXAMPLE_ID}`]))
     .action((accountId: string, options: OperatorOptions & PageOptions) => withContext(options, async (context) => {
       const page = await context.credentials.listKeys(accountId, pageRequest(options));
       const rows = page.items.map((key) => [key.keyId, key.name, key.appId, stateOf(key, context.clock.now()), key.scopes.join(' ')]);
-      show({ json: { keys: page.items.map(keyJson), ...moreJson(page) }, text: table(['key', 'name', 'app', 'state', 'scopes'], rows) + moreText(page) }, options);
+      show({
+        json: { keys: page.items.map(keyJson), ...moreJson(page) },
+        text: table(['key', 'name', 'app', 'state', 'scopes'], rows) + moreText(page),
+      }, options);
     }));
   operatorCommand(keys, 'revoke <key_id>')
     .description('end a key for good; every process refuses it within 5 seconds')
-    .addHelpText('after', '\nExample:\n  $ darkroom keys revoke 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02')
+    .addHelpText('after', examples([`darkroom keys revoke ${EXAMPLE_ID}`]))
     .action((keyId: string, options: OperatorOptions) => withContext(options, async (context) => {
       const key = await revokeKey(context, keyId);
       show({ json: keyJson(key), text: `Key ${key.keyId} (${key.name}) is revoked.` }, options);
     }));
   operatorCommand(keys, 'expire <key_id> <when>')
     .description('set when a key ends: now, 90d, 12h, 2030-01-31')
-    .addHelpText('after', '\nExamples:\n  $ darkroom keys expire 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02 30d\n  $ darkroom keys expire 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02 now')
+    .addHelpText('after', examples([`darkroom keys expire ${EXAMPLE_ID} 30d`, `darkroom keys expire ${EXAMPLE_ID} now`]))
     .action((keyId: string, when: string, options: OperatorOptions) => withContext(options, async (context) => {
       const key = await expireKey(context, keyId, readTime(when, context.clock.now()));
       show({ json: keyJson(key), text: `Key ${key.keyId} (${key.name}) ends at ${isoTime(key.expiresAt ?? 0)}.` }, options);
@@ -56,7 +63,10 @@ function create(appId: string, options: CreateOptions): Promise<void> {
       ...(options.scope === undefined ? {} : { scopes: options.scope }),
       ...(options.expires === undefined ? {} : { expiresAt: readTime(options.expires, context.clock.now()) }),
     });
-    show({ json: { ...keyJson(key), secret }, text: facts([['key', key.keyId], ['name', key.name], ['scopes', key.scopes.join(' ')], ['secret', secret]]) }, options);
+    show({
+      json: { ...keyJson(key), secret },
+      text: facts([['key', key.keyId], ['name', key.name], ['scopes', key.scopes.join(' ')], ['secret', secret]]),
+    }, options);
     if (!options.json) say('The secret is kept nowhere else and cannot be shown again.');
   });
 }

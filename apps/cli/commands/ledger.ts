@@ -4,16 +4,19 @@ import { operatorCommand, withContext, type OperatorOptions } from '../operator/
 import { moreJson, moreText, pageRequest, withPaging, type PageOptions } from '../operator/paging.js';
 import { entryJson } from '../operator/records.js';
 import { isoTime, show, table } from '../terminal.js';
+import { EXAMPLE_ID, examples } from './examples.js';
 
 /** `darkroom ledger`: every movement of an account's credits, oldest first. */
 export function addLedger(program: Command): void {
   withPaging(operatorCommand(program, 'ledger <account_id>'))
     .description("show an account's ledger, oldest entry first")
-    .addHelpText('after', '\nExamples:\n  $ darkroom ledger 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02\n  $ darkroom ledger 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02 --limit 1000 --json')
+    .addHelpText('after', examples([`darkroom ledger ${EXAMPLE_ID}`, `darkroom ledger ${EXAMPLE_ID} --limit 1000 --json`]))
     .action((accountId: string, options: OperatorOptions & PageOptions) => withContext(options, async (context) => {
       if (!(await context.accounts.read(accountId))) throw new Failure(`There is no account ${accountId}.`);
       const page = await context.accounts.entries(accountId, pageRequest(options));
-      const rows = page.items.map((e) => [e.sequence, isoTime(e.at), e.kind, `${e.from} to ${e.to}`, e.credits, e.availableAfter, e.generationId ?? e.operationId, e.reason]);
+      const rows = page.items.map((e) => [
+        e.sequence, isoTime(e.at), e.kind, `${e.from} to ${e.to}`, e.credits, e.availableAfter, e.generationId ?? e.operationId, e.reason,
+      ]);
       const text = table(['entry', 'at', 'kind', 'moved', 'credits', 'available', 'for', 'reason'], rows) + moreText(page);
       show({ json: { entries: page.items.map(entryJson), ...moreJson(page) }, text }, options);
     }));

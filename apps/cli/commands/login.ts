@@ -6,14 +6,20 @@ import { Refused, RestClient } from '../client/rest-client.js';
 import type { Balance } from '../client/service-types.js';
 import { show } from '../terminal.js';
 import { clientCommand } from './client-command.js';
+import { examples } from './examples.js';
 
 type Options = ConnectionOptions & { readonly json?: boolean };
+
+const ABOUT = 'The key is asked for, or read from a pipe; it is never an argument, where others could see it.';
 
 /** `darkroom login`: keeps an API key where only its owner can read it. */
 export function addLogin(program: Command): void {
   clientCommand(program, 'login')
     .description('check an API key against a server and remember both')
-    .addHelpText('after', '\nThe key is asked for, or read from a pipe; it is never an argument, where others could see it.\n\nExamples:\n  $ darkroom login --url https://pictures.example\n  $ darkroom login < key.txt')
+    .addHelpText('after', examples([
+      'darkroom login --url https://pictures.example',
+      'darkroom login < key.txt',
+    ], ABOUT))
     .action((options: Options) => login(options));
 }
 
@@ -26,7 +32,10 @@ async function login(options: Options): Promise<void> {
   const balance = await check(new RestClient(url, key));
   rememberKey(path, url, key);
   const credits = balance === undefined ? '' : ` The account has ${balance.balance_credits} ${balance.currency}.`;
-  show({ json: { url, profile: path, ...(balance === undefined ? {} : { balance_credits: balance.balance_credits, currency: balance.currency }) }, text: `Logged in to ${url}.${credits}` }, options);
+  show({
+    json: { url, profile: path, ...(balance === undefined ? {} : { balance_credits: balance.balance_credits, currency: balance.currency }) },
+    text: `Logged in to ${url}.${credits}`,
+  }, options);
 }
 
 /** A key that may not see the balance is a good key all the same. */

@@ -5,6 +5,7 @@ import type { PublicModel } from '../client/service-types.js';
 import { usageFailure } from '../exit.js';
 import { facts, show, table } from '../terminal.js';
 import { clientCommand } from './client-command.js';
+import { examples } from './examples.js';
 
 type Options = ConnectionOptions & { readonly json?: boolean };
 
@@ -12,7 +13,7 @@ type Options = ConnectionOptions & { readonly json?: boolean };
 export function addModels(program: Command): void {
   clientCommand(program, 'models [model_key]')
     .description('list the models of the server, or show one with its parameters')
-    .addHelpText('after', '\nExamples:\n  $ darkroom models\n  $ darkroom models sandbox-image\n  $ darkroom models --json')
+    .addHelpText('after', examples(['darkroom models', 'darkroom models sandbox-image', 'darkroom models --json']))
     .action((modelKey: string | undefined, options: Options) => models(modelKey, options));
 }
 
@@ -54,7 +55,8 @@ function valuesText(schema: JsonObject): string {
   const { enum: listed, type, minimum, maximum, maxLength } = schema;
   if (Array.isArray(listed)) return listed.map(String).join(', ');
   const range = minimum === undefined && maximum === undefined ? '' : ` ${JSON.stringify(minimum ?? '')} to ${JSON.stringify(maximum ?? '')}`;
-  return `${[type ?? 'any'].flat().map((name) => (typeof name === 'string' ? name : JSON.stringify(name))).join(' or ')}${range}${maxLength === undefined ? '' : ` of at most ${JSON.stringify(maxLength)} characters`}`;
+  const types = [type ?? 'any'].flat().map((name) => (typeof name === 'string' ? name : JSON.stringify(name))).join(' or ');
+  return `${types}${range}${maxLength === undefined ? '' : ` of at most ${JSON.stringify(maxLength)} characters`}`;
 }
 
 function defaultText({ default: value }: JsonObject): string {

@@ -2,31 +2,40 @@ import type { Command } from 'commander';
 import { Recovery, type Recovered } from '../../../core/recovery/recover.js';
 import { operatorCommand, withContext, type OperatorOptions } from '../operator/operator-command.js';
 import { facts, show } from '../terminal.js';
+import { examples } from './examples.js';
 
 /** The most passes one command makes, so that it ends beside a server under load. */
 const MAX_PASSES = 100;
+
+const ABOUT = 'Workers do this by themselves on a schedule. A second run right after finds nothing left to do.';
 
 /** `darkroom recover`: does again what was cut, without waiting for a worker's next pass. */
 export function addRecover(program: Command): void {
   operatorCommand(program, 'recover')
     .description('finish what a crash left undone: lost wake-ups, open holds, expired uploads')
-    .addHelpText('after', '\nWorkers do this by themselves on a schedule. A second run right after finds nothing left to do.\n\nExample:\n  $ darkroom recover')
+    .addHelpText('after', examples([
+      'darkroom recover',
+    ], ABOUT))
     .action((options: OperatorOptions) => withContext(options, async (context) => {
       const recovery = new Recovery(context);
-      const total = { generations_woken: 0, generations_ended: 0, generations_settled: 0, generations_retired: 0, holds_released: 0, holds_settled: 0, uploads_removed: 0, claims_removed: 0, failed: 0 };
+      const total = Object.fromEntries(COUNTS.map((name) => [name, 0])) as Totals;
       for (let passes = 0; passes < MAX_PASSES; passes += 1) {
         const done = await recovery.pass();
         add(total, done);
         if (!isFull(done, context.settings.recoveryBatch)) break;
       }
-      show({ json: total, text: facts(Object.entries(total).map(([name, count]) => [name.replaceAll('_', ' '), count] as const)) }, options);
+      show({
+        json: total,
+        text: facts(Object.entries(total).map(([name, count]) => [name.replaceAll('_', ' '), count] as const)),
+      }, options);
     }, { catalog: true }));
 }
 
-type Totals = Record<
-  'generations_woken' | 'generations_ended' | 'generations_settled' | 'generations_retired' | 'holds_released' | 'holds_settled' | 'uploads_removed' | 'claims_removed' | 'failed',
-  number
->;
+const COUNTS = [
+  'generations_woken', 'generations_ended', 'generations_settled', 'generations_retired', 'holds_released', 'holds_settled',
+  'uploads_removed', 'claims_removed', 'failed',
+] as const;
+type Totals = Record<(typeof COUNTS)[number], number>;
 
 function add(total: Totals, { generations: g, holds, uploads, claimsRemoved }: Recovered): void {
   total.generations_woken += g.woken;
@@ -42,5 +51,6 @@ function add(total: Totals, { generations: g, holds, uploads, claimsRemoved }: R
 
 /** Whether the pass took as much as it may, so that there may be more. */
 function isFull({ generations: g, holds, uploads, claimsRemoved }: Recovered, batch: number): boolean {
-  return g.woken + g.ended + g.settled + g.retired >= batch || holds.nextCursor !== undefined || uploads.removed >= batch || claimsRemoved >= batch;
+  const generations = g.woken + g.ended + g.settled + g.retired;
+  return generations >= batch || holds.nextCursor !== undefined || uploads.removed >= batch || claimsRemoved >= batch;
 }

@@ -4,12 +4,19 @@ import type { Served } from '../../serve.js';
 import { operatorCommand, type OperatorOptions } from '../operator/operator-command.js';
 import { profilePath, rememberKey } from '../client/profile.js';
 import { facts, say, show } from '../terminal.js';
+import { examples } from './examples.js';
+
+const ABOUT = `The first start of an empty data folder makes an account to try things with and shows its key, once. The log goes to
+stderr. Ctrl-C or SIGTERM stops it in order; a second time at once.`;
 
 /** `darkroom serve`: the whole service in one process, until it is asked to stop. */
 export function addServe(program: Command): void {
   operatorCommand(program, 'serve')
     .description('run the service: requests, and the generations they ask for')
-    .addHelpText('after', '\nThe first start of an empty data folder makes an account to try things with and shows its key, once. The log goes to\nstderr. Ctrl-C or SIGTERM stops it in order; a second time at once.\n\nExamples:\n  $ darkroom serve\n  $ DARKROOM_REST_PORT=9000 darkroom serve --config /etc/darkroom.yaml')
+    .addHelpText('after', examples([
+      'darkroom serve',
+      'DARKROOM_REST_PORT=9000 darkroom serve --config /etc/darkroom.yaml',
+    ], ABOUT))
     .action(async (options: OperatorOptions) => {
       const config = loadConfig({ file: options.config });
       const { serve } = await import('../../serve.js');

@@ -5,6 +5,7 @@ import type { Task } from '../client/service-types.js';
 import { taskText } from '../client/task-text.js';
 import { show } from '../terminal.js';
 import { clientCommand } from './client-command.js';
+import { EXAMPLE_ID, examples } from './examples.js';
 
 type Options = ConnectionOptions & { readonly json?: boolean; readonly out?: string; readonly force?: boolean };
 
@@ -17,7 +18,7 @@ export function addStatus(program: Command): void {
     .description('show a generation, and download its results with --out')
     .option('-o, --out <path>', 'a file or folder for the results, if there are any')
     .option('-f, --force', 'overwrite what --out names')
-    .addHelpText('after', '\nExamples:\n  $ darkroom status 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02\n  $ darkroom status 0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02 --out boat.png')
+    .addHelpText('after', examples([`darkroom status ${EXAMPLE_ID}`, `darkroom status ${EXAMPLE_ID} --out boat.png`]))
     .action((generationId: string, options: Options) => status(generationId, options));
 }
 

@@ -36,7 +36,11 @@ interface ContextNeeds {
 }
 
 /** Opens the data folder, does the work, and closes it whatever happens. Throws `CatalogInvalid`, `ConfigInvalid`, `Failure`. */
-export async function withContext<T>(options: OperatorOptions, work: (context: Context, config: Config) => Promise<T>, needs: ContextNeeds = {}): Promise<T> {
+export async function withContext<T>(
+  options: OperatorOptions,
+  work: (context: Context, config: Config) => Promise<T>,
+  needs: ContextNeeds = {},
+): Promise<T> {
   const config = loadConfig({ file: options.config });
   if (!needs.create && !existsSync(join(config.dataFolder, 'darkroom.db'))) {
     throw new Failure(`There is no Darkroom data in ${config.dataFolder}; run darkroom init, or name the right data_folder.`);

@@ -32,7 +32,7 @@ const VECTORS: readonly { readonly of: string; readonly from: string; readonly t
   { of: 'a missing key', from: '    max_attempts: 3\n', to: '', faults: ['c.yaml:3: models[0].max_attempts is required.'] },
   { of: 'a key given twice', from: 'max_attempts: 3', to: 'max_attempts: 3\n    max_attempts: 4', faults: ['c.yaml:40: models[0].max_attempts is given twice.'] },
   { of: 'another version', from: 'version: 1\n', to: 'version: 2\n', faults: ['c.yaml:1: version must be 1.'] },
-  { of: 'a model key twice', from: 'film-1', to: 'picture-1', faults: ['c.yaml:45: models[1].model_key must be unique; models[0] has the key picture-1 too.'] },
+  { of: 'a model key twice', from: 'film-1', to: 'picture-1', faults: ['c.yaml:45: models[1].model_key must be unique; models[0] has the key "picture-1" too.'] },
   { of: 'a model key with capitals', from: 'film-1', to: 'Film', faults: ['c.yaml:45: models[1].model_key must match the pattern ^[a-z0-9._-]{1,128}$.'] },
   { of: 'an operation of another modality', from: '[image_generation]', to: '[video_generation]', faults: ['c.yaml:6: models[0].operations must be [image_generation] for a model of modality image.'] },
   { of: 'a frame for an image model', from: '[reference_image]', to: '[start_frame]', faults: ['c.yaml:18: models[0].limits.reference_roles may hold start_frame and end_frame for a video model only.'] },
