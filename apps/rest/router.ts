@@ -1,19 +1,79 @@
-import { Router } from '@koa/router';
 import { ServiceError } from '../../core/errors.js';
-import type { RestMiddleware } from './rest-context.js';
+import type { RestContext, RestMiddleware } from './rest-context.js';
 
 export type Endpoint = readonly [method: 'GET' | 'POST', path: string, serve: RestMiddleware];
 
+/** A path with its methods. A segment that begins with a colon stands for any text, and names it. */
+interface Route {
+  readonly segments: readonly string[];
+  readonly serveByMethod: Map<string, RestMiddleware>;
+}
+
 /** Routes by exact path; whatever matches none is refused, and a path that only lacks the method says which it has. */
-export function createRouting(endpoints: readonly Endpoint[]): readonly RestMiddleware[] {
-  const router = new Router({ strict: true, sensitive: true });
-  for (const [method, path, serve] of endpoints) router.register(path, [method], serve as never);
-  const refuse: RestMiddleware = async (ctx) => {
-    const methods = new Set(router.match(ctx.path, ctx.method).path.flatMap((layer) => layer.methods));
-    if (methods.size === 0) throw new ServiceError('ROUTE_NOT_FOUND');
-    const allowed = [...methods].toSorted().join(', ');
-    ctx.res.setHeader('Allow', allowed);
-    throw new ServiceError('METHOD_NOT_ALLOWED', `This route takes ${allowed}.`);
+export function createRouting(endpoints: readonly Endpoint[]): RestMiddleware {
+  const routes = routesOf(endpoints);
+  return (ctx) => {
+    const segments = ctx.path.split('/');
+    for (const route of routes) {
+      const serve = route.serveByMethod.get(ctx.method);
+      if (serve === undefined || !matches(route, segments)) continue;
+      (ctx as RestContext & { params: object }).params = paramsOf(route, segments);
+      return serve(ctx, nothingFollows);
+    }
+    throw refusal(routes.filter((route) => matches(route, segments)), ctx);
   };
-  return [router.routes() as unknown as RestMiddleware, refuse];
+}
+
+/** Those without parameters come first, so that a name is never taken for the value of one. */
+function routesOf(endpoints: readonly Endpoint[]): readonly Route[] {
+  const byPath = new Map<string, Route>();
+  for (const [method, path, serve] of endpoints) {
+    const route = byPath.get(path) ?? { segments: path.split('/'), serveByMethod: new Map() };
+    byPath.set(path, route);
+    route.serveByMethod.set(method, serve);
+    if (method === 'GET') route.serveByMethod.set('HEAD', serve);
+  }
+  return [...byPath.values()].toSorted((one, other) => Number(one.segments.some(isParameter)) - Number(other.segments.some(isParameter)));
+}
+
+function isParameter(segment: string): boolean {
+  return segment.startsWith(':');
+}
+
+/** Compared from the end, as paths begin alike. */
+function matches({ segments: wanted }: Route, segments: readonly string[]): boolean {
+  if (wanted.length !== segments.length) return false;
+  for (let index = wanted.length - 1; index > 0; index -= 1) {
+    const [name, given] = [wanted[index] as string, segments[index] as string];
+    if (isParameter(name) ? given === '' : name !== given) return false;
+  }
+  return true;
+}
+
+function paramsOf({ segments: wanted }: Route, segments: readonly string[]): Readonly<Record<string, string>> {
+  const params: Record<string, string> = {};
+  for (let index = 1; index < wanted.length; index += 1) {
+    const name = wanted[index] as string;
+    if (isParameter(name)) params[name.slice(1)] = decoded(segments[index] as string);
+  }
+  return params;
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+function refusal(routes: readonly Route[], ctx: RestContext): ServiceError {
+  if (routes.length === 0) return new ServiceError('ROUTE_NOT_FOUND');
+  const allowed = [...new Set(routes.flatMap(({ serveByMethod }) => [...serveByMethod.keys()]))].toSorted().join(', ');
+  ctx.res.setHeader('Allow', allowed);
+  return new ServiceError('METHOD_NOT_ALLOWED', `This route takes ${allowed}.`);
+}
+
+function nothingFollows(): Promise<void> {
+  return Promise.resolve();
 }

@@ -69,7 +69,7 @@ function createApp(options: RestServerOptions, isStopping: () => boolean): Koa<R
   app.on('error', (error: unknown) => logger.debug({ err: error }, 'answer not delivered'));
   app.use(handleRequest({ ids: context.ids, logger, isStopping, logOneSuccessIn: options.logOneSuccessIn ?? 0 }));
   if (signedObjects) app.use(serveSignedObjects(signedObjects));
-  for (const middleware of createRouting(endpoints)) app.use(middleware);
+  app.use(createRouting(endpoints));
   return app;
 }
 
