@@ -20,7 +20,7 @@ export interface Sizes extends Pairing {
 
 export const FULL: Sizes = {
   pairs: 15, sliceMs: 800, warmUpRequests: 10_000, warmUpMs: 8_000, connections: 64,
-  fewGenerations: 10_000, manyGenerations: 1_000_000, fillLimitMs: 240_000,
+  fewGenerations: 10_000, manyGenerations: 1_000_000, fillLimitMs: 210_000,
   pacedCreates: 500, endToEndGenerations: 3_000,
 };
 
