@@ -51,6 +51,29 @@ async function sleepThrough(index: number, side: 'before' | 'after', meanwhile: 
 }
 
 describe('createGeneration, asleep at any store call', () => {
+  it('and inserting at the very moment another rules it out: the generation stands, with its hold', async () => {
+    const world = await CoreWorld.open();
+    const gates = [new Gate(), new Gate()] as const;
+    const [first, second] = gates.map((gate) => world.process(async (call) => {
+      if (call.name === 'generations.insert' && !gate.reached) await gate.wait();
+      return call.proceed();
+    })) as [Context, Context];
+    const slow = create(first, world);
+    await world.clock.advance(world.settings.claimLeaseMs + 1);
+    const late = create(second, world);
+    await world.clock.advance(1);
+    expect(gates.map(({ reached }) => reached)).to.deep.equal([true, true]);
+    gates[0].open();
+    await world.clock.run(slow);
+    gates[1].open();
+    const answers = [await slow, await world.clock.run(late)];
+    const ids = answers.map((answer) => (answer instanceof ServiceError ? answer.code : answer.generation.generationId));
+    expect(ids[0]).to.equal(ids[1]);
+    expect((await world.account()).holds.has(ids[0] ?? '')).to.equal(true);
+    await recoverAll(world);
+    await expectAtRest(world, 1);
+  });
+
   for (const meanwhile of [['retry'], ['recover'], ['recover', 'retry'], ['retry', 'recover']] as const) {
     it(`while others ${meanwhile.join(' and ')}: one generation, one hold`, async () => {
       let reached = 0;

@@ -99,6 +99,11 @@ describe('decide', () => {
     expect(decide(g, commandOf('begin-attempt'), 61_501)).to.deep.equal({ refused: 'DEADLINE_PASSED' });
   });
 
+  it('begins no attempt once a cancel was asked for', () => {
+    const g = generationIn('running', 'begin-attempt');
+    expect(decide(queued({ ...g, cancelRequestedAt: 1_600 }), commandOf('begin-attempt'), 2_000)).to.deep.equal({ refused: 'NOT_ALLOWED' });
+  });
+
   it('charges what was delivered, never more than was reserved', () => {
     for (const [count, credits] of [[1, 10], [2, 20], [3, 30], [4, 30]] as const) {
       const decision = decide(generationIn('running', 'succeed'), { event: 'succeed', outputs: outputs(count), fence: 1 }, 2_000);

@@ -2,7 +2,7 @@
 // while there is something to wait for; an estimate tells the same story beforehand.
 // Method: the use cases on memory adapters; addresses are fetched as a client would.
 import { expect } from 'chai';
-import { ServiceError } from '../../../core/errors.js';
+import type { ServiceError } from '../../../core/errors.js';
 import { estimateGeneration } from '../../../core/generation/estimate-generation.js';
 import { getGeneration } from '../../../core/generation/get-generation.js';
 import { viewGeneration } from '../../../core/generation/view.js';

@@ -97,6 +97,7 @@ describe('retention', () => {
     for (let page = 0; page < 10; page += 1) {
       const done = await world.clock.run(recoverHolds(world.context, cursor));
       released += done.released;
+      expect(done.failed).to.equal(0);
       cursor = done.nextCursor;
       if (cursor === undefined) break;
     }
