@@ -19,11 +19,13 @@ const MAX_TRIES = 4;
 /**
  * Checks what was sent to the target and, when it is what was declared, copies it to where nobody can write, and only
  * then says ready. Completing a ready upload again gives the same answer. Throws, in this order: FIELD_INVALID (of the
- * body), the three idempotency codes, FIELD_INVALID (no such upload of this App), UPLOAD_URL_EXPIRED, FIELD_INVALID (of
+ * body and of an id that is none), the three idempotency codes, FIELD_INVALID (no such upload of this App), UPLOAD_URL_EXPIRED, FIELD_INVALID (of
  * the bytes). A refusal frees the key, and until the target expires other bytes may be sent.
  */
 export async function completeUpload(context: Context, caller: Caller, idempotencyKey: string, uploadId: string, body: Json): Promise<Completed> {
   const request = readCompleteRequest(context, body);
+  // What is not an id can be no claim's subject either: some stores have no place for it.
+  if (!isUuid(uploadId)) throw noSuchUpload();
   const id = uploadId.toLowerCase();
   const key = { accountId: caller.accountId, appId: caller.appId, operation: 'complete' as const, key: idempotencyKey };
   const digest = context.digests.ofJson({ upload_id: id, body });
@@ -43,7 +45,7 @@ export async function completeUpload(context: Context, caller: Caller, idempoten
 }
 
 async function ownUpload(context: Context, caller: Caller, uploadId: string): Promise<Upload | null> {
-  const record = isUuid(uploadId) ? await context.uploads.read(uploadId) : null;
+  const record = await context.uploads.read(uploadId);
   const isOwn = record?.kind === 'upload' && record.accountId === caller.accountId && record.appId === caller.appId;
   return isOwn ? record : null;
 }
@@ -52,7 +54,7 @@ async function makeReady(context: Context, caller: Caller, uploadId: string, sha
   const { uploads, objects, ids, clock, settings } = context;
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const upload = await ownUpload(context, caller, uploadId);
-    if (!upload) throw fieldInvalid('/upload_id', 'upload_id must be the id of a prepared upload of this App.');
+    if (!upload) throw noSuchUpload();
     if (upload.status === 'ready') return sameDigest(upload, sha256);
     if (clock.now() > upload.expiresAt) throw new ServiceError('UPLOAD_URL_EXPIRED');
 
@@ -87,4 +89,8 @@ function sameDigest(upload: Upload, sha256: string | undefined): Upload {
 function asReady(upload: Upload | null): Completed['upload'] {
   if (!upload?.ready) throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
   return { ...upload, ready: upload.ready };
+}
+
+function noSuchUpload(): ServiceError {
+  return fieldInvalid('/upload_id', 'upload_id must be the id of a prepared upload of this App.');
 }
