@@ -18,11 +18,11 @@ const anyText = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: 'graph
 /** A right body with some of its fields replaced, or others added, at either level. */
 function nearly(body: JsonObject): fc.Arbitrary<Json> {
   const names = fc.oneof(fc.constantFrom(...Object.keys(body), 'negative_prompt', 'client_trace_id', 'reference_upload_ids', 'sha256'), anyText);
-  const values = fc.oneof(json, anyText, fc.constantFrom<Json>('size', { size: '24x16' }, -0, 2 ** 53, 1e308, []));
+  const values = fc.oneof(json, anyText, fc.constantFrom<Json>('size', { size: '96x64' }, -0, 2 ** 53, 1e308, []));
   return fc.array(fc.tuple(names, values, fc.boolean()), { minLength: 1, maxLength: 3 }).map((edits) => {
     const entries = new Map<string, Json>(Object.entries(body));
     for (const [name, value, inner] of edits) {
-      if (inner) entries.set('parameters', Object.fromEntries([['size', '24x16'], [name, value]]));
+      if (inner) entries.set('parameters', Object.fromEntries([['size', '96x64'], [name, value]]));
       else entries.set(name, value);
     }
     return Object.fromEntries(entries);

@@ -17,16 +17,16 @@ export const GENERATION_VECTORS: readonly Vector[] = [
     data: { mode: 'formal', balance_credits: 1_000, available_credits: 1_000, remaining_credits: 1_000, currency: 'credits' },
   }),
   once('an estimate', {
-    operation: 'estimateGeneration', body: { ...PICTURE, parameters: { size: '24x16', count: 3 } }, code: 'OK',
+    operation: 'estimateGeneration', body: { ...PICTURE, parameters: { size: '96x64', n: 3 } }, code: 'OK',
     data: { model_key: 'picture', operation: 'image_generation', estimated_credits: 30, currency: 'credits' },
   }),
-  once('an estimate above the balance', { operation: 'estimateGeneration', as: 'poor', body: { ...PICTURE, parameters: { size: '24x16', count: 3 } }, code: 'CREDITS_INSUFFICIENT' }),
-  once('a creation above the balance', { operation: 'createGeneration', as: 'poor', body: { ...PICTURE, parameters: { size: '24x16', count: 3 } }, code: 'CREDITS_INSUFFICIENT' }),
+  once('an estimate above the balance', { operation: 'estimateGeneration', as: 'poor', body: { ...PICTURE, parameters: { size: '96x64', n: 3 } }, code: 'CREDITS_INSUFFICIENT' }),
+  once('a creation above the balance', { operation: 'createGeneration', as: 'poor', body: { ...PICTURE, parameters: { size: '96x64', n: 3 } }, code: 'CREDITS_INSUFFICIENT' }),
   {
     name: 'a creation reserves its price until the balance is used up',
     steps: [
       {
-        operation: 'createGeneration', as: 'poor', body: { ...PICTURE, parameters: { size: '24x16', count: 2 }, client_trace_id: 'trace-1' }, code: 'OK', without: OPEN, replayed: false,
+        operation: 'createGeneration', as: 'poor', body: { ...PICTURE, parameters: { size: '96x64', n: 2 }, client_trace_id: 'trace-1' }, code: 'OK', without: OPEN, replayed: false,
         data: { status: 'queued', model_key: 'picture', modality: 'image', operation: 'image_generation', estimated_credits: 20, reserved_credits: 20, charged_credits: 0, poll_after_ms: 2_000, outputs: [], client_trace_id: 'trace-1' },
       },
       { operation: 'getCredits', as: 'poor', code: 'OK', data: { balance_credits: 5, available_credits: 5, remaining_credits: 5 } },
@@ -37,11 +37,11 @@ export const GENERATION_VECTORS: readonly Vector[] = [
     name: 'a generation that succeeds is charged what was delivered',
     steps: [
       { event: 'start-worker' },
-      { operation: 'createGeneration', body: { ...PICTURE, parameters: { size: '24x16', count: 2 } }, code: 'OK', save: 'g' },
+      { operation: 'createGeneration', body: { ...PICTURE, parameters: { size: '96x64', n: 2 } }, code: 'OK', save: 'g' },
       { event: 'await', generation: '@g', status: 'succeeded' },
       {
         operation: 'getGeneration', id: '@g', code: 'OK', without: [...ENDED, 'error', 'client_trace_id'],
-        data: { charged_credits: 20, outputs: [{ media_type: 'image', width: 24, height: 16 }, { media_type: 'image', width: 24, height: 16 }] },
+        data: { charged_credits: 20, outputs: [{ media_type: 'image', width: 96, height: 64 }, { media_type: 'image', width: 96, height: 64 }] },
       },
       { operation: 'cancelGeneration', id: '@g', code: 'OK', data: { status: 'succeeded', charged_credits: 20 } },
       { operation: 'getCredits', code: 'OK', data: { balance_credits: 980 } },

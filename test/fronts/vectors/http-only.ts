@@ -18,7 +18,7 @@ export interface HttpVector {
   readonly answers?: Readonly<Record<string, string>>;
 }
 
-export const BODY = '{"model_key":"picture","operation":"image_generation","prompt":"x","parameters":{"size":"24x16"}}';
+export const BODY = '{"model_key":"picture","operation":"image_generation","prompt":"x","parameters":{"size":"96x64"}}';
 const AUTHORIZATION = 'Authorization: Bearer {credential}';
 const KEY = 'Idempotency-Key: raw';
 const TYPE = 'Content-Type: application/json';
@@ -48,7 +48,7 @@ const BODIES: readonly HttpVector[] = [
   invalid('33 deep', `{"a":${'['.repeat(32)}${']'.repeat(32)}}`),
   invalid('a name twice', `{"model_key":"picture",${BODY.slice(1)}`),
   invalid('a name twice, once escaped', `{"\\u006dodel_key":"picture",${BODY.slice(1)}`),
-  invalid('a name twice, further in', BODY.replace('"size":"24x16"', '"size":"24x16","size":"24x16"')),
+  invalid('a name twice, further in', BODY.replace('"size":"96x64"', '"size":"96x64","size":"96x64"')),
   invalid('1e400', BODY.replace('"size"', '"count":1e400,"size"')),
   invalid('NaN', BODY.replace('"size"', '"count":NaN,"size"')),
   { name: '32 deep', body: `{"a":${'['.repeat(31)}${']'.repeat(31)}}`, status: 422, code: 'FIELD_REQUIRED' },

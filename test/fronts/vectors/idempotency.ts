@@ -25,7 +25,7 @@ export const IDEMPOTENCY_VECTORS: readonly Vector[] = [
     name: 'a creation sent twice is one generation',
     steps: [
       { operation: 'createGeneration', key: 'k', body: PICTURE, code: 'OK', save: 'g', replayed: false },
-      { operation: 'createGeneration', key: 'k', body: { parameters: { size: '24x16' }, prompt: 'a lighthouse', operation: 'image_generation', model_key: 'picture' }, code: 'OK', replayed: true, data: { generation_id: '@g' } },
+      { operation: 'createGeneration', key: 'k', body: { parameters: { size: '96x64' }, prompt: 'a lighthouse', operation: 'image_generation', model_key: 'picture' }, code: 'OK', replayed: true, data: { generation_id: '@g' } },
       { operation: 'getCredits', code: 'OK', data: { balance_credits: 990 } },
     ],
   },
@@ -50,7 +50,7 @@ export const IDEMPOTENCY_VECTORS: readonly Vector[] = [
   {
     name: 'a refused creation leaves its key free for a better one',
     steps: [
-      { operation: 'createGeneration', key: 'k', as: 'poor', body: { ...PICTURE, parameters: { size: '24x16', count: 4 } }, code: 'CREDITS_INSUFFICIENT' },
+      { operation: 'createGeneration', key: 'k', as: 'poor', body: { ...PICTURE, parameters: { size: '96x64', n: 4 } }, code: 'CREDITS_INSUFFICIENT' },
       { operation: 'createGeneration', key: 'k', as: 'poor', body: PICTURE, code: 'OK', replayed: false },
     ],
   },

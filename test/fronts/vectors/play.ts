@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { Context } from '../../../core/context.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import { referenceFile } from '../../fixtures/reference-files.js';
 import { isKeyFree, remains } from '../../fixtures/remains.js';
@@ -30,7 +31,18 @@ export interface FrontClient {
   close(): Promise<void>;
 }
 
-interface Stage { readonly world: World; readonly scene: Scene; readonly client: FrontClient; readonly targets: Map<string, JsonObject> }
+/** What vectors are played on: a front, what lies behind it, and how things happen there between requests. */
+export interface Stage {
+  readonly client: FrontClient;
+  /** Over the stores that the front works on. */
+  readonly context: Context;
+  /** Sends bytes to an upload target and answers the status. */
+  put(target: JsonObject, bytes: Uint8Array): Promise<number>;
+  advance(byMs: number): Promise<void>;
+  startWorker(): Promise<void>;
+}
+
+interface Play extends Stage { readonly scene: Scene; readonly targets: Map<string, JsonObject> }
 
 const CLAIMED = { createGeneration: 'create', prepareUpload: 'prepare', completeUpload: 'complete' } as const;
 
@@ -39,22 +51,36 @@ export async function play(vector: Vector, openClient: (world: World) => Promise
   const world = await openWorld({ settings: vector.settings ?? {} });
   const client = await openClient(world);
   try {
-    const stage: Stage = { world, client, scene: await setScene(world.context), targets: new Map() };
-    for (const [index, step] of vector.steps.entries()) {
-      await ('event' in step ? happen(stage, step) : request(stage, step, `key-${index}`));
-    }
+    await playOn(vector, {
+      client,
+      context: world.context,
+      put: async (target, body) => world.objects.handle({
+        method: target['method'] as string, url: target['upload_url'] as string,
+        headers: target['required_headers'] as Record<string, string>, body,
+      }).status,
+      advance: async (byMs) => world.clock.advance(byMs),
+      startWorker: () => world.startWorker(),
+    });
   } finally {
     await client.close();
     await world.close();
   }
 }
 
-async function request(stage: Stage, step: CallStep, freshKey: string): Promise<void> {
-  const { world: { context }, scene, client } = stage;
+/** The same on a stage that others may have played on: only the accounts of the scene, by default new ones, are looked at. */
+export async function playOn(vector: Vector, stage: Stage, scene?: Scene): Promise<void> {
+  const played: Play = { ...stage, scene: scene ?? (await setScene(stage.context)), targets: new Map() };
+  for (const [index, step] of vector.steps.entries()) {
+    await ('event' in step ? happen(played, step) : request(played, step, `key-${index}`));
+  }
+}
+
+async function request(stage: Play, step: CallStep, freshKey: string): Promise<void> {
+  const { context, scene, client } = stage;
   const key = KEYED.includes(step.operation) ? (step.key ?? (step.key === null ? undefined : freshKey)) : undefined;
   const as: CredentialKind = step.as ?? 'owner';
   const claim = { ...scene.owners.get(as) as { accountId: string; appId: string }, operation: CLAIMED[step.operation as keyof typeof CLAIMED], key: key ?? '' };
-  const before = await remains(context);
+  const before = await remains(context, scene.accountIds);
   const wasFree = key !== undefined && (await isKeyFree(context, claim));
 
   const secret = scene.secrets.get(as);
@@ -72,14 +98,14 @@ async function request(stage: Stage, step: CallStep, freshKey: string): Promise<
   if (step.replayed !== undefined) expect(answer.replayed, 'replayed').to.equal(step.replayed);
   if (step.code !== 'OK') {
     expect(answer.data, 'data of a refusal').to.equal(undefined);
-    expect(await remains(context), 'what a refusal leaves behind').to.deep.equal(before);
+    expect(await remains(context, scene.accountIds), 'what a refusal leaves behind').to.deep.equal(before);
     if (wasFree) expect(await isKeyFree(context, claim), 'the key of a refused request is free').to.equal(true);
     return;
   }
   await checkData(stage, step, answer.data);
 }
 
-async function checkData({ scene, targets }: Stage, step: CallStep, data: JsonObject | undefined): Promise<void> {
+async function checkData({ scene, targets }: Play, step: CallStep, data: JsonObject | undefined): Promise<void> {
   expect(data, 'data').to.be.an('object');
   for (const name of step.without ?? []) expect(data).to.not.have.property(name);
   if (step.save !== undefined) {
@@ -103,28 +129,29 @@ function expectPart(whole: Json | undefined, part: Json, where: string): void {
   }
 }
 
-async function happen({ world, scene, client, targets }: Stage, step: EventStep): Promise<void> {
+async function happen(played: Play, step: EventStep): Promise<void> {
+  const { scene, targets } = played;
   switch (step.event) {
-    case 'advance': return world.clock.advance(step.byMs);
-    case 'start-worker': return world.startWorker();
+    case 'advance': return played.advance(step.byMs);
+    case 'start-worker': return played.startWorker();
     case 'put': {
-      const target = targets.get(step.upload.slice(1)) as JsonObject;
-      const { status } = world.objects.handle({
-        method: target['method'] as string, url: target['upload_url'] as string,
-        headers: target['required_headers'] as Record<string, string>, body: await referenceFile(step.file),
-      });
+      const status = await played.put(targets.get(step.upload.slice(1)) as JsonObject, await referenceFile(step.file));
       expect(status === 200, `the target took ${step.file} (status ${status})`).to.equal(step.accepted);
       return;
     }
-    case 'await': {
-      const credential = scene.secrets.get('owner') as string;
-      const id = resolveId(step.generation, scene.ids);
-      let status: Json | undefined;
-      while (status !== step.status) {
-        await new Promise((resolve) => setTimeout(resolve, 5));
-        status = (await client.send({ operation: 'getGeneration', credential, id })).data?.['status'];
-        if (status !== 'queued' && status !== 'running') expect(status).to.equal(step.status);
-      }
-    }
+    case 'await': return untilStatus(played, resolveId(step.generation, scene.ids), step.status);
   }
+}
+
+/** Asks until the generation has the status and, if that is its end, its hold has ended too, which follows a moment later. */
+async function untilStatus({ scene, client, context }: Play, id: string, wanted: string): Promise<void> {
+  const credential = scene.secrets.get('owner') as string;
+  let status: Json | undefined;
+  while (status !== wanted) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    status = (await client.send({ operation: 'getGeneration', credential, id })).data?.['status'];
+    if (status !== 'queued' && status !== 'running') expect(status).to.equal(wanted);
+  }
+  const isHeld = async () => (await context.accounts.read((scene.owners.get('owner') as { accountId: string }).accountId))?.holds.has(id);
+  while (wanted !== 'running' && await isHeld()) await new Promise((resolve) => setTimeout(resolve, 5));
 }

@@ -59,7 +59,7 @@ export function once(name: string, step: CallStep): Vector {
   return { name, steps: [step] };
 }
 
-export const PICTURE = { model_key: 'picture', operation: 'image_generation', prompt: 'a lighthouse', parameters: { size: '24x16' } } as const;
+export const PICTURE = { model_key: 'picture', operation: 'image_generation', prompt: 'a lighthouse', parameters: { size: '96x64' } } as const;
 export const HELD_PICTURE = { ...PICTURE, model_key: 'picture-held' } as const;
 export const CLIP = { model_key: 'clip', operation: 'video_generation', prompt: 'waves', parameters: { duration_seconds: 2 } } as const;
 export const PNG_UPLOAD = { filename: 'a.png', media_type: 'image/png', byte_size: '@size:png', role: 'reference_image' } as const;

@@ -1,0 +1,143 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Config } from '../../apps/config/config.js';
+import { loadConfig } from '../../apps/config/load-config.js';
+import { openProgram, type Program } from '../../apps/wiring.js';
+import { createAccount, createApp, createKey } from '../../core/access/manage.js';
+import type { Scope } from '../../core/access/credential.js';
+import { grantCredits } from '../../core/credits/operate.js';
+import type { Json, JsonObject } from '../../core/json.js';
+import { freePort, ServedProcess } from '../faults/served-process.js';
+import { CliProcess, type Ran } from '../fixtures/cli-process.js';
+
+export interface LiveOptions {
+  /** Keys of `darkroom.yaml`, by section; they go over the ones below. */
+  readonly config?: JsonObject;
+  /** The catalog's text, made from the one that comes with the program. */
+  readonly catalog?: (shipped: string) => string;
+  /** Where the data goes; in the service's own folder when absent. */
+  readonly dataFolder?: string;
+}
+
+export interface Tenant { readonly accountId: string; readonly appId: string; readonly keyId: string; readonly secret: string }
+
+const DEFAULTS: Readonly<Record<string, JsonObject>> = {
+  rest: { rate_limits: { reads_per_minute: 0, creates_per_minute: 0 } },
+  log: { level: 'warn', format: 'json' },
+};
+
+/** The real program over a folder of its own, and an operator's hand beside it. */
+export class LiveService {
+  private constructor(readonly folder: string, readonly configFile: string, readonly config: Config, readonly server: ServedProcess) {}
+
+  /** Writes its files; nothing runs before `start`. */
+  static async prepare({ config = {}, catalog = (shipped) => shipped, dataFolder = 'data' }: LiveOptions = {}): Promise<LiveService> {
+    const folder = mkdtempSync(join(tmpdir(), 'darkroom-service-'));
+    const port = await freePort();
+    const sections: JsonObject = { ...DEFAULTS, ...config, data_folder: dataFolder, catalog: 'catalog.yaml' };
+    sections['rest'] = { ...DEFAULTS['rest'], ...(sections['rest'] as JsonObject), port };
+    const configFile = join(folder, 'darkroom.yaml');
+    // JSON is YAML, too.
+    writeFileSync(configFile, JSON.stringify(sections));
+    writeFileSync(join(folder, 'catalog.yaml'), catalog(readFileSync(loadConfig({ folder: tmpdir(), environment: {} }).catalog, 'utf8')));
+    const read = loadConfig({ file: configFile, folder, environment: {} });
+    return new LiveService(folder, configFile, read, new ServedProcess(configFile, folder, `http://127.0.0.1:${port}`));
+  }
+
+  static async start(options: LiveOptions = {}): Promise<LiveService> {
+    const service = await LiveService.prepare(options);
+    await service.server.start();
+    return service;
+  }
+
+  get url(): string {
+    return this.server.url;
+  }
+
+  /** Ends it if it runs, and removes its folder. */
+  async remove(): Promise<void> {
+    await this.server.end('SIGKILL');
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** Work on the data folder as one of the operator's commands does it, beside the server if that runs. */
+  async tool<T>(work: (program: Program) => Promise<T>): Promise<T> {
+    const program = await openProgram(this.config, 'tool', { publicUrl: () => this.url });
+    try {
+      return await work(program);
+    } finally {
+      await program.close();
+    }
+  }
+
+  /** One command line in the service's folder, with its configuration. */
+  run(...args: readonly string[]): Promise<Ran> {
+    return new CliProcess(this.folder, args, { environment: { DARKROOM_CONFIG: this.configFile } }).ended;
+  }
+
+  tenant(credits: number, scopes?: readonly Scope[]): Promise<Tenant> {
+    return this.tool(async ({ context }) => {
+      const { accountId } = await createAccount(context, { name: 'tenant' });
+      await grantCredits(context, { accountId, operationId: 'first', credits, reason: 'for the test' });
+      const { appId } = await createApp(context, { accountId, name: 'tenant' });
+      const { key, secret } = await createKey(context, { appId, name: 'tenant', ...(scopes ? { scopes } : {}) });
+      return { accountId, appId, keyId: key.keyId, secret };
+    });
+  }
+
+  client(secret: string): Client {
+    return new Client(this.url, secret);
+  }
+}
+
+export interface Answer { readonly status: number; readonly code: string; readonly message: string; readonly data: JsonObject; readonly headers: Headers }
+
+/** Somebody who calls the service with one key. */
+export class Client {
+  constructor(private readonly url: string, private readonly secret: string) {}
+
+  async request(method: 'GET' | 'POST', path: string, { key, body }: { readonly key?: string; readonly body?: Json } = {}): Promise<Answer> {
+    const response = await fetch(`${this.url}/api/v1/developer${path}`, {
+      method,
+      headers: {
+        Authorization: `Bearer ${this.secret}`,
+        ...(key === undefined ? {} : { 'Idempotency-Key': key }),
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const envelope = (await response.json()) as JsonObject;
+    const data = (envelope['data'] ?? {}) as JsonObject;
+    return { status: response.status, code: String(envelope['code']), message: String(envelope['message']), data, headers: response.headers };
+  }
+
+  create(key: string, model: string, parameters: JsonObject = {}, more: JsonObject = {}): Promise<Answer> {
+    return this.request('POST', '/generations', { key, body: { model_key: model, operation: 'image_generation', prompt: 'a lighthouse', parameters, ...more } });
+  }
+
+  look(generationId: string): Promise<Answer> {
+    return this.request('GET', `/generations/${generationId}`);
+  }
+
+  cancel(generationId: string): Promise<Answer> {
+    return this.request('POST', `/generations/${generationId}/cancel`);
+  }
+
+  async balance(): Promise<number> {
+    return Number((await this.request('GET', '/credits')).data['balance_credits']);
+  }
+
+  /** The task once it has one of these statuses; the suite's timeout is the only bound. */
+  async until(generationId: string, statuses: readonly string[] = ['succeeded', 'failed', 'cancelled']): Promise<JsonObject> {
+    for (;;) {
+      const { data } = await this.look(generationId);
+      if (statuses.includes(String(data['status']))) return data;
+      await pause(50);
+    }
+  }
+}
+
+export function pause(durationMs: number): Promise<void> {
+  return new Promise((resolve) => { setTimeout(resolve, durationMs); });
+}
