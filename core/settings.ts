@@ -70,6 +70,7 @@ export function settingsFaults(settings: Settings): string[] {
   need(settings.replayWindowMs <= settings.claimRetentionMs, 'The replay window must not be longer than the retention of idempotency keys.');
   need(settings.claimRetentionMs <= settings.taskRetentionMs, 'Idempotency keys must not be kept longer than tasks, or a replay could find its task gone.');
   need(settings.outputRetentionMs <= settings.taskRetentionMs, 'Outputs must not be kept longer than their tasks.');
+  need(settings.uploadRetentionMs >= DAY, 'Uploads must be kept for a day at least, as long as a generation may wait and run with them.');
   need(settings.uploadTargetMs <= settings.uploadRetentionMs, 'Upload targets must not live longer than uploads.');
   need(settings.claimLeaseMs >= 5 * SECOND, 'The claim lease must be at least 5 seconds, longer than any request takes.');
   need(settings.leaseMs >= 3 * SECOND, 'The worker lease must be at least 3 seconds.');

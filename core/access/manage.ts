@@ -72,7 +72,9 @@ async function changeKey(context: Context, keyId: string, edit: (key: ApiKey) =>
 
 function readName(name: string): string {
   const trimmed = name.trim();
-  if (trimmed === '' || trimmed.length > MAX_NAME) throw new ServiceError('FIELD_INVALID', `A name must have 1 to ${MAX_NAME} characters.`);
+  if (trimmed === '' || trimmed.length > MAX_NAME || /[\p{Cc}\p{Surrogate}]/u.test(trimmed)) {
+    throw new ServiceError('FIELD_INVALID', `A name must have 1 to ${MAX_NAME} characters, none of them a control character.`);
+  }
   return trimmed;
 }
 

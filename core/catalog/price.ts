@@ -40,7 +40,8 @@ export function creditsByOutputs(model: Model, parameters: JsonObject): readonly
 }
 
 function creditsFor(terms: PriceTerms, parameters: JsonObject, count: number): number {
-  let [amount, scale] = [BigInt(terms.microcreditsPerUnit) * unitsPerOutput(terms, parameters) * BigInt(count), 1n];
+  const units = terms.unit === 'task' ? 1n : unitsPerOutput(terms, parameters) * BigInt(count);
+  let [amount, scale] = [BigInt(terms.microcreditsPerUnit) * units, 1n];
   if (terms.unit === 'megapixel') scale = PIXELS_PER_MEGAPIXEL;
   for (const { parameter, thousandthsByValue } of terms.multipliers) {
     amount *= BigInt(listed(thousandthsByValue, valueName(parameters[parameter])) ?? 1_000);
@@ -57,7 +58,7 @@ function creditsFor(terms: PriceTerms, parameters: JsonObject, count: number): n
 function unitsPerOutput(terms: PriceTerms, parameters: JsonObject): bigint {
   switch (terms.unit) {
     case 'image':
-    case 'video': return 1n;
+    case 'video':
     case 'task': return 1n;
     case 'second': return BigInt(Math.ceil((requestedDurationMs(terms, parameters) ?? 1_000) / 1_000));
     case 'megapixel': {
@@ -76,9 +77,10 @@ function valueName(value: Json | undefined): string {
   return typeof value === 'string' ? value : JSON.stringify(value ?? null);
 }
 
-/** The public price: only where it is linear in one unit, so that nobody can be misled by it. */
+/** The public price: only where it is linear in one unit from the first one on, so that nobody can be misled by it. */
 export function publicPrice(terms: PriceTerms): { readonly price: number; readonly priceUnit: string } | undefined {
-  const isLinear = terms.multipliers.length === 0 && terms.baseMicrocredits === 0;
+  const isBelowMinimum = terms.minimumCredits > Math.ceil(terms.microcreditsPerUnit / 1_000_000);
+  const isLinear = terms.multipliers.length === 0 && terms.baseMicrocredits === 0 && !isBelowMinimum;
   return isLinear ? { price: terms.microcreditsPerUnit / 1_000_000, priceUnit: terms.unit } : undefined;
 }
 

@@ -74,8 +74,16 @@ async function lookOnce(context: Context, accountId: string): Promise<AccountRes
     replay.add(entry);
   }
   const ledger = [...replay.findings, ...replay.compare(account)];
-  const suspicions = generations.flatMap((g) => checkGeneration(g, account, replay));
+  const suspicions = [...generations.flatMap((g) => checkGeneration(g, account, replay)), ...forgottenHolds(context, account, generations)];
   return { entries: account.lastSequence, generations: generations.length, ledger, suspicions };
+}
+
+/** A create may be between its hold and its generation; one that old is none, and recovery should have ended it. */
+function forgottenHolds({ clock, settings }: Context, account: Account, generations: readonly Seen[]): string[] {
+  const oldest = clock.now() - 10 * (settings.claimLeaseMs + settings.recoveryGraceMs);
+  const known = new Set(generations.map(({ generationId }) => generationId));
+  const forgotten = [...account.holds.values()].filter((hold) => hold.heldAt < oldest && !known.has(hold.generationId));
+  return forgotten.map((hold) => `Account ${account.accountId} holds ${hold.credits} credits for ${hold.generationId}, which is no generation.`);
 }
 
 function checkGeneration(g: Seen, account: Account, replay: Replay): string[] {

@@ -2,7 +2,7 @@ import type { Caller } from '../access/credential.js';
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { changeGeneration } from './change-generation.js';
-import { wake } from './create-generation.js';
+import { wake } from './wake.js';
 import type { Generation } from './generation.js';
 import { getGeneration } from './get-generation.js';
 import { settleGeneration } from './settle-generation.js';

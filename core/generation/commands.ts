@@ -14,12 +14,12 @@ export type GenerationCommand =
   | ({ readonly event: 'accepted'; readonly reference: string } & Fenced)
   /** This attempt is over; the next one is due at `retryAt`. Gives the lease back. */
   | ({ readonly event: 'attempt-failed'; readonly retryAt: number } & Fenced)
-  /** The worker is going away: gives the lease back, the attempt stays. */
-  | ({ readonly event: 'yield' } & Fenced)
+  /** The worker is going away: gives the lease back. The attempt stays, unless it was never handed over: then it did not count. */
+  | ({ readonly event: 'yield'; readonly isUnsent: boolean } & Fenced)
   | ({ readonly event: 'succeed'; readonly outputs: readonly Output[] } & Fenced)
   | ({ readonly event: 'fail'; readonly error: TaskError } & Fenced)
-  /** Cancelled while running: the provider stopped, or was never asked. */
-  | ({ readonly event: 'stop'; readonly outputs: readonly Output[] } & Fenced)
+  /** Cancelled while running: the provider stopped, was never asked, or failed by itself, which costs nothing. */
+  | ({ readonly event: 'stop'; readonly outputs: readonly Output[]; readonly hasFailed?: boolean } & Fenced)
   | { readonly event: 'cancel' }
   | { readonly event: 'give-up'; readonly error: TaskError }
   /** The deadline is over and nobody holds a live lease. */

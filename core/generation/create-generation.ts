@@ -10,6 +10,7 @@ import type { Generation, GenerationRecord } from './generation.js';
 import { planGeneration, type Plan } from './plan.js';
 import { readGenerationRequest, type GenerationRequest } from './request.js';
 import { voidGeneration } from './void-generation.js';
+import { wake } from './wake.js';
 
 export interface Created {
   readonly generation: Generation;
@@ -37,10 +38,8 @@ export async function createGeneration(context: Context, caller: Caller, idempot
     const claimed = await claim(context, context.settings, { key, digest }, generationSubject(context, caller));
     if ('replayOf' in claimed) return replayed(await context.generations.read(claimed.replayOf));
 
-    const plan = await planOrFree(context, caller, request, claimed.mine);
-    await holdOrFree(context, claimed.mine, plan);
-    const generation = await insertOrRelease(context, caller, request, claimed.mine, plan);
-    if (generation) return { generation, replayed: false };
+    const generation = await accept(context, caller, request, claimed.mine);
+    if (generation !== 'taken-over') return { generation, replayed: false };
     // So slow that the id was ruled out meanwhile: whoever did so may have answered under the key by now.
   }
   throw new ServiceError('IDEMPOTENCY_IN_PROGRESS', undefined, { retryAfterMs: 1_000 });
@@ -68,26 +67,29 @@ function replayed(record: GenerationRecord | null): Created {
   return { generation: record, replayed: true };
 }
 
-async function planOrFree(context: Context, caller: Caller, request: GenerationRequest, mine: Claim): Promise<Plan> {
+/** Everything after the claim. A refusal frees the key, and so does a failure from before anything was held. */
+async function accept(context: Context, caller: Caller, request: GenerationRequest, mine: Claim): Promise<Generation | 'taken-over'> {
+  let plan: Plan | undefined;
   try {
-    return await planGeneration(context, caller, request);
+    plan = await planGeneration(context, caller, request);
+    await hold(context, mine, plan);
   } catch (error) {
-    // Nothing is held yet, so the key can go whatever it was that stopped us.
-    await freeClaim(context, mine);
+    // A hold of unknown outcome keeps the key: only a retry under it, or recovery, may find out.
+    if (plan && !(error instanceof ServiceError)) throw error;
+    if ((await freeClaim(context, mine)) === 'taken-over') return 'taken-over';
     throw error;
   }
+  return insertOrRelease(context, caller, request, mine, plan);
 }
 
-async function holdOrFree(context: Context, mine: Claim, plan: Plan): Promise<void> {
+async function hold(context: Context, mine: Claim, plan: Plan): Promise<void> {
   const { refused } = await context.desk.execute(mine.accountId, {
     kind: 'hold',
     generationId: mine.subjectId,
     credits: plan.credits,
     maxOpenHolds: context.settings.maxOpenGenerationsPerAccount,
   });
-  if (!refused) return;
-  await freeClaim(context, mine);
-  throw refusalOf(refused, plan.credits);
+  if (refused) throw refusalOf(refused, plan.credits);
 }
 
 function refusalOf(refused: string, credits: number): ServiceError {
@@ -100,8 +102,8 @@ export function insufficientCredits(credits: number): ServiceError {
   return new ServiceError('CREDITS_INSUFFICIENT', `This would reserve ${credits} credits, more than the account has available.`);
 }
 
-/** The accepted generation, or null when the id was ruled out before we got here; then the hold is given back. */
-async function insertOrRelease(context: Context, caller: Caller, request: GenerationRequest, mine: Claim, plan: Plan): Promise<Generation | null> {
+/** The accepted generation, unless its id was ruled out before we got here; then the hold is given back. */
+async function insertOrRelease(context: Context, caller: Caller, request: GenerationRequest, mine: Claim, plan: Plan): Promise<Generation | 'taken-over'> {
   const { clock, settings, generations, desk } = context;
   const generation = acceptGeneration(mine.subjectId, caller, request, plan, clock.now(), settings.recoveryGraceMs);
   const outcome = await generations.insert(generation);
@@ -112,10 +114,5 @@ async function insertOrRelease(context: Context, caller: Caller, request: Genera
   }
   if (outcome.existing.kind === 'generation') return outcome.existing;
   await desk.execute(mine.accountId, { kind: 'settle', generationId: mine.subjectId, charge: 0 });
-  return null;
-}
-
-/** Not waited for: the accepted generation carries the time at which recovery looks at it anyway. */
-export function wake(context: Context, generationId: string, at: number): void {
-  context.wakeUps.schedule(generationId, at).catch((error: unknown) => context.log.warn('wake-up not scheduled', { generationId, error }));
+  return 'taken-over';
 }

@@ -42,9 +42,9 @@ function change(g: Generation, command: GenerationCommand, at: number): Changed 
     case 'begin-attempt': return beginAttempt(g, command.token, at);
     case 'accepted': return accepted(g, command.reference, at);
     case 'attempt-failed': return { next: { ...withoutLease(withoutAttempt(g)), updatedAt: at, attentionAt: command.retryAt + ATTENTION_MARGIN_MS } };
-    case 'yield': return { next: { ...withoutLease(g), updatedAt: at, attentionAt: at + ATTENTION_MARGIN_MS } };
+    case 'yield': return { next: { ...withoutLease(command.isUnsent ? withoutUnsentAttempt(g) : g), updatedAt: at, attentionAt: at + ATTENTION_MARGIN_MS } };
     case 'succeed': return succeed(g, command.outputs);
-    case 'stop': return stop(g, command.outputs);
+    case 'stop': return stop(g, command);
     case 'give-up':
     case 'fail': return { next: { ...g, error: command.error } };
     case 'expire': return hasLiveLease(g, at) ? { refused: 'LEASE_HELD' } : { next: { ...g, error: command.error } };
@@ -98,9 +98,9 @@ function succeed(g: Generation, outputs: Generation['outputs']): Changed {
 }
 
 /** The floor is for work a provider did: a task that was never handed over costs nothing. */
-function stop(g: Generation, outputs: Generation['outputs']): Changed {
+function stop(g: Generation, { outputs, hasFailed }: Extract<GenerationCommand, { event: 'stop' }>): Changed {
   if (g.cancelRequestedAt === undefined) return { refused: 'NOT_ALLOWED' };
-  const floor = g.attempt?.phase === 'submitted' ? g.terms.cancelFloorCredits : 0;
+  const floor = g.attempt?.phase === 'submitted' && !hasFailed ? g.terms.cancelFloorCredits : 0;
   const chargedCredits = Math.min(g.reservedCredits, Math.max(floor, priceOfDelivered(g, outputs.length)));
   return { next: { ...g, outputs, chargedCredits } };
 }
@@ -129,6 +129,10 @@ function withoutLease(g: Generation): Generation {
 function withoutAttempt(g: Generation): Generation {
   const { attempt: _attempt, ...rest } = g;
   return rest;
+}
+
+function withoutUnsentAttempt(g: Generation): Generation {
+  return g.attempt?.phase === 'submitting' ? withoutAttempt({ ...g, attemptsMade: g.attemptsMade - 1 }) : g;
 }
 
 export function hasLiveLease(g: Generation, now: number): boolean {

@@ -57,9 +57,13 @@ export async function claim(
   throw inProgress(1_000);
 }
 
-/** Frees a key whose request was refused. When the store is away the lease frees it later; the refusal stands either way. */
-export async function freeClaim(ports: Pick<Ports, 'claims'>, mine: Claim): Promise<void> {
-  await ports.claims.remove(mine, mine.version).catch(() => undefined);
+/**
+ * Frees a key whose request was refused. `taken-over` means that we were so slow that another process has the key now, and
+ * may have answered under it: then the refusal is not ours to give. When the store is away the lease frees the key later.
+ */
+export async function freeClaim(ports: Pick<Ports, 'claims'>, mine: Claim): Promise<'freed' | 'taken-over'> {
+  const outcome = await ports.claims.remove(mine, mine.version).catch(() => 'unknown');
+  return outcome === 'conflict' ? 'taken-over' : 'freed';
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Context } from '../context.js';
 import { changeGeneration } from '../generation/change-generation.js';
-import { wake } from '../generation/create-generation.js';
+import { wake } from '../generation/wake.js';
 import { hasLiveLease } from '../generation/decide.js';
 import { isTerminal, type Generation, type GenerationRecord } from '../generation/generation.js';
 import { settleGeneration } from '../generation/settle-generation.js';

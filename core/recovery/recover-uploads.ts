@@ -1,5 +1,8 @@
 import type { Context } from '../context.js';
-import type { UploadRecord } from '../uploads/upload.js';
+import type { Upload, UploadRecord } from '../uploads/upload.js';
+
+/** A removal that was cut, or found the store away, is tried again after this. */
+const REMOVE_AGAIN_MS = 300_000;
 
 export interface UploadsRecovered {
   removed: number;
@@ -22,11 +25,20 @@ export async function recoverUploads(context: Context): Promise<UploadsRecovered
 }
 
 /**
- * The record goes first, and only if nobody used the upload meanwhile: bytes that a generation refers to must stay. What a
- * crash leaves in between is bytes without a record, which nobody can reach.
+ * First it is marked, which succeeds only if nobody used it meanwhile: bytes that a generation refers to must stay. Then its
+ * bytes go, then its record shrinks to what its key needs; a pass that is cut is done again by a later one.
  */
 async function removeUpload(context: Context, record: UploadRecord): Promise<void> {
-  if ((await context.uploads.remove(record.uploadId, record.version)) === 'conflict' || record.kind === 'void') return;
-  await context.objects.remove(record.stagingKey);
-  if (record.objectKey !== undefined) await context.objects.remove(record.objectKey);
+  const { uploads, objects, clock, settings } = context;
+  if (record.kind !== 'upload') {
+    await uploads.remove(record.uploadId, record.version);
+    return;
+  }
+  const removing: Upload = { ...record, version: record.version + 1, status: 'removing', attentionAt: clock.now() + REMOVE_AGAIN_MS };
+  if ((await uploads.replace(removing, record.version)) === 'conflict') return;
+  await objects.remove(removing.stagingKey);
+  if (removing.objectKey !== undefined) await objects.remove(removing.objectKey);
+  const { uploadId, accountId, appId, createdAt, version } = removing;
+  const attentionAt = Math.max(clock.now(), createdAt + settings.claimRetentionMs) + REMOVE_AGAIN_MS;
+  await uploads.replace({ kind: 'expired', uploadId, accountId, appId, version: version + 1, createdAt, attentionAt }, version);
 }

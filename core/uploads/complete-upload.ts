@@ -31,7 +31,7 @@ export async function completeUpload(context: Context, caller: Caller, idempoten
   const digest = context.digests.ofJson({ upload_id: id, body });
   const claimed = await claim(context, context.settings, { key, digest }, {
     mint: () => id,
-    exists: async () => (await ownUpload(context, caller, id))?.status === 'ready',
+    exists: () => isOver(context, caller, id),
     // Completing twice has one effect, so a lapsed first try needs no undoing.
     ruleOut: () => Promise.resolve('ruled-out'),
   });
@@ -42,6 +42,14 @@ export async function completeUpload(context: Context, caller: Caller, idempoten
     await freeClaim(context, claimed.mine);
     throw error;
   }
+}
+
+/** Whether a completion under this key can only be answered from what there is: the upload is ready, or no more. */
+async function isOver(context: Context, caller: Caller, uploadId: string): Promise<boolean> {
+  const upload = await ownUpload(context, caller, uploadId);
+  if (upload) return upload.status !== 'prepared';
+  const record = isUuid(uploadId) ? await context.uploads.read(uploadId) : null;
+  return record?.kind === 'expired' && record.accountId === caller.accountId && record.appId === caller.appId;
 }
 
 async function ownUpload(context: Context, caller: Caller, uploadId: string): Promise<Upload | null> {
@@ -56,7 +64,7 @@ async function makeReady(context: Context, caller: Caller, uploadId: string, sha
     const upload = await ownUpload(context, caller, uploadId);
     if (!upload) throw noSuchUpload();
     if (upload.status === 'ready') return sameDigest(upload, sha256);
-    if (clock.now() > upload.expiresAt) throw new ServiceError('UPLOAD_URL_EXPIRED');
+    if (upload.status === 'removing' || clock.now() > upload.expiresAt) throw new ServiceError('UPLOAD_URL_EXPIRED');
 
     const staged = await inspectStaged(context, upload, sha256);
     // Where the copy goes is on record before it is made, so that a crash in between leaves nothing nobody knows of.
@@ -74,7 +82,11 @@ async function makeReady(context: Context, caller: Caller, uploadId: string, sha
       ready: { mediaId: ids.uuid(), sha256: staged.sha256, widthPx: staged.widthPx, heightPx: staged.heightPx, at: now },
       attentionAt: now + settings.uploadRetentionMs,
     };
-    if ((await uploads.replace(ready, copying.version)) === 'conflict') continue;
+    if ((await uploads.replace(ready, copying.version)) === 'conflict') {
+      // Somebody else is completing it too, and has a copy of their own.
+      await objects.remove(objectKey);
+      continue;
+    }
     await objects.remove(upload.stagingKey).catch((error: unknown) => context.log.warn('staged bytes not removed', { uploadId, error }));
     return ready;
   }
@@ -87,7 +99,7 @@ function sameDigest(upload: Upload, sha256: string | undefined): Upload {
 }
 
 function asReady(upload: Upload | null): Completed['upload'] {
-  if (!upload?.ready) throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
+  if (upload?.status !== 'ready' || !upload.ready) throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
   return { ...upload, ready: upload.ready };
 }
 

@@ -29,7 +29,7 @@ export async function prepareUpload(context: Context, caller: Caller, idempotenc
     const claimed = await claim(context, context.settings, { key, digest }, uploadSubject(context, caller));
     if ('replayOf' in claimed) {
       const record = await context.uploads.read(claimed.replayOf);
-      if (record?.kind !== 'upload') throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
+      if (record?.kind !== 'upload' || record.status === 'removing') throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
       return { upload: record, target: await signTarget(context, record), replayed: true };
     }
     const upload = newUpload(context, caller, claimed.mine.subjectId, request);
@@ -40,7 +40,7 @@ export async function prepareUpload(context: Context, caller: Caller, idempotenc
 }
 
 function uploadSubject(context: Context, caller: Caller): Subject {
-  const isTaken = (record: UploadRecord | null) => record?.kind === 'upload';
+  const isTaken = (record: UploadRecord | null) => record !== null && record.kind !== 'void';
   return {
     mint: () => context.ids.uuid(),
     exists: async (id) => isTaken(await context.uploads.read(id)),

@@ -7,7 +7,8 @@ export interface Upload {
   readonly accountId: string;
   readonly appId: string;
   readonly version: number;
-  readonly status: 'prepared' | 'ready';
+  /** `removing`: its retention is over, and its bytes are about to go; to clients it is not there any more. */
+  readonly status: 'prepared' | 'ready' | 'removing';
   readonly filename: string;
   readonly mediaType: string;
   readonly byteSize: number;
@@ -27,9 +28,12 @@ export interface Upload {
   readonly attentionAt: number;
 }
 
-/** Stands at an upload id that can never become an upload: a retry took the id first. */
-export interface VoidUpload {
-  readonly kind: 'void';
+/**
+ * What stands at an upload's id when no upload does. `void`: it can never come to be, because a retry took the id first.
+ * `expired`: there was one and its retention is over; it keeps the key it was prepared under from making another.
+ */
+export interface UploadRemnant {
+  readonly kind: 'void' | 'expired';
   readonly uploadId: string;
   readonly accountId: string;
   readonly appId: string;
@@ -38,4 +42,4 @@ export interface VoidUpload {
   readonly attentionAt: number;
 }
 
-export type UploadRecord = Upload | VoidUpload;
+export type UploadRecord = Upload | UploadRemnant;

@@ -1,5 +1,5 @@
 import type { Context } from '../../context.js';
-import { wake } from '../create-generation.js';
+import { wake } from '../wake.js';
 import { hasLiveLease } from '../decide.js';
 import { isTerminal } from '../generation.js';
 import { settleGeneration } from '../settle-generation.js';

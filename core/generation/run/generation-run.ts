@@ -3,7 +3,7 @@ import type { Context } from '../../context.js';
 import { StoreUnavailable } from '../../errors.js';
 import type { Provider, ProviderFailure, ProviderReport } from '../../ports/provider.js';
 import { changeGeneration } from '../change-generation.js';
-import { wake } from '../create-generation.js';
+import { wake } from '../wake.js';
 import type { Generation, Output } from '../generation.js';
 import { settleGeneration } from '../settle-generation.js';
 import { taskError, type TaskErrorCode } from '../task-errors.js';
@@ -14,6 +14,8 @@ import { NudgeableSleep, TimedOut, withTimeout } from './waiting.js';
 
 const MAX_SILENT_POLLS = 10;
 const CANCEL_AGAIN_MS = 10_000;
+/** What a provider has made is worth more than one try to fetch and store it. */
+const MAX_COLLECTIONS = 4;
 /** The longest a clock can be asked to wait at once. */
 const MAX_WAIT_MS = 2 ** 31 - 1;
 
@@ -40,6 +42,7 @@ export class GenerationRun {
   private unsentToken: string | undefined;
   private silentPolls = 0;
   private unknownRounds = 0;
+  private failedCollections = 0;
   private cancelAskedAt: number | undefined;
 
   constructor(private readonly context: Context, generation: Generation, private readonly of: RunOf) {
@@ -72,7 +75,7 @@ export class GenerationRun {
 
   private async step(g: Generation): Promise<Step> {
     const { model, provider } = this.of;
-    if (this.stopping) return this.handBack();
+    if (this.stopping) return this.handBack(g);
     if (!model || !provider) return this.finish({ event: 'fail', error: taskError('MODEL_UNAVAILABLE') });
     if (g.runDeadlineAt !== undefined && this.context.clock.now() > g.runDeadlineAt) return this.timeOut(g, provider, model);
     if (!g.attempt) return this.beginAttempt(g);
@@ -82,8 +85,9 @@ export class GenerationRun {
     return this.submit(g, g.attempt.token, provider, model);
   }
 
-  private async handBack(): Promise<Step> {
-    const { generation } = await this.holder.write({ event: 'yield' });
+  private async handBack(g: Generation): Promise<Step> {
+    const isUnsent = g.attempt !== undefined && g.attempt.token === this.unsentToken;
+    const { generation } = await this.holder.write({ event: 'yield', isUnsent });
     wake(this.context, generation.generationId, this.context.clock.now());
     return 'over';
   }
@@ -153,7 +157,10 @@ export class GenerationRun {
     } catch (error) {
       this.silentPolls += 1;
       this.context.log.warn('provider did not answer', { generationId: g.generationId, error });
-      if (this.silentPolls >= MAX_SILENT_POLLS) return this.attemptOver(failure('PROVIDER_UNAVAILABLE', true));
+      if (this.silentPolls >= MAX_SILENT_POLLS) {
+        await this.askToStop(reference, provider, model);
+        return this.attemptOver(failure('PROVIDER_UNAVAILABLE', true));
+      }
       await this.restFor(g, this.backoffMs(this.silentPolls));
       return 'go-on';
     }
@@ -184,6 +191,11 @@ export class GenerationRun {
     } catch (error) {
       if (error instanceof TimedOut) return 'go-on';
       this.context.log.warn('outputs not collected', { generationId: g.generationId, error });
+      this.failedCollections += 1;
+      if (this.failedCollections < MAX_COLLECTIONS) {
+        await this.restFor(g, this.backoffMs(this.failedCollections));
+        return 'go-on';
+      }
       return this.attemptOver(failure(error instanceof StoreUnavailable ? 'OUTPUT_STORE_FAILED' : 'OUTPUT_INVALID', true));
     }
     if (faults.length > 0) this.context.log.warn('outputs left out', { generationId: g.generationId, faults });
@@ -197,7 +209,7 @@ export class GenerationRun {
   /** This attempt came to nothing: another one later, if there may be one, else the end. */
   private async attemptOver({ code, message, mayRetry }: ProviderFailure): Promise<Step> {
     const g = await this.holder.refresh();
-    if (g.cancelRequestedAt !== undefined) return this.finish({ event: 'stop', outputs: [] });
+    if (g.cancelRequestedAt !== undefined) return this.finish({ event: 'stop', outputs: [], hasFailed: true });
     const retryAt = this.context.clock.now() + this.backoffMs(g.attemptsMade);
     const inTime = g.runDeadlineAt === undefined || retryAt < g.runDeadlineAt;
     if (!mayRetry || g.attemptsMade >= g.terms.maxAttempts || !inTime) return this.finish({ event: 'fail', error: taskError(code, message) });

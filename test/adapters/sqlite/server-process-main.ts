@@ -1,4 +1,3 @@
-import { writeSync } from 'node:fs';
 import { openSqlite } from '../../../adapters/sqlite/open-sqlite.js';
 import { aGeneration, uuidAt } from '../../fixtures/stored-records.js';
 
@@ -15,13 +14,14 @@ async function write(): Promise<void> {
     const n = next;
     next += 1;
     await stores.generations.insert(aGeneration(n));
-    writeSync(1, `${n}\n`);
+    // Not writeSync: a reader that is slow would make it fail.
+    process.stdout.write(`${n}\n`);
   }
 }
 
 if (task === 'write') {
   await Promise.all(Array.from({ length: WRITERS }, write));
 } else {
-  writeSync(1, 'open\n');
+  process.stdout.write('open\n');
   setInterval(() => undefined, 60_000);
 }

@@ -50,7 +50,7 @@ export function commandOf(event: GenerationEvent, fence = 1): GenerationCommand 
     'begin-attempt': { event: 'begin-attempt', token: 'u', fence },
     'accepted': { event: 'accepted', reference: 'r', fence },
     'attempt-failed': { event: 'attempt-failed', retryAt: 9_000, fence },
-    'yield': { event: 'yield', fence },
+    'yield': { event: 'yield', isUnsent: false, fence },
     'succeed': { event: 'succeed', outputs: outputs(2), fence },
     'fail': { event: 'fail', error, fence },
     'stop': { event: 'stop', outputs: [], fence },

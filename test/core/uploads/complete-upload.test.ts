@@ -8,6 +8,7 @@ import { StoreUnavailable } from '../../../core/errors.js';
 import { Recovery } from '../../../core/recovery/recover.js';
 import { createGeneration } from '../../../core/generation/create-generation.js';
 import { completeUpload, type Completed } from '../../../core/uploads/complete-upload.js';
+import { prepareUpload } from '../../../core/uploads/prepare-upload.js';
 import { CoreWorld } from '../../fixtures/core-world.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { codeOf, complete, prepare, send, sha256Of, smuggle, storedBytes } from './upload-steps.js';
@@ -176,11 +177,24 @@ describe('uploads past retention', () => {
     expect(await storedBytes(world, keep.upload.objectKey)).not.to.equal(null);
     expect(generation.references[0]).to.include({ objectKey: keep.upload.objectKey, sha256: sha256Of(BYTES) });
     for (const { upload } of [drop, unsent]) {
-      expect(await world.ports.uploads.read(upload.uploadId)).to.equal(null);
+      expect(await world.ports.uploads.read(upload.uploadId)).to.include({ kind: 'expired' }).and.not.to.have.property('filename');
       expect(await storedBytes(world, upload.objectKey)).to.equal(null);
     }
     world.clock.jump(3 * world.settings.uploadRetentionMs);
     await world.clock.run(new Recovery(world.context).pass());
     expect(await storedBytes(world, keep.upload.objectKey)).to.equal(null);
+  });
+
+  it('keep their key from preparing another one, until the key is free again', async () => {
+    const world = await CoreWorld.open();
+    const request = { filename: 'a.png', media_type: 'image/png', byte_size: BYTES.length, role: 'reference_image' };
+    const first = await prepareUpload(world.context, world.caller, 'once', request);
+    world.clock.jump(world.settings.uploadRetentionMs + 1);
+    await world.clock.run(new Recovery(world.context).pass());
+    expect(await codeOf(prepareUpload(world.context, world.caller, 'once', request))).to.equal('IDEMPOTENCY_REPLAY_EXPIRED');
+    world.clock.jump(2 * world.settings.claimRetentionMs);
+    await world.clock.run(new Recovery(world.context).pass());
+    expect(await world.ports.uploads.read(first.upload.uploadId)).to.equal(null);
+    expect((await prepareUpload(world.context, world.caller, 'once', request)).replayed).to.equal(false);
   });
 });
