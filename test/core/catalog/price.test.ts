@@ -21,7 +21,7 @@ const rate = fc.oneof(fc.nat({ max: 50_000_000 }), fc.constantFrom(0, 1, 999_999
 const thousandths = fc.integer({ min: 0, max: 20_000 });
 
 const anyCase: fc.Arbitrary<Case> = fc.record({
-  unit: fc.constantFrom<PriceUnit>('image', 'megapixel', 'second', 'video'), microcreditsPerUnit: rate, baseMicrocredits: rate,
+  unit: fc.constantFrom<PriceUnit>('image', 'megapixel', 'second', 'video', 'task'), microcreditsPerUnit: rate, baseMicrocredits: rate,
   minimum: fc.nat({ max: 50 }), span: fc.nat({ max: 1_000_000 }), quality: fc.constantFrom('low', 'high', 'unlisted'), low: thousandths, high: thousandths, steps: thousandths,
   widthPx: fc.integer({ min: 1, max: 9_999 }), heightPx: fc.integer({ min: 1, max: 9_999 }), seconds: fc.integer({ min: 1, max: 600 }), count: fc.integer({ min: 1, max: 4 }),
 }).map(({ unit, microcreditsPerUnit, baseMicrocredits, minimum, span, quality, low, high, steps, widthPx, heightPx, seconds, count }) => ({
@@ -38,7 +38,7 @@ const anyCase: fc.Arbitrary<Case> = fc.record({
 function expectedCredits({ terms, quality, widthPx, heightPx, seconds }: Case, count: number): number {
   const millionthsOfUnits = terms.unit === 'megapixel' ? BigInt(widthPx * heightPx) : 1_000_000n * BigInt(terms.unit === 'second' ? seconds : 1);
   const listed = (index: number, value: string) => BigInt(terms.multipliers[index]?.thousandthsByValue[value] ?? 1_000);
-  const numerator = BigInt(terms.microcreditsPerUnit) * millionthsOfUnits * BigInt(count) * listed(0, quality) * listed(1, '20')
+  const numerator = BigInt(terms.microcreditsPerUnit) * millionthsOfUnits * BigInt(terms.unit === 'task' ? 1 : count) * listed(0, quality) * listed(1, '20')
     + BigInt(terms.baseMicrocredits) * 10n ** 12n;
   const denominator = 10n ** 18n;
   const up = numerator / denominator + (numerator % denominator === 0n ? 0n : 1n);
@@ -74,6 +74,8 @@ describe('publicPrice', () => {
   it('is shown only where it is one rate for one unit', () => {
     const { price } = imageModel();
     expect(publicPrice(price)).to.deep.equal({ price: 10, priceUnit: 'image' });
+    expect(publicPrice({ ...price, minimumCredits: 10 })).to.deep.equal({ price: 10, priceUnit: 'image' });
+    expect(publicPrice({ ...price, minimumCredits: 11 }), 'one image costs more than the rate').to.equal(undefined);
     expect(publicPrice({ ...price, baseMicrocredits: 1 })).to.equal(undefined);
     expect(publicPrice({ ...price, multipliers: [{ parameter: 'style', thousandthsByValue: {} }] })).to.equal(undefined);
   });

@@ -134,4 +134,12 @@ describe('verifyCredits', () => {
     const { entries, findings } = await verifyCredits(world.context);
     expect([entries, findings]).to.deep.equal([1_201, []]);
   });
+
+  it('finds a hold that recovery should have ended, and leaves a create that is under way alone', async () => {
+    const world = await CoreWorld.open();
+    await world.context.desk.execute(world.caller.accountId, { kind: 'hold', generationId: world.ports.ids.uuid(), credits: 7, maxOpenHolds: 10 });
+    expect(await findingsOf(world, {})).to.deep.equal([]);
+    world.clock.jump(20 * world.settings.claimLeaseMs);
+    expect(await findingsOf(world, {})).to.have.length(1).and.satisfy(([finding]: string[]) => finding?.includes('holds 7 credits') === true);
+  });
 });

@@ -54,6 +54,13 @@ describe('cancel', () => {
     expect(await cancelGeneration(world.context, world.caller, before.generationId)).to.deep.equal(before);
   });
 
+  it('of one whose provider then fails by itself costs nothing, whatever the floor', async () => {
+    const { world, generationId } = await running();
+    world.provider.onCancel = (task) => { task.report = { state: 'failed', failure: { code: 'INTERNAL_ERROR', message: 'It broke.', mayRetry: true } }; };
+    await cancelGeneration(world.context, world.caller, generationId);
+    await expectSettled(world, await untilSettled(world, generationId), 'cancelled', 0);
+  });
+
   it('between the lease and the submission stops it, unsubmitted and free', async () => {
     const gate = new Gate();
     const world = await CoreWorld.open({ models: [imageModel({ cancelFloorCredits: 4 })] });

@@ -1,6 +1,7 @@
 // Goal: whatever a provider answers, a generation ends as it should, charged for exactly what was delivered, once.
 // Method: a worker on memory adapters with a provider that follows a script; the books are added up by themselves.
 import { expect } from 'chai';
+import { StoreUnavailable } from '../../../../core/errors.js';
 import type { Generation } from '../../../../core/generation/generation.js';
 import { TASK_ERRORS, type TaskErrorCode } from '../../../../core/generation/task-errors.js';
 import type { ProviderReport } from '../../../../core/ports/provider.js';
@@ -159,5 +160,18 @@ describe('a run', () => {
     held.models = [imageModel({ provider: 'gone' })];
     await CoreWorker.start(held);
     await expectFailed(held, await untilSettled(held, generationId), 'MODEL_UNAVAILABLE', 0);
+  });
+
+  it('fetches outputs again when the store was away, without asking the provider to make them again', async () => {
+    const world = await CoreWorld.open();
+    let failuresLeft = 5;
+    await CoreWorker.start(world, 'worker', async (call) => {
+      if (call.name !== 'objects.write' || failuresLeft === 0) return call.proceed();
+      failuresLeft -= 1;
+      throw new StoreUnavailable('The disk is full.');
+    });
+    const { generationId } = await world.create();
+    expect(await untilSettled(world, generationId)).to.include({ status: 'succeeded', attemptsMade: 1 });
+    expect([failuresLeft, world.provider.submissions.length]).to.deep.equal([0, 1]);
   });
 });

@@ -6,6 +6,7 @@ import { WorkerStopping } from '../../../../core/generation/run/dispatcher.js';
 import { Recovery } from '../../../../core/recovery/recover.js';
 import { CoreWorker, untilSettled } from '../../../fixtures/core-worker.js';
 import { CoreWorld } from '../../../fixtures/core-world.js';
+import { Gate } from '../../../fixtures/intercepted.js';
 import { imageModel } from '../../../fixtures/core-models.js';
 import { expectAtRest } from '../../../fixtures/recovery-passes.js';
 import { imagesOf } from '../../../fixtures/scripted-provider.js';
@@ -47,6 +48,28 @@ describe('a worker that stops', () => {
     for (const task of world.provider.tasks.values()) task.report = { state: 'succeeded', outputs: imagesOf(1) };
     await CoreWorker.start(world, 'second');
     for (const id of ids) expect(await untilSettled(world, id)).to.include({ status: 'succeeded' });
+  });
+
+  it('does not count an attempt that was never handed over, so that the next worker need not ask about it', async () => {
+    const world = await CoreWorld.open({ models: [imageModel({ onUnknownAcceptance: 'fail', maxAttempts: 1 })] });
+    world.provider.recoverScript = 'unsupported';
+    const reading = new Gate();
+    let reads = 0;
+    const first = await CoreWorker.start(world, 'first', async (call) => {
+      // The first look of the run itself, before it submits.
+      if (call.name === 'generations.read' && (reads += 1) === 3) await reading.wait();
+      return call.proceed();
+    });
+    const { generationId } = await world.create();
+    await world.clock.advance(100);
+    expect((await world.generation(generationId)).attempt).to.include({ phase: 'submitting' });
+    const stopped = stop(world, first);
+    reading.open();
+    await stopped;
+    expect(await world.generation(generationId)).to.include({ status: 'running', attemptsMade: 0 }).and.not.to.have.any.keys('attempt', 'lease');
+    await CoreWorker.start(world, 'second');
+    expect(await untilSettled(world, generationId)).to.include({ status: 'succeeded', attemptsMade: 1 });
+    expect(world.provider.submissions).to.have.length(1);
   });
 
   it('ends within its grace although a provider does not answer, and the lease lapses', async () => {
