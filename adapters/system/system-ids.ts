@@ -36,10 +36,10 @@ export class SystemIds implements Ids {
     if (!Number.isInteger(byteCount) || byteCount < 1 || byteCount > MAX_RANDOM_BYTES) {
       throw new RangeError(`Ask for 1 to ${MAX_RANDOM_BYTES} random bytes, not ${byteCount}.`);
     }
-    return new Uint8Array(randomBytes(byteCount));
+    return byteCount <= ID_BYTES ? this.#draw().slice(0, byteCount) : new Uint8Array(randomBytes(byteCount));
   }
 
-  /** Bytes for one id, never given twice. */
+  /** Bytes for one id, or as few as one asks for; never given twice. */
   #draw(): Uint8Array {
     if (this.#used === this.#pool.byteLength) {
       randomFillSync(this.#pool);

@@ -21,30 +21,40 @@ export class Authenticator {
    */
   async authenticate(credential: string | undefined): Promise<Caller> {
     if (credential === undefined || credential === '') throw new ServiceError('DEVELOPER_TOKEN_REQUIRED');
-    if (!isApiKeyShaped(credential)) throw new ServiceError('DEVELOPER_TOKEN_INVALID');
-    const key = await this.find(this.context.digests.keyed(credential));
+    const key = await this.find(credential);
     if (!key) throw new ServiceError('DEVELOPER_TOKEN_INVALID');
     if (key.expiresAt !== undefined && key.expiresAt <= this.context.clock.now()) throw new ServiceError('DEVELOPER_TOKEN_EXPIRED');
     if (key.revokedAt !== undefined) throw new ServiceError('DEVELOPER_TOKEN_REVOKED');
     return { accountId: key.accountId, appId: key.appId, credentialId: key.keyId, scopes: key.scopes };
   }
 
-  /** Looked up by keyed digest, so that neither the cache nor a comparison's time tells anything of the secret. */
-  private async find(digest: string): Promise<ApiKey | null> {
+  /**
+   * The store knows keys by their keyed digest only. For the few seconds that an answer counts it is kept under the
+   * credential itself, which a client that calls often sends again anyway; then the credential is forgotten.
+   */
+  private async find(credential: string): Promise<ApiKey | null> {
     const now = this.context.clock.now();
-    const cached = this.cache.get(digest);
-    if (cached && now >= cached.readAt && now - cached.readAt < CREDENTIAL_CACHE_MS) return cached.key;
-    const key = await this.context.credentials.findKey({ digest });
-    this.cache.delete(digest);
-    if (key) this.remember(digest, { key, readAt: now });
+    const cached = this.cache.get(credential);
+    if (cached && isCurrent(cached, now)) return cached.key;
+    if (!isApiKeyShaped(credential)) return null;
+    const key = await this.context.credentials.findKey({ digest: this.context.digests.keyed(credential) });
+    this.forget(credential, now);
+    if (key) this.cache.set(credential, { key, readAt: now });
     return key;
   }
 
-  private remember(digest: string, cached: Cached): void {
-    const oldest = this.cache.size >= MAX_CACHED ? this.cache.keys().next().value : undefined;
-    if (oldest !== undefined) this.cache.delete(oldest);
-    this.cache.set(digest, cached);
+  /** Entries stand in the order in which they were read, so that the outdated ones are in front. */
+  private forget(credential: string, now: number): void {
+    this.cache.delete(credential);
+    for (const [kept, entry] of this.cache) {
+      if (isCurrent(entry, now) && this.cache.size < MAX_CACHED) return;
+      this.cache.delete(kept);
+    }
   }
+}
+
+function isCurrent({ readAt }: Cached, now: number): boolean {
+  return now >= readAt && now - readAt < CREDENTIAL_CACHE_MS;
 }
 
 /** Throws DEVELOPER_SCOPE_INSUFFICIENT when the caller lacks the scope. */
