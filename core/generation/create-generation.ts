@@ -18,8 +18,6 @@ export interface Created {
   readonly replayed: boolean;
 }
 
-const MAX_ROUNDS = 3;
-
 /**
  * Accepts a generation: claims the key, holds the price, inserts the generation, in that order, each durable before the
  * next. Whatever is cut in between is finished or undone by a retry of the key or by recovery, and only the process that
@@ -34,15 +32,14 @@ export async function createGeneration(context: Context, caller: Caller, idempot
   const digest = context.digests.ofJson(body);
   const key = { accountId: caller.accountId, appId: caller.appId, operation: 'create' as const, key: idempotencyKey };
 
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const claimed = await claim(context, context.settings, { key, digest }, generationSubject(context, caller));
-    if ('replayOf' in claimed) return replayed(await context.generations.read(claimed.replayOf));
+  const claimed = await claim(context, context.settings, { key, digest }, generationSubject(context, caller));
+  if ('replayOf' in claimed) return replayed(await context.generations.read(claimed.replayOf));
 
-    const generation = await accept(context, caller, request, claimed.mine);
-    if (generation !== 'taken-over') return { generation, replayed: false };
-    // So slow that the id was ruled out meanwhile: whoever did so may have answered under the key by now.
-  }
-  throw new ServiceError('IDEMPOTENCY_IN_PROGRESS', undefined, { retryAfterMs: 1_000 });
+  const generation = await accept(context, caller, request, claimed.mine);
+  // So slow that the key was taken over meanwhile, and may have been answered, with a refusal too. Going on from here could
+  // charge for what a client was told will not happen; a retry of the key is told how it stands.
+  if (generation === 'taken-over') throw new ServiceError('IDEMPOTENCY_IN_PROGRESS', undefined, { retryAfterMs: 1_000 });
+  return { generation, replayed: false };
 }
 
 function generationSubject(context: Context, caller: Caller): Subject {

@@ -5,7 +5,7 @@ import { ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
 import { claim, freeClaim } from '../idempotency/claims.js';
 import type { Json } from '../json.js';
-import { inspectStaged } from './inspect-staged.js';
+import { inspectCopy, stagedFacts } from './inspect-upload.js';
 import { readCompleteRequest } from './request.js';
 import type { Upload } from './upload.js';
 
@@ -17,8 +17,8 @@ export interface Completed {
 const MAX_TRIES = 4;
 
 /**
- * Checks what was sent to the target and, when it is what was declared, copies it to where nobody can write, and only
- * then says ready. Completing a ready upload again gives the same answer. Throws, in this order: FIELD_INVALID (of the
+ * Copies what was sent to the target to where nobody can write, checks the copy, and says ready only when it is what was
+ * declared. Completing a ready upload again gives the same answer. Throws, in this order: FIELD_INVALID (of the
  * body and of an id that is none), the three idempotency codes, FIELD_INVALID (no such upload of this App), UPLOAD_URL_EXPIRED, FIELD_INVALID (of
  * the bytes). A refusal frees the key, and until the target expires other bytes may be sent.
  */
@@ -66,20 +66,25 @@ async function makeReady(context: Context, caller: Caller, uploadId: string, sha
     if (upload.status === 'ready') return sameDigest(upload, sha256);
     if (upload.status === 'removing' || clock.now() > upload.expiresAt) throw new ServiceError('UPLOAD_URL_EXPIRED');
 
-    const staged = await inspectStaged(context, upload, sha256);
+    const { etag } = await stagedFacts(context, upload);
     // Where the copy goes is on record before it is made, so that a crash in between leaves nothing nobody knows of.
     const objectKey = `media/${uploadId}/${ids.uuid()}`;
     const copying: Upload = { ...upload, version: upload.version + 1, objectKey };
     if ((await uploads.replace(copying, upload.version)) === 'conflict') continue;
     if (upload.objectKey !== undefined) await objects.remove(upload.objectKey);
-    if ((await objects.copy(upload.stagingKey, objectKey, staged.etag)) !== 'copied') continue;
+    if ((await objects.copy(upload.stagingKey, objectKey, etag)) !== 'copied') continue;
 
+    // The copy is what is looked at: nobody can change it between the check and its use.
+    const inspected = await inspectCopy(context, upload, objectKey, sha256).catch(async (error: unknown) => {
+      await objects.remove(objectKey);
+      throw error;
+    });
     const now = clock.now();
     const ready: Upload = {
       ...copying,
       version: copying.version + 1,
       status: 'ready',
-      ready: { mediaId: ids.uuid(), sha256: staged.sha256, widthPx: staged.widthPx, heightPx: staged.heightPx, at: now },
+      ready: { mediaId: ids.uuid(), ...inspected, at: now },
       attentionAt: now + settings.uploadRetentionMs,
     };
     if ((await uploads.replace(ready, copying.version)) === 'conflict') {

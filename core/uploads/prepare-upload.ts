@@ -13,8 +13,6 @@ export interface Prepared {
   readonly replayed: boolean;
 }
 
-const MAX_ROUNDS = 3;
-
 /**
  * Prepares one upload and signs its target. A replay answers with the same upload and a target that ends at the same
  * time. Throws, in this order: FIELD_REQUIRED, FIELD_INVALID, UPLOAD_FILE_TOO_LARGE, UPLOAD_TYPE_NOT_ALLOWED, the three
@@ -25,18 +23,17 @@ export async function prepareUpload(context: Context, caller: Caller, idempotenc
   const digest = context.digests.ofJson(body);
   const key = { accountId: caller.accountId, appId: caller.appId, operation: 'prepare' as const, key: idempotencyKey };
 
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const claimed = await claim(context, context.settings, { key, digest }, uploadSubject(context, caller));
-    if ('replayOf' in claimed) {
-      const record = await context.uploads.read(claimed.replayOf);
-      if (record?.kind !== 'upload' || record.status === 'removing') throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
-      return { upload: record, target: await signTarget(context, record), replayed: true };
-    }
-    const upload = newUpload(context, caller, claimed.mine.subjectId, request);
-    const outcome = await context.uploads.insert(upload);
-    if (outcome.inserted) return { upload, target: await signTarget(context, upload), replayed: false };
+  const claimed = await claim(context, context.settings, { key, digest }, uploadSubject(context, caller));
+  if ('replayOf' in claimed) {
+    const record = await context.uploads.read(claimed.replayOf);
+    if (record?.kind !== 'upload' || record.status === 'removing') throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
+    return { upload: record, target: await signTarget(context, record), replayed: true };
   }
-  throw new ServiceError('IDEMPOTENCY_IN_PROGRESS', undefined, { retryAfterMs: 1_000 });
+  const upload = newUpload(context, caller, claimed.mine.subjectId, request);
+  const outcome = await context.uploads.insert(upload);
+  // So slow that the key was taken over meanwhile; a retry of it is told how it stands.
+  if (!outcome.inserted) throw new ServiceError('IDEMPOTENCY_IN_PROGRESS', undefined, { retryAfterMs: 1_000 });
+  return { upload, target: await signTarget(context, upload), replayed: false };
 }
 
 function uploadSubject(context: Context, caller: Caller): Subject {

@@ -2,6 +2,7 @@
 // Method: the first process is held before or after each of its store calls in turn; its claim lapses; a second process
 // answers the key, or recovery cleans up, or both; then the first goes on to its end, and everything is counted.
 import { expect } from 'chai';
+import { grantCredits } from '../../../core/credits/operate.js';
 import { ServiceError } from '../../../core/errors.js';
 import { createGeneration, type Created } from '../../../core/generation/create-generation.js';
 import type { Context } from '../../../core/context.js';
@@ -42,6 +43,9 @@ async function sleepThrough(index: number, side: 'before' | 'after', meanwhile: 
   }
   gate.open();
   answers.push(await world.clock.run(first));
+  // Whoever is told to wait asks once more.
+  await world.clock.advance(world.settings.claimLeaseMs + 1);
+  answers.push(await world.clock.run(create(world.process(), world)));
   await recoverAll(world);
   const ids = new Set(answers.flatMap((answer) => (answer instanceof ServiceError ? [] : [answer.generation.generationId])));
   expect(ids, `all answers name one generation (call ${index}, ${side}, ${meanwhile.join()})`).to.have.property('size', 1);
@@ -51,6 +55,28 @@ async function sleepThrough(index: number, side: 'before' | 'after', meanwhile: 
 }
 
 describe('createGeneration, asleep at any store call', () => {
+  it('and waking up after its retry was refused: nothing is made, and nothing charged, that a client was told would not be', async () => {
+    for (const sleepsAt of ['accounts.read', 'generations.insert']) {
+      const world = await CoreWorld.open({ credits: 20 });
+      const gate = new Gate();
+      const slow = create(world.process(async (call) => {
+        if (call.name === sleepsAt && !gate.reached) await gate.wait();
+        return call.proceed();
+      }), world);
+      await world.clock.advance(world.settings.claimLeaseMs + 1);
+      const spend = () => createGeneration(world.context, world.caller, world.ports.ids.uuid(), world.body());
+      for (let left = (await world.account()).available; left >= 10; left -= 10) await spend();
+      expect(await world.clock.run(create(world.process(), world)), 'its hold, if any, was released by the retry').to.satisfy(
+        (answer: Created | ServiceError) => (sleepsAt === 'accounts.read' ? answer instanceof ServiceError && answer.code === 'CREDITS_INSUFFICIENT' : !(answer instanceof ServiceError)));
+      await grantCredits(world.context, { accountId: world.caller.accountId, operationId: 'more', credits: 100, reason: 'r' });
+      const before = (await world.generations()).length;
+      gate.open();
+      expect(await world.clock.run(slow)).to.be.instanceOf(ServiceError).with.property('code', 'IDEMPOTENCY_IN_PROGRESS');
+      expect(await world.generations()).to.have.length(before);
+      expect((await world.account()).holds.size).to.equal(before);
+    }
+  });
+
   it('and inserting at the very moment another rules it out: the generation stands, with its hold', async () => {
     const world = await CoreWorld.open();
     const gates = [new Gate(), new Gate()] as const;

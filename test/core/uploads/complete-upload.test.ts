@@ -164,6 +164,30 @@ describe('completeUpload', () => {
   });
 });
 
+describe('an upload whose bytes are swapped back and forth', () => {
+  it('is ready only with the bytes that were checked, at whatever call they are swapped', async () => {
+    const evil = new Uint8Array(BYTES.byteLength).fill(0x3c);
+    for (let swapAt = 0; swapAt < 20; swapAt += 1) {
+      const world = await CoreWorld.open();
+      const prepared = await prepare(world, BYTES);
+      await smuggle(world, prepared, evil);
+      let calls = 0;
+      const context = world.process(async (call) => {
+        // Good bytes for the time of a few calls, bad ones before and after.
+        if (calls === swapAt) await smuggle(world, prepared, BYTES);
+        if (calls === swapAt + 2) await smuggle(world, prepared, evil);
+        calls += 1;
+        return call.proceed();
+      });
+      await complete(world, prepared.upload.uploadId, {}, 'k', context).catch(() => undefined);
+      const record = await world.ports.uploads.read(prepared.upload.uploadId);
+      if (record?.kind !== 'upload' || record.status !== 'ready') continue;
+      const stored = await storedBytes(world, record.objectKey);
+      expect(sha256Of(stored ?? new Uint8Array()), `swapped at call ${swapAt}`).to.equal(record.ready?.sha256).and.to.equal(sha256Of(BYTES));
+    }
+  });
+});
+
 describe('uploads past retention', () => {
   it('are removed with their bytes, unless a generation used them', async () => {
     const world = await CoreWorld.open();

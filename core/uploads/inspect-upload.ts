@@ -1,0 +1,55 @@
+import type { Context } from '../context.js';
+import { fieldInvalid } from '../fields.js';
+import type { ServiceError } from '../errors.js';
+import type { ObjectFacts } from '../ports/object-store.js';
+import type { Upload } from './upload.js';
+
+export interface Inspected {
+  readonly sha256: string;
+  readonly widthPx: number;
+  readonly heightPx: number;
+}
+
+/** What stands at the upload target now. Throws FIELD_INVALID when nothing does, or not so many bytes as were declared. */
+export async function stagedFacts({ objects }: Pick<Context, 'objects'>, upload: Upload): Promise<ObjectFacts> {
+  const facts = await objects.stat(upload.stagingKey);
+  if (!facts) throw badBytes('No bytes have been sent to the upload target yet.');
+  refuseOtherLength(upload, facts.byteSize);
+  return facts;
+}
+
+/**
+ * Looks at a copy of what was sent, which must not be able to change any more. Throws FIELD_INVALID when it is not exactly
+ * what was declared: length, SHA-256 (at prepare and at completion), type by magic bytes, a header that decodes within
+ * limits.
+ */
+export async function inspectCopy(context: Context, upload: Upload, objectKey: string, sha256: string | undefined): Promise<Inspected> {
+  const { digests, mediaProbe, settings } = context;
+  const digest = await digests.ofBytes(await open(context, objectKey));
+  refuseOtherLength(upload, digest.byteSize);
+  for (const declared of [upload.declaredSha256, sha256]) {
+    if (declared !== undefined && declared !== digest.sha256) throw fieldInvalid('/sha256', 'sha256 must be the SHA-256 of the bytes that were uploaded.');
+  }
+  const media = await mediaProbe.probe(await open(context, objectKey), {
+    maxBytes: settings.maxUploadBytes,
+    maxPixels: settings.maxUploadPixels,
+    decode: 'header',
+  });
+  if ('invalid' in media) throw badBytes(media.invalid);
+  if (media.mediaType !== upload.mediaType) throw badBytes(`The file must be ${upload.mediaType}, as was declared; it is ${media.mediaType}.`);
+  return { sha256: digest.sha256, widthPx: media.widthPx, heightPx: media.heightPx };
+}
+
+function refuseOtherLength(upload: Upload, byteSize: number): void {
+  if (byteSize !== upload.byteSize) throw badBytes(`The file must have the ${upload.byteSize} bytes that were declared; it has ${byteSize}.`);
+}
+
+async function open({ objects }: Pick<Context, 'objects'>, key: string): Promise<AsyncIterable<Uint8Array>> {
+  const bytes = await objects.read(key);
+  if (!bytes) throw badBytes('Another request is completing this upload; complete it again.');
+  return bytes;
+}
+
+function badBytes(message: string): ServiceError {
+  return fieldInvalid('/upload_id', message);
+}
