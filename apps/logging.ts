@@ -3,8 +3,12 @@ import pretty from 'pino-pretty';
 import type { Log } from '../core/log.js';
 import type { Config } from './config/config.js';
 
-/** Nothing that opens a door is written down, wherever in a line it stands. */
-const SECRETS = ['authorization', 'cookie', 'secret', 'credential', 'idempotencyKey', 'url'].flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
+/**
+ * Nothing that opens a door is written down, wherever in a line it stands, nor what an error may carry of the request it
+ * came from. A child logger must not name paths of its own: they would take the place of these.
+ */
+const SECRETS = ['authorization', 'cookie', 'secret', 'credential', 'idempotencyKey', 'url', 'headers', 'request', 'config', 'options']
+  .flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
 
 /** The process's log: JSON lines on standard error, or readable ones on a terminal. Standard output is the commands' own. */
 export function createLogger({ level, format }: Config['log']): Logger {

@@ -32,7 +32,12 @@ export async function startService(config: Config, logger: Logger = createLogger
     const { port } = await rest.listen(config.rest.host, config.rest.port);
     url = configuredUrl(config, port);
     const worker = config.worker.enabled ? new Worker(program.context, { ...config.worker, workerId: `${process.pid}-${program.context.ids.uuid()}` }) : undefined;
-    await worker?.start();
+    try {
+      await worker?.start();
+    } catch (error) {
+      await rest.close(0);
+      throw error;
+    }
     logger.info({ address: url, dataFolder: config.dataFolder, worker: config.worker.enabled }, 'serving');
     return { url, demo, stop: () => stop(rest, worker, program, config, logger) };
   } catch (error) {
@@ -48,8 +53,9 @@ async function stop(rest: ReturnType<typeof createRestServer>, worker: Worker | 
   logger.info('stopped');
 }
 
-/** Whether the store answers. The id is nobody's. */
-async function isReady({ context }: Program): Promise<boolean> {
+/** Whether the store answers, and still writes. The id is nobody's. */
+async function isReady({ context, stores }: Program): Promise<boolean> {
+  if (!stores.isWritable()) return false;
   try {
     await context.accounts.read('00000000-0000-7000-8000-000000000000');
     return true;

@@ -36,6 +36,8 @@ export interface SqliteStores {
   readonly wakeUpTable: SqliteWakeUpTable;
   /** Writes acknowledged by this process, and the transactions they took. */
   readonly counters: { readonly writes: number; readonly commits: number };
+  /** Whether the writing thread is there; once it has died every write is refused until the process starts anew. */
+  isWritable(): boolean;
   /** Writes what waits, empties the log into the database and lets the folder go. */
   close(): Promise<void>;
 }
@@ -82,10 +84,11 @@ function openReader(path: string): SqliteReader {
   return new SqliteReader(database);
 }
 
-type WriterLike = Pick<SqliteWriter, 'write' | 'close' | 'counters'>;
+type WriterLike = Pick<SqliteWriter, 'write' | 'close' | 'counters' | 'isWritable'>;
 
 /** Stands in for the writer where a folder is opened to be read only. */
 const REFUSING_WRITER: WriterLike = {
+  isWritable: false,
   counters: { writes: 0, commits: 0 },
   write: () => Promise.reject(new StoreUnavailable('The data folder is open for reading only.')),
   close: () => Promise.resolve(),
@@ -100,6 +103,7 @@ function storesOver(writer: WriterLike, reader: SqliteReader, lock: ServerLock |
     credentials: new SqliteCredentialStore(writer, reader),
     wakeUpTable: new SqliteWakeUpTable(writer, reader),
     counters: writer.counters,
+    isWritable: () => writer.isWritable,
     async close() {
       // The reader goes first, so that nothing keeps the writer from emptying the log into the database.
       reader.close();

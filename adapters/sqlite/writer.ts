@@ -64,6 +64,10 @@ export class SqliteWriter {
     });
   }
 
+  get isWritable(): boolean {
+    return this.refusal === undefined;
+  }
+
   /** Waits for the writes under way, then ends the thread. Writes that come later are refused. */
   async close(): Promise<void> {
     if (this.refusal === undefined) {

@@ -8,9 +8,23 @@ import { copyJson, NestedTooDeep } from './json-copy.js';
 
 const NO_FAULTS: readonly Fault[] = [];
 
+/** Errors of one rule of a schema that are looked at: a list of thousands of wrong items is wrong at its first few. */
+const MAX_ERRORS_OF_A_RULE = 20;
+
 /** Ajv's errors as our faults, in the order a client should read them. */
 export function orderedFaults(errors: readonly ErrorObject[], value: Json): readonly Fault[] {
-  return inDocumentOrder(essentialErrors(errors).map(describeFault), value);
+  return inDocumentOrder(essentialErrors(firstOfEachRule(errors)).map(describeFault), value);
+}
+
+/** Within one rule errors come in document order, so that what is left out stands behind what is kept. */
+function firstOfEachRule(errors: readonly ErrorObject[]): readonly ErrorObject[] {
+  if (errors.length <= MAX_ERRORS_OF_A_RULE) return errors;
+  const seen = new Map<string, number>();
+  return errors.filter(({ schemaPath }) => {
+    const count = (seen.get(schemaPath) ?? 0) + 1;
+    seen.set(schemaPath, count);
+    return count <= MAX_ERRORS_OF_A_RULE;
+  });
 }
 
 /**

@@ -16,6 +16,7 @@ export const PROGRAM_KEYS = {
   'rest.body_timeout_seconds': duration(10, SECOND, 3_600),
   'rest.request_timeout_seconds': duration(300, SECOND, 86_400),
   'rest.keep_alive_timeout_seconds': duration(65, SECOND, 3_600),
+  'rest.idle_timeout_seconds': duration(60, SECOND, 3_600),
   'rest.rate_limits.reads_per_minute': integer(1_200, 0, 10_000_000),
   'rest.rate_limits.creates_per_minute': integer(300, 0, 10_000_000),
   'worker.enabled': boolean(true),

@@ -32,6 +32,7 @@ export interface RestConfig {
     readonly headersTimeoutMs: number;
     readonly requestTimeoutMs: number;
     readonly keepAliveTimeoutMs: number;
+    readonly idleTimeoutMs: number;
     readonly maxHeaderBytes: number;
     readonly maxConnections: number;
   };

@@ -75,6 +75,7 @@ function configOf(values: ProgramValues, folder: string): Omit<Config, 'file' | 
         headersTimeoutMs: values['rest.headers_timeout_seconds'],
         requestTimeoutMs: values['rest.request_timeout_seconds'],
         keepAliveTimeoutMs: values['rest.keep_alive_timeout_seconds'],
+        idleTimeoutMs: values['rest.idle_timeout_seconds'],
         maxHeaderBytes: values['rest.max_header_bytes'],
         maxConnections: values['rest.max_connections'],
       },

@@ -9,6 +9,8 @@ export interface RestLimits {
   /** How long any request may take to arrive, bytes sent to a signed address included. */
   readonly requestTimeoutMs: number;
   readonly keepAliveTimeoutMs: number;
+  /** How long a connection may stand still in the middle of a request or an answer. */
+  readonly idleTimeoutMs: number;
   readonly maxHeaderBytes: number;
   readonly maxConnections: number;
 }
@@ -20,6 +22,7 @@ export const DEFAULT_REST_LIMITS: RestLimits = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 300_000,
   keepAliveTimeoutMs: 65_000,
+  idleTimeoutMs: 60_000,
   maxHeaderBytes: 16 * 1024,
   maxConnections: 10_000,
 };

@@ -18,6 +18,7 @@ export interface ServingParts {
 
 type RoutedContext = RestContext & { readonly params: Readonly<Record<string, string>> };
 
+const STALE_AFTER_MS = 1_000;
 const NO_BODY: Json = Object.freeze({});
 
 /** The checks of a protected route, in the order in which the first one that fails is told, and then its operation. */
@@ -27,13 +28,17 @@ export function serveProtected(route: ProtectedRoute, { context, authenticator, 
   return async (ctx) => {
     const { req, res, state, params } = ctx as RoutedContext;
     state.route = route.path;
-    const caller = await authenticator.authenticate(readCredential(req));
+    const credential = readCredential(req);
+    const caller = await authenticator.authenticate(credential);
     state.caller = caller;
+    const authenticatedAt = context.clock.now();
     if (rateLimit) await rateLimit.take(caller.credentialId, res);
     requireScope(caller, scope);
     requireApp(caller, headerText(req, 'x-app-id'));
     const idempotencyKey = route.needsKey === true ? readIdempotencyKey(headerValues(req, 'idempotency-key')) : '';
     const body = operation.body ? await readBody(req, operation.body, bodyTimeoutMs) : NO_BODY;
+    // A body may take long to arrive, and the credential may have been revoked meanwhile.
+    if (context.clock.now() - authenticatedAt > STALE_AFTER_MS) await authenticator.authenticate(credential);
     await sendAnswer(ctx, operation.status, await operation.answer({ context, caller, params, idempotencyKey, body }));
   };
 }

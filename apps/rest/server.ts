@@ -36,9 +36,6 @@ export interface RestServer {
   close(graceMs: number): Promise<void>;
 }
 
-/** Nothing of these is logged on purpose; this stands behind an error that carries the request it came from. */
-const REDACTED = ['headers', '*.headers', '*.authorization', '*.request', '*.config', '*.options', '*.url'];
-
 /** The REST front of one process. Nothing is listening before `listen`. */
 export function createRestServer(options: RestServerOptions): RestServer {
   let stopping = false;
@@ -55,7 +52,7 @@ export function createRestServer(options: RestServerOptions): RestServer {
 
 function createApp(options: RestServerOptions, isStopping: () => boolean): Koa<RestState> {
   const { context, authenticator, limits, readiness, signedObjects } = options;
-  const logger = options.logger.child({ front: 'rest' }, { redact: REDACTED });
+  const logger = options.logger.child({ front: 'rest' });
   const parts: ServingParts = { context, authenticator, rateLimits: createRateLimits(limits), bodyTimeoutMs: limits.bodyTimeoutMs };
   const endpoints: Endpoint[] = [
     ...ROUTES.map((route): Endpoint => (
@@ -86,6 +83,10 @@ function createHttpServer(app: Koa<RestState>, { limits, context }: RestServerOp
     requireHostHeader: false,
   }, (req, res) => void serve(req, res));
   server.maxConnections = limits.maxConnections;
+  // Whoever asks and then does not read, or sends no more, holds a connection that others could use.
+  server.setTimeout(limits.idleTimeoutMs);
+  // The only expectation there is to meet is 100-continue, which the runtime does; any other changes nothing.
+  server.on('checkExpectation', (req, res) => void serve(req, res));
   answerRefusedConnections(server, context.ids);
   return server;
 }

@@ -1,6 +1,6 @@
 import type { Context } from '../../core/context.js';
 import { Dispatcher } from '../../core/generation/run/dispatcher.js';
-import { Recovery, type Recovered } from '../../core/recovery/recover.js';
+import { mayBeMore, Recovery } from '../../core/recovery/recover.js';
 
 export interface WorkerOptions {
   /** Names this process in leases; unlike any other process that ever ran. */
@@ -47,16 +47,10 @@ export class Worker {
   private async recover(): Promise<void> {
     try {
       for (let passes = 0; passes < MAX_PASSES; passes += 1) {
-        if (!isFull(await this.recovery.pass(), this.context.settings.recoveryBatch)) return;
+        if (!mayBeMore(await this.recovery.pass(), this.context.settings.recoveryBatch)) return;
       }
     } catch (error) {
       this.context.log.warn('recovery pass not finished', { error });
     }
   }
-}
-
-/** Whether there may be more of what the pass did. */
-function isFull({ generations: g, holds, uploads, claimsRemoved }: Recovered, batch: number): boolean {
-  const generations = g.woken + g.ended + g.settled + g.retired + g.failed;
-  return generations >= batch || holds.nextCursor !== undefined || uploads.removed >= batch || claimsRemoved >= batch;
 }

@@ -13,6 +13,7 @@ const PLACES: readonly RegExp[] = [
   /^localhost\.?(?::[0-9]+)?(?:[/?#]|$)/i,
   /^[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?::[0-9]+)?(?:[/?#]|$)/,
   /^0x[0-9a-f]{8}$/i,
+  /^[^\s@]+@[^\s@]+\.[^\s@]+$/,
   /^\[?[0-9a-f]*:(?:[0-9a-f]*:)+[0-9a-f.]*\]?(?:[:/]|$)/i,
 ];
 
@@ -24,8 +25,10 @@ export function refusePlaces(parameters: JsonObject, pointer: string): void {
   for (const [name, value] of Object.entries(parameters)) refusePlace(value, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`);
 }
 
-function isPlace(line: string): boolean {
-  return isPath(line) || PLACES.some((place) => place.test(line));
+function isPlace(text: string): boolean {
+  // Compatibility forms of letters and dots lead to the same host; a dot at the end leads to the root.
+  const line = text.normalize('NFKC').replaceAll('\u3002', '.').replace(/\.$/, '');
+  return text === '.' || isPath(line) || PLACES.some((place) => place.test(line));
 }
 
 /** A name with an extension behind a slash, or names between slashes. 16/9, half/half and "and/or" are values. */

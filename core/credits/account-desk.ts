@@ -109,28 +109,39 @@ export class AccountDesk {
     const now = this.ports.clock.now();
     const draft = new AccountDraft(account);
     const outcomes: Decided[] = [];
-    const operationsInBatch = new Set<string>();
+    const inBatch = new Map<string, Pick<OperatorCommand, 'kind' | 'credits'>>();
     for (const { command } of batch) {
-      const operationId = 'operationId' in command ? command.operationId : undefined;
-      if (operationId !== undefined && (operationsInBatch.has(operationId) || (await this.wasDone(account.accountId, operationId)))) {
-        outcomes.push({});
+      const before = 'operationId' in command ? (inBatch.get(command.operationId) ?? (await this.earlier(account.accountId, command))) : undefined;
+      if (before && 'operationId' in command) {
+        outcomes.push(isSameOperation(before, command) ? {} : { refused: 'OPERATION_DIFFERS' });
         continue;
       }
       const decision = decideOrFail(draft, command, now);
       if (!isFresh && ('failed' in decision || needsFreshState(decision))) return 'stale';
       if ('moves' in decision) {
         draft.add(command, decision, now);
-        if (operationId !== undefined) operationsInBatch.add(operationId);
+        if ('operationId' in command) inBatch.set(command.operationId, command);
       }
       outcomes.push(outcomeOf(decision));
     }
     return { draft, outcomes };
   }
 
-  /** Sound because the write that follows succeeds only if no entry was added since the account was read. */
-  private async wasDone(accountId: string, operationId: string): Promise<boolean> {
-    return (await this.ports.accounts.findOperation(accountId, operationId)) !== null;
+  /**
+   * What was done under the operation's id before, if anything. Sound because the write that follows succeeds only if no
+   * entry was added since the account was read.
+   */
+  private async earlier(accountId: string, { operationId }: OperatorCommand): Promise<Pick<OperatorCommand, 'kind' | 'credits'> | undefined> {
+    const entry = await this.ports.accounts.findOperation(accountId, operationId);
+    if (!entry) return undefined;
+    return { kind: entry.kind === 'grant' ? 'grant' : 'adjust', credits: entry.from === 'issued' ? entry.credits : -entry.credits };
   }
+}
+
+type OperatorCommand = Extract<AccountCommand, { operationId: string }>;
+
+function isSameOperation(a: Pick<OperatorCommand, 'kind' | 'credits'>, b: OperatorCommand): boolean {
+  return a.kind === b.kind && a.credits === b.credits;
 }
 
 function decideOrFail(draft: AccountDraft, command: AccountCommand, now: number): AccountDecision | { readonly failed: unknown } {

@@ -9,7 +9,8 @@ export type AccountCommand =
   /** Ends the hold: `charge` is spent, the rest is available again. */
   | { readonly kind: 'settle'; readonly generationId: string; readonly charge: number };
 
-export type AccountRefusal = 'CREDITS_INSUFFICIENT' | 'QUEUE_FULL' | 'AMOUNT_INVALID';
+/** `OPERATION_DIFFERS`: the operation id was used before, for something else. */
+export type AccountRefusal = 'CREDITS_INSUFFICIENT' | 'QUEUE_FULL' | 'AMOUNT_INVALID' | 'OPERATION_DIFFERS';
 
 export interface Move {
   readonly kind: EntryKind;

@@ -12,12 +12,12 @@ export interface CreditOperation {
   readonly reason: string;
 }
 
-/** Gives credits to an account. Throws NOT_FOUND and FIELD_INVALID. */
+/** Gives credits to an account. Throws NOT_FOUND, FIELD_INVALID, and CONFLICT for an operation id used for something else. */
 export function grantCredits(context: Context, operation: CreditOperation): Promise<Account> {
   return operate(context, { kind: 'grant', ...operation });
 }
 
-/** Corrects what was issued, with a reason. Throws NOT_FOUND, FIELD_INVALID, and CREDITS_INSUFFICIENT below zero. */
+/** Corrects what was issued, with a reason. Throws as `grantCredits` does, and CREDITS_INSUFFICIENT below zero. */
 export async function adjustCredits(context: Context, operation: CreditOperation): Promise<Account> {
   if (operation.reason.trim() === '') throw new ServiceError('FIELD_INVALID', 'An adjustment needs a reason.');
   return operate(context, { kind: 'adjust', ...operation });
@@ -27,6 +27,7 @@ async function operate(context: Context, operation: CreditOperation & Extract<Ac
   const { accountId, kind, operationId, credits, reason } = operation;
   const { refused } = await context.desk.execute(accountId, { kind, operationId, credits, reason });
   if (refused === 'CREDITS_INSUFFICIENT') throw new ServiceError('CREDITS_INSUFFICIENT', 'The adjustment would take the balance below zero.');
+  if (refused === 'OPERATION_DIFFERS') throw new ServiceError('CONFLICT', `The operation id ${operationId} was used before, for another amount or kind.`);
   if (refused) throw new ServiceError('FIELD_INVALID', `A ${kind} must be a whole number of credits${kind === 'grant' ? ' above 0' : ', not 0'}, and keep all totals within 2^53 - 1.`);
   const account = await context.accounts.read(accountId);
   if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);

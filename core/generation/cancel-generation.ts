@@ -12,8 +12,12 @@ import { settleGeneration } from './settle-generation.js';
  * stop and may still be running in the answer; one that has ended stays as it is. Throws TASK_NOT_FOUND,
  * for one past its retention too: there is nothing left to cancel.
  */
-export async function cancelGeneration(context: Context, caller: Caller, generationId: string): Promise<Generation> {
-  const found = await getGeneration(context, caller, generationId).catch(asTaskNotFound);
+export function cancelGeneration(context: Context, caller: Caller, generationId: string): Promise<Generation> {
+  return cancel(context, caller, generationId).catch(asTaskNotFound);
+}
+
+async function cancel(context: Context, caller: Caller, generationId: string): Promise<Generation> {
+  const found = await getGeneration(context, caller, generationId);
   const { generation, refused } = await changeGeneration(context, found, { event: 'cancel' });
   if (refused) return generation;
   if (generation.status === 'running') wake(context, generation.generationId, context.clock.now());

@@ -14,9 +14,12 @@ export type GenerationDecision = { readonly refused: GenerationRefusal } | { rea
 /** How long after a lease or a due time recovery takes the holder for lost, in milliseconds. */
 const ATTENTION_MARGIN_MS = 1_000;
 
+/** How far clocks of two machines may be apart. A lease renewed later than that in the future was left by a clock set back. */
+export const MAX_CLOCK_SKEW_MS = 60_000;
+
 /**
- * Decides one command on one version of a generation. Pure; the store applies the result only onto that version.
- * `now` never takes `updatedAt` back, however the clock jumps.
+ * Decides one command on one version of a generation. Pure; the store applies the result only onto that version. What
+ * clients see of time never goes back, however the clock jumps; leases and deadlines go by the clock as it is.
  */
 export function decide(generation: Generation, command: GenerationCommand, now: number): GenerationDecision {
   const to = TRANSITIONS[generation.status][command.event];
@@ -24,31 +27,35 @@ export function decide(generation: Generation, command: GenerationCommand, now: 
   if ('fence' in command && generation.lease?.fence !== command.fence) return { refused: 'FENCE_STALE' };
 
   const at = Math.max(now, generation.updatedAt);
-  const changed = change(generation, command, at);
+  const changed = change(generation, command, { now, at });
   if ('refused' in changed) return changed;
 
-  const next = conclude(generation, { ...changed.next, status: to, version: generation.version + 1 }, at);
+  const next = conclude(generation, { ...changed.next, status: to, version: generation.version + 1 }, { now, at });
   assertSound(generation, next);
   return { next };
 }
 
+/** The clock, and the time to stamp on the generation: never before what stands there. */
+interface Time { readonly now: number; readonly at: number }
+
 type Changed = { readonly refused: GenerationRefusal } | { readonly next: Generation };
 
-function change(g: Generation, command: GenerationCommand, at: number): Changed {
+function change(g: Generation, command: GenerationCommand, time: Time): Changed {
+  const { now, at } = time;
   switch (command.event) {
-    case 'start': return start(g, command, at);
-    case 'take-over': return takeOver(g, command, at);
-    case 'renew': return renew(g, command, at);
-    case 'begin-attempt': return beginAttempt(g, command.token, at);
+    case 'start': return start(g, command, time);
+    case 'take-over': return takeOver(g, command, time);
+    case 'renew': return renew(g, command, time);
+    case 'begin-attempt': return beginAttempt(g, command.token, time);
     case 'accepted': return accepted(g, command.reference, at);
     case 'attempt-failed': return { next: { ...withoutLease(withoutAttempt(g)), updatedAt: at, attentionAt: command.retryAt + ATTENTION_MARGIN_MS } };
-    case 'yield': return { next: { ...withoutLease(command.isUnsent ? withoutUnsentAttempt(g) : g), updatedAt: at, attentionAt: at + ATTENTION_MARGIN_MS } };
+    case 'yield': return { next: { ...withoutLease(command.isUnsent ? withoutUnsentAttempt(g) : g), updatedAt: at, attentionAt: now + ATTENTION_MARGIN_MS } };
     case 'succeed': return succeed(g, command.outputs);
     case 'stop': return stop(g, command);
     case 'give-up':
     case 'fail': return { next: { ...g, error: command.error } };
-    case 'expire': return hasLiveLease(g, at) ? { refused: 'LEASE_HELD' } : { next: { ...g, error: command.error } };
-    case 'cancel': return cancel(g, at);
+    case 'expire': return hasLiveLease(g, now) ? { refused: 'LEASE_HELD' } : { next: { ...g, error: command.error } };
+    case 'cancel': return cancel(g, time);
     case 'postpone': return { next: { ...g, attentionAt: command.until } };
     case 'settle': return settle(g, command, at);
     case 'outputs-removed': return { next: { ...g, outputsRemovedAt: at, attentionAt: command.taskExpiresAt } };
@@ -56,32 +63,32 @@ function change(g: Generation, command: GenerationCommand, at: number): Changed 
   }
 }
 
-function start(g: Generation, command: Extract<GenerationCommand, { event: 'start' }>, at: number): Changed {
-  if (at > g.terms.queueDeadlineAt) return { refused: 'DEADLINE_PASSED' };
-  const begun = beginAttempt({ ...g, runDeadlineAt: at + g.terms.runTimeoutMs }, command.token, at);
-  return 'refused' in begun ? begun : { next: leased(begun.next, command, at) };
+function start(g: Generation, command: Extract<GenerationCommand, { event: 'start' }>, time: Time): Changed {
+  if (time.now > g.terms.queueDeadlineAt) return { refused: 'DEADLINE_PASSED' };
+  const begun = beginAttempt({ ...g, runDeadlineAt: time.now + g.terms.runTimeoutMs }, command.token, time);
+  return 'refused' in begun ? begun : { next: leased(begun.next, command, time) };
 }
 
-function takeOver(g: Generation, command: Extract<GenerationCommand, { event: 'take-over' }>, at: number): Changed {
-  if (hasLiveLease(g, at)) return { refused: 'LEASE_HELD' };
-  return { next: leased(g, command, at) };
+function takeOver(g: Generation, command: Extract<GenerationCommand, { event: 'take-over' }>, time: Time): Changed {
+  if (hasLiveLease(g, time.now)) return { refused: 'LEASE_HELD' };
+  return { next: leased(g, command, time) };
 }
 
-function leased(g: Generation, { worker, leaseMs }: { readonly worker: string; readonly leaseMs: number }, at: number): Generation {
+function leased(g: Generation, { worker, leaseMs }: { readonly worker: string; readonly leaseMs: number }, { now, at }: Time): Generation {
   const fence = g.fence + 1;
-  return { ...g, fence, lease: { worker, fence, expiresAt: at + leaseMs }, updatedAt: at, attentionAt: at + leaseMs + ATTENTION_MARGIN_MS };
+  return { ...g, fence, lease: { worker, fence, renewedAt: now, expiresAt: now + leaseMs }, updatedAt: at, attentionAt: now + leaseMs + ATTENTION_MARGIN_MS };
 }
 
-function renew(g: Generation, command: Extract<GenerationCommand, { event: 'renew' }>, at: number): Changed {
+function renew(g: Generation, command: Extract<GenerationCommand, { event: 'renew' }>, { now, at }: Time): Changed {
   if (!g.lease) return { refused: 'FENCE_STALE' };
-  const expiresAt = at + command.leaseMs;
+  const expiresAt = now + command.leaseMs;
   const progress = command.progress === undefined ? {} : { progress: Math.min(1, Math.max(g.progress ?? 0, command.progress)) };
-  return { next: { ...g, ...progress, lease: { ...g.lease, expiresAt }, updatedAt: at, attentionAt: expiresAt + ATTENTION_MARGIN_MS } };
+  return { next: { ...g, ...progress, lease: { ...g.lease, renewedAt: now, expiresAt }, updatedAt: at, attentionAt: expiresAt + ATTENTION_MARGIN_MS } };
 }
 
-function beginAttempt(g: Generation, token: string, at: number): Changed {
+function beginAttempt(g: Generation, token: string, { now, at }: Time): Changed {
   if (g.cancelRequestedAt !== undefined || g.attempt) return { refused: 'NOT_ALLOWED' };
-  if (g.runDeadlineAt !== undefined && at > g.runDeadlineAt) return { refused: 'DEADLINE_PASSED' };
+  if (g.runDeadlineAt !== undefined && now > g.runDeadlineAt) return { refused: 'DEADLINE_PASSED' };
   if (g.attemptsMade >= g.terms.maxAttempts) return { refused: 'NOT_ALLOWED' };
   const number = g.attemptsMade + 1;
   return { next: { ...g, attempt: { number, phase: 'submitting', token, startedAt: at }, attemptsMade: number, updatedAt: at } };
@@ -105,9 +112,9 @@ function stop(g: Generation, { outputs, hasFailed }: Extract<GenerationCommand, 
   return { next: { ...g, outputs, chargedCredits } };
 }
 
-function cancel(g: Generation, at: number): Changed {
+function cancel(g: Generation, { now, at }: Time): Changed {
   if (g.cancelRequestedAt !== undefined) return { refused: 'NOTHING_TO_DO' };
-  return { next: { ...g, cancelRequestedAt: at, updatedAt: at } };
+  return { next: { ...g, cancelRequestedAt: now, updatedAt: at } };
 }
 
 function settle(g: Generation, command: Extract<GenerationCommand, { event: 'settle' }>, at: number): Changed {
@@ -116,9 +123,9 @@ function settle(g: Generation, command: Extract<GenerationCommand, { event: 'set
 }
 
 /** What a generation that reaches its end loses and gains, whichever way it ends. */
-function conclude(before: Generation, next: Generation, at: number): Generation {
+function conclude(before: Generation, next: Generation, { now, at }: Time): Generation {
   if (!isTerminal(next.status) || isTerminal(before.status)) return next;
-  return { ...withoutLease(next), completedAt: at, updatedAt: at, attentionAt: at + ATTENTION_MARGIN_MS };
+  return { ...withoutLease(next), completedAt: at, updatedAt: at, attentionAt: now + ATTENTION_MARGIN_MS };
 }
 
 function withoutLease(g: Generation): Generation {
@@ -136,7 +143,7 @@ function withoutUnsentAttempt(g: Generation): Generation {
 }
 
 export function hasLiveLease(g: Generation, now: number): boolean {
-  return g.lease !== undefined && g.lease.expiresAt > now;
+  return g.lease !== undefined && g.lease.expiresAt > now && g.lease.renewedAt <= now + MAX_CLOCK_SKEW_MS;
 }
 
 function priceOfDelivered(g: Generation, count: number): number {

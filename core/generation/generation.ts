@@ -34,6 +34,8 @@ export interface Output {
 export interface Lease {
   readonly worker: string;
   readonly fence: number;
+  /** When its holder was last heard of, by the holder's clock. */
+  readonly renewedAt: number;
   readonly expiresAt: number;
 }
 

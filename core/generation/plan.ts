@@ -1,7 +1,7 @@
 import type { Caller } from '../access/credential.js';
 import { refusePlaces } from '../catalog/injection.js';
 import type { Model } from '../catalog/model.js';
-import { creditsByOutputs } from '../catalog/price.js';
+import { creditsByOutputs, requestedSize } from '../catalog/price.js';
 import { fieldInvalid, refuseFaults } from '../fields.js';
 import type { JsonObject } from '../json.js';
 import type { Ports } from '../ports/tokens.js';
@@ -34,10 +34,18 @@ export async function planGeneration(ports: PlanPorts, caller: Caller, request: 
   const { faults, withDefaults } = ports.jsonSchemas.check(model.inputSchema, request.parameters);
   refuseFaults(faults, '/parameters');
   refusePlaces(request.parameters, '/parameters');
+  refuseUnreadableSize(model, withDefaults as JsonObject);
 
   const uploads = await readyUploads(ports, caller, model, request.referenceUploadIds);
   const table = creditsByOutputs(model, withDefaults as JsonObject);
   return { model, parameters: withDefaults as JsonObject, uploads, creditsByOutputs: table, credits: table.at(-1) ?? 0 };
+}
+
+/** A size that cannot be read could be neither priced nor checked against what is delivered. */
+function refuseUnreadableSize(model: Model, parameters: JsonObject): void {
+  const name = model.price.sizeParameter;
+  if (name === undefined || parameters[name] === undefined || requestedSize(model.price, parameters)) return;
+  throw fieldInvalid(`/parameters/${name}`, `parameters.${name} must be WIDTHxHEIGHT, each of 1 to 999999 pixels.`);
 }
 
 async function readyUploads(ports: PlanPorts, caller: Caller, model: Model, ids: readonly string[]): Promise<Upload[]> {

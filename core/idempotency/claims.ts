@@ -1,6 +1,7 @@
 import { ServiceError } from '../errors.js';
 import type { Ports } from '../ports/tokens.js';
 import type { Settings } from '../settings.js';
+import { MAX_CLOCK_SKEW_MS } from '../generation/decide.js';
 import type { Claim, ClaimKey } from './claim.js';
 
 /** What a claim's subject is to the operation that claims: a generation, or an upload. */
@@ -47,7 +48,7 @@ export async function claim(
     const { existing } = outcome;
     if (existing.digest !== request.digest) throw new ServiceError('IDEMPOTENCY_PAYLOAD_MISMATCH');
     if (await subject.exists(existing.subjectId)) return replay(existing, settings, now);
-    if (existing.leaseExpiresAt > now) throw inProgress(existing.leaseExpiresAt - now);
+    if (isLeased(existing, settings, now)) throw inProgress(existing.leaseExpiresAt - now);
 
     if ((await subject.ruleOut(existing.subjectId)) === 'exists') return replay(existing, settings, now);
     // The effect is only now to come, so its answer is replayed for a window that begins now.
@@ -72,6 +73,11 @@ export async function freeClaim(ports: Pick<Ports, 'claims'>, mine: Claim): Prom
  */
 function firstVersion({ ids }: Pick<Ports, 'ids'>): number {
   return ids.random(6).reduce((version, byte) => version * 256 + byte, 0);
+}
+
+/** A lease that ends later than any given now would was left by a clock that has been set back: it has lapsed. */
+function isLeased({ leaseExpiresAt }: Claim, settings: Settings, now: number): boolean {
+  return leaseExpiresAt > now && leaseExpiresAt <= now + settings.claimLeaseMs + MAX_CLOCK_SKEW_MS;
 }
 
 function replay(existing: Claim, settings: Settings, now: number): Claimed {

@@ -10,15 +10,43 @@ export interface Recovered {
   readonly claimsRemoved: number;
 }
 
+/** A clock that went further than this between two passes of one process is not believed at once. */
+const MAX_STEP_MS = 3_600_000;
+
+const NOTHING: Recovered = {
+  generations: { woken: 0, ended: 0, settled: 0, retired: 0, failed: 0 },
+  holds: { released: 0, settled: 0, failed: 0 },
+  uploads: { removed: 0, failed: 0 },
+  claimsRemoved: 0,
+};
+
+/** Whether there may be more of what a pass did: one of its parts took as much as it may. */
+export function mayBeMore({ generations: g, holds, uploads, claimsRemoved }: Recovered, batch: number): boolean {
+  const generations = g.woken + g.ended + g.settled + g.retired + g.failed;
+  return generations >= batch || holds.nextCursor !== undefined || uploads.removed >= batch || claimsRemoved >= batch;
+}
+
 /** Does again whatever was cut. Runs on a schedule in every worker, and by hand; one a process at a time. */
 export class Recovery {
   private holdsCursor: string | undefined;
+  private lastPassAt: number | undefined;
 
   constructor(private readonly context: Context) {}
 
-  /** One bounded pass over everything. Throws `StoreUnavailable` when a list cannot be read; the next pass starts afresh. */
+  /**
+   * One bounded pass over everything. Throws `StoreUnavailable` when a list cannot be read; the next pass starts afresh.
+   * After a leap of the clock it does nothing once: should the clock be wrong, retention would remove what nobody can
+   * bring back, and should it be right, the next pass does the same work.
+   */
   async pass(): Promise<Recovered> {
     const { context } = this;
+    const now = context.clock.now();
+    const hasLeapt = this.lastPassAt !== undefined && now - this.lastPassAt > MAX_STEP_MS;
+    this.lastPassAt = now;
+    if (hasLeapt) {
+      context.log.warn('recovery pass left out after a leap of the clock', {});
+      return NOTHING;
+    }
     const generations = await recoverGenerations(context);
     const holds = await recoverHolds(context, this.holdsCursor);
     this.holdsCursor = holds.nextCursor;

@@ -75,10 +75,7 @@ async function makeReady(context: Context, caller: Caller, uploadId: string, sha
     if ((await objects.copy(upload.stagingKey, objectKey, etag)) !== 'copied') continue;
 
     // The copy is what is looked at: nobody can change it between the check and its use.
-    const inspected = await inspectCopy(context, upload, objectKey, sha256).catch(async (error: unknown) => {
-      await objects.remove(objectKey);
-      throw error;
-    });
+    const inspected = await inspectCopy(context, upload, objectKey, sha256).catch((error: unknown) => dropCopy(context, copying, objectKey, error));
     const now = clock.now();
     const ready: Upload = {
       ...copying,
@@ -96,6 +93,14 @@ async function makeReady(context: Context, caller: Caller, uploadId: string, sha
     return ready;
   }
   throw new ServiceError('IDEMPOTENCY_IN_PROGRESS', 'The upload is being changed by another request; try again.', { retryAfterMs: 1_000 });
+}
+
+/** Leaves of a copy that was refused neither the bytes nor a word. */
+async function dropCopy({ uploads, objects }: Context, copying: Upload, objectKey: string, refusal: unknown): Promise<never> {
+  await objects.remove(objectKey);
+  const { objectKey: _dropped, ...rest } = copying;
+  await uploads.replace({ ...rest, version: copying.version + 1 }, copying.version);
+  throw refusal;
 }
 
 function sameDigest(upload: Upload, sha256: string | undefined): Upload {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { Recovery, type Recovered } from '../../../core/recovery/recover.js';
+import { mayBeMore, Recovery, type Recovered } from '../../../core/recovery/recover.js';
 import { operatorCommand, withContext, type OperatorOptions } from '../operator/operator-command.js';
 import { facts, show } from '../terminal.js';
 import { examples } from './examples.js';
@@ -22,7 +22,7 @@ export function addRecover(program: Command): void {
       for (let passes = 0; passes < MAX_PASSES; passes += 1) {
         const done = await recovery.pass();
         add(total, done);
-        if (!isFull(done, context.settings.recoveryBatch)) break;
+        if (!mayBeMore(done, context.settings.recoveryBatch)) break;
       }
       show({
         json: total,
@@ -47,10 +47,4 @@ function add(total: Totals, { generations: g, holds, uploads, claimsRemoved }: R
   total.uploads_removed += uploads.removed;
   total.claims_removed += claimsRemoved;
   total.failed += g.failed + holds.failed + uploads.failed;
-}
-
-/** Whether the pass took as much as it may, so that there may be more. */
-function isFull({ generations: g, holds, uploads, claimsRemoved }: Recovered, batch: number): boolean {
-  const generations = g.woken + g.ended + g.settled + g.retired;
-  return generations >= batch || holds.nextCursor !== undefined || uploads.removed >= batch || claimsRemoved >= batch;
 }

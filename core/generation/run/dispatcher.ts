@@ -8,7 +8,13 @@ import { ModelLane } from './model-lane.js';
 import { takeLease } from './take-lease.js';
 
 /** The most generations that wait in one process for a free place; others stay with their wake-ups. */
-const MAX_WAITING = 10_000;
+const MAX_WAITING = 100_000;
+/**
+ * So many of them keep their wake-ups until they are leased. A wake-up beyond that is done once its generation stands in
+ * line, so that those of a slow model do not keep the wake-ups of others from being delivered; should the process die,
+ * recovery finds the generation.
+ */
+const MAX_HELD_WAKE_UPS = 500;
 
 export class WorkerStopping extends Error {
   constructor() {
@@ -29,7 +35,7 @@ interface Place { readonly release: () => void }
 /**
  * Takes wake-ups and runs generations: at most so many of one model at once, at most so many of them for one account,
  * and the accounts that wait take turns. A wake-up is done once the generation is leased (the lease's end is on record
- * then) or needs nothing.
+ * then), needs nothing, or stands in a long line.
  */
 export class Dispatcher {
   private readonly lanes = new Map<string, ModelLane>();
@@ -52,12 +58,14 @@ export class Dispatcher {
       return Promise.resolve();
     }
     const already = this.waiting.get(generationId);
-    if (already) return already;
+    if (already) return this.waiting.size <= MAX_HELD_WAKE_UPS ? already : Promise.resolve();
     if (this.stopping) return Promise.reject(new WorkerStopping());
     if (this.waiting.size >= MAX_WAITING) return Promise.reject(new WorkerBusy());
     const done = this.take(generationId).finally(() => this.waiting.delete(generationId));
     this.waiting.set(generationId, done);
-    return done;
+    if (this.waiting.size <= MAX_HELD_WAKE_UPS) return done;
+    done.catch((error: unknown) => this.context.log.warn('generation left the line', { generationId, error }));
+    return Promise.resolve();
   }
 
   /** Takes no more, asks every run to hand its lease back, and waits for them, `graceMs` at most. */

@@ -16,6 +16,7 @@ const MAX_SILENT_POLLS = 10;
 const CANCEL_AGAIN_MS = 10_000;
 /** What a provider has made is worth more than one try to fetch and store it. */
 const MAX_COLLECTIONS = 4;
+const MAX_UNKNOWN_REPORTS = 3;
 /** The longest a clock can be asked to wait at once. */
 const MAX_WAIT_MS = 2 ** 31 - 1;
 
@@ -40,15 +41,20 @@ export class GenerationRun {
   private stopping = false;
   /** Token of the attempt that we may hand over without asking the provider first. */
   private unsentToken: string | undefined;
+  /** Token of an attempt that nobody ever handed over: we began it, and have not come to submitting it. */
+  private neverSentToken: string | undefined;
   private silentPolls = 0;
   private unknownRounds = 0;
   private failedCollections = 0;
+  private unknownReports = 0;
+  private isStoreAway = false;
   private cancelAskedAt: number | undefined;
 
   constructor(private readonly context: Context, generation: Generation, private readonly of: RunOf) {
     this.rest = new NudgeableSleep(context.clock);
     this.holder = new LeaseHolder(context, generation, () => this.rest.nudge());
     this.unsentToken = of.isFresh ? generation.attempt?.token : undefined;
+    this.neverSentToken = this.unsentToken;
   }
 
   /** Something about the generation changed: look now. */
@@ -86,7 +92,7 @@ export class GenerationRun {
   }
 
   private async handBack(g: Generation): Promise<Step> {
-    const isUnsent = g.attempt !== undefined && g.attempt.token === this.unsentToken;
+    const isUnsent = g.attempt !== undefined && g.attempt.token === this.neverSentToken;
     const { generation } = await this.holder.write({ event: 'yield', isUnsent });
     wake(this.context, generation.generationId, this.context.clock.now());
     return 'over';
@@ -94,7 +100,7 @@ export class GenerationRun {
 
   private async timeOut(g: Generation, provider: Provider, model: Model): Promise<Step> {
     if (g.attempt?.reference !== undefined) await this.askToStop(g.attempt.reference, provider, model);
-    return this.finish({ event: 'fail', error: taskError('TASK_TIMEOUT') });
+    return this.finish({ event: 'fail', error: taskError(this.isStoreAway ? 'OUTPUT_STORE_FAILED' : 'TASK_TIMEOUT') });
   }
 
   private async beginAttempt(g: Generation): Promise<Step> {
@@ -103,13 +109,14 @@ export class GenerationRun {
     const { refused } = await this.holder.write({ event: 'begin-attempt', token });
     // Another machine's clock may have been ahead of ours; what it wrote counts, or we would ask for ever.
     if (refused === 'DEADLINE_PASSED') return this.finish({ event: 'fail', error: taskError('TASK_TIMEOUT') });
-    if (refused === undefined) this.unsentToken = token;
+    if (refused === undefined) this.unsentToken = this.neverSentToken = token;
     return 'go-on';
   }
 
   /** A submit that throws, or takes too long, may have been taken: from then on the provider is asked first. */
   private async submit(g: Generation, token: string, provider: Provider, model: Model): Promise<Step> {
     this.unsentToken = undefined;
+    this.neverSentToken = undefined;
     let answer: Awaited<ReturnType<Provider['submit']>>;
     try {
       answer = await this.inTime(provider.submit(submissionOf(this.context, g, model, token)));
@@ -124,8 +131,7 @@ export class GenerationRun {
 
   private async findOut(g: Generation, token: string, provider: Provider, model: Model): Promise<Step> {
     this.unknownRounds += 1;
-    const mayResubmit = model.onUnknownAcceptance === 'resubmit';
-    if (this.unknownRounds > MAX_SILENT_POLLS) return this.attemptOver(failure('PROVIDER_UNAVAILABLE', mayResubmit));
+    if (this.unknownRounds > MAX_SILENT_POLLS) return this.attemptOver(failure('PROVIDER_UNAVAILABLE', mayResubmit(model)));
     let answer: Awaited<ReturnType<Provider['recover']>>;
     try {
       answer = await this.inTime(provider.recover(token, model.providerSettings));
@@ -139,7 +145,7 @@ export class GenerationRun {
       return 'go-on';
     }
     if (g.cancelRequestedAt !== undefined) return this.finish({ event: 'stop', outputs: [] });
-    if (answer === 'unsupported' && !mayResubmit) return this.attemptOver(failure('PROVIDER_UNAVAILABLE', false));
+    if (answer === 'unsupported' && !mayResubmit(model)) return this.attemptOver(failure('PROVIDER_UNAVAILABLE', false));
     if (this.unknownRounds > 1) await this.restFor(g, this.backoffMs(this.unknownRounds - 1));
     this.unsentToken = token;
     return 'go-on';
@@ -159,7 +165,7 @@ export class GenerationRun {
       this.context.log.warn('provider did not answer', { generationId: g.generationId, error });
       if (this.silentPolls >= MAX_SILENT_POLLS) {
         await this.askToStop(reference, provider, model);
-        return this.attemptOver(failure('PROVIDER_UNAVAILABLE', true));
+        return this.attemptOver(failure('PROVIDER_UNAVAILABLE', mayResubmit(model)));
       }
       await this.restFor(g, this.backoffMs(this.silentPolls));
       return 'go-on';
@@ -174,10 +180,18 @@ export class GenerationRun {
         await this.restFor(g, report.pollAfterMs !== undefined && report.pollAfterMs > 0 ? report.pollAfterMs : model.pollIntervalMs);
         return 'go-on';
       case 'failed': return this.attemptOver(report.failure);
-      case 'unknown': return this.attemptOver(failure('PROVIDER_UNAVAILABLE', true));
+      case 'unknown': return this.forgotten(g, model);
       case 'succeeded':
       case 'cancelled': return this.deliver(g, report, reference, provider, model);
     }
+  }
+
+  /** A provider that has taken a task and knows it no more may just be slow to tell its own parts: it is asked again. */
+  private async forgotten(g: Generation, model: Model): Promise<Step> {
+    this.unknownReports += 1;
+    if (this.unknownReports >= MAX_UNKNOWN_REPORTS) return this.attemptOver(failure('PROVIDER_UNAVAILABLE', mayResubmit(model)));
+    await this.restFor(g, this.backoffMs(this.unknownReports));
+    return 'go-on';
   }
 
   private async deliver(
@@ -191,12 +205,7 @@ export class GenerationRun {
     } catch (error) {
       if (error instanceof TimedOut) return 'go-on';
       this.context.log.warn('outputs not collected', { generationId: g.generationId, error });
-      this.failedCollections += 1;
-      if (this.failedCollections < MAX_COLLECTIONS) {
-        await this.restFor(g, this.backoffMs(this.failedCollections));
-        return 'go-on';
-      }
-      return this.attemptOver(failure(error instanceof StoreUnavailable ? 'OUTPUT_STORE_FAILED' : 'OUTPUT_INVALID', true));
+      return this.collectAgain(g, error instanceof StoreUnavailable);
     }
     if (faults.length > 0) this.context.log.warn('outputs left out', { generationId: g.generationId, faults });
     if (report.state === 'succeeded') {
@@ -204,6 +213,15 @@ export class GenerationRun {
     }
     const { cancelRequestedAt } = await this.holder.refresh();
     return cancelRequestedAt === undefined ? this.attemptOver(failure('PROVIDER_REJECTED', true)) : this.finish({ event: 'stop', outputs });
+  }
+
+  /** While our own store is away there is nothing to ask the provider for again; only the deadline ends the waiting. */
+  private async collectAgain(g: Generation, isStoreAway: boolean): Promise<Step> {
+    this.isStoreAway = isStoreAway;
+    this.failedCollections += 1;
+    if (!isStoreAway && this.failedCollections >= MAX_COLLECTIONS) return this.attemptOver(failure('OUTPUT_INVALID', true));
+    await this.restFor(g, this.backoffMs(this.failedCollections));
+    return 'go-on';
   }
 
   /** This attempt came to nothing: another one later, if there may be one, else the end. */
@@ -261,6 +279,10 @@ export class GenerationRun {
     const { retryBaseMs, retryCapMs } = this.context.settings;
     return Math.min(retryCapMs, retryBaseMs * 2 ** Math.min(tries - 1, 20));
   }
+}
+
+function mayResubmit(model: Model): boolean {
+  return model.onUnknownAcceptance === 'resubmit';
 }
 
 function failure(code: TaskErrorCode, mayRetry: boolean): ProviderFailure {

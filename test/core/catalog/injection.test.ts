@@ -8,7 +8,7 @@ const PLACES = [
   'http://example.com', 'HTTPS://EXAMPLE.COM/x', 's3://bucket/key', 'file:///etc/passwd', '  ftp://x  ', 'see https://example.com', '//example.com/x',
   'data:text/plain,hi', 'javascript:alert(1)', 'urn:uuid:x', 'mailto:a@example.com', '/etc/passwd', '\\\\server\\share', '~/.ssh', './x', '../x', '..', '.', 'a/../b', 'a\\..\\b',
   'C:\\x', 'c:/x', 'example.com', 'example.com:8080', 'a.b.example.co/path?x#y', 'localhost', 'localhost:3000/x', '127.0.0.1', '10.0.0.1:80/x', '[::1]', '[fe80::1]:80',
-  'folder/x.png', 'my folder/a picture.png', 'a/b/c', '::1', 'fe80::1', '0x7f000001', 'example.com.', '%2e%2e%2f', 'bücher.example', 'soft light\nexample.com', 'a\r\n/etc/passwd',
+  'folder/x.png', 'my folder/a picture.png', 'a/b/c', '::1', 'fe80::1', '0x7f000001', 'example.com.', '%2e%2e%2f', 'bücher.example', '169.254.169.254.', 'user@example.com', 'example\u3002com', 'example\uff0ecom', 'soft light\nexample.com', 'a\r\n/etc/passwd',
 ];
 const TEXT = [
   '', 'watercolour', '16:9', '1024x1024', 'a house, by the sea', '1.5', 'v2', 'half/half', 'note: soft light', 'ratio 4:3', 'Dr. Who walks.', 'an ellipsis ...', '3.5 mm', 'red-blue', 'style:anime', '100% wool', 'sun/moon and sea/sky', '16/9',

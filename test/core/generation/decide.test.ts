@@ -76,7 +76,7 @@ describe('decide', () => {
 
   it('lets no overtaken holder write anything', () => {
     const g = generationIn('running', 'renew');
-    const taken = decide(queued({ ...g, lease: { worker: 'w', fence: 1, expiresAt: 1_900 } }), commandOf('take-over'), 2_000);
+    const taken = decide(queued({ ...g, lease: { worker: 'w', fence: 1, renewedAt: 1_000, expiresAt: 1_900 } }), commandOf('take-over'), 2_000);
     if (!('next' in taken)) expect.fail('a lapsed lease can be taken');
     for (const event of HOLDER_EVENTS as GenerationEvent[]) {
       expect(decide(taken.next, commandOf(event, 1), 2_001), event).to.deep.equal({ refused: 'FENCE_STALE' });

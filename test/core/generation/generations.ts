@@ -31,7 +31,7 @@ export function generationIn(status: GenerationStatus, event: GenerationEvent): 
     const isFree = event === 'take-over' || event === 'expire';
     return queued({
       ...common, status,
-      ...(isFree ? {} : { lease: { worker: 'w', fence: 1, expiresAt: 30_000 } }),
+      ...(isFree ? {} : { lease: { worker: 'w', fence: 1, renewedAt: 0, expiresAt: 30_000 } }),
       ...(event === 'begin-attempt' ? {} : { attempt: submitting }),
       ...(event === 'stop' ? { cancelRequestedAt: 1_600 } : {}),
     });

@@ -163,15 +163,15 @@ describe('a run', () => {
   });
 
   it('fetches outputs again when the store was away, without asking the provider to make them again', async () => {
-    const world = await CoreWorld.open();
+    const opened = await CoreWorld.open();
     let failuresLeft = 5;
-    await CoreWorker.start(world, 'worker', async (call) => {
+    await CoreWorker.start(opened, 'worker', async (call) => {
       if (call.name !== 'objects.write' || failuresLeft === 0) return call.proceed();
       failuresLeft -= 1;
       throw new StoreUnavailable('The disk is full.');
     });
-    const { generationId } = await world.create();
-    expect(await untilSettled(world, generationId)).to.include({ status: 'succeeded', attemptsMade: 1 });
-    expect([failuresLeft, world.provider.submissions.length]).to.deep.equal([0, 1]);
+    const { generationId } = await opened.create();
+    expect(await untilSettled(opened, generationId)).to.include({ status: 'succeeded', attemptsMade: 1 });
+    expect([failuresLeft, opened.provider.submissions.length]).to.deep.equal([0, 1]);
   });
 });
