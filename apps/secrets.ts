@@ -14,11 +14,12 @@ export interface Secrets {
 
 /**
  * Reads the folder's secret, or makes one that only its owner can read. Without it stored keys and signed addresses are
- * worthless, so it belongs in every backup. Throws one sentence when the file is not what was written.
+ * worthless, so it belongs in every backup. Throws one sentence when the file is not what was written, and when it is
+ * gone from a folder `inUse`: a new one would make every key there invalid without a word.
  */
-export function openSecrets(folder: string): Secrets {
+export function openSecrets(folder: string, { inUse }: { readonly inUse: boolean }): Secrets {
   const path = join(folder, 'secret');
-  const master = readSecret(path) ?? createSecret(path);
+  const master = readSecret(path) ?? (inUse ? refuseLoss(path) : createSecret(path));
   const derive = (purpose: string) => createHmac('sha256', master).update(purpose).digest();
   return { credentials: derive('credentials'), objects: derive('objects') };
 }
@@ -34,6 +35,10 @@ function readSecret(path: string): Buffer | undefined {
   const secret = Buffer.from(text.trim(), 'hex');
   if (secret.length !== SECRET_BYTES) throw new Error(`${path} must hold ${SECRET_BYTES} bytes in hex; restore it from a backup.`);
   return secret;
+}
+
+function refuseLoss(path: string): never {
+  throw new Error(`${path} is missing, and no API key of this data folder is valid without it; restore it from a backup, or write ${SECRET_BYTES} random bytes in hex to it and issue new keys.`);
 }
 
 /** Appears whole or not at all, and two processes that start at once end up with the same one. */

@@ -46,7 +46,8 @@ export async function openProgram(config: Config, role: 'server' | 'tool', optio
   const stores = await openSqlite({ folder: config.dataFolder, role });
   try {
     const clock = new SystemClock();
-    const secrets = openSecrets(config.dataFolder);
+    // Whoever makes the first account has made the secret before.
+    const secrets = openSecrets(config.dataFolder, { inUse: (await stores.accounts.list({ limit: 1 })).items.length > 0 });
     const objects = await FileObjectStore.open({
       folder: join(config.dataFolder, 'objects'),
       publicBaseUrl: options.publicUrl ?? (() => configuredUrl(config)),
