@@ -19,18 +19,19 @@ export interface Served {
 export async function startService(config: Config, logger: Logger = createLogger(config.log)): Promise<Served> {
   let url = configuredUrl(config);
   const program = await openProgram(config, 'server', { log: logTo(logger), publicUrl: () => url });
+  const rest = createRestServer({
+    context: program.context,
+    authenticator: new Authenticator(program.context),
+    logger,
+    limits: config.rest.limits,
+    signedObjects: program.objects.signedObjects,
+    readiness: () => isReady(program),
+  });
   try {
-    const demo = await firstStart(program.context);
-    const rest = createRestServer({
-      context: program.context,
-      authenticator: new Authenticator(program.context),
-      logger,
-      limits: config.rest.limits,
-      signedObjects: program.objects.signedObjects,
-      readiness: () => isReady(program),
-    });
     const { port } = await rest.listen(config.rest.host, config.rest.port);
     url = configuredUrl(config, port);
+    // Only once nothing stands in the way any more: the key it makes is shown once.
+    const demo = await firstStart(program.context);
     const worker = config.worker.enabled ? new Worker(program.context, { ...config.worker, workerId: `${process.pid}-${program.context.ids.uuid()}` }) : undefined;
     try {
       await worker?.start();
@@ -41,6 +42,7 @@ export async function startService(config: Config, logger: Logger = createLogger
     logger.info({ address: url, dataFolder: config.dataFolder, worker: config.worker.enabled }, 'serving');
     return { url, demo, stop: () => stop(rest, worker, program, config, logger) };
   } catch (error) {
+    await rest.close(0);
     await program.close();
     throw error;
   }
@@ -66,9 +68,16 @@ async function isReady({ context, stores }: Program): Promise<boolean> {
 
 /** Serves until the process is asked to stop, then stops in order; asked twice, it leaves at once. */
 export async function serve(config: Config, onServing: (served: Served) => void | Promise<void> = () => undefined): Promise<void> {
+  // Asked for before anything is served: whoever sees it ready may stop it right away.
+  const stopAsked = stopSignal();
   const served = await startService(config);
   await onServing(served);
-  await new Promise<void>((resolve) => {
+  await stopAsked;
+  await served.stop();
+}
+
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       process.once(signal, () => {
         process.once(signal, () => process.exit(130));
@@ -76,5 +85,4 @@ export async function serve(config: Config, onServing: (served: Served) => void 
       });
     }
   });
-  await served.stop();
 }

@@ -93,12 +93,18 @@ function createHttpServer(app: Koa<RestState>, { limits, context }: RestServerOp
 
 function listen(server: Server, host: string, port: number): Promise<{ host: string; port: number }> {
   return new Promise((resolve, reject) => {
-    server.once('error', reject);
+    const refuse = (error: NodeJS.ErrnoException) => reject(cannotListen(host, port, error));
+    server.once('error', refuse);
     server.listen(port, host, () => {
-      server.off('error', reject);
+      server.off('error', refuse);
       resolve({ host, port: (server.address() as AddressInfo).port });
     });
   });
+}
+
+function cannotListen(host: string, port: number, error: NodeJS.ErrnoException): Error {
+  const reason = error.code === 'EADDRINUSE' ? 'another process does' : error.code === 'EACCES' ? 'this user may not' : `the system says ${error.code ?? error.message}`;
+  return new Error(`The server cannot listen on port ${port} of ${host}, since ${reason}; choose another rest.port or rest.host.`, { cause: error });
 }
 
 function close(server: Server, graceMs: number): Promise<void> {
