@@ -109,7 +109,7 @@ export class Client {
     });
     const envelope = (await response.json()) as JsonObject;
     const data = (envelope['data'] ?? {}) as JsonObject;
-    return { status: response.status, code: String(envelope['code']), message: String(envelope['message']), data, headers: response.headers };
+    return { status: response.status, code: envelope['code'] as string, message: envelope['message'] as string, data, headers: response.headers };
   }
 
   create(key: string, model: string, parameters: JsonObject = {}, more: JsonObject = {}): Promise<Answer> {
@@ -132,7 +132,7 @@ export class Client {
   async until(generationId: string, statuses: readonly string[] = ['succeeded', 'failed', 'cancelled']): Promise<JsonObject> {
     for (;;) {
       const { data } = await this.look(generationId);
-      if (statuses.includes(String(data['status']))) return data;
+      if (statuses.includes(data['status'] as string)) return data;
       await pause(50);
     }
   }

@@ -1,0 +1,96 @@
+// Goal: a server that cannot start says why in one sentence and ends with a code that is not 0.
+// Method: the compiled program as a child process, over folders with one thing wrong each.
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { expect } from 'chai';
+import { CliProcess } from '../fixtures/cli-process.js';
+import { LiveService } from './live-service.js';
+
+describe('a start that cannot be', () => {
+  let service: LiveService;
+  beforeEach(async () => { service = await LiveService.prepare(); });
+  afterEach(() => service.remove());
+
+  /** The one sentence; nothing that looks like a stack, nothing on standard output. */
+  async function refusal(environment: Readonly<Record<string, string>> = {}): Promise<string> {
+    const { code, stdout, stderr } = await new CliProcess(service.folder, ['serve'], { environment: { DARKROOM_CONFIG: service.configFile, ...environment } }).ended;
+    expect(stderr).to.match(/^darkroom: [^\n]+[.]\n$/);
+    expect(stderr).to.not.match(/\n\s+at |node:internal|Error:/);
+    expect({ code, stdout }).to.deep.equal({ code: 1, stdout: '' });
+    return stderr;
+  }
+
+  const inData = (name: string) => join(service.config.dataFolder, name);
+
+  it('a catalog that is no YAML', async () => {
+    writeFileSync(service.config.catalog, 'models: [');
+    expect(await refusal()).to.include('catalog.yaml:1: ');
+  });
+
+  it('a catalog that is not there', async () => {
+    rmSync(service.config.catalog);
+    expect(await refusal()).to.include('catalog.yaml: There is no such file.');
+  });
+
+  it('a port that somebody has', async () => {
+    const other = createServer().listen(service.config.rest.port, '127.0.0.1');
+    await once(other, 'listening');
+    try {
+      expect(await refusal()).to.include(`${service.config.rest.port}`).and.to.include('another process does');
+      expect(await service.tool(({ context }) => context.accounts.list({ limit: 1 })), 'no account whose key nobody was shown').to.deep.equal({ items: [] });
+    } finally {
+      other.close();
+    }
+  });
+
+  it('a host that is not of this machine', async () => {
+    expect(await refusal({ DARKROOM_REST_HOST: '192.0.2.1' })).to.include('192.0.2.1');
+  });
+
+  it('a data folder that is a file', async () => {
+    writeFileSync(service.config.dataFolder, '');
+    expect(await refusal()).to.include(`The data folder ${service.config.dataFolder} cannot be created; it must be a folder this user may write.`);
+  });
+
+  it('a data folder that may not be read', async function suite() {
+    if (process.getuid?.() === 0) {
+      console.log('      skipped: nothing is unreadable for root');
+      this.skip();
+    }
+    mkdirSync(service.config.dataFolder);
+    chmodSync(service.config.dataFolder, 0);
+    expect(await refusal()).to.include('its folder must be one this user may write');
+  });
+
+  it('a database that is none', async () => {
+    mkdirSync(service.config.dataFolder);
+    writeFileSync(inData('darkroom.db'), 'something else altogether, and long enough to be looked at. '.repeat(20));
+    expect(await refusal()).to.include(`${inData('darkroom.db')} cannot be opened as a database; restore it from a backup`);
+  });
+
+  it('a database of a newer release', async () => {
+    await service.tenant(1);
+    const database = new DatabaseSync(inData('darkroom.db'));
+    database.exec('PRAGMA user_version = 999');
+    database.close();
+    expect(await refusal()).to.match(/has schema 999, newer than .+; use the release that wrote it, or a later one\.\n$/);
+  });
+
+  it('keys whose secret is gone', async () => {
+    await service.tenant(1);
+    rmSync(inData('secret'));
+    expect(await refusal()).to.include(`${inData('secret')} is missing, and no API key of this data folder is valid without it; restore it from a backup`);
+    expect((await service.run('accounts', 'list')).stderr, 'an operator neither').to.include('is missing, and no API key');
+    writeFileSync(inData('secret'), 'not hex');
+    expect(await refusal()).to.include(`${inData('secret')} must hold 32 bytes in hex; restore it from a backup.`);
+  });
+
+  it('a folder that has a server', async () => {
+    await service.server.start();
+    expect(await refusal()).to.match(/Another server \(process [0-9]+\) is using .+; stop it first, or choose another data folder\.\n$/);
+    expect((await fetch(`${service.url}/readyz`)).status, 'the first one goes on').to.equal(200);
+  });
+});

@@ -1,0 +1,95 @@
+// Goal: a service that is stopped answers what it has begun, hands its work back, and loses nothing; the next start over
+// the same folder finds everything and goes on at once.
+// Method: the compiled program under load, ended by SIGTERM and started again; leases so long that waiting for one to
+// lapse would outlast the test.
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { expect } from 'chai';
+import { verifyCredits } from '../../core/credits/verify.js';
+import type { JsonObject } from '../../core/json.js';
+import { LiveService, pause, type Client, type Tenant } from './live-service.js';
+
+const IDS = 24;
+
+describe('a service stopped and started again', () => {
+  let service: LiveService;
+  let tenant: Tenant;
+  let client: Client;
+
+  beforeEach(async () => {
+    service = await LiveService.start({ config: { settings: { lease_seconds: 3_600 }, worker: { stop_grace_seconds: 20, recovery_interval_seconds: 3_600 } } });
+    tenant = await service.tenant(1_000);
+    client = service.client(tenant.secret);
+  });
+  afterEach(() => service.remove());
+
+  it('has its accounts, keys, generations and outputs', async () => {
+    const { data } = await client.create('kept', 'sandbox-test', { size: '128x128' });
+    const before = await client.until(data['generation_id'] as string);
+    expect(await service.server.end('SIGTERM'), service.server.log).to.equal(0);
+    await service.server.start();
+    const after = (await client.look(data['generation_id'] as string)).data;
+    const [url] = (after['outputs'] as unknown as { url: string }[]).map((output) => output.url);
+    expect(Buffer.from(await (await fetch(url as string)).arrayBuffer()).subarray(1, 4).toString()).to.equal('PNG');
+    const steady = ({ outputs: _, ...task }: JsonObject) => task;
+    expect(steady(after)).to.deep.equal(steady(before));
+    expect(await client.balance()).to.equal(999);
+    const again = await client.create('kept', 'sandbox-test', { size: '128x128' });
+    expect([again.data['generation_id'], again.headers.get('idempotency-replayed')]).to.deep.equal([data['generation_id'], 'true']);
+  });
+
+  it('answers what is in flight, hands its leases back, and goes on with them at once', async () => {
+    const creates = Array.from({ length: IDS }, (_, index) => (
+      client.create(`k${index}`, 'sandbox-test', { behaviour: 'slow', delay_ms: index < 8 ? 1_500 : 0, size: '128x128' }).catch(() => undefined)
+    ));
+    // Some are accepted, some under way, when the signal comes.
+    await Promise.race(creates);
+    const stopped = service.server.end('SIGTERM');
+    const answers = await Promise.all(creates);
+    expect(await stopped, service.server.log).to.equal(0);
+    const accepted = answers.filter((answer) => answer !== undefined);
+    for (const { status, code } of accepted) expect(status === 202 || code === 'SERVICE_UNAVAILABLE', `${status} ${code}`).to.equal(true);
+    const leased = await service.tool(async ({ context }) => {
+      const { items } = await context.generations.list(tenant.accountId, undefined, { limit: 100 });
+      return items.filter(({ lease, status }) => status === 'running' && lease !== undefined && lease.expiresAt > context.clock.now());
+    });
+    expect(leased, 'leases kept').to.deep.equal([]);
+
+    await service.server.start();
+    const ids = new Set<string>();
+    for (let index = 0; index < IDS; index += 1) {
+      const { status, data } = await client.create(`k${index}`, 'sandbox-test', { behaviour: 'slow', delay_ms: index < 8 ? 1_500 : 0, size: '128x128' });
+      const known = answers[index];
+      expect(status).to.equal(202);
+      if (known?.status === 202) expect(data['generation_id']).to.equal(known.data['generation_id']);
+      ids.add(data['generation_id'] as string);
+    }
+    // With leases of an hour and no second recovery pass, only what was handed back ends here.
+    for (const id of ids) expect((await client.until(id))['status']).to.equal('succeeded');
+    expect(ids.size).to.equal(IDS);
+    await service.tool(async ({ context }) => {
+      while (((await context.accounts.read(tenant.accountId))?.holds.size ?? 0) > 0) await pause(20);
+      expect((await verifyCredits(context)).findings).to.deep.equal([]);
+    });
+    expect(await client.balance()).to.equal(1_000 - IDS);
+  });
+
+  it('does not wait for a connection that nobody uses', async () => {
+    const { port } = new URL(service.url);
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+    await once(socket, 'data');
+    const closed = once(socket, 'close');
+    socket.resume();
+    expect(await service.server.end('SIGTERM'), service.server.log).to.equal(0);
+    await closed;
+  });
+
+  it('may be asked to stop as soon as it is ready', async () => {
+    expect(await service.server.end('SIGTERM'), service.server.log).to.equal(0);
+    for (let times = 0; times < 3; times += 1) {
+      await service.server.start();
+      expect(await service.server.end('SIGTERM'), service.server.log).to.equal(0);
+    }
+  });
+});
