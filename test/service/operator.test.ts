@@ -66,10 +66,10 @@ describe('an operator beside the live server', () => {
   });
 
   it('finds the books right while they are being written', async () => {
-    let isOver = false;
+    const load = { isOver: false };
     let created = 0;
-    const load = Array.from({ length: 4 }, async (_, index) => {
-      for (let next = 0; !isOver && next < 10; next += 1) {
+    const clients = Array.from({ length: 4 }, async (_, index) => {
+      for (let next = 0; !load.isOver && next < 10; next += 1) {
         const { status } = await client.create(`${index}-${next}`, 'sandbox-noop', { n: 2 });
         if (status === 202) created += 1;
       }
@@ -78,8 +78,8 @@ describe('an operator beside the live server', () => {
       const { code, stdout, stderr } = await service.run('verify');
       expect(code, stdout + stderr).to.equal(0);
     }
-    isOver = true;
-    await Promise.all(load);
+    load.isOver = true;
+    await Promise.all(clients);
     expect(created).to.be.above(0);
   });
 });
