@@ -1,0 +1,26 @@
+// Goal: whatever people do, in whatever order, wherever processes die, the books, the generations and the answers are
+// right, on every set of stores alike.
+// Method: random sequences of steps through the use cases, on a clock that only the test moves; every answer is predicted
+// by a small model of its own, and everything stored is looked at after every step. A failure prints its seed.
+import fc from 'fast-check';
+import { Actor } from './actor.js';
+import { memoryStores, sqliteStores, StoreWorld, type Stores } from './store-world.js';
+import { STEPS, type Step } from './steps.js';
+import type { ManualClock } from '../fixtures/manual-clock.js';
+
+async function play(openStores: (clock: ManualClock) => Promise<Stores>, steps: readonly Step[]): Promise<void> {
+  const world = await StoreWorld.open(openStores);
+  try {
+    const actor = await Actor.enter(world);
+    for (const step of steps) await actor.take(step);
+    await actor.end();
+  } finally {
+    await world.close();
+  }
+}
+
+describe('any sequence of steps keeps every promise', () => {
+  it('in memory', () => fc.assert(fc.asyncProperty(STEPS, (steps) => play(memoryStores, steps)), { numRuns: 150 }));
+
+  it('in SQLite and files', () => fc.assert(fc.asyncProperty(STEPS, (steps) => play(sqliteStores, steps)), { numRuns: 25 }));
+});

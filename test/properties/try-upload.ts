@@ -1,0 +1,31 @@
+import { createHash } from 'node:crypto';
+import { expect } from 'chai';
+import type { Caller } from '../../core/access/credential.js';
+import { createGeneration } from '../../core/generation/create-generation.js';
+import { completeUpload } from '../../core/uploads/complete-upload.js';
+import { prepareUpload } from '../../core/uploads/prepare-upload.js';
+import { plainImage, streamOf } from '../fixtures/plain-media.js';
+import { codeOf } from './answers.js';
+import { whole, type StoreWorld } from './store-world.js';
+
+/** Bytes become a reference only when they are what was declared, and only for whoever sent them; then they stay. */
+export async function tryUpload({ context, clock }: StoreWorld, caller: Caller, stranger: Caller, key: string, honest: boolean): Promise<void> {
+  const bytes = plainImage(64, 64, honest ? 'image/png' : 'image/jpeg');
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  const body = { filename: 'a.png', media_type: 'image/png', byte_size: bytes.byteLength, sha256, role: 'reference_image' };
+  const { upload } = await clock.run(prepareUpload(context, caller, key, body));
+  const put = (content: Uint8Array) => context.objects.write(upload.stagingKey, streamOf(content), { mediaType: 'image/png', maxBytes: 10_000 });
+  await put(bytes);
+  const answer = await clock.run(codeOf(completeUpload(context, caller, key, upload.uploadId, {})));
+  if (!honest) {
+    expect(answer).to.equal('FIELD_INVALID');
+    return;
+  }
+  if (typeof answer === 'string') throw new Error(`An honest upload answered ${answer}.`);
+  expect(answer.upload).to.nested.include({ 'status': 'ready', 'byteSize': bytes.byteLength, 'ready.sha256': sha256 });
+  await put(plainImage(64, 64, 'image/png', 'of somebody else'));
+  const kept = await context.objects.read(answer.upload.objectKey ?? '');
+  expect(kept && Buffer.from(await whole(kept)).equals(bytes), 'the bytes stay').to.equal(true);
+  const stolen = { model_key: 'plain-image', operation: 'image_generation', prompt: 'x', reference_upload_ids: [upload.uploadId] };
+  expect(await clock.run(codeOf(createGeneration(context, stranger, key, stolen)))).to.equal('FIELD_INVALID');
+}
