@@ -153,5 +153,6 @@ async function untilStatus({ scene, client, context }: Play, id: string, wanted:
     if (status !== 'queued' && status !== 'running') expect(status).to.equal(wanted);
   }
   const isHeld = async () => (await context.accounts.read((scene.owners.get('owner') as { accountId: string }).accountId))?.holds.has(id);
-  while (wanted !== 'running' && await isHeld()) await new Promise((resolve) => setTimeout(resolve, 5));
+  if (wanted === 'running') return;
+  while (await isHeld()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
