@@ -22,7 +22,7 @@ export class TimerWakeUps implements WakeUps {
   private delivery: { readonly handler: Handler; readonly limit: number } | undefined;
   private readonly repetitions: Repetition[] = [];
   /** Deliveries whose handler is under way, and whether their generation was scheduled anew meanwhile. */
-  private readonly underWay = new Map<string, { scheduledAnew: boolean }>();
+  private readonly underWay = new Map<string, { timesScheduledAnew: number }>();
   /** Wake-ups that are done but may still stand in the table, by generation. */
   private readonly ending = new Map<string, number>();
   /** Generations whose handler failed: how often in a row, and until when they rest. */
@@ -39,10 +39,19 @@ export class TimerWakeUps implements WakeUps {
   }
 
   async schedule(generationId: string, at: number): Promise<void> {
-    this.markScheduledAnew(generationId);
-    await this.table.upsert(generationId, at);
+    // A handler under way may have looked at the generation before what it is scheduled for now, so it is called again.
+    const delivered = this.underWay.get(generationId);
+    if (delivered !== undefined) delivered.timesScheduledAnew += 1;
+    try {
+      await this.table.upsert(generationId, at);
+    } catch (error) {
+      // Nothing was scheduled: were the handler called again for it, one that schedules would be called for ever.
+      if (delivered !== undefined) delivered.timesScheduledAnew -= 1;
+      throw error;
+    }
     this.failed.delete(generationId);
-    this.markScheduledAnew(generationId);
+    const deliveredNow = this.underWay.get(generationId);
+    if (deliveredNow !== undefined && deliveredNow !== delivered) deliveredNow.timesScheduledAnew += 1;
     if (this.delivery === undefined || this.stopped) return;
     if (at > this.clock.now()) this.lookAt(at);
     else this.deliver({ generationId, at });
@@ -66,12 +75,6 @@ export class TimerWakeUps implements WakeUps {
     await Promise.all(this.repetitions.map((repetition) => repetition.stop()));
     // A handler that ends leaves the removal of its wake-up behind it.
     while (this.promises.size > 0) await Promise.all(this.promises);
-  }
-
-  /** A handler under way may have looked at the generation before what it is scheduled for now, so it is called again. */
-  private markScheduledAnew(generationId: string): void {
-    const delivered = this.underWay.get(generationId);
-    if (delivered !== undefined) delivered.scheduledAnew = true;
   }
 
   /** Sets the timer to `at`, unless it is set to an earlier time. */
@@ -137,7 +140,7 @@ export class TimerWakeUps implements WakeUps {
       this.moreIsDue = true;
       return false;
     }
-    const delivered = { scheduledAnew: false };
+    const delivered = { timesScheduledAnew: 0 };
     this.underWay.set(generationId, delivered);
     this.keep(this.handle({ generationId, at }, delivered, this.delivery.handler));
     return true;
@@ -148,17 +151,17 @@ export class TimerWakeUps implements WakeUps {
     return failure !== undefined && failure.until > this.clock.now();
   }
 
-  private async handle(wakeUp: ScheduledWakeUp, delivered: { readonly scheduledAnew: boolean }, handler: Handler): Promise<void> {
+  private async handle(wakeUp: ScheduledWakeUp, delivered: { readonly timesScheduledAnew: number }, handler: Handler): Promise<void> {
     const { generationId } = wakeUp;
     try {
       await handler(generationId);
       this.failed.delete(generationId);
-      if (!delivered.scheduledAnew) this.keep(this.end(wakeUp));
+      if (delivered.timesScheduledAnew === 0) this.keep(this.end(wakeUp));
     } catch {
-      if (!delivered.scheduledAnew) this.rest(generationId);
+      if (delivered.timesScheduledAnew === 0) this.rest(generationId);
     }
     this.underWay.delete(generationId);
-    if (this.moreIsDue || delivered.scheduledAnew) this.look();
+    if (this.moreIsDue || delivered.timesScheduledAnew > 0) this.look();
   }
 
   /** Nobody waits for the removal: it joins the next batch, and if it is lost the handler is called once more. */

@@ -26,7 +26,6 @@ import { ScriptedProvider } from '../fixtures/scripted-provider.js';
 import { SeededIds } from '../fixtures/seeded-ids.js';
 
 const KEPT = ['accounts', 'generations', 'claims', 'uploads', 'credentials', 'objects'] as const;
-const alive: Interceptor = (call) => call.proceed();
 const MONTH_MS = 30 * 86_400_000;
 
 /** One set of stores; every process on it has wake-ups of its own. */
@@ -88,15 +87,14 @@ export class StoreWorld {
   }
 
   /** A process of its own; `interceptor` sees every call it makes on the stores. */
-  process(interceptor: Interceptor = alive): Context {
+  process(interceptor: Interceptor = (call) => call.proceed()): Context {
     const wrap = <T extends object>(name: string, port: T): T => intercepted(name, port, (call) => this.counted(call, interceptor));
     const models = [imageModel({ queueTimeoutMs: MONTH_MS })];
     const { ports } = this.stores;
     return createContext({
       accounts: wrap('accounts', ports.accounts), generations: wrap('generations', ports.generations), claims: wrap('claims', ports.claims),
       uploads: wrap('uploads', ports.uploads), credentials: wrap('credentials', ports.credentials), objects: wrap('objects', ports.objects),
-      // Who has died is stopped right after, and must be able to.
-      wakeUps: this.stores.wakeUps(this.clock, (name, port) => intercepted(name, port, (call) => this.counted(call, alive))),
+      wakeUps: this.stores.wakeUps(this.clock, wrap),
       providers: { find: () => this.provider },
       catalog: { models: () => models, find: (key) => models.find(({ modelKey }) => modelKey === key) },
       mediaProbe: new PlainMediaProbe(), clock: this.clock, ids: this.ids,

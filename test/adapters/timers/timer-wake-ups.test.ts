@@ -3,6 +3,7 @@
 import { rmSync } from 'node:fs';
 import { expect } from 'chai';
 import { openSqlite, type SqliteStores } from '../../../adapters/sqlite/open-sqlite.js';
+import type { WakeUpTable } from '../../../adapters/timers/wake-up-table.js';
 import { TimerWakeUps } from '../../../adapters/timers/timer-wake-ups.js';
 import { wakeUpsContract } from '../../contracts/wake-ups.contract.js';
 import { ManualClock, settled } from '../../fixtures/manual-clock.js';
@@ -78,4 +79,23 @@ describe('TimerWakeUps over a table that others write too', () => {
     expect(delivered.size).to.equal(200);
     expect(stores.wakeUpTable.due(clock.now(), 1000)).to.deep.equal([]);
   });
+
+  it('call a handler that schedules again no more often than a poll while the table cannot be written', async () => {
+    const table = { ...over(stores.wakeUpTable), upsert: () => Promise.reject(new Error('The disk is full.')), done: () => Promise.reject(new Error('The disk is full.')) };
+    await stores.wakeUpTable.upsert(uuidAt(1), clock.now());
+    const cut = new TimerWakeUps({ table, clock });
+    let calls = 0;
+    await cut.start(async (id) => {
+      calls += 1;
+      if (calls > 1_000) return;
+      await cut.schedule(id, clock.now() + 60_000).catch(() => undefined);
+    }, 4);
+    await clock.advance(10_000);
+    expect(calls).to.be.within(1, 12);
+    await cut.stop();
+  });
 });
+
+function over(table: SqliteStores['wakeUpTable']): WakeUpTable {
+  return { upsert: (id, at) => table.upsert(id, at), due: (now, limit) => table.due(now, limit), done: (id, at) => table.done(id, at), nextAt: (now) => table.nextAt(now) };
+}
