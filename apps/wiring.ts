@@ -9,8 +9,6 @@ import { resolve } from '../adapters/provide.js';
 import { SandboxProvider } from '../adapters/providers/sandbox/sandbox-provider.js';
 import { sqliteModule } from '../adapters/sqlite/module.js';
 import { openSqlite, type SqliteStores } from '../adapters/sqlite/open-sqlite.js';
-import { AjvJsonSchemas } from '../adapters/system/ajv-json-schemas.js';
-import { checkSchema } from '../adapters/system/check-schema.js';
 import { systemModule } from '../adapters/system/module.js';
 import { SystemClock } from '../adapters/system/system-clock.js';
 import { timersModule } from '../adapters/timers/module.js';
@@ -19,6 +17,7 @@ import type { Log } from '../core/log.js';
 import type { Catalog } from '../core/ports/catalog.js';
 import type { Provider, Providers } from '../core/ports/provider.js';
 import { TOKENS, type Ports } from '../core/ports/tokens.js';
+import { catalogTools } from './catalog-tools.js';
 import type { Config } from './config/config.js';
 import { openSecrets } from './secrets.js';
 
@@ -42,7 +41,7 @@ export interface ProgramOptions {
  * a `tool` works beside it. Throws one sentence, or one a line, when the catalog or the folder cannot be used.
  */
 export async function openProgram(config: Config, role: 'server' | 'tool', options: ProgramOptions = {}): Promise<Program> {
-  const catalog = options.catalog ?? await loadCatalog(config.catalog, { checkSchema, jsonSchemas: new AjvJsonSchemas() });
+  const catalog = options.catalog ?? await loadCatalog(config.catalog, catalogTools());
   const stores = await openSqlite({ folder: config.dataFolder, role });
   try {
     const clock = new SystemClock();

@@ -11,7 +11,12 @@ export interface SchemaTools {
   readonly jsonSchemas: JsonSchemas;
   /** What is wrong with a JSON Schema 2020-12 itself; pointers into it. */
   checkSchema(schema: Json): readonly PlaceFault[];
+  /** Which providers are connected, and what is wrong with the settings a model gives one; not looked at when absent. */
+  readonly providers?: ProviderRules;
 }
+
+/** The connected providers by name; each says what is wrong with a model's `provider_settings`, as a sentence, or nothing. */
+export type ProviderRules = ReadonlyMap<string, (settings: JsonObject) => string | undefined>;
 
 /** Everything wrong with a catalog, by line; empty when it can be used. */
 export function catalogFaults(yaml: LocatedYaml, tools: SchemaTools): LineFault[] {
@@ -56,9 +61,20 @@ function* oneModelFaults(
   const schemaFaults = isObject(entry.input_schema) ? [...inputFaults(entry.input_schema, tools)] : [];
   yield* schemaFaults;
   yield* modelFaults(entry, isSound);
+  if (tools.providers && isSound('provider', 'provider_settings')) yield* providerFaults(entry, tools.providers);
   if (isSound('price', 'limits', 'modality', 'input_schema') && schemaFaults.length === 0) {
     yield* priceFaults(entry, (pointer) => yaml.sourceOf(base + pointer));
   }
+}
+
+function* providerFaults({ provider, provider_settings: settings = {} }: ModelEntry, providers: ProviderRules): Generator<PlaceFault> {
+  const settingsFault = providers.get(provider);
+  if (!settingsFault) {
+    yield { pointer: '/provider', message: `must be a connected provider, one of ${[...providers.keys()].join(', ')}; ${provider} is none` };
+    return;
+  }
+  const fault = settingsFault(settings);
+  if (fault !== undefined) yield { pointer: '/provider_settings', message: `is not usable: ${fault}` };
 }
 
 function* inputFaults(schema: JsonObject, tools: SchemaTools): Generator<PlaceFault> {

@@ -59,6 +59,17 @@ export function readPainter(settings: JsonObject): Plan['painter'] {
   return painter;
 }
 
+/** What is wrong with a model's settings for the sandbox, as a sentence; nothing when they can be used. */
+export function settingsFault(settings: JsonObject): string | undefined {
+  try {
+    readPainter(settings);
+    return undefined;
+  } catch (error) {
+    if (error instanceof PlanInvalid) return error.message;
+    throw error;
+  }
+}
+
 export function readPlan(settings: JsonObject, parameters: JsonObject): Plan {
   const painter = readPainter(settings);
   const read = new ParameterReader(parameters);

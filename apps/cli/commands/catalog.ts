@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { loadCatalog } from '../../../adapters/catalog-file/file-catalog.js';
+import { catalogTools } from '../../catalog-tools.js';
 import { loadConfig } from '../../config/load-config.js';
-import { operatorCommand, schemaTools, type OperatorOptions } from '../operator/operator-command.js';
+import { operatorCommand, type OperatorOptions } from '../operator/operator-command.js';
 import { show } from '../terminal.js';
 import { examples } from './examples.js';
 
@@ -16,7 +17,7 @@ export function addCatalog(program: Command): void {
 
 async function check(file: string | undefined, options: OperatorOptions): Promise<void> {
   const path = file ?? loadConfig({ file: options.config }).catalog;
-  const keys = (await loadCatalog(path, schemaTools())).models().map(({ modelKey }) => modelKey);
+  const keys = (await loadCatalog(path, catalogTools())).models().map(({ modelKey }) => modelKey);
   show({
     json: { file: path, models: keys },
     text: `${path} is right: ${keys.length} ${keys.length === 1 ? 'model' : 'models'} (${keys.join(', ')}).`,

@@ -2,9 +2,6 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { FileCatalog } from '../../../adapters/catalog-file/file-catalog.js';
-import type { SchemaTools } from '../../../adapters/catalog-file/catalog-faults.js';
-import { AjvJsonSchemas } from '../../../adapters/system/ajv-json-schemas.js';
-import { checkSchema } from '../../../adapters/system/check-schema.js';
 import type { Context } from '../../../core/context.js';
 import type { Config } from '../../config/config.js';
 import { loadConfig } from '../../config/load-config.js';
@@ -22,10 +19,6 @@ export function operatorCommand(parent: Command, nameAndArguments: string): Comm
     .command(nameAndArguments)
     .option('-c, --config <file>', 'the configuration file (default: DARKROOM_CONFIG, else darkroom.yaml if it is there)')
     .option('--json', 'print one JSON document');
-}
-
-export function schemaTools(): SchemaTools {
-  return { jsonSchemas: new AjvJsonSchemas(), checkSchema };
 }
 
 interface ContextNeeds {

@@ -6,9 +6,14 @@ import { CatalogInvalid, loadCatalog, parseCatalog } from '../../../adapters/cat
 import { scaledDecimal } from '../../../adapters/catalog-file/decimal.js';
 import { AjvJsonSchemas } from '../../../adapters/system/ajv-json-schemas.js';
 import { checkSchema } from '../../../adapters/system/check-schema.js';
+import type { JsonObject } from '../../../core/json.js';
 import { GOOD_CATALOG } from './catalog-text.js';
 
-const tools = { jsonSchemas: new AjvJsonSchemas(), checkSchema };
+const tools = {
+  jsonSchemas: new AjvJsonSchemas(),
+  checkSchema,
+  providers: new Map([['sandbox', ({ painter }: JsonObject) => (painter === 'imagee' ? 'There is no painter imagee.' : undefined)]]),
+};
 
 function faultsOf(text: string): readonly string[] {
   try {
@@ -37,6 +42,8 @@ const VECTORS: readonly { readonly of: string; readonly from: string; readonly t
   { of: 'an operation of another modality', from: '[image_generation]', to: '[video_generation]', faults: ['c.yaml:6: models[0].operations must be [image_generation] for a model of modality image.'] },
   { of: 'a frame for an image model', from: '[reference_image]', to: '[start_frame]', faults: ['c.yaml:18: models[0].limits.reference_roles may hold start_frame and end_frame for a video model only.'] },
   { of: 'an empty provider', from: 'provider: sandbox\n    provider_settings', to: 'provider: ""\n    provider_settings', faults: ['c.yaml:35: models[0].provider must not be empty.'] },
+  { of: 'a provider that is not connected', from: 'provider: sandbox\n    provider_settings', to: 'provider: sandbx\n    provider_settings', faults: ['c.yaml:35: models[0].provider must be a connected provider, one of sandbox; sandbx is none.'] },
+  { of: 'settings its provider cannot use', from: 'painter: image }', to: 'painter: imagee }', faults: ['c.yaml:36: models[0].provider_settings is not usable: There is no painter imagee.'] },
   { of: 'too many attempts', from: 'max_attempts: 3', to: 'max_attempts: 11', faults: ['c.yaml:39: models[0].max_attempts must be at most 10.'] },
   { of: 'more for one account than for all', from: 'concurrency_per_account: 2', to: 'concurrency_per_account: 5', faults: ['c.yaml:41: models[0].concurrency_per_account must not be above concurrency.'] },
   { of: 'no time to run', from: 'run_timeout_seconds: 300', to: 'run_timeout_seconds: 0', faults: ['c.yaml:38: models[0].run_timeout_seconds must be at least 1.'] },
