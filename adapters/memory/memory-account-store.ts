@@ -1,10 +1,9 @@
 import { assert } from '../../core/assert.js';
 import type { Account, AccountChange, Entry, Hold } from '../../core/credits/account.js';
-import type { Page, PageRequest } from '../../core/json.js';
 import type { AccountStore } from '../../core/ports/account-store.js';
 import { frozenCopy } from './frozen-copy.js';
 import { compareText, OrderedList } from './ordered-list.js';
-import { checkedLimit, pageOf } from './paging.js';
+import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 
 type AccountHold = Hold & { readonly accountId: string };
 

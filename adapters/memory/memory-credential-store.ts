@@ -1,9 +1,8 @@
 import type { ApiKey, App } from '../../core/access/credential.js';
-import type { Page, PageRequest } from '../../core/json.js';
 import type { CredentialStore } from '../../core/ports/credential-store.js';
 import { frozenCopy } from './frozen-copy.js';
 import { compareText, OrderedList } from './ordered-list.js';
-import { checkedLimit, pageOf } from './paging.js';
+import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 
 /** Things by id, and per account in order of id. */
 class AccountThings<T extends { readonly accountId: string }> {

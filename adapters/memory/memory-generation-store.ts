@@ -1,8 +1,7 @@
 import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
-import type { Page, PageRequest } from '../../core/json.js';
 import type { GenerationStore } from '../../core/ports/generation-store.js';
 import { compareText, OrderedList } from './ordered-list.js';
-import { checkedLimit, pageOf } from './paging.js';
+import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import { VersionedRecords, type Insertion } from './versioned-records.js';
 
 /** Generations in this process's memory; gone when the process ends. */

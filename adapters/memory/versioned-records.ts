@@ -1,4 +1,4 @@
-import { checkedLimit } from './paging.js';
+import { checkedLimit } from '../../core/paging.js';
 import { frozenCopy } from './frozen-copy.js';
 import { compareText, OrderedList } from './ordered-list.js';
 

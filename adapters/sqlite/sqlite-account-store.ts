@@ -1,9 +1,8 @@
 import { assert } from '../../core/assert.js';
 import type { Account, AccountChange, Entry, Hold } from '../../core/credits/account.js';
-import type { Page, PageRequest } from '../../core/json.js';
 import type { AccountStore } from '../../core/ports/account-store.js';
 import { accountOf, entryOf, entryValues, holdOf } from './account-rows.js';
-import { checkedLimit, pageOf } from './paging.js';
+import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { Query, SqliteReader } from './reader.js';
 import { isUuid } from './uuid-text.js';
 import type { SqliteWriter } from './writer.js';

@@ -1,8 +1,7 @@
 import type { ApiKey, App, Scope } from '../../core/access/credential.js';
-import type { Page, PageRequest } from '../../core/json.js';
 import type { CredentialStore } from '../../core/ports/credential-store.js';
 import type { Row } from './driver.js';
-import { checkedLimit, pageOf } from './paging.js';
+import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { Query, SqliteReader } from './reader.js';
 import { isUuid, uuidOfHex } from './uuid-text.js';
 import type { SqliteWriter } from './writer.js';

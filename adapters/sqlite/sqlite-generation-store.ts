@@ -1,7 +1,6 @@
 import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
-import type { Page, PageRequest } from '../../core/json.js';
 import type { GenerationStore } from '../../core/ports/generation-store.js';
-import { checkedLimit, pageOf } from './paging.js';
+import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { Query, SqliteReader } from './reader.js';
 import { isUuid } from './uuid-text.js';
 import type { SqliteWriter } from './writer.js';

@@ -1,6 +1,6 @@
 import type { UploadStore } from '../../core/ports/upload-store.js';
 import type { UploadRecord } from '../../core/uploads/upload.js';
-import { checkedLimit } from './paging.js';
+import { checkedLimit } from '../../core/paging.js';
 import type { Query, SqliteReader } from './reader.js';
 import { isUuid } from './uuid-text.js';
 import type { SqliteWriter } from './writer.js';

@@ -1,4 +1,4 @@
-import { checkedLimit } from './paging.js';
+import { checkedLimit } from '../../core/paging.js';
 import type { Query, SqliteReader } from './reader.js';
 import { uuidOfHex } from './uuid-text.js';
 import type { SqliteWriter } from './writer.js';

@@ -1,4 +1,5 @@
 import type { Settings } from '../../core/settings.js';
+import type { RestLimits } from '../rest/limits.js';
 
 /** What an operator decided about one installation. Times are milliseconds, sizes bytes, paths absolute. */
 export interface Config {
@@ -24,18 +25,7 @@ export interface RestConfig {
   readonly port: number;
   /** Where clients reach the service, without a slash at the end; from host and port when absent. */
   readonly publicUrl?: string;
-  readonly limits: {
-    /** For one credential in this process; 0 is no limit. */
-    readonly readsPerMinute: number;
-    readonly writesPerMinute: number;
-    readonly bodyTimeoutMs: number;
-    readonly headersTimeoutMs: number;
-    readonly requestTimeoutMs: number;
-    readonly keepAliveTimeoutMs: number;
-    readonly idleTimeoutMs: number;
-    readonly maxHeaderBytes: number;
-    readonly maxConnections: number;
-  };
+  readonly limits: RestLimits;
 }
 
 /** A configuration that cannot be used. The message has every fault on a line of its own. */

@@ -1,6 +1,6 @@
 import type { Context } from '../context.js';
 import { isTerminal, type Generation } from '../generation/generation.js';
-import type { Page, PageRequest } from '../json.js';
+import type { Page, PageRequest } from '../paging.js';
 import type { Account } from './account.js';
 import { Replay } from './replay.js';
 

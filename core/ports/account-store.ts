@@ -1,5 +1,5 @@
 import type { Account, AccountChange, Entry, Hold } from '../credits/account.js';
-import type { Page, PageRequest } from '../json.js';
+import type { Page, PageRequest } from '../paging.js';
 
 /**
  * Keeps accounts and their ledgers. Each method is atomic for one account and no more. Every method may throw

@@ -1,5 +1,5 @@
 import type { ApiKey, App } from '../access/credential.js';
-import type { Page, PageRequest } from '../json.js';
+import type { Page, PageRequest } from '../paging.js';
 
 /** Keeps Apps and API keys. Each method is atomic for one App or key. Every method may throw `StoreUnavailable`. */
 export interface CredentialStore {

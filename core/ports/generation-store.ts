@@ -1,5 +1,5 @@
 import type { Generation, GenerationRecord } from '../generation/generation.js';
-import type { Page, PageRequest } from '../json.js';
+import type { Page, PageRequest } from '../paging.js';
 
 /**
  * Keeps generations and what remains of them. Each method is atomic for one id. Every method may throw

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Page, PageRequest } from '../../core/json.js';
+import type { Page, PageRequest } from '../../core/paging.js';
 
 /** Every item of a list, read in pages of `limit`; each page but the last must be full, and the last one must end. */
 export async function allPages<T>(read: (page: PageRequest) => Promise<Page<T>>, limit: number): Promise<T[]> {

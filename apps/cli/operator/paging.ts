@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import type { Page, PageRequest } from '../../../core/json.js';
+import type { Page, PageRequest } from '../../../core/paging.js';
 
 export interface PageOptions {
   readonly limit: number;

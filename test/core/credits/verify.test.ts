@@ -7,7 +7,7 @@ import { grantCredits } from '../../../core/credits/operate.js';
 import { verifyCredits } from '../../../core/credits/verify.js';
 import { cancelGeneration } from '../../../core/generation/cancel-generation.js';
 import type { Generation } from '../../../core/generation/generation.js';
-import type { Page } from '../../../core/json.js';
+import type { Page } from '../../../core/paging.js';
 import { CoreWorker, untilSettled } from '../../fixtures/core-worker.js';
 import { CoreWorld } from '../../fixtures/core-world.js';
 import { imagesOf } from '../../fixtures/scripted-provider.js';

@@ -1,5 +1,16 @@
-import { assert } from '../../core/assert.js';
-import type { Page, PageRequest } from '../../core/json.js';
+import { assert } from './assert.js';
+
+/** One page of a list. `nextCursor` is absent on the last page; a cursor is opaque to the caller. */
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly nextCursor?: string;
+}
+
+export interface PageRequest {
+  /** 1 to 1,000 items. */
+  readonly limit: number;
+  readonly cursor?: string;
+}
 
 /** Stops a caller that asks for more, or less, than a store answers at once. */
 export function checkedLimit(limit: number): number {
