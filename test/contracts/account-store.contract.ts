@@ -76,6 +76,16 @@ function applying(store: () => AccountStore): void {
     expect(await store().holdsBefore(MAX_AMOUNT, { limit: 10 })).to.deep.equal({ items: [{ ...hold, accountId: account.accountId }] });
   });
 
+  it('closes holds before it opens others, so that one that ended may be held anew in the same change', async () => {
+    const account = anAccount(1);
+    await store().create(account);
+    await store().apply(aChange(account, { holdsOpened: [aHold(1, { credits: 2, heldAt: 3 })] }));
+    const again = aHold(1, { credits: 5, heldAt: 4 });
+    expect(await store().apply(aChange(account, { expectedVersion: 1, version: 2, holdsClosed: [again.generationId], holdsOpened: [again] }))).to.equal('applied');
+    expect((await store().read(account.accountId))?.holds).to.deep.equal(new Map([[again.generationId, again]]));
+    expect((await store().holdsBefore(MAX_AMOUNT, { limit: 10 })).items).to.deep.equal([{ ...again, accountId: account.accountId }]);
+  });
+
   it('takes any version a number can hold', async () => {
     const account = anAccount(1);
     await store().create(account);
