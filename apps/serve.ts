@@ -33,12 +33,7 @@ export async function startService(config: Config, logger: Logger = createLogger
     // Only once nothing stands in the way any more: the key it makes is shown once.
     const demo = await firstStart(program.context);
     const worker = config.worker.enabled ? new Worker(program.context, { ...config.worker, workerId: `${process.pid}-${program.context.ids.uuid()}` }) : undefined;
-    try {
-      await worker?.start();
-    } catch (error) {
-      await rest.close(0);
-      throw error;
-    }
+    await worker?.start();
     logger.info({ address: url, dataFolder: config.dataFolder, worker: config.worker.enabled }, 'serving');
     return { url, demo, stop: () => stop(rest, worker, program, config, logger) };
   } catch (error) {
