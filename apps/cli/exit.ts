@@ -1,9 +1,9 @@
 /** What the program's exit code says. */
 export const EXIT = {
   ok: 0,
-  /** Something on this side or in between failed, or the server did. */
+  /** Something on this side or in between failed, or the server did; a configuration or catalog file is faulty. */
   failure: 1,
-  /** The command line, or a file it names, is not right. */
+  /** The command line is not right: a value that cannot be, an id or a reference file that is not there. */
   usage: 2,
   /** The server refused the request. */
   refused: 3,
@@ -26,6 +26,12 @@ export class Failure extends Error {
     super(message);
     this.name = 'Failure';
   }
+}
+
+/** What an error says, in its first line. */
+export function sentenceOf(error: unknown): string {
+  const sentence = error instanceof Error ? error.message.split('\n', 1)[0] : String(error);
+  return sentence || 'Something went wrong.';
 }
 
 export function usageFailure(message: string): Failure {

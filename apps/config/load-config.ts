@@ -6,7 +6,7 @@ import type { Json } from '../../core/json.js';
 import { settingsFaults, type Settings } from '../../core/settings.js';
 import { CONFIG_KEYS, type ProgramValues } from './config-keys.js';
 import { ConfigInvalid, type Config } from './config.js';
-import { valuesOfEnvironment, valuesOfFile } from './read-values.js';
+import { valuesOfEnvironment, valuesOfFile, type ConfigFault, type Given } from './read-values.js';
 import { SETTING_KEYS } from './setting-keys.js';
 
 const DEFAULT_FILE = 'darkroom.yaml';
@@ -25,23 +25,30 @@ export interface ConfigSource {
  * then variables. Throws `ConfigInvalid` with all that is wrong, a sentence each.
  */
 export function loadConfig({ file: named, environment = process.env, folder = process.cwd() }: ConfigSource = {}): Config {
-  const faults: string[] = [];
+  const faults: ConfigFault[] = [];
   const file = named ?? (environment['DARKROOM_CONFIG'] || undefined) ?? (existsSync(resolve(folder, DEFAULT_FILE)) ? DEFAULT_FILE : undefined);
-  const fromFile = file === undefined ? new Map() : valuesOfFile(readFile(file, folder), file, faults);
+  const fromFile = file === undefined ? new Map<string, Given>() : valuesOfFile(readFile(file, folder), file, faults);
   const fromEnvironment = valuesOfEnvironment(environment, faults);
 
   const values: Record<string, unknown> = {};
   for (const [path, { kind, byDefault }] of CONFIG_KEYS) {
-    const given = fromEnvironment.get(path) ?? fromFile.get(path) ?? { value: byDefault, where: '', name: path };
+    const given: Given = fromEnvironment.get(path) ?? fromFile.get(path) ?? { value: byDefault, where: '', name: path };
     const value = kind.read(given.value);
-    if (value === undefined) faults.push(`${given.where}${given.name} must be ${kind.wanted}, not ${shown(given.value)}.`);
+    if (value === undefined) {
+      faults.push({ ...(given.line === undefined ? {} : { line: given.line }), message: `${given.where}${given.name} must be ${kind.wanted}, not ${shown(given.value)}.` });
+    }
     values[path] = value;
   }
-  if (faults.length > 0) throw new ConfigInvalid(faults);
+  if (faults.length > 0) throw new ConfigInvalid(inLineOrder(faults));
   const settings = settingsOf(values);
   const contradictions = settingsFaults(settings).map((sentence) => `${file ?? 'settings'}: ${sentence}`);
   if (contradictions.length > 0) throw new ConfigInvalid(contradictions);
   return { ...(file === undefined ? {} : { file: resolve(folder, file) }), ...configOf(values as ProgramValues, folder), settings };
+}
+
+/** As the file has them; those of variables come last. */
+function inLineOrder(faults: readonly ConfigFault[]): string[] {
+  return faults.toSorted((a, b) => (a.line ?? Infinity) - (b.line ?? Infinity) || 0).map(({ message }) => message);
 }
 
 function readFile(file: string, folder: string): string {
@@ -50,6 +57,7 @@ function readFile(file: string, folder: string): string {
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     if (code === 'ENOENT') throw new ConfigInvalid([`${file}: There is no such file.`]);
+    if (code === 'EISDIR') throw new ConfigInvalid([`${file}: This is a folder; a file is needed.`]);
     if (code === 'EACCES') throw new ConfigInvalid([`${file}: The file may not be read.`]);
     throw new ConfigInvalid([`${file}: The file must be UTF-8 text.`]);
   }

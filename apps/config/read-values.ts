@@ -2,11 +2,18 @@ import { LocatedYaml, nameOf } from '../../adapters/catalog-file/located-yaml.js
 import type { Json } from '../../core/json.js';
 import { CONFIG_KEYS, variableOf } from './config-keys.js';
 
+/** One sentence on what is wrong, and the line of the file it is about; none for a variable. */
+export interface ConfigFault {
+  readonly line?: number;
+  readonly message: string;
+}
+
 /** A value somebody gave for a key, and how to complain about it. */
 export interface Given {
   readonly value: Json;
   /** The file and line, or nothing for a variable. */
   readonly where: string;
+  readonly line?: number;
   /** What the person wrote it as: the key's path, or the variable. */
   readonly name: string;
 }
@@ -16,21 +23,23 @@ const OTHER_VARIABLES = new Set(['DARKROOM_CONFIG', 'DARKROOM_API_KEY', 'DARKROO
 const TEST_VARIABLES = 'DARKROOM_TEST_';
 
 /** What the file says, by the path of the key; `faults` takes what is wrong with it. */
-export function valuesOfFile(text: string, file: string, faults: string[]): Map<string, Given> {
+export function valuesOfFile(text: string, file: string, faults: ConfigFault[]): Map<string, Given> {
   const yaml = new LocatedYaml(text);
-  for (const { line, message } of [...yaml.faults].sort((a, b) => a.line - b.line)) faults.push(`${file}:${line}: ${message}`);
+  for (const { line, message } of yaml.faults) faults.push({ line, message: `${file}:${line}: ${message}` });
   const given = new Map<string, Given>();
   const sections = new Set([...CONFIG_KEYS.keys()].flatMap(sectionsOf));
   const visit = (value: Json, path: string, isUnknown = false): void => {
     const pointer = path === '' ? '' : `/${path.replaceAll('.', '/')}`;
-    const where = `${file}:${yaml.lineOf(pointer)}: `;
-    if (isUnknown) faults.push(`${where}${path} is not a key of the configuration; write sections and their keys on lines of their own.`);
-    else if (CONFIG_KEYS.has(path)) given.set(path, { value, where, name: path });
-    else if (path !== '' && !sections.has(path)) faults.push(`${where}${path} is not a key of the configuration.`);
+    const line = yaml.lineOf(pointer);
+    const where = `${file}:${line}: `;
+    const complain = (sentence: string) => faults.push({ line, message: `${where}${sentence}` });
+    if (isUnknown) complain(`${path} is not a key of the configuration; write sections and their keys on lines of their own.`);
+    else if (CONFIG_KEYS.has(path)) given.set(path, { value, where, line, name: path });
+    else if (path !== '' && !sections.has(path)) complain(`${path} is not a key of the configuration.`);
     else if (typeof value === 'object' && !Array.isArray(value)) {
       // A name with a dot in it is no path: it stays what it is, and unknown.
       for (const [name, item] of Object.entries(value ?? {})) visit(item, path === '' ? name : `${path}.${name}`, name.includes('.'));
-    } else faults.push(`${where}${nameOf(pointer)} must hold keys with values.`);
+    } else complain(`${nameOf(pointer)} must hold keys with values.`);
   };
   visit(yaml.value, '');
   return given;
@@ -42,7 +51,7 @@ function sectionsOf(path: string): string[] {
 }
 
 /** What the environment says. A variable that is empty counts as not set. */
-export function valuesOfEnvironment(environment: Readonly<Record<string, string | undefined>>, faults: string[]): Map<string, Given> {
+export function valuesOfEnvironment(environment: Readonly<Record<string, string | undefined>>, faults: ConfigFault[]): Map<string, Given> {
   const pathByVariable = new Map([...CONFIG_KEYS.keys()].map((path) => [variableOf(path), path]));
   const given = new Map<string, Given>();
   for (const [name, text] of Object.entries(environment)) {
@@ -50,7 +59,7 @@ export function valuesOfEnvironment(environment: Readonly<Record<string, string 
     const path = pathByVariable.get(name);
     const key = path === undefined ? undefined : CONFIG_KEYS.get(path);
     if (path !== undefined && key) given.set(path, { value: key.kind.fromText(text), where: '', name });
-    else if (!OTHER_VARIABLES.has(name) && !name.startsWith(TEST_VARIABLES)) faults.push(`${name} is not a variable that darkroom knows.`);
+    else if (!OTHER_VARIABLES.has(name) && !name.startsWith(TEST_VARIABLES)) faults.push({ message: `${name} is not a variable that darkroom knows.` });
   }
   return given;
 }

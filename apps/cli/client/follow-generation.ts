@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../exit.js';
 import type { Progress } from './progress.js';
-import type { RestClient } from './rest-client.js';
+import type { CallOptions, RestClient } from './rest-client.js';
+import { PATIENT_TRIES } from './retry.js';
 import type { Task } from './service-types.js';
 
 const MIN_POLL_MS = 50;
 const MAX_POLL_MS = 60_000;
+/** Timers count no further; whoever waits longer waits without end. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface FollowOptions {
   readonly progress: Progress;
@@ -21,7 +24,9 @@ export function isTerminal(task: Task): boolean {
 
 /** Polls as often as the server asks for until the generation has ended, and answers how it did. */
 export async function followGeneration(client: RestClient, accepted: Task, { progress, cancelOn, timeoutMs }: FollowOptions): Promise<Task> {
-  const deadline = timeoutMs === undefined ? Infinity : performance.now() + timeoutMs;
+  const timeout = timeoutMs === undefined || timeoutMs > MAX_TIMER_MS ? [] : [AbortSignal.timeout(Math.ceil(timeoutMs))];
+  const path = `/generations/${accepted.generation_id}`;
+  const patient: CallOptions = { maxTries: PATIENT_TRIES, onRetry: () => { progress.note('the server does not answer; trying again'); } };
   let task = accepted;
   let cancelRequested = false;
   progress.step(task.status);
@@ -29,25 +34,21 @@ export async function followGeneration(client: RestClient, accepted: Task, { pro
     if (cancelOn.aborted && !cancelRequested) {
       cancelRequested = true;
       progress.note('cancelling');
-      task = (await client.post<Task>(`/generations/${task.generation_id}/cancel`, undefined)).data;
+      task = (await client.post<Task>(`${path}/cancel`, undefined, patient)).data;
       continue;
     }
-    const left = deadline - performance.now();
-    if (left <= 0) {
-      const { generation_id, status } = task;
-      throw new Failure(`Generation ${generation_id} is still ${status}; see darkroom status ${generation_id}.`, undefined, { generation_id });
+    if (timeout.some(({ aborted }) => aborted)) throw new Failure(`It was still ${task.status} when the time to wait was over.`);
+    const stop = AbortSignal.any(cancelRequested ? timeout : [cancelOn, ...timeout]);
+    try {
+      await sleep(Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, task.poll_after_ms ?? 0)), undefined, { signal: stop });
+      const { data, tries } = await client.get<Task>(path, { ...patient, signal: stop });
+      if (data.status !== task.status) progress.step(data.status);
+      else if (tries > 1) progress.note(data.status);
+      task = data;
+    } catch (error) {
+      // What stopped the waiting is seen to above.
+      if (!stop.aborted) throw error;
     }
-    await pause(Math.min(left, task.poll_after_ms ?? MIN_POLL_MS), cancelRequested ? undefined : cancelOn);
-    if (cancelOn.aborted && !cancelRequested) continue;
-    const { data } = await client.get<Task>(`/generations/${task.generation_id}`);
-    if (data.status !== task.status) progress.step(data.status);
-    task = data;
   }
   return task;
-}
-
-/** Ends early, without an error, when the signal fires. */
-async function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  const bounded = Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, ms));
-  await sleep(bounded, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
 }

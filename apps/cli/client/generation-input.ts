@@ -9,9 +9,9 @@ import type { PublicModel } from './service-types.js';
 /** What `generate` and `estimate` both ask for. */
 export interface GenerationOptions {
   readonly model: string;
-  readonly param: readonly string[];
+  readonly param?: readonly string[];
   readonly negative?: string;
-  readonly reference: readonly string[];
+  readonly reference?: readonly string[];
   readonly startFrame?: string;
   readonly endFrame?: string;
   readonly traceId?: string;
@@ -20,18 +20,19 @@ export interface GenerationOptions {
 /** A request that is complete but for the ids of its uploads. */
 export interface GenerationInput {
   readonly model: PublicModel;
+  readonly parameters: JsonObject;
   readonly body: Readonly<Record<string, unknown>>;
   readonly files: readonly ReferenceFile[];
 }
 
-const collect = (value: string, before: readonly string[]) => [...before, value];
+const collect = (value: string, before: readonly string[] = []) => [...before, value];
 
 export function withGenerationOptions(command: Command): Command {
   return command
     .option('-m, --model <model_key>', 'the model to use; darkroom models lists them', 'sandbox-image')
-    .option('-p, --param <name=value>', "a value for one of the model's parameters (repeatable)", collect, [])
+    .option('-p, --param <name=value>', "a value for one of the model's parameters (repeatable)", collect)
     .option('-n, --negative <text>', 'what the result should not show')
-    .option('-r, --reference <file>', 'a reference image: PNG, JPEG or WebP (repeatable)', collect, [])
+    .option('-r, --reference <file>', 'a reference image: PNG, JPEG or WebP (repeatable)', collect)
     .option('--start-frame <file>', 'the image a video begins with')
     .option('--end-frame <file>', 'the image a video ends with')
     .option('--trace-id <id>', 'your own id for the generation, given back with it');
@@ -44,11 +45,12 @@ export async function readGenerationInput(client: RestClient, prompt: string, op
   if (!model) {
     throw usageFailure(`There is no model ${options.model}; the server has ${models.map(({ model_key }) => model_key).join(', ')}.`);
   }
-  const parameters: JsonObject = readParameters(options.param, model.input_schema);
+  const parameters: JsonObject = readParameters(options.param ?? [], model.input_schema);
   const files: ReferenceFile[] = [];
-  for (const path of options.reference) files.push(await readReferenceFile(path, 'reference_image', model));
+  for (const path of options.reference ?? []) files.push(await readReferenceFile(path, 'reference_image', model));
   if (options.startFrame !== undefined) files.push(await readReferenceFile(options.startFrame, 'start_frame', model));
   if (options.endFrame !== undefined) files.push(await readReferenceFile(options.endFrame, 'end_frame', model));
+  refuseRepeats(files);
   const most = model.limits.max_reference_uploads;
   if (files.length > most) throw usageFailure(`${model.model_key} takes at most ${most} files, not ${files.length}.`);
   const body = {
@@ -59,5 +61,13 @@ export async function readGenerationInput(client: RestClient, prompt: string, op
     ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
     ...(options.traceId === undefined ? {} : { client_trace_id: options.traceId }),
   };
-  return { model, body, files };
+  return { model, parameters, body, files };
+}
+
+/** Files of one name, role and content are one upload, which a generation takes once. */
+function refuseRepeats(files: readonly ReferenceFile[]): void {
+  files.forEach((file, index) => {
+    const isSame = (other: ReferenceFile) => other.role === file.role && other.sha256 === file.sha256 && other.filename === file.filename;
+    if (files.findIndex(isSame) < index) throw usageFailure(`${file.path} is given twice; give each ${file.role} once.`);
+  });
 }

@@ -5,9 +5,14 @@ import { EXIT } from '../exit.js';
  * at once.
  */
 export class Interruption {
+  /** Puts the terminal in order, and says what is left behind, right before a second Ctrl-C ends the program. */
+  onLeave: () => void = () => undefined;
   private readonly controller = new AbortController();
   private readonly onSignal = () => {
-    if (this.controller.signal.aborted) process.exit(EXIT.cancelled);
+    if (this.controller.signal.aborted) {
+      this.onLeave();
+      process.exit(EXIT.cancelled);
+    }
     this.controller.abort(new Interrupted());
   };
 

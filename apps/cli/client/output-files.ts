@@ -1,54 +1,24 @@
-import { createWriteStream, existsSync, statSync } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import { link, rename, rm } from 'node:fs/promises';
-import { dirname, extname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { EXIT, Failure, usageFailure } from '../exit.js';
-import { MAX_TRIES, networkReason, waitBeforeRetry } from './retry.js';
+import { EXIT, Failure } from '../exit.js';
+import { outputPath, type OutputOptions } from './output-path.js';
+import { networkReason, PATIENT_TRIES, waitBeforeRetry } from './retry.js';
 import type { Task } from './service-types.js';
 
-const EXTENSION_BY_TYPE: Readonly<Record<string, string>> = {
-  'image/png': '.png', 'image/jpeg': '.jpg', 'image/webp': '.webp', 'video/mp4': '.mp4',
-};
 const UNWRITABLE = new Set(['ENOSPC', 'EACCES', 'EROFS', 'EISDIR', 'ENOENT', 'EDQUOT', 'ENAMETOOLONG']);
 const DOWNLOAD_TIMEOUT_MS = 600_000;
-
-export interface OutputOptions {
-  /** A file, or a folder that is there; the folder the program was started in when absent. */
-  readonly out?: string;
-  readonly force?: boolean;
-}
-
-/** Refuses, before anything is spent, an --out that cannot be written or would overwrite something. */
-export function checkOutput({ out, force = false }: OutputOptions, maxOutputs: number): void {
-  if (out === undefined || isFolder(out)) return;
-  if (!isFolder(dirname(out))) throw usageFailure(`There is no folder ${dirname(out)} to write to.`);
-  const taken = force ? undefined : candidates(out, maxOutputs).find((path) => existsSync(path));
-  if (taken !== undefined) throw usageFailure(`${taken} is there already; give --force to overwrite it, or another --out.`);
-}
-
-function candidates(out: string, maxOutputs: number): string[] {
-  const suffixes = ['', ...Array.from({ length: maxOutputs }, (_, index) => `-${index + 1}`)];
-  const extensions = extname(out) === '' ? Object.values(EXTENSION_BY_TYPE) : [extname(out)];
-  const stem = extname(out) === '' ? out : out.slice(0, -extname(out).length);
-  return suffixes.flatMap((suffix) => extensions.map((extension) => `${stem}${suffix}${extension}`));
-}
 
 /** Downloads all outputs and answers their paths: `name.png`, or `name-1.png` and on when there are several. */
 export async function downloadOutputs(task: Task, options: OutputOptions, onFile: () => void = () => undefined): Promise<string[]> {
   const paths: string[] = [];
   for (const [index, { url }] of task.outputs.entries()) {
     const suffix = task.outputs.length > 1 ? `-${index + 1}` : '';
-    paths.push(await download(url, (mediaType) => pathOf(task, options.out, suffix, mediaType), options.force ?? false));
+    paths.push(await download(url, (mediaType) => outputPath(task, options.out, suffix, mediaType), options.force ?? false));
     onFile();
   }
   return paths;
-}
-
-function pathOf(task: Task, out: string | undefined, suffix: string, mediaType: string): string {
-  const extension = EXTENSION_BY_TYPE[mediaType] ?? '';
-  if (out === undefined || isFolder(out)) return join(out ?? '.', `${task.generation_id}${suffix}${extension}`);
-  return extname(out) === '' ? `${out}${suffix}${extension}` : `${out.slice(0, -extname(out).length)}${suffix}${extname(out)}`;
 }
 
 async function download(url: string, pathFor: (mediaType: string) => string, force: boolean): Promise<string> {
@@ -66,7 +36,7 @@ async function download(url: string, pathFor: (mediaType: string) => string, for
       if (error instanceof Failure) throw error;
       why = networkReason(error);
     }
-    if (tries >= MAX_TRIES) throw new Failure(`An output could not be downloaded: ${why}.`);
+    if (tries >= PATIENT_TRIES) throw new Failure(`An output could not be downloaded: ${why}.`);
     await waitBeforeRetry(tries, retryAfter);
   }
 }
@@ -89,8 +59,4 @@ async function write(bytes: Readable, path: string, force: boolean): Promise<str
     await rm(partial, { force: true });
   }
   return path;
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }

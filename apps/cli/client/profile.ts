@@ -21,7 +21,9 @@ export function profilePath(environment: Readonly<Record<string, string | undefi
 export function readProfile(path: string): Profile {
   let text: string;
   try {
-    const { mode } = statSync(path);
+    const about = statSync(path);
+    if (about.isDirectory()) throw new Failure(`${path} is a folder; DARKROOM_PROFILE must name a file.`);
+    const { mode } = about;
     if (process.platform !== 'win32' && (mode & READABLE_BY_OTHERS) !== 0) {
       throw new Failure(`${path} holds API keys and can be read by others; run chmod 600 ${path} first.`);
     }
@@ -66,4 +68,18 @@ export function writeProfile(path: string, profile: Profile): void {
 export function rememberKey(path: string, url: string, secret: string): void {
   const { keys } = readProfile(path);
   writeProfile(path, { lastUrl: url, keys: { ...keys, [url]: secret } });
+}
+
+export interface KeptKey {
+  /** Whether another key was kept for this server before; it is kept nowhere any more. */
+  readonly replaced: boolean;
+  /** Whether this server is the one that is meant when none is named. */
+  readonly isDefault: boolean;
+}
+
+/** Adds the key of a server that nobody has logged in to. Which server is meant when none is named stays as it was, if any was. */
+export function keepFirstKey(path: string, url: string, secret: string): KeptKey {
+  const { keys, lastUrl = url } = readProfile(path);
+  writeProfile(path, { lastUrl, keys: { ...keys, [url]: secret } });
+  return { replaced: Object.hasOwn(keys, url) && keys[url] !== secret, isDefault: lastUrl === url };
 }

@@ -7,12 +7,17 @@ export interface Progress {
   step(what: string): void;
   /** The step goes on, but there is something to say. */
   note(what: string): void;
+  /** One step is done, and what is said about it stays to be read. */
+  keep(what: string): void;
   end(): void;
 }
 
+const CLEAR_LINE = '\u001b[2K';
+const SAVE_CURSOR = '\u001b7';
+
 /** A bar on a terminal, lines when piped, nothing when the output is for a machine. All on stderr. */
 export function openProgress(steps: number, options: { readonly json?: boolean }): Progress {
-  if (options.json) return { step: () => undefined, note: () => undefined, end: () => undefined };
+  if (options.json) return { step: () => undefined, note: () => undefined, keep: () => undefined, end: () => undefined };
   return process.stderr.isTTY ? barProgress(steps) : lineProgress();
 }
 
@@ -22,7 +27,7 @@ function lineProgress(): Progress {
     if (what !== last) say(what);
     last = what;
   };
-  return { step: line, note: line, end: () => undefined };
+  return { step: line, note: line, keep: line, end: () => undefined };
 }
 
 function barProgress(steps: number): Progress {
@@ -31,10 +36,16 @@ function barProgress(steps: number): Progress {
   });
   let done = 0;
   bar.start(steps, 0, { what: 'starting' });
+  const step = (what: string) => {
+    done = Math.min(steps, done + 1);
+    bar.update(done, { what });
+  };
   return {
-    step: (what) => {
-      done = Math.min(steps, done + 1);
-      bar.update(done, { what });
+    step,
+    keep: (what) => {
+      // Takes the line of the bar, which is drawn again on the next one, and clears no other at its end.
+      process.stderr.write(`\r${CLEAR_LINE}${what}\n${SAVE_CURSOR}`);
+      step(what);
     },
     note: (what) => { bar.update(done, { what }); },
     end: () => { bar.stop(); },

@@ -10,12 +10,18 @@ export interface CallOptions {
   readonly idempotencyKey?: string;
   /** Ends the call, and the waiting between tries, early. */
   readonly signal?: AbortSignal;
+  /** How often the request is sent at most, when not as often as usual. */
+  readonly maxTries?: number;
+  /** Hears that it is sent once more. */
+  readonly onRetry?: () => void;
 }
 
 export interface Answer<T> {
   readonly data: T;
   /** Whether this is the first answer again, to a repeated Idempotency-Key. */
   readonly replayed: boolean;
+  /** How often the request was sent. */
+  readonly tries: number;
 }
 
 interface Envelope {
@@ -52,7 +58,7 @@ export class RestClient {
 
   private async call<T>(method: string, path: string, body: unknown, options: CallOptions): Promise<Answer<T>> {
     for (let tries = 1; ; tries += 1) {
-      const isLast = tries >= MAX_TRIES;
+      const isLast = tries >= (options.maxTries ?? MAX_TRIES);
       let response: Response;
       let envelope: Envelope | undefined;
       try {
@@ -61,14 +67,16 @@ export class RestClient {
       } catch (error) {
         options.signal?.throwIfAborted();
         if (isLast || isHopeless(error)) throw new Failure(`${this.url} cannot be reached: ${networkReason(error)}.`);
+        options.onRetry?.();
         await waitBeforeRetry(tries, null, options.signal);
         continue;
       }
       if (response.ok && envelope?.success) {
-        return { data: envelope.data as T, replayed: response.headers.get('idempotency-replayed') === 'true' };
+        return { data: envelope.data as T, replayed: response.headers.get('idempotency-replayed') === 'true', tries };
       }
       const mayRetry = RETRIED_STATUSES.has(response.status) || envelope?.code === 'IDEMPOTENCY_IN_PROGRESS';
       if (!mayRetry || isLast) throw refusal(this.url, response, envelope);
+      options.onRetry?.();
       await waitBeforeRetry(tries, response.headers.get('retry-after'), options.signal);
     }
   }

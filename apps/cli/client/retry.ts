@@ -7,6 +7,9 @@ const MAX_RETRY_AFTER_MS = 30_000;
 /** How often a request is sent at most, the first time included. */
 export const MAX_TRIES = 6;
 
+/** The same for what waits on a generation that goes on: about a minute in all, so that a server may restart meanwhile. */
+export const PATIENT_TRIES = 14;
+
 /** Waits before try number `tries` + 1: as long as the server asked, else twice as long each time, spread by chance. */
 export async function waitBeforeRetry(tries: number, retryAfter: string | null, signal?: AbortSignal): Promise<void> {
   const asked = retryAfter !== null && /^[0-9]{1,6}$/.test(retryAfter) ? Number(retryAfter) * 1_000 : undefined;

@@ -11,7 +11,11 @@ const PUT_TIMEOUT_MS = 300_000;
  * Uploads one file and answers the id that a generation refers to it by. `intent` names the generation it is for: the
  * same intent again finds the same upload and sends only what is missing.
  */
-export async function uploadReference(client: RestClient, file: ReferenceFile, intent: string, signal: AbortSignal): Promise<string> {
+export function uploadReference(client: RestClient, file: ReferenceFile, intent: string, signal: AbortSignal): Promise<string> {
+  return naming(file, () => upload(client, file, intent, signal));
+}
+
+async function upload(client: RestClient, file: ReferenceFile, intent: string, signal: AbortSignal): Promise<string> {
   const key = createHash('sha256').update(`${intent}\0${file.role}\0${file.sha256}\0${file.filename}`).digest('hex');
   const request = { filename: file.filename, media_type: file.mediaType, byte_size: file.bytes.length, sha256: file.sha256, role: file.role };
   const prepared = await client.post<PreparedUpload>('/uploads', request, { idempotencyKey: `${key}.prepare`, signal });
@@ -21,6 +25,16 @@ export async function uploadReference(client: RestClient, file: ReferenceFile, i
   await sendBytes(prepared.data, file, signal);
   await complete();
   return upload_id;
+}
+
+/** A refusal is about one of several files, and says which. */
+async function naming<T>(file: ReferenceFile, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    throw new Failure(`${file.path}: ${error.message}`, error.exitCode, error.details);
+  }
 }
 
 /** An earlier run may have sent the bytes already. */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { createAccount } from '../../../core/access/manage.js';
 import type { Account } from '../../../core/credits/account.js';
-import { Failure } from '../exit.js';
+import { existingAccount } from '../operator/existing-account.js';
 import { operatorCommand, withContext, type OperatorOptions } from '../operator/operator-command.js';
 import { moreJson, moreText, pageRequest, withPaging, type PageOptions } from '../operator/paging.js';
 import { accountJson } from '../operator/records.js';
@@ -32,8 +32,7 @@ export function addAccounts(program: Command): void {
     .description('show one account')
     .addHelpText('after', examples([`darkroom accounts show ${EXAMPLE_ID}`]))
     .action((accountId: string, options: OperatorOptions) => withContext(options, async (context) => {
-      const account = await context.accounts.read(accountId);
-      if (!account) throw new Failure(`There is no account ${accountId}.`);
+      const account = await existingAccount(context, accountId);
       show({ json: accountJson(account), text: accountText(account) }, options);
     }));
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { createApp } from '../../../core/access/manage.js';
+import { existingAccount } from '../operator/existing-account.js';
 import { operatorCommand, withContext, type OperatorOptions } from '../operator/operator-command.js';
 import { moreJson, moreText, pageRequest, withPaging, type PageOptions } from '../operator/paging.js';
 import { appJson } from '../operator/records.js';
@@ -20,6 +21,7 @@ export function addApps(program: Command): void {
     .description('list the Apps of an account')
     .addHelpText('after', examples([`darkroom apps list ${EXAMPLE_ID}`]))
     .action((accountId: string, options: OperatorOptions & PageOptions) => withContext(options, async (context) => {
+      await existingAccount(context, accountId);
       const page = await context.credentials.listApps(accountId, pageRequest(options));
       const rows = page.items.map((app) => [app.appId, app.name, isoTime(app.createdAt)]);
       show({

@@ -16,7 +16,13 @@ export function addCancel(program: Command): void {
     .action((generationId: string, options: Options) => cancel(generationId, options));
 }
 
+function outcome({ status, generation_id }: Task): string {
+  if (status === 'cancelled') return 'The generation is cancelled.';
+  if (status === 'succeeded' || status === 'failed') return `The generation had ${status} before; nothing was changed.`;
+  return `Cancel asked for; still ${status}. See how it ends with: darkroom status ${generation_id}`;
+}
+
 async function cancel(generationId: string, options: Options): Promise<void> {
   const { data } = await connect(options).post<Task>(`/generations/${encodeURIComponent(generationId)}/cancel`, undefined);
-  show({ json: data, text: taskText(data) }, options);
+  show({ json: data, text: `${taskText(data)}\n\n${outcome(data)}` }, options);
 }

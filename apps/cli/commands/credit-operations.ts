@@ -2,10 +2,12 @@ import type { Command } from 'commander';
 import type { Context } from '../../../core/context.js';
 import type { Account } from '../../../core/credits/account.js';
 import { adjustCredits, grantCredits, type CreditOperation } from '../../../core/credits/operate.js';
+import { amountText } from '../amount.js';
 import { usageFailure } from '../exit.js';
+import { existingAccount } from '../operator/existing-account.js';
 import { operatorCommand, withContext, type OperatorOptions } from '../operator/operator-command.js';
 import { accountJson } from '../operator/records.js';
-import { show } from '../terminal.js';
+import { isoTime, show } from '../terminal.js';
 import { EXAMPLE_ID, examples } from './examples.js';
 
 interface Options extends OperatorOptions {
@@ -37,10 +39,13 @@ export function addCreditOperations(program: Command): void {
 function operate(make: Operate, accountId: string, credits: string, options: Options): Promise<void> {
   if (!/^-?[0-9]{1,16}$/.test(credits)) throw usageFailure(`Credits must be a whole number, not ${credits}.`);
   return withContext(options, async (context) => {
-    if (!(await context.accounts.read(accountId))) throw usageFailure(`There is no account ${accountId}.`);
+    await existingAccount(context, accountId);
     const operationId = options.operationId ?? context.ids.uuid();
+    const before = await context.accounts.findOperation(accountId, operationId);
     const account = await make(context, { accountId, operationId, credits: Number(credits), reason: options.reason });
-    const text = `${account.name} has ${account.available} ${account.currency} available (operation ${operationId}).`;
-    show({ json: { operation_id: operationId, account: accountJson(account) }, text }, options);
+    const balance = `${account.name} has ${amountText(account.available, account.currency)} available`;
+    // Core has let it pass, so that what stands in the ledger is the same.
+    const text = before === null ? `${balance} (operation ${operationId}).` : `The operation ${operationId} was made already at ${isoTime(before.at)}; nothing changed. ${balance}.`;
+    show({ json: { operation_id: operationId, repeated: before !== null, account: accountJson(account) }, text }, options);
   });
 }

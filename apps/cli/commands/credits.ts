@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { connect, type ConnectionOptions } from '../client/connection.js';
 import type { Balance } from '../client/service-types.js';
+import { amountText } from '../amount.js';
 import { show } from '../terminal.js';
 import { clientCommand } from './client-command.js';
 import { examples } from './examples.js';
@@ -17,5 +18,5 @@ export function addCredits(program: Command): void {
 
 async function credits(options: Options): Promise<void> {
   const { data } = await connect(options).get<Balance>('/credits');
-  show({ json: data, text: `${data.balance_credits} ${data.currency}` }, options);
+  show({ json: data, text: amountText(data.balance_credits, data.currency) }, options);
 }

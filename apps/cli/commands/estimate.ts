@@ -4,6 +4,7 @@ import { connect, type ConnectionOptions } from '../client/connection.js';
 import { readGenerationInput, withGenerationOptions, type GenerationOptions } from '../client/generation-input.js';
 import type { Estimate } from '../client/service-types.js';
 import { uploadReference } from '../client/upload-reference.js';
+import { amountText } from '../amount.js';
 import { show } from '../terminal.js';
 import { clientCommand } from './client-command.js';
 import { examples } from './examples.js';
@@ -27,5 +28,5 @@ async function estimate(prompt: string, options: Options): Promise<void> {
   const ids: string[] = [];
   for (const file of files) ids.push(await uploadReference(client, file, randomUUID(), new AbortController().signal));
   const { data } = await client.post<Estimate>('/generations/estimate', { ...body, ...(ids.length === 0 ? {} : { reference_upload_ids: ids }) });
-  show({ json: data, text: `${data.estimated_credits} ${data.currency}` }, options);
+  show({ json: data, text: amountText(data.estimated_credits, data.currency) }, options);
 }

@@ -4,11 +4,14 @@ import { connect, type ConnectionOptions } from '../client/connection.js';
 import { followGeneration } from '../client/follow-generation.js';
 import { readGenerationInput, withGenerationOptions, type GenerationInput, type GenerationOptions } from '../client/generation-input.js';
 import { Interruption } from '../client/interruption.js';
-import { checkOutput, downloadOutputs, type OutputOptions } from '../client/output-files.js';
+import { downloadOutputs } from '../client/output-files.js';
+import { checkEnding, checkOutput, formatsOf, type OutputOptions } from '../client/output-path.js';
 import { openProgress, type Progress } from '../client/progress.js';
 import { Refused, type RestClient } from '../client/rest-client.js';
 import type { Estimate, Task } from '../client/service-types.js';
 import { uploadReference } from '../client/upload-reference.js';
+import { createFailure, cutShort, unheard, whereabouts } from '../client/whereabouts.js';
+import { amountText } from '../amount.js';
 import { EXIT, Failure, usageFailure } from '../exit.js';
 import { printable, say, show } from '../terminal.js';
 import { clientCommand } from './client-command.js';
@@ -55,25 +58,23 @@ async function generate(prompt: string, options: Options): Promise<void> {
   if (options.idempotencyKey !== undefined && !/^[\x21-\x7e]{1,255}$/.test(options.idempotencyKey)) {
     throw usageFailure('--idempotency-key must be 1 to 255 visible ASCII characters.');
   }
+  // Once before anything is asked of the server, and once more when it is known how many results there may be.
+  checkOutput(options, 1);
   const client = connect(options);
   const input = await readGenerationInput(client, prompt, options);
   checkOutput(options, input.model.limits.max_outputs);
+  checkEnding(options, formatsOf(input.model.modality, input.model, input.parameters));
   const interruption = new Interruption();
   const progress = openProgress(input.files.length + 6, options);
+  interruption.onLeave = () => { progress.end(); };
   try {
-    const accepted = await accept(client, input, options.idempotencyKey ?? randomUUID(), progress, interruption.signal);
+    const accepted = await accept(client, input, options, progress, interruption);
     if (!options.wait && !interruption.signal.aborted) {
       progress.end();
       show({ json: accepted, text: accepted.generation_id }, options);
       return;
     }
-    const task = await followGeneration(client, accepted, {
-      progress, cancelOn: interruption.signal, ...(options.timeout === undefined ? {} : { timeoutMs: options.timeout * 1_000 }),
-    });
-    // What was delivered is paid for, so it is fetched after a cancel too.
-    const files = await downloadOutputs(task, options, () => { progress.step('downloaded'); });
-    progress.end();
-    conclude(task, files, options, interruption.signal.aborted);
+    await finish(client, accepted, options, progress, interruption);
   } finally {
     progress.end();
     interruption.release();
@@ -81,7 +82,9 @@ async function generate(prompt: string, options: Options): Promise<void> {
 }
 
 /** Everything up to the 202. From the create on, an interruption waits: what may have been accepted must be cancelled. */
-async function accept(client: RestClient, input: GenerationInput, intent: string, progress: Progress, signal: AbortSignal): Promise<Task> {
+async function accept(client: RestClient, input: GenerationInput, options: Options, progress: Progress, interruption: Interruption): Promise<Task> {
+  const { signal } = interruption;
+  const intent = options.idempotencyKey ?? randomUUID();
   const ids: string[] = [];
   for (const file of input.files) {
     progress.step(`uploading ${file.filename}`);
@@ -90,16 +93,44 @@ async function accept(client: RestClient, input: GenerationInput, intent: string
   const body = { ...input.body, ...(ids.length === 0 ? {} : { reference_upload_ids: ids }) };
   await estimate(client, body, progress, signal);
   signal.throwIfAborted();
-  const { data } = await client.post<Task>('/generations', body, { idempotencyKey: intent });
-  progress.step(`accepted as ${data.generation_id}`);
+  interruption.onLeave = () => { leave(progress, unheard(intent)); };
+  const { data, replayed, tries } = await client.post<Task>('/generations', body, { idempotencyKey: intent })
+    .catch((error: unknown) => { throw createFailure(error, intent); });
+  progress.keep(`accepted as ${data.generation_id}`);
+  // After a second try the first may have been ours, unheard.
+  if (replayed && tries === 1) progress.keep('made before under this key; nothing new is charged');
   return data;
+}
+
+/** Waits for the end and fetches the results. Whatever keeps it from that says where they are to be found. */
+async function finish(client: RestClient, accepted: Task, options: Options, progress: Progress, interruption: Interruption): Promise<void> {
+  let task = accepted;
+  interruption.onLeave = () => { leave(progress, whereabouts(task, options)); };
+  let files: readonly string[];
+  try {
+    task = await followGeneration(client, accepted, {
+      progress, cancelOn: interruption.signal, ...(options.timeout === undefined ? {} : { timeoutMs: options.timeout * 1_000 }),
+    });
+    // What was delivered is paid for, so it is fetched after a cancel too.
+    files = await downloadOutputs(task, options, () => { progress.step('downloaded'); });
+  } catch (error) {
+    throw cutShort(error, task, options);
+  }
+  progress.end();
+  conclude(task, files, options, interruption.signal.aborted);
+}
+
+/** The last words of a program that is ended by a second Ctrl-C. */
+function leave(progress: Progress, sentence: string): void {
+  progress.end();
+  say(`darkroom: Interrupted. ${sentence}`);
 }
 
 /** What it will cost. A repeated intent was paid for before, so that it needs no credits: the create itself decides. */
 async function estimate(client: RestClient, body: object, progress: Progress, signal: AbortSignal): Promise<void> {
   try {
     const { data } = await client.post<Estimate>('/generations/estimate', body, { signal });
-    progress.step(`estimated at ${data.estimated_credits} ${data.currency}`);
+    progress.step(`estimated at ${amountText(data.estimated_credits, data.currency)}`);
   } catch (error) {
     if (!(error instanceof Refused && error.envelope.code === 'CREDITS_INSUFFICIENT')) throw error;
     progress.step('estimated above the balance');
@@ -108,7 +139,7 @@ async function estimate(client: RestClient, body: object, progress: Progress, si
 
 function conclude(task: Task, files: readonly string[], options: Options, interrupted: boolean): void {
   if (options.json || files.length > 0) show({ json: { ...task, files }, text: files.join('\n') }, options);
-  const charged = `${task.charged_credits} credits charged`;
+  const charged = `${amountText(task.charged_credits)} charged`;
   if (task.status === 'failed') {
     const { message, code } = task.error ?? { message: 'no reason was given', code: 'unknown' };
     throw new Failure(`The generation failed: ${printable(message)} (${code}, ${charged}).`, EXIT.generationFailed, 'shown');

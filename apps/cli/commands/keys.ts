@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
 import { SCOPES, type ApiKey } from '../../../core/access/credential.js';
 import { createKey, expireKey, revokeKey } from '../../../core/access/manage.js';
+import { Failure } from '../exit.js';
+import { existingAccount } from '../operator/existing-account.js';
 import { operatorCommand, withContext, type OperatorOptions } from '../operator/operator-command.js';
 import { moreJson, moreText, pageRequest, withPaging, type PageOptions } from '../operator/paging.js';
 import { readTime } from '../operator/read-time.js';
@@ -33,6 +35,7 @@ export function addKeys(program: Command): void {
     .description("list an account's keys, without their secrets")
     .addHelpText('after', examples([`darkroom keys list ${EXAMPLE_ID}`]))
     .action((accountId: string, options: OperatorOptions & PageOptions) => withContext(options, async (context) => {
+      await existingAccount(context, accountId);
       const page = await context.credentials.listKeys(accountId, pageRequest(options));
       const rows = page.items.map((key) => [key.keyId, key.name, key.appId, stateOf(key, context.clock.now()), key.scopes.join(' ')]);
       show({
@@ -51,7 +54,10 @@ export function addKeys(program: Command): void {
     .description('set when a key ends: now, 90d, 12h, 2030-01-31')
     .addHelpText('after', examples([`darkroom keys expire ${EXAMPLE_ID} 30d`, `darkroom keys expire ${EXAMPLE_ID} now`]))
     .action((keyId: string, when: string, options: OperatorOptions) => withContext(options, async (context) => {
-      const key = await expireKey(context, keyId, readTime(when, context.clock.now()));
+      const at = readTime(when, context.clock.now());
+      const before = await context.credentials.findKey({ keyId });
+      if (before?.revokedAt !== undefined) throw new Failure(`Key ${keyId} (${before.name}) is revoked already; nothing was changed.`);
+      const key = await expireKey(context, keyId, at);
       show({ json: keyJson(key), text: `Key ${key.keyId} (${key.name}) ends at ${isoTime(key.expiresAt ?? 0)}.` }, options);
     }));
 }

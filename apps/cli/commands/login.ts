@@ -4,6 +4,7 @@ import { profilePath, readProfile, rememberKey } from '../client/profile.js';
 import { readSecret } from '../client/read-secret.js';
 import { Refused, RestClient } from '../client/rest-client.js';
 import type { Balance } from '../client/service-types.js';
+import { amountText } from '../amount.js';
 import { show } from '../terminal.js';
 import { clientCommand } from './client-command.js';
 import { examples } from './examples.js';
@@ -31,7 +32,7 @@ async function login(options: Options): Promise<void> {
   const key = readKey(await readSecret(`API key for ${url}: `));
   const balance = await check(new RestClient(url, key));
   rememberKey(path, url, key);
-  const credits = balance === undefined ? '' : ` The account has ${balance.balance_credits} ${balance.currency}.`;
+  const credits = balance === undefined ? '' : ` The account has ${amountText(balance.balance_credits, balance.currency)}.`;
   show({
     json: { url, profile: path, ...(balance === undefined ? {} : { balance_credits: balance.balance_credits, currency: balance.currency }) },
     text: `Logged in to ${url}.${credits}`,

@@ -2,7 +2,8 @@ import type { Command } from 'commander';
 import { loadConfig } from '../../config/load-config.js';
 import type { Served } from '../../serve.js';
 import { operatorCommand, type OperatorOptions } from '../operator/operator-command.js';
-import { profilePath, rememberKey } from '../client/profile.js';
+import { keepFirstKey, profilePath, type KeptKey } from '../client/profile.js';
+import { sentenceOf } from '../exit.js';
 import { facts, say, show } from '../terminal.js';
 import { examples } from './examples.js';
 
@@ -30,34 +31,49 @@ function showServed({ url, demo }: Pick<Served, 'url' | 'demo'>, options: Operat
     show({ json: { url }, text: `Serving on ${url} (its API is described at ${url}/docs). Ctrl-C stops.` }, options);
     return;
   }
-  const profile = keepKey(url, demo.secret);
+  const kept = keepKey(url, demo.secret);
   const text = [
     `Serving on ${url} (its API is described at ${url}/docs). Ctrl-C stops.`,
     '',
     'This data folder is new, so there is an account to try things with now, with 10,000 credits:',
     '',
     facts([['account', demo.accountId], ['app', demo.appId], ['API key', `${demo.secret}   (shown this once)`]]),
-    ...(profile === undefined ? [] : ['', `The key is kept in ${profile}, which only you can read, for npx darkroom.`]),
+    ...keptText(url, kept),
     '',
     'A first picture, from another terminal:',
     '',
     firstPicture(url, demo.secret),
     '',
-    'or, to have it saved: npx darkroom generate "a lighthouse at dusk" --model sandbox-image --out lighthouse.png',
+    `or, to have it saved: ${firstCommand(url, demo.secret, kept)}`,
   ].join('\n');
   show({ json: { url, account_id: demo.accountId, app_id: demo.appId, secret: demo.secret }, text }, options);
 }
 
-/** The profile the key went to, or undefined when it could not be written: the key is on the screen all the same. */
-function keepKey(url: string, secret: string): string | undefined {
-  const path = profilePath();
+/** What became of the key, or undefined when the profile could not be written: the key is on the screen all the same. */
+function keepKey(url: string, secret: string): KeptKey | undefined {
   try {
-    rememberKey(path, url, secret);
-    return path;
+    return keepFirstKey(profilePath(), url, secret);
   } catch (error) {
-    say(error instanceof Error ? error.message : String(error));
+    say(`darkroom: ${sentenceOf(error)} The key is not kept.`);
     return undefined;
   }
+}
+
+function keptText(url: string, kept: KeptKey | undefined): string[] {
+  if (kept === undefined) return [];
+  return [
+    '',
+    `The key is kept in ${profilePath()}, which only you can read, for npx darkroom.`,
+    ...(kept.replaced ? ['The key kept for this address before is replaced: it was of another data folder, and is kept nowhere now.'] : []),
+    ...(kept.isDefault ? [] : [`The command line goes on to mean another server; name this one with --url ${url}, or log in to it.`]),
+  ];
+}
+
+/** A command that works as it stands, whatever is kept and whichever server is the usual one. */
+function firstCommand(url: string, secret: string, kept: KeptKey | undefined): string {
+  const variable = kept === undefined ? `DARKROOM_API_KEY=${secret} ` : '';
+  const server = kept?.isDefault ? '' : ` --url ${url}`;
+  return `${variable}npx darkroom generate "a lighthouse at dusk" --model sandbox-image --out lighthouse.png${server}`;
 }
 
 function firstPicture(url: string, secret: string): string {

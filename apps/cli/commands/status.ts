@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
 import { connect, type ConnectionOptions } from '../client/connection.js';
-import { checkOutput, downloadOutputs } from '../client/output-files.js';
+import { downloadOutputs } from '../client/output-files.js';
+import { checkEnding, checkOutput, formatsOf } from '../client/output-path.js';
 import type { Task } from '../client/service-types.js';
 import { taskText } from '../client/task-text.js';
-import { show } from '../terminal.js';
+import { EXIT, Failure } from '../exit.js';
+import { printable, show } from '../terminal.js';
 import { clientCommand } from './client-command.js';
 import { EXAMPLE_ID, examples } from './examples.js';
 
@@ -25,7 +27,22 @@ export function addStatus(program: Command): void {
 async function status(generationId: string, options: Options): Promise<void> {
   if (options.out !== undefined) checkOutput(options, MAX_OUTPUTS);
   const { data } = await connect(options).get<Task>(`/generations/${encodeURIComponent(generationId)}`);
-  const files = options.out === undefined ? undefined : await downloadOutputs(data, options);
-  const text = files === undefined ? taskText(data) : [taskText(data), ...files].join('\n');
-  show({ json: files === undefined ? data : { ...data, files }, text }, options);
+  if (options.out === undefined) {
+    show({ json: data, text: taskText(data) }, options);
+    return;
+  }
+  checkEnding(options, formatsOf(data.modality));
+  const files = await downloadOutputs(data, options);
+  show({ json: { ...data, files }, text: [taskText(data), ...files].join('\n') }, options);
+  if (files.length === 0) throw nothingToDownload(data);
+}
+
+function nothingToDownload(task: Task): Failure {
+  const { error } = task;
+  const nothing = `Generation ${task.generation_id} has nothing to download`;
+  if (task.status === 'failed') {
+    return new Failure(`${nothing}: it failed${error === undefined ? '' : `, ${printable(error.message)} (${error.code})`}.`, EXIT.generationFailed, 'shown');
+  }
+  if (task.status === 'cancelled') return new Failure(`${nothing}: it was cancelled.`, EXIT.cancelled, 'shown');
+  return new Failure(`${nothing}: it is ${task.status}.`, EXIT.failure, 'shown');
 }

@@ -27,9 +27,10 @@ describe('command line', () => {
     { args: ['generate', 'x', '--param', 'n=two'], code: 2, stderr: /^darkroom: The parameter n must be an integer, not two\.\n$/ },
     { args: ['generate', 'x', '--param', 'n=9'], code: 3, stderr: /^darkroom: .*n must be at most 4.* \(FIELD_INVALID, request .+\)\n$/ },
     { args: ['generate', 'x', '--reference', 'none.png'], code: 2, stderr: /^darkroom: There is no file none\.png\.\n$/ },
-    { args: ['generate', 'x', '--reference', 'words.png'], code: 3, stderr: /^darkroom: .+ \(FIELD_INVALID, request .+\)\n$/m },
+    { args: ['generate', 'x', '--reference', 'words.png'], code: 3, stderr: /^darkroom: words\.png: The file .+ \(FIELD_INVALID, request .+\)\n$/m },
     { args: ['generate', 'x', '--reference', 'words.txt'], code: 2, stderr: /^darkroom: words\.txt must be one of image\/png, image\/jpeg, image\/webp\.\n$/ },
     { args: ['generate', 'x', '--start-frame', 'words.png'], code: 2, stderr: /^darkroom: sandbox-image does not take a start_frame\.\n$/ },
+    { args: ['generate', 'x', '-r', 'words.png', '-r', './words.png'], code: 2, stderr: /^darkroom: \.\/words\.png is given twice; give each reference_image once\.\n$/ },
     { args: ['generate', 'x', '--idempotency-key', 'a b'], code: 2, stderr: /^darkroom: --idempotency-key must be 1 to 255 visible ASCII characters\.\n$/ },
     { args: ['status', 'nothing'], code: 3, stderr: /^darkroom: There is no such generation\. \(TASK_NOT_FOUND, request .+\)\n$/ },
     { args: ['credits', '--url', 'ftp://x'], code: 2, stderr: /^darkroom: The server's address must be an http or https URL, such as http:\/\/127\.0\.0\.1:8080, not ftp:\/\/x\.\n$/ },
@@ -38,6 +39,13 @@ describe('command line', () => {
     { args: ['grants', 'create', 'nobody', '5'], code: 2, stderr: /^darkroom: There is no account nobody\.\n$/ },
     { args: ['grants', 'create', 'nobody', '5.5'], code: 2, stderr: /^darkroom: Credits must be a whole number, not 5\.5\.\n$/ },
     { args: ['keys', 'expire', 'nothing', 'soon'], code: 2, stderr: /^darkroom: A time is written as .+, not soon\.\n$/ },
+    { args: ['grants', 'create', '0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02', '-5'], code: 2, stderr: /^darkroom: There is no account .+\.\n$/ },
+    { args: ['accounts', 'create', ' '], code: 2, stderr: /^darkroom: A name must have 1 to 100 characters, none of them a control character\.\n$/ },
+    ...['accounts show', 'apps list', 'keys list', 'ledger'].map((command) => ({ args: [...command.split(' '), 'nobody'], code: 2, stderr: /^darkroom: There is no account nobody\.\n$/ })),
+    { args: ['accounts', 'list', '--cursor', 'there'], code: 2, stderr: /^darkroom: .*It must be what an earlier page of this list ended with\.\n$/ },
+    { args: ['ledger', 'nobody', '--cursor', 'there'], code: 2, stderr: /^darkroom: .*It must be what an earlier page of this list ended with\.\n$/ },
+    { args: ['serve', '--config', '.'], code: 1, stderr: /^darkroom: \.: This is a folder; a file is needed\.\n$/ },
+    { args: ['credits'], environment: { DARKROOM_PROFILE: '.', DARKROOM_API_KEY: '' }, code: 1, stderr: /^darkroom: \. is a folder; DARKROOM_PROFILE must name a file\.\n$/ },
     { args: ['catalog', 'check', 'none.yaml'], code: 1, stderr: /^darkroom: none\.yaml: There is no such file\.\n$/ },
     { args: ['serve', '--config', 'none.yaml'], code: 1, stderr: /^darkroom: none\.yaml: There is no such file\.\n$/ },
     { args: ['serve'], environment: { DARKROOM_REST_PORT: 'x', DARKROOM_LOG_LEVEL: 'y' }, code: 1, stderr: /^darkroom: 2 things are wrong:\nDARKROOM_REST_PORT must be .+\nDARKROOM_LOG_LEVEL must be .+\n$/ },
@@ -114,6 +122,35 @@ describe('command line', () => {
     expect((await service.run(['credits'], { environment })).stdout).to.equal('10000 credits\n');
   });
 
+  /** What the first start of a new folder shows and writes, over a profile that is there already. */
+  async function firstStart(name: string, profile: string): Promise<string> {
+    const { port } = new URL(service.url);
+    const environment = {
+      DARKROOM_DATA_FOLDER: name, DARKROOM_PROFILE: profile, DARKROOM_REST_PORT: '0', DARKROOM_REST_PUBLIC_URL: `http://pictures.example:${port}`,
+    };
+    const server = new CliProcess(service.folder, ['serve'], { environment });
+    await server.until('stdout', 'or, to have it saved');
+    server.child.kill('SIGTERM');
+    return (await server.ended).stdout;
+  }
+
+  it('says what a first start has done to the profile', async () => {
+    const profile = join(service.folder, 'shared.json');
+    const url = `http://pictures.example:${new URL(service.url).port}`;
+    writeFileSync(profile, JSON.stringify({ last_url: 'http://127.0.0.1:1', keys: { [url]: 'svc_live_old' } }), { mode: 0o600 });
+    const shown = await firstStart('again', profile);
+    expect(shown).to.include('The key kept for this address before is replaced').and.to.include(`--url ${url}`).and.not.include('svc_live_old');
+    const kept = JSON.parse(readFileSync(profile, 'utf8')) as { last_url: string; keys: Record<string, string> };
+    expect(kept.last_url, 'the usual server stays the one it was').to.equal('http://127.0.0.1:1');
+    expect(shown).to.include(kept.keys[url]);
+  });
+
+  it('offers no command that needs a key which could not be kept', async () => {
+    writeFileSync(join(service.folder, 'in-the-way'), '');
+    const shown = await firstStart('unkept', join(service.folder, 'in-the-way', 'profile.json'));
+    expect(shown).to.match(/or, to have it saved: DARKROOM_API_KEY=svc_live_\S+ npx darkroom generate .+ --url http\S+\n$/).and.not.include('is kept in');
+  });
+
   it('has help with an example for every command', async () => {
     const leaves = (command: Command): Command[] => (command.commands.length === 0 ? [command] : command.commands.flatMap(leaves));
     for (const command of leaves(createProgram())) {
@@ -121,6 +158,7 @@ describe('command line', () => {
       command.configureOutput({ writeOut: (text) => { help += text; } }).outputHelp();
       expect(help, command.name()).to.match(/Examples?:\n {2}\$ .*darkroom /);
       expect(command.description(), command.name()).not.to.equal('');
+      expect(help, command.name()).not.to.include('(default: [])');
     }
     const { code, stdout } = await new CliProcess(service.folder, ['--help']).ended;
     expect(code).to.equal(0);

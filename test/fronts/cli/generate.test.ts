@@ -26,7 +26,7 @@ describe('darkroom generate', () => {
   it('writes the picture, with only its path on stdout when piped', async () => {
     const { code, stdout, stderr } = await service.run(quick('a boat', '--out', 'boat.png'));
     expect({ code, stdout }).to.deep.equal({ code: 0, stdout: 'boat.png\n' });
-    expect(stderr.split('\n')).to.include.members(['estimated at 1 credits', 'succeeded', 'succeeded, 1 credits charged']);
+    expect(stderr.split('\n')).to.include.members(['estimated at 1 credit', 'succeeded', 'succeeded, 1 credit charged']);
     expect(stderr).to.match(/^accepted as [0-9a-f-]{36}$/m);
     expect(readFileSync(at('boat.png')).subarray(0, 8)).to.deep.equal(PNG);
   });
@@ -54,7 +54,19 @@ describe('darkroom generate', () => {
       expect(code, stderr).to.equal(2);
       expect(stderr).to.match(/^darkroom: (mine|ours-2)\.png is there already; give --force to overwrite it, or another --out\.\n$/);
     }
-    expect((await service.run(quick('x', '--out', 'nowhere/x.png'))).stderr).to.equal('darkroom: There is no folder nowhere to write to.\n');
+    const refusals: readonly (readonly [string, string])[] = [
+      ['nowhere/x.png', 'There is no folder nowhere to write to.'],
+      ['nowhere/', 'There is no folder nowhere/ to write to.'],
+      ['mine.png/x.png', 'There is no folder mine.png to write to.'],
+      ['-', '--out must be a file or a folder; results are not written to standard output.'],
+      ['', '--out must be a file or a folder.'],
+      ['x.mp4', 'x.mp4 would hold png or jpeg or webp, so that it cannot end in .mp4; end it in .png or .jpg or .jpeg or .webp, or leave the ending out.'],
+    ];
+    for (const [out, sentence] of refusals) {
+      expect(await service.run(quick('x', '--out', out)), out).to.deep.equal({ code: 2, stdout: '', stderr: `darkroom: ${sentence}\n` });
+    }
+    const jpeg = await service.run(['generate', 'x', '--param', 'format=jpeg', '--out', 'x.png']);
+    expect(jpeg).to.deep.equal({ code: 2, stdout: '', stderr: 'darkroom: x.png would hold jpeg, so that it cannot end in .png; end it in .jpg or .jpeg, or leave the ending out.\n' });
     expect(await balance()).to.equal(before);
     expect((await service.run(quick('x', '--out', 'mine.png', '--force'))).code).to.equal(0);
     expect(readFileSync(at('mine.png')).subarray(0, 8)).to.deep.equal(PNG);
@@ -81,7 +93,11 @@ describe('darkroom generate', () => {
     const { code, stdout, stderr } = await service.run(failing);
     expect({ code, stdout }).to.deep.equal({ code: 4, stdout: '' });
     expect(stderr).to.match(/^darkroom: The generation failed: .+ \(PROVIDER_REJECTED, 0 credits charged\)\.$/m);
-    expect(await service.json<Task>(failing)).to.deep.include({ status: 'failed', charged_credits: 0, files: [] });
+    const failed = await service.json<Task>(failing);
+    expect(failed).to.deep.include({ status: 'failed', charged_credits: 0, files: [] });
+    const fetched = await service.run(['status', failed.generation_id, '--out', 'nothing.png']);
+    expect(fetched.code).to.equal(4);
+    expect(fetched.stderr).to.match(/^darkroom: Generation \S+ has nothing to download: it failed, .+ \(PROVIDER_REJECTED\)\.\n$/);
   });
 
   it('gives the same generation for the same key, and is charged once', async () => {
@@ -90,6 +106,8 @@ describe('darkroom generate', () => {
     expect(second.generation_id).to.equal(first.generation_id);
     const { entries } = await service.json<Ledger>(['ledger', service.accountId, '--limit', '1000']);
     expect(entries.filter(({ generation_id, kind }) => generation_id === first.generation_id && kind === 'charge')).to.have.lengthOf(1);
+    const replayed = await service.run([...again, '--force']);
+    expect(replayed.stderr).to.include(`accepted as ${first.generation_id}\nmade before under this key; nothing new is charged\n`);
     const other = await service.run(quick('another', '--idempotency-key', 'intent-1'));
     expect(other.code).to.equal(3);
     expect(other.stderr).to.match(/IDEMPOTENCY_PAYLOAD_MISMATCH, request/);
@@ -103,7 +121,7 @@ describe('darkroom generate', () => {
     expect(await service.json<Task>(['cancel', stdout.trim()])).to.have.property('generation_id', stdout.trim());
     const late = await service.run([...slow, '--timeout', '0.2']);
     expect(late.code).to.equal(1);
-    expect(late.stderr).to.match(/is still (queued|running); see darkroom status [0-9a-f-]{36}\.\n$/);
+    expect(late.stderr).to.match(/It was still (queued|running) when the time to wait was over\. Generation (\S{36}) goes on; fetch it with: darkroom status \2 --out <path>\n$/);
     expect(await service.json<{ error: object }>([...slow, '--timeout', '0.2'])).to.have.property('error').that.includes.keys('message', 'generation_id');
   });
 
@@ -116,6 +134,10 @@ describe('darkroom generate', () => {
     expect(stderr).to.match(/\ncancelling\ncancelled\ndarkroom: The generation was cancelled, 0 credits charged\.\n$/);
     const id = /accepted as (\S+)/.exec(stderr)?.[1] ?? '';
     expect(await service.json<Task>(['status', id])).to.deep.include({ status: 'cancelled', charged_credits: 0 });
+    const fetched = await service.run(['status', id, '--out', 'nothing.png']);
+    expect(fetched.code).to.equal(130);
+    expect(fetched.stderr).to.equal(`darkroom: Generation ${id} has nothing to download: it was cancelled.\n`);
+    expect((await service.run(['cancel', id])).stdout).to.match(/\n\nThe generation is cancelled\.\n$/);
   });
 
   it('leaves at once on a second Ctrl-C', async () => {
@@ -127,7 +149,9 @@ describe('darkroom generate', () => {
     const { code, stderr } = await running.ended;
     expect(code).to.equal(130);
     const id = /accepted as (\S+)/.exec(stderr)?.[1] ?? '';
+    expect(stderr.endsWith(`\ndarkroom: Interrupted. Generation ${id} goes on; fetch it with: darkroom status ${id} --out <path>\n`), stderr).to.equal(true);
     expect(await service.json<Task>(['status', id])).to.have.property('status', 'running');
+    expect((await service.run(['cancel', id])).stdout).to.match(/\n\nCancel asked for; still running\. See how it ends with: darkroom status \S{36}\n$/);
   });
 
   describe('over a link that loses answers', () => {

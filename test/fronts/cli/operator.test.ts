@@ -23,7 +23,11 @@ describe('operator commands beside a live server', () => {
     const { account, appId } = await newAccount();
     const key = await service.json<NewKey>(['keys', 'create', appId, '--name', 'laptop']);
     expect(key.secret).to.match(/^svc_live_[0-9A-Za-z]{49}$/);
-    for (let times = 0; times < 2; times += 1) await service.run(['grants', 'create', account.account_id, '50', '--operation-id', 'invoice-1']);
+    const grant = (credits: string) => service.run(['grants', 'create', account.account_id, credits, '--operation-id', 'invoice-1']);
+    expect((await grant('50')).stdout).to.equal('studio has 50 frames available (operation invoice-1).\n');
+    expect((await grant('50')).stdout).to.match(/^The operation invoice-1 was made already at \S+; nothing changed\. studio has 50 frames available\.\n$/);
+    expect(await grant('51')).to.deep.equal({ code: 1, stdout: '', stderr: 'darkroom: The operation id invoice-1 was used before, for another amount or kind.\n' });
+    expect((await service.run(['grants', 'create', account.account_id, '-5'])).code, 'less than nothing').to.equal(2);
     const { code, stdout } = await service.run(['credits'], { environment: { DARKROOM_API_KEY: key.secret } });
     expect({ code, stdout }).to.deep.equal({ code: 0, stdout: '50 frames\n' });
     expect((await service.run(['generate', 'x', '-m', 'sandbox-test'], { environment: { DARKROOM_API_KEY: key.secret } })).code).to.equal(0);
@@ -49,6 +53,10 @@ describe('operator commands beside a live server', () => {
     do answer = await answerTo(revoked); while (answer !== 'DEVELOPER_TOKEN_REVOKED');
     expect(await answerTo(expired)).to.equal('DEVELOPER_TOKEN_EXPIRED');
     expect(await answerTo(kept)).to.equal(undefined);
+    expect(await service.run(['keys', 'expire', revoked.key_id, '90d'])).to.deep.equal({
+      code: 1, stdout: '', stderr: `darkroom: Key ${revoked.key_id} (k) is revoked already; nothing was changed.\n`,
+    });
+    expect((await service.run(['keys', 'create', appId, '--name', 'k', '--scope', 'everything'])).code, 'a scope there is not').to.equal(2);
     const { stdout } = await service.run(['keys', 'list', account.account_id]);
     expect(stdout).to.match(/ revoked /).and.to.match(/ expired /).and.to.match(/ until \d{4}-/);
     expect(stdout).not.to.include(revoked.secret.slice(9));

@@ -63,6 +63,10 @@ describe('configuration', () => {
     { of: 'a key given twice', text: 'rest:\n  port: 80\n  port: 81\n', faults: ['darkroom.yaml:3: rest.port is given twice.'] },
     { of: 'an empty value', text: 'data_folder:\n', faults: ['darkroom.yaml:1: data_folder must be text that is not empty, not null.'] },
     { of: 'a public URL that is none', text: 'rest: { public_url: "ftp://x" }\n', faults: ['darkroom.yaml:1: rest.public_url must be an http or https URL without a query, not ftp://x.'] },
+    { of: 'faults in the order of the file', text: 'rest:\n  port: x\ncolour: red\nlog: { level: loud }\ndata_folder: 7\n', faults: [
+      'darkroom.yaml:2: rest.port must be an integer from 0 to 65535, not x.', 'darkroom.yaml:3: colour is not a key of the configuration.',
+      'darkroom.yaml:4: log.level must be one of trace, debug, info, warn, error, silent, not loud.', 'darkroom.yaml:5: data_folder must be text that is not empty, not 7.',
+    ] },
     { of: 'a level that is none', text: 'log: { level: loud }\n', faults: ['darkroom.yaml:1: log.level must be one of trace, debug, info, warn, error, silent, not loud.'] },
     { of: 'no time at all', text: 'settings:\n  lease_seconds: 0\n', faults: ['darkroom.yaml:2: settings.lease_seconds must be a number above 0 and at most 3600, not 0.'] },
     { of: 'settings that contradict each other', text: 'settings:\n  output_retention_days: 100\n', faults: ['darkroom.yaml: Outputs must not be kept longer than their tasks.'] },

@@ -1,0 +1,83 @@
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { dirname, extname, join } from 'node:path';
+import type { JsonObject } from '../../../core/json.js';
+import { usageFailure } from '../exit.js';
+import type { PublicModel, Task } from './service-types.js';
+
+export interface OutputOptions {
+  /** A file, or a folder that is there; the folder the program was started in when absent. */
+  readonly out?: string;
+  readonly force?: boolean;
+}
+
+const EXTENSION_BY_TYPE: Readonly<Record<string, string>> = {
+  'image/png': '.png', 'image/jpeg': '.jpg', 'image/webp': '.webp', 'video/mp4': '.mp4',
+};
+const ENDINGS_BY_FORMAT: Readonly<Record<string, readonly string[]>> = {
+  png: ['.png'], jpeg: ['.jpg', '.jpeg'], webp: ['.webp'], mp4: ['.mp4'],
+};
+/** Endings that say what is in a file. Any other is the person's own affair. */
+const MEDIA_ENDINGS = new Set([
+  ...Object.values(ENDINGS_BY_FORMAT).flat(), '.gif', '.avif', '.bmp', '.tif', '.tiff', '.svg', '.mov', '.webm', '.mkv', '.avi',
+]);
+
+/** The formats a model's results may have: what its `format` parameter says, else all of its modality. */
+export function formatsOf(modality: string, model?: PublicModel, parameters: JsonObject = {}): readonly string[] {
+  const properties = model?.input_schema['properties'] as Readonly<Record<string, JsonObject>> | undefined;
+  const format = parameters['format'] ?? properties?.['format']?.['default'];
+  if (typeof format === 'string' && Object.hasOwn(ENDINGS_BY_FORMAT, format)) return [format];
+  return modality === 'video' ? ['mp4'] : ['png', 'jpeg', 'webp'];
+}
+
+/** Refuses an ending that would say something else than what is in the file. */
+export function checkEnding({ out }: OutputOptions, formats: readonly string[]): void {
+  if (out === undefined || isFolder(out)) return;
+  const ending = extname(out).toLowerCase();
+  const fitting = formats.flatMap((format) => ENDINGS_BY_FORMAT[format] ?? []);
+  if (!MEDIA_ENDINGS.has(ending) || fitting.includes(ending)) return;
+  throw usageFailure(`${out} would hold ${formats.join(' or ')}, so that it cannot end in ${ending}; end it in ${fitting.join(' or ')}, or leave the ending out.`);
+}
+
+/** Refuses, before anything is spent, an --out that cannot be written or would overwrite something. */
+export function checkOutput({ out, force = false }: OutputOptions, maxOutputs: number): void {
+  if (out === '-') throw usageFailure('--out must be a file or a folder; results are not written to standard output.');
+  if (out === '') throw usageFailure('--out must be a file or a folder.');
+  const isInside = out === undefined || isFolder(out);
+  const folder = isInside ? (out ?? '.') : /[/\\]$/.test(out) ? out : dirname(out);
+  if (!isFolder(folder)) throw usageFailure(`There is no folder ${folder} to write to.`);
+  if (!isWritable(folder)) throw usageFailure(`The folder ${folder} cannot be written by this user.`);
+  if (isInside) return;
+  const taken = force ? undefined : candidates(out, maxOutputs).find((path) => existsSync(path));
+  if (taken !== undefined) throw usageFailure(`${taken} is there already; give --force to overwrite it, or another --out.`);
+}
+
+function candidates(out: string, maxOutputs: number): string[] {
+  const suffixes = ['', ...Array.from({ length: maxOutputs }, (_, index) => `-${index + 1}`)];
+  const extensions = extname(out) === '' ? Object.values(EXTENSION_BY_TYPE) : [extname(out)];
+  const stem = extname(out) === '' ? out : out.slice(0, -extname(out).length);
+  return suffixes.flatMap((suffix) => extensions.map((extension) => `${stem}${suffix}${extension}`));
+}
+
+/** Where one output goes; `suffix` tells several apart. */
+export function outputPath(task: Task, out: string | undefined, suffix: string, mediaType: string): string {
+  const extension = EXTENSION_BY_TYPE[mediaType] ?? '';
+  if (out === undefined || isFolder(out)) return join(out ?? '.', `${task.generation_id}${suffix}${extension}`);
+  return extname(out) === '' ? `${out}${suffix}${extension}` : `${out.slice(0, -extname(out).length)}${suffix}${extname(out)}`;
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,33 @@
+import { EXIT, Failure, sentenceOf } from '../exit.js';
+import type { ConnectionOptions } from './connection.js';
+import { Refused } from './rest-client.js';
+import type { Task } from './service-types.js';
+
+/** Where whoever leaves before the results are on the disk finds them. */
+export function whereabouts({ generation_id, completed_at }: Task, { url }: ConnectionOptions): string {
+  const state = completed_at === undefined ? 'goes on' : 'has ended';
+  return `Generation ${generation_id} ${state}; fetch it with: darkroom status ${generation_id} --out <path>${url === undefined ? '' : ` --url ${url}`}`;
+}
+
+/** A failure after the acceptance ends with where the generation is to be found. */
+export function cutShort(error: unknown, task: Task, options: ConnectionOptions): Failure {
+  return withMore(error, whereabouts(task, options), { generation_id: task.generation_id });
+}
+
+/** What to do when it is not known whether a create was accepted. */
+export function unheard(idempotencyKey: string): string {
+  return `Whether it was accepted is not known; the same command with --idempotency-key ${idempotencyKey} finds out and does not spend twice.`;
+}
+
+/** A create without an answer, or with one that says nothing about what was done, may have been accepted. */
+export function createFailure(error: unknown, idempotencyKey: string): unknown {
+  const isDecided = error instanceof Refused && error.status < 500;
+  return isDecided ? error : withMore(error, unheard(idempotencyKey), { idempotency_key: idempotencyKey });
+}
+
+function withMore(error: unknown, more: string, about: Readonly<Record<string, unknown>>): Failure {
+  const { exitCode, details } = error instanceof Failure ? error : { exitCode: EXIT.failure, details: {} };
+  const sentence = sentenceOf(error);
+  const end = /[.!?]$/.test(sentence) ? '' : '.';
+  return new Failure(`${sentence}${end} ${more}`, exitCode, { ...(details === 'shown' ? {} : details), ...about });
+}
