@@ -29,8 +29,9 @@ function readSecret(path: string): Buffer | undefined {
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    throw new Error(`${path} cannot be read by this user (${code}).`, { cause: error });
   }
   const secret = Buffer.from(text.trim(), 'hex');
   if (secret.length !== SECRET_BYTES) throw new Error(`${path} must hold ${SECRET_BYTES} bytes in hex; restore it from a backup.`);
@@ -41,10 +42,18 @@ function refuseLoss(path: string): never {
   throw new Error(`${path} is missing, and no API key of this data folder is valid without it; restore it from a backup, or write ${SECRET_BYTES} random bytes in hex to it and issue new keys.`);
 }
 
+function openNew(path: string): number {
+  try {
+    return openSync(path, 'wx', 0o600);
+  } catch (error) {
+    throw new Error(`${path} cannot be written by this user (${(error as NodeJS.ErrnoException).code}).`, { cause: error });
+  }
+}
+
 /** Appears whole or not at all, and two processes that start at once end up with the same one. */
 function createSecret(path: string): Buffer {
   const temporary = `${path}.${process.pid}`;
-  const file = openSync(temporary, 'wx', 0o600);
+  const file = openNew(temporary);
   writeSync(file, `${randomBytes(SECRET_BYTES).toString('hex')}\n`);
   fsyncSync(file);
   closeSync(file);

@@ -3,7 +3,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { StoreUnavailable } from '../../core/errors.js';
 
 /** The few calls on the file system that the store makes; another set can stand in for a failing disk. */
-export type Disk = Pick<typeof fs, 'open' | 'rename' | 'link' | 'unlink' | 'mkdir' | 'readdir' | 'stat'>;
+export type Disk = Pick<typeof fs, 'open' | 'rename' | 'link' | 'unlink' | 'mkdir' | 'readdir' | 'stat' | 'access'>;
 
 export const REAL_DISK: Disk = fs;
 
@@ -33,6 +33,16 @@ export async function onDiskOr<T, M>(missing: M, act: () => Promise<T>): Promise
       throw error;
     }
   });
+}
+
+/** Refuses a folder that this user may not use, in words that say so; one that is not there yet passes. */
+export async function checkRights(disk: Disk, folder: string): Promise<void> {
+  for (const [mode, verb] of [[fs.constants.R_OK | fs.constants.X_OK, 'read'], [fs.constants.W_OK, 'written']] as const) {
+    await disk.access(folder, mode).catch((error: unknown) => {
+      const code = ['EACCES', 'EPERM', 'EROFS'].find((known) => hasCode(error, known));
+      if (code !== undefined) throw new StoreUnavailable(`${folder} cannot be ${verb} by this user (${code}).`, error);
+    });
+  }
 }
 
 /** Writes the whole chunk: one call may take only a part of it. */

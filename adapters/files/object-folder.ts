@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
-import { hasCode, onDisk, onDiskOr, REAL_DISK, syncDirectory, writeFully } from './disk.js';
+import { checkRights, hasCode, onDisk, onDiskOr, REAL_DISK, syncDirectory, writeFully } from './disk.js';
 import type { Disk } from './disk.js';
 import { assertObjectKey } from './object-key.js';
 import { StagedObject } from './staged-object.js';
@@ -26,9 +26,10 @@ export class ObjectFolder {
   /** Makes the folders and removes what dead writes left behind. */
   static async open(folder: string, disk: Disk = REAL_DISK): Promise<ObjectFolder> {
     const opened = new ObjectFolder(folder, disk);
+    const parts = [join(folder, 'incoming'), join(folder, 'objects')];
+    for (const path of [folder, ...parts]) await checkRights(disk, path);
     await onDisk(async () => {
-      await disk.mkdir(join(folder, 'incoming'), { recursive: true });
-      await disk.mkdir(join(folder, 'objects'), { recursive: true });
+      for (const path of parts) await disk.mkdir(path, { recursive: true });
       await syncDirectory(disk, folder);
       await opened.removeAbandoned();
     });

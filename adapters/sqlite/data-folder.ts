@@ -1,13 +1,43 @@
-import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync } from 'node:fs';
+import { join } from 'node:path';
 import { DataFolderRefused } from './data-folder-refused.js';
+
+/** What the codes of the file system mean that a person can put right by rights alone. */
+const RIGHTS = new Set(['EACCES', 'EPERM', 'EROFS']);
 
 /** Creates the folder, readable by this user alone, unless it is there. */
 export function ensureFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
   } catch (error) {
+    const code = codeOf(error);
+    if (RIGHTS.has(code)) throw new DataFolderRefused(`The data folder ${folder} cannot be created by this user (${code}).`, error);
     throw new DataFolderRefused(`The data folder ${folder} cannot be created; it must be a folder this user may write.`, error);
   }
+}
+
+/**
+ * Refuses a folder, or a database file in it, that this user may not read or write: of those SQLite would only say that
+ * it cannot open them, as it does of broken ones.
+ */
+export function checkRights(folder: string, { readOnly }: { readonly readOnly: boolean }): void {
+  checkPath(folder, constants.X_OK, readOnly);
+  for (const name of ['darkroom.db', 'darkroom.db-wal', 'darkroom.db-shm', 'server.lock', 'server.pid']) {
+    const path = join(folder, name);
+    if (existsSync(path)) checkPath(path, 0, readOnly);
+  }
+}
+
+function checkPath(path: string, more: number, readOnly: boolean): void {
+  const check = (mode: number, verb: string) => {
+    try {
+      accessSync(path, mode);
+    } catch (error) {
+      throw new DataFolderRefused(`${path} cannot be ${verb} by this user (${codeOf(error)}).`, error);
+    }
+  };
+  check(constants.R_OK | more, 'read');
+  if (!readOnly) check(constants.W_OK, 'written');
 }
 
 /**
@@ -20,7 +50,11 @@ export function createPrivately(path: string): void {
     closeSync(openSync(path, 'wx', 0o600));
   } catch (error) {
     // Another process was faster, which is as good.
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return;
-    throw new DataFolderRefused(`${path} cannot be created; its folder must be one this user may write.`, error);
+    if (codeOf(error) === 'EEXIST') return;
+    throw new DataFolderRefused(`${path} cannot be created (${codeOf(error)}); its folder must be one this user may write.`, error);
   }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
 }

@@ -38,6 +38,15 @@ const SQLITE_CONSTRAINT = 19;
 const SQLITE_MISMATCH = 20;
 const SQLITE_RANGE = 25;
 
+const SQLITE_CORRUPT = 11;
+const SQLITE_NOTADB = 26;
+
+/** Whether the error is about the file itself, so that only another file helps. */
+export function isBroken(error: unknown): boolean {
+  const code = sqliteCode(error);
+  return code === SQLITE_CORRUPT || code === SQLITE_NOTADB;
+}
+
 /** Whether the error is about what was written, so that trying again cannot help, and not about the store's state. */
 export function isWriterFault(error: unknown): boolean {
   const code = sqliteCode(error);

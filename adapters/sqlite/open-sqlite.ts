@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { StoreUnavailable } from '../../core/errors.js';
 import { configureReader, configureWriter } from './connections.js';
-import { createPrivately, ensureFolder } from './data-folder.js';
+import { checkRights, createPrivately, ensureFolder } from './data-folder.js';
 import { DataFolderRefused } from './data-folder-refused.js';
-import { openDatabase, SQLITE_BUSY, sqliteCode, type Database } from './driver.js';
+import { isBroken, openDatabase, SQLITE_BUSY, sqliteCode, type Database } from './driver.js';
 import { migrate } from './schema.js';
 import { ServerLock } from './server-lock.js';
 import { SqliteReader } from './reader.js';
@@ -45,10 +45,11 @@ export interface SqliteStores {
 /** Opens the stores of a data folder. Throws `DataFolderRefused`, with one sentence, when that cannot be done. */
 export async function openSqlite({ folder, role, readOnly = false, maxPages }: SqliteOptions): Promise<SqliteStores> {
   const path = join(folder, 'darkroom.db');
+  if (!readOnly) ensureFolder(folder);
+  if (existsSync(folder)) checkRights(folder, { readOnly });
   if (readOnly && !existsSync(path)) {
     throw new DataFolderRefused(`There is no database in ${folder}; start the server once, or name its data folder.`);
   }
-  if (!readOnly) ensureFolder(folder);
   const lock = role === 'server' && !readOnly ? ServerLock.take(folder) : undefined;
   try {
     prepareFile(path, { role, readOnly });
@@ -116,5 +117,6 @@ function storesOver(writer: WriterLike, reader: SqliteReader, lock: ServerLock |
 function refusalOf(path: string, error: unknown): unknown {
   if (error instanceof DataFolderRefused || sqliteCode(error) === undefined) return error;
   if (sqliteCode(error) === SQLITE_BUSY) return new StoreUnavailable('Another process is writing the database for too long.', error);
+  if (!isBroken(error)) return new DataFolderRefused(`${path} cannot be opened (${(error as Error).message}).`, error);
   return new DataFolderRefused(`${path} cannot be opened as a database; restore it from a backup, or move it away to start anew.`, error);
 }

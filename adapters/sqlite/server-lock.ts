@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DataFolderRefused } from './data-folder-refused.js';
 import { createPrivately } from './data-folder.js';
-import { openDatabase, SQLITE_BUSY, sqliteCode, type Database } from './driver.js';
+import { isBroken, openDatabase, SQLITE_BUSY, sqliteCode, type Database } from './driver.js';
 
 /**
  * Makes this process the only server on a data folder for as long as it lives: an exclusive lock on a second, empty
@@ -23,7 +23,8 @@ export class ServerLock {
     } catch (error) {
       database.close();
       if (sqliteCode(error) !== SQLITE_BUSY) {
-        throw new DataFolderRefused(`The lock file ${path} cannot be used; move it away and start again.`, error);
+        const remedy = isBroken(error) ? '; move it away and start again' : ` (${error instanceof Error ? error.message : String(error)})`;
+        throw new DataFolderRefused(`The lock file ${path} cannot be used${remedy}.`, error);
       }
       const pid = readFileSync(pidPath, 'utf8').trim();
       const other = pid === '' ? 'Another server' : `Another server (process ${pid})`;

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { FileCatalog } from '../../../adapters/catalog-file/file-catalog.js';
@@ -35,7 +35,7 @@ export async function withContext<T>(
   needs: ContextNeeds = {},
 ): Promise<T> {
   const config = loadConfig({ file: options.config });
-  if (!needs.create && !existsSync(join(config.dataFolder, 'darkroom.db'))) {
+  if (!needs.create && isMissing(join(config.dataFolder, 'darkroom.db'))) {
     throw new Failure(`There is no Darkroom data in ${config.dataFolder}; run darkroom init, or name the right data_folder.`);
   }
   const warn = (event: string, about: Readonly<Record<string, unknown>>) => {
@@ -53,3 +53,12 @@ export async function withContext<T>(
   }
 }
 
+/** Whether there is no such file; one that may not be looked at is another matter, which opening it tells. */
+function isMissing(path: string): boolean {
+  try {
+    statSync(path);
+    return false;
+  } catch (error) {
+    return ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
+  }
+}

@@ -1,0 +1,73 @@
+// Goal: whoever may not read or write a part of the data folder is told which, and never to move a sound database away.
+// Method: the compiled program as a user that is not root, over a folder of that user's with rights taken away, or with
+// another user's folder in it. As root it runs as nobody.
+import { chmodSync, chownSync, mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { CliProcess, type Ran } from '../fixtures/cli-process.js';
+import { LiveService } from './live-service.js';
+
+const IS_ROOT = process.getuid?.() === 0;
+const NOBODY = 65_534;
+
+describe('a data folder without the rights', () => {
+  let service: LiveService;
+  const inData = (name = '') => join(service.config.dataFolder, name);
+
+  before(async function suite() {
+    service = await LiveService.prepare();
+    await service.tenant(1);
+    if (IS_ROOT) giveAway(service.folder);
+    const { code } = await run('--version').catch(() => ({ code: -1 }));
+    if (code === 0) return;
+    console.log('      skipped: there is no other user here who may run the program');
+    this.skip();
+  });
+  after(() => service.remove());
+
+  function giveAway(path: string): void {
+    chownSync(path, NOBODY, NOBODY);
+    for (const entry of readdirSync(path, { recursive: true, encoding: 'utf8' })) chownSync(join(path, entry), NOBODY, NOBODY);
+  }
+
+  function run(...args: readonly string[]): Promise<Ran> {
+    return new CliProcess(service.folder, args, { environment: { DARKROOM_CONFIG: service.configFile }, ...(IS_ROOT ? { user: NOBODY } : {}) }).ended;
+  }
+
+  const CASES: readonly { readonly what: string; readonly path: string; readonly mode: number; readonly restored: number; readonly verb: string }[] = [
+    { what: 'a folder that may not be read', path: '', mode: 0, restored: 0o700, verb: 'read' },
+    { what: 'a folder that may not be written', path: '', mode: 0o500, restored: 0o700, verb: 'written' },
+    { what: 'a database that may not be read', path: 'darkroom.db', mode: 0, restored: 0o600, verb: 'read' },
+    { what: 'a database that may not be written', path: 'darkroom.db', mode: 0o400, restored: 0o600, verb: 'written' },
+    { what: 'a secret that may not be read', path: 'secret', mode: 0, restored: 0o600, verb: 'read' },
+    { what: 'a folder of objects that may not be written', path: 'objects', mode: 0o500, restored: 0o700, verb: 'written' },
+    { what: 'objects that may not be written', path: 'objects/objects', mode: 0o500, restored: 0o700, verb: 'written' },
+  ];
+  for (const { what, path, mode, restored, verb } of CASES) {
+    it(`names ${what}`, async () => {
+      chmodSync(inData(path), mode);
+      try {
+        for (const command of [['serve'], ['accounts', 'list']]) {
+          const { code, stdout, stderr } = await run(...command);
+          const named = path === '' ? service.config.dataFolder : inData(path);
+          expect({ code, stdout }, command[0]).to.deep.equal({ code: 1, stdout: '' });
+          expect(stderr, command[0]).to.match(/^darkroom: [^\n]+\.\n$/).and.to.include(`${named} cannot be ${verb} by this user (EACCES).`).and.not.include('backup');
+        }
+      } finally {
+        chmodSync(inData(path), restored);
+      }
+    });
+  }
+
+  it('names a folder that cannot be made', async () => {
+    mkdirSync(join(service.folder, 'closed'), { mode: 0o500 });
+    if (IS_ROOT) chownSync(join(service.folder, 'closed'), NOBODY, NOBODY);
+    const environment = { DARKROOM_CONFIG: service.configFile, DARKROOM_DATA_FOLDER: join(service.folder, 'closed', 'data') };
+    const { code, stderr } = await new CliProcess(service.folder, ['serve'], { environment, ...(IS_ROOT ? { user: NOBODY } : {}) }).ended;
+    expect({ code, stderr }).to.deep.equal({ code: 1, stderr: `darkroom: The data folder ${environment.DARKROOM_DATA_FOLDER} cannot be created by this user (EACCES).\n` });
+  });
+
+  it('is fine with the rights again', async () => {
+    expect((await run('accounts', 'list')).code).to.equal(0);
+  });
+});
