@@ -13,7 +13,7 @@ const SECRETS = ['authorization', 'cookie', 'secret', 'credential', 'idempotency
 /** The process's log: JSON lines on standard error, or readable ones on a terminal. Standard output is the commands' own. */
 export function createLogger({ level, format }: Config['log']): Logger {
   const isPretty = format === 'pretty' || (format === 'auto' && process.stderr.isTTY);
-  const options = { level, redact: { paths: SECRETS, censor: '[redacted]' }, base: { pid: process.pid } };
+  const options = { level, redact: { paths: SECRETS, censor: '[redacted]' }, base: { pid: process.pid }, formatters: { level: (name: string) => ({ level: name }) } };
   const destination = isPretty ? pretty({ destination: 2, sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss' }) : pino.destination({ dest: 2, sync: true });
   return pino(options, destination);
 }

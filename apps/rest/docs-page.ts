@@ -42,6 +42,7 @@ const INITIALIZER = `SwaggerUIBundle({
 export function docsEndpoints(): Endpoint[] {
   const documentText = JSON.stringify(openApiDocument(ROUTES));
   return [
+    ['GET', '/', toTheDocs],
     ['GET', '/openapi.json', serveText('/openapi.json', 'application/json; charset=utf-8', documentText)],
     ['GET', '/docs', serveText('/docs', 'text/html; charset=utf-8', PAGE)],
     ['GET', '/docs/initializer.js', serveText('/docs/initializer.js', 'text/javascript; charset=utf-8', INITIALIZER)],
@@ -50,6 +51,13 @@ export function docsEndpoints(): Endpoint[] {
     ['GET', '/docs/favicon-32x32.png', servePackaged('favicon-32x32.png', 'image/png')],
   ];
 }
+
+/** Whoever opens the bare address in a browser is shown what is there. */
+const toTheDocs: RestMiddleware = async (ctx) => {
+  ctx.state.route = '/';
+  ctx.status = 302;
+  ctx.set('Location', '/docs');
+};
 
 function serveText(path: string, type: string, text: string): RestMiddleware {
   const bytes = Buffer.from(text);

@@ -39,7 +39,7 @@ export interface Call {
 }
 
 export interface ProtectedOperation extends Description {
-  readonly body?: { readonly schema: JsonObject; readonly schemaName: string; readonly required: boolean };
+  readonly body?: { readonly schema: JsonObject; readonly schemaName: string; readonly required: boolean; readonly example?: JsonObject };
   answer(call: Call): Promise<Answer>;
 }
 

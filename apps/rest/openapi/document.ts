@@ -24,7 +24,7 @@ const SECURITY: JsonObject = { bearer: { type: 'http', scheme: 'bearer', descrip
 const HEADERS: JsonObject = {
   'X-Request-Id': { description: 'The request_id of the envelope.', schema: { type: 'string' } },
   'Retry-After': { description: 'Seconds to wait before trying again.', schema: { type: 'integer', minimum: 1 } },
-  'Idempotency-Replayed': { description: 'Present when this is the first answer of the key, given again.', schema: { const: 'true' } },
+  'Idempotency-Replayed': { description: 'Present when this key was accepted before. A repeated create shows the generation as it is now, a repeated prepare the same upload.', schema: { const: 'true' } },
   Location: { description: 'Where to ask for the status.', schema: { type: 'string' } },
 };
 
@@ -70,7 +70,9 @@ function operationOf(route: Route): JsonObject {
     ...(isProtected ? {} : { security: [] }),
     parameters: parametersOf(route),
     ...(body === undefined ? {} : {
-      requestBody: { required: body.required, content: { 'application/json': { schema: { $ref: `#/components/schemas/${body.schemaName}` } } } },
+      requestBody: { required: body.required, content: { 'application/json': {
+        schema: { $ref: `#/components/schemas/${body.schemaName}` }, ...(body.example === undefined ? {} : { example: body.example }),
+      } } },
     }),
     responses: responsesOf(route),
   };

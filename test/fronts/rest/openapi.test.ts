@@ -79,6 +79,19 @@ describe('the OpenAPI document', () => {
     expect([...met, ...operatorsOnly]).to.have.members(Object.keys(ERRORS));
   });
 
+  it('shows examples that their schema takes', () => {
+    const ajv = new Ajv2020({ strict: true, strictRequired: false, formats: { 'uuid': true, 'date-time': true } });
+    const shown = operations.flatMap(({ operation }) => {
+      const content = at(operation, 'requestBody', 'content', 'application/json') as JsonObject | undefined;
+      return content?.['example'] === undefined ? [] : [{ name: operation['operationId'] as string, reference: at(content, 'schema')['$ref'] as string, example: content['example'] }];
+    });
+    expect(shown.map(({ name }) => name)).to.include.members(['createGeneration', 'estimateGeneration']);
+    for (const { name, reference, example } of shown) {
+      const validate = ajv.compile(at(DOCUMENT, ...reference.slice(2).split('/')));
+      expect(validate(example), name).to.equal(true);
+    }
+  });
+
   it('shows the very schema that create requests are checked against', () => {
     expect(at(DOCUMENT, 'components', 'schemas')['GenerationRequest']).to.deep.equal(JSON.parse(JSON.stringify(GENERATION_REQUEST_SCHEMA)));
   });
