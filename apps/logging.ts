@@ -1,4 +1,4 @@
-import { pino, type Logger } from 'pino';
+import { pino, type DestinationStream, type Logger } from 'pino';
 import pretty from 'pino-pretty';
 import type { Log } from '../core/log.js';
 import type { Config } from './config/config.js';
@@ -10,12 +10,18 @@ import type { Config } from './config/config.js';
 const SECRETS = ['authorization', 'cookie', 'secret', 'credential', 'idempotencyKey', 'url', 'headers', 'request', 'config', 'options']
   .flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
 
-/** The process's log: JSON lines on standard error, or readable ones on a terminal. Standard output is the commands' own. */
-export function createLogger({ level, format }: Config['log']): Logger {
+/**
+ * The process's log: JSON lines on standard error, or readable ones on a terminal. Standard output is the commands' own.
+ * `destination` takes JSON lines in place of standard error.
+ */
+export function createLogger({ level, format }: Config['log'], destination?: DestinationStream): Logger {
   const isPretty = format === 'pretty' || (format === 'auto' && process.stderr.isTTY);
   const options = { level, redact: { paths: SECRETS, censor: '[redacted]' }, base: { pid: process.pid }, formatters: { level: (name: string) => ({ level: name }) } };
-  const destination = isPretty ? pretty({ destination: 2, sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss' }) : pino.destination({ dest: 2, sync: true });
-  return pino(options, destination);
+  return pino(options, destination ?? (isPretty ? readable() : pino.destination({ dest: 2, sync: true })));
+}
+
+function readable(): DestinationStream {
+  return pretty({ destination: 2, sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss' });
 }
 
 /** What core has to say, as lines of the log. */

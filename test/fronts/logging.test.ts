@@ -1,0 +1,36 @@
+// Goal: whatever a line of the log is about, nothing that opens a door stands in it, at the top, within, or in a child's lines.
+// Method: one recognisable secret under every name it could come by, at every depth we look at, through logger and child.
+import { expect } from 'chai';
+import { createLogger, logTo } from '../../apps/logging.js';
+
+const SECRET = 'svc_live_this-must-not-be-written';
+const NAMES = ['authorization', 'cookie', 'secret', 'credential', 'idempotencyKey', 'url', 'headers', 'request', 'config', 'options'];
+
+function logged(write: (logger: ReturnType<typeof createLogger>) => void): string {
+  const lines: string[] = [];
+  write(createLogger({ level: 'info', format: 'json' }, { write: (line: string) => { lines.push(line); } }));
+  return lines.join('');
+}
+
+describe('the log', () => {
+  for (const name of NAMES) {
+    it(`leaves out ${name}, wherever it stands`, () => {
+      const text = logged((logger) => {
+        for (const one of [logger, logger.child({ front: 'rest' })]) {
+          one.info({ [name]: SECRET }, 'top');
+          one.info({ about: { [name]: SECRET } }, 'within');
+          one.info({ about: { err: { [name]: SECRET } } }, 'deeper');
+          one.error({ err: Object.assign(new Error('It broke.'), { [name]: SECRET }) }, 'an error that carries it');
+        }
+        logTo(logger).warn('event', { error: Object.assign(new Error('It broke.'), { [name]: SECRET }) });
+      });
+      expect(text).not.to.include(SECRET);
+      expect(text.match(/\[redacted\]/g)).to.have.length(9);
+    });
+  }
+
+  it('names levels and keeps what a line is about', () => {
+    const line = JSON.parse(logged((logger) => logTo(logger).info('serving', { address: 'here', generationId: 'g' }))) as Record<string, unknown>;
+    expect(line).to.include({ level: 'info', msg: 'serving', address: 'here', generationId: 'g' });
+  });
+});
