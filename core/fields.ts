@@ -4,20 +4,23 @@ import type { Fault } from './ports/json-schemas.js';
 import type { Ports } from './ports/tokens.js';
 
 /** Refuses with the first fault: a missing field before an invalid one, then as the document has them. */
-export function refuseFaults(faults: readonly Fault[], under = ''): void {
+export function refuseFaults(faults: readonly Fault[]): void {
   const [first] = faults;
   if (!first) return;
-  const pointer = under + first.pointer;
-  throw new ServiceError(first.kind === 'required' ? 'FIELD_REQUIRED' : 'FIELD_INVALID', first.message, { pointer });
+  throw new ServiceError(first.kind === 'required' ? 'FIELD_REQUIRED' : 'FIELD_INVALID', first.message, { pointer: first.pointer });
 }
 
 export function fieldInvalid(pointer: string, message: string): ServiceError {
   return new ServiceError('FIELD_INVALID', message, { pointer });
 }
 
+/** What a field must be, in a sentence, by its pointer: for fields whose schema would be told as a regular expression. */
+export type Wording = Readonly<Record<string, string>>;
+
 /** Checks a request body against its schema and for values that no field may hold; answers it, typed by the caller. */
-export function readBody<T>(ports: Pick<Ports, 'jsonSchemas'>, schema: JsonObject, body: Json): T {
-  refuseFaults(ports.jsonSchemas.check(schema, body).faults);
+export function readBody<T>(ports: Pick<Ports, 'jsonSchemas'>, schema: JsonObject, body: Json, wording: Wording = {}): T {
+  const { faults } = ports.jsonSchemas.check(schema, body);
+  refuseFaults(faults.map((fault) => ({ ...fault, message: (fault.kind === 'invalid' ? wording[fault.pointer] : undefined) ?? fault.message })));
   refuseBadValues(body, '');
   return body as T;
 }
@@ -29,7 +32,7 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
  * faithfully everywhere. Names count too, since where anything goes a name is as free as a value.
  */
 function refuseBadValues(value: Json, pointer: string): void {
-  const shown = pointer || 'The value';
+  const shown = pathOf(pointer) || 'The value';
   if (typeof value === 'string') {
     if (!isText(value)) throw fieldInvalid(pointer, `${shown} must be text without NUL characters and lone surrogates.`);
   } else if (typeof value === 'number') {
@@ -42,6 +45,12 @@ function refuseBadValues(value: Json, pointer: string): void {
       refuseBadValues(item, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`);
     }
   }
+}
+
+/** How a person would write it: `parameters.size`, `reference_upload_ids[3]`. */
+function pathOf(pointer: string): string {
+  return pointer.slice(1).split('/').map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce((path, token) => (/^\d+$/.test(token) ? `${path}[${token}]` : path === '' ? token : `${path}.${token}`), '');
 }
 
 function isText(text: string): boolean {

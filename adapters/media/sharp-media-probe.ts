@@ -22,6 +22,10 @@ const ENDS: Readonly<Record<Kind, (bytes: Uint8Array) => ContainerEnd>> = {
   'image/png': pngEnd, 'image/jpeg': jpegEnd, 'image/webp': webpEnd, 'video/mp4': mp4End,
 };
 
+const MEANT = {
+  image: 'a PNG, JPEG or WebP image', video: 'an MP4 video', either: 'a PNG, JPEG or WebP image or an MP4 video',
+} as const;
+
 async function sniff(bytes: Uint8Array): Promise<Kind | undefined> {
   try {
     return KINDS[(await fileTypeFromBuffer(bytes))?.mime ?? ''];
@@ -67,7 +71,7 @@ export class SharpMediaProbe implements MediaProbe {
 async function probeBytes(bytes: Uint8Array, limits: ProbeLimits): Promise<MediaFacts | Invalid> {
   if (bytes.byteLength === 0) return { invalid: 'The file is empty.' };
   const kind = await sniff(bytes);
-  if (kind === undefined) return { invalid: 'The file is not a PNG, JPEG or WebP image or an MP4 video.' };
+  if (kind === undefined) return { invalid: `The file is not ${MEANT[limits.kind ?? 'either']}.` };
   const end = ENDS[kind](bytes);
   if (!end.complete) return { invalid: 'The file is damaged or breaks off before its end.' };
   const trailing = bytes.byteLength - end.byteSize;

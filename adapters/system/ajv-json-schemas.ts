@@ -11,9 +11,9 @@ const NO_FAULTS: readonly Fault[] = [];
 /** Errors of one rule of a schema that are looked at: a list of thousands of wrong items is wrong at its first few. */
 const MAX_ERRORS_OF_A_RULE = 20;
 
-/** Ajv's errors as our faults, in the order a client should read them. */
-export function orderedFaults(errors: readonly ErrorObject[], value: Json): readonly Fault[] {
-  return inDocumentOrder(essentialErrors(firstOfEachRule(errors)).map(describeFault), value);
+/** Ajv's errors as our faults, in the order a client should read them; `under` is where the value lies in what was sent. */
+export function orderedFaults(errors: readonly ErrorObject[], value: Json, under = ''): readonly Fault[] {
+  return inDocumentOrder(essentialErrors(firstOfEachRule(errors)).map((error) => describeFault(error, under)), value, under);
 }
 
 /** Within one rule errors come in document order, so that what is left out stands behind what is kept. */
@@ -34,17 +34,17 @@ function firstOfEachRule(errors: readonly ErrorObject[]): readonly ErrorObject[]
 export class AjvJsonSchemas implements JsonSchemas {
   readonly #validators = new WeakMap<JsonObject, ValidateFunction>();
 
-  check(schema: JsonObject, value: Json): { readonly faults: readonly Fault[]; readonly withDefaults: Json } {
+  check(schema: JsonObject, value: Json, under = ''): { readonly faults: readonly Fault[]; readonly withDefaults: Json } {
     const validate = this.#validatorOf(schema);
     let withDefaults: Json;
     try {
       withDefaults = copyJson(value);
     } catch (error) {
       if (!(error instanceof NestedTooDeep)) throw error;
-      return { faults: [{ kind: 'invalid', pointer: '', message: error.message }], withDefaults: value };
+      return { faults: [{ kind: 'invalid', pointer: under, message: error.message }], withDefaults: value };
     }
     if (validate(withDefaults)) return { faults: NO_FAULTS, withDefaults };
-    return { faults: orderedFaults(validate.errors ?? [], value), withDefaults };
+    return { faults: orderedFaults(validate.errors ?? [], value, under), withDefaults };
   }
 
   #validatorOf(schema: JsonObject): ValidateFunction {

@@ -21,7 +21,7 @@ const PLAIN = new Set([
 ]);
 
 function invalid(pointer: string, message: string): Fault {
-  return { kind: 'invalid', pointer, message };
+  return { kind: 'invalid', pointer, message: /[.]$/.test(message) ? message : `${message}.` };
 }
 
 function isPattern(text: Json): boolean {

@@ -54,22 +54,23 @@ const MEMBER_PARAMS: Readonly<Record<string, string>> = {
   propertyNames: 'propertyName',
 };
 
-/** One of ajv's errors as a fault with a pointer to the field itself and a sentence fit for the client. */
-export function describeFault(error: ErrorObject): Fault {
+/** One of ajv's errors as a fault with a pointer to the field itself, below `under`, and a sentence fit for the client. */
+export function describeFault(error: ErrorObject, under: string): Fault {
+  const at = under + error.instancePath;
   const params = error.params as Record<string, unknown>;
   const member = MEMBER_PARAMS[error.keyword];
   if (member === undefined) {
     const sentence = SENTENCES[error.keyword]?.(params) ?? 'does not have any of the allowed forms';
-    return { kind: 'invalid', pointer: error.instancePath, message: `${readablePath(error.instancePath)} ${sentence}` };
+    return { kind: 'invalid', pointer: at, message: `${readablePath(at)} ${sentence}.` };
   }
-  const pointer = `${error.instancePath}/${escapePointerToken(String(params[member]))}`;
+  const pointer = `${at}/${escapePointerToken(String(params[member]))}`;
   const path = readablePath(pointer);
-  if (error.keyword === 'required') return { kind: 'required', pointer, message: `${path} is required` };
+  if (error.keyword === 'required') return { kind: 'required', pointer, message: `${path} is required.` };
   if (error.keyword === 'dependentRequired') {
-    return { kind: 'required', pointer, message: `${path} is required when ${String(params['property'])} is given` };
+    return { kind: 'required', pointer, message: `${path} is required when ${String(params['property'])} is given.` };
   }
-  if (error.keyword === 'propertyNames') return { kind: 'invalid', pointer, message: `${path} does not have an allowed name` };
-  return { kind: 'invalid', pointer, message: `unknown field "${path}"` };
+  if (error.keyword === 'propertyNames') return { kind: 'invalid', pointer, message: `${path} does not have an allowed name.` };
+  return { kind: 'invalid', pointer, message: `unknown field "${path}".` };
 }
 
 /**

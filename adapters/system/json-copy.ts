@@ -6,7 +6,7 @@ const MAX_DEPTH = 128;
 /** Thrown by `copyJson` for a value nested too deep to be walked safely. */
 export class NestedTooDeep extends Error {
   constructor() {
-    super(`the value must not be nested deeper than ${MAX_DEPTH} levels`);
+    super(`the value must not be nested deeper than ${MAX_DEPTH} levels.`);
     this.name = 'NestedTooDeep';
   }
 }

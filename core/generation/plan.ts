@@ -31,8 +31,8 @@ export async function planGeneration(ports: PlanPorts, caller: Caller, request: 
   if (request.negativePrompt !== undefined && !model.limits.negativePrompt) {
     throw fieldInvalid('/negative_prompt', `negative_prompt is not supported by ${model.modelKey}.`);
   }
-  const { faults, withDefaults } = ports.jsonSchemas.check(model.inputSchema, request.parameters);
-  refuseFaults(faults, '/parameters');
+  const { faults, withDefaults } = ports.jsonSchemas.check(model.inputSchema, request.parameters, '/parameters');
+  refuseFaults(faults);
   refusePlaces(request.parameters, '/parameters');
   refuseUnreadableSize(model, withDefaults as JsonObject);
 

@@ -24,6 +24,8 @@ export const GENERATION_REQUEST_SCHEMA = {
   },
 } as const satisfies JsonObject;
 
+const WORDING = { '/client_trace_id': 'client_trace_id must be 1 to 128 characters of A-Z, a-z, 0-9 and . _ : - alone.' } as const;
+
 export interface GenerationRequest {
   readonly modelKey: string;
   readonly operation: Operation;
@@ -46,7 +48,7 @@ interface Body {
 
 /** Reads the body, or throws FIELD_REQUIRED or FIELD_INVALID for the first thing wrong with it. */
 export function readGenerationRequest(ports: Pick<Ports, 'jsonSchemas'>, body: Json): GenerationRequest {
-  const fields = readBody<Body>(ports, GENERATION_REQUEST_SCHEMA, body);
+  const fields = readBody<Body>(ports, GENERATION_REQUEST_SCHEMA, body, WORDING);
   const ids = (fields.reference_upload_ids ?? []).map((id) => id.toLowerCase());
   ids.forEach((id, index) => {
     if (ids.indexOf(id) !== index) throw fieldInvalid(`/reference_upload_ids/${index}`, 'reference_upload_ids must not name an upload twice.');

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../json.js';
 
-/** One thing wrong with a value. `pointer` is a JSON Pointer into it; '' is the value itself. */
+/** One thing wrong with a value. `pointer` is a JSON Pointer to it; '' is the whole of what was sent. */
 export interface Fault {
   readonly kind: 'required' | 'invalid';
   readonly pointer: string;
@@ -13,7 +13,7 @@ export interface JsonSchemas {
   /**
    * Faults of `value` under `schema`, missing fields first, then in the value's document order; none when it conforms.
    * `value` is left as it is; `withDefaults` is a copy with the schema's defaults filled in. A schema object is compiled
-   * once and kept.
+   * once and kept. `under` is the pointer of `value` in what the client sent: pointers and messages then begin with it.
    */
-  check(schema: JsonObject, value: Json): { readonly faults: readonly Fault[]; readonly withDefaults: Json };
+  check(schema: JsonObject, value: Json, under?: string): { readonly faults: readonly Fault[]; readonly withDefaults: Json };
 }

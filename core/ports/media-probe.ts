@@ -7,7 +7,7 @@ export interface MediaProbe {
   /**
    * Sniffs the magic bytes and decodes the header (an output's pixels too, when `decode` is `full`). Anything that is not
    * exactly one PNG, JPEG, WebP or MP4 within the limits is answered with one sentence on what is wrong; this never throws
-   * for bad bytes.
+   * for bad bytes. `kind`, when given, is what is meant, so that the sentence names no other.
    */
-  probe(bytes: AsyncIterable<Uint8Array>, limits: { readonly maxBytes: number; readonly maxPixels: number; readonly decode: 'header' | 'full' }): Promise<MediaFacts | { readonly invalid: string }>;
+  probe(bytes: AsyncIterable<Uint8Array>, limits: { readonly maxBytes: number; readonly maxPixels: number; readonly decode: 'header' | 'full'; readonly kind?: 'image' | 'video' }): Promise<MediaFacts | { readonly invalid: string }>;
 }

@@ -34,6 +34,7 @@ export async function inspectCopy(context: Context, upload: Upload, objectKey: s
     maxBytes: settings.maxUploadBytes,
     maxPixels: settings.maxUploadPixels,
     decode: 'header',
+    kind: 'image',
   });
   if ('invalid' in media) throw badBytes(media.invalid);
   if (media.mediaType !== upload.mediaType) throw badBytes(`The file must be ${upload.mediaType}, as was declared; it is ${media.mediaType}.`);

@@ -29,6 +29,11 @@ export const COMPLETE_REQUEST_SCHEMA = {
   properties: { sha256: SHA256 },
 } as const satisfies JsonObject;
 
+const WORDING = {
+  '/filename': 'filename must be 1 to 255 characters, without slashes, backslashes and control characters.',
+  '/sha256': 'sha256 must be 64 hexadecimal digits.',
+} as const;
+
 export interface PrepareRequest {
   readonly filename: string;
   readonly mediaType: string;
@@ -41,7 +46,7 @@ interface PrepareBody { filename: string; media_type: string; byte_size: number;
 
 /** Throws FIELD_REQUIRED, FIELD_INVALID, UPLOAD_FILE_TOO_LARGE and UPLOAD_TYPE_NOT_ALLOWED, in that order. */
 export function readPrepareRequest(ports: Pick<Ports, 'jsonSchemas'>, settings: Settings, body: Json): PrepareRequest {
-  const fields = readBody<PrepareBody>(ports, PREPARE_REQUEST_SCHEMA, body);
+  const fields = readBody<PrepareBody>(ports, PREPARE_REQUEST_SCHEMA, body, WORDING);
   if (fields.byte_size > settings.maxUploadBytes) {
     throw new ServiceError('UPLOAD_FILE_TOO_LARGE', `Files may have at most ${settings.maxUploadBytes} bytes.`, { pointer: '/byte_size' });
   }
@@ -59,6 +64,6 @@ export function readPrepareRequest(ports: Pick<Ports, 'jsonSchemas'>, settings: 
 
 /** The checksum a completion declares, lower case, if any. Throws FIELD_INVALID. */
 export function readCompleteRequest(ports: Pick<Ports, 'jsonSchemas'>, body: Json): { readonly sha256?: string } {
-  const { sha256 } = readBody<{ sha256?: string }>(ports, COMPLETE_REQUEST_SCHEMA, body);
+  const { sha256 } = readBody<{ sha256?: string }>(ports, COMPLETE_REQUEST_SCHEMA, body, WORDING);
   return sha256 === undefined ? {} : { sha256: sha256.toLowerCase() };
 }

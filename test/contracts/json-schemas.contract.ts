@@ -28,41 +28,41 @@ const ID = '0190a6e0-0000-7000-8000-00000000000A';
 
 /** What was sent, and each fault as `kind pointer: message`. */
 const VECTORS: readonly { readonly what: string; readonly text: string; readonly faults: readonly string[] }[] = [
-  { what: 'an own __proto__', text: `{${FINE},"__proto__":{"admin":true}}`, faults: ['invalid /__proto__: unknown field "__proto__"'] },
-  { what: 'a nested __proto__', text: `{${FINE},"parameters":{"size":"256x256","__proto__":1}}`, faults: ['invalid /parameters/__proto__: unknown field "parameters.__proto__"'] },
-  { what: 'a name every object inherits', text: `{${FINE},"constructor":1}`, faults: ['invalid /constructor: unknown field "constructor"'] },
-  { what: 'a name that needs escaping', text: `{${FINE},"a/b~c\\n":1}`, faults: ['invalid /a~1b~0c\n: unknown field "a/b~c\\n"'] },
-  { what: 'a known name that needs escaping', text: `{${FINE},"parameters":{"size":"256x256","a/b~c":0}}`, faults: ['invalid /parameters/a~1b~0c: parameters.a/b~c must be true or false'] },
-  { what: 'an array', text: '[]', faults: ['invalid : the value must be an object'] },
-  { what: 'null', text: 'null', faults: ['invalid : the value must be an object'] },
-  { what: 'nothing required', text: '{}', faults: ['required /model_key: model_key is required', 'required /prompt: prompt is required'] },
-  { what: 'an empty text', text: '{"model_key":"m","prompt":""}', faults: ['invalid /prompt: prompt must not be empty'] },
-  { what: 'null for a text', text: '{"model_key":null,"prompt":"p"}', faults: ['invalid /model_key: model_key must be a string'] },
-  { what: 'nine code points', text: '{"model_key":"m","prompt":"123456789"}', faults: ['invalid /prompt: prompt must be at most 8 characters'] },
+  { what: 'an own __proto__', text: `{${FINE},"__proto__":{"admin":true}}`, faults: ['invalid /__proto__: unknown field "__proto__".'] },
+  { what: 'a nested __proto__', text: `{${FINE},"parameters":{"size":"256x256","__proto__":1}}`, faults: ['invalid /parameters/__proto__: unknown field "parameters.__proto__".'] },
+  { what: 'a name every object inherits', text: `{${FINE},"constructor":1}`, faults: ['invalid /constructor: unknown field "constructor".'] },
+  { what: 'a name that needs escaping', text: `{${FINE},"a/b~c\\n":1}`, faults: ['invalid /a~1b~0c\n: unknown field "a/b~c\\n".'] },
+  { what: 'a known name that needs escaping', text: `{${FINE},"parameters":{"size":"256x256","a/b~c":0}}`, faults: ['invalid /parameters/a~1b~0c: parameters.a/b~c must be true or false.'] },
+  { what: 'an array', text: '[]', faults: ['invalid : the value must be an object.'] },
+  { what: 'null', text: 'null', faults: ['invalid : the value must be an object.'] },
+  { what: 'nothing required', text: '{}', faults: ['required /model_key: model_key is required.', 'required /prompt: prompt is required.'] },
+  { what: 'an empty text', text: '{"model_key":"m","prompt":""}', faults: ['invalid /prompt: prompt must not be empty.'] },
+  { what: 'null for a text', text: '{"model_key":null,"prompt":"p"}', faults: ['invalid /model_key: model_key must be a string.'] },
+  { what: 'nine code points', text: '{"model_key":"m","prompt":"123456789"}', faults: ['invalid /prompt: prompt must be at most 8 characters.'] },
   { what: 'eight astral code points', text: '{"model_key":"m","prompt":"😀😀😀😀😀😀😀😀"}', faults: [] },
-  { what: 'nine astral code points', text: '{"model_key":"m","prompt":"😀😀😀😀😀😀😀😀😀"}', faults: ['invalid /prompt: prompt must be at most 8 characters'] },
-  { what: 'a value not listed', text: `{${FINE},"parameters":{"size":"1x1"}}`, faults: ['invalid /parameters/size: parameters.size must be one of 256x256, 512x512'] },
-  { what: 'a listed value of another type', text: `{${FINE},"parameters":{"size":256}}`, faults: ['invalid /parameters/size: parameters.size must be one of 256x256, 512x512'] },
-  { what: 'a fraction', text: `{${FINE},"parameters":{"size":"256x256","count":1.5}}`, faults: ['invalid /parameters/count: parameters.count must be an integer'] },
-  { what: 'a number past every number', text: `{${FINE},"parameters":{"size":"256x256","count":1e400}}`, faults: ['invalid /parameters/count: parameters.count must be an integer'] },
-  { what: 'too large a number', text: `{${FINE},"parameters":{"size":"256x256","count":5}}`, faults: ['invalid /parameters/count: parameters.count must be at most 4'] },
-  { what: 'a trailing newline', text: `{${FINE},"trace":"a\\n"}`, faults: ['invalid /trace: trace must match the pattern ^[A-Za-z0-9._:-]+$'] },
+  { what: 'nine astral code points', text: '{"model_key":"m","prompt":"😀😀😀😀😀😀😀😀😀"}', faults: ['invalid /prompt: prompt must be at most 8 characters.'] },
+  { what: 'a value not listed', text: `{${FINE},"parameters":{"size":"1x1"}}`, faults: ['invalid /parameters/size: parameters.size must be one of 256x256, 512x512.'] },
+  { what: 'a listed value of another type', text: `{${FINE},"parameters":{"size":256}}`, faults: ['invalid /parameters/size: parameters.size must be one of 256x256, 512x512.'] },
+  { what: 'a fraction', text: `{${FINE},"parameters":{"size":"256x256","count":1.5}}`, faults: ['invalid /parameters/count: parameters.count must be an integer.'] },
+  { what: 'a number past every number', text: `{${FINE},"parameters":{"size":"256x256","count":1e400}}`, faults: ['invalid /parameters/count: parameters.count must be an integer.'] },
+  { what: 'too large a number', text: `{${FINE},"parameters":{"size":"256x256","count":5}}`, faults: ['invalid /parameters/count: parameters.count must be at most 4.'] },
+  { what: 'a trailing newline', text: `{${FINE},"trace":"a\\n"}`, faults: ['invalid /trace: trace must match the pattern ^[A-Za-z0-9._:-]+$.'] },
   { what: 'an upper-case UUID', text: `{${FINE},"ids":["${ID}"]}`, faults: [] },
-  { what: 'a UUID in braces', text: `{${FINE},"ids":["${ID}","{${ID}}"]}`, faults: ['invalid /ids/1: ids[1] must be a UUID'] },
-  { what: 'a UUID with a newline after it', text: `{${FINE},"ids":["${ID}\\n"]}`, faults: ['invalid /ids/0: ids[0] must be a UUID'] },
-  { what: 'too many items', text: `{${FINE},"ids":["${ID}","${ID.toLowerCase()}","${ID.replace('A', 'B')}"]}`, faults: ['invalid /ids: ids must have at most 2 items'] },
-  { what: 'an item twice', text: `{${FINE},"ids":["${ID}","${ID}"]}`, faults: ['invalid /ids: ids must not have the same item twice'] },
+  { what: 'a UUID in braces', text: `{${FINE},"ids":["${ID}","{${ID}}"]}`, faults: ['invalid /ids/1: ids[1] must be a UUID.'] },
+  { what: 'a UUID with a newline after it', text: `{${FINE},"ids":["${ID}\\n"]}`, faults: ['invalid /ids/0: ids[0] must be a UUID.'] },
+  { what: 'too many items', text: `{${FINE},"ids":["${ID}","${ID.toLowerCase()}","${ID.replace('A', 'B')}"]}`, faults: ['invalid /ids: ids must have at most 2 items.'] },
+  { what: 'an item twice', text: `{${FINE},"ids":["${ID}","${ID}"]}`, faults: ['invalid /ids: ids must not have the same item twice.'] },
   {
     what: 'many faults: missing ones first, then the order of the document, not of the schema',
     text: '{"zzz":1,"trace":" ","parameters":{"count":9,"foo":1},"model_key":""}',
     faults: [
-      'required /prompt: prompt is required',
-      'required /parameters/size: parameters.size is required',
-      'invalid /zzz: unknown field "zzz"',
-      'invalid /trace: trace must match the pattern ^[A-Za-z0-9._:-]+$',
-      'invalid /parameters/count: parameters.count must be at most 4',
-      'invalid /parameters/foo: unknown field "parameters.foo"',
-      'invalid /model_key: model_key must not be empty',
+      'required /prompt: prompt is required.',
+      'required /parameters/size: parameters.size is required.',
+      'invalid /zzz: unknown field "zzz".',
+      'invalid /trace: trace must match the pattern ^[A-Za-z0-9._:-]+$.',
+      'invalid /parameters/count: parameters.count must be at most 4.',
+      'invalid /parameters/foo: unknown field "parameters.foo".',
+      'invalid /model_key: model_key must not be empty.',
     ],
   },
   { what: 'a conforming value', text: `{${FINE},"parameters":{"size":"512x512"},"trace":"a.b:c-d_e","ids":[]}`, faults: [] },
@@ -80,6 +80,15 @@ export function jsonSchemasContract(subject: ContractSubject<JsonSchemas>): void
         expect(found.map((fault) => `${fault.kind} ${fault.pointer}: ${fault.message}`)).to.deep.equal(faults);
       });
     }
+
+    it('names and orders faults by where the value lies in what was sent', () => {
+      const { faults } = schemas.check(REQUEST, { zzz: 1, prompt: '' }, '/parameters');
+      expect(faults.map((fault) => `${fault.kind} ${fault.pointer}: ${fault.message}`)).to.deep.equal([
+        'required /parameters/model_key: parameters.model_key is required.',
+        'invalid /parameters/zzz: unknown field "parameters.zzz".',
+        'invalid /parameters/prompt: parameters.prompt must not be empty.',
+      ]);
+    });
 
     it('never lets a member called __proto__ reach a prototype', () => {
       const open: JsonObject = { type: 'object', properties: { inner: { type: 'object', properties: { count: { default: 1 } } } } };
@@ -121,17 +130,17 @@ export function jsonSchemasContract(subject: ContractSubject<JsonSchemas>): void
 
     it('says one thing, not each branch, when no branch of a choice fits', () => {
       const schema: JsonObject = { type: 'object', properties: { seed: { anyOf: [{ type: 'integer' }, { type: 'null' }] } } };
-      expect(schemas.check(schema, { seed: 'x' }).faults).to.deep.equal([{ kind: 'invalid', pointer: '/seed', message: 'seed does not have any of the allowed forms' }]);
+      expect(schemas.check(schema, { seed: 'x' }).faults).to.deep.equal([{ kind: 'invalid', pointer: '/seed', message: 'seed does not have any of the allowed forms.' }]);
     });
 
     it('misses a field that every object inherits', () => {
       const faults = schemas.check({ type: 'object', required: ['constructor', 'toString'] }, {}).faults;
-      expect(faults.map((fault) => fault.message)).to.deep.equal(['constructor is required', 'toString is required']);
+      expect(faults.map((fault) => fault.message)).to.deep.equal(['constructor is required.', 'toString is required.']);
     });
 
     it('says what a condition asks for, not that there is one', () => {
       const schema = JSON.parse('{"if":{"properties":{"kind":{"const":"wide"}},"required":["kind"]},"then":{"required":["width"]}}') as JsonObject;
-      expect(schemas.check(schema, { kind: 'wide' }).faults.map((fault) => fault.message)).to.deep.equal(['width is required']);
+      expect(schemas.check(schema, { kind: 'wide' }).faults.map((fault) => fault.message)).to.deep.equal(['width is required.']);
       expect(schemas.check(schema, { kind: 'tall' }).faults).to.deep.equal([]);
     });
 

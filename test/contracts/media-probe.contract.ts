@@ -54,6 +54,12 @@ export function mediaProbeContract(subject: ContractSubject<MediaProbe>): void {
       }
     }
 
+    it('names only the kinds that are meant', async () => {
+      for (const [kind, sentence] of [
+        ['image', 'The file is not a PNG, JPEG or WebP image.'], ['video', 'The file is not an MP4 video.'],
+      ] as const) expect(await asked(text('no picture at all'), { kind })).to.deep.equal({ invalid: sentence });
+    });
+
     for (const format of FORMATS) {
       it(`refuses a ${format} that is cut anywhere`, async () => {
         const whole = await image(format);

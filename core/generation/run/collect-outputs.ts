@@ -46,7 +46,8 @@ async function collectOne(context: Context, provider: Provider, model: Model, g:
 
   const bytes = await objects.read(objectKey);
   if (!bytes) return `Output ${index + 1} was not stored.`;
-  const facts = await mediaProbe.probe(bytes, { maxBytes: settings.maxOutputBytes, maxPixels: settings.maxOutputPixels, decode: 'full' });
+  const limits = { maxBytes: settings.maxOutputBytes, maxPixels: settings.maxOutputPixels };
+  const facts = await mediaProbe.probe(bytes, { ...limits, decode: 'full', kind: g.modality });
   const fault = 'invalid' in facts ? facts.invalid : mismatch(facts, model, g);
   if (fault !== undefined || 'invalid' in facts) {
     await objects.remove(objectKey);

@@ -9,10 +9,10 @@ const NINE_IDS = Array.from({ length: 9 }, (_, index) => `00000000-0000-7000-800
 const astral = (count: number) => '𝒟'.repeat(count);
 
 const ROWS: readonly Row[] = [
-  ['an unknown field', { provider: 'x' }, 'FIELD_INVALID', 'provider'],
+  ['an unknown field', { provider: 'x' }, 'FIELD_INVALID', 'unknown field "provider".'],
   ['a provider URL in the body', { endpoint: 'https://example.com' }, 'FIELD_INVALID', 'endpoint'],
-  ['an unknown parameter', { parameters: { size: '96x64', url: 'x' } }, 'FIELD_INVALID', 'url'],
-  ['an unknown parameter further in', { parameters: { size: '96x64', tuning: { bucket: 'x' } } }, 'FIELD_INVALID', 'bucket'],
+  ['an unknown parameter', { parameters: { size: '96x64', url: 'x' } }, 'FIELD_INVALID', 'unknown field "parameters.url".'],
+  ['an unknown parameter further in', { parameters: { size: '96x64', tuning: { bucket: 'x' } } }, 'FIELD_INVALID', 'parameters.tuning.bucket'],
   ['a URL as a parameter', { parameters: { size: '96x64', style: 'https://example.com/x' } }, 'FIELD_INVALID', 'style'],
   ['a path as a parameter', { parameters: { size: '96x64', style: '../../etc/passwd' } }, 'FIELD_INVALID', 'style'],
   ['a host as a parameter', { parameters: { size: '96x64', style: 'localhost:8080' } }, 'FIELD_INVALID', 'style'],
@@ -35,9 +35,9 @@ const ROWS: readonly Row[] = [
   ['a negative prompt of 8,000 characters', { negative_prompt: 'x'.repeat(8_000) }, 'OK'],
   ['a negative prompt of 8,001 characters', { negative_prompt: 'x'.repeat(8_001) }, 'FIELD_INVALID', 'negative_prompt'],
   ['an empty negative prompt', { negative_prompt: '' }, 'OK'],
-  ['a missing parameter', { parameters: {} }, 'FIELD_REQUIRED', 'size'],
+  ['a missing parameter', { parameters: {} }, 'FIELD_REQUIRED', 'parameters.size is required.'],
   ['parameters that are a list', { parameters: [] }, 'FIELD_INVALID', 'parameters'],
-  ['a size the model lacks', { parameters: { size: '1x1' } }, 'FIELD_INVALID', 'size'],
+  ['a size the model lacks', { parameters: { size: '1x1' } }, 'FIELD_INVALID', 'parameters.size must be one of '],
   ['a count of none', { parameters: { size: '96x64', n: 0 } }, 'FIELD_INVALID', 'n must'],
   ['a negative zero count', { parameters: { size: '96x64', n: -0 } }, 'FIELD_INVALID', 'n must'],
   ['a broken count', { parameters: { size: '96x64', n: 1.5 } }, 'FIELD_INVALID', 'n must'],

@@ -20,8 +20,8 @@ const PREPARE_ROWS: readonly (readonly [name: string, change: JsonObject, code: 
   ['an unknown role', { role: 'mask' }, 'FIELD_INVALID', 'role'],
   ['a first frame', { role: 'start_frame' }, 'OK'],
   ['a digest in capitals', { sha256: 'AB'.repeat(32) }, 'OK'],
-  ['a short digest', { sha256: 'ab' }, 'FIELD_INVALID', 'sha256'],
-  ['a path as file name', { filename: '../x.png' }, 'FIELD_INVALID', 'filename'],
+  ['a short digest', { sha256: 'ab' }, 'FIELD_INVALID', 'sha256 must be 64 hexadecimal digits.'],
+  ['a path as file name', { filename: '../x.png' }, 'FIELD_INVALID', 'filename must be 1 to 255 characters, without slashes, backslashes and control characters.'],
   ['an empty file name', { filename: '' }, 'FIELD_INVALID', 'filename'],
   ['a NUL in the file name', { filename: 'a\0.png' }, 'FIELD_INVALID', 'filename'],
 ];
