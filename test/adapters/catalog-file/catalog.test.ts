@@ -1,0 +1,23 @@
+// Goal: a catalog read from a file keeps the port's contract, the one that ships among them.
+// Method: the contract on a catalog from text and on config/catalog.yaml as the program reads it.
+import { parseCatalog, loadCatalog } from '../../../adapters/catalog-file/file-catalog.js';
+import { AjvJsonSchemas } from '../../../adapters/system/ajv-json-schemas.js';
+import { checkSchema } from '../../../adapters/system/check-schema.js';
+import { catalogContract } from '../../contracts/catalog.contract.js';
+import { GOOD_CATALOG } from './catalog-text.js';
+
+const tools = { jsonSchemas: new AjvJsonSchemas(), checkSchema };
+
+catalogContract({
+  name: 'a file',
+  open: async () => parseCatalog(GOOD_CATALOG, 'c.yaml', tools),
+  close: async () => undefined,
+  supports: { keys: ['picture-1', 'film-1'] },
+});
+
+catalogContract({
+  name: 'the file that ships',
+  open: async () => loadCatalog('config/catalog.yaml', tools),
+  close: async () => undefined,
+  supports: { keys: ['sandbox-image', 'sandbox-video', 'sandbox-noop', 'sandbox-test'] },
+});

@@ -1,0 +1,42 @@
+// Goal: any catalog answers with its models in their order, finds each by exactly its key and nothing by another, and never
+// changes under whoever holds it.
+// Method: what it lists is held against what it finds; then keys that are nearly right, and attempts to change what was given.
+import { expect } from 'chai';
+import type { Catalog } from '../../core/ports/catalog.js';
+import type { ContractSubject } from './subject.js';
+
+/** `keys` are the model keys of the opened catalog, in its order; two at least. */
+export interface CatalogSupports {
+  readonly keys: readonly string[];
+}
+
+export function catalogContract(subject: ContractSubject<Catalog, CatalogSupports>): void {
+  describe(`Catalog contract: ${subject.name}`, () => {
+    const { keys } = subject.supports;
+    let catalog: Catalog;
+    beforeEach(async () => { catalog = await subject.open(); });
+    afterEach(async () => subject.close(catalog));
+
+    it('lists every model once, in its order', () => {
+      expect(catalog.models().map(({ modelKey }) => modelKey)).to.deep.equal(keys);
+      expect(new Set(keys).size).to.equal(keys.length).and.to.be.at.least(2);
+    });
+
+    it('finds each model by its key: the one it lists', () => {
+      for (const model of catalog.models()) expect(catalog.find(model.modelKey)).to.equal(model);
+    });
+
+    it('finds nothing by a key that is only nearly right', () => {
+      const [key = ''] = keys;
+      for (const other of ['', ' ', key.toUpperCase(), `${key} `, ` ${key}`, key.slice(1), `${key}x`, '*', '__proto__', 'constructor', 'toString']) {
+        expect(catalog.find(other), JSON.stringify(other)).to.equal(undefined);
+      }
+    });
+
+    it('is a snapshot: nobody who was given the list can change it', () => {
+      const before = catalog.models().map(({ modelKey }) => modelKey);
+      expect(() => (catalog.models() as unknown[]).pop()).to.throw(TypeError);
+      expect(catalog.models().map(({ modelKey }) => modelKey)).to.deep.equal(before);
+    });
+  });
+}
