@@ -1,5 +1,5 @@
 import { ServiceError } from './errors.js';
-import type { Json, JsonObject } from './json.js';
+import { escapePointerToken, type Json, type JsonObject } from './json.js';
 import type { Fault } from './ports/json-schemas.js';
 import type { Ports } from './ports/tokens.js';
 
@@ -42,7 +42,7 @@ function refuseBadValues(value: Json, pointer: string): void {
   } else if (value !== null && typeof value === 'object') {
     for (const [name, item] of Object.entries(value)) {
       if (!isText(name)) throw fieldInvalid(pointer, `${shown} must have names without NUL characters and lone surrogates.`);
-      refuseBadValues(item, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`);
+      refuseBadValues(item, `${pointer}/${escapePointerToken(name)}`);
     }
   }
 }

@@ -3,6 +3,9 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
+/** How far clocks of two machines may be apart. A lease given later than that in the future was left by a clock set back. */
+export const MAX_CLOCK_SKEW_MS = 60_000;
+
 /** The numbers an operator may change. Times are milliseconds, sizes bytes. */
 export interface Settings {
   /** How long a process may work on a request whose key it claimed before another may take it over. */

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../core/json.js';
+import { escapePointerToken, type Json, type JsonObject } from '../../core/json.js';
 import type { JsonSchemas } from '../../core/ports/json-schemas.js';
 
 /** Something wrong at a place in the file; the sentence goes on after the name of the place. */
@@ -33,7 +33,7 @@ function* subschemas(schema: Json, pointer: string, defines: boolean): Generator
     else if ((DEFINING_MANY.has(keyword) || NARROWING_MANY.has(keyword)) && Array.isArray(value)) {
       for (const [index, item] of value.entries()) yield* subschemas(item, `${at}/${index}`, inner);
     } else if ((DEFINING_NAMED.has(keyword) || NARROWING_NAMED.has(keyword)) && isObject(value)) {
-      for (const [name, item] of Object.entries(value)) yield* subschemas(item, `${at}/${escape(name)}`, inner);
+      for (const [name, item] of Object.entries(value)) yield* subschemas(item, `${at}/${escapePointerToken(name)}`, inner);
     }
   }
 }
@@ -73,7 +73,7 @@ function opennessFaults({ schema, pointer }: Subschema): PlaceFault[] {
   }
   if (!isTyped(schema)) faults.push({ pointer, message: 'must say its type' });
   for (const [name, item] of Object.entries({ ...asObject(schema['properties']), ...asObject(schema['patternProperties']) })) {
-    if (item === true) faults.push({ pointer: `${pointer}/properties/${escape(name)}`, message: 'must say its type' });
+    if (item === true) faults.push({ pointer: `${pointer}/properties/${escapePointerToken(name)}`, message: 'must say its type' });
   }
   return faults;
 }
@@ -104,8 +104,4 @@ export function isObject(value: Json | undefined): value is JsonObject {
 
 function asObject(value: Json | undefined): JsonObject {
   return isObject(value) ? value : {};
-}
-
-function escape(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }

@@ -1,5 +1,5 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Document, type Pair, type Scalar } from 'yaml';
-import type { Json } from '../../core/json.js';
+import { escapePointerToken, type Json } from '../../core/json.js';
 
 /** Something wrong with a file, and the line to look at, from 1. */
 export interface LineFault {
@@ -87,7 +87,7 @@ class Reading {
         this.complain(pointer, `${nameOf(pointer)} must have plain names as its keys.`);
         continue;
       }
-      const at = `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+      const at = `${pointer}/${escapePointerToken(name)}`;
       const line = this.locate(at, key);
       if (entries.has(name)) this.faults.push({ line, message: `${nameOf(at)} is given twice.` });
       entries.set(name, this.read(value, at, depth + 1));

@@ -1,5 +1,5 @@
 import type { PriceTerms } from '../../core/catalog/model.js';
-import type { Json, JsonObject } from '../../core/json.js';
+import { escapePointerToken, type Json, type JsonObject } from '../../core/json.js';
 import type { ModelEntry } from './catalog-schema.js';
 import { scaledDecimal } from './decimal.js';
 import { isObject, type PlaceFault } from './input-schema-rules.js';
@@ -78,7 +78,7 @@ function checkMultipliers(entry: ModelEntry, sourceOf: (pointer: string) => stri
     if (seen.has(parameter)) say(`${at}/parameter`, 'must not name a parameter that another multiplier names');
     seen.add(parameter);
     for (const name of Object.keys(values)) {
-      const pointer = `${at}/values/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+      const pointer = `${at}/values/${escapePointerToken(name)}`;
       if (scaledDecimal(sourceOf(pointer) ?? '', THOUSANDTH_PLACES) === undefined) {
         say(pointer, 'must be a decimal number from 0 with at most 3 places');
       }
@@ -140,7 +140,7 @@ export function priceTerms({ price }: ModelEntry, sourceOf: (pointer: string) =>
     multipliers: (price.multipliers ?? []).map(({ parameter, values }, index) => ({
       parameter,
       thousandthsByValue: Object.fromEntries(Object.keys(values).map((name) => {
-        const pointer = `/price/multipliers/${index}/values/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+        const pointer = `/price/multipliers/${index}/values/${escapePointerToken(name)}`;
         return [name, scaled(pointer, THOUSANDTH_PLACES)];
       })),
     })),

@@ -1,6 +1,7 @@
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import type { Fault } from '../../core/ports/json-schemas.js';
-import { escapePointerToken, readablePath } from './json-pointer.js';
+import { escapePointerToken } from '../../core/json.js';
+import { readablePath } from './json-pointer.js';
 
 const MAX_LISTED_VALUES = 20;
 

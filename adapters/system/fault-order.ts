@@ -1,6 +1,5 @@
-import type { Json } from '../../core/json.js';
+import { escapePointerToken, type Json } from '../../core/json.js';
 import type { Fault } from '../../core/ports/json-schemas.js';
-import { escapePointerToken } from './json-pointer.js';
 
 /** The place of each wanted pointer in the value's document order: a container comes before its members. */
 function documentRanks(value: Json, wanted: ReadonlySet<string>, under: string): ReadonlyMap<string, number> {

@@ -1,8 +1,3 @@
-/** A name as one reference token of a JSON Pointer (RFC 6901). */
-export function escapePointerToken(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1');
-}
-
 /** The names and indexes a JSON Pointer consists of; none for the value itself. */
 export function pointerTokens(pointer: string): readonly string[] {
   if (pointer === '') return [];

@@ -1,5 +1,5 @@
 import { fieldInvalid } from '../fields.js';
-import type { Json, JsonObject } from '../json.js';
+import { escapePointerToken, type Json, type JsonObject } from '../json.js';
 
 const SCHEMES = 'https?|wss?|ftps?|sftp|ssh|git|file|data|blob|javascript|vbscript|mailto|s3|gs|gcs|az|abfss?|wasbs?|arn|urn|ipfs|redis|mongodb|postgres(?:ql)?|mysql|jdbc|ldaps?|gopher|dict|tftp|smb|nfs|unix';
 
@@ -22,7 +22,7 @@ const PLACES: readonly RegExp[] = [
  * takes free text, so that no parameter can steer a provider, a store or a request of ours. Each line is looked at.
  */
 export function refusePlaces(parameters: JsonObject, pointer: string): void {
-  for (const [name, value] of Object.entries(parameters)) refusePlace(value, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`);
+  for (const [name, value] of Object.entries(parameters)) refusePlace(value, `${pointer}/${escapePointerToken(name)}`);
 }
 
 function isPlace(text: string): boolean {

@@ -1,6 +1,7 @@
 import { assert } from '../assert.js';
 import type { GenerationCommand } from './commands.js';
 import { isTerminal, type Generation, type GenerationStatus } from './generation.js';
+import { MAX_CLOCK_SKEW_MS } from '../settings.js';
 import { TRANSITIONS } from './transitions.js';
 
 /**
@@ -13,9 +14,6 @@ export type GenerationDecision = { readonly refused: GenerationRefusal } | { rea
 
 /** How long after a lease or a due time recovery takes the holder for lost, in milliseconds. */
 const ATTENTION_MARGIN_MS = 1_000;
-
-/** How far clocks of two machines may be apart. A lease renewed later than that in the future was left by a clock set back. */
-export const MAX_CLOCK_SKEW_MS = 60_000;
 
 /**
  * Decides one command on one version of a generation. Pure; the store applies the result only onto that version. What

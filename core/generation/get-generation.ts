@@ -1,13 +1,8 @@
 import type { Caller } from '../access/credential.js';
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
+import { isUuid } from '../uuid.js';
 import type { Generation } from './generation.js';
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
-export function isUuid(text: string): boolean {
-  return UUID.test(text);
-}
 
 /**
  * The caller's own generation. Throws TASK_NOT_FOUND for no such one, a malformed id and somebody else's alike, and

@@ -1,7 +1,6 @@
 import { ServiceError } from '../errors.js';
 import type { Ports } from '../ports/tokens.js';
-import type { Settings } from '../settings.js';
-import { MAX_CLOCK_SKEW_MS } from '../generation/decide.js';
+import { MAX_CLOCK_SKEW_MS, type Settings } from '../settings.js';
 import type { Claim, ClaimKey } from './claim.js';
 
 /** What a claim's subject is to the operation that claims: a generation, or an upload. */

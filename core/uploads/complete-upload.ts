@@ -1,13 +1,13 @@
 import type { Caller } from '../access/credential.js';
-import { isUuid } from '../generation/get-generation.js';
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
 import { claim, freeClaim } from '../idempotency/claims.js';
 import type { Json } from '../json.js';
 import { inspectCopy, stagedFacts } from './inspect-upload.js';
+import { isUuid } from '../uuid.js';
 import { readCompleteRequest } from './request.js';
-import type { Upload } from './upload.js';
+import type { Upload, UploadRecord } from './upload.js';
 
 export interface Completed {
   readonly upload: Upload & { readonly ready: NonNullable<Upload['ready']> };
@@ -18,9 +18,9 @@ const MAX_TRIES = 4;
 
 /**
  * Copies what was sent to the target to where nobody can write, checks the copy, and says ready only when it is what was
- * declared. Completing a ready upload again gives the same answer. Throws, in this order: FIELD_INVALID (of the
- * body and of an id that is none), the three idempotency codes, FIELD_INVALID (no such upload of this App), UPLOAD_URL_EXPIRED, FIELD_INVALID (of
- * the bytes). A refusal frees the key, and until the target expires other bytes may be sent.
+ * declared. Completing a ready upload again gives the same answer. Throws, in this order: FIELD_INVALID (of the body and of
+ * an id that is none), the three idempotency codes, FIELD_INVALID (no such upload of this App), UPLOAD_URL_EXPIRED,
+ * FIELD_INVALID (of the bytes). A refusal frees the key, and until the target expires other bytes may be sent.
  */
 export async function completeUpload(context: Context, caller: Caller, idempotencyKey: string, uploadId: string, body: Json): Promise<Completed> {
   const request = readCompleteRequest(context, body);
@@ -46,16 +46,18 @@ export async function completeUpload(context: Context, caller: Caller, idempoten
 
 /** Whether a completion under this key can only be answered from what there is: the upload is ready, or no more. */
 async function isOver(context: Context, caller: Caller, uploadId: string): Promise<boolean> {
-  const upload = await ownUpload(context, caller, uploadId);
-  if (upload) return upload.status !== 'prepared';
-  const record = isUuid(uploadId) ? await context.uploads.read(uploadId) : null;
-  return record?.kind === 'expired' && record.accountId === caller.accountId && record.appId === caller.appId;
+  const record = await ownRecord(context, caller, uploadId);
+  return record?.kind === 'upload' ? record.status !== 'prepared' : record?.kind === 'expired';
 }
 
 async function ownUpload(context: Context, caller: Caller, uploadId: string): Promise<Upload | null> {
+  const record = await ownRecord(context, caller, uploadId);
+  return record?.kind === 'upload' ? record : null;
+}
+
+async function ownRecord(context: Context, caller: Caller, uploadId: string): Promise<UploadRecord | null> {
   const record = await context.uploads.read(uploadId);
-  const isOwn = record?.kind === 'upload' && record.accountId === caller.accountId && record.appId === caller.appId;
-  return isOwn ? record : null;
+  return record?.accountId === caller.accountId && record.appId === caller.appId ? record : null;
 }
 
 async function makeReady(context: Context, caller: Caller, uploadId: string, sha256: string | undefined): Promise<Upload> {
