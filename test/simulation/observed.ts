@@ -1,0 +1,102 @@
+import type { Model } from '../../core/catalog/model.js';
+import type { ErrorCode } from '../../core/errors.js';
+import type { JsonObject } from '../../core/json.js';
+import type { Ports } from '../../core/ports/tokens.js';
+import type { Settings } from '../../core/settings.js';
+
+/** A call that reached a store or the provider and did there whatever it does. Values are as the adapter took and gave them. */
+export interface Effect {
+  /** True time, in milliseconds; the processes' clocks are off by their skew. */
+  readonly at: number;
+  /** The process that asked, and its incarnation: `worker-1.3`. A worker signs its leases with this name. */
+  readonly process: string;
+  /** What that process's clock says now. */
+  readonly processNow: number;
+  /** Port and method, as in `accounts.apply`. */
+  readonly call: string;
+  readonly args: readonly unknown[];
+  readonly result: unknown;
+}
+
+/** Whom a request speaks for; the auditor knows, the service has to find out. */
+export interface Party {
+  readonly accountId: string;
+  readonly appId: string;
+  readonly keyId: string;
+}
+
+/** What a client or an operator asks of one process. */
+export type Request =
+  | { readonly operation: 'create'; readonly key: string; readonly body: JsonObject }
+  | { readonly operation: 'estimate'; readonly body: JsonObject }
+  | { readonly operation: 'get' | 'cancel'; readonly generationId: string }
+  | { readonly operation: 'credits' }
+  | { readonly operation: 'prepare'; readonly key: string; readonly body: JsonObject }
+  | { readonly operation: 'complete'; readonly key: string; readonly uploadId: string; readonly body: JsonObject }
+  | { readonly operation: 'grant' | 'adjust'; readonly accountId: string; readonly operationId: string; readonly credits: number }
+  | { readonly operation: 'revoke'; readonly keyId: string };
+
+export interface Asked {
+  readonly number: number;
+  readonly at: number;
+  /** Absent for an operator's request. */
+  readonly party?: Party;
+  readonly request: Request;
+}
+
+/**
+ * What came back. A success carries the public JSON, as the REST front renders it; an operator's carries nothing. `lost`:
+ * the connection broke or timed out, and whoever asked does not know what became of the request.
+ */
+export type Answer =
+  | { readonly outcome: 'success'; readonly data: JsonObject; readonly replayed: boolean }
+  | { readonly outcome: 'refused'; readonly code: ErrorCode; readonly message: string }
+  | { readonly outcome: 'lost' };
+
+/** The stores themselves, beneath every fault: what is durable is here. */
+export type Durable = Pick<Ports, 'accounts' | 'generations' | 'claims' | 'uploads' | 'credentials' | 'objects'>;
+
+/** What holds from the start of a run to its end. */
+export interface Premises {
+  readonly durable: Durable;
+  readonly models: readonly Model[];
+  readonly settings: Settings;
+  /** How often each worker's recovery runs, in milliseconds. */
+  readonly recoveryIntervalMs: number;
+  /** The secrets of API keys made so far. */
+  secrets(): readonly string[];
+}
+
+/** Whoever watches a run. Every method throws a `Violation` when something is not as it must be. */
+export interface Watcher {
+  /** Right after a call did its work, before its answer leaves. */
+  effect(effect: Effect): Promise<void>;
+  /** A provider is about to be called, before anything of it arrives. */
+  calling(call: Pick<Effect, 'at' | 'process' | 'processNow' | 'call' | 'args'>): void;
+  /** The object store lost or damaged this object by itself. */
+  spoiled(objectKey: string): void;
+  /** Bytes were PUT by a client to the address of an upload. `status` is the store's answer. */
+  sent(uploadId: string, bytes: Uint8Array, status: number): Promise<void>;
+  asked(asked: Asked): void;
+  /** The request reached a process, which begins to work on it now. */
+  arrived(asked: Asked, at: number): void;
+  /** A process has made up its mind; the answer may still be lost on its way. */
+  served(asked: Asked, answer: Answer, at: number): Promise<void>;
+  /** What the client came to know, and when. */
+  answered(asked: Asked, answer: Answer, at: number): void;
+  /** A line core logged. */
+  logged(process: string, event: string, about: Readonly<Record<string, unknown>>): void;
+  /** Faults have stopped: from `at` on nothing goes wrong any more. */
+  quiet(at: number): void;
+  /** Everything that can end has had the time to end. */
+  atRest(at: number): Promise<void>;
+}
+
+/** Something that must always hold did not. `invariant` is its number in the list of `docs/correctness.md`. */
+export class Violation extends Error {
+  constructor(readonly invariant: number, what: string) {
+    super(`Invariant ${invariant}: ${what}`);
+    this.name = 'Violation';
+  }
+}
+

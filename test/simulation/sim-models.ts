@@ -1,0 +1,28 @@
+import type { Model } from '../../core/catalog/model.js';
+import { imageModel, imagePrice } from '../fixtures/core-models.js';
+
+const QUEUE_MS = 3 * 60_000;
+const RUN_MS = 2 * 60_000;
+
+const SHORT = { queueTimeoutMs: QUEUE_MS, runTimeoutMs: RUN_MS, provider: 'simulated' } as const;
+
+/** A round price an image, no floor, tries again and again. */
+const plain = imageModel({ ...SHORT, modelKey: 'plain', concurrency: 3, concurrencyPerAccount: 2 });
+
+/** A price that only comes out right when it is rounded once; a floor on cancel; acceptance that is never guessed at. */
+const odd = imageModel({
+  ...SHORT,
+  modelKey: 'odd',
+  price: imagePrice(1, {
+    microcreditsPerUnit: 2_333_334, baseMicrocredits: 100_001, minimumCredits: 3, maximumCredits: 9,
+    multipliers: [{ parameter: 'style', thousandthsByValue: { fine: 1_313, coarse: 501 } }],
+  }),
+  maxAttempts: 2,
+  cancelFloorCredits: 2,
+  onUnknownAcceptance: 'fail',
+});
+
+/** One at a time in each process, and dear: where accounts wait for one another. */
+const narrow = imageModel({ ...SHORT, modelKey: 'narrow', price: imagePrice(25), concurrency: 1, concurrencyPerAccount: 1, maxAttempts: 1, cancelFloorCredits: 40 });
+
+export const SIMULATED_MODELS: readonly Model[] = [plain, odd, narrow];
