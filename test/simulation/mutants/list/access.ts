@@ -1,0 +1,31 @@
+import type { Mutant } from '../mutant.js';
+
+const GET = 'core/generation/get-generation.js';
+
+/** What can be got wrong about who may see and do what. */
+export const ACCESS_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'readable-by-another-app',
+    breaks: [17],
+    file: GET,
+    find: 'const isOwn = record !== null && record.accountId === caller.accountId && record.appId === caller.appId;',
+    replace: 'const isOwn = record !== null && record.accountId === caller.accountId;',
+    why: 'A generation can be read and cancelled by every App of its account.',
+  },
+  {
+    name: 'foreign-id-told-apart',
+    breaks: [17],
+    file: GET,
+    find: "if (!isOwn || record.kind === 'void')",
+    replace: "if (record && !isOwn) throw new ServiceError('DEVELOPER_SCOPE_INSUFFICIENT'); if (!isOwn || record.kind === 'void')",
+    why: "Somebody else's id is refused with a code of its own, which tells that it exists.",
+  },
+  {
+    name: 'revocation-never-seen',
+    breaks: [18],
+    file: 'core/access/authenticate.js',
+    find: 'return now >= readAt && now - readAt < CREDENTIAL_CACHE_MS;',
+    replace: 'return now >= readAt && now - readAt < 1_000 * CREDENTIAL_CACHE_MS;',
+    why: 'A credential that was read once is trusted for an hour, milliseconds taken for seconds.',
+  },
+];

@@ -1,0 +1,13 @@
+import type { Mutant } from '../mutant.js';
+import { ACCESS_MUTANTS } from './access.js';
+import { CREATE_MUTANTS } from './create.js';
+import { CREDIT_MUTANTS } from './credits.js';
+import { KEY_MUTANTS } from './keys.js';
+import { RECOVERY_MUTANTS } from './recovery.js';
+import { RUN_MUTANTS } from './run.js';
+import { STATE_MUTANTS } from './states.js';
+import { UPLOAD_MUTANTS } from './uploads.js';
+
+export const MUTANTS: readonly Mutant[] = [
+  ...CREATE_MUTANTS, ...KEY_MUTANTS, ...CREDIT_MUTANTS, ...STATE_MUTANTS, ...RUN_MUTANTS, ...RECOVERY_MUTANTS, ...UPLOAD_MUTANTS, ...ACCESS_MUTANTS,
+];

@@ -1,0 +1,64 @@
+import type { Mutant } from '../mutant.js';
+
+const GENERATIONS = 'core/recovery/recover-generations.js';
+const HOLDS = 'core/recovery/recover-holds.js';
+
+/** What recovery can get wrong, or leave undone. */
+export const RECOVERY_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'hold-released-without-ruling-out',
+    breaks: [4, 12],
+    file: HOLDS,
+    find: "const standing = known ?? (await voidGeneration(context, { generationId, accountId, appId: '' }));",
+    replace: "const standing = known ?? { kind: 'void' };",
+    why: 'A hold without a generation is released while the generation may still be inserted.',
+  },
+  {
+    name: 'lost-hold-never-released',
+    breaks: [6],
+    file: HOLDS,
+    find: "await context.desk.execute(accountId, { kind: 'settle', generationId, charge: 0 }); return 'released';",
+    replace: "return 'released';",
+    why: 'The id of a create that was cut is ruled out, and its hold forgotten.',
+  },
+  {
+    name: 'tombstone-goes-at-once',
+    breaks: [4, 11],
+    file: 'core/generation/void-generation.js',
+    find: 'attentionAt: now + settings.remnantRetentionMs };',
+    replace: 'attentionAt: now };',
+    why: 'A tombstone is taken for rubbish, and a slow create finds its id free again.',
+  },
+  {
+    name: 'ended-not-settled',
+    breaks: [4, 6],
+    file: GENERATIONS,
+    find: "await settleGeneration(context, record); return 'settled';",
+    replace: "return 'settled';",
+    why: 'Recovery leaves settling to the worker that ended the generation, which may be gone.',
+  },
+  {
+    name: 'nobody-is-woken',
+    breaks: [12],
+    file: GENERATIONS,
+    find: 'if (!hasLiveLease(g, now)) wake(context, g.generationId, now);',
+    replace: '',
+    why: 'A lost wake-up is noticed and not sent again.',
+  },
+  {
+    name: 'queued-never-given-up',
+    breaks: [6, 20],
+    file: GENERATIONS,
+    find: "const isLate = g.status === 'queued' ? now > g.terms.queueDeadlineAt :",
+    replace: "const isLate = g.status === 'queued' ? false :",
+    why: 'What waits for a place past its deadline is left to the worker that has no place for it.',
+  },
+  {
+    name: 'outputs-removed-when-looked-at',
+    breaks: [9],
+    file: 'core/recovery/retire-generation.js',
+    find: 'if (now < outputsExpireAt) {',
+    replace: 'if (now < endedAt) {',
+    why: 'Whatever recovery looks at once it is settled is taken to be past its retention.',
+  },
+];

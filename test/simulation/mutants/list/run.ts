@@ -1,0 +1,72 @@
+import type { Mutant } from '../mutant.js';
+
+const RUN = 'core/generation/run/generation-run.js';
+const COLLECT = 'core/generation/run/collect-outputs.js';
+
+/** What can be got wrong while a worker runs a generation. */
+export const RUN_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'overtaker-submits-without-asking',
+    breaks: [5],
+    file: 'core/generation/run/take-lease.js',
+    find: 'return refused === undefined ? { generation, isFresh: false } : null;',
+    replace: 'return refused === undefined ? { generation, isFresh: true } : null;',
+    why: 'An attempt that another worker may have handed over is handed over again without asking the provider.',
+  },
+  {
+    name: 'unknown-acceptance-resubmitted',
+    breaks: [5],
+    file: RUN,
+    find: "if (answer === 'unsupported' && !mayResubmit(model))",
+    replace: "if (answer === 'unsupported' && model === undefined)",
+    why: 'A model that forbids to submit twice is submitted twice when its provider cannot tell.',
+  },
+  {
+    name: 'run-goes-past-its-deadline',
+    breaks: [6, 20],
+    file: RUN,
+    find: 'if (g.runDeadlineAt !== undefined && this.context.clock.now() > g.runDeadlineAt)',
+    replace: 'if (g.runDeadlineAt !== undefined && this.context.clock.now() > g.runDeadlineAt + 3_600_000)',
+    why: 'A worker that holds the lease does not look at the deadline.',
+  },
+  {
+    name: 'delivered-before-a-stop-is-dropped',
+    breaks: [3],
+    file: RUN,
+    find: "this.finish({ event: 'stop', outputs }); }",
+    replace: "this.finish({ event: 'stop', outputs: [] }); }",
+    why: 'What a provider had finished before it stopped is neither delivered nor charged.',
+  },
+  {
+    name: 'place-never-given-back',
+    breaks: [20],
+    file: 'core/generation/run/dispatcher.js',
+    find: 'if (!taken) return place.release();',
+    replace: 'if (!taken) return;',
+    why: 'A place in the lane is lost whenever there was nothing to take.',
+  },
+  {
+    name: 'accounts-do-not-take-turns',
+    breaks: [20],
+    file: 'core/generation/run/model-lane.js',
+    find: 'this.queues.delete(accountId); if (queue.length > 0) this.queues.set(accountId, queue); return waiter;',
+    replace: 'if (queue.length === 0) this.queues.delete(accountId); return waiter;',
+    why: 'The account that came first stays first in line for as long as it has something waiting.',
+  },
+  {
+    name: 'outputs-not-held-to-the-request',
+    breaks: [9],
+    file: COLLECT,
+    find: "const fault = 'invalid' in facts ? facts.invalid : mismatch(facts, model, g);",
+    replace: "const fault = 'invalid' in facts ? facts.invalid : undefined;",
+    why: 'Whatever decodes is delivered and charged, whether or not it is what was asked for.',
+  },
+  {
+    name: 'workers-share-output-keys',
+    breaks: [9],
+    file: COLLECT,
+    find: 'return `outputs/${generationId}/${fence}/${index}`;',
+    replace: 'return `outputs/${generationId}/${index}`;',
+    why: 'An overtaken worker writes over, or removes, what the next one has delivered.',
+  },
+];

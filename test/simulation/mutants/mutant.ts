@@ -1,0 +1,31 @@
+/**
+ * One thing a developer might have got wrong in core, as a change of its compiled text. It stands in no source and in no
+ * build: a hook of the module loader applies it, and only in the processes that `npm run test:mutants` starts.
+ */
+export interface Mutant {
+  /** Kebab-case, one of its own. */
+  readonly name: string;
+  /** The invariants of `docs/correctness.md` that it should break. */
+  readonly breaks: readonly number[];
+  /** The compiled file below `dist/`, as in `core/credits/decide.js`. */
+  readonly file: string;
+  /** What stands exactly once in the file. White space counts as one space, whatever and how much it is. */
+  readonly find: string;
+  readonly replace: string;
+  /** One sentence: what was got wrong. */
+  readonly why: string;
+}
+
+/** The file's text with the mutant in it. Throws, with the mutant's name, unless `find` stands there exactly once. */
+export function mutated(source: string, { name, file, find, replace }: Mutant): string {
+  const places = [...source.matchAll(new RegExp(pattern(find), 'gu'))];
+  const [place] = places;
+  if (!place || places.length > 1) {
+    throw new Error(`Mutant ${name}: its text must stand once in ${file}; it stands there ${places.length} times.`);
+  }
+  return source.slice(0, place.index) + replace + source.slice(place.index + place[0].length);
+}
+
+function pattern(text: string): string {
+  return text.trim().split(/\s+/u).map((word) => word.replaceAll(/[\\^$.*+?()[\]{}|/]/gu, '\\$&')).join('\\s+');
+}

@@ -1,0 +1,36 @@
+// Goal: every mutant still has its place in core, so that `npm run test:mutants` breaks what it says it breaks.
+// Method: each one is applied to core as it was compiled; one whose text is gone, or stands there twice, is named.
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { MUTANTS } from './list/all.js';
+import { mutated, type Mutant } from './mutant.js';
+
+const DIST = new URL('../../../', import.meta.url);
+
+describe('mutants of core', () => {
+  it('have names of their own', () => {
+    const names = MUTANTS.map(({ name }) => name);
+    expect(names).to.deep.equal([...new Set(names)]);
+  });
+
+  it('name invariants there are', () => {
+    for (const { name, breaks } of MUTANTS) {
+      expect(breaks, name).to.have.lengthOf.above(0);
+      for (const number of breaks) expect(number, name).to.be.within(1, 20);
+    }
+  });
+
+  for (const mutant of MUTANTS) {
+    it(`${mutant.name} has one place in ${mutant.file}`, () => {
+      const source = readFileSync(new URL(mutant.file, DIST), 'utf8');
+      expect(mutated(source, mutant)).to.not.equal(source);
+    });
+  }
+
+  it('with no place, or two of them, are refused by name', () => {
+    const mutant: Mutant = { name: 'sample', breaks: [1], file: 'core/sample.js', find: 'a + b', replace: 'a - b', why: 'A sample.' };
+    expect(mutated('f(a\n  + b);', mutant)).to.equal('f(a - b);');
+    expect(() => mutated('f(a - b);', mutant)).to.throw('Mutant sample').with.property('message').that.includes('0 times');
+    expect(() => mutated('f(a + b, a + b);', mutant)).to.throw('Mutant sample').with.property('message').that.includes('2 times');
+  });
+});
