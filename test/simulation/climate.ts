@@ -1,0 +1,84 @@
+import type { Chance } from './chance.js';
+
+/** What may become of one call on a port, how often in a thousand calls. */
+export interface CallOdds {
+  /** The process dies and the call never leaves it. */
+  readonly crashBefore: number;
+  /** The call does its work, and the process dies before it hears of that. */
+  readonly crashAfter: number;
+  /** The call never arrives; the caller is told that the store is away. */
+  readonly lostRequest: number;
+  /** The call does its work; the caller is told that the store is away. */
+  readonly lostAnswer: number;
+  /** The caller is told that the store is away, and much later the call does its work after all. */
+  readonly lateEffect: number;
+  /** The call, or its answer, takes seconds. */
+  readonly slow: number;
+}
+
+export type CallFault = keyof CallOdds;
+
+/** What kind of weather a seed has. Most things are calm in most seeds: faults that hide each other find nothing. */
+export interface Climate {
+  readonly odds: CallOdds;
+  /** A few calls that are hit far more often than the others, each by one fault. */
+  readonly focus: ReadonlyMap<string, CallFault>;
+  readonly focusPerMille: number;
+  /** How long a call usually takes, one way, at most; and how long a slow one may take. */
+  readonly latencyMs: number;
+  readonly slowMs: number;
+  /** A process sleeps, is killed, is stopped in good order, or has its clock set: mean time between two such things; 0 is never. */
+  readonly disturbanceEveryMs: number;
+  readonly disturbances: readonly Disturbance[];
+  readonly skewMs: number;
+  /** A client's request, or the answer to it, is lost, comes twice or late. */
+  readonly clientPerMille: number;
+  /** A wake-up is lost, comes twice or late. */
+  readonly wakeUpPerMille: number;
+  /** How many in a thousand of a provider's answers are not what was hoped for. */
+  readonly providerPerMille: number;
+  /** An object is lost or cut short while it is written, copied or read. */
+  readonly objectPerMille: number;
+  /** How long a client thinks between two requests, at most. */
+  readonly thinkMs: number;
+}
+
+export type Disturbance = 'sleep' | 'kill' | 'stop' | 'set-clock' | 'lose-object';
+
+const CALM: CallOdds = { crashBefore: 0, crashAfter: 0, lostRequest: 0, lostAnswer: 0, lateEffect: 0, slow: 0 };
+const FAULTS = Object.keys(CALM) as CallFault[];
+const DISTURBANCES: readonly Disturbance[] = ['sleep', 'kill', 'stop', 'set-clock', 'lose-object'];
+
+const WORTH_A_FOCUS = [
+  'accounts.read', 'accounts.apply', 'generations.insert', 'generations.read', 'generations.replace', 'claims.insert', 'claims.replace',
+  'claims.remove', 'uploads.insert', 'uploads.read', 'uploads.replace', 'objects.write', 'objects.read', 'objects.copy', 'objects.remove',
+  'objects.stat', 'wakeUps.schedule', 'provider.submit', 'provider.poll', 'provider.output', 'provider.cancel', 'provider.recover',
+] as const;
+
+export function drawClimate(chance: Chance): Climate {
+  const odds = Object.fromEntries(FAULTS.map((fault) => [fault, chance.happens(450) ? chance.pick([2, 5, 10, 30]) : 0])) as unknown as CallOdds;
+  const focus = new Map<string, CallFault>();
+  for (let count = chance.pick([0, 0, 1, 2, 3]); count > 0; count -= 1) focus.set(chance.pick(WORTH_A_FOCUS), chance.pick(FAULTS));
+  const sometimes = (values: readonly number[]) => (chance.happens(500) ? chance.pick(values) : 0);
+  return {
+    odds,
+    focus,
+    focusPerMille: chance.pick([100, 250, 500]),
+    latencyMs: chance.pick([1, 5, 20, 200]),
+    slowMs: chance.pick([2_000, 12_000, 40_000]),
+    disturbanceEveryMs: sometimes([5_000, 15_000, 60_000]),
+    disturbances: DISTURBANCES.filter(() => chance.happens(600)),
+    skewMs: chance.pick([0, 0, 50, 2_000, 25_000]),
+    clientPerMille: sometimes([20, 60, 150]),
+    wakeUpPerMille: sometimes([50, 200, 600]),
+    providerPerMille: sometimes([30, 150, 400]),
+    objectPerMille: sometimes([10, 40]),
+    thinkMs: chance.pick([50, 500, 3_000, 3_000, 10_000, 120_000]),
+  };
+}
+
+/** Nothing goes wrong. */
+export const FAIR: Climate = {
+  odds: CALM, focus: new Map(), focusPerMille: 0, latencyMs: 5, slowMs: 0, disturbanceEveryMs: 0, disturbances: [], skewMs: 0,
+  clientPerMille: 0, wakeUpPerMille: 0, providerPerMille: 0, objectPerMille: 0, thinkMs: 500,
+};

@@ -1,0 +1,72 @@
+import { requireScope } from '../../core/access/authenticate.js';
+import { revokeKey } from '../../core/access/manage.js';
+import { adjustCredits, grantCredits } from '../../core/credits/operate.js';
+import { ServiceError, StoreUnavailable } from '../../core/errors.js';
+import type { JsonObject } from '../../core/json.js';
+import type { ProtectedRoute } from '../../apps/rest/operation.js';
+import { ROUTES } from '../../apps/rest/routes.js';
+import type { Answer, Request } from './observed.js';
+import type { SimulatedProcess } from './simulated-process.js';
+
+/**
+ * What a process does with a request that has arrived: the route's own checks and the REST front's own operation, without a
+ * socket. An operator's request is a command on the same stores.
+ */
+export async function serve(process: SimulatedProcess, request: Request, secret: string | undefined): Promise<Answer> {
+  try {
+    switch (request.operation) {
+      case 'grant':
+      case 'adjust':
+      case 'revoke':
+        await operate(process, request);
+        return { outcome: 'success', data: {}, replayed: false };
+      default: return await answer(process, request, secret);
+    }
+  } catch (error) {
+    return refusal(error);
+  }
+}
+
+type OperatorRequest = Extract<Request, { operation: 'grant' | 'adjust' | 'revoke' }>;
+type ClientRequest = Exclude<Request, OperatorRequest>;
+
+async function operate({ context }: SimulatedProcess, request: OperatorRequest): Promise<void> {
+  if (request.operation === 'revoke') {
+    await revokeKey(context, request.keyId);
+    return;
+  }
+  const { accountId, operationId, credits } = request;
+  const operation = { accountId, operationId, credits, reason: 'as agreed' };
+  await (request.operation === 'grant' ? grantCredits : adjustCredits)(context, operation);
+}
+
+const OPERATION_IDS: Readonly<Record<ClientRequest['operation'], string>> = {
+  create: 'createGeneration', estimate: 'estimateGeneration', get: 'getGeneration', cancel: 'cancelGeneration', credits: 'getCredits',
+  prepare: 'prepareUpload', complete: 'completeUpload',
+};
+
+async function answer({ context, authenticator }: SimulatedProcess, request: ClientRequest, secret: string | undefined): Promise<Answer> {
+  const route = ROUTES.find((one) => one.operation.operationId === OPERATION_IDS[request.operation]) as ProtectedRoute;
+  const caller = await authenticator.authenticate(secret);
+  requireScope(caller, route.scope);
+  const { data, replayed = false } = await route.operation.answer({
+    context,
+    caller,
+    params: paramsOf(request),
+    idempotencyKey: 'key' in request ? request.key : '',
+    body: 'body' in request ? request.body : {},
+  });
+  // What a client gets went over a wire.
+  return { outcome: 'success', data: JSON.parse(JSON.stringify(data)) as JsonObject, replayed };
+}
+
+function paramsOf(request: ClientRequest): Record<string, string> {
+  if (request.operation === 'complete') return { upload_id: request.uploadId };
+  return 'generationId' in request ? { generation_id: request.generationId } : {};
+}
+
+function refusal(error: unknown): Answer {
+  if (error instanceof ServiceError) return { outcome: 'refused', code: error.code, message: error.message };
+  if (error instanceof StoreUnavailable) return { outcome: 'refused', code: 'SERVICE_UNAVAILABLE', message: error.message };
+  return { outcome: 'refused', code: 'INTERNAL_ERROR', message: error instanceof Error ? `${error.name}: ${error.message}` : String(error) };
+}

@@ -1,0 +1,85 @@
+import { parseArgs } from 'node:util';
+import { playSeeds } from './play-seeds.js';
+import { printCoverage } from './report.js';
+import { SimulatedRun } from './simulated-run.js';
+import { watch } from './watch.js';
+
+const USAGE = `Plays the service in a simulated world, a seed a run, and holds every run to what must always be true.
+
+  --seeds N       how many seeds (1000)
+  --from N        the first of them (1)
+  --hours N       as many seeds as fit into this time, instead
+  --seed N        replays one seed and tells what happens in it
+  --until-found   stops at the first violation; succeeds if there is one
+  --threads N     how many threads (one a processor)
+  --json          the result as one line of JSON, and nothing else
+`;
+
+const OPTIONS = {
+  'seeds': { type: 'string' }, 'from': { type: 'string' }, 'hours': { type: 'string' }, 'seed': { type: 'string' }, 'threads': { type: 'string' },
+  'until-found': { type: 'boolean', default: false }, 'json': { type: 'boolean', default: false }, 'help': { type: 'boolean', default: false },
+} as const;
+
+class Misused extends Error {}
+
+function whole(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (!/^[1-9][0-9]{0,8}$/.test(text)) throw new Misused(`--${name} must be a whole number from 1 to 999999999.`);
+  return Number(text);
+}
+
+function hoursOf(text: string | undefined): number | undefined {
+  const hours = text === undefined ? undefined : Number(text);
+  if (hours !== undefined && !(hours > 0 && hours <= 1_000)) throw new Misused('--hours must be a number above 0, at most 1000.');
+  return hours;
+}
+
+function readArguments() {
+  try {
+    return parseArgs({ options: OPTIONS }).values;
+  } catch (error) {
+    throw new Misused(error instanceof Error ? error.message : String(error));
+  }
+}
+
+async function main(): Promise<number> {
+  const values = readArguments();
+  if (values.help) {
+    process.stdout.write(USAGE);
+    return 0;
+  }
+  const seed = whole('seed', values.seed);
+  if (seed !== undefined) return replay(seed);
+
+  const hours = hoursOf(values.hours);
+  const [from, threads, seeds] = [whole('from', values.from) ?? 1, whole('threads', values.threads), whole('seeds', values.seeds)];
+  const endsAt = hours === undefined ? undefined : Date.now() + hours * 3_600_000;
+  const result = await playSeeds({
+    from,
+    ...(threads === undefined ? {} : { threads }),
+    ...(endsAt === undefined ? { seeds: seeds ?? 1_000 } : { goOn: () => Date.now() < endsAt, ...(seeds === undefined ? {} : { seeds }) }),
+    stopAtFirst: values['until-found'],
+  });
+  const [first] = result.failures;
+  if (values.json) {
+    const found = first?.failure ? { seed: first.seed, ...first.failure, step: first.steps } : null;
+    process.stdout.write(`${JSON.stringify({ seedsRun: result.seedsRun, found })}\n`);
+  } else {
+    const isComplete = printCoverage(result, { isLong: hours !== undefined });
+    for (const { seed: failed, failure } of result.failures.slice(0, 20)) process.stdout.write(`Seed ${failed}: ${failure?.message}\n  Replay it with: npm run test:simulation -- --seed ${failed}\n`);
+    process.stdout.write(`${result.seedsRun} seeds, ${result.steps} steps, ${result.failures.length} with a violation\n`);
+    if (!isComplete) return 1;
+  }
+  return (first !== undefined) === values['until-found'] ? 0 : 1;
+}
+
+async function replay(seed: number): Promise<number> {
+  const { failure, steps } = await new SimulatedRun(seed, watch, (line) => process.stdout.write(`${line}\n`)).play();
+  process.stdout.write(failure ? `Seed ${seed}: ${failure.message}\n` : `Seed ${seed}: ${steps} steps, nothing wrong\n`);
+  return failure ? 1 : 0;
+}
+
+main().then((code) => { process.exitCode = code; }, (error: unknown) => {
+  process.stderr.write(error instanceof Misused ? `${error.message}\n` : `${error instanceof Error ? error.stack : String(error)}\n`);
+  process.exitCode = 2;
+});

@@ -1,0 +1,83 @@
+import type { Chance } from './chance.js';
+import { serve } from './doors.js';
+import { never } from './port-faults.js';
+import type { Answer, Asked, Party, Request } from './observed.js';
+import type { Service } from './service.js';
+import type { SimulatedProcess } from './simulated-process.js';
+import type { Surroundings } from './surroundings.js';
+import { brief } from './timeline.js';
+
+const CLIENT_TIMEOUT_MS = 30_000;
+const LATEST_MS = 20_000;
+const LOST: Answer = { outcome: 'lost' };
+
+/** A client's own credential: whom it speaks for, and the secret that proves it. */
+export interface Credential extends Party {
+  readonly secret: string;
+}
+
+/** The way between clients and processes: requests and answers take time, get lost, and come twice. */
+export class Network {
+  private asked = 0;
+
+  constructor(private readonly world: Surroundings, private readonly service: Service, private readonly chance: Chance) {}
+
+  /** Asks whichever process takes it, or the one that is given. Never rejects: a broken line is an answer too. */
+  async ask(request: Request, credential?: Credential, to = this.service.door()): Promise<Answer> {
+    const { scheduler, watcher, timeline } = this.world;
+    this.asked += 1;
+    const party = credential && { accountId: credential.accountId, appId: credential.appId, keyId: credential.keyId };
+    const asked: Asked = { number: this.asked, at: scheduler.now, ...(party ? { party } : {}), request };
+    timeline.note(scheduler.now, `ask ${asked.number}`, () => `${to?.name ?? 'nobody'}: ${brief(request)}`);
+    watcher.asked(asked);
+    const answer = await Promise.race([this.carry(asked, credential?.secret, to), scheduler.pause(CLIENT_TIMEOUT_MS).then(() => LOST)]);
+    timeline.note(scheduler.now, `ask ${asked.number}`, () => `-> ${brief(answer)}`);
+    watcher.answered(asked, answer, scheduler.now);
+    return answer;
+  }
+
+  /** Sends a client's bytes to a signed address. */
+  async put(uploadId: string, url: string, headers: Readonly<Record<string, string>>, bytes: Uint8Array): Promise<void> {
+    const { scheduler, watcher, timeline } = this.world;
+    await scheduler.pause(this.chance.skewed(2_000));
+    const { status } = this.service.durable.objects.handle({ method: 'PUT', url, headers, body: bytes });
+    timeline.note(scheduler.now, 'a client', () => `PUT of ${bytes.byteLength} bytes for ${uploadId}: ${status}`);
+    await watcher.sent(uploadId, bytes, status);
+  }
+
+  private async carry(asked: Asked, secret: string | undefined, to: SimulatedProcess | undefined): Promise<Answer> {
+    const { scheduler, chance } = this.world;
+    const fate = this.fate();
+    await scheduler.pause(fate === 'late' ? chance.between(1, LATEST_MS) : chance.skewed(5));
+    if (fate === 'lost request') return never();
+    // A proxy in between sends it again, and keeps the second answer to itself.
+    if (fate === 'twice') scheduler.after(chance.between(0, LATEST_MS), () => void this.arrive(asked, secret, this.service.door()));
+    const answer = await this.arrive(asked, secret, to);
+    await scheduler.pause(chance.skewed(5));
+    return fate === 'lost answer' ? never() : answer;
+  }
+
+  private async arrive(asked: Asked, secret: string | undefined, to: SimulatedProcess | undefined): Promise<Answer> {
+    const { scheduler, watcher } = this.world;
+    if (to === undefined || !to.takesRequests) return LOST;
+    // A process that sleeps takes it when it wakes up.
+    await new Promise<void>((resolve) => { scheduler.after(0, resolve, to); });
+    watcher.arrived(asked, scheduler.now);
+    const answer = await serve(to, asked.request, secret);
+    if (!to.isAlive) return never();
+    try {
+      await watcher.served(asked, answer, scheduler.now);
+    } catch (error) {
+      scheduler.fail(error);
+    }
+    return answer;
+  }
+
+  private fate(): 'late' | 'lost request' | 'lost answer' | 'twice' | undefined {
+    const { climate, tally } = this.world;
+    if (!this.chance.happens(climate.clientPerMille)) return undefined;
+    const fate = this.chance.pick(['late', 'lost request', 'lost answer', 'twice'] as const);
+    tally.add(`client ${fate}`);
+    return fate;
+  }
+}

@@ -1,0 +1,67 @@
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
+import { Tally } from './coverage.js';
+import type { Batch, Played } from './thread.js';
+
+const BATCH = 10;
+
+export interface Order {
+  readonly from: number;
+  /** How many seeds; without it, until `until`. */
+  readonly seeds?: number;
+  /** Whether there is time for more. */
+  readonly goOn?: () => boolean;
+  readonly threads?: number;
+  readonly stopAtFirst?: boolean;
+  onPlayed?(played: Played): void;
+}
+
+export interface Result {
+  readonly seedsRun: number;
+  readonly steps: number;
+  readonly tally: Tally;
+  /** In order of seed. */
+  readonly failures: readonly Played[];
+}
+
+/** Plays seeds on as many threads as there are processors. Which thread plays which seed changes nothing. */
+export async function playSeeds(order: Order): Promise<Result> {
+  const threads = order.threads ?? Math.min(availableParallelism(), 8);
+  const failures: Played[] = [];
+  const tally = new Tally();
+  let next = order.from;
+  let [seedsRun, steps] = [0, 0];
+  const end = order.seeds === undefined ? Infinity : order.from + order.seeds;
+
+  const nextBatch = (): Batch | undefined => {
+    if (next >= end || (order.stopAtFirst === true && failures.length > 0) || order.goOn?.() === false) return undefined;
+    const seeds = Array.from({ length: Math.min(BATCH, end - next) }, (_, index) => next + index);
+    next += seeds.length;
+    return { seeds };
+  };
+  const note = (one: Played) => {
+    seedsRun += 1;
+    steps += one.steps;
+    tally.addAll(one.tally);
+    if (one.failure) failures.push(one);
+    order.onPlayed?.(one);
+  };
+  await Promise.all(Array.from({ length: threads }, () => workThrough(nextBatch, note)));
+  failures.sort((a, b) => a.seed - b.seed);
+  return { seedsRun, steps, tally, failures };
+}
+
+/** One thread, given batch after batch until there is none. */
+function workThrough(nextBatch: () => Batch | undefined, note: (played: Played) => void): Promise<void> {
+  const thread = new Worker(new URL('thread.js', import.meta.url));
+  return new Promise<void>((resolve, reject) => {
+    const give = () => {
+      const batch = nextBatch();
+      if (batch) thread.postMessage(batch);
+      else thread.terminate().then(() => resolve(), reject);
+    };
+    thread.on('message', (message: Played | 'done') => (message === 'done' ? give() : note(message)));
+    thread.on('error', reject);
+    give();
+  });
+}

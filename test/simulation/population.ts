@@ -1,0 +1,47 @@
+import { createAccount, createApp, createKey } from '../../core/access/manage.js';
+import { grantCredits } from '../../core/credits/operate.js';
+import type { Chance } from './chance.js';
+import type { Credential, Network } from './network.js';
+import type { Scheduler } from './scheduler.js';
+import type { Service } from './service.js';
+import { Developer, type Acquaintances } from './workload/developer.js';
+import { Operator } from './workload/operator.js';
+
+/** Who uses the service in a run. */
+export interface Population {
+  readonly accountIds: readonly string[];
+  readonly developers: readonly Developer[];
+  readonly operators: readonly Operator[];
+  /** One credential an account that is never revoked. */
+  readonly lasting: readonly Credential[];
+  readonly secrets: readonly string[];
+}
+
+/** Two accounts, one of them with two Apps; two keys an App, of which one may be revoked; one or two developers an App. */
+export async function populate(service: Service, network: Network, scheduler: Scheduler, chance: Chance): Promise<Population> {
+  const process = service.processes[0];
+  if (process === undefined) throw new Error('There is no process to set things up with.');
+  const { context } = process;
+  const others: Acquaintances = { generationIds: new Set(), uploadIds: new Set() };
+  const [accountIds, developers, lasting, revocable, secrets]: [string[], Developer[], Credential[], Credential[], string[]] = [[], [], [], [], []];
+  for (const [index, apps] of [2, 1].entries()) {
+    const { accountId } = await createAccount(context, { name: `account ${index + 1}` });
+    accountIds.push(accountId);
+    await grantCredits(context, { accountId, operationId: 'first', credits: chance.pick([12, 40, 90, 250]), reason: 'to begin with' });
+    for (let app = 0; app < apps; app += 1) {
+      const { appId } = await createApp(context, { accountId, name: `App ${app + 1}` });
+      const credentials: Credential[] = [];
+      for (const name of ['one', 'other']) {
+        const { key, secret } = await createKey(context, { appId, name });
+        credentials.push({ accountId, appId, keyId: key.keyId, secret });
+        secrets.push(secret);
+      }
+      if (app === 0) lasting.push(credentials[0] as Credential);
+      if (chance.happens(500)) revocable.push(credentials[1] as Credential);
+      for (let count = chance.between(1, 2); count > 0; count -= 1) {
+        developers.push(new Developer(`d${developers.length + 1}`, credentials, network, scheduler, chance.fork(), others));
+      }
+    }
+  }
+  return { accountIds, developers, operators: [new Operator(network, scheduler, chance.fork(), accountIds, revocable)], lasting, secrets };
+}

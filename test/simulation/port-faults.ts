@@ -1,0 +1,90 @@
+import { StoreUnavailable } from '../../core/errors.js';
+import type { PortCall } from '../fixtures/intercepted.js';
+import type { CallFault } from './climate.js';
+import type { SimulatedProcess } from './simulated-process.js';
+import type { Surroundings } from './surroundings.js';
+import { brief } from './timeline.js';
+
+const FAULTS: readonly CallFault[] = ['crashBefore', 'crashAfter', 'lostRequest', 'lostAnswer', 'lateEffect', 'slow'];
+/** Sleeps longer than any lease end within this. */
+const LATEST_EFFECT_MS = 45_000;
+
+/**
+ * The way between a process and the stores: a call takes time to arrive, does its work at one moment, and its answer takes
+ * time to come back. On either leg it may be lost, be late, or find its process dead.
+ */
+export class PortFaults {
+  constructor(private readonly world: Surroundings) {}
+
+  call(process: SimulatedProcess, call: PortCall): Promise<unknown> {
+    if (!process.isAlive) return never();
+    const { scheduler, watcher, timeline } = this.world;
+    if (call.name.startsWith('provider.')) watcher.calling({ at: scheduler.now, process: process.name, processNow: process.clock.now(), call: call.name, args: call.args });
+    const fault = this.draw(call.name);
+    if (fault !== undefined) timeline.note(scheduler.now, process.name, () => `! ${fault} at ${call.name}`);
+    if (fault === 'crashBefore') {
+      this.world.kill(process);
+      return never();
+    }
+    return new Promise((resolve, reject) => this.carry(process, call, fault, resolve, reject));
+  }
+
+  private carry(process: SimulatedProcess, call: PortCall, fault: CallFault | undefined, resolve: (value: unknown) => void, reject: (error: Error) => void): void {
+    const { scheduler, chance } = this.world;
+    const slowLeg = fault === 'slow' ? chance.pick(['there', 'back']) : 'none';
+    const answer = (settle: () => void) => scheduler.after(this.legMs(slowLeg === 'back'), settle, process);
+    if (fault === 'lostRequest' || fault === 'lateEffect') answer(() => reject(away(call.name)));
+    if (fault === 'lostRequest') return;
+
+    const delayMs = fault === 'lateEffect' ? chance.between(100, LATEST_EFFECT_MS) : this.legMs(slowLeg === 'there');
+    const isDropped = chance.happens(500);
+    scheduler.after(delayMs, () => {
+      if (!process.isAlive && isDropped) return;
+      this.takeEffect(process, call).then((outcome) => {
+        if (fault === 'lateEffect') return;
+        if (fault === 'crashAfter') this.world.kill(process);
+        else if (fault === 'lostAnswer') answer(() => reject(away(call.name)));
+        else if ('error' in outcome) answer(() => reject(outcome.error));
+        else answer(() => resolve(outcome.result));
+      }, (error: unknown) => scheduler.fail(error));
+    });
+  }
+
+  private async takeEffect(process: SimulatedProcess, call: PortCall): Promise<{ readonly result: unknown } | { readonly error: Error }> {
+    const { scheduler, watcher, timeline } = this.world;
+    let result: unknown;
+    try {
+      result = await call.proceed();
+    } catch (error) {
+      timeline.note(scheduler.now, process.name, () => `${call.name} ${brief(call.args)} threw ${brief(error)}`);
+      return { error: error instanceof Error ? error : new Error(String(error)) };
+    }
+    timeline.note(scheduler.now, process.name, () => `${call.name} ${brief(call.args)} -> ${brief(result)}`);
+    await watcher.effect({ at: scheduler.now, process: process.name, processNow: process.clock.now(), call: call.name, args: call.args, result });
+    return { result };
+  }
+
+  private draw(name: string): CallFault | undefined {
+    const { climate, chance, tally } = this.world;
+    tally.add(`call ${name}`);
+    const focused = climate.focus.get(name);
+    let fault = focused !== undefined && chance.happens(climate.focusPerMille) ? focused : undefined;
+    for (const each of FAULTS) fault ??= chance.happens(climate.odds[each]) ? each : undefined;
+    if (fault !== undefined) tally.add(`fault ${fault} ${name}`);
+    return fault;
+  }
+
+  private legMs(isSlow: boolean): number {
+    const { climate, chance } = this.world;
+    return isSlow ? chance.between(climate.latencyMs, climate.slowMs) : chance.skewed(climate.latencyMs);
+  }
+}
+
+/** What the caller of a store hears; a provider's caller hears just some error. */
+function away(name: string): Error {
+  return name.startsWith('provider.') ? new Error('The line to the provider broke.') : new StoreUnavailable(`No answer to ${name}.`);
+}
+
+export function never(): Promise<never> {
+  return new Promise(() => undefined);
+}

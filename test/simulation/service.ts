@@ -1,0 +1,116 @@
+import { MemoryWakeUps } from '../../adapters/memory/memory-wake-ups.js';
+import { MemoryWakeUpTable } from '../../adapters/memory/wake-up-table.js';
+import { AjvJsonSchemas } from '../../adapters/system/ajv-json-schemas.js';
+import { SystemDigests } from '../../adapters/system/system-digests.js';
+import type { Ports } from '../../core/ports/tokens.js';
+import { intercepted } from '../fixtures/intercepted.js';
+import { PlainMediaProbe } from '../fixtures/plain-media.js';
+import type { Chance } from './chance.js';
+import { FaultyObjects } from './faulty-objects.js';
+import { FaultyWakeUps } from './faulty-wake-ups.js';
+import { PortFaults } from './port-faults.js';
+import { SIMULATED_MODELS } from './sim-models.js';
+import { SimulatedProcess, type Role } from './simulated-process.js';
+import { SimulatedProvider } from './simulated-provider.js';
+import type { Stores } from './stores.js';
+import type { Surroundings } from './surroundings.js';
+import { brief } from './timeline.js';
+
+/** Compiling a schema takes longer than a whole run; a compiled one depends on nothing. */
+const SCHEMAS = new AjvJsonSchemas();
+const DIGESTS = new SystemDigests({ secret: new Uint8Array(32).fill(7) });
+const STORES = ['accounts', 'generations', 'claims', 'uploads', 'credentials'] as const;
+/** Address signing is arithmetic: it calls nobody. */
+const LOCAL_CALLS: ReadonlySet<string> = new Set(['objects.signPut', 'objects.signGet']);
+
+/** The stores all processes share, the provider, and the processes: one in each place, replaced when it ends. */
+export class Service {
+  readonly objects: FaultyObjects;
+  readonly processes: SimulatedProcess[] = [];
+  private readonly wakeUpTable = new MemoryWakeUpTable();
+  readonly provider: SimulatedProvider;
+  private readonly faults: PortFaults;
+  private started = 0;
+
+  constructor(private readonly world: Surroundings, private readonly chance: Chance, readonly durable: Stores, private readonly places: readonly Role[]) {
+    this.objects = new FaultyObjects(durable.objects, world);
+    this.provider = new SimulatedProvider(world);
+    this.faults = new PortFaults(world);
+  }
+
+  /** Somebody who takes requests now, if anybody does. */
+  door(): SimulatedProcess | undefined {
+    const open = this.processes.filter((process) => process.takesRequests);
+    return open.length > 0 ? this.chance.pick(open) : undefined;
+  }
+
+  kill(process: SimulatedProcess): void {
+    if (!process.isAlive) return;
+    this.world.timeline.note(this.world.scheduler.now, process.name, () => '! dies');
+    process.kill();
+    this.startLater(process);
+  }
+
+  async stop(process: SimulatedProcess): Promise<void> {
+    this.world.timeline.note(this.world.scheduler.now, process.name, () => 'is stopped');
+    await process.stop();
+    this.startLater(process);
+  }
+
+  /** Puts a process into every empty place at once, and wakes those that sleep. */
+  startAll(): void {
+    this.places.forEach((_, place) => { if (this.processes[place]?.isAlive !== true) this.startAt(place); });
+    for (const process of this.processes) process.asleepUntil = 0;
+  }
+
+  private startLater(process: SimulatedProcess): void {
+    const place = this.processes.indexOf(process);
+    this.world.scheduler.after(this.chance.pick([0, 300, 3_000, 30_000]), () => { if (this.processes[place] === process) this.startAt(place); });
+  }
+
+  private startAt(place: number): void {
+    const role = this.places[place] as Role;
+    this.started += 1;
+    const { scheduler, climate, timeline, watcher } = this.world;
+    const skewMs = this.chance.between(-climate.skewMs, climate.skewMs);
+    const process = new SimulatedProcess(`${role}-${place + 1}.${this.started}`, role, scheduler, this.chance.fork(), this.started, skewMs);
+    const note = (event: string, about: Readonly<Record<string, unknown>>) => {
+      timeline.note(scheduler.now, process.name, () => `log: ${event} ${brief(about)}`);
+      try {
+        watcher.logged(process.name, event, about);
+      } catch (error) {
+        scheduler.fail(error);
+      }
+    };
+    this.processes[place] = process;
+    process.start(this.portsFor(process), { info: note, warn: note });
+    timeline.note(scheduler.now, process.name, () => `starts, its clock ${skewMs} ms off`);
+  }
+
+  private portsFor(process: SimulatedProcess): Ports {
+    const { clock, ids } = process;
+    const through = <T extends object>(name: string, port: T): T => intercepted(name, port, (call) => (
+      LOCAL_CALLS.has(call.name) ? call.proceed() : this.faults.call(process, call)
+    ));
+    const stores = Object.fromEntries(STORES.map((name) => [name, through<object>(name, this.durable[name])])) as unknown as Pick<Ports, (typeof STORES)[number]>;
+    const wakeUps = new FaultyWakeUps(new MemoryWakeUps({ clock, table: this.wakeUpTable }), this.world, (deliver) => { process.deliver = deliver; });
+    const provider = through('provider', this.provider);
+    return {
+      ...stores,
+      objects: through('objects', this.objects),
+      wakeUps: {
+        schedule: async (id, at) => { await this.faults.call(process, { name: 'wakeUps.schedule', args: [id, at], proceed: () => wakeUps.schedule(id, at) }); },
+        every: wakeUps.every,
+        start: (deliver, limit) => wakeUps.start(deliver, limit),
+        stop: wakeUps.stop,
+      },
+      providers: { find: (name) => (name === 'simulated' ? provider : undefined) },
+      catalog: { models: () => SIMULATED_MODELS, find: (key) => SIMULATED_MODELS.find(({ modelKey }) => modelKey === key) },
+      mediaProbe: new PlainMediaProbe(),
+      clock,
+      ids,
+      digests: DIGESTS,
+      jsonSchemas: SCHEMAS,
+    };
+  }
+}

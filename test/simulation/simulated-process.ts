@@ -1,0 +1,92 @@
+import { Worker } from '../../apps/worker/worker.js';
+import { Authenticator } from '../../core/access/authenticate.js';
+import { createContext, type Context } from '../../core/context.js';
+import type { Log } from '../../core/log.js';
+import type { Clock } from '../../core/ports/clock.js';
+import type { Ids } from '../../core/ports/ids.js';
+import type { Ports } from '../../core/ports/tokens.js';
+import type { Chance } from './chance.js';
+import type { Owner, Scheduler } from './scheduler.js';
+import { RECOVERY_INTERVAL_MS, SIMULATED_SETTINGS } from './sim-settings.js';
+
+export type Role = 'rest' | 'worker' | 'both';
+
+const STOP_GRACE_MS = 2_000;
+
+/** One process of the service: real core on the shared stores, with a clock, ids and a fate of its own. */
+export class SimulatedProcess implements Owner {
+  isAlive = true;
+  asleepUntil = 0;
+  /** Does not take requests any more, and hands its leases back. */
+  isStopping = false;
+  skewMs: number;
+  context!: Context;
+  authenticator!: Authenticator;
+  /** What the process does with a wake-up, once it takes any. */
+  deliver: ((generationId: string) => Promise<void>) | undefined;
+  private worker: Worker | undefined;
+  readonly clock: Clock;
+  readonly ids: Ids;
+
+  constructor(readonly name: string, readonly role: Role, private readonly scheduler: Scheduler, chance: Chance, number: number, skewMs: number) {
+    this.skewMs = skewMs;
+    this.clock = {
+      now: () => Math.trunc(scheduler.now + this.skewMs),
+      after: (delayMs, callback) => scheduler.after(delayMs, callback, this),
+    };
+    this.ids = new ProcessIds(this.clock, chance, number);
+  }
+
+  get takesRequests(): boolean {
+    return this.isAlive && !this.isStopping && this.role !== 'worker';
+  }
+
+  get runsGenerations(): boolean {
+    return this.isAlive && !this.isStopping && this.role !== 'rest';
+  }
+
+  start(ports: Ports, log: Log): void {
+    this.context = createContext(ports, SIMULATED_SETTINGS, log);
+    this.authenticator = new Authenticator(this.context);
+    if (this.role === 'rest') return;
+    this.worker = new Worker(this.context, { workerId: this.name, recoveryIntervalMs: RECOVERY_INTERVAL_MS, stopGraceMs: STOP_GRACE_MS });
+    this.worker.start().catch((error: unknown) => this.scheduler.fail(error));
+  }
+
+  /** Ends between two instructions: nothing it waits for comes back, no timer of its own fires. */
+  kill(): void {
+    this.isAlive = false;
+    // Its line to the wake-ups breaks; there is nobody left to hear what the call answers.
+    void this.context.wakeUps.stop();
+  }
+
+  /** Ends in good order. */
+  async stop(): Promise<void> {
+    this.isStopping = true;
+    await this.worker?.stop();
+    this.isAlive = false;
+  }
+}
+
+/** Version 7 ids: the process's time, a count, and which process it is. */
+class ProcessIds implements Ids {
+  private lastTime = 0;
+  private made = 0;
+
+  constructor(private readonly clock: Clock, private readonly chance: Chance, private readonly number: number) {}
+
+  uuid(): string {
+    this.made += 1;
+    this.lastTime = Math.max(this.lastTime, this.clock.now());
+    const time = hex(this.lastTime, 12);
+    return `${time.slice(0, 8)}-${time.slice(8)}-7${hex(this.number, 3)}-8000-${hex(this.made, 12)}`;
+  }
+
+  random(byteCount: number): Uint8Array {
+    return Uint8Array.from({ length: byteCount }, () => this.chance.between(0, 255));
+  }
+}
+
+function hex(value: number, digits: number): string {
+  return value.toString(16).padStart(digits, '0');
+}

@@ -1,0 +1,159 @@
+import type { Provider, ProviderFailure, ProviderOutput, ProviderReport, Submission } from '../../core/ports/provider.js';
+import { plainImage, plainVideo, streamOf } from '../fixtures/plain-media.js';
+import { never } from './port-faults.js';
+import type { Surroundings } from './surroundings.js';
+
+type Ending = 'succeeds' | 'delivers some' | 'delivers none' | 'delivers rubbish' | 'fails for now' | 'fails for good' | 'never ends' | 'is forgotten';
+type OnCancel = 'stops' | 'stops with some' | 'goes on' | 'fails';
+
+interface Task {
+  readonly reference: string;
+  readonly token: string;
+  readonly count: number;
+  readonly startedAt: number;
+  readonly endsAt: number;
+  readonly ending: Ending;
+  readonly onCancel: OnCancel;
+  cancelledAt?: number;
+}
+
+const BAD_ENDINGS: readonly Ending[] = ['delivers some', 'delivers none', 'delivers rubbish', 'fails for now', 'fails for good', 'never ends', 'is forgotten'];
+const ON_CANCEL: readonly OnCancel[] = ['stops', 'stops', 'stops with some', 'goes on', 'fails'];
+
+/** Somebody else's service: it takes its time, breaks off, forgets, delivers too little, and goes on after it was told to stop. */
+export class SimulatedProvider implements Provider {
+  /** Generations in the order in which they were first handed over. */
+  readonly handedOver = new Set<string>();
+  private readonly tasks = new Map<string, Task>();
+  private readonly knowsTokens: boolean;
+  private readonly canRecover: boolean;
+
+  constructor(private readonly world: Surroundings) {
+    this.knowsTokens = world.chance.happens(700);
+    this.canRecover = world.chance.happens(700);
+  }
+
+  async submit(submission: Submission): ReturnType<Provider['submit']> {
+    this.handedOver.add(submission.generationId);
+    for (const reference of submission.references) for await (const _chunk of await reference.open());
+    switch (this.misbehaves(['refuses for now', 'refuses for good', 'breaks before', 'breaks after', 'hangs before', 'hangs after'] as const)) {
+      case 'refuses for now': return { accepted: false, failure: failure('PROVIDER_UNAVAILABLE', true) };
+      case 'refuses for good': return { accepted: false, failure: failure('CONTENT_REJECTED_INPUT', false) };
+      case 'breaks before': throw new Error('The line broke.');
+      case 'hangs before': return never();
+      case 'breaks after': this.take(submission); throw new Error('The line broke.');
+      case 'hangs after': this.take(submission); return never();
+      case undefined: return { accepted: true, reference: this.take(submission).reference };
+    }
+  }
+
+  async poll(reference: string): Promise<ProviderReport> {
+    switch (this.misbehaves(['throws', 'hangs', 'does not know'] as const)) {
+      case 'throws': throw new Error('The provider is silent.');
+      case 'hangs': return never();
+      case 'does not know': return { state: 'unknown' };
+      case undefined: return this.reportOf(this.tasks.get(reference));
+    }
+  }
+
+  async output(reference: string, index: number): Promise<AsyncIterable<Uint8Array>> {
+    const task = this.tasks.get(reference);
+    if (task === undefined) throw new Error('There is no such task.');
+    switch (this.misbehaves(['throws', 'breaks', 'hangs'] as const)) {
+      case 'throws': throw new Error('The output is not there yet.');
+      case 'breaks': return breaking();
+      case 'hangs': return hanging();
+      case undefined: return streamOf(this.mediaOf(task, index));
+    }
+  }
+
+  async cancel(reference: string): Promise<void> {
+    const task = this.tasks.get(reference);
+    if (task !== undefined) task.cancelledAt ??= this.world.scheduler.now;
+    if (this.misbehaves(['throws'] as const)) throw new Error('The provider is silent.');
+  }
+
+  async recover(token: string): ReturnType<Provider['recover']> {
+    if (!this.canRecover) return 'unsupported';
+    switch (this.misbehaves(['throws', 'hangs', 'does not find'] as const)) {
+      case 'throws': throw new Error('The provider is silent.');
+      case 'hangs': return never();
+      case 'does not find': return { found: false };
+      case undefined: return this.find(token);
+    }
+  }
+
+  private find(token: string): { readonly found: true; readonly reference: string } | { readonly found: false } {
+    const task = [...this.tasks.values()].find((one) => one.token === token);
+    return task === undefined ? { found: false } : { found: true, reference: task.reference };
+  }
+
+  private take({ token, parameters }: Submission): Task {
+    const known = this.knowsTokens ? [...this.tasks.values()].find((task) => task.token === token) : undefined;
+    if (known) return known;
+    const { chance, scheduler, climate } = this.world;
+    const task: Task = {
+      reference: `task-${this.tasks.size + 1}`,
+      token,
+      count: typeof parameters['count'] === 'number' ? parameters['count'] : 1,
+      startedAt: scheduler.now,
+      endsAt: scheduler.now + chance.pick([0, 1_500, 8_000, 8_000, 30_000]),
+      ending: chance.happens(climate.providerPerMille) ? chance.pick(BAD_ENDINGS) : 'succeeds',
+      onCancel: chance.pick(ON_CANCEL),
+    };
+    this.world.tally.add(`provider task ${task.ending}`);
+    this.tasks.set(task.reference, task);
+    return task;
+  }
+
+  private reportOf(task: Task | undefined): ProviderReport {
+    if (task === undefined) return { state: 'unknown' };
+    const { now } = this.world.scheduler;
+    if (task.cancelledAt !== undefined && task.cancelledAt < task.endsAt && task.onCancel !== 'goes on') {
+      if (task.onCancel === 'fails') return { state: 'failed', failure: failure('PROVIDER_REJECTED', false) };
+      return { state: 'cancelled', outputs: task.onCancel === 'stops' ? [] : imagesOf(1) };
+    }
+    if (now < task.endsAt || task.ending === 'never ends') return { state: 'running', progress: this.world.chance.between(0, 100) / 100, pollAfterMs: 1_000 };
+    switch (task.ending) {
+      case 'is forgotten': return { state: 'unknown' };
+      case 'fails for now': return { state: 'failed', failure: failure('PROVIDER_UNAVAILABLE', true) };
+      case 'fails for good': return { state: 'failed', failure: failure('CONTENT_REJECTED_OUTPUT', false) };
+      case 'delivers none': return { state: 'succeeded', outputs: [] };
+      case 'delivers some': return { state: 'succeeded', outputs: imagesOf(Math.max(1, task.count - 1)) };
+      case 'delivers rubbish':
+      case 'succeeds': return { state: 'succeeded', outputs: imagesOf(task.count) };
+    }
+  }
+
+  private mediaOf(task: Task, index: number): Uint8Array {
+    const note = `of ${task.reference}, number ${index}`;
+    if (task.ending !== 'delivers rubbish' || (index === 0 && task.count > 1)) return plainImage(64, 64, 'image/png', note);
+    return this.world.chance.pick([new TextEncoder().encode(note), plainVideo(64, 64, 1_000), new Uint8Array(2_000)]);
+  }
+
+  private misbehaves<T extends string>(ways: readonly T[]): T | undefined {
+    const { climate, chance, tally } = this.world;
+    if (!chance.happens(climate.providerPerMille >> 1)) return undefined;
+    const way = chance.pick(ways);
+    tally.add(`provider ${way}`);
+    return way;
+  }
+}
+
+function failure(code: ProviderFailure['code'], mayRetry: boolean): ProviderFailure {
+  return { code, message: 'The provider says so.', mayRetry };
+}
+
+function imagesOf(count: number): ProviderOutput[] {
+  return Array.from({ length: count }, () => ({ kind: 'image', mediaType: 'image/png' }));
+}
+
+async function* breaking(): AsyncGenerator<Uint8Array> {
+  yield new Uint8Array(8);
+  throw new Error('The line broke.');
+}
+
+async function* hanging(): AsyncGenerator<Uint8Array> {
+  yield new Uint8Array(8);
+  await never();
+}

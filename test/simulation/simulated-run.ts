@@ -1,0 +1,101 @@
+import { Chance } from './chance.js';
+import { drawClimate, FAIR, type Climate } from './climate.js';
+import { Tally } from './coverage.js';
+import { Disturbances } from './disturbances.js';
+import { Network } from './network.js';
+import { Violation, type Premises, type Watcher } from './observed.js';
+import { populate, type Population } from './population.js';
+import { Scheduler } from './scheduler.js';
+import { Service } from './service.js';
+import { SIMULATED_MODELS } from './sim-models.js';
+import { RECOVERY_INTERVAL_MS, SIMULATED_SETTINGS } from './sim-settings.js';
+import type { Role, SimulatedProcess } from './simulated-process.js';
+import { openStores } from './stores.js';
+import type { Surroundings } from './surroundings.js';
+import { Timeline } from './timeline.js';
+import { QuietDays } from './workload/quiet-days.js';
+
+const PLACES: readonly (readonly Role[])[] = [
+  ['rest', 'rest', 'worker', 'worker'], ['rest', 'rest', 'worker', 'worker', 'worker'], ['both'], ['both', 'both'], ['rest', 'both', 'worker'],
+];
+/** What is under way when the faults stop has arrived by then, and who was stopped is back. */
+const CALMING_MS = 60_000;
+
+export interface Outcome {
+  readonly seed: number;
+  readonly steps: number;
+  readonly tally: Tally;
+  readonly failure?: { readonly invariant: number; readonly message: string };
+}
+
+/** One seed's run: a service on shared stores in some weather, people who use it, and somebody who watches. */
+export class SimulatedRun implements Surroundings {
+  readonly tally = new Tally();
+  readonly timeline: Timeline;
+  readonly scheduler: Scheduler;
+  readonly chance: Chance;
+  readonly watcher: Watcher;
+  /** The run is set up in fair weather. */
+  climate: Climate = FAIR;
+  private readonly storm: Climate;
+  private readonly service: Service;
+  private readonly network: Network;
+  private readonly life: Chance;
+  private population!: Population;
+
+  constructor(readonly seed: number, watch: (premises: Premises) => Watcher, print?: (line: string) => void) {
+    const source = Chance.from(seed);
+    this.storm = drawClimate(source.fork());
+    this.chance = source.fork();
+    this.life = source.fork();
+    this.timeline = new Timeline(print);
+    this.scheduler = new Scheduler(source.fork());
+    const durable = openStores(this.scheduler);
+    const secrets: readonly string[] = [];
+    this.watcher = watch({
+      durable, models: SIMULATED_MODELS, settings: SIMULATED_SETTINGS, recoveryIntervalMs: RECOVERY_INTERVAL_MS,
+      secrets: () => this.population?.secrets ?? secrets,
+    });
+    this.service = new Service(this, source.fork(), durable, source.fork().pick(PLACES));
+    this.network = new Network(this, this.service, source.fork());
+  }
+
+  kill(process: SimulatedProcess): void {
+    this.service.kill(process);
+  }
+
+  /** Plays the seed to its end. An error that is no `Violation` is somebody's fault too: its number is 0. */
+  async play(): Promise<Outcome> {
+    const outcome = () => ({ seed: this.seed, steps: this.scheduler.steps, tally: this.tally });
+    try {
+      await this.scheduler.run(this.live());
+      return outcome();
+    } catch (error) {
+      const failure = error instanceof Violation
+        ? { invariant: error.invariant, message: error.message }
+        : { invariant: 0, message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+      this.timeline.note(this.scheduler.now, 'auditor', () => failure.message);
+      return { ...outcome(), failure };
+    }
+  }
+
+  private async live(): Promise<void> {
+    const { scheduler, life } = this;
+    this.service.startAll();
+    this.population = await populate(this.service, this.network, scheduler, life);
+    const { developers, operators } = this.population;
+
+    this.climate = this.storm;
+    new Disturbances(this, this.service).begin();
+    const actions = life.pick([4, 8, 15, 25]);
+    const { thinkMs } = this.storm;
+    await Promise.all([...developers.map((one) => one.work(actions, thinkMs)), ...operators.map((one) => one.work(actions >> 1, thinkMs))]);
+
+    this.climate = FAIR;
+    this.service.startAll();
+    await scheduler.pause(CALMING_MS);
+    this.service.startAll();
+    this.watcher.quiet(scheduler.now);
+    await new QuietDays(this, this.service, this.network, this.population, life).pass();
+  }
+}

@@ -1,0 +1,186 @@
+import type { Chance } from '../chance.js';
+import type { Credential, Network } from '../network.js';
+import type { Answer } from '../observed.js';
+import type { Scheduler } from '../scheduler.js';
+import { altered, drawBody, reordered, type Intent } from './intents.js';
+import { Uploader } from './uploader.js';
+
+/** What developers know of one another: ids they have no business with. */
+export interface Acquaintances { readonly generationIds: Set<string>; readonly uploadIds: Set<string> }
+
+const MAX_RETRIES = 4;
+const UNKNOWN_ID = '0198c0de-0000-7000-8000-00000000beef';
+
+type Act = (this: Developer) => Promise<unknown>;
+
+/** A client program with a will of its own: it creates, retries, changes its mind, races itself and pries. */
+export class Developer {
+  readonly intents: Intent[] = [];
+  private readonly uploader: Uploader;
+  private readonly acts: readonly Act[];
+  private made = 0;
+
+  constructor(
+    readonly name: string,
+    private readonly credentials: readonly Credential[],
+    private readonly network: Network,
+    private readonly scheduler: Scheduler,
+    private readonly chance: Chance,
+    private readonly others: Acquaintances,
+  ) {
+    this.uploader = new Uploader(name, (request) => this.ask(request), network, scheduler, chance);
+    this.acts = [
+      this.createAnew, this.createAnew, this.createAnew, this.createAndCancel, this.repeat, this.repeatOtherwise, this.race, this.raceOtherwise,
+      this.burst, this.look, this.look, this.cancel, this.cancelTwice, this.pry, this.reckon, this.upload,
+    ];
+  }
+
+  /** Does this many things, thinking at most `thinkMs` between them. */
+  async work(actions: number, thinkMs: number): Promise<void> {
+    for (let done = 0; done < actions; done += 1) {
+      await this.scheduler.pause(this.chance.between(0, thinkMs));
+      await this.chance.pick(this.acts).call(this);
+    }
+  }
+
+  /** Asks for every intent again until it is known what came of it. */
+  async makeSure(): Promise<void> {
+    for (const intent of this.intents) if (intent.generationId === undefined && !intent.isRefused) await this.insist(intent);
+  }
+
+  /** Asks for some of what it knew long ago. */
+  async reminisce(): Promise<void> {
+    const intent = this.anIntent();
+    if (intent?.generationId !== undefined) await this.ask({ operation: this.chance.pick(['get', 'cancel']), generationId: intent.generationId });
+    if (intent) await this.ask({ operation: 'create', key: intent.key, body: intent.body });
+  }
+
+  private async insist(intent: Intent): Promise<Answer> {
+    for (;;) {
+      const answer = await this.create(intent);
+      if (answer.outcome !== 'lost' && !(answer.outcome === 'refused' && isPassing(answer.code))) return answer;
+      await this.scheduler.pause(2_000);
+    }
+  }
+
+  private ask(request: Parameters<Network['ask']>[0]): Promise<Answer> {
+    return this.network.ask(request, this.chance.pick(this.credentials));
+  }
+
+  private newIntent(): Intent {
+    this.made += 1;
+    const key = `${this.name}-${this.made}`;
+    const foreign = this.chance.happens(100) ? [...this.others.uploadIds].slice(0, 1) : [];
+    const intent: Intent = { key, body: drawBody(this.chance, `a picture for ${key}`, [...this.uploader.ready, ...foreign]), isRefused: false };
+    this.intents.push(intent);
+    return intent;
+  }
+
+  private async create(intent: Intent, body = intent.body): Promise<Answer> {
+    const answer = await this.ask({ operation: 'create', key: intent.key, body });
+    if (answer.outcome === 'success') {
+      const id = String(answer.data['generation_id']);
+      intent.generationId = id;
+      this.others.generationIds.add(id);
+    }
+    if (answer.outcome === 'refused' && !isPassing(answer.code)) intent.isRefused = true;
+    return answer;
+  }
+
+  private async createAnew(): Promise<void> {
+    const intent = this.newIntent();
+    await this.persist(intent);
+  }
+
+  /** Tries again after an answer that leaves it open, as a well-made client does, though not for ever. */
+  private async persist(intent: Intent): Promise<void> {
+    for (let tries = 0; tries < MAX_RETRIES; tries += 1) {
+      const answer = await this.create(intent);
+      const isOpen = answer.outcome === 'lost' || (answer.outcome === 'refused' && isPassing(answer.code));
+      if (!isOpen || this.chance.happens(300)) return;
+      await this.scheduler.pause(this.chance.pick([0, 1_000, 4_000, 12_000]));
+    }
+  }
+
+  private async createAndCancel(): Promise<void> {
+    const intent = this.newIntent();
+    await this.create(intent);
+    await this.scheduler.pause(this.chance.skewed(3_000));
+    if (intent.generationId !== undefined) await this.ask({ operation: 'cancel', generationId: intent.generationId });
+  }
+
+  private async repeat(): Promise<void> {
+    const intent = this.anIntent();
+    if (intent) await this.create(intent, this.chance.happens(300) ? reordered(intent.body) : intent.body);
+  }
+
+  private async repeatOtherwise(): Promise<void> {
+    const intent = this.anIntent();
+    if (intent) await this.ask({ operation: 'create', key: intent.key, body: altered(this.chance, intent.body) });
+  }
+
+  private async race(): Promise<void> {
+    const intent = this.newIntent();
+    await Promise.all(Array.from({ length: this.chance.between(2, 3) }, () => this.create(intent)));
+    await this.persist(intent);
+  }
+
+  /** Both payloads may be the first under the key; what counts is that only one of them is. */
+  private async raceOtherwise(): Promise<void> {
+    const intent = this.newIntent();
+    const other = altered(this.chance, intent.body);
+    await Promise.all([this.create(intent), this.ask({ operation: 'create', key: intent.key, body: other })]);
+  }
+
+  private async burst(): Promise<void> {
+    await Promise.all(Array.from({ length: this.chance.between(2, 6) }, () => this.create(this.newIntent())));
+  }
+
+  private async look(): Promise<void> {
+    const id = this.aGeneration();
+    if (id !== undefined) await this.ask({ operation: 'get', generationId: id });
+  }
+
+  private async cancel(): Promise<void> {
+    const id = this.aGeneration();
+    if (id !== undefined) await this.ask({ operation: 'cancel', generationId: id });
+  }
+
+  private async cancelTwice(): Promise<void> {
+    const id = this.aGeneration();
+    if (id === undefined) return;
+    await Promise.all([this.ask({ operation: 'cancel', generationId: id }), this.ask({ operation: 'cancel', generationId: id })]);
+    await this.ask({ operation: 'get', generationId: id });
+  }
+
+  private async pry(): Promise<void> {
+    const generationId = this.chance.pick([UNKNOWN_ID, ...this.others.generationIds]);
+    await this.ask({ operation: this.chance.pick(['get', 'cancel']), generationId });
+    const uploadId = this.chance.pick([UNKNOWN_ID, ...this.others.uploadIds]);
+    await this.ask({ operation: 'complete', key: `${this.name}-pry-${this.chance.between(1, 3)}`, uploadId, body: {} });
+  }
+
+  private async reckon(): Promise<void> {
+    await this.ask({ operation: 'credits' });
+    await this.ask({ operation: 'estimate', body: drawBody(this.chance, 'an estimate', []) });
+  }
+
+  private async upload(): Promise<void> {
+    const uploadId = await this.uploader.journey();
+    if (uploadId !== undefined) this.others.uploadIds.add(uploadId);
+  }
+
+  private anIntent(): Intent | undefined {
+    return this.intents.length > 0 ? this.chance.pick(this.intents) : undefined;
+  }
+
+  private aGeneration(): string | undefined {
+    const known = this.intents.flatMap(({ generationId }) => generationId ?? []);
+    return known.length > 0 ? this.chance.pick(known) : undefined;
+  }
+}
+
+/** An answer that leaves open what became of the request, or asks to try again. */
+export function isPassing(code: string): boolean {
+  return code === 'SERVICE_UNAVAILABLE' || code === 'IDEMPOTENCY_IN_PROGRESS' || code === 'INTERNAL_ERROR' || code.startsWith('DEVELOPER_TOKEN');
+}

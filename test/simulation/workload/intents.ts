@@ -1,0 +1,42 @@
+import type { JsonObject } from '../../../core/json.js';
+import type { Chance } from '../chance.js';
+
+/** Something a client means to have made once, under one Idempotency-Key, until it knows what came of it. */
+export interface Intent {
+  readonly key: string;
+  readonly body: JsonObject;
+  /** The generation, once an answer named it. */
+  generationId?: string;
+  /** A refusal that said there will be none. */
+  isRefused: boolean;
+}
+
+export const STYLES = ['fine', 'coarse', 'any'] as const;
+
+/** What to ask for: cheap and dear, one and many, of each model; now and then something the catalog does not allow. */
+export function drawBody(chance: Chance, prompt: string, uploadIds: readonly string[]): JsonObject {
+  const parameters: JsonObject = {
+    ...(chance.happens(700) ? { count: chance.between(1, 4) } : {}),
+    ...(chance.happens(600) ? { style: chance.pick(STYLES) } : {}),
+    ...(chance.happens(20) ? { count: 9 } : {}),
+  };
+  const references = uploadIds.filter(() => chance.happens(500)).slice(0, 3);
+  return {
+    model_key: chance.pick(['plain', 'plain', 'odd', 'odd', 'narrow']),
+    operation: 'image_generation',
+    prompt,
+    parameters,
+    ...(references.length > 0 ? { reference_upload_ids: references } : {}),
+    ...(chance.happens(200) ? { client_trace_id: `trace-${chance.between(1, 99)}` } : {}),
+  };
+}
+
+/** The same wish in other words: another payload for the same key. */
+export function altered(chance: Chance, body: JsonObject): JsonObject {
+  return chance.happens(500) ? { ...body, prompt: `${String(body['prompt'])}, at night` } : { ...body, parameters: { count: chance.between(1, 4), style: 'other' } };
+}
+
+/** The same JSON with its members in another order: the same payload. */
+export function reordered(body: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(body).reverse());
+}

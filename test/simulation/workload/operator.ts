@@ -1,0 +1,48 @@
+import type { Chance } from '../chance.js';
+import type { Credential, Network } from '../network.js';
+import type { Request } from '../observed.js';
+import type { Scheduler } from '../scheduler.js';
+
+/** Whoever runs the service: issues credits, corrects them, and takes keys away. */
+export class Operator {
+  private operations = 0;
+
+  constructor(
+    private readonly network: Network,
+    private readonly scheduler: Scheduler,
+    private readonly chance: Chance,
+    private readonly accountIds: readonly string[],
+    private readonly revocable: Credential[],
+  ) {}
+
+  async work(actions: number, thinkMs: number): Promise<void> {
+    for (let done = 0; done < actions; done += 1) {
+      await this.scheduler.pause(this.chance.between(0, 2 * thinkMs));
+      if (this.chance.happens(200)) await this.revoke();
+      else await this.issue();
+    }
+  }
+
+  /** Sometimes twice, since an operator who saw no answer gives the command again. */
+  private async issue(): Promise<void> {
+    this.operations += 1;
+    const operation = this.chance.happens(700) ? 'grant' : 'adjust';
+    const credits = operation === 'grant' ? this.chance.between(1, 60) : this.chance.between(1, 40) * this.chance.pick([-1, 1]);
+    const request: Request = { operation, accountId: this.chance.pick(this.accountIds), operationId: `operation-${this.operations}`, credits };
+    if (this.chance.happens(250)) await Promise.all([this.network.ask(request), this.network.ask(request)]);
+    for (let tries = 0; tries < 3; tries += 1) {
+      const answer = await this.network.ask(request);
+      if (answer.outcome === 'success' && this.chance.happens(800)) return;
+    }
+  }
+
+  private async revoke(): Promise<void> {
+    const credential = this.revocable.pop();
+    if (credential === undefined) return;
+    for (let tries = 0; tries < 5; tries += 1) {
+      const answer = await this.network.ask({ operation: 'revoke', keyId: credential.keyId });
+      if (answer.outcome === 'success') return;
+      await this.scheduler.pause(1_000);
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import type { Chance } from '../chance.js';
+import type { Credential, Network } from '../network.js';
+import { Violation, type Answer } from '../observed.js';
+import type { Population } from '../population.js';
+import type { Service } from '../service.js';
+import { SIMULATED_SETTINGS } from '../sim-settings.js';
+import type { Surroundings } from '../surroundings.js';
+
+/** Longer than the longest queue, run and lease together. */
+const REST_WITHIN_MS = 15 * 60_000;
+const LOOK_EVERY_MS = 5_000;
+
+/** What follows once nothing goes wrong any more: everybody makes sure, everything ends, and what must be exact is. */
+export class QuietDays {
+  constructor(
+    private readonly world: Surroundings,
+    private readonly service: Service,
+    private readonly network: Network,
+    private readonly population: Population,
+    private readonly chance: Chance,
+  ) {}
+
+  async pass(): Promise<void> {
+    const { scheduler, watcher } = this.world;
+    await Promise.all(this.population.developers.map((developer) => developer.makeSure()));
+    await this.rest();
+    await watcher.atRest(scheduler.now);
+    for (const credential of this.population.lasting) await this.spendAll(credential);
+    if (this.service.processes.filter((process) => process.runsGenerations).length === 1) await this.takeTurns();
+    await this.rest();
+    await watcher.atRest(scheduler.now);
+    if (this.chance.happens(100)) await this.growOld();
+  }
+
+  /** Until nothing is held any more; then every generation has ended, or there is one that nobody looks after. */
+  private async rest(): Promise<void> {
+    const { scheduler } = this.world;
+    for (let waitedMs = 0; waitedMs < REST_WITHIN_MS; waitedMs += LOOK_EVERY_MS) {
+      await scheduler.pause(LOOK_EVERY_MS);
+      if ((await this.openHolds()) === 0) return scheduler.pause(LOOK_EVERY_MS);
+    }
+    throw new Violation(6, `${await this.openHolds()} credits are still held ${REST_WITHIN_MS} ms after faults have stopped.`);
+  }
+
+  private async openHolds(): Promise<number> {
+    const { items } = await this.service.durable.accounts.list({ limit: 10 });
+    return items.reduce((sum, account) => sum + account.holds.size, 0);
+  }
+
+  /** More creates at once than there are credits for: exactly as many are accepted as can be paid. */
+  private async spendAll(credential: Credential): Promise<void> {
+    const balance = await this.balance(credential);
+    const count = this.chance.between(1, 4);
+    const cost = 10 * count;
+    // Never so many that the account's queue could be full: how fast places become free is not what this is about.
+    const wanted = Math.min(SIMULATED_SETTINGS.maxOpenGenerationsPerAccount, Math.floor(balance / cost) + this.chance.between(1, 3));
+    const expected = Math.min(wanted, Math.floor(balance / cost));
+    const name = `spend-${credential.accountId.slice(-4)}-${this.world.scheduler.steps}`;
+    const answers = await Promise.all(Array.from({ length: wanted }, (_, index) => this.create(credential, 'plain', count, `${name}-${index}`)));
+    const accepted = answers.filter(({ outcome }) => outcome === 'success').length;
+    if (accepted !== expected) {
+      throw new Violation(13, `Of ${wanted} creates at ${cost} credits with ${balance} available and nothing going wrong, ${accepted} were accepted, not ${expected}.`);
+    }
+    for (const answer of answers) {
+      if (answer.outcome === 'refused' && answer.code !== 'CREDITS_INSUFFICIENT') throw new Violation(13, `A create too many was refused with ${answer.code}.`);
+    }
+  }
+
+  /** An account that queues many does not keep another one's first waiting behind all of them. */
+  private async takeTurns(): Promise<void> {
+    await this.rest();
+    const [hog, other] = this.population.lasting as readonly [Credential, Credential];
+    for (const { accountId } of [hog, other]) await this.network.ask({ operation: 'grant', accountId, operationId: `turns-${this.world.scheduler.steps}`, credits: 150 });
+    const name = `turns-${this.world.scheduler.steps}`;
+    const queued = await Promise.all([0, 1, 2, 3, 4].map((index) => this.create(hog, 'narrow', 1, `${name}-${index}`)));
+    const before = this.service.provider.handedOver.size;
+    const mine = await this.create(other, 'narrow', 1, `${name}-mine`);
+    await this.rest();
+    const ids = queued.map(idOf);
+    const later = [...this.service.provider.handedOver].slice(before);
+    const ahead = later.slice(0, later.indexOf(idOf(mine))).filter((id) => ids.includes(id)).length;
+    // One may be running, or being started, when mine comes; then it is my turn.
+    if (!later.includes(idOf(mine)) || ahead > 2) throw new Violation(20, `${ahead} generations of an account that queued 5 at once began before the only one of another account.`);
+  }
+
+  /** All retention periods pass, and clients ask for what is gone. */
+  private async growOld(): Promise<void> {
+    const { scheduler, watcher } = this.world;
+    for (let part = 0; part < 9; part += 1) {
+      await scheduler.pause(15 * 60_000);
+      for (const developer of this.population.developers) await developer.reminisce();
+    }
+    await watcher.atRest(scheduler.now);
+  }
+
+  private create(credential: Credential, model: string, count: number, key: string): Promise<Answer> {
+    const body = { model_key: model, operation: 'image_generation', prompt: key, parameters: { count } };
+    return this.network.ask({ operation: 'create', key, body }, credential);
+  }
+
+  private async balance(credential: Credential): Promise<number> {
+    const answer = await this.network.ask({ operation: 'credits' }, credential);
+    if (answer.outcome !== 'success') throw new Violation(13, `The balance was not told though nothing goes wrong: ${JSON.stringify(answer)}`);
+    return Number(answer.data['available_credits']);
+  }
+}
+
+function idOf(answer: Answer): string {
+  if (answer.outcome !== 'success') throw new Violation(20, `A create that could be paid for was not accepted: ${JSON.stringify(answer)}`);
+  return String(answer.data['generation_id']);
+}
