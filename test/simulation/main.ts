@@ -59,6 +59,7 @@ async function main(): Promise<number> {
     ...(threads === undefined ? {} : { threads }),
     ...(endsAt === undefined ? { seeds: seeds ?? 1_000 } : { goOn: () => Date.now() < endsAt, ...(seeds === undefined ? {} : { seeds }) }),
     stopAtFirst: values['until-found'],
+    counting: !values['until-found'] && !values.json,
   });
   const [first] = result.failures;
   if (values.json) {

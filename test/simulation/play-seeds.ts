@@ -1,7 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
+import { addBranchCounts, type BranchCounts } from './branch-counts.js';
 import { Tally } from './coverage.js';
-import type { Batch, Played } from './thread.js';
+import type { Batch, Played, Word } from './thread.js';
 
 const BATCH = 10;
 
@@ -13,6 +14,8 @@ export interface Order {
   readonly goOn?: () => boolean;
   readonly threads?: number;
   readonly stopAtFirst?: boolean;
+  /** Whether to count what of core runs. */
+  readonly counting?: boolean;
   onPlayed?(played: Played): void;
 }
 
@@ -22,6 +25,8 @@ export interface Result {
   readonly tally: Tally;
   /** In order of seed. */
   readonly failures: readonly Played[];
+  /** What of core ran, and how often; empty unless counted. */
+  readonly branches: BranchCounts;
 }
 
 /** Plays seeds on as many threads as there are processors. Which thread plays which seed changes nothing. */
@@ -46,21 +51,21 @@ export async function playSeeds(order: Order): Promise<Result> {
     if (one.failure) failures.push(one);
     order.onPlayed?.(one);
   };
-  await Promise.all(Array.from({ length: threads }, () => workThrough(nextBatch, note)));
+  const branches = await Promise.all(Array.from({ length: threads }, () => workThrough(order.counting === true, nextBatch, note)));
   failures.sort((a, b) => a.seed - b.seed);
-  return { seedsRun, steps, tally, failures };
+  return { seedsRun, steps, tally, failures, branches: addBranchCounts(branches) };
 }
 
-/** One thread, given batch after batch until there is none. */
-function workThrough(nextBatch: () => Batch | undefined, note: (played: Played) => void): Promise<void> {
-  const thread = new Worker(new URL('thread.js', import.meta.url));
-  return new Promise<void>((resolve, reject) => {
-    const give = () => {
-      const batch = nextBatch();
-      if (batch) thread.postMessage(batch);
-      else thread.terminate().then(() => resolve(), reject);
-    };
-    thread.on('message', (message: Played | 'done') => (message === 'done' ? give() : note(message)));
+/** One thread, given batch after batch until there is none; then it says what of core it ran. */
+function workThrough(isCounting: boolean, nextBatch: () => Batch | undefined, note: (played: Played) => void): Promise<BranchCounts> {
+  const thread = new Worker(new URL('thread.js', import.meta.url), { workerData: isCounting ? 'counting' : undefined });
+  return new Promise<BranchCounts>((resolve, reject) => {
+    const give = () => thread.postMessage(nextBatch() ?? { seeds: [] });
+    thread.on('message', (word: Word) => {
+      if ('played' in word) note(word.played);
+      else if ('done' in word) give();
+      else thread.terminate().then(() => resolve(word.branches), reject);
+    });
     thread.on('error', reject);
     give();
   });

@@ -28,4 +28,4 @@ export const SIMULATED_SETTINGS: Settings = {
 };
 
 /** How often each simulated worker's recovery runs, in milliseconds. */
-export const RECOVERY_INTERVAL_MS = 5 * SECOND;
+export const RECOVERY_INTERVAL_MS = 10 * SECOND;

@@ -1,16 +1,29 @@
-import { parentPort } from 'node:worker_threads';
-import { SimulatedRun, type Outcome } from './simulated-run.js';
-import { watch } from './watch.js';
+import { parentPort, workerData } from 'node:worker_threads';
+import { BranchCounter, type BranchCounts } from './branch-counts.js';
+import type { Outcome } from './simulated-run.js';
 
-/** What a thread is asked: to play these seeds, one after another. */
+/** What a thread is asked: to play these seeds, one after another; or, without any, to say what of core it ran. */
 export interface Batch { readonly seeds: readonly number[] }
+
+/** What a thread says: how one seed went, that it is done with a batch, or at last what of core it ran. */
+export type Word = { readonly played: Played } | { readonly done: true } | { readonly branches: BranchCounts };
 
 export interface Played extends Omit<Outcome, 'tally'> {
   readonly tally: readonly (readonly [string, number])[];
 }
 
-let current: SimulatedRun | undefined;
+// Core must not have been loaded before it is counted.
+const counter = workerData === 'counting' ? new BranchCounter() : undefined;
+await counter?.start();
+const { SimulatedRun } = await import('./simulated-run.js');
+const { watch } = await import('./watch.js');
+
+let current: InstanceType<typeof SimulatedRun> | undefined;
 process.on('unhandledRejection', (error) => current?.scheduler.fail(error));
+
+function say(word: Word): void {
+  parentPort?.postMessage(word);
+}
 
 async function play(seed: number): Promise<Played> {
   current = new SimulatedRun(seed, watch);
@@ -19,6 +32,7 @@ async function play(seed: number): Promise<Played> {
 }
 
 parentPort?.on('message', async ({ seeds }: Batch) => {
-  for (const seed of seeds) parentPort?.postMessage(await play(seed));
-  parentPort?.postMessage('done');
+  if (seeds.length === 0) return say({ branches: (await counter?.take()) ?? {} });
+  for (const seed of seeds) say({ played: await play(seed) });
+  say({ done: true });
 });
