@@ -27,7 +27,7 @@ export interface Climate {
   /** How long a call usually takes, one way, at most; and how long a slow one may take. */
   readonly latencyMs: number;
   readonly slowMs: number;
-  /** A process sleeps, is killed, is stopped in good order, or has its clock set: mean time between two such things; 0 is never. */
+  /** Mean time between two things that befall a process, a store or the provider from outside; 0 is never. */
   readonly disturbanceEveryMs: number;
   readonly disturbances: readonly Disturbance[];
   readonly skewMs: number;
@@ -43,11 +43,11 @@ export interface Climate {
   readonly thinkMs: number;
 }
 
-export type Disturbance = 'sleep' | 'kill' | 'stop' | 'set-clock' | 'lose-object';
+export const DISTURBANCES = ['sleep', 'kill', 'stop', 'set-clock', 'lose-object', 'store-away', 'provider-away', 'model-withdrawn'] as const;
+export type Disturbance = (typeof DISTURBANCES)[number];
 
 const CALM: CallOdds = { crashBefore: 0, crashAfter: 0, lostRequest: 0, lostAnswer: 0, lateEffect: 0, slow: 0 };
 const FAULTS = Object.keys(CALM) as CallFault[];
-const DISTURBANCES: readonly Disturbance[] = ['sleep', 'kill', 'stop', 'set-clock', 'lose-object'];
 
 const WORTH_A_FOCUS = [
   'accounts.read', 'accounts.apply', 'generations.insert', 'generations.read', 'generations.replace', 'claims.insert', 'claims.replace',

@@ -1,9 +1,11 @@
 import type { Disturbance } from './climate.js';
 import type { Service } from './service.js';
+import { SIMULATED_MODELS } from './sim-models.js';
 import type { SimulatedProcess } from './simulated-process.js';
 import type { Surroundings } from './surroundings.js';
 
 const LONGEST_SLEEP_MS = 40_000;
+const LONGEST_OUTAGE_MS = 100_000;
 /** Clocks of two machines are never further apart than the minute core allows for. */
 const FARTHEST_MS = 29_000;
 
@@ -39,6 +41,10 @@ export class Disturbances {
         return timeline.note(scheduler.now, process.name, () => `! its clock is ${process.skewMs} ms off`);
       case 'lose-object':
         this.service.objects.loseOne().catch((error: unknown) => scheduler.fail(error));
+        return;
+      case 'store-away': return this.service.sendStoreAway(chance.between(100, LONGEST_OUTAGE_MS >> 1));
+      case 'provider-away': return this.service.provider.goAway(chance.between(100, LONGEST_OUTAGE_MS));
+      case 'model-withdrawn': process.withdrawn = chance.pick(SIMULATED_MODELS).modelKey;
     }
   }
 }

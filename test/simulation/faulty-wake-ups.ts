@@ -1,5 +1,6 @@
 import type { MemoryWakeUps } from '../../adapters/memory/memory-wake-ups.js';
 import type { WakeUps } from '../../core/ports/wake-ups.js';
+import type { SimulatedProcess } from './simulated-process.js';
 import type { Surroundings } from './surroundings.js';
 
 const LATEST_MS = 60_000;
@@ -11,7 +12,12 @@ export class FaultyWakeUps implements WakeUps {
   readonly every: WakeUps['every'];
   readonly stop: WakeUps['stop'];
 
-  constructor(private readonly wakeUps: MemoryWakeUps, private readonly world: Surroundings, private readonly onStart: (deliver: Handler) => void) {
+  constructor(
+    private readonly wakeUps: MemoryWakeUps,
+    private readonly world: Surroundings,
+    private readonly onStart: (deliver: Handler) => void,
+    private readonly processes: () => readonly SimulatedProcess[],
+  ) {
     this.every = (name, intervalMs, task) => wakeUps.every(name, intervalMs, task);
     this.stop = () => wakeUps.stop();
   }
@@ -24,7 +30,17 @@ export class FaultyWakeUps implements WakeUps {
     if (fate === 'late') return this.wakeUps.schedule(generationId, at + chance.between(1, LATEST_MS));
     if (fate === 'lost') return;
     await this.wakeUps.schedule(generationId, at);
-    this.world.scheduler.after(chance.between(0, LATEST_MS), () => void this.wakeUps.schedule(generationId, at));
+    for (let times = chance.between(1, 3); times > 0; times -= 1) this.deliverAgain(generationId);
+  }
+
+  /** To anybody, now or later: to one who has it already, or to two at once. */
+  private deliverAgain(generationId: string): void {
+    const { scheduler, chance } = this.world;
+    scheduler.after(chance.skewed(LATEST_MS), () => {
+      const process = chance.pick(this.processes());
+      // What becomes of it is known to whoever delivered the first one.
+      if (process.isAlive) process.deliver?.(generationId).catch(() => undefined);
+    });
   }
 
   start(handler: Handler, limit: number): Promise<void> {

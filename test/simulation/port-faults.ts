@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../../core/errors.js';
 import type { PortCall } from '../fixtures/intercepted.js';
-import type { CallFault } from './climate.js';
+import { FAIR, type CallFault } from './climate.js';
 import type { SimulatedProcess } from './simulated-process.js';
 import type { Surroundings } from './surroundings.js';
 import { brief } from './timeline.js';
@@ -14,7 +14,16 @@ const LATEST_EFFECT_MS = 45_000;
  * time to come back. On either leg it may be lost, be late, or find its process dead.
  */
 export class PortFaults {
+  private readonly awayUntil = new Map<string, number>();
+
   constructor(private readonly world: Surroundings) {}
+
+  /** Nothing gets through to this port for so long, unless the weather turns fair before. */
+  sendAway(port: string, forMs: number): void {
+    const { scheduler, timeline } = this.world;
+    this.awayUntil.set(port, scheduler.now + forMs);
+    timeline.note(scheduler.now, port, () => `! away for ${forMs} ms`);
+  }
 
   call(process: SimulatedProcess, call: PortCall): Promise<unknown> {
     if (!process.isAlive) return never();
@@ -70,6 +79,7 @@ export class PortFaults {
     const focused = climate.focus.get(name);
     let fault = focused !== undefined && chance.happens(climate.focusPerMille) ? focused : undefined;
     for (const each of FAULTS) fault ??= chance.happens(climate.odds[each]) ? each : undefined;
+    if (climate !== FAIR && (this.awayUntil.get(name.slice(0, name.indexOf('.'))) ?? 0) > this.world.scheduler.now) fault ??= 'lostRequest';
     if (fault !== undefined) tally.add(`fault ${fault} ${name}`);
     return fault;
   }

@@ -60,7 +60,12 @@ export class Service {
   /** Puts a process into every empty place at once, and wakes those that sleep. */
   startAll(): void {
     this.places.forEach((_, place) => { if (this.processes[place]?.isAlive !== true) this.startAt(place); });
-    for (const process of this.processes) process.asleepUntil = 0;
+    for (const process of this.processes) [process.asleepUntil, process.withdrawn] = [0, undefined];
+  }
+
+  /** No call on one of the stores gets through for a while. */
+  sendStoreAway(forMs: number): void {
+    this.faults.sendAway(this.chance.pick([...STORES, 'objects', 'wakeUps']), forMs);
   }
 
   private startLater(process: SimulatedProcess): void {
@@ -93,7 +98,7 @@ export class Service {
       LOCAL_CALLS.has(call.name) ? call.proceed() : this.faults.call(process, call)
     ));
     const stores = Object.fromEntries(STORES.map((name) => [name, through<object>(name, this.durable[name])])) as unknown as Pick<Ports, (typeof STORES)[number]>;
-    const wakeUps = new FaultyWakeUps(new MemoryWakeUps({ clock, table: this.wakeUpTable }), this.world, (deliver) => { process.deliver = deliver; });
+    const wakeUps = new FaultyWakeUps(new MemoryWakeUps({ clock, table: this.wakeUpTable }), this.world, (deliver) => { process.deliver = deliver; }, () => this.processes);
     const provider = through('provider', this.provider);
     return {
       ...stores,
@@ -105,7 +110,7 @@ export class Service {
         stop: wakeUps.stop,
       },
       providers: { find: (name) => (name === 'simulated' ? provider : undefined) },
-      catalog: { models: () => SIMULATED_MODELS, find: (key) => SIMULATED_MODELS.find(({ modelKey }) => modelKey === key) },
+      catalog: { models: () => SIMULATED_MODELS, find: (key) => SIMULATED_MODELS.find(({ modelKey }) => modelKey === key && key !== process.withdrawn) },
       mediaProbe: new PlainMediaProbe(),
       clock,
       ids,

@@ -23,6 +23,30 @@ const odd = imageModel({
 });
 
 /** One at a time in each process, and dear: where accounts wait for one another. */
-const narrow = imageModel({ ...SHORT, modelKey: 'narrow', price: imagePrice(25), concurrency: 1, concurrencyPerAccount: 1, maxAttempts: 1, cancelFloorCredits: 40 });
+const narrow = imageModel({
+  ...SHORT,
+  modelKey: 'narrow',
+  inputSchema: {
+    type: 'object',
+    additionalProperties: false,
+    properties: { count: { type: 'integer', minimum: 1, maximum: 2, default: 1 }, size: { type: 'string', enum: ['64x64', '32x48'], default: '64x64' } },
+  },
+  price: imagePrice(1, { unit: 'megapixel', sizeParameter: 'size', microcreditsPerUnit: 6_000_000_000 }),
+  concurrency: 1,
+  concurrencyPerAccount: 1,
+  maxAttempts: 1,
+  cancelFloorCredits: 40,
+});
 
-export const SIMULATED_MODELS: readonly Model[] = [plain, odd, narrow];
+/** By the second, and one video only. */
+const clip = imageModel({
+  ...SHORT,
+  modelKey: 'clip',
+  modality: 'video',
+  operations: ['video_generation'],
+  inputSchema: { type: 'object', additionalProperties: false, properties: { seconds: { type: 'integer', minimum: 1, maximum: 5, default: 2 } } },
+  price: { version: '1', unit: 'second', microcreditsPerUnit: 2_500_000, baseMicrocredits: 0, durationParameter: 'seconds', multipliers: [], minimumCredits: 0, maximumCredits: 1_000 },
+  maxAttempts: 2,
+});
+
+export const SIMULATED_MODELS: readonly Model[] = [plain, odd, narrow, clip];

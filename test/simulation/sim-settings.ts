@@ -24,7 +24,7 @@ export const SIMULATED_SETTINGS: Settings = {
   cancelGraceMs: 15 * SECOND,
   providerCallMs: 10 * SECOND,
   recoveryGraceMs: 5 * SECOND,
-  recoveryBatch: 20,
+  recoveryBatch: 4,
 };
 
 /** How often each simulated worker's recovery runs, in milliseconds. */

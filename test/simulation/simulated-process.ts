@@ -20,6 +20,8 @@ export class SimulatedProcess implements Owner {
   /** Does not take requests any more, and hands its leases back. */
   isStopping = false;
   skewMs: number;
+  /** A model that this process's catalog has no more. */
+  withdrawn: string | undefined;
   context!: Context;
   authenticator!: Authenticator;
   /** What the process does with a wake-up, once it takes any. */

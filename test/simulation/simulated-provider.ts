@@ -1,15 +1,17 @@
 import type { Provider, ProviderFailure, ProviderOutput, ProviderReport, Submission } from '../../core/ports/provider.js';
 import { plainImage, plainVideo, streamOf } from '../fixtures/plain-media.js';
+import { FAIR } from './climate.js';
 import { never } from './port-faults.js';
 import type { Surroundings } from './surroundings.js';
 
-type Ending = 'succeeds' | 'delivers some' | 'delivers none' | 'delivers rubbish' | 'fails for now' | 'fails for good' | 'never ends' | 'is forgotten';
+type Ending = 'succeeds' | 'delivers some' | 'delivers none' | 'delivers rubbish' | 'stops by itself' | 'fails for now' | 'fails for good' | 'never ends' | 'is forgotten';
 type OnCancel = 'stops' | 'stops with some' | 'goes on' | 'fails';
 
 interface Task {
   readonly reference: string;
   readonly token: string;
   readonly count: number;
+  readonly submission: Submission;
   readonly startedAt: number;
   readonly endsAt: number;
   readonly ending: Ending;
@@ -17,13 +19,14 @@ interface Task {
   cancelledAt?: number;
 }
 
-const BAD_ENDINGS: readonly Ending[] = ['delivers some', 'delivers none', 'delivers rubbish', 'fails for now', 'fails for good', 'never ends', 'is forgotten'];
+const BAD_ENDINGS: readonly Ending[] = ['delivers some', 'delivers none', 'delivers rubbish', 'stops by itself', 'fails for now', 'fails for good', 'never ends', 'is forgotten'];
 const ON_CANCEL: readonly OnCancel[] = ['stops', 'stops', 'stops with some', 'goes on', 'fails'];
 
 /** Somebody else's service: it takes its time, breaks off, forgets, delivers too little, and goes on after it was told to stop. */
 export class SimulatedProvider implements Provider {
   /** Generations in the order in which they were first handed over. */
   readonly handedOver = new Set<string>();
+  private awayUntil = 0;
   private readonly tasks = new Map<string, Task>();
   private readonly knowsTokens: boolean;
   private readonly canRecover: boolean;
@@ -88,13 +91,15 @@ export class SimulatedProvider implements Provider {
     return task === undefined ? { found: false } : { found: true, reference: task.reference };
   }
 
-  private take({ token, parameters }: Submission): Task {
+  private take(submission: Submission): Task {
+    const { token, parameters } = submission;
     const known = this.knowsTokens ? [...this.tasks.values()].find((task) => task.token === token) : undefined;
     if (known) return known;
     const { chance, scheduler, climate } = this.world;
     const task: Task = {
       reference: `task-${this.tasks.size + 1}`,
       token,
+      submission,
       count: typeof parameters['count'] === 'number' ? parameters['count'] : 1,
       startedAt: scheduler.now,
       endsAt: scheduler.now + chance.pick([0, 1_500, 8_000, 8_000, 30_000]),
@@ -111,28 +116,45 @@ export class SimulatedProvider implements Provider {
     const { now } = this.world.scheduler;
     if (task.cancelledAt !== undefined && task.cancelledAt < task.endsAt && task.onCancel !== 'goes on') {
       if (task.onCancel === 'fails') return { state: 'failed', failure: failure('PROVIDER_REJECTED', false) };
-      return { state: 'cancelled', outputs: task.onCancel === 'stops' ? [] : imagesOf(1) };
+      return { state: 'cancelled', outputs: task.onCancel === 'stops' ? [] : this.outputsOf(task, 1) };
     }
     if (now < task.endsAt || task.ending === 'never ends') return { state: 'running', progress: this.world.chance.between(0, 100) / 100, pollAfterMs: 1_000 };
     switch (task.ending) {
       case 'is forgotten': return { state: 'unknown' };
       case 'fails for now': return { state: 'failed', failure: failure('PROVIDER_UNAVAILABLE', true) };
       case 'fails for good': return { state: 'failed', failure: failure('CONTENT_REJECTED_OUTPUT', false) };
+      case 'stops by itself': return { state: 'cancelled', outputs: this.outputsOf(task, 1) };
       case 'delivers none': return { state: 'succeeded', outputs: [] };
-      case 'delivers some': return { state: 'succeeded', outputs: imagesOf(Math.max(1, task.count - 1)) };
+      case 'delivers some': return { state: 'succeeded', outputs: this.outputsOf(task, Math.max(1, task.count - 1)) };
       case 'delivers rubbish':
-      case 'succeeds': return { state: 'succeeded', outputs: imagesOf(task.count) };
+      case 'succeeds': return { state: 'succeeded', outputs: this.outputsOf(task, task.count) };
     }
   }
 
   private mediaOf(task: Task, index: number): Uint8Array {
     const note = `of ${task.reference}, number ${index}`;
-    if (task.ending !== 'delivers rubbish' || (index === 0 && task.count > 1)) return plainImage(64, 64, 'image/png', note);
-    return this.world.chance.pick([new TextEncoder().encode(note), plainVideo(64, 64, 1_000), new Uint8Array(2_000)]);
+    const { parameters, operation } = task.submission;
+    const [widthPx = 64, heightPx = 64] = typeof parameters['size'] === 'string' ? parameters['size'].split('x').map(Number) : [];
+    if (task.ending === 'delivers rubbish' && (index > 0 || task.count === 1)) {
+      return this.world.chance.pick([new TextEncoder().encode(note), plainVideo(64, 64, 9_000), plainImage(9, 9), new Uint8Array(2_000)]);
+    }
+    if (operation === 'video_generation') return plainVideo(widthPx, heightPx, Number(parameters['seconds']) * 1_000);
+    return plainImage(widthPx, heightPx, 'image/png', note);
+  }
+
+  /** Answers nothing for so long, unless the weather turns fair before. */
+  goAway(forMs: number): void {
+    this.awayUntil = this.world.scheduler.now + forMs;
+  }
+
+  private outputsOf({ submission }: Task, count: number): ProviderOutput[] {
+    const isVideo = submission.operation === 'video_generation';
+    return Array.from({ length: count }, () => (isVideo ? { kind: 'video', mediaType: 'video/mp4' } : { kind: 'image', mediaType: 'image/png' }));
   }
 
   private misbehaves<T extends string>(ways: readonly T[]): T | undefined {
-    const { climate, chance, tally } = this.world;
+    const { climate, chance, tally, scheduler } = this.world;
+    if (climate !== FAIR && this.awayUntil > scheduler.now) throw new Error('The provider is away.');
     if (!chance.happens(climate.providerPerMille >> 1)) return undefined;
     const way = chance.pick(ways);
     tally.add(`provider ${way}`);
@@ -142,10 +164,6 @@ export class SimulatedProvider implements Provider {
 
 function failure(code: ProviderFailure['code'], mayRetry: boolean): ProviderFailure {
   return { code, message: 'The provider says so.', mayRetry };
-}
-
-function imagesOf(count: number): ProviderOutput[] {
-  return Array.from({ length: count }, () => ({ kind: 'image', mediaType: 'image/png' }));
 }
 
 async function* breaking(): AsyncGenerator<Uint8Array> {

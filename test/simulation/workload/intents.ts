@@ -15,15 +15,16 @@ export const STYLES = ['fine', 'coarse', 'any'] as const;
 
 /** What to ask for: cheap and dear, one and many, of each model; now and then something the catalog does not allow. */
 export function drawBody(chance: Chance, prompt: string, uploadIds: readonly string[]): JsonObject {
+  const model = chance.pick(['plain', 'plain', 'odd', 'odd', 'narrow', 'clip']);
   const parameters: JsonObject = {
-    ...(chance.happens(700) ? { count: chance.between(1, 4) } : {}),
-    ...(chance.happens(600) ? { style: chance.pick(STYLES) } : {}),
+    ...(chance.happens(700) && model !== 'clip' ? { count: chance.between(1, model === 'narrow' ? 2 : 4) } : {}),
+    ...(chance.happens(600) ? drawDetail(chance, model) : {}),
     ...(chance.happens(20) ? { count: 9 } : {}),
   };
   const references = uploadIds.filter(() => chance.happens(500)).slice(0, 3);
   return {
-    model_key: chance.pick(['plain', 'plain', 'odd', 'odd', 'narrow']),
-    operation: 'image_generation',
+    model_key: model,
+    operation: model === 'clip' ? 'video_generation' : 'image_generation',
     prompt,
     parameters,
     ...(references.length > 0 ? { reference_upload_ids: references } : {}),
@@ -31,9 +32,14 @@ export function drawBody(chance: Chance, prompt: string, uploadIds: readonly str
   };
 }
 
+function drawDetail(chance: Chance, model: string): JsonObject {
+  if (model === 'clip') return { seconds: chance.between(1, 5) };
+  return model === 'narrow' ? { size: chance.pick(['64x64', '32x48']) } : { style: chance.pick(STYLES) };
+}
+
 /** The same wish in other words: another payload for the same key. */
 export function altered(chance: Chance, body: JsonObject): JsonObject {
-  return chance.happens(500) ? { ...body, prompt: `${String(body['prompt'])}, at night` } : { ...body, parameters: { count: chance.between(1, 4), style: 'other' } };
+  return chance.happens(500) ? { ...body, prompt: `${String(body['prompt'])}, at night` } : { ...body, client_trace_id: `other-${chance.between(1, 99)}` };
 }
 
 /** The same JSON with its members in another order: the same payload. */

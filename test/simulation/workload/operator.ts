@@ -27,8 +27,10 @@ export class Operator {
   private async issue(): Promise<void> {
     this.operations += 1;
     const operation = this.chance.happens(700) ? 'grant' : 'adjust';
-    const credits = operation === 'grant' ? this.chance.between(1, 60) : this.chance.between(1, 40) * this.chance.pick([-1, 1]);
+    const sensible = operation === 'grant' ? this.chance.between(1, 60) : this.chance.between(1, 40) * this.chance.pick([-1, 1]);
+    const credits = this.chance.happens(100) ? this.chance.pick([0, -5, 0.5, Number.MAX_SAFE_INTEGER]) : sensible;
     const request: Request = { operation, accountId: this.chance.pick(this.accountIds), operationId: `operation-${this.operations}`, credits };
+    if (this.chance.happens(100)) void this.network.ask({ ...request, credits: credits + 1 });
     if (this.chance.happens(250)) await Promise.all([this.network.ask(request), this.network.ask(request)]);
     for (let tries = 0; tries < 3; tries += 1) {
       const answer = await this.network.ask(request);
