@@ -1,0 +1,143 @@
+import type { Generation } from '../../../core/generation/generation.js';
+import type { JsonObject } from '../../../core/json.js';
+import type { Settings } from '../../../core/settings.js';
+import type { Upload } from '../../../core/uploads/upload.js';
+import type { Answer, Asked, Durable, Party } from '../observed.js';
+import type { Books } from './books.js';
+import type { Claims } from './claims.js';
+import { demand } from './demand.js';
+import type { GenerationListener, Generations } from './generations.js';
+import { demandHoped, isKeyed, keyFor, payloadOf, type KeyedRequest, type Keys } from './keys.js';
+import { asObject, withDefaults, type Prices } from './prices.js';
+import { hasEnded } from './record-events.js';
+import { same, textOf } from './same.js';
+import type { Timeline } from './timeline.js';
+
+interface Knowledge {
+  readonly durable: Pick<Durable, 'generations' | 'uploads'>;
+  readonly settings: Settings;
+  readonly timeline: Timeline;
+  readonly books: Books;
+  readonly claims: Claims;
+  readonly keys: Keys;
+  readonly prices: Prices;
+  readonly generations: Generations;
+}
+
+type Success = Extract<Answer, { outcome: 'success' }>;
+type Refused = Extract<Answer, { outcome: 'refused' }>;
+
+/** Invariants 11, 12 and 13: what is accepted under a key, what an acceptance promises, and that a refusal was right. */
+export class Accepted implements GenerationListener {
+  /** Ids of generations and uploads that were given out as new. */
+  private readonly givenAsNew = new Set<string>();
+  readonly acknowledged = new Set<string>();
+
+  constructor(private readonly known: Knowledge) {}
+
+  inserted(g: Generation): void {
+    const { generationId, accountId, appId } = g;
+    const key = this.known.claims.keyOf('create', generationId);
+    demand(key?.accountId === accountId && key.appId === appId, 11, () => `generation ${generationId} of App ${appId} was inserted, and no claim of it ever named it`);
+    const claim = this.known.claims.at(key);
+    demand(claim?.subjectId === generationId, 11, () => `generation ${generationId} was inserted, and key ${key.key} now names ${claim?.subjectId}`);
+    demandHoped(this.known.keys.at(key), `generation ${generationId}`);
+    const fitting = this.known.keys.matching(key, (request) => this.isWhatWasAsked(g, request));
+    demand(fitting.length > 0, 11, () => `generation ${generationId} is not what anybody asked for under key ${key.key}`);
+  }
+
+  /** Called by whoever follows uploads. */
+  prepared(upload: Upload): void {
+    const { uploadId, accountId, appId } = upload;
+    const key = this.known.claims.keyOf('prepare', uploadId);
+    demand(key?.accountId === accountId && key.appId === appId, 11, () => `upload ${uploadId} of App ${appId} was inserted, and no claim of it ever named it`);
+    const claim = this.known.claims.at(key);
+    demand(claim?.subjectId === uploadId, 11, () => `upload ${uploadId} was inserted, and key ${key.key} now names ${claim?.subjectId}`);
+    demandHoped(this.known.keys.at(key), `upload ${uploadId}`);
+    const fitting = this.known.keys.matching(key, ({ body }) => {
+      const sha256 = body['sha256'];
+      return body['filename'] === upload.filename && body['media_type'] === upload.mediaType && body['byte_size'] === upload.byteSize && body['role'] === upload.role
+        && (typeof sha256 === 'string' ? sha256.toLowerCase() : undefined) === upload.declaredSha256;
+    });
+    demand(fitting.length > 0, 11, () => `upload ${uploadId} is not what anybody asked for under key ${key.key}`);
+  }
+
+  async served(asked: Asked, answer: Answer): Promise<void> {
+    const { request, party } = asked;
+    if (!party) return;
+    if (answer.outcome === 'refused') this.refused(asked, party, answer);
+    if (answer.outcome !== 'success' || !isKeyed(request)) return;
+    const id = textOf(answer.data[request.operation === 'create' ? 'generation_id' : 'upload_id']);
+    this.requireOneEffect(party, request, answer, id);
+    if (request.operation !== 'complete') await this.requireDurable(party, request, id);
+  }
+
+  answered({ request }: Asked, answer: Answer): void {
+    if (request.operation === 'create' && answer.outcome === 'success') this.acknowledged.add(textOf(answer.data['generation_id']));
+  }
+
+  private requireOneEffect(party: Party, request: KeyedRequest, { replayed }: Success, id: string): void {
+    const key = keyFor(party, request);
+    const use = this.known.keys.at(key);
+    const payload = payloadOf(request);
+    if (!use) return;
+    if (this.known.claims.wasExpired(key)) delete use.shown;
+    const { shown } = use;
+    demand(shown === undefined || shown.id === id, 11, () => `key ${key.key} was answered with ${id}, and before with ${shown?.id}`);
+    demand(shown === undefined || shown.payload === payload, 11, () => `key ${key.key} was answered for another request than the one it was first used with`);
+    use.shown = { id, payload };
+    // Completing an upload twice has one effect, and two processes may both have had a part in it.
+    if (replayed || request.operation === 'complete') return;
+    demand(!this.givenAsNew.has(id), 11, () => `${id} was given out as new a second time, under key ${key.key}`);
+    this.givenAsNew.add(id);
+  }
+
+  private async requireDurable(party: Party, request: KeyedRequest, id: string): Promise<void> {
+    const { claims, books, durable } = this.known;
+    const key = keyFor(party, request);
+    const claim = claims.at(key);
+    demand(claim?.subjectId === id || claims.wasExpired(key), 12, () => `${id} was accepted under key ${key.key}, which now names ${claim?.subjectId}`);
+    const made = claims.keyOf(request.operation, id);
+    demand(made !== undefined && same([made.accountId, made.appId, made.key], [key.accountId, key.appId, key.key]), 11, () => `${id} was given to key ${key.key}, and made under ${made?.key}`);
+    const record = request.operation === 'create' ? await durable.generations.read(id) : await durable.uploads.read(id);
+    demand(record !== null && record.kind !== 'void', 12, () => `${id} was accepted, and ${record ? 'is ruled out' : 'is not stored'}`);
+    demand(record.accountId === party.accountId && record.appId === party.appId, 17, () => `${id} was given to App ${party.appId}, and belongs to ${record.appId}`);
+    if (record.kind !== 'generation') return;
+    const money = books.moneyOf(id);
+    demand(money?.held === BigInt(record.reservedCredits) && (money.isOpen || hasEnded(record)), 12, () => `generation ${id} was accepted, and is ${record.status} without a hold`);
+    const fitting = this.known.keys.matching(key, (sent) => payloadOf(sent) === payloadOf(request) && this.isWhatWasAsked(record, sent));
+    demand(fitting.length > 0, 11, () => `generation ${id} was given to a request that did not ask for it, under key ${key.key}`);
+  }
+
+  private refused(asked: Asked, { accountId }: Party, { code, message }: Refused): void {
+    const { request } = asked;
+    const { keys, books, prices, timeline, settings } = this.known;
+    const since = timeline.arrivedOrder(asked);
+    demand(code !== 'INTERNAL_ERROR', 12, () => `request ${asked.number} (${request.operation}) was answered with INTERNAL_ERROR: ${message}`);
+    if (code === 'IDEMPOTENCY_PAYLOAD_MISMATCH' && isKeyed(request) && asked.party) {
+      const use = keys.at(keyFor(asked.party, request));
+      demand((use?.payloads.size ?? 0) > 1, 11, () => `request ${asked.number} was refused as another request than key ${request.key} was used with, and there was only ever this one`);
+    }
+    if (code === 'QUEUE_FULL') {
+      const wasFull = books.openHoldsOf(accountId)?.wasEver(since, (count) => count >= settings.maxOpenGenerationsPerAccount) ?? false;
+      demand(wasFull, 13, () => `request ${asked.number} was refused for a full queue, and account ${accountId} never had ${settings.maxOpenGenerationsPerAccount} open generations meanwhile`);
+    }
+    if (code === 'CREDITS_INSUFFICIENT' && (request.operation === 'create' || request.operation === 'estimate')) {
+      const price = prices.ofBody(request.body);
+      const wasShort = price !== undefined && (books.availableOf(accountId)?.wasEver(since, (available) => available < price) ?? true);
+      demand(wasShort, 13, () => `request ${asked.number} for ${price} credits was refused, and account ${accountId} had as many all the time`);
+    }
+  }
+
+  private isWhatWasAsked(g: Generation, { body }: KeyedRequest): boolean {
+    if (body['model_key'] !== g.modelKey || body['prompt'] !== g.prompt || body['operation'] !== g.operation) return false;
+    if (body['negative_prompt'] !== g.negativePrompt || body['client_trace_id'] !== g.clientTraceId) return false;
+    return same(withDefaults(this.known.prices.model(g.modelKey), asObject(body['parameters'])), g.parameters)
+      && same(referencesIn(body), g.references.map(({ uploadId }) => uploadId));
+  }
+}
+
+function referencesIn(body: JsonObject): string[] {
+  const ids = body['reference_upload_ids'];
+  return Array.isArray(ids) ? ids.map((id) => textOf(id).toLowerCase()) : [];
+}

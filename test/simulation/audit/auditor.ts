@@ -1,0 +1,158 @@
+import type { Answer, Asked, Effect, Premises, Watcher } from '../observed.js';
+import { Violation } from '../observed.js';
+import { Accepted } from './accepted.js';
+import { Access } from './access.js';
+import { Books } from './books.js';
+import { CallTable } from './calls.js';
+import { Charges } from './charges.js';
+import { Claims } from './claims.js';
+import { Generations } from './generations.js';
+import { GuardedObjects } from './guarded-objects.js';
+import { Keys } from './keys.js';
+import { Leases } from './leases.js';
+import { Operations } from './operations.js';
+import { Outputs } from './outputs.js';
+import { Prices } from './prices.js';
+import { ProcessClocks } from './process-clocks.js';
+import { ProviderCalls } from './provider-calls.js';
+import { Rest } from './rest.js';
+import { Secrets } from './secrets.js';
+import { Strangers } from './strangers.js';
+import { Timeline } from './timeline.js';
+import { Uploads } from './uploads.js';
+import { Views } from './views.js';
+
+const WRITES = /^(?:accounts\.(?:create|apply)|(?:generations|claims|uploads)\.(?:insert|replace)|credentials\.(?:insert|replace))/;
+const OURS = ['TypeError', 'RangeError', 'ReferenceError'];
+
+/**
+ * The independent check of `docs/correctness.md`. It shares no code with core: it has its own books, its own prices and its
+ * own table of what may follow what, and compares them after every call with what is stored.
+ *
+ * Two invariants are not here. 19 compares adapters and fronts, of which a simulation has one set. Of 20, that no account
+ * starves another cannot be told from the order of starts, since every worker has a line of its own and runs take as long
+ * as their provider likes; the workload sees to that.
+ *
+ * It relies on effects being shown one at a time, each before the next takes place.
+ */
+export class Auditor implements Watcher {
+  private readonly timeline = new Timeline();
+  private readonly clocks = new ProcessClocks();
+  private readonly calls = new CallTable();
+  private readonly books: Books;
+  private readonly operations: Operations;
+  private readonly generations: Generations;
+  private readonly objects: GuardedObjects;
+  private readonly uploads: Uploads;
+  private readonly provider: ProviderCalls;
+  private readonly keys = new Keys();
+  private readonly accepted: Accepted;
+  private readonly views: Views;
+  private readonly strangers: Strangers;
+  private readonly access: Access;
+  private readonly secrets: Secrets;
+  private readonly rest: Rest;
+
+  constructor(premises: Premises) {
+    const { durable, settings } = premises;
+    const { timeline, clocks, keys } = this;
+    const prices = new Prices(premises.models);
+    this.books = new Books(durable, timeline);
+    this.operations = new Operations(this.books, timeline);
+    this.generations = new Generations(durable, settings, clocks);
+    this.objects = new GuardedObjects(durable.objects);
+    const { books, generations, objects } = this;
+    const claims = new Claims(settings, clocks, (operation, id) => (operation === 'create' ? generations : this.uploads).standingAt(id));
+    this.accepted = new Accepted({ durable, settings, timeline, books, claims, keys, prices, generations });
+    this.uploads = new Uploads(settings, clocks, objects, (upload) => this.accepted.prepared(upload));
+    this.provider = new ProviderCalls(generations);
+    this.views = new Views(generations, books, prices, timeline);
+    this.strangers = new Strangers(generations, this.uploads);
+    this.access = new Access(timeline);
+    this.secrets = new Secrets(() => premises.secrets());
+    this.rest = new Rest({ premises, books, claims, keys, generations, objects, accepted: this.accepted, clocks });
+
+    const charges = new Charges({ settings, books, claims, prices, provider: this.provider, generations, clocks });
+    books.listen(charges);
+    const listeners = [new Leases(settings, clocks), this.provider, charges, this.accepted, this.uploads, new Outputs(settings, clocks, objects, prices)];
+    for (const listener of listeners) generations.listen(listener);
+    for (const { handlers } of [books, claims, generations, this.uploads, objects, this.provider]) this.calls.add(handlers);
+  }
+
+  /** How often each step of a generation was seen, as `running cancel running`. */
+  get transitions(): Map<string, number> {
+    return this.generations.transitions;
+  }
+
+  async effect(effect: Effect): Promise<void> {
+    this.timeline.tick();
+    this.clocks.note(effect);
+    if (WRITES.test(effect.call)) this.secrets.requireNone(effect.args, () => `${effect.call} by ${effect.process}`);
+    await this.calls.pass(effect);
+  }
+
+  calling(call: Pick<Effect, 'at' | 'process' | 'processNow' | 'call' | 'args'>): void {
+    this.timeline.tick();
+    this.clocks.note(call);
+    this.provider.calling(call);
+  }
+
+  spoiled(objectKey: string): void {
+    this.objects.spoiled(objectKey);
+  }
+
+  async sent(uploadId: string, bytes: Uint8Array, status: number): Promise<void> {
+    this.uploads.sent(uploadId, bytes, status);
+    await this.objects.requireAllOf(`upload ${uploadId}`);
+  }
+
+  asked(asked: Asked): void {
+    this.timeline.tick();
+    this.timeline.noteAsked(asked);
+    this.keys.noteAsked(asked);
+    this.operations.noteAsked(asked);
+    this.access.noteAsked(asked);
+  }
+
+  arrived(asked: Asked, at: number): void {
+    this.timeline.tick();
+    this.timeline.noteArrived(asked, at);
+  }
+
+  async served(asked: Asked, answer: Answer, _at: number): Promise<void> {
+    this.timeline.tick();
+    if (answer.outcome !== 'lost') this.secrets.requireNone(answer, () => `the answer to request ${asked.number}`);
+    this.operations.served(asked, answer);
+    this.access.served(asked, answer);
+    this.strangers.served(asked, answer);
+    this.views.served(asked, answer);
+    this.uploads.served(asked, answer);
+    await this.accepted.served(asked, answer);
+  }
+
+  answered(asked: Asked, answer: Answer, at: number): void {
+    this.timeline.tick();
+    this.keys.noteAnswered(asked, answer);
+    this.access.answered(asked, answer, at);
+    this.accepted.answered(asked, answer);
+    this.views.answered(asked, answer);
+  }
+
+  logged(process: string, event: string, about: Readonly<Record<string, unknown>>): void {
+    this.secrets.requireNone(about, () => `"${event}", logged by ${process},`);
+    const { error } = about;
+    if (!(error instanceof Error)) return;
+    const isBug = error.message.startsWith('Broken invariant') || OURS.includes(error.name);
+    if (isBug) throw new Violation(12, `${process} logged "${event}": ${error.stack ?? error.message}`);
+  }
+
+  quiet(at: number): void {
+    this.timeline.tick();
+    this.rest.quiet(at);
+  }
+
+  async atRest(_at: number): Promise<void> {
+    this.timeline.tick();
+    await this.rest.check();
+  }
+}

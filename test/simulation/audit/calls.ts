@@ -1,0 +1,36 @@
+import type { Provider } from '../../../core/ports/provider.js';
+import type { Durable, Effect } from '../observed.js';
+
+type Watched = Durable & { readonly provider: Provider };
+type MethodOf<P extends keyof Watched> = Extract<keyof Watched[P], string>;
+
+/** Every call the auditor may look at, as in `accounts.apply`. */
+export type CallName = { [P in keyof Watched]: `${P}.${MethodOf<P>}` }[keyof Watched];
+
+type FunctionOf<K extends CallName> = K extends `${infer P extends keyof Watched}.${infer M}` ? (M extends keyof Watched[P] ? Watched[P][M] : never) : never;
+
+/** An effect with the arguments and the result of its call. */
+export type EffectOf<K extends CallName> = FunctionOf<K> extends (...args: infer Args) => Promise<infer Result>
+  ? Omit<Effect, 'args' | 'result'> & { readonly args: Args; readonly result: Result }
+  : never;
+
+/** What somebody wants to look at after which calls. */
+export type Handlers = { readonly [K in CallName]?: (effect: EffectOf<K>) => Promise<void> | void };
+
+type AnyHandler = (effect: Effect) => Promise<void> | void;
+
+/** Passes every effect to whoever looks at such calls, in the order in which they were named. */
+export class CallTable {
+  private readonly byCall = new Map<string, AnyHandler[]>();
+
+  add(handlers: Handlers): void {
+    // Only here do names and types part: whoever shows an effect names the call it is of.
+    for (const [call, handler] of Object.entries(handlers) as [string, AnyHandler][]) {
+      this.byCall.set(call, [...(this.byCall.get(call) ?? []), handler]);
+    }
+  }
+
+  async pass(effect: Effect): Promise<void> {
+    for (const handler of this.byCall.get(effect.call) ?? []) await handler(effect);
+  }
+}

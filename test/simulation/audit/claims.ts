@@ -1,0 +1,104 @@
+import type { Claim, ClaimKey, ClaimedOperation } from '../../../core/idempotency/claim.js';
+import type { Settings } from '../../../core/settings.js';
+import type { EffectOf, Handlers } from './calls.js';
+import { demand } from './demand.js';
+import type { ProcessClocks } from './process-clocks.js';
+
+const MAX_SKEW_MS = 60_000;
+
+/** What stands at a subject's id: an effect, a note that none can come, or nothing. */
+export type Standing = 'effect' | 'ruled-out' | 'nothing';
+
+/** Invariant 11: the claims as they stand, and what each id was ever claimed for. */
+export class Claims {
+  private readonly standing = new Map<string, Claim>();
+  /** The key under which an id was claimed, by operation and id. */
+  private readonly namedBy = new Map<string, ClaimKey>();
+  private readonly expired = new Set<string>();
+
+  constructor(
+    private readonly settings: Settings,
+    private readonly clocks: ProcessClocks,
+    private readonly standingAt: (operation: ClaimedOperation, subjectId: string) => Standing,
+  ) {}
+
+  readonly handlers: Handlers = {
+    'claims.insert': ({ args: [claim], result }) => {
+      const known = this.standing.get(keyName(claim));
+      demand(result.inserted === (known === undefined), 11, () => `key ${claim.key} was ${result.inserted ? 'claimed twice' : 'refused, and free'}`);
+      if (result.inserted) this.keep(claim);
+    },
+    'claims.replace': ({ args: [next], result }) => {
+      if (result === 'applied') this.takeOver(next);
+    },
+    'claims.remove': ({ args: [key, expectedVersion], result }) => {
+      if (result === 'applied') this.free(key, expectedVersion);
+    },
+    'claims.removeExpired': (effect) => this.removeExpired(effect),
+  };
+
+  at(key: ClaimKey): Claim | undefined {
+    return this.standing.get(keyName(key));
+  }
+
+  /** The key that an id was claimed under at some time, whether the claim still stands or not. */
+  keyOf(operation: ClaimedOperation, subjectId: string): ClaimKey | undefined {
+    return this.namedBy.get(`${operation} ${subjectId}`);
+  }
+
+  /** Whether a claim of this key was ever removed because its retention was over. */
+  wasExpired(key: ClaimKey): boolean {
+    return this.expired.has(keyName(key));
+  }
+
+  private keep(claim: Claim): void {
+    const { operation, subjectId, createdAt, leaseExpiresAt, removeAt, key } = claim;
+    const named = `${operation} ${subjectId}`;
+    const { claimLeaseMs, claimRetentionMs } = this.settings;
+    const isTimed = leaseExpiresAt === createdAt + claimLeaseMs && removeAt === createdAt + claimRetentionMs;
+    demand(isTimed, 11, () => `the claim of ${key} made at ${createdAt} is leased until ${leaseExpiresAt} and kept until ${removeAt}`);
+    demand(operation === 'complete' || !this.namedBy.has(named), 11, () => `id ${subjectId} was claimed under a second time, for ${key}`);
+    this.namedBy.set(named, claim);
+    this.standing.set(keyName(claim), claim);
+  }
+
+  /** Only a lapsed claim is taken over, and only once nothing can come of it any more. Its maker read the clock for `createdAt`. */
+  private takeOver(next: Claim): void {
+    const before = this.standing.get(keyName(next));
+    demand(before !== undefined, 11, () => `a claim of ${next.key} was taken over, and none stood`);
+    const { claimLeaseMs } = this.settings;
+    const hasLapsed = before.leaseExpiresAt <= next.createdAt || before.leaseExpiresAt > next.createdAt + claimLeaseMs + MAX_SKEW_MS;
+    demand(hasLapsed, 11, () => `the claim of ${next.key} was leased until ${before.leaseExpiresAt} and taken over at ${next.createdAt}`);
+    demand(next.version === before.version + 1 && next.digest === before.digest, 11, () => `the claim of ${next.key} was taken over by another request, or out of turn`);
+    if (next.operation !== 'complete') {
+      const standing = this.standingAt(next.operation, before.subjectId);
+      demand(standing === 'ruled-out', 11, () => `the claim of ${next.key} was taken over while its ${before.subjectId} was not ruled out: ${standing}`);
+    }
+    this.keep(next);
+  }
+
+  /** A key is freed only by a refusal, and what was refused has no effect. */
+  private free(key: ClaimKey, expectedVersion: number): void {
+    const before = this.standing.get(keyName(key));
+    demand(before?.version === expectedVersion, 11, () => `the claim of ${key.key} was removed at version ${expectedVersion}, and has ${before?.version}`);
+    if (key.operation !== 'complete') {
+      demand(this.standingAt(key.operation, before.subjectId) !== 'effect', 11, () => `key ${key.key} was freed, and ${before.subjectId} was made under it`);
+    }
+    this.standing.delete(keyName(key));
+  }
+
+  private removeExpired({ args: [now], result, at, process, processNow }: EffectOf<'claims.removeExpired'>): void {
+    if (result === 0) return;
+    demand(now <= processNow || !this.clocks.isSteady(process, at), 11, () => `${process} removed claims as of ${now}, at ${processNow} by its clock`);
+    const due = [...this.standing].filter(([, { removeAt }]) => removeAt <= now).sort(([a, { removeAt: atA }], [b, { removeAt: atB }]) => atA - atB || (a < b ? -1 : 1));
+    demand(result <= due.length, 11, () => `${result} claims were removed as expired, and ${due.length} were`);
+    for (const [name] of due.slice(0, result)) {
+      this.standing.delete(name);
+      this.expired.add(name);
+    }
+  }
+}
+
+export function keyName({ accountId, appId, operation, key }: ClaimKey): string {
+  return JSON.stringify([accountId, appId, operation, key]);
+}

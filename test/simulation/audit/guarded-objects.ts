@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+import type { Durable } from '../observed.js';
+import type { Handlers } from './calls.js';
+import { demand } from './demand.js';
+
+interface Guarded {
+  readonly objectKey: string;
+  readonly sha256: string;
+  readonly byteSize: number;
+  /** What the bytes belong to, in words. */
+  readonly of: string;
+  /** Whether who removes it may, by its own clock. */
+  readonly mayGo?: (process: string, at: number, processNow: number) => boolean;
+}
+
+/** Invariant 16: bytes that somebody was promised must stay as they are, unless the object store itself spoiled them. */
+export class GuardedObjects {
+  private readonly guarded = new Map<string, Guarded>();
+  private readonly spoiledKeys = new Set<string>();
+
+  constructor(private readonly objects: Durable['objects']) {}
+
+  readonly handlers: Handlers = {
+    'objects.write': async ({ args: [key], result, process }) => {
+      if (result !== 'too-large') await this.touched(key, process);
+    },
+    'objects.copy': async ({ args: [, to], result, process }) => {
+      if (result === 'copied') await this.touched(to, process);
+    },
+    'objects.remove': ({ args: [key], process, at, processNow }) => {
+      const guarded = this.guarded.get(key);
+      if (!guarded) return;
+      const mayGo = guarded.mayGo?.(process, at, processNow) ?? false;
+      demand(mayGo, 16, () => `${process} removed ${key}, of ${guarded.of}, at ${processNow} by its clock`);
+      this.guarded.delete(key);
+    },
+  };
+
+  /** From now on these bytes stand at this key; they are looked at right away. */
+  async guard(guarded: Guarded): Promise<void> {
+    this.guarded.set(guarded.objectKey, guarded);
+    await this.requireStanding(guarded.objectKey);
+  }
+
+  release(objectKey: string): void {
+    this.guarded.delete(objectKey);
+  }
+
+  spoiled(objectKey: string): void {
+    this.spoiledKeys.add(objectKey);
+  }
+
+  async isThere(objectKey: string): Promise<boolean> {
+    return (await this.objects.stat(objectKey)) !== null;
+  }
+
+  async requireStanding(objectKey: string): Promise<void> {
+    const guarded = this.guarded.get(objectKey);
+    if (!guarded || this.spoiledKeys.has(objectKey)) return;
+    const { of, sha256, byteSize } = guarded;
+    const bytes = await this.objects.read(objectKey);
+    demand(bytes !== null, 16, () => `the bytes of ${of} are gone from ${objectKey}`);
+    const hash = createHash('sha256');
+    let length = 0;
+    for await (const chunk of bytes) {
+      hash.update(chunk);
+      length += chunk.byteLength;
+    }
+    const digest = hash.digest('hex');
+    demand(digest === sha256 && length === byteSize, 16, () => `the bytes of ${of} at ${objectKey} are ${length} with ${digest}, and should be ${byteSize} with ${sha256}`);
+  }
+
+  async requireAllStanding(): Promise<void> {
+    for (const objectKey of this.guarded.keys()) await this.requireStanding(objectKey);
+  }
+
+  async requireAllOf(owner: string): Promise<void> {
+    for (const { objectKey, of } of this.guarded.values()) if (of === owner) await this.requireStanding(objectKey);
+  }
+
+  /** The same bytes written once more do no harm. */
+  private async touched(key: string, process: string): Promise<void> {
+    const guarded = this.guarded.get(key);
+    if (!guarded) return;
+    this.spoiledKeys.delete(key);
+    demand(!guarded.of.startsWith('upload'), 16, () => `${process} wrote to ${key}, of ${guarded.of}`);
+    await this.requireStanding(key);
+  }
+}

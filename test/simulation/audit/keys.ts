@@ -1,0 +1,80 @@
+import type { ClaimKey } from '../../../core/idempotency/claim.js';
+import type { ErrorCode } from '../../../core/errors.js';
+import type { Answer, Asked, Party, Request } from '../observed.js';
+import { keyName } from './claims.js';
+import { demand } from './demand.js';
+import { canonical } from './same.js';
+
+export type KeyedRequest = Extract<Request, { operation: 'create' | 'prepare' | 'complete' }>;
+
+/** Refusals after which the client cannot know that nothing was or will be done under its key. */
+const TELLS_NOTHING: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR', 'IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_REPLAY_EXPIRED', 'REQUEST_TIMEOUT']);
+
+interface Sent {
+  readonly request: KeyedRequest;
+  readonly payload: string;
+}
+
+/** All that was ever sent under one key. */
+export interface KeyUse {
+  readonly key: ClaimKey;
+  readonly sent: Sent[];
+  readonly payloads: Set<string>;
+  /** Requests of which nobody knows yet what they did, or ever will. */
+  unresolved: number;
+  /** What the key was answered with, since its last claim was removed as expired. */
+  shown?: { readonly id: string; readonly payload: string };
+}
+
+/** What clients sent under their keys, and what is known to have come of it. */
+export class Keys {
+  private readonly uses = new Map<string, KeyUse>();
+
+  all(): Iterable<KeyUse> {
+    return this.uses.values();
+  }
+
+  noteAsked({ request, party }: Asked): void {
+    if (!party || !isKeyed(request)) return;
+    const key = keyFor(party, request);
+    let use = this.uses.get(keyName(key));
+    if (!use) this.uses.set(keyName(key), (use = { key, sent: [], payloads: new Set(), unresolved: 0 }));
+    const payload = payloadOf(request);
+    use.sent.push({ request, payload });
+    use.payloads.add(payload);
+    use.unresolved += 1;
+  }
+
+  noteAnswered({ request, party }: Asked, answer: Answer): void {
+    if (!party || !isKeyed(request) || answer.outcome !== 'refused' || TELLS_NOTHING.has(answer.code)) return;
+    const use = this.at(keyFor(party, request));
+    if (use) use.unresolved -= 1;
+  }
+
+  at(key: ClaimKey): KeyUse | undefined {
+    return this.uses.get(keyName(key));
+  }
+
+  /** Requests under a key with the payload that a test of their bodies picks. */
+  matching(key: ClaimKey, fits: (request: KeyedRequest) => boolean): readonly Sent[] {
+    return this.at(key)?.sent.filter(({ request }) => fits(request)) ?? [];
+  }
+}
+
+/** Something came to be under a key: not if all who used the key were told that nothing has. */
+export function demandHoped(use: KeyUse | undefined, what: string): void {
+  demand(use !== undefined, 11, () => `${what} was made under a key nobody sent`);
+  demand(use.unresolved > 0, 13, () => `${what} was made under key ${use.key.key}, and every request under it was refused`);
+}
+
+export function isKeyed(request: Request): request is KeyedRequest {
+  return request.operation === 'create' || request.operation === 'prepare' || request.operation === 'complete';
+}
+
+export function keyFor({ accountId, appId }: Party, { operation, key }: KeyedRequest): ClaimKey {
+  return { accountId, appId, operation, key };
+}
+
+export function payloadOf(request: KeyedRequest): string {
+  return canonical(request.operation === 'complete' ? [request.uploadId.toLowerCase(), request.body] : request.body);
+}

@@ -1,0 +1,73 @@
+import type { Settings } from '../../../core/settings.js';
+import { demand } from './demand.js';
+import type { GenerationListener, Step } from './generations.js';
+import type { ProcessClocks } from './process-clocks.js';
+
+/** How far in the future a lease may have been given before its giver's clock is taken to have been wrong. */
+const MAX_SKEW_MS = 60_000;
+
+const BY_HOLDER = new Set(['renew', 'begin-attempt', 'accepted', 'attempt-failed', 'yield', 'succeed', 'fail', 'stop']);
+const GIVES_LEASE = new Set(['start', 'take-over']);
+
+/**
+ * Invariant 14: who may write what. The store lets a write through only onto the version it was decided on, so the version
+ * before is what its writer saw; but the clock went on, and may have jumped, between the decision and the write. Where the
+ * record says when the decision was made, that time is used; elsewhere the clock at the write, if it is steady.
+ */
+export class Leases implements GenerationListener {
+  constructor(private readonly settings: Settings, private readonly clocks: ProcessClocks) {}
+
+  stepped(step: Step): void {
+    const { before, next, event } = step;
+    if (GIVES_LEASE.has(event)) this.given(step);
+    else demand(next.fence === before.fence, 14, () => `generation ${next.generationId}: ${event} moved the fence from ${before.fence} to ${next.fence}`);
+    if (BY_HOLDER.has(event)) this.byHolder(step);
+    if (event === 'expire' || event === 'give-up') this.tooLate(step);
+  }
+
+  private given({ before, next, event, by }: Step): void {
+    const { generationId, lease } = next;
+    demand(next.fence === before.fence + 1, 14, () => `generation ${generationId}: ${event} moved the fence from ${before.fence} to ${next.fence}`);
+    demand(lease?.worker === by.process && lease.fence === next.fence, 14, () => `generation ${generationId}: ${by.process} gave the lease to ${lease?.worker} with fence ${lease?.fence}`);
+    demand(lease.expiresAt === lease.renewedAt + this.settings.leaseMs, 14, () => `generation ${generationId}: the lease of ${lease.renewedAt} ends at ${lease.expiresAt}`);
+    this.requireNotAhead(by, lease.renewedAt, () => `generation ${generationId}: ${event}`);
+    const old = before.lease;
+    const hasLapsed = old === undefined || old.expiresAt <= lease.renewedAt || old.renewedAt > lease.renewedAt + MAX_SKEW_MS;
+    demand(hasLapsed, 14, () => `generation ${generationId}: ${by.process} took over at ${lease.renewedAt} by its clock, and ${old?.worker} had the lease until ${old?.expiresAt}`);
+    if (event === 'start') demand(lease.renewedAt <= before.terms.queueDeadlineAt, 7, () => `generation ${generationId} was started at ${lease.renewedAt}, after its queue deadline ${before.terms.queueDeadlineAt}`);
+  }
+
+  private byHolder({ before, next, event, by }: Step): void {
+    const { generationId } = next;
+    demand(before.lease !== undefined, 14, () => `generation ${generationId}: ${by.process} wrote ${event}, and nobody had the lease`);
+    const { worker, fence } = before.lease;
+    demand(worker === by.process && fence === before.fence, 14, () => `generation ${generationId}: ${by.process} wrote ${event}, and ${worker} had the lease with fence ${fence} of ${before.fence}`);
+    if (next.lease) {
+      demand(next.lease.worker === worker && next.lease.fence === fence, 14, () => `generation ${generationId}: ${event} gave the lease of ${worker} to ${next.lease?.worker}`);
+      this.requireNotAhead(by, next.lease.renewedAt, () => `generation ${generationId}: ${event}`);
+    }
+    if (event === 'begin-attempt') {
+      const isNext = next.attempt?.number === next.attemptsMade && next.attemptsMade === before.attemptsMade + 1;
+      demand(isNext, 7, () => `generation ${generationId} made attempt ${next.attempt?.number} after ${before.attemptsMade}`);
+      demand(before.cancelRequestedAt === undefined, 10, () => `generation ${generationId} began attempt ${next.attempt?.number} after a cancel`);
+    }
+  }
+
+  /**
+   * Ended from outside: its time must be over, and nobody at work on it. `completedAt` is when that was decided, unless the
+   * generation had been touched by a clock further ahead. A give-up for another reason than time is looked at elsewhere.
+   */
+  private tooLate({ before, next, event, by }: Step): void {
+    if (next.error?.code !== 'TASK_TIMEOUT' || !this.clocks.isSteady(by.process, by.at)) return;
+    const { generationId, completedAt = 0 } = next;
+    const deadlineAt = event === 'give-up' ? before.terms.queueDeadlineAt : (before.runDeadlineAt ?? Infinity);
+    demand(completedAt > deadlineAt, 7, () => `generation ${generationId}: ${event} at ${completedAt}, and its deadline is ${deadlineAt}`);
+    const { lease } = before;
+    const isLive = lease !== undefined && lease.expiresAt > Math.max(completedAt, by.processNow) && lease.renewedAt <= by.processNow + MAX_SKEW_MS;
+    demand(!isLive, 14, () => `generation ${generationId}: ${by.process} wrote ${event} at ${completedAt}, and ${lease?.worker} had the lease until ${lease?.expiresAt}`);
+  }
+
+  private requireNotAhead({ process, at, processNow }: Step['by'], time: number, what: () => string): void {
+    demand(time <= processNow || !this.clocks.isSteady(process, at), 14, () => `${what()} by ${process} carries ${time}, and its clock says ${processNow}`);
+  }
+}

@@ -1,0 +1,56 @@
+import type { Entry } from '../../../core/credits/account.js';
+import type { Answer, Asked, Request } from '../observed.js';
+import type { Books } from './books.js';
+import { demand } from './demand.js';
+import type { Timeline } from './timeline.js';
+
+type Operation = Extract<Request, { operation: 'grant' | 'adjust' }>;
+
+/** Invariant 1: credits come and go only as operators asked, once for each operation id. */
+export class Operations {
+  private readonly asked = new Map<string, Operation[]>();
+  private readonly done = new Map<string, Entry>();
+
+  constructor(private readonly books: Books, private readonly timeline: Timeline) {
+    books.listen({ operated: (entry) => this.operated(entry) });
+  }
+
+  noteAsked({ request }: Asked): void {
+    if (request.operation !== 'grant' && request.operation !== 'adjust') return;
+    const name = nameOf(request.accountId, request.operationId);
+    this.asked.set(name, [...(this.asked.get(name) ?? []), request]);
+  }
+
+  /** An operator who was told that it is done finds it in the ledger, and who was told that it cannot be done was told so rightly. */
+  served(asked: Asked, answer: Answer): void {
+    const { request } = asked;
+    if (request.operation !== 'grant' && request.operation !== 'adjust') return;
+    const { accountId, operationId, credits } = request;
+    if (answer.outcome === 'success') {
+      const entry = this.done.get(nameOf(accountId, operationId));
+      demand(entry !== undefined && isOf(entry, request), 1, () => `${request.operation} ${operationId} of ${credits} to account ${accountId} was acknowledged, and the ledger has ${entry ? `a ${entry.kind} of ${entry.credits}` : 'nothing'} under it`);
+    }
+    if (answer.outcome === 'refused' && answer.code === 'CREDITS_INSUFFICIENT') {
+      const couldNot = this.books.availableOf(accountId)?.wasEver(this.timeline.arrivedOrder(asked), (available) => available + credits < 0) ?? true;
+      demand(couldNot, 13, () => `adjustment ${operationId} of ${credits} was refused, and account ${accountId} always had enough`);
+    }
+  }
+
+  private operated(entry: Entry): void {
+    const { accountId, operationId = '' } = entry;
+    const name = nameOf(accountId, operationId);
+    demand(!this.done.has(name), 1, () => `operation ${operationId} of account ${accountId} has a second entry, ${entry.sequence}`);
+    const isAsked = (this.asked.get(name) ?? []).some((request) => isOf(entry, request));
+    demand(isAsked, 1, () => `entry ${entry.sequence} of account ${accountId}, a ${entry.kind} of ${entry.credits} under ${operationId}, was asked for by nobody`);
+    this.done.set(name, entry);
+  }
+}
+
+function isOf(entry: Entry, { operation, credits }: Operation): boolean {
+  const signed = entry.from === 'issued' ? entry.credits : -entry.credits;
+  return signed === credits && entry.kind === (operation === 'grant' ? 'grant' : 'adjustment');
+}
+
+function nameOf(accountId: string, operationId: string): string {
+  return `${accountId} ${operationId}`;
+}

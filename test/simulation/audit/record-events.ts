@@ -1,0 +1,96 @@
+import type { Generation, GenerationStatus } from '../../../core/generation/generation.js';
+import { changedMembers } from './same.js';
+
+/** From status, event and status: everything that may happen to a generation, as the documentation has it. */
+const ALLOWED = new Set([
+  'queued start running', 'queued cancel cancelled', 'queued give-up failed', 'queued postpone queued',
+  'running take-over running', 'running renew running', 'running begin-attempt running', 'running accepted running',
+  'running attempt-failed running', 'running yield running', 'running cancel running', 'running postpone running',
+  'running succeed succeeded', 'running fail failed', 'running expire failed', 'running stop cancelled',
+  ...['succeeded', 'failed', 'cancelled'].flatMap((ended) => ['settle', 'postpone', 'outputs-removed', 'late-report'].map((event) => `${ended} ${event} ${ended}`)),
+]);
+
+const ENDING = ['status', 'completedAt', 'updatedAt', 'lease'];
+
+/** What each event may change, besides the version and the time at which recovery looks. */
+const MAY_CHANGE: Readonly<Record<string, readonly string[]>> = {
+  'start': ['status', 'fence', 'lease', 'attempt', 'attemptsMade', 'runDeadlineAt', 'updatedAt'],
+  'take-over': ['fence', 'lease', 'updatedAt'],
+  'renew': ['lease', 'progress', 'updatedAt'],
+  'begin-attempt': ['attempt', 'attemptsMade', 'updatedAt'],
+  'accepted': ['attempt', 'updatedAt'],
+  'attempt-failed': ['attempt', 'lease', 'updatedAt'],
+  'yield': ['attempt', 'attemptsMade', 'lease', 'updatedAt'],
+  'cancel': ['cancelRequestedAt', 'status', 'completedAt', 'updatedAt'],
+  'give-up': ['error', ...ENDING],
+  'fail': ['error', ...ENDING],
+  'expire': ['error', ...ENDING],
+  'succeed': ['outputs', 'chargedCredits', ...ENDING],
+  'stop': ['outputs', 'chargedCredits', ...ENDING],
+  'postpone': [],
+  'settle': ['settledAt'],
+  'outputs-removed': ['outputsRemovedAt'],
+  'late-report': ['lateReport'],
+};
+
+const RANK: Readonly<Record<GenerationStatus, number>> = { queued: 0, running: 1, succeeded: 2, failed: 2, cancelled: 2 };
+
+export function hasEnded({ status }: Pick<Generation, 'status'>): boolean {
+  return RANK[status] === 2;
+}
+
+/** How far on a status is; -1 for what is none. */
+export function rankOf(status: unknown): number {
+  return Object.entries(RANK).find(([name]) => name === status)?.[1] ?? -1;
+}
+
+/**
+ * Which event turned one version into the next, told from the two alone. A failure that the holder of the lease wrote is
+ * a `fail`, anybody else's an `expire`: only who wrote it tells them apart.
+ */
+export function classify(before: Generation, next: Generation, process?: string): string {
+  if (before.status !== next.status) return classifyMove(before, next, process);
+  if (hasEnded(before)) return classifyBookkeeping(before, next);
+  return before.status === 'running' ? classifyStep(before, next) : 'postpone';
+}
+
+function classifyMove(before: Generation, next: Generation, process: string | undefined): string {
+  switch (`${before.status} ${next.status}`) {
+    case 'queued running': return 'start';
+    case 'queued cancelled': return 'cancel';
+    case 'queued failed': return 'give-up';
+    case 'running succeeded': return 'succeed';
+    case 'running cancelled': return 'stop';
+    case 'running failed': return before.lease !== undefined && before.lease.worker === (process ?? before.lease.worker) ? 'fail' : 'expire';
+    default: return 'unknown';
+  }
+}
+
+function classifyBookkeeping(before: Generation, next: Generation): string {
+  if (before.settledAt !== next.settledAt) return 'settle';
+  if (before.outputsRemovedAt !== next.outputsRemovedAt) return 'outputs-removed';
+  return before.lateReport?.at === next.lateReport?.at ? 'postpone' : 'late-report';
+}
+
+function classifyStep(before: Generation, next: Generation): string {
+  if (before.fence !== next.fence) return 'take-over';
+  if (before.cancelRequestedAt !== next.cancelRequestedAt) return 'cancel';
+  if (!before.attempt && next.attempt) return 'begin-attempt';
+  if (before.attempt && !next.attempt) return before.attemptsMade === next.attemptsMade ? 'attempt-failed' : 'yield';
+  if (before.lease && !next.lease) return 'yield';
+  if (before.attempt?.phase !== next.attempt?.phase || before.attempt?.reference !== next.attempt?.reference) return 'accepted';
+  const isRenewed = before.lease?.renewedAt !== next.lease?.renewedAt || before.lease?.expiresAt !== next.lease?.expiresAt;
+  return isRenewed || before.updatedAt !== next.updatedAt || before.progress !== next.progress ? 'renew' : 'postpone';
+}
+
+/** What is wrong with a step, if anything: no such row, or more changed than this event may change. */
+export function faultOf(before: Generation, event: string, next: Generation): string | undefined {
+  if (!ALLOWED.has(`${before.status} ${event} ${next.status}`)) return `there is no ${event} from ${before.status} to ${next.status}`;
+  const may = MAY_CHANGE[event] ?? [];
+  const more = changedMembers(before, next).filter((name) => name !== 'version' && name !== 'attentionAt' && !may.includes(name));
+  return more.length === 0 ? undefined : `${event} changed ${more.map((name) => `${name} (${show(before, name)} to ${show(next, name)})`).join(', ')}`;
+}
+
+function show(generation: Generation, name: string): string {
+  return JSON.stringify(new Map<string, unknown>(Object.entries(generation)).get(name)) ?? 'nothing';
+}

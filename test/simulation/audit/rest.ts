@@ -1,0 +1,91 @@
+import type { Premises } from '../observed.js';
+import type { Accepted } from './accepted.js';
+import type { Books } from './books.js';
+import { keyName, type Claims } from './claims.js';
+import { demand } from './demand.js';
+import type { Generations, Life } from './generations.js';
+import type { GuardedObjects } from './guarded-objects.js';
+import type { Keys } from './keys.js';
+import type { ProcessClocks } from './process-clocks.js';
+import { hasEnded } from './record-events.js';
+
+const MAX_SKEW_MS = 60_000;
+/** Recovery that failed at something comes back to it after half a minute, and to what it woke after a minute. */
+const LOOKS_AGAIN_MS = 90_000;
+
+interface Knowledge {
+  readonly premises: Premises;
+  readonly books: Books;
+  readonly claims: Claims;
+  readonly keys: Keys;
+  readonly generations: Generations;
+  readonly objects: GuardedObjects;
+  readonly accepted: Accepted;
+  readonly clocks: ProcessClocks;
+}
+
+/** Invariants 6, 12, 13 and 20, once everything that can end has had the time to. */
+export class Rest {
+  private quietAt: number | undefined;
+
+  constructor(private readonly known: Knowledge) {}
+
+  quiet(at: number): void {
+    this.quietAt = at;
+  }
+
+  async check(): Promise<void> {
+    const { books, generations, objects, accepted } = this.known;
+    await books.compareAll();
+    const held = books.openHolds();
+    demand(held.length === 0, 6, () => `at rest credits are still held for ${held.map((id) => `${id} (${this.standing(id)})`).join(', ')}`);
+    for (const life of generations.lives.values()) await this.requireEnded(life);
+    for (const id of accepted.acknowledged) demand(generations.lives.has(id), 12, () => `generation ${id} was accepted, and never was`);
+    this.requireRefusedLeftNothing();
+    await objects.requireAllStanding();
+  }
+
+  private async requireEnded(life: Life): Promise<void> {
+    const { generationId, newest, endedAt, settledAt } = life;
+    const record = this.known.generations.record(generationId);
+    const stored = await this.known.premises.durable.generations.read(generationId);
+    demand(stored?.kind === record?.kind && stored?.version === record?.version, 12, () => `at rest generation ${generationId} is stored as ${stored?.kind} ${stored?.version}, and was written as ${record?.kind} ${record?.version}`);
+    demand(hasEnded(newest) && endedAt !== undefined, 20, () => `at rest generation ${generationId} is ${newest.status}, and its deadline was ${deadlineOf(life)}`);
+    demand(settledAt !== undefined, 6, () => `at rest generation ${generationId} is ${newest.status} and not settled`);
+    if (this.quietAt === undefined) return;
+    const lateMs = endedAt - Math.max(deadlineOf(life), this.quietAt);
+    demand(lateMs <= this.slackMs(), 20, () => `generation ${generationId} ended at ${endedAt}, ${lateMs} ms after its deadline ${deadlineOf(life)} and the end of faults`);
+    const unsettledMs = settledAt - Math.max(endedAt, this.quietAt);
+    demand(unsettledMs <= this.slackMs(), 6, () => `the hold of generation ${generationId} was ended ${unsettledMs} ms after it was ${newest.status}`);
+  }
+
+  /**
+   * How late an end may be once nothing goes wrong: a lease lapses, recovery passes, a worker waits for its provider to answer
+   * and to stop, and all clocks may differ. A time that a clock far ahead wrote is believed until true time reaches it.
+   */
+  private slackMs(): number {
+    const { premises: { settings, recoveryIntervalMs }, clocks } = this.known;
+    const waitedFor = settings.leaseMs + settings.recoveryGraceMs + settings.cancelGraceMs + 3 * recoveryIntervalMs + 3 * settings.providerCallMs;
+    return waitedFor + LOOKS_AGAIN_MS + 2 * MAX_SKEW_MS + clocks.mostAheadMs;
+  }
+
+  /** A key under which every request was refused has no effect: nothing inserted, nothing held. */
+  private requireRefusedLeftNothing(): void {
+    const { keys, claims, generations } = this.known;
+    const refused = new Set([...keys.all()].filter(({ unresolved }) => unresolved === 0).map(({ key }) => key).map(keyName));
+    for (const life of generations.lives.values()) {
+      const key = claims.keyOf('create', life.generationId);
+      demand(key === undefined || !refused.has(keyName(key)), 13, () => `generation ${life.generationId} stands under key ${key?.key}, and every request under it was refused`);
+    }
+  }
+
+  private standing(generationId: string): string {
+    const record = this.known.generations.record(generationId);
+    return record?.kind === 'generation' ? record.status : (record?.kind ?? 'nothing stands there');
+  }
+}
+
+/** By when it must have ended: what was never begun by the queue deadline, the rest by the run deadline. */
+function deadlineOf({ newest }: Life): number {
+  return newest.runDeadlineAt ?? newest.terms.queueDeadlineAt;
+}

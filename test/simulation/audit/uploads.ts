@@ -1,0 +1,135 @@
+import { createHash } from 'node:crypto';
+import type { Generation } from '../../../core/generation/generation.js';
+import type { Upload, UploadRecord } from '../../../core/uploads/upload.js';
+import type { Settings } from '../../../core/settings.js';
+import type { Answer, Asked } from '../observed.js';
+import type { EffectOf, Handlers } from './calls.js';
+import type { Standing } from './claims.js';
+import { demand } from './demand.js';
+import type { GenerationListener, Step } from './generations.js';
+import type { GuardedObjects } from './guarded-objects.js';
+import type { ProcessClocks } from './process-clocks.js';
+import { changedMembers, textOf } from './same.js';
+
+const MAY_CHANGE = new Set(['version', 'status', 'objectKey', 'ready', 'lastUsedAt', 'attentionAt']);
+const NEXT: Readonly<Record<Upload['status'], readonly Upload['status'][]>> = {
+  prepared: ['prepared', 'ready', 'removing'],
+  ready: ['ready', 'removing'],
+  removing: ['removing'],
+};
+
+/** Invariant 16, and 17 as far as it is about files: what is ready is what was sent and declared, and stays so. */
+export class Uploads implements GenerationListener {
+  private readonly records = new Map<string, UploadRecord>();
+  /** Digests of what clients were told is stored at an upload's target. */
+  private readonly sentTo = new Map<string, Set<string>>();
+
+  constructor(
+    private readonly settings: Settings,
+    private readonly clocks: ProcessClocks,
+    private readonly objects: GuardedObjects,
+    private readonly onPrepared: (upload: Upload) => void,
+  ) {}
+
+  readonly handlers: Handlers = {
+    'uploads.insert': ({ args: [record], result }) => {
+      const isFree = !this.records.has(record.uploadId);
+      demand(result.inserted === isFree, 16, () => `upload ${record.uploadId} was ${result.inserted ? 'inserted over another one' : 'refused, and free'}`);
+      if (!result.inserted) return;
+      this.records.set(record.uploadId, record);
+      if (record.kind !== 'upload') return demand(record.kind === 'void', 16, () => `upload ${record.uploadId} was inserted as ${record.kind}`);
+      demand(record.status === 'prepared' && record.ready === undefined && record.objectKey === undefined, 16, () => `upload ${record.uploadId} was inserted ${record.status}`);
+      this.onPrepared(record);
+    },
+    'uploads.replace': async (effect) => {
+      if (effect.result === 'applied') await this.replaced(effect);
+    },
+    'uploads.remove': ({ args: [uploadId], result }) => {
+      if (result !== 'applied') return;
+      const record = this.records.get(uploadId);
+      demand(record !== undefined && record.kind !== 'upload', 16, () => `upload ${uploadId} was removed from the store while it is ${record?.kind}`);
+      this.records.delete(uploadId);
+    },
+  };
+
+  record(uploadId: string): UploadRecord | undefined {
+    return this.records.get(uploadId);
+  }
+
+  standingAt(uploadId: string): Standing {
+    const record = this.records.get(uploadId);
+    if (!record) return 'nothing';
+    return record.kind === 'void' ? 'ruled-out' : 'effect';
+  }
+
+  sent(uploadId: string, bytes: Uint8Array, status: number): void {
+    if (status !== 200) return;
+    const digests = this.sentTo.get(uploadId) ?? new Set();
+    this.sentTo.set(uploadId, digests.add(createHash('sha256').update(bytes).digest('hex')));
+  }
+
+  /** References are ready uploads of the same App, and what the generation says of them is so. */
+  async inserted({ generationId, accountId, appId, references }: Generation): Promise<void> {
+    for (const { uploadId, objectKey, sha256, byteSize } of references) {
+      const record = this.records.get(uploadId);
+      demand(record?.accountId === accountId && record.appId === appId, 16, () => `generation ${generationId} of App ${appId} uses upload ${uploadId}, which belongs to ${record?.appId}`);
+      // One whose retention ended between the check and the insert is found missing when the generation is begun.
+      if (record.kind !== 'upload' || record.status === 'removing') continue;
+      const isSame = record.status === 'ready' && record.objectKey === objectKey && record.ready?.sha256 === sha256 && record.byteSize === byteSize;
+      demand(isSame, 16, () => `generation ${generationId} uses upload ${uploadId}, which is ${record.status}, not as it was checked`);
+      await this.objects.requireStanding(objectKey);
+    }
+  }
+
+  /** A generation is given up for a missing reference only when one is missing. */
+  async stepped({ event, next }: Step): Promise<void> {
+    if (event !== 'give-up' || next.error?.code !== 'INPUT_INVALID') return;
+    for (const { objectKey } of next.references) if (!(await this.objects.isThere(objectKey))) return;
+    demand(false, 16, () => `generation ${next.generationId} was given up for a missing reference, and none is`);
+  }
+
+  /** A completion says what is on record, to whom it belongs, and the digest it declared is that of the bytes. */
+  served({ request, party }: Asked, answer: Answer): void {
+    if (request.operation !== 'complete' || answer.outcome !== 'success' || !party) return;
+    const { data } = answer;
+    const uploadId = request.uploadId.toLowerCase();
+    const record = this.records.get(uploadId);
+    demand(record?.accountId === party.accountId && record.appId === party.appId, 17, () => `upload ${uploadId} was completed for App ${party.appId}, and belongs to ${record?.appId}`);
+    demand(data['status'] === 'ready' && data['upload_id'] === uploadId, 16, () => `completing upload ${uploadId} was answered with ${JSON.stringify(data)}`);
+    if (record.kind !== 'upload') return;
+    const { ready } = record;
+    demand(ready?.mediaId === data['media_id'] && record.byteSize === data['byte_size'], 16, () => `completing upload ${uploadId} was answered with ${JSON.stringify(data)}, and it is ${record.status} as ${ready?.mediaId}`);
+    const declared = request.body['sha256'];
+    demand(typeof declared !== 'string' || declared.toLowerCase() === ready?.sha256, 16, () => `upload ${uploadId} was completed as ${textOf(declared)}, and has ${ready?.sha256}`);
+  }
+
+  private async replaced({ args: [next, expectedVersion], at, process, processNow }: EffectOf<'uploads.replace'>): Promise<void> {
+    const { uploadId } = next;
+    const before = this.records.get(uploadId);
+    const isNext = before?.version === expectedVersion && next.version === expectedVersion + 1;
+    demand(isNext, 16, () => `upload ${uploadId} went from version ${before?.version} to ${next.version}, by a change made for ${expectedVersion}`);
+    this.records.set(uploadId, next);
+    demand(before.kind === 'upload', 16, () => `upload ${uploadId} came back from ${before.kind}`);
+    if (next.kind !== 'upload') return demand(next.kind === 'expired' && before.status === 'removing', 16, () => `upload ${uploadId} became ${next.kind} while ${before.status}`);
+
+    demand(NEXT[before.status].includes(next.status), 16, () => `upload ${uploadId} went from ${before.status} to ${next.status}`);
+    const changed = changedMembers(before, next).filter((name) => !MAY_CHANGE.has(name) || (before.status !== 'prepared' && (name === 'ready' || name === 'objectKey')));
+    demand(changed.length === 0, 16, () => `upload ${uploadId} was ${before.status}, and its ${changed.join(', ')} changed`);
+    if (next.status === 'removing' && before.status !== 'removing') {
+      const isOver = processNow >= before.attentionAt || !this.clocks.isSteady(process, at);
+      demand(isOver, 16, () => `upload ${uploadId} was kept until ${before.attentionAt}, and ${process} removes it at ${processNow} by its clock`);
+      if (before.objectKey !== undefined) this.objects.release(before.objectKey);
+    }
+    if (next.status === 'ready' && before.status === 'prepared') await this.becomesReady(next);
+  }
+
+  private async becomesReady(upload: Upload): Promise<void> {
+    const { uploadId, objectKey, ready, declaredSha256, byteSize } = upload;
+    demand(objectKey !== undefined && ready !== undefined, 16, () => `upload ${uploadId} is ready with nothing to show for it`);
+    demand(objectKey !== upload.stagingKey, 16, () => `upload ${uploadId} is ready where clients can write`);
+    demand(declaredSha256 === undefined || declaredSha256 === ready.sha256, 16, () => `upload ${uploadId} was declared as ${declaredSha256} and is ready as ${ready.sha256}`);
+    demand(byteSize <= this.settings.maxUploadBytes, 16, () => `upload ${uploadId} is ready with ${byteSize} bytes`);
+    demand(this.sentTo.get(uploadId)?.has(ready.sha256) === true, 16, () => `upload ${uploadId} is ready as ${ready.sha256}, which nobody sent to it`);
+    await this.objects.guard({ objectKey, sha256: ready.sha256, byteSize, of: `upload ${uploadId}` });
+  }
+}

@@ -1,0 +1,125 @@
+import type { JsonObject } from '../../../core/json.js';
+import type { Answer, Asked } from '../observed.js';
+import type { Books } from './books.js';
+import { demand } from './demand.js';
+import type { Generations } from './generations.js';
+import type { Prices } from './prices.js';
+import { rankOf } from './record-events.js';
+import type { Timeline } from './timeline.js';
+import { taskFault } from './view-shape.js';
+import { textOf } from './same.js';
+
+/** What clients knew of a generation from some moment on. `gone` outranks every status. */
+interface Seen {
+  readonly order: number;
+  readonly status: string;
+  readonly rank: number;
+  readonly charged: number;
+  readonly updatedAt: number;
+}
+
+const GONE_RANK = 3;
+
+/** Invariants 8 and 9: what clients are shown, and that it never goes back. */
+export class Views {
+  /** What became known, each better than the one before, by generation. */
+  private readonly seen = new Map<string, Seen[]>();
+
+  constructor(
+    private readonly generations: Generations,
+    private readonly books: Books,
+    private readonly prices: Prices,
+    private readonly timeline: Timeline,
+  ) {}
+
+  /** Looks at an answer as it leaves, and so also at those that never arrive. */
+  served(asked: Asked, answer: Answer): void {
+    const { request, party } = asked;
+    if (answer.outcome === 'refused') this.refused(asked, answer.code);
+    if (answer.outcome !== 'success' || !party) return;
+    const { data } = answer;
+    if (isAboutTask(asked)) this.task(asked, data);
+    if (request.operation === 'credits') this.balance(asked, party.accountId, data);
+    if (request.operation === 'estimate') this.estimate(asked, data);
+  }
+
+  /** From here on no client may be shown less. */
+  answered(asked: Asked, answer: Answer): void {
+    const { request } = asked;
+    const { order } = this.timeline;
+    if (answer.outcome === 'success' && isAboutTask(asked)) {
+      this.learn(textOf(answer.data['generation_id']), { order, ...viewOf(answer.data) });
+    }
+    if (answer.outcome === 'refused' && answer.code === 'GENERATION_JOB_NOT_FOUND' && request.operation === 'get') {
+      this.learn(request.generationId.toLowerCase(), { order, status: 'gone', rank: GONE_RANK, charged: 0, updatedAt: 0 });
+    }
+  }
+
+  private task(asked: Asked, data: JsonObject): void {
+    const id = textOf(data['generation_id']);
+    const fault = taskFault(data);
+    demand(fault === undefined, 9, () => `request ${asked.number} was answered with generation ${id}, ${textOf(data['status'])}, whose ${fault}`);
+    const { request, party } = asked;
+    const wanted = request.operation === 'get' || request.operation === 'cancel' ? request.generationId.toLowerCase() : id;
+    demand(id === wanted, 17, () => `request ${asked.number} for generation ${wanted} was answered with ${id}`);
+    const life = this.generations.lives.get(id);
+    demand(life?.accountId === party?.accountId && life?.appId === party?.appId, 17, () => `request ${asked.number} of App ${party?.appId} was answered with generation ${id} of ${life?.appId}`);
+    if (!life) return;
+    const view = viewOf(data);
+    const wasSo = life.shown.has(`${view.status} ${view.charged} ${view.updatedAt}`);
+    demand(wasSo, 8, () => `request ${asked.number} was shown generation ${id} as ${view.status}, charged ${view.charged}, updated at ${view.updatedAt}; it never was`);
+    this.requireNoStepBack(asked, id, view);
+  }
+
+  private requireNoStepBack(asked: Asked, id: string, view: Omit<Seen, 'order'>): void {
+    const before = this.seen.get(id)?.findLast(({ order }) => order < this.timeline.askedOrder(asked));
+    if (!before) return;
+    const isOn = view.rank >= before.rank && view.charged >= before.charged && view.updatedAt >= before.updatedAt && (before.rank < 2 || view.status === before.status);
+    demand(isOn, 8, () => `request ${asked.number} was shown generation ${id} as ${view.status}, charged ${view.charged}, updated at ${view.updatedAt}; a client knew it before as ${before.status}, ${before.charged}, ${before.updatedAt}`);
+  }
+
+  /** Knowledge only grows: what is older than what is known already adds nothing. */
+  private learn(id: string, view: Seen): void {
+    const known = this.seen.get(id) ?? [];
+    const last = known.at(-1);
+    if (last && (view.rank < last.rank || view.updatedAt < last.updatedAt) && view.rank !== GONE_RANK) return;
+    if (last?.rank === view.rank && last.updatedAt === view.updatedAt && last.charged >= view.charged) return;
+    known.push(view);
+    this.seen.set(id, known);
+  }
+
+  /** An own generation that stands is not denied. */
+  private refused(asked: Asked, code: string): void {
+    const { request, party } = asked;
+    if (request.operation !== 'get' && request.operation !== 'cancel') return;
+    if (code !== 'TASK_NOT_FOUND' && code !== 'GENERATION_JOB_NOT_FOUND') return;
+    const id = request.generationId.toLowerCase();
+    const record = this.generations.record(id);
+    const isOwn = record?.kind === 'generation' && record.accountId === party?.accountId && record.appId === party.appId;
+    // Inserted while the request was under way, it may have been looked for before.
+    const stoodBefore = (this.generations.lives.get(id)?.insertedAt ?? Infinity) < this.timeline.arrivedAt(asked);
+    demand(!isOwn || !stoodBefore, 12, () => `request ${asked.number} was answered with ${code}, and generation ${id} is ${record?.kind === 'generation' ? record.status : 'there'}`);
+  }
+
+  private balance(asked: Asked, accountId: string, data: JsonObject): void {
+    const shown = [data['balance_credits'], data['available_credits'], data['remaining_credits']];
+    const since = this.timeline.arrivedOrder(asked);
+    const wasSo = shown.every((value) => value === shown[0]) && (this.books.availableOf(accountId)?.wasEver(since, (available) => available === shown[0]) ?? false);
+    demand(wasSo, 1, () => `request ${asked.number} was shown ${textOf(shown)} credits, and account ${accountId} never had so many meanwhile`);
+  }
+
+  private estimate({ number, request }: Asked, data: JsonObject): void {
+    if (request.operation !== 'estimate') return;
+    const price = this.prices.ofBody(request.body);
+    demand(data['estimated_credits'] === price, 3, () => `request ${number} was estimated at ${textOf(data['estimated_credits'])}, and its price is ${price}`);
+  }
+}
+
+function isAboutTask({ request: { operation } }: Asked): boolean {
+  return operation === 'create' || operation === 'get' || operation === 'cancel';
+}
+
+function viewOf(data: JsonObject): Omit<Seen, 'order'> {
+  const status = textOf(data['status']);
+  return { status, rank: rankOf(status), charged: Number(data['charged_credits']), updatedAt: Date.parse(textOf(data['updated_at'])) };
+}
