@@ -1,6 +1,7 @@
+import { Auditor } from './audit/auditor.js';
 import type { Premises, Watcher } from './observed.js';
 
 /** Who watches every run. */
-export function watch(_premises: Premises): Watcher {
-  return new Proxy({} as Watcher, { get: () => () => Promise.resolve() });
+export function watch(premises: Premises): Watcher {
+  return new Auditor(premises);
 }

@@ -117,11 +117,13 @@ export class Auditor implements Watcher {
   arrived(asked: Asked, at: number): void {
     this.timeline.tick();
     this.timeline.noteArrived(asked, at);
+    this.keys.noteArrived(asked);
   }
 
   async served(asked: Asked, answer: Answer, _at: number): Promise<void> {
     this.timeline.tick();
     if (answer.outcome !== 'lost') this.secrets.requireNone(answer, () => `the answer to request ${asked.number}`);
+    this.keys.noteServed(asked, answer);
     this.operations.served(asked, answer);
     this.access.served(asked, answer);
     this.strangers.served(asked, answer);

@@ -11,8 +11,15 @@ export type KeyedRequest = Extract<Request, { operation: 'create' | 'prepare' | 
 const TELLS_NOTHING: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR', 'IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_REPLAY_EXPIRED', 'REQUEST_TIMEOUT']);
 
 interface Sent {
+  readonly number: number;
   readonly request: KeyedRequest;
   readonly payload: string;
+  /** How often it reached a process, which is more than once when somebody on the way sends it again. */
+  arrivals: number;
+  /** To how many of these a process said for certain that nothing was done. */
+  refusals: number;
+  /** Whether the client knows that nothing was done. */
+  isRefused: boolean;
 }
 
 /** All that was ever sent under one key. */
@@ -20,8 +27,6 @@ export interface KeyUse {
   readonly key: ClaimKey;
   readonly sent: Sent[];
   readonly payloads: Set<string>;
-  /** Requests of which nobody knows yet what they did, or ever will. */
-  unresolved: number;
   /** What the key was answered with, since its last claim was removed as expired. */
   shown?: { readonly id: string; readonly payload: string };
 }
@@ -34,21 +39,31 @@ export class Keys {
     return this.uses.values();
   }
 
-  noteAsked({ request, party }: Asked): void {
+  noteAsked({ number, request, party }: Asked): void {
     if (!party || !isKeyed(request)) return;
     const key = keyFor(party, request);
     let use = this.uses.get(keyName(key));
-    if (!use) this.uses.set(keyName(key), (use = { key, sent: [], payloads: new Set(), unresolved: 0 }));
+    if (!use) this.uses.set(keyName(key), (use = { key, sent: [], payloads: new Set() }));
     const payload = payloadOf(request);
-    use.sent.push({ request, payload });
+    use.sent.push({ number, request, payload, arrivals: 0, refusals: 0, isRefused: false });
     use.payloads.add(payload);
-    use.unresolved += 1;
   }
 
-  noteAnswered({ request, party }: Asked, answer: Answer): void {
-    if (!party || !isKeyed(request) || answer.outcome !== 'refused' || TELLS_NOTHING.has(answer.code)) return;
-    const use = this.at(keyFor(party, request));
-    if (use) use.unresolved -= 1;
+  noteArrived(asked: Asked): void {
+    const sent = this.find(asked);
+    if (sent) sent.arrivals += 1;
+  }
+
+  noteServed(asked: Asked, answer: Answer): void {
+    if (!isCertain(answer)) return;
+    const sent = this.find(asked);
+    if (sent) sent.refusals += 1;
+  }
+
+  noteAnswered(asked: Asked, answer: Answer): void {
+    if (!isCertain(answer)) return;
+    const sent = this.find(asked);
+    if (sent) sent.isRefused = true;
   }
 
   at(key: ClaimKey): KeyUse | undefined {
@@ -59,12 +74,25 @@ export class Keys {
   matching(key: ClaimKey, fits: (request: KeyedRequest) => boolean): readonly Sent[] {
     return this.at(key)?.sent.filter(({ request }) => fits(request)) ?? [];
   }
+
+  private find({ number, request, party }: Asked): Sent | undefined {
+    return party && isKeyed(request) ? this.at(keyFor(party, request))?.sent.find((sent) => sent.number === number) : undefined;
+  }
+}
+
+function isCertain(answer: Answer): boolean {
+  return answer.outcome === 'refused' && !TELLS_NOTHING.has(answer.code);
+}
+
+/** Whether all who used a key were told that nothing was done, and nobody is still at it. */
+export function isWhollyRefused({ sent }: KeyUse): boolean {
+  return sent.every(({ arrivals, refusals, isRefused }) => isRefused && arrivals === refusals);
 }
 
 /** Something came to be under a key: not if all who used the key were told that nothing has. */
 export function demandHoped(use: KeyUse | undefined, what: string): void {
   demand(use !== undefined, 11, () => `${what} was made under a key nobody sent`);
-  demand(use.unresolved > 0, 13, () => `${what} was made under key ${use.key.key}, and every request under it was refused`);
+  demand(!isWhollyRefused(use), 13, () => `${what} was made under key ${use.key.key}, and every request under it was refused`);
 }
 
 export function isKeyed(request: Request): request is KeyedRequest {

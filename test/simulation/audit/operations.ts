@@ -10,12 +10,15 @@ type Operation = Extract<Request, { operation: 'grant' | 'adjust' }>;
 export class Operations {
   private readonly asked = new Map<string, Operation[]>();
   private readonly done = new Map<string, Entry>();
+  /** Before anybody asks for anything, accounts are set up with what they begin with. */
+  private isSettingUp = true;
 
   constructor(private readonly books: Books, private readonly timeline: Timeline) {
     books.listen({ operated: (entry) => this.operated(entry) });
   }
 
   noteAsked({ request }: Asked): void {
+    this.isSettingUp = false;
     if (request.operation !== 'grant' && request.operation !== 'adjust') return;
     const name = nameOf(request.accountId, request.operationId);
     this.asked.set(name, [...(this.asked.get(name) ?? []), request]);
@@ -40,7 +43,7 @@ export class Operations {
     const { accountId, operationId = '' } = entry;
     const name = nameOf(accountId, operationId);
     demand(!this.done.has(name), 1, () => `operation ${operationId} of account ${accountId} has a second entry, ${entry.sequence}`);
-    const isAsked = (this.asked.get(name) ?? []).some((request) => isOf(entry, request));
+    const isAsked = this.isSettingUp || (this.asked.get(name) ?? []).some((request) => isOf(entry, request));
     demand(isAsked, 1, () => `entry ${entry.sequence} of account ${accountId}, a ${entry.kind} of ${entry.credits} under ${operationId}, was asked for by nobody`);
     this.done.set(name, entry);
   }

@@ -5,7 +5,7 @@ import { keyName, type Claims } from './claims.js';
 import { demand } from './demand.js';
 import type { Generations, Life } from './generations.js';
 import type { GuardedObjects } from './guarded-objects.js';
-import type { Keys } from './keys.js';
+import { isWhollyRefused, type Keys } from './keys.js';
 import type { ProcessClocks } from './process-clocks.js';
 import { hasEnded } from './record-events.js';
 
@@ -72,7 +72,7 @@ export class Rest {
   /** A key under which every request was refused has no effect: nothing inserted, nothing held. */
   private requireRefusedLeftNothing(): void {
     const { keys, claims, generations } = this.known;
-    const refused = new Set([...keys.all()].filter(({ unresolved }) => unresolved === 0).map(({ key }) => key).map(keyName));
+    const refused = new Set([...keys.all()].filter(isWhollyRefused).map(({ key }) => key).map(keyName));
     for (const life of generations.lives.values()) {
       const key = claims.keyOf('create', life.generationId);
       demand(key === undefined || !refused.has(keyName(key)), 13, () => `generation ${life.generationId} stands under key ${key?.key}, and every request under it was refused`);
