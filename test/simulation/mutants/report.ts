@@ -27,6 +27,6 @@ function row(...cells: readonly [string, string, string, string, string]): strin
 }
 
 function short(message: string): string {
-  const [first = ''] = message.split('\n');
+  const first = (message.split('\n')[0] ?? '').replace(/^Invariant \d+: /u, '');
   return first.length > MAX_SAID ? `${first.slice(0, MAX_SAID)}…` : first;
 }

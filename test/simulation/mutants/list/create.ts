@@ -53,7 +53,7 @@ export const CREATE_MUTANTS: readonly Mutant[] = [
     why: 'An id minted just now cannot be taken, so what the insert says is not looked at.',
   },
   {
-    name: 'outdated-winner-goes-on',
+    name: 'goes-on-under-a-new-id',
     breaks: [11, 12],
     file: CREATE,
     find: "if (outcome.existing.kind === 'generation') return outcome.existing; await desk.execute(mine.accountId, "
@@ -65,7 +65,7 @@ export const CREATE_MUTANTS: readonly Mutant[] = [
     why: 'A process whose id was ruled out goes on under a new one, as if the key were still its own.',
   },
   {
-    name: 'wake-up-due-at-the-deadline',
+    name: 'looked-at-only-at-the-deadline',
     breaks: [12],
     file: 'core/generation/accept.js',
     find: 'attentionAt: Math.min(now + recoveryGraceMs, queueDeadlineAt),',
