@@ -1,6 +1,7 @@
 import { requestedDurationMs, requestedSize } from '../../catalog/price.js';
 import type { Model } from '../../catalog/model.js';
 import type { Context } from '../../context.js';
+import { StoreUnavailable } from '../../errors.js';
 import type { MediaFacts } from '../../ports/media-probe.js';
 import type { Provider } from '../../ports/provider.js';
 import type { Generation, Output } from '../generation.js';
@@ -69,12 +70,20 @@ async function collectOne(context: Context, provider: Provider, model: Model, g:
 async function storeWithRetries(context: Context, key: string, open: () => Promise<AsyncIterable<Uint8Array>>): ReturnType<Context['objects']['write']> {
   for (let tries = 1; ; tries += 1) {
     try {
-      return await context.objects.write(key, await open(), { mediaType: 'application/octet-stream', maxBytes: context.settings.maxOutputBytes });
+      const written = await context.objects.write(key, await open(), { mediaType: 'application/octet-stream', maxBytes: context.settings.maxOutputBytes });
+      if (written !== 'too-large') await refuseCutShort(context, key, written.byteSize);
+      return written;
     } catch (error) {
       if (tries >= MAX_STORE_TRIES) throw error;
       context.log.warn('output not stored yet', { key, tries, error });
     }
   }
+}
+
+/** A picture that lost its last bytes may still decode; it is not what was delivered. */
+async function refuseCutShort({ objects }: Context, key: string, byteSize: number): Promise<void> {
+  const kept = await objects.stat(key);
+  if (kept?.byteSize !== byteSize) throw new StoreUnavailable(`The object store kept ${kept?.byteSize ?? 0} of the ${byteSize} bytes of ${key}.`);
 }
 
 function mismatch(facts: MediaFacts, model: Model, g: Generation): string | undefined {

@@ -90,6 +90,7 @@ export class QuietDays {
       await scheduler.pause(15 * 60_000);
       for (const developer of this.population.developers) await developer.reminisce();
     }
+    await this.rest();
     await watcher.atRest(scheduler.now);
   }
 
