@@ -14,14 +14,9 @@ import type { SimulatedProcess } from './simulated-process.js';
  */
 export async function serve(process: SimulatedProcess, request: Request, secret: string | undefined): Promise<Answer> {
   try {
-    switch (request.operation) {
-      case 'grant':
-      case 'adjust':
-      case 'revoke':
-        await operate(process, request);
-        return { outcome: 'success', data: {}, replayed: false };
-      default: return await answer(process, request, secret);
-    }
+    if (!isOperators(request)) return await answer(process, request, secret);
+    await operate(process, request);
+    return { outcome: 'success', data: {}, replayed: false };
   } catch (error) {
     return refusal(error);
   }
@@ -29,6 +24,10 @@ export async function serve(process: SimulatedProcess, request: Request, secret:
 
 type OperatorRequest = Extract<Request, { operation: 'grant' | 'adjust' | 'revoke' }>;
 type ClientRequest = Exclude<Request, OperatorRequest>;
+
+function isOperators(request: Request): request is OperatorRequest {
+  return request.operation === 'grant' || request.operation === 'adjust' || request.operation === 'revoke';
+}
 
 async function operate({ context }: SimulatedProcess, request: OperatorRequest): Promise<void> {
   if (request.operation === 'revoke') {

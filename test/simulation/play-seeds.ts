@@ -60,6 +60,7 @@ export async function playSeeds(order: Order): Promise<Result> {
 function workThrough(isCounting: boolean, nextBatch: () => Batch | undefined, note: (played: Played) => void): Promise<BranchCounts> {
   const thread = new Worker(new URL('thread.js', import.meta.url), { workerData: isCounting ? 'counting' : undefined });
   return new Promise<BranchCounts>((resolve, reject) => {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
     const give = () => thread.postMessage(nextBatch() ?? { seeds: [] });
     thread.on('message', (word: Word) => {
       if ('played' in word) note(word.played);

@@ -53,14 +53,14 @@ export class Scheduler {
 
   /** Runs until the work is done. Throws what it throws, and what `fail` was given. */
   async run<T>(work: Promise<T>): Promise<T> {
-    let outcome: { readonly value: T } | undefined;
-    work.then((value) => { outcome = { value }; }, (error: unknown) => this.fail(error));
+    const outcomes: T[] = [];
+    work.then((value) => outcomes.push(value), (error: unknown) => this.fail(error));
     await continuations();
-    while (outcome === undefined) {
+    while (outcomes.length === 0) {
       if (this.failure === undefined && !(await this.step())) throw new Error('Nothing is left to happen, and the run is not over.');
       if (this.failure !== undefined) throw this.failure.error;
     }
-    return outcome.value;
+    return outcomes[0] as T;
   }
 
   private async step(): Promise<boolean> {

@@ -22,6 +22,7 @@ let current: InstanceType<typeof SimulatedRun> | undefined;
 process.on('unhandledRejection', (error) => current?.scheduler.fail(error));
 
 function say(word: Word): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
   parentPort?.postMessage(word);
 }
 
@@ -31,8 +32,10 @@ async function play(seed: number): Promise<Played> {
   return { ...outcome, tally: [...outcome.tally] };
 }
 
-parentPort?.on('message', async ({ seeds }: Batch) => {
+async function workThrough({ seeds }: Batch): Promise<void> {
   if (seeds.length === 0) return say({ branches: (await counter?.take()) ?? {} });
   for (const seed of seeds) say({ played: await play(seed) });
   say({ done: true });
-});
+}
+
+parentPort?.on('message', (batch: Batch) => void workThrough(batch));

@@ -2,6 +2,7 @@ import type { Chance } from '../chance.js';
 import type { Credential, Network } from '../network.js';
 import type { Answer } from '../observed.js';
 import type { Scheduler } from '../scheduler.js';
+import { textField } from '../text-field.js';
 import { altered, drawBody, reordered, type Intent } from './intents.js';
 import { Uploader } from './uploader.js';
 
@@ -11,13 +12,11 @@ export interface Acquaintances { readonly generationIds: Set<string>; readonly u
 const MAX_RETRIES = 4;
 const UNKNOWN_ID = '0198c0de-0000-7000-8000-00000000beef';
 
-type Act = (this: Developer) => Promise<unknown>;
-
 /** A client program with a will of its own: it creates, retries, changes its mind, races itself and pries. */
 export class Developer {
   readonly intents: Intent[] = [];
   private readonly uploader: Uploader;
-  private readonly acts: readonly Act[];
+  private readonly acts: readonly (() => Promise<void>)[];
   private made = 0;
 
   constructor(
@@ -30,8 +29,9 @@ export class Developer {
   ) {
     this.uploader = new Uploader(name, (request) => this.ask(request), network, scheduler, chance);
     this.acts = [
-      this.createAnew, this.createAnew, this.createAnew, this.createAndCancel, this.repeat, this.repeatOtherwise, this.race, this.raceOtherwise,
-      this.burst, this.look, this.look, this.cancel, this.cancelTwice, this.pry, this.reckon, this.upload,
+      () => this.createAnew(), () => this.createAnew(), () => this.createAnew(), () => this.createAndCancel(), () => this.repeat(), () => this.repeatOtherwise(),
+      () => this.race(), () => this.raceOtherwise(), () => this.burst(), () => this.look(), () => this.look(), () => this.cancel(), () => this.cancelTwice(),
+      () => this.pry(), () => this.reckon(), () => this.upload(),
     ];
   }
 
@@ -39,7 +39,7 @@ export class Developer {
   async work(actions: number, thinkMs: number): Promise<void> {
     for (let done = 0; done < actions; done += 1) {
       await this.scheduler.pause(this.chance.between(0, thinkMs));
-      await this.chance.pick(this.acts).call(this);
+      await this.chance.pick(this.acts)();
     }
   }
 
@@ -79,7 +79,7 @@ export class Developer {
   private async create(intent: Intent, body = intent.body): Promise<Answer> {
     const answer = await this.ask({ operation: 'create', key: intent.key, body });
     if (answer.outcome === 'success') {
-      const id = String(answer.data['generation_id']);
+      const id = textField(answer.data, 'generation_id');
       intent.generationId = id;
       this.others.generationIds.add(id);
     }

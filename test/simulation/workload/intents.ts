@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../core/json.js';
 import type { Chance } from '../chance.js';
+import { textField } from '../text-field.js';
 
 /** Something a client means to have made once, under one Idempotency-Key, until it knows what came of it. */
 export interface Intent {
@@ -39,7 +40,7 @@ function drawDetail(chance: Chance, model: string): JsonObject {
 
 /** The same wish in other words: another payload for the same key. */
 export function altered(chance: Chance, body: JsonObject): JsonObject {
-  return chance.happens(500) ? { ...body, prompt: `${String(body['prompt'])}, at night` } : { ...body, client_trace_id: `other-${chance.between(1, 99)}` };
+  return chance.happens(500) ? { ...body, prompt: `${textField(body, 'prompt')}, at night` } : { ...body, client_trace_id: `other-${chance.between(1, 99)}` };
 }
 
 /** The same JSON with its members in another order: the same payload. */

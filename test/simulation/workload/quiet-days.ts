@@ -5,6 +5,7 @@ import type { Population } from '../population.js';
 import type { Service } from '../service.js';
 import { SIMULATED_SETTINGS } from '../sim-settings.js';
 import type { Surroundings } from '../surroundings.js';
+import { textField } from '../text-field.js';
 
 /** Longer than the longest queue, run and lease together. */
 const REST_WITHIN_MS = 15 * 60_000;
@@ -108,5 +109,5 @@ export class QuietDays {
 
 function idOf(answer: Answer): string {
   if (answer.outcome !== 'success') throw new Violation(20, `A create that could be paid for was not accepted: ${JSON.stringify(answer)}`);
-  return String(answer.data['generation_id']);
+  return textField(answer.data, 'generation_id');
 }

@@ -5,6 +5,7 @@ import type { Chance } from '../chance.js';
 import type { Network } from '../network.js';
 import type { Answer, Request } from '../observed.js';
 import type { Scheduler } from '../scheduler.js';
+import { textField } from '../text-field.js';
 
 /** Brings reference files: honest ones, damaged ones, other ones than declared, and other ones afterwards. */
 export class Uploader {
@@ -27,7 +28,7 @@ export class Uploader {
     const declared = plainImage(64, 64, 'image/png', key);
     const prepared = await this.prepare(key, declared);
     if (prepared === undefined) return undefined;
-    const uploadId = String(prepared['upload_id']);
+    const uploadId = textField(prepared, 'upload_id');
     for (let tries = 0; tries < 3; tries += 1) {
       if (this.chance.happens(900)) await this.send(prepared, this.chance.happens(800) ? declared : this.otherThan(declared));
       if (this.chance.happens(150)) void this.send(prepared, this.otherThan(declared));
@@ -54,7 +55,7 @@ export class Uploader {
   }
 
   private send(prepared: JsonObject, bytes: Uint8Array): Promise<void> {
-    return this.network.put(String(prepared['upload_id']), String(prepared['upload_url']), prepared['required_headers'] as Record<string, string>, bytes);
+    return this.network.put(textField(prepared, 'upload_id'), textField(prepared, 'upload_url'), prepared['required_headers'] as Record<string, string>, bytes);
   }
 
   private complete(key: string, uploadId: string, bytes: Uint8Array): Promise<Answer> {
