@@ -4,7 +4,10 @@ import { demand } from './demand.js';
 import type { Timeline } from './timeline.js';
 
 const REACHES_ALL_WITHIN_MS = 5_000;
-const TOLD_THE_REVOKED: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['DEVELOPER_TOKEN_REVOKED', 'SERVICE_UNAVAILABLE', 'RATE_LIMITED']);
+/** A client that sends its secret mistyped, or forgets to send it, is told that. */
+const TOLD_THE_REVOKED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'DEVELOPER_TOKEN_REVOKED', 'DEVELOPER_TOKEN_INVALID', 'DEVELOPER_TOKEN_REQUIRED', 'SERVICE_UNAVAILABLE', 'RATE_LIMITED',
+]);
 
 /** Invariant 18: a revoked key opens nothing any more, anywhere, and no other key is taken for a revoked one. */
 export class Access {
