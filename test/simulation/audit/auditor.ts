@@ -74,7 +74,7 @@ export class Auditor implements Watcher {
 
     const charges = new Charges({ settings, books, claims, prices, provider: this.provider, generations, clocks });
     books.listen(charges);
-    const listeners = [new Leases(settings, clocks), this.provider, charges, this.accepted, this.uploads, new Outputs(settings, clocks, objects, prices)];
+    const listeners = [new Leases(settings, clocks), this.provider, this.accepted, charges, this.uploads, new Outputs(settings, clocks, objects, prices)];
     for (const listener of listeners) generations.listen(listener);
     for (const { handlers } of [books, claims, generations, this.uploads, objects, this.provider]) this.calls.add(handlers);
   }

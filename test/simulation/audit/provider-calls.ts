@@ -82,13 +82,13 @@ export class ProviderCalls implements GenerationListener {
 
   /** An attempt is on record before anybody is asked to make it, with what the client asked for. */
   private submitting({ generationId, token, modelKey, prompt, parameters, references }: Submission, process: string): void {
+    const cancelled = this.cancelled.get(generationId);
+    demand(cancelled?.wasQueued !== true, 10, () => `${process} submits generation ${generationId}, which was cancelled while queued`);
     demand(this.tokens.get(token) === generationId, 5, () => `${process} submits generation ${generationId} with token ${token}, which is on no record of it`);
     const newest = this.generations.lives.get(generationId)?.newest;
     const isTrue = newest?.modelKey === modelKey && newest.prompt === prompt && newest.references.length === references.length && same(newest.parameters, parameters);
     demand(isTrue, 11, () => `${process} submits generation ${generationId} with another request than it has`);
-    const cancelled = this.cancelled.get(generationId);
     if (!cancelled) return;
-    demand(!cancelled.wasQueued, 10, () => `${process} submits generation ${generationId}, which was cancelled while queued`);
     const submitter = `${process} ${newest.fence}`;
     demand(!cancelled.submittedBy.has(submitter), 10, () => `${process} submits generation ${generationId} again, after a cancel`);
     cancelled.submittedBy.add(submitter);

@@ -63,8 +63,8 @@ export class Views {
     const wanted = request.operation === 'get' || request.operation === 'cancel' ? request.generationId.toLowerCase() : id;
     demand(id === wanted, 17, () => `request ${asked.number} for generation ${wanted} was answered with ${id}`);
     const life = this.generations.lives.get(id);
-    demand(life?.accountId === party?.accountId && life?.appId === party?.appId, 17, () => `request ${asked.number} of App ${party?.appId} was answered with generation ${id} of ${life?.appId}`);
-    if (!life) return;
+    demand(life !== undefined, 12, () => `request ${asked.number} was answered with generation ${id}, which never was`);
+    demand(life.accountId === party?.accountId && life.appId === party.appId, 17, () => `request ${asked.number} of App ${party?.appId} was answered with generation ${id} of ${life.appId}`);
     const view = viewOf(data);
     const wasSo = life.shown.has(`${view.status} ${view.charged} ${view.updatedAt}`);
     demand(wasSo, 8, () => `request ${asked.number} was shown generation ${id} as ${view.status}, charged ${view.charged}, updated at ${view.updatedAt}; it never was`);

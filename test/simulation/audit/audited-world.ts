@@ -1,0 +1,176 @@
+import { expect } from 'chai';
+import { createAccount, createApp } from '../../../core/access/manage.js';
+import type { Caller } from '../../../core/access/credential.js';
+import { SCOPES } from '../../../core/access/credential.js';
+import type { Context } from '../../../core/context.js';
+import { grantCredits } from '../../../core/credits/operate.js';
+import { ServiceError } from '../../../core/errors.js';
+import type { Generation } from '../../../core/generation/generation.js';
+import { Dispatcher } from '../../../core/generation/run/dispatcher.js';
+import type { JsonObject } from '../../../core/json.js';
+import { Recovery } from '../../../core/recovery/recover.js';
+import type { ProtectedRoute } from '../../../apps/rest/operation.js';
+import { ROUTES } from '../../../apps/rest/routes.js';
+import { imageModel, imagePrice } from '../../fixtures/core-models.js';
+import { CoreWorld } from '../../fixtures/core-world.js';
+import { untilSettled } from '../../fixtures/core-worker.js';
+import { intercepted, type PortCall } from '../../fixtures/intercepted.js';
+import { plainImage } from '../../fixtures/plain-media.js';
+import { Violation, type Answer, type Asked, type Party, type Request } from '../observed.js';
+import { Auditor } from './auditor.js';
+
+const OPERATION_IDS: Readonly<Record<string, string>> = {
+  create: 'createGeneration', estimate: 'estimateGeneration', get: 'getGeneration', cancel: 'cancelGeneration', credits: 'getCredits',
+  prepare: 'prepareUpload', complete: 'completeUpload',
+};
+
+export const SECRET = `svc_live_${'Secret0'.repeat(7)}`;
+
+/** Core in one process that is also a worker, on memory adapters, before an auditor's eyes. */
+export class AuditedWorld {
+  readonly auditor: Auditor;
+  readonly context: Context;
+  readonly dispatcher: Dispatcher;
+  caller!: Caller;
+  /** Changes what a call says before it reaches its store, as a mistake in core would. */
+  tamper: (call: PortCall) => readonly unknown[] = (call) => call.args;
+  private readonly found: Violation[] = [];
+  private asked = 0;
+
+  private constructor(readonly world: CoreWorld) {
+    this.auditor = new Auditor({
+      durable: world.ports, models: world.models, settings: world.settings, recoveryIntervalMs: 5_000, secrets: () => [SECRET],
+    });
+    const intercept = (call: PortCall): Promise<unknown> => this.intercept(call);
+    const provider = intercepted('provider', world.provider, intercept);
+    this.context = world.process(intercept, { providers: { find: () => provider } });
+    this.dispatcher = new Dispatcher(this.context, 'worker-1');
+  }
+
+  static async open(credits = 1_000): Promise<AuditedWorld> {
+    const models = [
+      imageModel({ cancelFloorCredits: 3 }),
+      imageModel({ modelKey: 'odd', price: imagePrice(1, { microcreditsPerUnit: 2_333_334, baseMicrocredits: 100_001, minimumCredits: 3 }) }),
+    ];
+    const audited = new AuditedWorld(await CoreWorld.open({ models, credits: 0 }));
+    audited.caller = await audited.newCaller(credits);
+    return audited;
+  }
+
+  async newCaller(credits: number): Promise<Caller> {
+    const { accountId } = await createAccount(this.context, { name: 'An account' });
+    const { appId } = await createApp(this.context, { accountId, name: 'An App' });
+    if (credits > 0) await grantCredits(this.context, { accountId, operationId: 'first', credits, reason: 'to begin with' });
+    return { accountId, appId, credentialId: this.world.ports.ids.uuid(), scopes: SCOPES };
+  }
+
+  party({ accountId, appId, credentialId }: Caller = this.caller): Party {
+    return { accountId, appId, keyId: credentialId };
+  }
+
+  /** A request from its sending to its answer, which `twist` may change on its way out. */
+  async ask(request: Request, { caller = this.caller, twist = (answer: Answer) => answer } = {}): Promise<Answer> {
+    const asked = this.begin(request, caller);
+    const answer = twist(await this.answerTo(request, caller));
+    await this.end(asked, answer);
+    return answer;
+  }
+
+  begin(request: Request, caller: Caller = this.caller): Asked {
+    this.asked += 1;
+    const asked = { number: this.asked, at: this.now, party: this.party(caller), request };
+    this.auditor.asked(asked);
+    this.auditor.arrived(asked, this.now);
+    return asked;
+  }
+
+  async end(asked: Asked, answer: Answer): Promise<void> {
+    await this.noting(() => this.auditor.served(asked, answer, this.now));
+    await this.noting(() => this.auditor.answered(asked, answer, this.now));
+  }
+
+  create(key: string, parameters: JsonObject = {}, changes: JsonObject = {}): Promise<Answer> {
+    return this.ask({ operation: 'create', key, body: this.world.body(parameters, changes) });
+  }
+
+  async created(key: string, parameters: JsonObject = {}, changes: JsonObject = {}): Promise<string> {
+    const answer = await this.create(key, parameters, changes);
+    if (answer.outcome !== 'success') throw new Error(`Not accepted: ${JSON.stringify(answer)}`);
+    return answer.data['generation_id'] as string;
+  }
+
+  /** Runs a generation to its end. */
+  async finished(generationId: string): Promise<Generation> {
+    await this.world.clock.run(this.dispatcher.deliver(generationId));
+    return untilSettled(this.world, generationId);
+  }
+
+  async uploaded(bytes = plainImage()): Promise<string> {
+    const body = { filename: 'a.png', media_type: 'image/png', byte_size: bytes.byteLength, role: 'reference_image' };
+    const prepared = await this.ask({ operation: 'prepare', key: `up-${this.asked}`, body });
+    if (prepared.outcome !== 'success') throw new Error('Not prepared.');
+    const { upload_id: uploadId, upload_url: url, required_headers: headers } = prepared.data as { upload_id: string; upload_url: string; required_headers: Record<string, string> };
+    const { status } = this.world.ports.objects.handle({ method: 'PUT', url, headers, body: bytes });
+    await this.auditor.sent(uploadId, bytes, status);
+    await this.ask({ operation: 'complete', key: `done-${this.asked}`, uploadId, body: {} });
+    return uploadId;
+  }
+
+  /** A call that no process of this world made. */
+  async show(call: string, args: readonly unknown[], result: unknown, process = 'worker-2'): Promise<void> {
+    await this.noting(() => this.auditor.effect({ at: this.now, process, processNow: this.now, call, args, result }));
+  }
+
+  async noting(look: () => Promise<void> | void): Promise<void> {
+    try {
+      await look();
+    } catch (error) {
+      if (!(error instanceof Violation)) throw error;
+      this.found.push(error);
+    }
+  }
+
+  async recover(): Promise<void> {
+    await this.world.clock.run(new Recovery(this.context).pass());
+  }
+
+  expectNothing(): void {
+    expect(this.found.map(({ message }) => message)).to.deep.equal([]);
+  }
+
+  expectFirst(invariant: number, saying: string): void {
+    const [first] = this.found;
+    expect(first?.message ?? 'nothing found').to.include(saying);
+    expect(first?.invariant).to.equal(invariant);
+  }
+
+  get now(): number {
+    return this.world.clock.now();
+  }
+
+  private async answerTo(request: Request, caller: Caller): Promise<Answer> {
+    const route = ROUTES.find(({ operation }) => operation.operationId === OPERATION_IDS[request.operation]) as ProtectedRoute;
+    const params = request.operation === 'complete' ? { upload_id: request.uploadId } : { generation_id: 'generationId' in request ? request.generationId : '' };
+    try {
+      const { data, replayed = false } = await this.world.clock.run(route.operation.answer({
+        context: this.context, caller, params, idempotencyKey: 'key' in request ? request.key : '', body: 'body' in request ? request.body : {},
+      }));
+      return { outcome: 'success', data: JSON.parse(JSON.stringify(data)) as JsonObject, replayed };
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      return { outcome: 'refused', code: error.code, message: error.message };
+    }
+  }
+
+  private async intercept(call: PortCall): Promise<unknown> {
+    const [port = '', method = ''] = call.name.split('.');
+    const args = this.tamper(call);
+    const shown = { at: this.now, process: 'worker-1', processNow: this.now, call: call.name, args };
+    if (port === 'provider') await this.noting(() => this.auditor.calling(shown));
+    const target: unknown = args === call.args ? undefined : Reflect.get(this.world.ports, port);
+    const changed: unknown = typeof target === 'object' && target !== null ? Reflect.get(target, method) : undefined;
+    const result: unknown = typeof changed === 'function' ? await Reflect.apply(changed, target, [...args]) : await call.proceed();
+    await this.noting(() => this.auditor.effect({ ...shown, result }));
+    return result;
+  }
+}
