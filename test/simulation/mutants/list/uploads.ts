@@ -13,14 +13,6 @@ export const UPLOAD_MUTANTS: readonly Mutant[] = [
     why: 'The bytes that are checked are not the copy, and may be changed between the copying and the check.',
   },
   {
-    name: 'ready-where-clients-can-write',
-    breaks: [16],
-    file: COMPLETE,
-    find: 'const objectKey = `media/${uploadId}/${ids.uuid()}`;',
-    replace: 'ids.uuid(); const objectKey = upload.stagingKey;',
-    why: 'The bytes stay where the signed address points, and may change after they were checked.',
-  },
-  {
     name: 'type-as-declared',
     breaks: [16],
     file: 'core/uploads/inspect-upload.js',
