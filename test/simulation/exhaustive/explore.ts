@@ -1,0 +1,167 @@
+import { Violation } from '../observed.js';
+import { checkAftermath } from './aftermath.js';
+import type { Bounds } from './bounds.js';
+import type { Case } from './cases.js';
+import { Interned } from './interned.js';
+import { SmallRun } from './small-run.js';
+import { digestOf, restDigestOf } from './state-digest.js';
+import { checkState } from './state-checks.js';
+
+export interface Findings {
+  readonly setting: string;
+  readonly states: number;
+  /** Runs from the start: no state can be copied, so each choice but the first of a state takes its run again. */
+  readonly runs: number;
+  readonly steps: number;
+  /** Different states from which everything was let come to rest. */
+  readonly aftermaths: number;
+  readonly deepest: number;
+  /** Whether no run was longer than the bound: then there is nothing more to see within the others. */
+  readonly isWhole: boolean;
+  readonly violation?: { readonly message: string; readonly choices: readonly string[] };
+}
+
+/** A state on the way to where the search is: what can happen there, and how many of these were tried. */
+interface Junction {
+  readonly choices: readonly string[];
+  readonly observed: readonly number[];
+  tried: number;
+}
+
+/** Depth first through every state of a case within the bounds; stops at the first violation. */
+export async function explore(setting: Case, bounds: Bounds): Promise<Findings> {
+  return new Exploration(setting, bounds).all();
+}
+
+/** Takes one run again, by the names of its choices, with every check; throws what it violates. */
+export async function replay(setting: Case, bounds: Bounds, choices: readonly string[], watch: (run: SmallRun, choice: string) => void): Promise<void> {
+  const run = new SmallRun(setting, bounds, new Interned());
+  await run.open();
+  for (const name of choices) {
+    watch(run, name);
+    await takeNamed(run, name);
+    checkState(await run.world.snapshot(), run.world.witness.told);
+  }
+  if (run.isQuiet) {
+    checkUndisturbed(run);
+    await checkAftermath(run);
+  }
+}
+
+async function takeNamed(run: SmallRun, name: string): Promise<void> {
+  const choices = run.choices();
+  const choice = choices.find((one) => one.name === name);
+  if (!choice) throw new Error(`Here one cannot choose "${name}", only: ${choices.map((one) => one.name).join('; ')}.`);
+  await run.take(choice);
+}
+
+/** Textbook answers where nothing went wrong and no time passed. */
+function checkUndisturbed({ isUndisturbed, world: { witness }, setting, spent }: SmallRun): void {
+  if (!isUndisturbed || spent.retries > 0) return;
+  if (witness.told.size !== setting.accepted) throw new Violation(13, `undisturbed, ${witness.told.size} keys were accepted, not ${setting.accepted}`);
+  const odd = [...witness.refusals].filter((code) => !setting.refusals.some((allowed) => allowed === code));
+  if (odd.length > 0) throw new Violation(11, `undisturbed, a client was refused with ${odd.join()}`);
+}
+
+class Exploration {
+  private readonly interned = new Interned();
+  /** Digest of each state seen, with the fewest choices it was reached by. */
+  private readonly seen = new Map<string, number>();
+  private readonly settledFrom = new Set<string>();
+  private readonly way: Junction[] = [];
+  private runs = 0;
+  private steps = 0;
+  private deepest = 0;
+  private cuts = 0;
+
+  constructor(private readonly setting: Case, private readonly bounds: Bounds) {}
+
+  async all(): Promise<Findings> {
+    try {
+      for (let run = await this.again(); ;) {
+        if (await this.isNewAt(run)) await this.branch(run);
+        else {
+          while (this.way.length > 0 && isExhausted(this.way.at(-1))) this.way.pop();
+          const junction = this.way.at(-1);
+          if (!junction) return this.findings();
+          junction.tried += 1;
+          run = await this.again();
+        }
+      }
+    } catch (error) {
+      const message = error instanceof Error ? (error instanceof Violation ? error.message : error.stack ?? error.message) : String(error);
+      return { ...this.findings(), isWhole: false, violation: { message, choices: this.chosen() } };
+    }
+  }
+
+  /** Goes on from a new state with the first of its choices. */
+  private async branch(run: SmallRun): Promise<void> {
+    const choices = run.choices();
+    const [first] = choices;
+    if (!first) throw new Error('A state without choices has no branches.');
+    this.way.push({ choices: choices.map(({ name }) => name), observed: run.processes.map(({ observed }) => observed), tried: 1 });
+    this.steps += 1;
+    await run.take(first);
+  }
+
+  /** Whether this state is new and something can still happen in it. */
+  private async isNewAt(run: SmallRun): Promise<boolean> {
+    const depth = this.way.length;
+    this.deepest = Math.max(this.deepest, depth);
+    const snapshot = await run.world.snapshot();
+    const digest = digestOf(run, snapshot, this.bounds);
+    const before = this.seen.get(digest);
+    // A state that was cut short needs a second look if it can be reached sooner. Without cuts all that follows was seen.
+    if (before !== undefined && (before <= depth || this.cuts === 0)) return false;
+    this.seen.set(digest, depth);
+    checkState(snapshot, run.world.witness.told);
+    if (run.isQuiet) await this.comeToRest(run, restDigestOf(run, snapshot));
+    if (run.choices().length === 0) return false;
+    if (depth < this.bounds.depth) return true;
+    this.cuts += 1;
+    return false;
+  }
+
+  /**
+   * Here faults may stop. That ends a run, so it is done on another one. How it ends depends on what is stored alone:
+   * all processes are gone by then.
+   */
+  private async comeToRest(run: SmallRun, digest: string): Promise<void> {
+    checkUndisturbed(run);
+    if (this.settledFrom.has(digest)) return;
+    this.settledFrom.add(digest);
+    await checkAftermath(await this.again());
+  }
+
+  /** A run that takes the present way from its start. */
+  private async again(): Promise<SmallRun> {
+    this.runs += 1;
+    const run = new SmallRun(this.setting, this.bounds, this.interned);
+    await run.open();
+    const last = this.way.at(-1);
+    run.isObserving = false;
+    for (const junction of this.way) {
+      if (junction === last) {
+        run.processes.forEach((process, index) => { process.observed = junction.observed[index] ?? 0; });
+        run.isObserving = true;
+      }
+      await takeNamed(run, junction.choices[junction.tried - 1] ?? '');
+      this.steps += 1;
+    }
+    run.isObserving = true;
+    return run;
+  }
+
+  private chosen(): string[] {
+    return this.way.map(({ choices, tried }) => choices[tried - 1] ?? '');
+  }
+
+  private findings(): Findings {
+    const { runs, steps, deepest } = this;
+    return { setting: this.setting.name, states: this.seen.size, runs, steps, aftermaths: this.settledFrom.size, deepest, isWhole: this.cuts === 0 };
+  }
+}
+
+function isExhausted(junction: Junction | undefined): boolean {
+  return junction !== undefined && junction.tried >= junction.choices.length;
+}

@@ -1,0 +1,11 @@
+/** Numbers for texts, one each: what a process has observed so far is one number instead of a growing list. */
+export class Interned {
+  private readonly numbers = new Map<string, number>();
+
+  numberOf(text: string): number {
+    const known = this.numbers.get(text);
+    if (known !== undefined) return known;
+    this.numbers.set(text, this.numbers.size + 1);
+    return this.numbers.size;
+  }
+}

@@ -1,0 +1,25 @@
+import type { Caller } from '../../../core/access/credential.js';
+import type { Context } from '../../../core/context.js';
+import { ERRORS, ServiceError, StoreUnavailable } from '../../../core/errors.js';
+import { cancelGeneration } from '../../../core/generation/cancel-generation.js';
+import { createGeneration } from '../../../core/generation/create-generation.js';
+import type { Generation } from '../../../core/generation/generation.js';
+import type { Request } from './cases.js';
+
+/** What a client is told. `broken` is what no client should ever be told: something threw that is no error of ours. */
+export type Answer =
+  | { readonly outcome: 'accepted' | 'cancelled'; readonly generation: Generation; readonly replayed: boolean }
+  | { readonly outcome: 'refused'; readonly code: string; readonly mayRetry: boolean }
+  | { readonly outcome: 'broken'; readonly message: string };
+
+/** Does what a front does with a request. `generationId` is what a cancel is about. */
+export async function serve(context: Context, caller: Caller, request: Request, generationId: string | undefined): Promise<Answer> {
+  try {
+    if (request.operation === 'create') return { outcome: 'accepted', ...await createGeneration(context, caller, request.key, request.body) };
+    return { outcome: 'cancelled', generation: await cancelGeneration(context, caller, generationId ?? ''), replayed: false };
+  } catch (error) {
+    if (error instanceof ServiceError) return { outcome: 'refused', code: error.code, mayRetry: ERRORS[error.code].retry };
+    if (error instanceof StoreUnavailable) return { outcome: 'refused', code: 'UNAVAILABLE', mayRetry: true };
+    return { outcome: 'broken', message: String(error) };
+  }
+}

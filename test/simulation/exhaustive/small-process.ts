@@ -1,0 +1,79 @@
+import type { Clock } from '../../../core/ports/clock.js';
+import type { Ids } from '../../../core/ports/ids.js';
+import type { Interceptor, PortCall } from '../../fixtures/intercepted.js';
+import { SeededIds } from '../../fixtures/seeded-ids.js';
+
+export interface PendingCall {
+  readonly name: string;
+  readonly call: Pick<PortCall, 'name' | 'args' | 'proceed'>;
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+export interface Timer {
+  /** Whose it is: the wake-ups' own, which others' schedules set too, or one of core's. */
+  readonly of: 'core' | 'wake-ups';
+  readonly at: number;
+  readonly callback: () => void;
+}
+
+/**
+ * Calls that happen at once, as a part of the step before them. No other process looks at what they touch (outputs lie
+ * under keys of one fence; one worker at a time speaks with the provider about a task it has), and retention is further
+ * away than time ever goes here. So whether such a call comes sooner or later, nobody can tell, and a crash around it is a
+ * crash before the next call.
+ */
+const UNSEEN = /^(?:objects|uploads)\.|^provider\.(?:poll|output|cancel|recover)$|^claims\.removeExpired$|^wakeUps\.start$/;
+
+/** One process: calls it waits for, timers it set, and all it has observed. What it does is a function of that alone. */
+export class SmallProcess {
+  isAlive = true;
+  readonly pending: PendingCall[] = [];
+  readonly timers: Timer[] = [];
+  /** The number of the list of all it has observed. */
+  observed = 0;
+  readonly ids: Ids;
+
+  /** `number` tells this process's ids from any other's, so that they are the same however processes interleave. */
+  constructor(readonly name: string, number: number, private readonly time: { readonly now: number }, private readonly direct?: Interceptor) {
+    const bytes = new SeededIds(1 + number * 7_919);
+    let made = 0;
+    this.ids = {
+      uuid: () => `01900000-0000-7000-8${number.toString(16).padStart(3, '0')}-${(made += 1).toString(16).padStart(12, '0')}`,
+      random: (byteCount) => bytes.random(byteCount),
+    };
+  }
+
+  /** What every port call goes through: it waits until it is chosen. A process that is gone hears nothing any more. */
+  readonly interceptor: Interceptor = (call) => {
+    if (!this.isAlive) return new Promise(() => undefined);
+    if (this.direct) return this.direct(call);
+    if (UNSEEN.test(call.name)) return call.proceed();
+    return new Promise((resolve, reject) => {
+      const twins = this.pending.filter((other) => other.call.name === call.name).length;
+      this.pending.push({ name: twins === 0 ? call.name : `${call.name} #${twins + 1}`, call, resolve, reject });
+    });
+  };
+
+  clock(of: Timer['of']): Clock {
+    return {
+      now: () => this.time.now,
+      after: (delayMs, callback) => {
+        const timer = { of, at: this.time.now + Math.ceil(delayMs), callback };
+        if (this.isAlive) this.timers.push(timer);
+        return () => this.drop(timer);
+      },
+    };
+  }
+
+  drop(timer: Timer): void {
+    const index = this.timers.indexOf(timer);
+    if (index >= 0) this.timers.splice(index, 1);
+  }
+
+  crash(): void {
+    this.isAlive = false;
+    this.pending.length = 0;
+    this.timers.length = 0;
+  }
+}
