@@ -10,6 +10,8 @@ export type GenerationCommand =
   /** Running without a live lease: another worker goes on. */
   | { readonly event: 'take-over'; readonly worker: string; readonly leaseMs: number }
   | ({ readonly event: 'renew'; readonly leaseMs: number; readonly progress?: number } & Fenced)
+  /** The holder takes a new fence itself, so that nothing that was sent under the old one can touch what it does next. */
+  | ({ readonly event: 're-lease'; readonly leaseMs: number } & Fenced)
   | ({ readonly event: 'begin-attempt'; readonly token: string } & Fenced)
   | ({ readonly event: 'accepted'; readonly reference: string } & Fenced)
   /** This attempt is over; the next one is due at `retryAt`. Gives the lease back. */

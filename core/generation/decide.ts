@@ -44,6 +44,7 @@ function change(g: Generation, command: GenerationCommand, time: Time): Changed 
     case 'start': return start(g, command, time);
     case 'take-over': return takeOver(g, command, time);
     case 'renew': return renew(g, command, time);
+    case 're-lease': return reLease(g, command.leaseMs, time);
     case 'begin-attempt': return beginAttempt(g, command.token, time);
     case 'accepted': return accepted(g, command.reference, at);
     case 'attempt-failed': return { next: { ...withoutLease(withoutAttempt(g)), updatedAt: at, attentionAt: command.retryAt + ATTENTION_MARGIN_MS } };
@@ -82,6 +83,11 @@ function renew(g: Generation, command: Extract<GenerationCommand, { event: 'rene
   const expiresAt = now + command.leaseMs;
   const progress = command.progress === undefined ? {} : { progress: Math.min(1, Math.max(g.progress ?? 0, command.progress)) };
   return { next: { ...g, ...progress, lease: { ...g.lease, renewedAt: now, expiresAt }, updatedAt: at, attentionAt: expiresAt + ATTENTION_MARGIN_MS } };
+}
+
+function reLease(g: Generation, leaseMs: number, time: Time): Changed {
+  if (!g.lease) return { refused: 'FENCE_STALE' };
+  return { next: leased(g, { worker: g.lease.worker, leaseMs }, time) };
 }
 
 function beginAttempt(g: Generation, token: string, { now, at }: Time): Changed {

@@ -2,7 +2,7 @@ import type { GenerationStatus } from './generation.js';
 
 /** Everything that can happen to a generation. Who may cause it, and when, is for `decide`. */
 export type GenerationEvent =
-  | 'start' | 'take-over' | 'renew' | 'begin-attempt' | 'accepted' | 'attempt-failed' | 'yield'
+  | 'start' | 'take-over' | 'renew' | 're-lease' | 'begin-attempt' | 'accepted' | 'attempt-failed' | 'yield'
   | 'cancel' | 'give-up' | 'succeed' | 'fail' | 'stop' | 'expire'
   | 'postpone' | 'settle' | 'outputs-removed' | 'late-report';
 
@@ -20,6 +20,7 @@ export const TRANSITIONS: { readonly [S in GenerationStatus]: Partial<Readonly<R
   running: {
     'take-over': 'running',
     'renew': 'running',
+    're-lease': 'running',
     'begin-attempt': 'running',
     'accepted': 'running',
     'attempt-failed': 'running',

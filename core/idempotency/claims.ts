@@ -59,11 +59,11 @@ export async function claim(
 
 /**
  * Frees a key whose request was refused. `taken-over` means that we were so slow that another process has the key now, and
- * may have answered under it: then the refusal is not ours to give. When the store is away the lease frees the key later.
+ * may have answered under it: then the refusal is not ours to give. Nor is it when the store does not say: throws
+ * `StoreUnavailable` then, and the lease frees the key later.
  */
 export async function freeClaim(ports: Pick<Ports, 'claims'>, mine: Claim): Promise<'freed' | 'taken-over'> {
-  const outcome = await ports.claims.remove(mine, mine.version).catch(() => 'unknown');
-  return outcome === 'conflict' ? 'taken-over' : 'freed';
+  return (await ports.claims.remove(mine, mine.version)) === 'applied' ? 'freed' : 'taken-over';
 }
 
 /**

@@ -35,7 +35,8 @@ export async function completeUpload(context: Context, caller: Caller, idempoten
     // Completing twice has one effect, so a lapsed first try needs no undoing.
     ruleOut: () => Promise.resolve('ruled-out'),
   });
-  if ('replayOf' in claimed) return { upload: asReady(await ownUpload(context, caller, id)), replayed: true };
+  // It may have been made ready under another key; what this request declares must hold all the same.
+  if ('replayOf' in claimed) return { upload: sameDigest(asReady(await ownUpload(context, caller, id)), request.sha256), replayed: true };
   try {
     return { upload: asReady(await makeReady(context, caller, id, request.sha256)), replayed: false };
   } catch (error) {
@@ -105,7 +106,7 @@ async function dropCopy({ uploads, objects }: Context, copying: Upload, objectKe
   throw refusal;
 }
 
-function sameDigest(upload: Upload, sha256: string | undefined): Upload {
+function sameDigest<U extends Upload>(upload: U, sha256: string | undefined): U {
   if (sha256 !== undefined && sha256 !== upload.ready?.sha256) throw fieldInvalid('/sha256', 'sha256 must be the SHA-256 of the bytes that were uploaded.');
   return upload;
 }

@@ -27,6 +27,7 @@ export class SimulatedProvider implements Provider {
   /** Generations in the order in which they were first handed over. */
   readonly handedOver = new Set<string>();
   private awayUntil = 0;
+  private fetched = 0;
   private readonly tasks = new Map<string, Task>();
   private readonly knowsTokens: boolean;
   private readonly canRecover: boolean;
@@ -132,7 +133,9 @@ export class SimulatedProvider implements Provider {
   }
 
   private mediaOf(task: Task, index: number): Uint8Array {
-    const note = `of ${task.reference}, number ${index}`;
+    // Encoded anew each time it is fetched: the same picture, not the same bytes.
+    this.fetched += 1;
+    const note = `of ${task.reference}, number ${index}, fetched as ${this.fetched}`;
     const { parameters, operation } = task.submission;
     const [widthPx = 64, heightPx = 64] = typeof parameters['size'] === 'string' ? parameters['size'].split('x').map(Number) : [];
     if (task.ending === 'delivers rubbish' && (index > 0 || task.count === 1)) {

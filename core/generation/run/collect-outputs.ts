@@ -8,7 +8,6 @@ import type { Generation, Output } from '../generation.js';
 
 /** How far a video may be from the duration that was asked for: a frame or two of rounding. */
 const DURATION_TOLERANCE_MS = 250;
-const MAX_STORE_TRIES = 3;
 
 export interface Collected {
   readonly outputs: readonly Output[];
@@ -19,7 +18,8 @@ export interface Collected {
 /**
  * Streams a finished task's outputs into our object store and checks each one there: it decodes, and it is of the kind,
  * size and duration that were asked for. What does not pass is not delivered and not charged. Each fence writes under
- * keys of its own, so that an overtaken worker cannot touch what another one delivered.
+ * keys of its own, and each key once: neither an overtaken worker nor a call that arrives long after it was given up can
+ * touch what was delivered. To collect again, take a new fence.
  */
 export async function collectOutputs(
   context: Context, provider: Provider, model: Model, generation: Generation, reference: string, offered: number,
@@ -42,8 +42,10 @@ export function outputKey(generationId: string, fence: number, index: number): s
 async function collectOne(context: Context, provider: Provider, model: Model, g: Generation, reference: string, index: number): Promise<Output | string> {
   const { objects, mediaProbe, settings, ids } = context;
   const objectKey = outputKey(g.generationId, g.fence, index);
-  const stored = await storeWithRetries(context, objectKey, () => provider.output(reference, index, model.providerSettings));
+  const bytesOffered = await provider.output(reference, index, model.providerSettings);
+  const stored = await objects.write(objectKey, bytesOffered, { mediaType: 'application/octet-stream', maxBytes: settings.maxOutputBytes });
   if (stored === 'too-large') return `Output ${index + 1} is larger than outputs may be.`;
+  await refuseCutShort(context, objectKey, stored.byteSize);
 
   const bytes = await objects.read(objectKey);
   if (!bytes) return `Output ${index + 1} was not stored.`;
@@ -65,19 +67,6 @@ async function collectOne(context: Context, provider: Provider, model: Model, g:
     heightPx: facts.heightPx,
     ...(facts.kind === 'video' ? { durationMs: facts.durationMs } : {}),
   };
-}
-
-async function storeWithRetries(context: Context, key: string, open: () => Promise<AsyncIterable<Uint8Array>>): ReturnType<Context['objects']['write']> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      const written = await context.objects.write(key, await open(), { mediaType: 'application/octet-stream', maxBytes: context.settings.maxOutputBytes });
-      if (written !== 'too-large') await refuseCutShort(context, key, written.byteSize);
-      return written;
-    } catch (error) {
-      if (tries >= MAX_STORE_TRIES) throw error;
-      context.log.warn('output not stored yet', { key, tries, error });
-    }
-  }
 }
 
 /** A picture that lost its last bytes may still decode; it is not what was delivered. */

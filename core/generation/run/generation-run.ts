@@ -47,6 +47,8 @@ export class GenerationRun {
   private unknownRounds = 0;
   private failedCollections = 0;
   private unknownReports = 0;
+  /** The fence under which outputs were collected last: its keys are used up. */
+  private collectedUnder: number | undefined;
   private isStoreAway = false;
   private cancelAskedAt: number | undefined;
 
@@ -199,9 +201,11 @@ export class GenerationRun {
   ): Promise<Step> {
     let outputs: readonly Output[];
     let faults: readonly string[];
+    const leased = g.fence === this.collectedUnder ? await this.holder.reLease() : g;
+    this.collectedUnder = leased.fence;
     try {
-      const collecting = collectOutputs(this.context, provider, model, g, reference, report.outputs.length);
-      ({ outputs, faults } = await withTimeout(this.context.clock, this.timeLeftMs(g), collecting));
+      const collecting = collectOutputs(this.context, provider, model, leased, reference, report.outputs.length);
+      ({ outputs, faults } = await withTimeout(this.context.clock, this.timeLeftMs(leased), collecting));
     } catch (error) {
       if (error instanceof TimedOut) return 'go-on';
       this.context.log.warn('outputs not collected', { generationId: g.generationId, error });

@@ -26,7 +26,7 @@ export class LeaseHolder {
   private cancelBeat: (() => void) | undefined;
   private ended = false;
   private progress: number | undefined;
-  private readonly fence: number;
+  private fence: number;
 
   constructor(private readonly context: Context, private current: Generation, private readonly onNews: () => void) {
     this.fence = current.fence;
@@ -49,6 +49,18 @@ export class LeaseHolder {
       this.current = changed.generation;
       if (changed.refused !== undefined) this.throwIfLost();
       return changed;
+    });
+  }
+
+  /** Goes on under a new fence. Throws `LeaseLost`; `StoreUnavailable` leaves it open which fence counts, and the run is over. */
+  reLease(): Promise<Generation> {
+    return this.inTurn(async () => {
+      const { leaseMs } = this.context.settings;
+      const { generation, refused } = await changeGeneration(this.context, this.current, { event: 're-lease', leaseMs, fence: this.fence });
+      this.current = generation;
+      if (refused !== undefined) throw new LeaseLost(generation);
+      this.fence = generation.fence;
+      return generation;
     });
   }
 

@@ -11,12 +11,12 @@ import type { GenerationEvent } from '../../../core/generation/transitions.js';
 import { commandOf, generationIn, outputs, queued } from './generations.js';
 
 const EVENTS = Object.keys({
-  'start': 0, 'take-over': 0, 'renew': 0, 'begin-attempt': 0, 'accepted': 0, 'attempt-failed': 0, 'yield': 0, 'cancel': 0, 'give-up': 0, 'succeed': 0,
+  'start': 0, 'take-over': 0, 'renew': 0, 're-lease': 0, 'begin-attempt': 0, 'accepted': 0, 'attempt-failed': 0, 'yield': 0, 'cancel': 0, 'give-up': 0, 'succeed': 0,
   'fail': 0, 'stop': 0, 'expire': 0, 'postpone': 0, 'settle': 0, 'outputs-removed': 0, 'late-report': 0,
 } satisfies Record<GenerationEvent, 0>) as GenerationEvent[];
 
 const ENDED = ['succeeded', 'failed', 'cancelled'];
-const HOLDER_EVENTS: readonly string[] = ['renew', 'begin-attempt', 'accepted', 'attempt-failed', 'yield', 'succeed', 'fail', 'stop'];
+const HOLDER_EVENTS: readonly string[] = ['renew', 're-lease', 'begin-attempt', 'accepted', 'attempt-failed', 'yield', 'succeed', 'fail', 'stop'];
 
 /** Mostly what moves a generation on, by the newest holder or an overtaken one. */
 const step = fc.record({
@@ -49,7 +49,7 @@ function expectStepSound(before: Generation, after: Generation, command: Generat
   if (!['succeeded', 'cancelled'].includes(after.status)) expect([after.outputs.length, after.chargedCredits]).to.deep.equal([0, 0]);
   expect(after.attemptsMade).to.be.at.most(after.terms.maxAttempts);
   if (HOLDER_EVENTS.includes(command.event)) expect('fence' in command && command.fence, 'only the newest holder writes').to.equal(before.fence);
-  if (command.event === 'start' || command.event === 'take-over') expect(after.fence).to.equal(before.fence + 1);
+  if (['start', 'take-over', 're-lease'].includes(command.event)) expect(after.fence).to.equal(before.fence + 1);
   else expect(after.fence).to.equal(before.fence);
   if (after.lease) expect(after.lease.fence, 'the lease is the last one given').to.equal(after.fence);
   if (ENDED.includes(after.status)) expect(after.lease).to.equal(undefined);

@@ -47,6 +47,7 @@ export function commandOf(event: GenerationEvent, fence = 1): GenerationCommand 
     'start': { event: 'start', worker: 'w', token: 't', leaseMs: 30_000 },
     'take-over': { event: 'take-over', worker: 'v', leaseMs: 30_000 },
     'renew': { event: 'renew', leaseMs: 30_000, progress: 0.5, fence },
+    're-lease': { event: 're-lease', leaseMs: 30_000, fence },
     'begin-attempt': { event: 'begin-attempt', token: 'u', fence },
     'accepted': { event: 'accepted', reference: 'r', fence },
     'attempt-failed': { event: 'attempt-failed', retryAt: 9_000, fence },

@@ -15,6 +15,7 @@ const OPEN: Readonly<Record<GenerationEvent, readonly [string, string]>> = {
   'start': ['running', '-'],
   'take-over': ['-', 'running'],
   'renew': ['-', 'running'],
+  're-lease': ['-', 'running'],
   'begin-attempt': ['-', 'running'],
   'accepted': ['-', 'running'],
   'attempt-failed': ['-', 'running'],

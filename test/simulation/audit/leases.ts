@@ -7,7 +7,7 @@ import type { ProcessClocks } from './process-clocks.js';
 const MAX_SKEW_MS = 60_000;
 
 const BY_HOLDER = new Set(['renew', 'begin-attempt', 'accepted', 'attempt-failed', 'yield', 'succeed', 'fail', 'stop']);
-const GIVES_LEASE = new Set(['start', 'take-over']);
+const GIVES_LEASE = new Set(['start', 'take-over', 're-lease']);
 
 /**
  * Invariant 14: who may write what. The store lets a write through only onto the version it was decided on, so the version
@@ -33,7 +33,7 @@ export class Leases implements GenerationListener {
     this.requireNotAhead(by, lease.renewedAt, () => `generation ${generationId}: ${event}`);
     const old = before.lease;
     const hasLapsed = old === undefined || old.expiresAt <= lease.renewedAt || old.renewedAt > lease.renewedAt + MAX_SKEW_MS;
-    demand(hasLapsed, 14, () => `generation ${generationId}: ${by.process} took over at ${lease.renewedAt} by its clock, and ${old?.worker} had the lease until ${old?.expiresAt}`);
+    demand(hasLapsed || event === 're-lease', 14, () => `generation ${generationId}: ${by.process} took over at ${lease.renewedAt} by its clock, and ${old?.worker} had the lease until ${old?.expiresAt}`);
     if (event === 'start') demand(lease.renewedAt <= before.terms.queueDeadlineAt, 7, () => `generation ${generationId} was started at ${lease.renewedAt}, after its queue deadline ${before.terms.queueDeadlineAt}`);
   }
 

@@ -4,7 +4,7 @@ import { changedMembers } from './same.js';
 /** From status, event and status: everything that may happen to a generation, as the documentation has it. */
 const ALLOWED = new Set([
   'queued start running', 'queued cancel cancelled', 'queued give-up failed', 'queued postpone queued',
-  'running take-over running', 'running renew running', 'running begin-attempt running', 'running accepted running',
+  'running take-over running', 'running renew running', 'running re-lease running', 'running begin-attempt running', 'running accepted running',
   'running attempt-failed running', 'running yield running', 'running cancel running', 'running postpone running',
   'running succeed succeeded', 'running fail failed', 'running expire failed', 'running stop cancelled',
   ...['succeeded', 'failed', 'cancelled'].flatMap((ended) => ['settle', 'postpone', 'outputs-removed', 'late-report'].map((event) => `${ended} ${event} ${ended}`)),
@@ -17,6 +17,7 @@ const MAY_CHANGE: Readonly<Record<string, readonly string[]>> = {
   'start': ['status', 'fence', 'lease', 'attempt', 'attemptsMade', 'runDeadlineAt', 'updatedAt'],
   'take-over': ['fence', 'lease', 'updatedAt'],
   'renew': ['lease', 'progress', 'updatedAt'],
+  're-lease': ['fence', 'lease', 'updatedAt'],
   'begin-attempt': ['attempt', 'attemptsMade', 'updatedAt'],
   'accepted': ['attempt', 'updatedAt'],
   'attempt-failed': ['attempt', 'lease', 'updatedAt'],
@@ -73,7 +74,7 @@ function classifyBookkeeping(before: Generation, next: Generation): string {
 }
 
 function classifyStep(before: Generation, next: Generation): string {
-  if (before.fence !== next.fence) return 'take-over';
+  if (before.fence !== next.fence) return isOwnLive(before, next) ? 're-lease' : 'take-over';
   if (before.cancelRequestedAt !== next.cancelRequestedAt) return 'cancel';
   if (!before.attempt && next.attempt) return 'begin-attempt';
   if (before.attempt && !next.attempt) return before.attemptsMade === next.attemptsMade ? 'attempt-failed' : 'yield';
@@ -81,6 +82,11 @@ function classifyStep(before: Generation, next: Generation): string {
   if (before.attempt?.phase !== next.attempt?.phase || before.attempt?.reference !== next.attempt?.reference) return 'accepted';
   const isRenewed = before.lease?.renewedAt !== next.lease?.renewedAt || before.lease?.expiresAt !== next.lease?.expiresAt;
   return isRenewed || before.updatedAt !== next.updatedAt || before.progress !== next.progress ? 'renew' : 'postpone';
+}
+
+/** A holder whose lease had not lapsed took a new one; had it lapsed, that is a take-over like anybody's. */
+function isOwnLive({ lease }: Generation, next: Generation): boolean {
+  return lease !== undefined && lease.worker === next.lease?.worker && lease.expiresAt > next.lease.renewedAt;
 }
 
 /** What is wrong with a step, if anything: no such row, or more changed than this event may change. */
