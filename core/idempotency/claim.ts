@@ -17,7 +17,7 @@ export interface Claim extends ClaimKey {
   /** The id its effect stands under: a generation id, or an upload id. */
   readonly subjectId: string;
   readonly createdAt: number;
-  /** Until then only the process that took the claim may act on it. */
+  /** Until then only the process that took the claim may act on it. 0 once it said that it has succeeded. */
   readonly leaseExpiresAt: number;
   /** When the record itself goes, and the key with it. */
   readonly removeAt: number;

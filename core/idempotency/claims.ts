@@ -7,8 +7,8 @@ import type { Claim, ClaimKey } from './claim.js';
 export interface Subject {
   /** A new id for the effect to stand under. */
   mint(): string;
-  /** Whether the effect is there. */
-  exists(subjectId: string): Promise<boolean>;
+  /** Whether the effect of this claim is there. */
+  exists(subjectId: string, claim: Claim): Promise<boolean>;
   /** Makes sure that the effect can never be there any more, unless it is: then answers `exists`. */
   ruleOut(subjectId: string): Promise<'ruled-out' | 'exists'>;
 }
@@ -46,7 +46,7 @@ export async function claim(
 
     const { existing } = outcome;
     if (existing.digest !== request.digest) throw new ServiceError('IDEMPOTENCY_PAYLOAD_MISMATCH');
-    if (await subject.exists(existing.subjectId)) return replay(existing, settings, now);
+    if (await subject.exists(existing.subjectId, existing)) return replay(existing, settings, now);
     if (isLeased(existing, settings, now)) throw inProgress(existing.leaseExpiresAt - now);
 
     if ((await subject.ruleOut(existing.subjectId)) === 'exists') return replay(existing, settings, now);
@@ -64,6 +64,18 @@ export async function claim(
  */
 export async function freeClaim(ports: Pick<Ports, 'claims'>, mine: Claim): Promise<'freed' | 'taken-over'> {
   return (await ports.claims.remove(mine, mine.version)) === 'applied' ? 'freed' : 'taken-over';
+}
+
+/**
+ * Marks a claim as having succeeded, for an operation whose subject may also come to be under another key: that it is there
+ * does not say that this key's request was answered so. Does nothing when the key was taken over; its taker will.
+ */
+export async function finishClaim(ports: Pick<Ports, 'claims'>, mine: Claim): Promise<void> {
+  await ports.claims.replace({ ...mine, version: mine.version + 1, leaseExpiresAt: 0 }, mine.version);
+}
+
+export function isFinished({ leaseExpiresAt }: Claim): boolean {
+  return leaseExpiresAt === 0;
 }
 
 /**

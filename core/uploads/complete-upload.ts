@@ -2,12 +2,13 @@ import type { Caller } from '../access/credential.js';
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
-import { claim, freeClaim } from '../idempotency/claims.js';
+import type { Claim } from '../idempotency/claim.js';
+import { claim, finishClaim, freeClaim, isFinished } from '../idempotency/claims.js';
 import type { Json } from '../json.js';
 import { inspectCopy, stagedFacts } from './inspect-upload.js';
 import { isUuid } from '../uuid.js';
 import { readCompleteRequest } from './request.js';
-import type { Upload, UploadRecord } from './upload.js';
+import type { Upload } from './upload.js';
 
 export interface Completed {
   readonly upload: Upload & { readonly ready: NonNullable<Upload['ready']> };
@@ -31,34 +32,31 @@ export async function completeUpload(context: Context, caller: Caller, idempoten
   const digest = context.digests.ofJson({ upload_id: id, body });
   const claimed = await claim(context, context.settings, { key, digest }, {
     mint: () => id,
-    exists: () => isOver(context, caller, id),
+    // The upload may be ready under another key while this one's request is still to be refused.
+    exists: (_, existing) => Promise.resolve(isFinished(existing)),
     // Completing twice has one effect, so a lapsed first try needs no undoing.
     ruleOut: () => Promise.resolve('ruled-out'),
   });
-  // It may have been made ready under another key; what this request declares must hold all the same.
-  if ('replayOf' in claimed) return { upload: sameDigest(asReady(await ownUpload(context, caller, id)), request.sha256), replayed: true };
+  if ('replayOf' in claimed) return { upload: asReady(await ownUpload(context, caller, id)), replayed: true };
+  const upload = asReady(await makeReadyOrFree(context, caller, id, request.sha256, claimed.mine));
+  await finishClaim(context, claimed.mine).catch((error: unknown) => context.log.warn('completion not marked as done', { uploadId: id, error }));
+  return { upload, replayed: false };
+}
+
+async function makeReadyOrFree(context: Context, caller: Caller, uploadId: string, sha256: string | undefined, mine: Claim): Promise<Upload> {
   try {
-    return { upload: asReady(await makeReady(context, caller, id, request.sha256)), replayed: false };
+    return await makeReady(context, caller, uploadId, sha256);
   } catch (error) {
-    await freeClaim(context, claimed.mine);
-    throw error;
+    if ((await freeClaim(context, mine)) === 'freed') throw error;
+    // Whoever took the key over answers under it; a retry is told how it stands.
+    throw new ServiceError('IDEMPOTENCY_IN_PROGRESS', undefined, { retryAfterMs: 1_000 });
   }
 }
 
-/** Whether a completion under this key can only be answered from what there is: the upload is ready, or no more. */
-async function isOver(context: Context, caller: Caller, uploadId: string): Promise<boolean> {
-  const record = await ownRecord(context, caller, uploadId);
-  return record?.kind === 'upload' ? record.status !== 'prepared' : record?.kind === 'expired';
-}
-
 async function ownUpload(context: Context, caller: Caller, uploadId: string): Promise<Upload | null> {
-  const record = await ownRecord(context, caller, uploadId);
-  return record?.kind === 'upload' ? record : null;
-}
-
-async function ownRecord(context: Context, caller: Caller, uploadId: string): Promise<UploadRecord | null> {
   const record = await context.uploads.read(uploadId);
-  return record?.accountId === caller.accountId && record.appId === caller.appId ? record : null;
+  const isOwn = record?.accountId === caller.accountId && record.appId === caller.appId;
+  return isOwn && record.kind === 'upload' ? record : null;
 }
 
 async function makeReady(context: Context, caller: Caller, uploadId: string, sha256: string | undefined): Promise<Upload> {
@@ -106,7 +104,7 @@ async function dropCopy({ uploads, objects }: Context, copying: Upload, objectKe
   throw refusal;
 }
 
-function sameDigest<U extends Upload>(upload: U, sha256: string | undefined): U {
+function sameDigest(upload: Upload, sha256: string | undefined): Upload {
   if (sha256 !== undefined && sha256 !== upload.ready?.sha256) throw fieldInvalid('/sha256', 'sha256 must be the SHA-256 of the bytes that were uploaded.');
   return upload;
 }

@@ -12,6 +12,8 @@ export interface CallOdds {
   readonly lostAnswer: number;
   /** The caller is told that the store is away, and much later the call does its work after all. */
   readonly lateEffect: number;
+  /** The call does its work, and the process sleeps for longer than any lease before it hears of that. */
+  readonly sleepAfter: number;
   /** The call, or its answer, takes seconds. */
   readonly slow: number;
 }
@@ -46,7 +48,7 @@ export interface Climate {
 export const DISTURBANCES = ['sleep', 'kill', 'stop', 'set-clock', 'lose-object', 'store-away', 'provider-away', 'model-withdrawn'] as const;
 export type Disturbance = (typeof DISTURBANCES)[number];
 
-const CALM: CallOdds = { crashBefore: 0, crashAfter: 0, lostRequest: 0, lostAnswer: 0, lateEffect: 0, slow: 0 };
+const CALM: CallOdds = { crashBefore: 0, crashAfter: 0, lostRequest: 0, lostAnswer: 0, lateEffect: 0, sleepAfter: 0, slow: 0 };
 const FAULTS = Object.keys(CALM) as CallFault[];
 
 const WORTH_A_FOCUS = [

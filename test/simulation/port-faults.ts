@@ -5,7 +5,8 @@ import type { SimulatedProcess } from './simulated-process.js';
 import type { Surroundings } from './surroundings.js';
 import { brief } from './timeline.js';
 
-const FAULTS: readonly CallFault[] = ['crashBefore', 'crashAfter', 'lostRequest', 'lostAnswer', 'lateEffect', 'slow'];
+const FAULTS: readonly CallFault[] = ['crashBefore', 'crashAfter', 'lostRequest', 'lostAnswer', 'lateEffect', 'sleepAfter', 'slow'];
+const SLEEP_MS = { least: 9_000, most: 40_000 };
 /** Sleeps longer than any lease end within this. */
 const LATEST_EFFECT_MS = 45_000;
 
@@ -51,6 +52,7 @@ export class PortFaults {
       if (!process.isAlive && isDropped) return;
       this.takeEffect(process, call).then((outcome) => {
         if (fault === 'lateEffect') return;
+        if (fault === 'sleepAfter') process.asleepUntil = scheduler.now + chance.between(SLEEP_MS.least, SLEEP_MS.most);
         if (fault === 'crashAfter') this.world.kill(process);
         else if (fault === 'lostAnswer') answer(() => reject(away(call.name)));
         else if ('error' in outcome) answer(() => reject(outcome.error));

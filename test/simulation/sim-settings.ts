@@ -15,7 +15,7 @@ export const SIMULATED_SETTINGS: Settings = {
   maxOpenGenerationsPerAccount: 6,
   maxUploadBytes: 1_000,
   uploadTargetMs: 2 * MINUTE,
-  uploadRetentionMs: 15 * MINUTE,
+  uploadRetentionMs: 40 * MINUTE,
   outputRetentionMs: 20 * MINUTE,
   taskRetentionMs: 50 * MINUTE,
   remnantRetentionMs: 70 * MINUTE,

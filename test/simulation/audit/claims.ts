@@ -29,7 +29,9 @@ export class Claims {
       if (result.inserted) this.keep(claim);
     },
     'claims.replace': ({ args: [next], result }) => {
-      if (result === 'applied') this.takeOver(next);
+      if (result !== 'applied') return;
+      if (next.leaseExpiresAt === 0) this.finish(next);
+      else this.takeOver(next);
     },
     'claims.remove': ({ args: [key, expectedVersion], result }) => {
       if (result === 'applied') this.free(key, expectedVersion);
@@ -75,6 +77,14 @@ export class Claims {
       demand(standing === 'ruled-out', 11, () => `the claim of ${next.key} was taken over while its ${before.subjectId} was not ruled out: ${standing}`);
     }
     this.keep(next);
+  }
+
+  /** A completion that succeeded says so on its claim, and changes nothing else there. */
+  private finish(next: Claim): void {
+    const before = this.standing.get(keyName(next));
+    const isSame = before !== undefined && next.version === before.version + 1 && next.digest === before.digest && next.subjectId === before.subjectId && next.removeAt === before.removeAt;
+    demand(next.operation === 'complete' && isSame, 11, () => `the claim of ${next.key} was marked as finished by another request`);
+    this.standing.set(keyName(next), next);
   }
 
   /** A key is freed only by a refusal, and what was refused has no effect. */

@@ -31,7 +31,7 @@ export class Developer {
     this.acts = [
       () => this.createAnew(), () => this.createAnew(), () => this.createAnew(), () => this.createAndCancel(), () => this.repeat(), () => this.repeatOtherwise(),
       () => this.race(), () => this.raceOtherwise(), () => this.burst(), () => this.look(), () => this.look(), () => this.cancel(), () => this.cancelTwice(),
-      () => this.pry(), () => this.reckon(), () => this.upload(),
+      () => this.pry(), () => this.reckon(), () => this.upload(), () => this.beg(),
     ];
   }
 
@@ -53,6 +53,7 @@ export class Developer {
     const intent = this.anIntent();
     if (intent?.generationId !== undefined) await this.ask({ operation: this.chance.pick(['get', 'cancel']), generationId: intent.generationId });
     if (intent) await this.ask({ operation: 'create', key: intent.key, body: intent.body });
+    if (this.uploader.ready.length > 0) await this.create(this.newIntent());
   }
 
   private async insist(intent: Intent): Promise<Answer> {
@@ -134,6 +135,24 @@ export class Developer {
 
   private async burst(): Promise<void> {
     await Promise.all(Array.from({ length: this.chance.between(2, 6) }, () => this.create(this.newIntent())));
+  }
+
+  /** Wants more than there is, asks again and again under one key, and at some point somebody pays. */
+  private async beg(): Promise<void> {
+    const dear = { model_key: 'plain', operation: 'image_generation', prompt: `a wish of ${this.name}`, parameters: { count: 4 } };
+    const intent: Intent = { ...this.newIntent(), body: dear, isRefused: false };
+    this.intents[this.intents.length - 1] = intent;
+    const asked: Promise<Answer>[] = [];
+    for (let times = this.chance.between(2, 5); times > 0; times -= 1) {
+      asked.push(this.create(intent));
+      if (this.chance.happens(300)) void this.network.ask({ operation: 'grant', accountId: this.account, operationId: `${intent.key}-${times}`, credits: this.chance.between(5, 40) });
+      await this.scheduler.pause(this.chance.pick([100, 3_000, 11_000]));
+    }
+    await Promise.all(asked);
+  }
+
+  private get account(): string {
+    return (this.credentials[0] as Credential).accountId;
   }
 
   private async look(): Promise<void> {

@@ -30,7 +30,7 @@ export class QuietDays {
     if (this.service.processes.filter((process) => process.runsGenerations).length === 1) await this.takeTurns();
     await this.rest();
     await watcher.atRest(scheduler.now);
-    if (this.chance.happens(100)) await this.growOld();
+    if (this.chance.happens(150)) await this.growOld();
   }
 
   /** Until nothing is held any more; then every generation has ended, or there is one that nobody looks after. */
@@ -87,6 +87,9 @@ export class QuietDays {
   /** All retention periods pass, and clients ask for what is gone. */
   private async growOld(): Promise<void> {
     const { scheduler, watcher } = this.world;
+    // One process is enough to grow old with.
+    const [one, ...others] = this.service.processes.filter((process) => process.runsGenerations);
+    for (const process of others) if (process !== one && process.role === 'worker') process.asleepUntil = Infinity;
     for (let part = 0; part < 9; part += 1) {
       await scheduler.pause(15 * 60_000);
       for (const developer of this.population.developers) await developer.reminisce();

@@ -65,6 +65,8 @@ export class Uploader {
 
   /** Bytes that were not declared: of the same length, so that only a look at them tells. */
   private otherThan(bytes: Uint8Array): Uint8Array {
+    // A picture as well, and as long, but of another type than was declared.
+    if (this.chance.happens(300)) return plainImage(64, 64, this.chance.pick(['image/jpeg', 'image/webp']), 'x'.repeat(bytes.byteLength)).subarray(0, bytes.byteLength);
     const other = bytes.slice();
     const place = this.chance.pick([0, bytes.byteLength - 1]);
     other[place] = (other[place] as number) ^ 1;
