@@ -35,11 +35,11 @@ export class SmallProcess {
   readonly ids: Ids;
 
   /** `number` tells this process's ids from any other's, so that they are the same however processes interleave. */
-  constructor(readonly name: string, number: number, private readonly time: { readonly now: number }, private readonly direct?: Interceptor) {
+  constructor(readonly name: string, private readonly number: number, private readonly time: { readonly now: number }, private readonly direct?: Interceptor) {
     const bytes = new SeededIds(1 + number * 7_919);
     let made = 0;
     this.ids = {
-      uuid: () => `01900000-0000-7000-8${number.toString(16).padStart(3, '0')}-${(made += 1).toString(16).padStart(12, '0')}`,
+      uuid: () => `${this.idStart}${(made += 1).toString(16).padStart(12, '0')}`,
       random: (byteCount) => bytes.random(byteCount),
     };
   }
@@ -54,6 +54,14 @@ export class SmallProcess {
       this.pending.push({ name: twins === 0 ? call.name : `${call.name} #${twins + 1}`, call, resolve, reject });
     });
   };
+
+  hasMinted(id: string): boolean {
+    return id.startsWith(this.idStart);
+  }
+
+  private get idStart(): string {
+    return `01900000-0000-7000-8${this.number.toString(16).padStart(3, '0')}-`;
+  }
 
   clock(of: Timer['of']): Clock {
     return {

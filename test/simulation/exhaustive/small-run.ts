@@ -51,6 +51,7 @@ export class SmallRun {
     this.worker = new SmallProcess('worker', 0x0c, this.world.time);
     this.workerContext = this.world.contextOf(this.worker);
     this.recovery = new Recovery(this.workerContext);
+    this.world.witness.isOrphan = (generationId) => !this.processes.some((process) => process.isAlive && process.hasMinted(generationId));
   }
 
   async open(): Promise<void> {

@@ -16,6 +16,10 @@ export class Witness {
   /** Generation ids that clients were told, by key. */
   readonly told = new Map<string, string>();
   readonly refusals = new Set<string>();
+  /** Whether the process that minted this id is dead: nobody else ever holds under it. */
+  isOrphan: (generationId: string) => boolean = () => false;
+  /** Ids that were ruled out when their process was dead already: what is held under them must go before the key goes on. */
+  private readonly orphansRuledOut = new Set<string>();
   /** Generations whose end a client was told while they had never begun. */
   private readonly neverToBegin = new Set<string>();
   private schedules = 0;
@@ -31,13 +35,13 @@ export class Witness {
   /** Everything remembered that a later check depends on. */
   summary(): string {
     const told = [...this.told].map(([key, generationId]) => `${key} ${generationId}`);
-    return JSON.stringify([[...this.claims.values()], [...this.scheduled], inOrder(told), inOrder(this.refusals), inOrder(this.neverToBegin)]);
+    return JSON.stringify([[...this.claims.values()], [...this.scheduled], inOrder(told), inOrder(this.refusals), inOrder(this.neverToBegin), inOrder(this.orphansRuledOut)]);
   }
 
   async effect(process: string, { name, args }: Pick<PortCall, 'name' | 'args'>, answer: unknown): Promise<void> {
     switch (name) {
       case 'claims.insert': if (isInserted(answer)) this.claims.set((args[0] as Claim).key, args[0] as Claim); return;
-      case 'claims.replace': if (answer === 'applied') this.claims.set((args[0] as Claim).key, args[0] as Claim); return;
+      case 'claims.replace': if (answer === 'applied') await this.takenOver(args[0] as Claim); return;
       case 'claims.remove': if (answer === 'applied') this.claims.delete((args[0] as Claim).key); return;
       case 'wakeUps.schedule': this.scheduled.set(args[0] as string, (this.schedules += 1)); return;
       case 'generations.insert': if (isInserted(answer)) await this.inserted(args[0] as GenerationRecord); return;
@@ -61,8 +65,16 @@ export class Witness {
     this.told.set(request.key, generation.generationId);
   }
 
+  private async takenOver(claim: Claim): Promise<void> {
+    const before = this.claims.get(claim.key);
+    this.claims.set(claim.key, claim);
+    if (before === undefined || !this.orphansRuledOut.has(before.subjectId)) return;
+    if (await this.hasHold(before.subjectId)) this.violated(6, `key ${claim.key} was taken over, and the hold of ${before.subjectId} left`);
+  }
+
   private async inserted(record: GenerationRecord): Promise<void> {
     this.generations.set(record.generationId, record);
+    if (record.kind === 'void' && this.isOrphan(record.generationId)) this.orphansRuledOut.add(record.generationId);
     if (record.kind === 'generation' && !(await this.hasHold(record.generationId))) this.violated(4, `generation ${record.generationId} was inserted without a hold`);
   }
 
