@@ -1,4 +1,5 @@
 import type { Generation } from '../../../core/generation/generation.js';
+import type { ClaimKey } from '../../../core/idempotency/claim.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { Settings } from '../../../core/settings.js';
 import type { Upload } from '../../../core/uploads/upload.js';
@@ -23,6 +24,9 @@ interface Knowledge {
   readonly prices: Prices;
   readonly generations: Generations;
 }
+
+/** The clocks of the process that claimed and of the one that answers may each be off by half of this. */
+const MAX_SKEW_MS = 60_000;
 
 type Success = Extract<Answer, { outcome: 'success' }>;
 type Refused = Extract<Answer, { outcome: 'refused' }>;
@@ -69,6 +73,7 @@ export class Accepted implements GenerationListener {
     if (answer.outcome !== 'success' || !isKeyed(request)) return;
     const id = textOf(answer.data[request.operation === 'create' ? 'generation_id' : 'upload_id']);
     this.requireOneEffect(party, request, answer, id);
+    if (answer.replayed) this.requireInWindow(asked, keyFor(party, request));
     if (request.operation !== 'complete') await this.requireDurable(party, request, id);
   }
 
@@ -92,6 +97,13 @@ export class Accepted implements GenerationListener {
     this.givenAsNew.add(id);
   }
 
+  /** An answer is replayed for a while only. Whose clock counts is not known here, so any that may be right will do. */
+  private requireInWindow(asked: Asked, key: ClaimKey): void {
+    const claim = this.known.claims.at(key);
+    const lateMs = this.known.timeline.arrivedAt(asked) - (claim?.createdAt ?? Infinity) - this.known.settings.replayWindowMs;
+    demand(lateMs <= 2 * MAX_SKEW_MS, 11, () => `request ${asked.number} was answered from key ${key.key} ${lateMs} ms after its replay window`);
+  }
+
   private async requireDurable(party: Party, request: KeyedRequest, id: string): Promise<void> {
     const { claims, books, durable } = this.known;
     const key = keyFor(party, request);
@@ -111,7 +123,7 @@ export class Accepted implements GenerationListener {
 
   private refused(asked: Asked, { accountId }: Party, { code, message }: Refused): void {
     const { request } = asked;
-    const { keys, books, prices, timeline, settings } = this.known;
+    const { claims, keys, books, prices, timeline, settings } = this.known;
     const since = timeline.arrivedOrder(asked);
     demand(code !== 'INTERNAL_ERROR', 12, () => `request ${asked.number} (${request.operation}) was answered with INTERNAL_ERROR: ${message}`);
     if (code === 'IDEMPOTENCY_PAYLOAD_MISMATCH' && isKeyed(request) && asked.party) {
@@ -126,6 +138,10 @@ export class Accepted implements GenerationListener {
       const price = prices.ofBody(request.body);
       const wasShort = price !== undefined && (books.availableOf(accountId)?.wasEver(since, (available) => available < price) ?? true);
       demand(wasShort, 13, () => `request ${asked.number} for ${price} credits was refused, and account ${accountId} had as many all the time`);
+    }
+    if (request.operation === 'create' && asked.party && (code === 'QUEUE_FULL' || code === 'CREDITS_INSUFFICIENT')) {
+      const key = keyFor(asked.party, request);
+      demand(!claims.hasStoodSince(key, since), 11, () => `request ${asked.number} was refused with ${code}, and generation ${claims.at(key)?.subjectId} stands under its key ${key.key}`);
     }
   }
 

@@ -62,10 +62,10 @@ export class Auditor implements Watcher {
     this.generations = new Generations(durable, settings, clocks);
     this.objects = new GuardedObjects(durable.objects);
     const { books, generations, objects } = this;
-    const claims = new Claims(settings, clocks, (operation, id) => (operation === 'create' ? generations : this.uploads).standingAt(id));
+    const claims = new Claims(settings, clocks, timeline, (operation, id) => (operation === 'create' ? generations : this.uploads).standingAt(id));
     this.accepted = new Accepted({ durable, settings, timeline, books, claims, keys, prices, generations });
     this.uploads = new Uploads(settings, clocks, objects, (upload) => this.accepted.prepared(upload));
-    this.provider = new ProviderCalls(generations);
+    this.provider = new ProviderCalls(generations, prices);
     this.views = new Views(generations, books, prices, timeline);
     this.strangers = new Strangers(generations, this.uploads);
     this.access = new Access(timeline);

@@ -72,6 +72,10 @@ export class Books {
     return this.accounts.get(accountId)?.openHolds;
   }
 
+  openCount(accountId: string): number {
+    return this.accounts.get(accountId)?.holds.size ?? 0;
+  }
+
   /** Ids of generations whose credits are still reserved. */
   openHolds(): string[] {
     return [...this.accounts.values()].flatMap(({ holds }) => [...holds.keys()]);

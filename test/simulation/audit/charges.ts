@@ -49,6 +49,8 @@ export class Charges implements GenerationListener, BooksListener {
   held(generationId: string, { accountId }: GenerationMoney): void {
     const key = this.known.claims.keyOf('create', generationId);
     demand(key?.accountId === accountId, 4, () => `account ${accountId} holds credits for ${generationId}, which no claim of it ever named`);
+    const most = this.known.settings.maxOpenGenerationsPerAccount;
+    demand(this.known.books.openCount(accountId) <= most, 20, () => `account ${accountId} holds credits for ${generationId}, and had ${most} open generations already`);
     demand(this.known.generations.record(generationId)?.kind !== 'generation', 4, () => `credits are held for generation ${generationId} after it was inserted`);
   }
 

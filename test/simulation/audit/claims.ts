@@ -3,6 +3,7 @@ import type { Settings } from '../../../core/settings.js';
 import type { EffectOf, Handlers } from './calls.js';
 import { demand } from './demand.js';
 import type { ProcessClocks } from './process-clocks.js';
+import type { Timeline } from './timeline.js';
 
 const MAX_SKEW_MS = 60_000;
 
@@ -15,10 +16,13 @@ export class Claims {
   /** The key under which an id was claimed, by operation and id. */
   private readonly namedBy = new Map<string, ClaimKey>();
   private readonly expired = new Set<string>();
+  /** When a key was last freed by a refusal, in order. */
+  private readonly freedAt = new Map<string, number>();
 
   constructor(
     private readonly settings: Settings,
     private readonly clocks: ProcessClocks,
+    private readonly timeline: Timeline,
     private readonly standingAt: (operation: ClaimedOperation, subjectId: string) => Standing,
   ) {}
 
@@ -46,6 +50,12 @@ export class Claims {
   /** The key that an id was claimed under at some time, whether the claim still stands or not. */
   keyOf(operation: ClaimedOperation, subjectId: string): ClaimKey | undefined {
     return this.namedBy.get(`${operation} ${subjectId}`);
+  }
+
+  /** Whether what a key was claimed for stands, and the key was not freed since. */
+  hasStoodSince(key: ClaimKey, order: number): boolean {
+    const claim = this.at(key);
+    return claim !== undefined && this.standingAt(key.operation, claim.subjectId) === 'effect' && (this.freedAt.get(keyName(key)) ?? -1) < order;
   }
 
   /** Whether a claim of this key was ever removed because its retention was over. */
@@ -95,6 +105,7 @@ export class Claims {
       demand(this.standingAt(key.operation, before.subjectId) !== 'effect', 11, () => `key ${key.key} was freed, and ${before.subjectId} was made under it`);
     }
     this.standing.delete(keyName(key));
+    this.freedAt.set(keyName(key), this.timeline.order);
   }
 
   private removeExpired({ args: [now], result, at, process, processNow }: EffectOf<'claims.removeExpired'>): void {

@@ -3,6 +3,7 @@ import type { Submission } from '../../../core/ports/provider.js';
 import type { Handlers } from './calls.js';
 import { demand } from './demand.js';
 import type { GenerationListener, Generations, Step } from './generations.js';
+import type { Prices } from './prices.js';
 import { same, textOf } from './same.js';
 
 /** As many silent answers as a worker bears before it gives a task up. */
@@ -22,22 +23,25 @@ interface Cancelled {
 }
 
 /**
- * Invariant 10, and what the provider really said, whether its answers arrived or not. A worker may read a generation, then a
+ * Invariants 5 and 10, and what the provider really said, whether its answers arrived or not. A worker may read a generation, then a
  * cancel is written, then the worker submits: so one submission may follow a cancel, in each lease that was given before it.
  */
 export class ProviderCalls implements GenerationListener {
   private readonly tasks = new Map<string, Task>();
   private readonly tokens = new Map<string, string>();
   private readonly cancelled = new Map<string, Cancelled>();
+  /** Who may hand over which attempt: its beginner once, anybody else only after asking whether the provider has it. */
+  private readonly maySubmit = new Set<string>();
 
-  constructor(private readonly generations: Generations) {}
+  constructor(private readonly generations: Generations, private readonly prices: Prices) {}
 
   readonly handlers: Handlers = {
     'provider.submit': ({ args: [{ token }], result }) => {
       if (result.accepted) this.task(result.reference, token);
     },
-    'provider.recover': ({ args: [token], result }) => {
+    'provider.recover': ({ args: [token], result, process }) => {
       if (typeof result === 'object' && result.found) this.task(result.reference, token);
+      else if (result !== 'unsupported' || this.mayGuess(token)) this.maySubmit.add(`${process} ${token}`);
     },
     'provider.poll': ({ args: [reference], result }) => {
       const task = this.tasks.get(reference);
@@ -57,12 +61,13 @@ export class ProviderCalls implements GenerationListener {
     if (call === 'provider.submit') this.submitting(args[0] as Submission, process);
   }
 
-  stepped({ before, next, event }: Step): void {
+  stepped({ before, next, event, by }: Step): void {
     const { generationId, attempt } = next;
     if (event === 'cancel') this.cancelled.set(generationId, { wasQueued: before.status === 'queued', submittedBy: new Set() });
     if (event === 'start' || event === 'begin-attempt') {
       demand(attempt !== undefined && !this.tokens.has(attempt.token), 5, () => `generation ${generationId} began an attempt with the token of another, ${attempt?.token}`);
       this.tokens.set(attempt.token, generationId);
+      this.maySubmit.add(`${by.process} ${attempt.token}`);
     }
     if (event === 'accepted') {
       const task = this.tasks.get(attempt?.reference ?? '');
@@ -85,6 +90,7 @@ export class ProviderCalls implements GenerationListener {
     const cancelled = this.cancelled.get(generationId);
     demand(cancelled?.wasQueued !== true, 10, () => `${process} submits generation ${generationId}, which was cancelled while queued`);
     demand(this.tokens.get(token) === generationId, 5, () => `${process} submits generation ${generationId} with token ${token}, which is on no record of it`);
+    demand(this.maySubmit.delete(`${process} ${token}`), 5, () => `${process} submits generation ${generationId} with token ${token}, which the provider may have already`);
     const newest = this.generations.lives.get(generationId)?.newest;
     const isTrue = newest?.modelKey === modelKey && newest.prompt === prompt && newest.references.length === references.length && same(newest.parameters, parameters);
     demand(isTrue, 11, () => `${process} submits generation ${generationId} with another request than it has`);
@@ -92,6 +98,12 @@ export class ProviderCalls implements GenerationListener {
     const submitter = `${process} ${newest.fence}`;
     demand(!cancelled.submittedBy.has(submitter), 10, () => `${process} submits generation ${generationId} again, after a cancel`);
     cancelled.submittedBy.add(submitter);
+  }
+
+  /** Whether the model would rather have a task twice than not at all. */
+  private mayGuess(token: string): boolean {
+    const life = this.generations.lives.get(this.tokens.get(token) ?? '');
+    return life !== undefined && this.prices.model(life.newest.modelKey).onUnknownAcceptance === 'resubmit';
   }
 
   private task(reference: string, token: string): Task {
