@@ -4,9 +4,9 @@ import { demand } from './demand.js';
 import type { Generations } from './generations.js';
 import type { Uploads } from './uploads.js';
 
-/** What any request may be told, whatever it is about. */
+/** What any request may be told, whatever it is about. All keys carry all scopes, so a scope that is missing is no such thing. */
 const TOLD_ANYBODY: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'DEVELOPER_TOKEN_REQUIRED', 'DEVELOPER_TOKEN_INVALID', 'DEVELOPER_TOKEN_EXPIRED', 'DEVELOPER_TOKEN_REVOKED', 'DEVELOPER_SCOPE_INSUFFICIENT',
+  'DEVELOPER_TOKEN_REQUIRED', 'DEVELOPER_TOKEN_INVALID', 'DEVELOPER_TOKEN_EXPIRED', 'DEVELOPER_TOKEN_REVOKED',
   'RATE_LIMITED', 'SERVICE_UNAVAILABLE', 'INTERNAL_ERROR', 'IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_PAYLOAD_MISMATCH',
 ]);
 const SHA256 = /^[0-9a-f]{64}$/i;
