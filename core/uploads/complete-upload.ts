@@ -38,19 +38,25 @@ export async function completeUpload(context: Context, caller: Caller, idempoten
     ruleOut: () => Promise.resolve('ruled-out'),
   });
   if ('replayOf' in claimed) return { upload: asReady(await ownUpload(context, caller, id)), replayed: true };
-  const upload = asReady(await makeReadyOrFree(context, caller, id, request.sha256, claimed.mine));
-  await finishClaim(context, claimed.mine).catch((error: unknown) => context.log.warn('completion not marked as done', { uploadId: id, error }));
-  return { upload, replayed: false };
+  const upload = await makeReadyOrFree(context, caller, id, request.sha256, claimed.mine);
+  return { upload: asReady(upload), replayed: false };
 }
 
 async function makeReadyOrFree(context: Context, caller: Caller, uploadId: string, sha256: string | undefined, mine: Claim): Promise<Upload> {
+  let upload: Upload;
   try {
-    return await makeReady(context, caller, uploadId, sha256);
+    upload = await makeReady(context, caller, uploadId, sha256);
   } catch (error) {
-    if ((await freeClaim(context, mine)) === 'freed') throw error;
-    // Whoever took the key over answers under it; a retry is told how it stands.
-    throw new ServiceError('IDEMPOTENCY_IN_PROGRESS', undefined, { retryAfterMs: 1_000 });
+    if ((await freeClaim(context, mine)) === 'taken-over') throw takenOver();
+    throw error;
   }
+  if ((await finishClaim(context, mine)) === 'taken-over') throw takenOver();
+  return upload;
+}
+
+/** Whoever took the key over answers under it, one way or the other; a retry is told how it stands. */
+function takenOver(): ServiceError {
+  return new ServiceError('IDEMPOTENCY_IN_PROGRESS', undefined, { retryAfterMs: 1_000 });
 }
 
 async function ownUpload(context: Context, caller: Caller, uploadId: string): Promise<Upload | null> {
@@ -67,16 +73,22 @@ async function makeReady(context: Context, caller: Caller, uploadId: string, sha
     if (upload.status === 'ready') return sameDigest(upload, sha256);
     if (upload.status === 'removing' || clock.now() > upload.expiresAt) throw new ServiceError('UPLOAD_URL_EXPIRED');
 
-    const { etag } = await stagedFacts(context, upload);
+    const staged = await stagedFacts(context, upload);
+    if ('refusal' in staged) {
+      // What was sent goes once somebody else has completed it.
+      if ((await ownUpload(context, caller, uploadId))?.version !== upload.version) continue;
+      throw staged.refusal;
+    }
     // Where the copy goes is on record before it is made, so that a crash in between leaves nothing nobody knows of.
     const objectKey = `media/${uploadId}/${ids.uuid()}`;
     const copying: Upload = { ...upload, version: upload.version + 1, objectKey };
     if ((await uploads.replace(copying, upload.version)) === 'conflict') continue;
     if (upload.objectKey !== undefined) await objects.remove(upload.objectKey);
-    if ((await objects.copy(upload.stagingKey, objectKey, etag)) !== 'copied') continue;
+    if ((await objects.copy(upload.stagingKey, objectKey, staged.etag)) !== 'copied') continue;
 
     // The copy is what is looked at: nobody can change it between the check and its use.
     const inspected = await inspectCopy(context, upload, objectKey, sha256).catch((error: unknown) => dropCopy(context, copying, objectKey, error));
+    if (inspected === 'changed') continue;
     const now = clock.now();
     const ready: Upload = {
       ...copying,
@@ -96,11 +108,11 @@ async function makeReady(context: Context, caller: Caller, uploadId: string, sha
   throw new ServiceError('IDEMPOTENCY_IN_PROGRESS', 'The upload is being changed by another request; try again.', { retryAfterMs: 1_000 });
 }
 
-/** Leaves of a copy that was refused neither the bytes nor a word. */
-async function dropCopy({ uploads, objects }: Context, copying: Upload, objectKey: string, refusal: unknown): Promise<never> {
+/** Leaves of a copy that was refused neither the bytes nor a word. The refusal stands unless the upload changed meanwhile. */
+async function dropCopy({ uploads, objects }: Context, copying: Upload, objectKey: string, refusal: unknown): Promise<'changed'> {
   await objects.remove(objectKey);
   const { objectKey: _dropped, ...rest } = copying;
-  await uploads.replace({ ...rest, version: copying.version + 1 }, copying.version);
+  if ((await uploads.replace({ ...rest, version: copying.version + 1 }, copying.version)) === 'conflict') return 'changed';
   throw refusal;
 }
 

@@ -10,12 +10,11 @@ export interface Inspected {
   readonly heightPx: number;
 }
 
-/** What stands at the upload target now. Throws FIELD_INVALID when nothing does, or not so many bytes as were declared. */
-export async function stagedFacts({ objects }: Pick<Context, 'objects'>, upload: Upload): Promise<ObjectFacts> {
+/** What stands at the upload target now; FIELD_INVALID when nothing does, or not so many bytes as were declared. */
+export async function stagedFacts({ objects }: Pick<Context, 'objects'>, upload: Upload): Promise<ObjectFacts | { readonly refusal: ServiceError }> {
   const facts = await objects.stat(upload.stagingKey);
-  if (!facts) throw badBytes('No bytes have been sent to the upload target yet.');
-  refuseOtherLength(upload, facts.byteSize);
-  return facts;
+  if (!facts) return { refusal: badBytes('No bytes have been sent to the upload target yet.') };
+  return facts.byteSize === upload.byteSize ? facts : { refusal: otherLength(upload, facts.byteSize) };
 }
 
 /**
@@ -26,7 +25,7 @@ export async function stagedFacts({ objects }: Pick<Context, 'objects'>, upload:
 export async function inspectCopy(context: Context, upload: Upload, objectKey: string, sha256: string | undefined): Promise<Inspected> {
   const { digests, mediaProbe, settings } = context;
   const digest = await digests.ofBytes(await open(context, objectKey));
-  refuseOtherLength(upload, digest.byteSize);
+  if (digest.byteSize !== upload.byteSize) throw otherLength(upload, digest.byteSize);
   for (const declared of [upload.declaredSha256, sha256]) {
     if (declared !== undefined && declared !== digest.sha256) throw fieldInvalid('/sha256', 'sha256 must be the SHA-256 of the bytes that were uploaded.');
   }
@@ -41,8 +40,8 @@ export async function inspectCopy(context: Context, upload: Upload, objectKey: s
   return { sha256: digest.sha256, widthPx: media.widthPx, heightPx: media.heightPx };
 }
 
-function refuseOtherLength(upload: Upload, byteSize: number): void {
-  if (byteSize !== upload.byteSize) throw badBytes(`The file must have the ${upload.byteSize} bytes that were declared; it has ${byteSize}.`);
+function otherLength(upload: Upload, byteSize: number): ServiceError {
+  return badBytes(`The file must have the ${upload.byteSize} bytes that were declared; it has ${byteSize}.`);
 }
 
 async function open({ objects }: Pick<Context, 'objects'>, key: string): Promise<AsyncIterable<Uint8Array>> {
