@@ -7,7 +7,7 @@ import type { ApiKey, Caller, Scope } from './credential.js';
 export const CREDENTIAL_CACHE_MS = 3_000;
 const MAX_CACHED = 10_000;
 
-interface Cached { readonly key: ApiKey; readonly readAt: number }
+interface Cached { key: ApiKey | null; readonly readAt: number; isOver: boolean }
 
 /** Tells who is calling. One a process, since it remembers credentials for a few seconds. */
 export class Authenticator {
@@ -30,17 +30,23 @@ export class Authenticator {
 
   /**
    * The store knows keys by their keyed digest only. For the few seconds that an answer counts it is kept under the
-   * credential itself, which a client that calls often sends again anyway; then the credential is forgotten.
+   * credential itself, which a client that calls often sends again anyway; then the credential is forgotten. The clock may be
+   * set back and a timer may be late, so whichever is first ends it.
    */
   private async find(credential: string): Promise<ApiKey | null> {
     const now = this.context.clock.now();
     const cached = this.cache.get(credential);
     if (cached && isCurrent(cached, now)) return cached.key;
     if (!isApiKeyShaped(credential)) return null;
-    const key = await this.context.credentials.findKey({ digest: this.context.digests.keyed(credential) });
+    const read: Cached = { key: null, readAt: now, isOver: false };
+    this.context.clock.after(CREDENTIAL_CACHE_MS, () => {
+      read.isOver = true;
+      if (this.cache.get(credential) === read) this.cache.delete(credential);
+    });
+    read.key = await this.context.credentials.findKey({ digest: this.context.digests.keyed(credential) });
     this.forget(credential, now);
-    if (key) this.cache.set(credential, { key, readAt: now });
-    return key;
+    if (read.key && !read.isOver) this.cache.set(credential, read);
+    return read.key;
   }
 
   /** Entries stand in the order in which they were read, so that the outdated ones are in front. */

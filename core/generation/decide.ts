@@ -75,14 +75,19 @@ function takeOver(g: Generation, command: Extract<GenerationCommand, { event: 't
 
 function leased(g: Generation, { worker, leaseMs }: { readonly worker: string; readonly leaseMs: number }, { now, at }: Time): Generation {
   const fence = g.fence + 1;
-  return { ...g, fence, lease: { worker, fence, renewedAt: now, expiresAt: now + leaseMs }, updatedAt: at, attentionAt: now + leaseMs + ATTENTION_MARGIN_MS };
+  return { ...g, fence, lease: { worker, fence, renewedAt: now, expiresAt: now + leaseMs }, updatedAt: at, attentionAt: attentionAfter(g, now + leaseMs) };
+}
+
+/** A holder whose clock is ahead must not hide a generation from recovery past its deadline. */
+function attentionAfter({ runDeadlineAt = Infinity }: Generation, expiresAt: number): number {
+  return Math.min(expiresAt, runDeadlineAt) + ATTENTION_MARGIN_MS;
 }
 
 function renew(g: Generation, command: Extract<GenerationCommand, { event: 'renew' }>, { now, at }: Time): Changed {
   if (!g.lease) return { refused: 'FENCE_STALE' };
   const expiresAt = now + command.leaseMs;
   const progress = command.progress === undefined ? {} : { progress: Math.min(1, Math.max(g.progress ?? 0, command.progress)) };
-  return { next: { ...g, ...progress, lease: { ...g.lease, renewedAt: now, expiresAt }, updatedAt: at, attentionAt: expiresAt + ATTENTION_MARGIN_MS } };
+  return { next: { ...g, ...progress, lease: { ...g.lease, renewedAt: now, expiresAt }, updatedAt: at, attentionAt: attentionAfter(g, expiresAt) } };
 }
 
 function reLease(g: Generation, leaseMs: number, time: Time): Changed {
