@@ -36,6 +36,12 @@ describe('credit operations', () => {
     expect(await adjustCredits(world.context, operation('b', -60))).to.include({ available: 0, reserved: 40 });
   });
 
+  it('leave a balance that shows what can still be reserved, and nothing that is held', async () => {
+    await world.create({ count: 4 });
+    await grantCredits(world.context, operation('g', 5));
+    expect(await getBalance(world.context, world.caller)).to.deep.equal({ availableCredits: 65, currency: 'credits' });
+  });
+
   it('refuse what is not a whole number of credits within bounds, or has no reason', async () => {
     for (const credits of [0, -1, 0.5, Number.NaN, 2 ** 53]) expect(await codeOf(grantCredits(world.context, operation('x', credits))), String(credits)).to.equal('FIELD_INVALID');
     expect(await codeOf(grantCredits(world.context, operation('x', Number.MAX_SAFE_INTEGER)))).to.equal('FIELD_INVALID');

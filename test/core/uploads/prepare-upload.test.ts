@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { prepareUpload } from '../../../core/uploads/prepare-upload.js';
 import { CoreWorld } from '../../fixtures/core-world.js';
+import { Gate } from '../../fixtures/intercepted.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { codeOf, prepare, prepareBody, send, sha256Of } from './upload-steps.js';
 
@@ -62,6 +63,25 @@ describe('prepareUpload', () => {
     for (const [body, code] of cases) {
       expect(await codeOf(prepareUpload(world.context, world.caller, world.ports.ids.uuid(), body)), JSON.stringify(body)).to.equal(code);
     }
+  });
+
+  it('makes nothing when it wakes up after its key was taken over', async () => {
+    const gate = new Gate();
+    let lateId = '';
+    const slow = codeOf(prepareUpload(world.process(async (call) => {
+      if (call.name !== 'uploads.insert') return call.proceed();
+      lateId = (call.args[0] as { uploadId: string }).uploadId;
+      await gate.wait();
+      return call.proceed();
+    }), world.caller, 'k', prepareBody(BYTES)));
+    await world.clock.advance(world.settings.claimLeaseMs);
+    expect(gate.reached).to.equal(true);
+    const { upload } = await prepare(world, BYTES, {}, 'k');
+    gate.open();
+    expect(await slow).to.equal('IDEMPOTENCY_IN_PROGRESS');
+    expect(lateId).not.to.equal(upload.uploadId);
+    expect(await world.ports.uploads.read(lateId), 'its id was ruled out').to.have.property('kind', 'void');
+    expect(await prepare(world, BYTES, {}, 'k')).to.deep.include({ replayed: true, upload });
   });
 
   it('ends with one upload wherever it is cut, when the key is tried again', async () => {

@@ -3,6 +3,7 @@
 // Method: a worker with a provider whose tasks end when the test says so; what runs is counted at every step.
 import { expect } from 'chai';
 import type { Caller } from '../../../../core/access/credential.js';
+import { cancelGeneration } from '../../../../core/generation/cancel-generation.js';
 import { ModelLane } from '../../../../core/generation/run/model-lane.js';
 import { CoreWorker } from '../../../fixtures/core-worker.js';
 import { CoreWorld } from '../../../fixtures/core-world.js';
@@ -71,6 +72,20 @@ describe('places of a model', () => {
     await createMany(world, 1, await world.newCaller(100));
     await world.clock.advance(10);
     expect(underWay(world)).to.have.length(2);
+  });
+
+  it('are given back by a generation that needs none any more when its turn comes', async () => {
+    const world = await open(1, 1);
+    await createMany(world, 1, world.caller);
+    await world.clock.advance(10);
+    const [waiting] = await createMany(world, 1, world.caller);
+    await createMany(world, 1, world.caller);
+    await world.clock.advance(10);
+    await cancelGeneration(world.context, world.caller, waiting ?? '');
+    for (const task of underWay(world)) task.report = { state: 'succeeded', outputs: imagesOf(1) };
+    await world.clock.advance(10_000);
+    expect(underWay(world), 'the one behind it').to.have.length(1);
+    expect(world.provider.submissions.map(({ generationId }) => generationId)).to.have.length(2).and.not.to.include(waiting);
   });
 
   it('are given back once, however often it is said', async () => {

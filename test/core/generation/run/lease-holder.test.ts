@@ -1,0 +1,69 @@
+// Goal: a holder may go on under a new fence, which shuts out whatever was sent under the old one; one that was overtaken, or
+// does not know which fence counts, writes nothing any more.
+// Method: a holder by itself on memory adapters, overtaken or with the answer of its write lost; the record is read afresh.
+import { expect } from 'chai';
+import type { Context } from '../../../../core/context.js';
+import { StoreUnavailable } from '../../../../core/errors.js';
+import { changeGeneration } from '../../../../core/generation/change-generation.js';
+import { LeaseHolder, LeaseLost } from '../../../../core/generation/run/lease-holder.js';
+import { takeLease } from '../../../../core/generation/run/take-lease.js';
+import { CoreWorld } from '../../../fixtures/core-world.js';
+
+describe('a lease that is taken anew by its holder', () => {
+  let world: CoreWorld;
+  let generationId: string;
+  let holder: LeaseHolder;
+  const failure = (work: Promise<unknown>) => work.then(() => undefined, (error: unknown) => error);
+
+  async function hold(context: Context): Promise<void> {
+    const taken = await takeLease(context, 'first', generationId);
+    if (!taken) expect.fail('there is a lease to take');
+    holder = new LeaseHolder(context, taken.generation, () => undefined);
+  }
+
+  beforeEach(async () => {
+    world = await CoreWorld.open();
+    ({ generationId } = await world.create());
+  });
+  afterEach(() => holder.end());
+
+  it('has the next fence and its whole time; the old fence is worth nothing, and the holder renews the new one', async () => {
+    await hold(world.context);
+    world.clock.jump(5_000);
+    const g = await holder.reLease();
+    const { leaseMs } = world.settings;
+    expect([g.fence, g.lease]).to.deep.equal([2, { worker: 'first', fence: 2, renewedAt: world.clock.now(), expiresAt: world.clock.now() + leaseMs }]);
+    expect(await changeGeneration(world.context, g, { event: 'renew', leaseMs, fence: 1 })).to.have.property('refused', 'FENCE_STALE');
+    await world.clock.advance(3 * leaseMs);
+    expect((await world.generation(generationId)).lease).to.include({ worker: 'first', fence: 2 });
+    expect(await holder.write({ event: 'accepted', reference: 'r' })).to.not.have.property('refused');
+  });
+
+  it('is refused to a holder that was overtaken, which then has nothing to write', async () => {
+    await hold(world.context);
+    world.clock.jump(world.settings.leaseMs);
+    await takeLease(world.context, 'second', generationId);
+    const before = await world.generation(generationId);
+    expect(before.lease).to.include({ worker: 'second', fence: 2 });
+    expect(await failure(holder.reLease())).to.be.instanceOf(LeaseLost);
+    // What the holder knows now is the newest version; the fence it may use is still its own.
+    expect(await failure(holder.reLease())).to.be.instanceOf(LeaseLost);
+    expect(await failure(holder.write({ event: 'accepted', reference: 'r' }))).to.be.instanceOf(LeaseLost);
+    expect(await world.generation(generationId)).to.deep.equal(before);
+  });
+
+  it('is nobody\'s to write with when the answer was lost', async () => {
+    let isLost = false;
+    await hold(world.process(async (call) => {
+      const answer = await call.proceed();
+      if (call.name !== 'generations.replace' || isLost || (call.args[0] as { fence: number }).fence !== 2) return answer;
+      isLost = true;
+      throw new StoreUnavailable('The answer was lost.');
+    }));
+    expect(await failure(holder.reLease())).to.be.instanceOf(StoreUnavailable);
+    const before = await world.generation(generationId);
+    expect(before.fence).to.equal(2);
+    expect(await failure(holder.write({ event: 'accepted', reference: 'r' }))).to.be.instanceOf(LeaseLost);
+    expect(await world.generation(generationId)).to.deep.equal(before);
+  });
+});

@@ -1,0 +1,189 @@
+// Goal: what is delivered is what the object store keeps, whole, and no call that arrives long after it was given up can
+// touch it any more.
+// Method: a store that keeps less than it says, and calls whose effect comes later than their failure; no two reads of an
+// output give the same bytes, so that a late write over a delivered one would show.
+import { expect } from 'chai';
+import { StoreUnavailable } from '../../../../core/errors.js';
+import type { Generation } from '../../../../core/generation/generation.js';
+import { Recovery } from '../../../../core/recovery/recover.js';
+import { collected } from '../../../fixtures/byte-streams.js';
+import { CoreWorker, untilSettled } from '../../../fixtures/core-worker.js';
+import { CoreWorld } from '../../../fixtures/core-world.js';
+import type { Interceptor, PortCall } from '../../../fixtures/intercepted.js';
+import { plainImage, streamOf } from '../../../fixtures/plain-media.js';
+import { expectAtRest } from '../../../fixtures/recovery-passes.js';
+
+const JUNK = new TextEncoder().encode('junk');
+
+async function open({ firstIsJunk = false } = {}): Promise<CoreWorld> {
+  const world = await CoreWorld.open();
+  let reads = 0;
+  world.provider.onOutput = async () => {
+    reads += 1;
+    return streamOf(firstIsJunk && reads === 1 ? JUNK : plainImage(64, 64, 'image/png', `read ${reads}`));
+  };
+  return world;
+}
+
+/** The bytes of each output are there, and they are the ones that it was said to have. */
+async function expectDelivered(world: CoreWorld, g: Generation, count: number): Promise<void> {
+  expect([g.status, g.outputs.length, g.chargedCredits, g.attemptsMade]).to.deep.equal(['succeeded', count, 10 * count, 1]);
+  for (const { objectKey, byteSize, sha256 } of g.outputs) {
+    const bytes = await world.ports.objects.read(objectKey);
+    expect(bytes && await world.ports.digests.ofBytes(bytes), objectKey).to.deep.equal({ byteSize, sha256 });
+  }
+  expect(world.provider.submissions).to.have.length(1);
+}
+
+describe('an output that the store kept only in part', () => {
+  /** Says of so many writes that all bytes were stored, and keeps none of them, or all but the last. */
+  function keeping(kept: 'none' | 'all but the last', world: CoreWorld, times: number): Interceptor {
+    let left = times;
+    return async (call) => {
+      const answer = await call.proceed();
+      if (call.name !== 'objects.write' || left === 0) return answer;
+      left -= 1;
+      const [key, { objects }] = [String(call.args[0]), world.ports];
+      const whole = await collected((await objects.read(key)) ?? streamOf(new Uint8Array()));
+      await objects.remove(key);
+      if (kept !== 'none') await objects.write(key, streamOf(whole.slice(0, -1)), { mediaType: 'image/png', maxBytes: 1_000 });
+      return answer;
+    };
+  }
+
+  for (const kept of ['none', 'all but the last'] as const) {
+    it(`is stored again, and delivered only whole (${kept} of its bytes)`, async () => {
+      const world = await open();
+      await CoreWorker.start(world, 'worker', keeping(kept, world, 3));
+      await expectDelivered(world, await untilSettled(world, (await world.create({ count: 2 })).generationId), 2);
+      await expectAtRest(world, 1);
+    });
+
+    it(`fails the generation at its deadline, uncharged, as the store's fault (${kept} of its bytes)`, async () => {
+      const world = await open();
+      await CoreWorker.start(world, 'worker', keeping(kept, world, Infinity));
+      const g = await untilSettled(world, (await world.create()).generationId);
+      expect([g.status, g.error?.code, g.chargedCredits, g.outputs.length]).to.deep.equal(['failed', 'OUTPUT_STORE_FAILED', 0, 0]);
+      expect(g.completedAt).to.be.at.least(g.runDeadlineAt ?? Infinity);
+      expect(world.provider.submissions, 'nothing was wrong with what the provider made').to.have.length(1);
+      expect(await world.account()).to.include({ spent: 0, available: 1_000, reserved: 0 });
+    });
+  }
+});
+
+describe('a call on output bytes that arrives long after it was given up', () => {
+  /** The first call of this name fails at once; `arrive` lets it happen after all. */
+  class GivenUp {
+    private call: PortCall | undefined;
+
+    constructor(private readonly name: string, private readonly onCall: (call: PortCall) => Promise<void> = async () => undefined) {}
+
+    readonly interceptor: Interceptor = async (call) => {
+      if (call.name === this.name && !this.call) {
+        this.call = call;
+        throw new StoreUnavailable('There was no answer in time.');
+      }
+      await this.onCall(call);
+      return call.proceed();
+    };
+
+    async arrive(): Promise<void> {
+      if (!this.call) throw new Error(`Nothing was given up: there was no ${this.name}.`);
+      await this.call.proceed();
+    }
+  }
+
+  for (const name of ['objects.write', 'objects.remove']) {
+    it(`leaves alone what was delivered (${name})`, async () => {
+      const world = await open({ firstIsJunk: name === 'objects.remove' });
+      const late = new GivenUp(name);
+      await CoreWorker.start(world, 'worker', late.interceptor);
+      const g = await untilSettled(world, (await world.create()).generationId);
+      await late.arrive();
+      await expectDelivered(world, g, 1);
+    });
+
+    it(`leaves alone what is about to be delivered (${name})`, async () => {
+      const world = await open({ firstIsJunk: name === 'objects.remove' });
+      const late: GivenUp = new GivenUp(name, async (call) => {
+        // The end is about to be written: everything was stored and looked at.
+        if (call.name === 'generations.replace' && (call.args[0] as Generation).status === 'succeeded') await late.arrive();
+      });
+      await CoreWorker.start(world, 'worker', late.interceptor);
+      await expectDelivered(world, await untilSettled(world, (await world.create()).generationId), 1);
+    });
+  }
+});
+
+describe('outputs that are collected again', () => {
+  it('go to keys of their own each time, under a fence of their own, whatever was wrong before', async () => {
+    const world = await open();
+    const { onOutput } = world.provider;
+    let reads = 0;
+    world.provider.onOutput = async (task, index) => {
+      reads += 1;
+      if (reads === 2) throw new Error('The line to the provider broke.');
+      return onOutput(task, index);
+    };
+    const keys: string[] = [];
+    await CoreWorker.start(world, 'worker', async (call) => {
+      if (call.name !== 'objects.write') return call.proceed();
+      keys.push(String(call.args[0]));
+      if (keys.length <= 4) throw new StoreUnavailable('The disk is full.');
+      return call.proceed();
+    });
+    const g = await untilSettled(world, (await world.create()).generationId);
+    await expectDelivered(world, g, 1);
+    expect(keys).to.have.length(5);
+    expect(new Set(keys), keys.join()).to.have.property('size', 5);
+    expect([keys.at(-1), g.fence]).to.deep.equal([g.outputs[0]?.objectKey, 6]);
+  });
+
+  it('leave none of their keys behind when their retention is over, those of earlier fences neither', async () => {
+    const world = await open();
+    const keys: string[] = [];
+    await CoreWorker.start(world, 'worker', async (call) => {
+      const answer = await call.proceed();
+      if (call.name !== 'objects.write') return answer;
+      keys.push(String(call.args[0]));
+      // The second output of the first two collections is stored, and nobody is told.
+      if (keys.length === 2 || keys.length === 4) throw new StoreUnavailable('The answer was lost.');
+      return answer;
+    });
+    const g = await untilSettled(world, (await world.create({ count: 2 })).generationId);
+    await expectDelivered(world, g, 2);
+    const kept = async () => (await Promise.all(keys.map((key) => world.ports.objects.stat(key)))).filter((facts) => facts !== null).length;
+    expect([keys.length, await kept()], 'six keys, two of them delivered').to.deep.equal([6, 6]);
+    world.clock.jump(world.settings.outputRetentionMs);
+    await world.clock.run(new Recovery(world.context).pass());
+    expect(await kept()).to.equal(0);
+  });
+
+  for (const cut of ['before', 'after'] as const) {
+    it(`are left to the next holder when it is not known whether the new fence was given (cut ${cut} the write)`, async () => {
+      const world = await open();
+      const keys: string[] = [];
+      let isCut = false;
+      const worker = await CoreWorker.start(world, 'worker', async (call) => {
+        if (call.name === 'objects.write') {
+          keys.push(String(call.args[0]));
+          if (keys.length === 1) throw new StoreUnavailable('The disk is full.');
+        }
+        if (isCut || call.name !== 'generations.replace' || (call.args[0] as Generation).fence !== 2) return call.proceed();
+        isCut = true;
+        if (cut === 'after') await call.proceed();
+        throw new StoreUnavailable('The answer was lost.');
+      });
+      const { generationId } = await world.create();
+      await world.clock.advance(10_000);
+      expect([isCut, worker.dispatcher.counts.running, keys.length]).to.deep.equal([true, 0, 1]);
+      expect(world.warnings.map(({ event }) => event)).to.include('run abandoned');
+      await world.clock.advance(world.settings.leaseMs + 2_000);
+      await world.clock.run(new Recovery(world.context).pass());
+      const g = await untilSettled(world, generationId);
+      await expectDelivered(world, g, 1);
+      expect([g.fence, new Set(keys).size]).to.deep.equal([cut === 'after' ? 3 : 2, 2]);
+      await expectAtRest(world, 1);
+    });
+  }
+});

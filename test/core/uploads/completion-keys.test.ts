@@ -1,0 +1,153 @@
+// Goal: a completion's key is answered with what became of its own request, by whoever holds the key, and by nobody who
+// does not know that they do.
+// Method: requests that die, sleep at a store call past the lease of their key, or lose an answer, while the upload is
+// completed under the same key or another one; the key is asked again afterwards.
+import { expect } from 'chai';
+import { StoreUnavailable } from '../../../core/errors.js';
+import type { JsonObject } from '../../../core/json.js';
+import { CoreWorld } from '../../fixtures/core-world.js';
+import { Gate } from '../../fixtures/intercepted.js';
+import { plainImage } from '../../fixtures/plain-media.js';
+import { codeOf, complete, prepare, send, sha256Of, smuggle, storedBytes } from './upload-steps.js';
+
+const BYTES = plainImage();
+/** As long as BYTES, and nothing. */
+const JUNK = new Uint8Array(BYTES.byteLength).fill(120);
+const WRONG: JsonObject = { sha256: sha256Of(JUNK) };
+
+describe('the key of a completion', () => {
+  let world: CoreWorld;
+  let uploadId: string;
+
+  beforeEach(async () => {
+    world = await CoreWorld.open();
+    const prepared = await prepare(world, BYTES);
+    ({ uploadId } = prepared.upload);
+    send(world, prepared, BYTES);
+  });
+
+  /** Claims the key, and is gone. */
+  async function die(body: JsonObject): Promise<void> {
+    let calls = 0;
+    const dying = world.process(async (call) => {
+      calls += 1;
+      if (calls > 1) throw new StoreUnavailable('The process is gone.');
+      return call.proceed();
+    });
+    await complete(world, uploadId, body, 'k', dying).catch(() => undefined);
+  }
+
+  it('is not answered from what another key made of the upload: whose checksum is wrong is refused, at once or later', async () => {
+    await die(WRONG);
+    expect(await codeOf(complete(world, uploadId, {}, 'other'))).to.equal('OK');
+    expect(await codeOf(complete(world, uploadId, WRONG, 'k')), 'the first request may still be under way').to.equal('IDEMPOTENCY_IN_PROGRESS');
+    world.clock.jump(world.settings.claimLeaseMs);
+    for (const time of ['first', 'second']) expect(await codeOf(complete(world, uploadId, WRONG, 'k')), time).to.equal('FIELD_INVALID');
+    expect(await codeOf(complete(world, uploadId, { sha256: sha256Of(BYTES) }, 'k')), 'the refusal freed the key').to.equal('OK');
+  });
+
+  it('waits for the lease of a request that never said how it ended, is then done again, and replays at once from there', async () => {
+    await die({});
+    const other = await complete(world, uploadId, {}, 'other');
+    world.clock.jump(world.settings.claimLeaseMs - 1);
+    expect(await codeOf(complete(world, uploadId, {}, 'k'))).to.equal('IDEMPOTENCY_IN_PROGRESS');
+    world.clock.jump(1);
+    const done = await complete(world, uploadId, {}, 'k');
+    const again = await complete(world, uploadId, {}, 'k');
+    expect([done.replayed, again.replayed]).to.deep.equal([false, true]);
+    expect([done.upload, again.upload]).to.deep.equal([other.upload, other.upload]);
+  });
+
+  it('gives no refusal once another request has it, which may have been answered otherwise', async () => {
+    const prepared = await prepare(world, BYTES);
+    const { uploadId: id } = prepared.upload;
+    await smuggle(world, prepared, JUNK);
+    const gate = new Gate();
+    const slow = codeOf(complete(world, id, {}, 'k', world.process(async (call) => {
+      if (call.name === 'claims.remove') await gate.wait();
+      return call.proceed();
+    })));
+    await world.clock.advance(world.settings.claimLeaseMs);
+    expect(gate.reached).to.equal(true);
+    send(world, prepared, BYTES);
+    expect(await codeOf(complete(world, id, {}, 'k'))).to.equal('OK');
+    gate.open();
+    expect(await slow).to.equal('IDEMPOTENCY_IN_PROGRESS');
+    expect(await complete(world, id, {}, 'k')).to.have.property('replayed', true);
+  });
+
+  for (const outcome of ['completed', 'claimed'] as const) {
+    it(`gives no success once another request has it, whether that one has ${outcome} yet`, async () => {
+      const gate = new Gate();
+      const slow = codeOf(complete(world, uploadId, {}, 'k', world.process(async (call) => {
+        if (call.name === 'claims.replace') await gate.wait();
+        return call.proceed();
+      })));
+      await world.clock.advance(world.settings.claimLeaseMs);
+      expect(gate.reached).to.equal(true);
+      if (outcome === 'completed') await complete(world, uploadId, {}, 'k');
+      else {
+        const dying = world.process(async (call) => {
+          if (call.name === 'claims.insert' || call.name === 'claims.replace') return call.proceed();
+          throw new StoreUnavailable('The process is gone.');
+        });
+        await complete(world, uploadId, {}, 'k', dying).catch(() => undefined);
+      }
+      gate.open();
+      expect(await slow).to.equal('IDEMPOTENCY_IN_PROGRESS');
+      world.clock.jump(world.settings.claimLeaseMs);
+      expect(await complete(world, uploadId, {}, 'k')).to.have.property('replayed', outcome === 'completed');
+    });
+  }
+
+  for (const [what, body, port, code] of [['success', {}, 'claims.replace', 'OK'], ['refusal', WRONG, 'claims.remove', 'FIELD_INVALID']] as const) {
+    for (const cut of ['before', 'after'] as const) {
+      it(`gives no ${what} that the store did not take note of (cut ${cut} the call); the same key tells later`, async () => {
+        const broken = world.process(async (call) => {
+          if (call.name !== port) return call.proceed();
+          if (cut === 'after') await call.proceed();
+          throw new StoreUnavailable('The line broke.');
+        });
+        const answer = await complete(world, uploadId, body, 'k', broken).catch((error: unknown) => error);
+        expect(answer).to.be.instanceOf(StoreUnavailable);
+        expect(await codeOf(complete(world, uploadId, body, 'k'))).to.equal(cut === 'before' ? 'IDEMPOTENCY_IN_PROGRESS' : code);
+        world.clock.jump(world.settings.claimLeaseMs);
+        expect(await codeOf(complete(world, uploadId, body, 'k'))).to.equal(code);
+      });
+    }
+  }
+});
+
+describe('a completion that is overtaken by one under another key', () => {
+  it('answers with what the other one made, wherever it slept, and leaves no copy of its own behind', async () => {
+    const slept: string[] = [];
+    for (let isReached = true, index = 0; isReached; index += 1) {
+      const world = await CoreWorld.open();
+      const prepared = await prepare(world, BYTES);
+      const { uploadId } = prepared.upload;
+      send(world, prepared, BYTES);
+      const gate = new Gate();
+      const copies: string[] = [];
+      let calls = 0;
+      const slow = complete(world, uploadId, {}, 'slow', world.process(async (call) => {
+        calls += 1;
+        if (calls === index + 1) {
+          slept.push(call.name);
+          await gate.wait();
+        }
+        if (call.name === 'objects.copy') copies.push(String(call.args[1]));
+        return call.proceed();
+      }));
+      await world.clock.advance(0);
+      const other = await complete(world, uploadId, {}, 'other');
+      gate.open();
+      const { upload } = await slow;
+      expect(upload, `asleep at ${slept.at(-1)}`).to.deep.equal(other.upload);
+      expect(await storedBytes(world, upload.objectKey)).to.deep.equal(Buffer.from(BYTES));
+      for (const copy of copies.filter((key) => key !== upload.objectKey)) expect(await storedBytes(world, copy), copy).to.equal(null);
+      isReached = gate.reached;
+    }
+    expect(slept).to.include.members(['claims.insert', 'uploads.read', 'objects.stat', 'objects.copy', 'objects.read', 'uploads.replace', 'claims.replace']);
+    expect(slept.filter((name) => name === 'uploads.replace'), 'the one that says where the copy goes, and the one that says ready').to.have.length(2);
+  });
+});
