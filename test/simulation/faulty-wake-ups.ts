@@ -16,7 +16,7 @@ export class FaultyWakeUps implements WakeUps {
     private readonly wakeUps: MemoryWakeUps,
     private readonly world: Surroundings,
     private readonly onStart: (deliver: Handler) => void,
-    private readonly processes: () => readonly SimulatedProcess[],
+    private readonly service: { readonly processes: readonly SimulatedProcess[]; readonly losesWakeUps: boolean },
   ) {
     this.every = (name, intervalMs, task) => wakeUps.every(name, intervalMs, task);
     this.stop = () => wakeUps.stop();
@@ -24,6 +24,7 @@ export class FaultyWakeUps implements WakeUps {
 
   async schedule(generationId: string, at: number): Promise<void> {
     const { climate, chance, tally } = this.world;
+    if (this.service.losesWakeUps) return;
     if (!chance.happens(climate.wakeUpPerMille)) return this.wakeUps.schedule(generationId, at);
     const fate = chance.pick(['lost', 'late', 'twice'] as const);
     tally.add(`wake-up ${fate}`);
@@ -37,7 +38,7 @@ export class FaultyWakeUps implements WakeUps {
   private deliverAgain(generationId: string): void {
     const { scheduler, chance } = this.world;
     scheduler.after(chance.skewed(LATEST_MS), () => {
-      const process = chance.pick(this.processes());
+      const process = chance.pick(this.service.processes);
       // What becomes of it is known to whoever delivered the first one.
       if (process.isAlive) process.deliver?.(generationId).catch(() => undefined);
     });

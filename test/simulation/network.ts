@@ -51,7 +51,7 @@ export class Network {
     await scheduler.pause(fate === 'late' ? chance.between(1, LATEST_MS) : chance.skewed(5));
     if (fate === 'lost request') return never();
     // A proxy in between sends it again, and keeps the second answer to itself.
-    if (fate === 'twice') scheduler.after(chance.between(0, LATEST_MS), () => void this.arrive(asked, secret, this.service.door()));
+    if (fate === 'twice') scheduler.after(chance.between(0, LATEST_MS), () => { this.arrive(asked, secret, this.service.door()).catch((error: unknown) => scheduler.fail(error)); });
     const answer = await this.arrive(asked, secret, to);
     await scheduler.pause(chance.skewed(5));
     return fate === 'lost answer' ? never() : answer;

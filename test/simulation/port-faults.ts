@@ -10,12 +10,19 @@ const SLEEP_MS = { least: 9_000, most: 40_000 };
 /** Sleeps longer than any lease end within this. */
 const LATEST_EFFECT_MS = 45_000;
 
+/** A fault that is to hit the next call of its name, and how long it takes: the sleep, or the delay of the effect. */
+export interface Planned { readonly fault: CallFault; readonly forMs: number }
+
+/** What is to become of one call; chance says how long it takes where nothing else does. */
+interface Fate { readonly fault: CallFault | undefined; readonly forMs: number | undefined }
+
 /**
  * The way between a process and the stores: a call takes time to arrive, does its work at one moment, and its answer takes
  * time to come back. On either leg it may be lost, be late, or find its process dead.
  */
 export class PortFaults {
   private readonly awayUntil = new Map<string, number>();
+  private readonly planned = new Map<string, Planned>();
 
   constructor(private readonly world: Surroundings) {}
 
@@ -26,33 +33,51 @@ export class PortFaults {
     timeline.note(scheduler.now, port, () => `! away for ${forMs} ms`);
   }
 
+  /** Has this befall the next call of that name, whoever makes it. */
+  plan(name: string, planned: Planned): void {
+    this.planned.set(name, planned);
+  }
+
   call(process: SimulatedProcess, call: PortCall): Promise<unknown> {
     if (!process.isAlive) return never();
-    const { scheduler, watcher, timeline } = this.world;
-    if (call.name.startsWith('provider.')) watcher.calling({ at: scheduler.now, process: process.name, processNow: process.clock.now(), call: call.name, args: call.args });
-    const fault = this.draw(call.name);
+    const { scheduler, timeline } = this.world;
+    if (call.name.startsWith('provider.')) this.announce(process, call);
+    const planned = this.planned.get(call.name);
+    this.planned.delete(call.name);
+    const fault = planned?.fault ?? this.draw(call.name);
     if (fault !== undefined) timeline.note(scheduler.now, process.name, () => `! ${fault} at ${call.name}`);
     if (fault === 'crashBefore') {
       this.world.kill(process);
       return never();
     }
-    return new Promise((resolve, reject) => this.carry(process, call, fault, resolve, reject));
+    return new Promise((resolve, reject) => this.carry(process, call, { fault, forMs: planned?.forMs }, resolve, reject));
   }
 
-  private carry(process: SimulatedProcess, call: PortCall, fault: CallFault | undefined, resolve: (value: unknown) => void, reject: (error: Error) => void): void {
+  /** What is wrong with the call must not reach core as if the call had failed. */
+  private announce(process: SimulatedProcess, { name, args }: PortCall): void {
+    const { scheduler, watcher } = this.world;
+    try {
+      watcher.calling({ at: scheduler.now, process: process.name, processNow: process.clock.now(), call: name, args });
+    } catch (error) {
+      scheduler.fail(error);
+    }
+  }
+
+  private carry(process: SimulatedProcess, call: PortCall, fate: Fate, resolve: (value: unknown) => void, reject: (error: Error) => void): void {
     const { scheduler, chance } = this.world;
+    const { fault } = fate;
     const slowLeg = fault === 'slow' ? chance.pick(['there', 'back']) : 'none';
     const answer = (settle: () => void) => scheduler.after(this.legMs(slowLeg === 'back'), settle, process);
     if (fault === 'lostRequest' || fault === 'lateEffect') answer(() => reject(away(call.name)));
     if (fault === 'lostRequest') return;
 
-    const delayMs = fault === 'lateEffect' ? chance.between(100, LATEST_EFFECT_MS) : this.legMs(slowLeg === 'there');
+    const delayMs = fault === 'lateEffect' ? (fate.forMs ?? chance.between(100, LATEST_EFFECT_MS)) : this.legMs(slowLeg === 'there');
     const isDropped = chance.happens(500);
     scheduler.after(delayMs, () => {
       if (!process.isAlive && isDropped) return;
       this.takeEffect(process, call).then((outcome) => {
         if (fault === 'lateEffect') return;
-        if (fault === 'sleepAfter') process.asleepUntil = scheduler.now + chance.between(SLEEP_MS.least, SLEEP_MS.most);
+        if (fault === 'sleepAfter') process.asleepUntil = scheduler.now + (fate.forMs ?? chance.between(SLEEP_MS.least, SLEEP_MS.most));
         if (fault === 'crashAfter') this.world.kill(process);
         else if (fault === 'lostAnswer') answer(() => reject(away(call.name)));
         else if ('error' in outcome) answer(() => reject(outcome.error));

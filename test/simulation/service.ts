@@ -29,7 +29,9 @@ export class Service {
   readonly processes: SimulatedProcess[] = [];
   private readonly wakeUpTable = new MemoryWakeUpTable();
   readonly provider: SimulatedProvider;
-  private readonly faults: PortFaults;
+  readonly faults: PortFaults;
+  /** While this is so, whatever is scheduled is never heard of again. */
+  losesWakeUps = false;
   private started = 0;
 
   constructor(private readonly world: Surroundings, private readonly chance: Chance, readonly durable: Stores, private readonly places: readonly Role[]) {
@@ -98,7 +100,7 @@ export class Service {
       LOCAL_CALLS.has(call.name) ? call.proceed() : this.faults.call(process, call)
     ));
     const stores = Object.fromEntries(STORES.map((name) => [name, through<object>(name, this.durable[name])])) as unknown as Pick<Ports, (typeof STORES)[number]>;
-    const wakeUps = new FaultyWakeUps(new MemoryWakeUps({ clock, table: this.wakeUpTable }), this.world, (deliver) => { process.deliver = deliver; }, () => this.processes);
+    const wakeUps = new FaultyWakeUps(new MemoryWakeUps({ clock, table: this.wakeUpTable }), this.world, (deliver) => { process.deliver = deliver; }, this);
     const provider = through('provider', this.provider);
     return {
       ...stores,

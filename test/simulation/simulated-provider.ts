@@ -4,8 +4,11 @@ import { FAIR } from './climate.js';
 import { never } from './port-faults.js';
 import type { Surroundings } from './surroundings.js';
 
-type Ending = 'succeeds' | 'delivers some' | 'delivers none' | 'delivers rubbish' | 'stops by itself' | 'fails for now' | 'fails for good' | 'never ends' | 'is forgotten';
-type OnCancel = 'stops' | 'stops with some' | 'goes on' | 'fails';
+/** What is to become of the next tasks, where chance is not to say. */
+export interface Script { readonly ending: Ending; readonly onCancel?: OnCancel; readonly takesMs: number }
+
+export type Ending = 'succeeds' | 'delivers some' | 'delivers none' | 'delivers rubbish' | 'stops by itself' | 'fails for now' | 'fails for good' | 'never ends' | 'is forgotten' | 'succeeds once';
+export type OnCancel = 'stops' | 'stops with some' | 'goes on' | 'fails';
 
 interface Task {
   readonly reference: string;
@@ -16,16 +19,18 @@ interface Task {
   readonly endsAt: number;
   readonly ending: Ending;
   readonly onCancel: OnCancel;
+  hasSucceeded?: boolean;
   cancelledAt?: number;
 }
 
-const BAD_ENDINGS: readonly Ending[] = ['delivers some', 'delivers none', 'delivers rubbish', 'stops by itself', 'fails for now', 'fails for good', 'never ends', 'is forgotten'];
+const BAD_ENDINGS: readonly Ending[] = ['delivers some', 'delivers none', 'delivers rubbish', 'stops by itself', 'fails for now', 'fails for good', 'never ends', 'never ends', 'is forgotten'];
 const ON_CANCEL: readonly OnCancel[] = ['stops', 'stops', 'stops with some', 'goes on', 'fails'];
 
 /** Somebody else's service: it takes its time, breaks off, forgets, delivers too little, and goes on after it was told to stop. */
 export class SimulatedProvider implements Provider {
   /** Generations in the order in which they were first handed over. */
   readonly handedOver = new Set<string>();
+  script: Script | undefined;
   private awayUntil = 0;
   private fetched = 0;
   private readonly tasks = new Map<string, Task>();
@@ -103,9 +108,9 @@ export class SimulatedProvider implements Provider {
       submission,
       count: typeof parameters['count'] === 'number' ? parameters['count'] : 1,
       startedAt: scheduler.now,
-      endsAt: scheduler.now + chance.pick([0, 1_500, 8_000, 8_000, 30_000]),
-      ending: chance.happens(climate.providerPerMille) ? chance.pick(BAD_ENDINGS) : 'succeeds',
-      onCancel: chance.pick(ON_CANCEL),
+      endsAt: scheduler.now + (this.script?.takesMs ?? chance.pick([0, 1_500, 8_000, 8_000, 30_000])),
+      ending: this.script?.ending ?? (chance.happens(climate.providerPerMille) ? chance.pick(BAD_ENDINGS) : 'succeeds'),
+      onCancel: this.script?.onCancel ?? chance.pick(ON_CANCEL),
     };
     this.world.tally.add(`provider task ${task.ending}`);
     this.tasks.set(task.reference, task);
@@ -120,6 +125,8 @@ export class SimulatedProvider implements Provider {
       return { state: 'cancelled', outputs: task.onCancel === 'stops' ? [] : this.outputsOf(task, 1) };
     }
     if (now < task.endsAt || task.ending === 'never ends') return { state: 'running', progress: this.world.chance.between(0, 100) / 100, pollAfterMs: 1_000 };
+    if (task.ending === 'succeeds once' && task.hasSucceeded === true) return { state: 'failed', failure: failure('PROVIDER_REJECTED', false) };
+    task.hasSucceeded = true;
     switch (task.ending) {
       case 'is forgotten': return { state: 'unknown' };
       case 'fails for now': return { state: 'failed', failure: failure('PROVIDER_UNAVAILABLE', true) };
@@ -128,6 +135,7 @@ export class SimulatedProvider implements Provider {
       case 'delivers none': return { state: 'succeeded', outputs: [] };
       case 'delivers some': return { state: 'succeeded', outputs: this.outputsOf(task, Math.max(1, task.count - 1)) };
       case 'delivers rubbish':
+      case 'succeeds once':
       case 'succeeds': return { state: 'succeeded', outputs: this.outputsOf(task, task.count) };
     }
   }

@@ -51,6 +51,8 @@ export class GenerationRun {
   private collectedUnder: number | undefined;
   private isStoreAway = false;
   private cancelAskedAt: number | undefined;
+  /** By our own clock: whoever asked may have another one. */
+  private cancelSeenAt: number | undefined;
 
   constructor(private readonly context: Context, generation: Generation, private readonly of: RunOf) {
     this.rest = new NudgeableSleep(context.clock);
@@ -155,7 +157,8 @@ export class GenerationRun {
 
   private async follow(g: Generation, reference: string, provider: Provider, model: Model): Promise<Step> {
     if (g.cancelRequestedAt !== undefined) {
-      if (this.context.clock.now() > g.cancelRequestedAt + this.context.settings.cancelGraceMs) return this.finish({ event: 'stop', outputs: [] });
+      this.cancelSeenAt ??= this.context.clock.now();
+      if (this.context.clock.now() > this.cancelSeenAt + this.context.settings.cancelGraceMs) return this.finish({ event: 'stop', outputs: [] });
       await this.askToStop(reference, provider, model);
     }
     let report: ProviderReport;
@@ -274,7 +277,7 @@ export class GenerationRun {
 
   /** Until the deadline, or the end of the provider's grace after a cancel, has just passed. */
   private timeLeftMs(g: Generation): number {
-    const graceEndsAt = g.cancelRequestedAt === undefined ? Infinity : g.cancelRequestedAt + this.context.settings.cancelGraceMs;
+    const graceEndsAt = this.cancelSeenAt === undefined ? Infinity : this.cancelSeenAt + this.context.settings.cancelGraceMs;
     const endsAt = Math.min(g.runDeadlineAt ?? Infinity, graceEndsAt);
     return Math.min(MAX_WAIT_MS, Math.max(0, endsAt - this.context.clock.now()) + 1);
   }

@@ -62,7 +62,7 @@ export class Auditor implements Watcher {
     this.generations = new Generations(durable, settings, clocks);
     this.objects = new GuardedObjects(durable.objects);
     const { books, generations, objects } = this;
-    const claims = new Claims(settings, clocks, timeline, (operation, id) => (operation === 'create' ? generations : this.uploads).standingAt(id));
+    const claims = new Claims(settings, clocks, timeline, (operation, id) => (operation === 'create' ? generations : this.uploads).standingAt(id), (id) => books.moneyOf(id)?.isOpen ?? false);
     this.accepted = new Accepted({ durable, settings, timeline, books, claims, keys, prices, generations });
     this.uploads = new Uploads(settings, clocks, objects, (upload) => this.accepted.prepared(upload));
     this.provider = new ProviderCalls(generations, prices);
@@ -151,6 +151,7 @@ export class Auditor implements Watcher {
   quiet(at: number): void {
     this.timeline.tick();
     this.rest.quiet(at);
+    this.uploads.quiet();
   }
 
   async atRest(_at: number): Promise<void> {

@@ -24,6 +24,7 @@ export class Claims {
     private readonly clocks: ProcessClocks,
     private readonly timeline: Timeline,
     private readonly standingAt: (operation: ClaimedOperation, subjectId: string) => Standing,
+    private readonly isHeld: (generationId: string) => boolean,
   ) {}
 
   readonly handlers: Handlers = {
@@ -102,7 +103,10 @@ export class Claims {
     const before = this.standing.get(keyName(key));
     demand(before?.version === expectedVersion, 11, () => `the claim of ${key.key} was removed at version ${expectedVersion}, and has ${before?.version}`);
     if (key.operation !== 'complete') {
-      demand(this.standingAt(key.operation, before.subjectId) !== 'effect', 11, () => `key ${key.key} was freed, and ${before.subjectId} was made under it`);
+      const standing = this.standingAt(key.operation, before.subjectId);
+      demand(standing !== 'effect', 11, () => `key ${key.key} was freed, and ${before.subjectId} was made under it`);
+      // Credits that nothing leads to any more would be missing until recovery comes across them.
+      demand(standing === 'ruled-out' || !this.isHeld(before.subjectId), 12, () => `key ${key.key} was freed, and credits are held for ${before.subjectId}`);
     }
     this.standing.delete(keyName(key));
     this.freedAt.set(keyName(key), this.timeline.order);

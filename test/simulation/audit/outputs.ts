@@ -26,9 +26,21 @@ export class Outputs implements GenerationListener {
     demand(outputs.length <= this.prices.wanted(modelKey, parameters), 3, () => `generation ${generationId} has ${outputs.length} outputs, more than were asked for`);
     const distinct = new Set(outputs.flatMap(({ mediaId, objectKey }) => [mediaId, objectKey]));
     demand(distinct.size === 2 * outputs.length, 16, () => `generation ${generationId} delivers one output twice`);
+    this.requireAsAsked(next);
     for (const { objectKey, sha256, byteSize } of outputs) {
       const mayGo = (process: string, at: number, processNow: number) => processNow >= goesAt || !this.clocks.isSteady(process, at);
       await this.objects.guard({ objectKey, sha256, byteSize, of: `generation ${generationId}`, mayGo });
+    }
+  }
+
+  /** Who pays for a size or a duration gets it. */
+  private requireAsAsked({ generationId, outputs, modelKey, parameters }: Step['next']): void {
+    const { modality, price } = this.prices.model(modelKey);
+    const size = price.sizeParameter === undefined ? undefined : parameters[price.sizeParameter];
+    const seconds = price.durationParameter === undefined ? undefined : parameters[price.durationParameter];
+    for (const { kind, widthPx, heightPx, durationMs } of outputs) {
+      const isAsked = kind === modality && (size === undefined || size === `${widthPx}x${heightPx}`) && (seconds === undefined || Math.abs(Number(seconds) * 1_000 - (durationMs ?? 0)) <= 250);
+      demand(isAsked, 9, () => `generation ${generationId} delivers a ${kind} of ${widthPx}x${heightPx} and ${durationMs} ms, which is not what was asked for`);
     }
   }
 }

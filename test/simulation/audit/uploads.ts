@@ -21,8 +21,10 @@ const NEXT: Readonly<Record<Upload['status'], readonly Upload['status'][]>> = {
 /** Invariant 16, and 17 as far as it is about files: what is ready is what was sent and declared, and stays so. */
 export class Uploads implements GenerationListener {
   private readonly records = new Map<string, UploadRecord>();
-  /** Digests of what clients were told is stored at an upload's target. */
-  private readonly sentTo = new Map<string, Set<string>>();
+  /** Digests of what clients were told is stored at an upload's target, each with how the bytes begin. */
+  private readonly sentTo = new Map<string, Map<string, string>>();
+  /** Generations that have not ended, by the uploads they refer to. */
+  private readonly usedBy = new Map<string, Set<string>>();
 
   constructor(
     private readonly settings: Settings,
@@ -30,6 +32,8 @@ export class Uploads implements GenerationListener {
     private readonly objects: GuardedObjects,
     private readonly onPrepared: (upload: Upload) => void,
   ) {}
+
+  private isQuiet = false;
 
   readonly handlers: Handlers = {
     'uploads.insert': ({ args: [record], result }) => {
@@ -62,10 +66,14 @@ export class Uploads implements GenerationListener {
     return record.kind === 'void' ? 'ruled-out' : 'effect';
   }
 
+  quiet(): void {
+    this.isQuiet = true;
+  }
+
   sent(uploadId: string, bytes: Uint8Array, status: number): void {
     if (status !== 200) return;
-    const digests = this.sentTo.get(uploadId) ?? new Set();
-    this.sentTo.set(uploadId, digests.add(createHash('sha256').update(bytes).digest('hex')));
+    const digests = this.sentTo.get(uploadId) ?? new Map<string, string>();
+    this.sentTo.set(uploadId, digests.set(createHash('sha256').update(bytes).digest('hex'), Buffer.from(bytes.subarray(0, 40)).toString('utf8')));
   }
 
   /** References are ready uploads of the same App, and what the generation says of them is so. */
@@ -78,11 +86,14 @@ export class Uploads implements GenerationListener {
       const isSame = record.status === 'ready' && record.objectKey === objectKey && record.ready?.sha256 === sha256 && record.byteSize === byteSize;
       demand(isSame, 16, () => `generation ${generationId} uses upload ${uploadId}, which is ${record.status}, not as it was checked`);
       await this.objects.requireStanding(objectKey);
+      // A mark of use may be lost; a store that answers keeps it.
+      if (this.isQuiet) this.usedBy.set(uploadId, (this.usedBy.get(uploadId) ?? new Set()).add(generationId));
     }
   }
 
   /** A generation is given up for a missing reference only when one is missing. */
   async stepped({ event, next }: Step): Promise<void> {
+    if (next.completedAt !== undefined) for (const { uploadId } of next.references) this.usedBy.get(uploadId)?.delete(next.generationId);
     if (event !== 'give-up' || next.error?.code !== 'INPUT_INVALID') return;
     for (const { objectKey } of next.references) if (!(await this.objects.isThere(objectKey))) return;
     demand(false, 16, () => `generation ${next.generationId} was given up for a missing reference, and none is`);
@@ -118,6 +129,8 @@ export class Uploads implements GenerationListener {
     if (next.status === 'removing' && before.status !== 'removing') {
       const isOver = processNow >= before.attentionAt || !this.clocks.isSteady(process, at);
       demand(isOver, 16, () => `upload ${uploadId} was kept until ${before.attentionAt}, and ${process} removes it at ${processNow} by its clock`);
+      const [user] = this.usedBy.get(uploadId) ?? [];
+      demand(user === undefined || !this.clocks.isSteady(process, at), 16, () => `upload ${uploadId} is being removed, and generation ${user} needs it`);
       if (before.objectKey !== undefined) this.objects.release(before.objectKey);
     }
     if (next.status === 'ready' && before.status === 'prepared') await this.becomesReady(next);
@@ -129,7 +142,10 @@ export class Uploads implements GenerationListener {
     demand(objectKey !== upload.stagingKey, 16, () => `upload ${uploadId} is ready where clients can write`);
     demand(declaredSha256 === undefined || declaredSha256 === ready.sha256, 16, () => `upload ${uploadId} was declared as ${declaredSha256} and is ready as ${ready.sha256}`);
     demand(byteSize <= this.settings.maxUploadBytes, 16, () => `upload ${uploadId} is ready with ${byteSize} bytes`);
-    demand(this.sentTo.get(uploadId)?.has(ready.sha256) === true, 16, () => `upload ${uploadId} is ready as ${ready.sha256}, which nobody sent to it`);
+    const beginning = this.sentTo.get(uploadId)?.get(ready.sha256);
+    demand(beginning !== undefined, 16, () => `upload ${uploadId} is ready as ${ready.sha256}, which nobody sent to it`);
+    // Simulated media say in their first words what they are.
+    demand(beginning.startsWith(`PLAIN ${upload.mediaType} `), 16, () => `upload ${uploadId} was declared as ${upload.mediaType}, and is ready as ${beginning}`);
     await this.objects.guard({ objectKey, sha256: ready.sha256, byteSize, of: `upload ${uploadId}` });
   }
 }

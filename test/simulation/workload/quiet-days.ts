@@ -1,11 +1,11 @@
 import type { Chance } from '../chance.js';
 import type { Credential, Network } from '../network.js';
+import { Scenes, SCENES } from './scenes.js';
 import { Violation, type Answer } from '../observed.js';
 import type { Population } from '../population.js';
 import type { Service } from '../service.js';
 import { SIMULATED_SETTINGS } from '../sim-settings.js';
 import type { Surroundings } from '../surroundings.js';
-import { textField } from '../text-field.js';
 
 /** Longer than the longest queue, run and lease together. */
 const REST_WITHIN_MS = 15 * 60_000;
@@ -27,8 +27,12 @@ export class QuietDays {
     await this.rest();
     await watcher.atRest(scheduler.now);
     for (const credential of this.population.lasting) await this.spendAll(credential);
-    if (this.service.processes.filter((process) => process.runsGenerations).length === 1) await this.takeTurns();
     await this.rest();
+    const scenes = new Scenes(this.world, this.service, this.network, this.population.lasting);
+    for (let played = 0; played < 2; played += 1) {
+      await scenes.play(this.chance.pick(SCENES));
+      await this.rest();
+    }
     await watcher.atRest(scheduler.now);
     if (this.chance.happens(150)) await this.growOld();
   }
@@ -67,23 +71,6 @@ export class QuietDays {
     }
   }
 
-  /** An account that queues many does not keep another one's first waiting behind all of them. */
-  private async takeTurns(): Promise<void> {
-    await this.rest();
-    const [hog, other] = this.population.lasting as readonly [Credential, Credential];
-    for (const { accountId } of [hog, other]) await this.network.ask({ operation: 'grant', accountId, operationId: `turns-${this.world.scheduler.steps}`, credits: 150 });
-    const name = `turns-${this.world.scheduler.steps}`;
-    const queued = await Promise.all([0, 1, 2, 3, 4].map((index) => this.create(hog, 'narrow', 1, `${name}-${index}`)));
-    const mine = await this.create(other, 'narrow', 1, `${name}-mine`);
-    const before = new Set(this.service.provider.handedOver);
-    await this.rest();
-    const later = [...this.service.provider.handedOver].filter((id) => !before.has(id));
-    const ids = queued.map(idOf);
-    const ahead = later.slice(0, Math.max(0, later.indexOf(idOf(mine)))).filter((id) => ids.includes(id)).length;
-    // One may have been on its way in when mine was accepted, and one more may be next in turn.
-    if (ahead > 2) throw new Violation(20, `${ahead} generations of an account that queued 5 at once began before the only one of another account.`);
-  }
-
   /** All retention periods pass, and clients ask for what is gone. */
   private async growOld(): Promise<void> {
     const { scheduler, watcher } = this.world;
@@ -108,9 +95,4 @@ export class QuietDays {
     if (answer.outcome !== 'success') throw new Violation(13, `The balance was not told though nothing goes wrong: ${JSON.stringify(answer)}`);
     return Number(answer.data['available_credits']);
   }
-}
-
-function idOf(answer: Answer): string {
-  if (answer.outcome !== 'success') throw new Violation(20, `A create that could be paid for was not accepted: ${JSON.stringify(answer)}`);
-  return textField(answer.data, 'generation_id');
 }

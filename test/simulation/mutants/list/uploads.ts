@@ -48,8 +48,8 @@ export const UPLOAD_MUTANTS: readonly Mutant[] = [
     name: 'completed-for-another-account',
     breaks: [16, 17],
     file: COMPLETE,
-    find: 'return record?.accountId === caller.accountId && record.appId === caller.appId ? record : null;',
-    replace: 'return record?.appId === undefined ? null : record;',
+    find: 'const isOwn = record?.accountId === caller.accountId && record.appId === caller.appId;',
+    replace: 'const isOwn = record !== null;',
     why: 'Whoever knows the id of an upload can complete it and is told what it is.',
   },
   {
