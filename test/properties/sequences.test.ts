@@ -4,12 +4,12 @@
 // by a small model of its own, and everything stored is looked at after every step. A failure prints its seed.
 import fc from 'fast-check';
 import { Actor } from './actor.js';
-import { memoryStores, sqliteStores, StoreWorld, type Stores } from './store-world.js';
+import { openMemoryStores, openSqliteStores, StoreWorld, type OpenedStores } from './store-world.js';
 import { STEPS, type Step } from './steps.js';
 import type { ManualClock } from '../fixtures/manual-clock.js';
 
-async function play(openStores: (clock: ManualClock) => Promise<Stores>, steps: readonly Step[]): Promise<void> {
-  const world = await StoreWorld.open(openStores);
+async function play(open: (clock: ManualClock) => Promise<OpenedStores>, steps: readonly Step[]): Promise<void> {
+  const world = await StoreWorld.open(open);
   try {
     const actor = await Actor.enter(world);
     for (const step of steps) await actor.take(step);
@@ -20,7 +20,7 @@ async function play(openStores: (clock: ManualClock) => Promise<Stores>, steps: 
 }
 
 describe('any sequence of steps keeps every promise', () => {
-  it('in memory', () => fc.assert(fc.asyncProperty(STEPS, (steps) => play(memoryStores, steps)), { numRuns: 150 }));
+  it('in memory', () => fc.assert(fc.asyncProperty(STEPS, (steps) => play(openMemoryStores, steps)), { numRuns: 150 }));
 
-  it('in SQLite and files', () => fc.assert(fc.asyncProperty(STEPS, (steps) => play(sqliteStores, steps)), { numRuns: 25 }));
+  it('in SQLite and files', () => fc.assert(fc.asyncProperty(STEPS, (steps) => play(openSqliteStores, steps)), { numRuns: 25 }));
 });

@@ -2,58 +2,50 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FileObjectStore } from '../../adapters/files/file-object-store.js';
-import { MemoryAccountStore } from '../../adapters/memory/memory-account-store.js';
-import { MemoryClaimStore } from '../../adapters/memory/memory-claim-store.js';
-import { MemoryCredentialStore } from '../../adapters/memory/memory-credential-store.js';
-import { MemoryGenerationStore } from '../../adapters/memory/memory-generation-store.js';
-import { MemoryObjectStore } from '../../adapters/memory/memory-object-store.js';
-import { MemoryUploadStore } from '../../adapters/memory/memory-upload-store.js';
 import { MemoryWakeUps } from '../../adapters/memory/memory-wake-ups.js';
 import { MemoryWakeUpTable } from '../../adapters/memory/wake-up-table.js';
 import { openSqlite } from '../../adapters/sqlite/open-sqlite.js';
-import { AjvJsonSchemas } from '../../adapters/system/ajv-json-schemas.js';
-import { SystemDigests } from '../../adapters/system/system-digests.js';
 import { TimerWakeUps } from '../../adapters/timers/timer-wake-ups.js';
 import { createContext, type Context } from '../../core/context.js';
-import type { Ports } from '../../core/ports/tokens.js';
 import type { WakeUps } from '../../core/ports/wake-ups.js';
 import { DEFAULT_SETTINGS } from '../../core/settings.js';
+import { collected, streamOf } from '../fixtures/byte-streams.js';
+import { catalogOf } from '../fixtures/catalog-of.js';
 import { imageModel } from '../fixtures/core-models.js';
-import { intercepted, type Interceptor, type PortCall } from '../fixtures/intercepted.js';
+import { intercepted, interceptedStores, type Interceptor, type PortCall } from '../fixtures/intercepted.js';
 import { ManualClock, settled } from '../fixtures/manual-clock.js';
-import { PlainMediaProbe, streamOf } from '../fixtures/plain-media.js';
+import { memoryStores, type Stores } from '../fixtures/memory-stores.js';
 import { ScriptedProvider } from '../fixtures/scripted-provider.js';
 import { SeededIds } from '../fixtures/seeded-ids.js';
+import { SILENT } from '../fixtures/silent-log.js';
+import { STATELESS_PORTS } from '../fixtures/stateless-ports.js';
 
-const KEPT = ['accounts', 'generations', 'claims', 'uploads', 'credentials', 'objects'] as const;
 const MONTH_MS = 30 * 86_400_000;
+const MODELS = [imageModel({ queueTimeoutMs: MONTH_MS })];
 
 /** One set of stores; every process on it has wake-ups of its own. */
-export interface Stores {
-  readonly ports: Pick<Ports, (typeof KEPT)[number]>;
-  wakeUps(clock: ManualClock, wrap: <T extends object>(name: string, port: T) => T): WakeUps;
+export interface OpenedStores {
+  readonly stores: Stores;
+  wakeUps(clock: ManualClock, interceptor: Interceptor): WakeUps;
   close(): Promise<void>;
 }
 
-export async function memoryStores(clock: ManualClock): Promise<Stores> {
+export async function openMemoryStores(clock: ManualClock): Promise<OpenedStores> {
   const table = new MemoryWakeUpTable();
   return {
-    ports: {
-      accounts: new MemoryAccountStore(), generations: new MemoryGenerationStore(), claims: new MemoryClaimStore(),
-      uploads: new MemoryUploadStore(), credentials: new MemoryCredentialStore(), objects: new MemoryObjectStore({ clock }),
-    },
+    stores: memoryStores(clock),
     wakeUps: () => new MemoryWakeUps({ clock, table }),
     close: () => Promise.resolve(),
   };
 }
 
-export async function sqliteStores(clock: ManualClock): Promise<Stores> {
+export async function openSqliteStores(clock: ManualClock): Promise<OpenedStores> {
   const folder = mkdtempSync(join(tmpdir(), 'darkroom-properties-'));
   const { accounts, generations, claims, uploads, credentials, wakeUpTable, ...opened } = await openSqlite({ folder, role: 'server' });
   const objects = await FileObjectStore.open({ folder: join(folder, 'objects'), publicBaseUrl: () => 'http://localhost', secret: new Uint8Array(32).fill(7), clock });
   return {
-    ports: { accounts, generations, claims, uploads, credentials, objects },
-    wakeUps: (_, wrap) => new TimerWakeUps({ table: wrap('wakeUpTable', wakeUpTable), clock }),
+    stores: { accounts, generations, claims, uploads, credentials, objects },
+    wakeUps: (_, interceptor) => new TimerWakeUps({ table: intercepted('wakeUpTable', wakeUpTable, interceptor), clock }),
     close: async () => {
       await opened.close();
       rmSync(folder, { recursive: true, force: true });
@@ -71,35 +63,32 @@ export class StoreWorld {
   readonly provider = new ScriptedProvider();
   readonly ids = new SeededIds();
   readonly settings = DEFAULT_SETTINGS;
-  readonly warnings: string[] = [];
   context!: Context;
-  private stores!: Stores;
+  private opened!: OpenedStores;
 
-  static async open(openStores: (clock: ManualClock) => Promise<Stores>): Promise<StoreWorld> {
+  static async open(open: (clock: ManualClock) => Promise<OpenedStores>): Promise<StoreWorld> {
     const world = new StoreWorld();
-    world.stores = await openStores(world.clock);
+    world.opened = await open(world.clock);
     world.context = world.process();
     return world;
   }
 
   close(): Promise<void> {
-    return this.stores.close();
+    return this.opened.close();
   }
 
   /** A process of its own; `interceptor` sees every call it makes on the stores. */
   process(interceptor: Interceptor = (call) => call.proceed()): Context {
-    const wrap = <T extends object>(name: string, port: T): T => intercepted(name, port, (call) => this.counted(call, interceptor));
-    const models = [imageModel({ queueTimeoutMs: MONTH_MS })];
-    const { ports } = this.stores;
+    const counted: Interceptor = (call) => this.counted(call, interceptor);
     return createContext({
-      accounts: wrap('accounts', ports.accounts), generations: wrap('generations', ports.generations), claims: wrap('claims', ports.claims),
-      uploads: wrap('uploads', ports.uploads), credentials: wrap('credentials', ports.credentials), objects: wrap('objects', ports.objects),
-      wakeUps: this.stores.wakeUps(this.clock, wrap),
+      ...interceptedStores(this.opened.stores, counted),
+      ...STATELESS_PORTS,
+      wakeUps: this.opened.wakeUps(this.clock, counted),
       providers: { find: () => this.provider },
-      catalog: { models: () => models, find: (key) => models.find(({ modelKey }) => modelKey === key) },
-      mediaProbe: new PlainMediaProbe(), clock: this.clock, ids: this.ids,
-      digests: new SystemDigests({ secret: new Uint8Array(32).fill(7) }), jsonSchemas: new AjvJsonSchemas(),
-    }, this.settings, { info: () => undefined, warn: (event) => { this.warnings.push(event); } });
+      catalog: catalogOf(() => MODELS),
+      clock: this.clock,
+      ids: this.ids,
+    }, this.settings, SILENT);
   }
 
   private async counted(call: PortCall, interceptor: Interceptor): Promise<unknown> {
@@ -107,7 +96,7 @@ export class StoreWorld {
     try {
       const result = await interceptor(call);
       // Bytes are read whole, as long as the call counts.
-      return call.name === 'objects.read' && result !== null ? streamOf(await whole(result as AsyncIterable<Uint8Array>)) : result;
+      return call.name === 'objects.read' && result !== null ? streamOf(await collected(result as AsyncIterable<Uint8Array>)) : result;
     } finally {
       this.underWay -= 1;
     }
@@ -119,10 +108,4 @@ export class StoreWorld {
     await settled();
     if (this.underWay > 0) await this.rest();
   }
-}
-
-export async function whole(bytes: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of bytes) chunks.push(chunk);
-  return Buffer.concat(chunks);
 }

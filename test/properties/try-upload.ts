@@ -4,9 +4,10 @@ import type { Caller } from '../../core/access/credential.js';
 import { createGeneration } from '../../core/generation/create-generation.js';
 import { completeUpload } from '../../core/uploads/complete-upload.js';
 import { prepareUpload } from '../../core/uploads/prepare-upload.js';
-import { plainImage, streamOf } from '../fixtures/plain-media.js';
+import { collected, streamOf } from '../fixtures/byte-streams.js';
+import { plainImage } from '../fixtures/plain-media.js';
 import { codeOf } from './answers.js';
-import { whole, type StoreWorld } from './store-world.js';
+import type { StoreWorld } from './store-world.js';
 
 /** Bytes become a reference only when they are what was declared, and only for whoever sent them; then they stay. */
 export async function tryUpload({ context, clock }: StoreWorld, caller: Caller, stranger: Caller, key: string, honest: boolean): Promise<void> {
@@ -25,7 +26,7 @@ export async function tryUpload({ context, clock }: StoreWorld, caller: Caller, 
   expect(answer.upload).to.nested.include({ 'status': 'ready', 'byteSize': bytes.byteLength, 'ready.sha256': sha256 });
   await put(plainImage(64, 64, 'image/png', 'of somebody else'));
   const kept = await context.objects.read(answer.upload.objectKey ?? '');
-  expect(kept && Buffer.from(await whole(kept)).equals(bytes), 'the bytes stay').to.equal(true);
+  expect(kept && Buffer.from(await collected(kept)).equals(bytes), 'the bytes stay').to.equal(true);
   const stolen = { model_key: 'plain-image', operation: 'image_generation', prompt: 'x', reference_upload_ids: [upload.uploadId] };
   expect(await clock.run(codeOf(createGeneration(context, stranger, key, stolen)))).to.equal('FIELD_INVALID');
 }

@@ -1,7 +1,7 @@
 import type { MemoryObjectStore } from '../../adapters/memory/memory-object-store.js';
 import { StoreUnavailable } from '../../core/errors.js';
 import type { ObjectStore } from '../../core/ports/object-store.js';
-import { streamOf } from '../fixtures/plain-media.js';
+import { collected, streamOf } from '../fixtures/byte-streams.js';
 import type { Surroundings } from './surroundings.js';
 
 /** An object store that now and then keeps less than it was given, gives less than it keeps, or loses an object. */
@@ -31,7 +31,7 @@ export class FaultyObjects implements ObjectStore {
     const bytes = await this.store.read(key, range);
     if (bytes === null) return null;
     if (this.strikes('object read breaks')) return broken(bytes);
-    return this.strikes('object read cut short') ? streamOf(firstHalf(await whole(bytes))) : bytes;
+    return this.strikes('object read cut short') ? streamOf(firstHalf(await collected(bytes))) : bytes;
   }
 
   async write(...[key, bytes, limit]: Parameters<ObjectStore['write']>): ReturnType<ObjectStore['write']> {
@@ -56,7 +56,7 @@ export class FaultyObjects implements ObjectStore {
     if (!this.strikes(fault)) return;
     const bytes = await this.store.read(key);
     if (bytes === null) return;
-    await this.store.write(key, streamOf(firstHalf(await whole(bytes))), { mediaType: 'application/octet-stream', maxBytes: Infinity });
+    await this.store.write(key, streamOf(firstHalf(await collected(bytes))), { mediaType: 'application/octet-stream', maxBytes: Infinity });
   }
 
   private strikes(fault: string): boolean {
@@ -71,12 +71,6 @@ export class FaultyObjects implements ObjectStore {
 /** Enough that it still looks like what it was. */
 function firstHalf(bytes: Uint8Array): Uint8Array {
   return bytes.subarray(0, bytes.byteLength - Math.min(8, bytes.byteLength >> 1));
-}
-
-async function whole(bytes: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of bytes) chunks.push(chunk);
-  return Buffer.concat(chunks);
 }
 
 async function* broken(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {

@@ -1,8 +1,8 @@
 import type { Model } from '../../core/catalog/model.js';
 import type { ErrorCode } from '../../core/errors.js';
 import type { JsonObject } from '../../core/json.js';
-import type { Ports } from '../../core/ports/tokens.js';
 import type { Settings } from '../../core/settings.js';
+import type { Stores } from '../fixtures/memory-stores.js';
 
 /** A call that reached a store or the provider and did there whatever it does. Values are as the adapter took and gave them. */
 export interface Effect {
@@ -54,7 +54,7 @@ export type Answer =
   | { readonly outcome: 'lost' };
 
 /** The stores themselves, beneath every fault: what is durable is here. */
-export type Durable = Pick<Ports, 'accounts' | 'generations' | 'claims' | 'uploads' | 'credentials' | 'objects'>;
+export type Durable = Stores;
 
 /** What holds from the start of a run to its end. */
 export interface Premises {

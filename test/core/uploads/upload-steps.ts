@@ -3,7 +3,7 @@ import { completeUpload, type Completed } from '../../../core/uploads/complete-u
 import { prepareUpload, type Prepared } from '../../../core/uploads/prepare-upload.js';
 import { ServiceError } from '../../../core/errors.js';
 import type { JsonObject } from '../../../core/json.js';
-import { streamOf } from '../../fixtures/plain-media.js';
+import { collected, streamOf } from '../../fixtures/byte-streams.js';
 import type { CoreWorld } from '../../fixtures/core-world.js';
 
 export function sha256Of(bytes: Uint8Array): string {
@@ -34,10 +34,7 @@ export function complete(world: CoreWorld, uploadId: string, body: JsonObject = 
 
 export async function storedBytes(world: CoreWorld, key: string | undefined): Promise<Uint8Array | null> {
   const stream = await world.ports.objects.read(key ?? 'none');
-  if (!stream) return null;
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of stream) chunks.push(chunk);
-  return Buffer.concat(chunks);
+  return stream && collected(stream);
 }
 
 export function codeOf(work: Promise<unknown>): Promise<string> {

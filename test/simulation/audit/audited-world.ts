@@ -1,9 +1,6 @@
 import { expect } from 'chai';
-import { createAccount, createApp } from '../../../core/access/manage.js';
 import type { Caller } from '../../../core/access/credential.js';
-import { SCOPES } from '../../../core/access/credential.js';
 import type { Context } from '../../../core/context.js';
-import { grantCredits } from '../../../core/credits/operate.js';
 import { ServiceError } from '../../../core/errors.js';
 import type { Generation } from '../../../core/generation/generation.js';
 import { Dispatcher } from '../../../core/generation/run/dispatcher.js';
@@ -57,11 +54,9 @@ export class AuditedWorld {
     return audited;
   }
 
-  async newCaller(credits: number): Promise<Caller> {
-    const { accountId } = await createAccount(this.context, { name: 'An account' });
-    const { appId } = await createApp(this.context, { accountId, name: 'An App' });
-    if (credits > 0) await grantCredits(this.context, { accountId, operationId: 'first', credits, reason: 'to begin with' });
-    return { accountId, appId, credentialId: this.world.ports.ids.uuid(), scopes: SCOPES };
+  /** One who came before the auditor's eyes. */
+  newCaller(credits: number): Promise<Caller> {
+    return this.world.newCaller(credits, this.context);
   }
 
   party({ accountId, appId, credentialId }: Caller = this.caller): Party {

@@ -1,21 +1,15 @@
-import { MemoryAccountStore } from '../../../adapters/memory/memory-account-store.js';
-import { MemoryClaimStore } from '../../../adapters/memory/memory-claim-store.js';
-import { MemoryCredentialStore } from '../../../adapters/memory/memory-credential-store.js';
-import { MemoryGenerationStore } from '../../../adapters/memory/memory-generation-store.js';
-import { MemoryObjectStore } from '../../../adapters/memory/memory-object-store.js';
-import { MemoryUploadStore } from '../../../adapters/memory/memory-upload-store.js';
 import { MemoryWakeUps } from '../../../adapters/memory/memory-wake-ups.js';
 import { MemoryWakeUpTable } from '../../../adapters/memory/wake-up-table.js';
-import { AjvJsonSchemas } from '../../../adapters/system/ajv-json-schemas.js';
-import { SystemDigests } from '../../../adapters/system/system-digests.js';
 import { SCOPES, type Caller } from '../../../core/access/credential.js';
 import { createContext, type Context } from '../../../core/context.js';
-import type { Catalog } from '../../../core/ports/catalog.js';
 import { DEFAULT_SETTINGS } from '../../../core/settings.js';
+import { catalogOf } from '../../fixtures/catalog-of.js';
 import { imageModel } from '../../fixtures/core-models.js';
-import { intercepted, type Interceptor } from '../../fixtures/intercepted.js';
-import { PlainMediaProbe } from '../../fixtures/plain-media.js';
+import { intercepted, interceptedStores, type Interceptor } from '../../fixtures/intercepted.js';
+import { memoryStores } from '../../fixtures/memory-stores.js';
 import { ScriptedProvider } from '../../fixtures/scripted-provider.js';
+import { SILENT } from '../../fixtures/silent-log.js';
+import { STATELESS_PORTS } from '../../fixtures/stateless-ports.js';
 import { SmallProcess } from './small-process.js';
 import type { Snapshot } from './state-checks.js';
 import { Witness } from './witness.js';
@@ -30,31 +24,22 @@ export const LEAP_MS = SETTINGS.claimLeaseMs + SETTINGS.recoveryGraceMs + 1_000;
 const ACCOUNT_ID = '01900000-0000-7000-9000-000000000001';
 export const CALLER: Caller = { accountId: ACCOUNT_ID, appId: '01900000-0000-7000-9000-000000000002', credentialId: '01900000-0000-7000-9000-000000000003', scopes: SCOPES };
 
-// What never changes is shared by all worlds: there is a new one for every run.
-const MODEL = imageModel();
-const CATALOG: Catalog = { models: () => [MODEL], find: (key) => (key === MODEL.modelKey ? MODEL : undefined) };
-const SHARED = {
-  catalog: CATALOG, mediaProbe: new PlainMediaProbe(),
-  digests: new SystemDigests({ secret: new Uint8Array(32).fill(7) }), jsonSchemas: new AjvJsonSchemas(), credentials: new MemoryCredentialStore(),
-};
-const LOG = { info: () => undefined, warn: () => undefined };
+// One for all worlds, of which there is a new one for every run: a schema is compiled once for each model there is.
+const MODELS = [imageModel()];
 
 /** One set of stores with one account, one provider, one time, and whoever watches all of it. */
 export class SmallWorld {
   readonly time = { now: START };
-  readonly accounts = new MemoryAccountStore();
-  readonly generations = new MemoryGenerationStore();
-  readonly claims = new MemoryClaimStore();
+  private readonly stores = memoryStores({ now: () => this.time.now, after: () => () => undefined });
   readonly provider = new ScriptedProvider();
   readonly table = new MemoryWakeUpTable();
   readonly witness = new Witness(async (generationId) => (await this.account()).holds.has(generationId));
-  private readonly uploads = new MemoryUploadStore();
-  private readonly objects = new MemoryObjectStore({ clock: { now: () => this.time.now, after: () => () => undefined } });
 
   async open(credits: number): Promise<void> {
     const none = { issued: 0, available: 0, reserved: 0, spent: 0 };
-    await this.accounts.create({ accountId: ACCOUNT_ID, name: 'Small', currency: 'credits', createdAt: START, version: 0, ...none, lastSequence: 0, holds: new Map() });
-    await this.accounts.apply({
+    const { accounts } = this.stores;
+    await accounts.create({ accountId: ACCOUNT_ID, name: 'Small', currency: 'credits', createdAt: START, version: 0, ...none, lastSequence: 0, holds: new Map() });
+    await accounts.apply({
       accountId: ACCOUNT_ID, expectedVersion: 0, version: 1, ...none, issued: credits, available: credits, lastSequence: 1, holdsOpened: [], holdsClosed: [],
       entries: [{ accountId: ACCOUNT_ID, sequence: 1, kind: 'grant', from: 'issued', to: 'available', credits, at: START, availableAfter: credits, operationId: 'grant' }],
     });
@@ -62,18 +47,17 @@ export class SmallWorld {
 
   /** What core works with in this process: every port call it makes goes through the process. */
   contextOf(process: SmallProcess): Context {
-    const { uploads, objects, provider, accounts, generations, claims } = this;
-    const wrap = <Port extends object>(name: string, port: Port): Port => intercepted(name, port, process.interceptor);
-    const wrapped = wrap('provider', provider);
-    const ports = {
-      ...SHARED,
-      accounts: wrap('accounts', accounts), generations: wrap('generations', generations), claims: wrap('claims', claims),
-      uploads: wrap('uploads', uploads), objects: wrap('objects', objects),
-      wakeUps: wrap('wakeUps', new MemoryWakeUps({ clock: process.clock('wake-ups'), table: this.table })),
-      providers: { find: () => wrapped },
-      clock: process.clock('core'), ids: process.ids,
-    };
-    return createContext(ports, SETTINGS, LOG);
+    const { interceptor } = process;
+    const provider = intercepted('provider', this.provider, interceptor);
+    return createContext({
+      ...interceptedStores(this.stores, interceptor),
+      ...STATELESS_PORTS,
+      wakeUps: intercepted('wakeUps', new MemoryWakeUps({ clock: process.clock('wake-ups'), table: this.table }), interceptor),
+      providers: { find: () => provider },
+      catalog: catalogOf(() => MODELS),
+      clock: process.clock('core'),
+      ids: process.ids,
+    }, SETTINGS, SILENT);
   }
 
   /** A process whose calls are answered at once, for when nothing goes wrong any more. */
@@ -87,8 +71,8 @@ export class SmallWorld {
   }
 
   async snapshot(): Promise<Snapshot> {
-    const entries = (await this.accounts.entries(ACCOUNT_ID, ALL)).items;
-    return { account: await this.account(), entries, records: await this.generations.due(Number.MAX_SAFE_INTEGER, 1_000) };
+    const entries = (await this.stores.accounts.entries(ACCOUNT_ID, ALL)).items;
+    return { account: await this.account(), entries, records: await this.stores.generations.due(Number.MAX_SAFE_INTEGER, 1_000) };
   }
 
   /** When each generation is due to be looked at, and which of all schedules said so. */
@@ -98,7 +82,7 @@ export class SmallWorld {
   }
 
   private async account(): Promise<Snapshot['account']> {
-    const account = await this.accounts.read(ACCOUNT_ID);
+    const account = await this.stores.accounts.read(ACCOUNT_ID);
     if (!account) throw new Error('The account is gone.');
     return account;
   }

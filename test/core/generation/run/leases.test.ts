@@ -5,12 +5,13 @@
 import { expect } from 'chai';
 import { isTerminal } from '../../../../core/generation/generation.js';
 import { Recovery } from '../../../../core/recovery/recover.js';
+import { streamOf } from '../../../fixtures/byte-streams.js';
 import { CoreWorker, untilSettled } from '../../../fixtures/core-worker.js';
 import { CoreWorld } from '../../../fixtures/core-world.js';
 import { imageModel } from '../../../fixtures/core-models.js';
 import { Gate, type Interceptor } from '../../../fixtures/intercepted.js';
 import { expectAtRest } from '../../../fixtures/recovery-passes.js';
-import { plainImage, streamOf } from '../../../fixtures/plain-media.js';
+import { plainImage } from '../../../fixtures/plain-media.js';
 import { imagesOf } from '../../../fixtures/scripted-provider.js';
 
 /** Sleeps at the call with this number; from then on every call waits, timers' ones too, as in a stopped process. */
