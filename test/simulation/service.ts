@@ -1,10 +1,9 @@
 import { MemoryWakeUps } from '../../adapters/memory/memory-wake-ups.js';
 import { MemoryWakeUpTable } from '../../adapters/memory/wake-up-table.js';
-import { AjvJsonSchemas } from '../../adapters/system/ajv-json-schemas.js';
-import { SystemDigests } from '../../adapters/system/system-digests.js';
 import type { Ports } from '../../core/ports/tokens.js';
-import { intercepted } from '../fixtures/intercepted.js';
-import { PlainMediaProbe } from '../fixtures/plain-media.js';
+import { intercepted, interceptedStores, type Interceptor } from '../fixtures/intercepted.js';
+import type { MemoryStores } from '../fixtures/memory-stores.js';
+import { STATELESS_PORTS } from '../fixtures/stateless-ports.js';
 import type { Chance } from './chance.js';
 import { FaultyObjects } from './faulty-objects.js';
 import { FaultyWakeUps } from './faulty-wake-ups.js';
@@ -12,14 +11,10 @@ import { PortFaults } from './port-faults.js';
 import { SIMULATED_MODELS } from './sim-models.js';
 import { SimulatedProcess, type Role } from './simulated-process.js';
 import { SimulatedProvider } from './simulated-provider.js';
-import type { Stores } from './stores.js';
 import type { Surroundings } from './surroundings.js';
 import { brief } from './timeline.js';
 
-/** Compiling a schema takes longer than a whole run; a compiled one depends on nothing. */
-const SCHEMAS = new AjvJsonSchemas();
-const DIGESTS = new SystemDigests({ secret: new Uint8Array(32).fill(7) });
-const STORES = ['accounts', 'generations', 'claims', 'uploads', 'credentials'] as const;
+const STORES = ['accounts', 'generations', 'claims', 'uploads', 'credentials', 'objects', 'wakeUps'];
 /** Address signing is arithmetic: it calls nobody. */
 const LOCAL_CALLS: ReadonlySet<string> = new Set(['objects.signPut', 'objects.signGet']);
 
@@ -34,7 +29,7 @@ export class Service {
   losesWakeUps = false;
   private started = 0;
 
-  constructor(private readonly world: Surroundings, private readonly chance: Chance, readonly durable: Stores, private readonly places: readonly Role[]) {
+  constructor(private readonly world: Surroundings, private readonly chance: Chance, readonly durable: MemoryStores, private readonly places: readonly Role[]) {
     this.objects = new FaultyObjects(durable.objects, world);
     this.provider = new SimulatedProvider(world);
     this.faults = new PortFaults(world);
@@ -67,7 +62,7 @@ export class Service {
 
   /** No call on one of the stores gets through for a while. */
   sendStoreAway(forMs: number): void {
-    this.faults.sendAway(this.chance.pick([...STORES, 'objects', 'wakeUps']), forMs);
+    this.faults.sendAway(this.chance.pick(STORES), forMs);
   }
 
   private startLater(process: SimulatedProcess): void {
@@ -96,15 +91,12 @@ export class Service {
 
   private portsFor(process: SimulatedProcess): Ports {
     const { clock, ids } = process;
-    const through = <T extends object>(name: string, port: T): T => intercepted(name, port, (call) => (
-      LOCAL_CALLS.has(call.name) ? call.proceed() : this.faults.call(process, call)
-    ));
-    const stores = Object.fromEntries(STORES.map((name) => [name, through<object>(name, this.durable[name])])) as unknown as Pick<Ports, (typeof STORES)[number]>;
+    const through: Interceptor = (call) => (LOCAL_CALLS.has(call.name) ? call.proceed() : this.faults.call(process, call));
     const wakeUps = new FaultyWakeUps(new MemoryWakeUps({ clock, table: this.wakeUpTable }), this.world, (deliver) => { process.deliver = deliver; }, this);
-    const provider = through('provider', this.provider);
+    const provider = intercepted('provider', this.provider, through);
     return {
-      ...stores,
-      objects: through('objects', this.objects),
+      ...interceptedStores({ ...this.durable, objects: this.objects }, through),
+      ...STATELESS_PORTS,
       wakeUps: {
         schedule: async (id, at) => { await this.faults.call(process, { name: 'wakeUps.schedule', args: [id, at], proceed: () => wakeUps.schedule(id, at) }); },
         every: wakeUps.every,
@@ -113,11 +105,8 @@ export class Service {
       },
       providers: { find: (name) => (name === 'simulated' ? provider : undefined) },
       catalog: { models: () => SIMULATED_MODELS, find: (key) => SIMULATED_MODELS.find(({ modelKey }) => modelKey === key && key !== process.withdrawn) },
-      mediaProbe: new PlainMediaProbe(),
       clock,
       ids,
-      digests: DIGESTS,
-      jsonSchemas: SCHEMAS,
     };
   }
 }

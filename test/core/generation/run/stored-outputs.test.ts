@@ -6,11 +6,11 @@ import { expect } from 'chai';
 import { StoreUnavailable } from '../../../../core/errors.js';
 import type { Generation } from '../../../../core/generation/generation.js';
 import { Recovery } from '../../../../core/recovery/recover.js';
-import { collected } from '../../../fixtures/byte-streams.js';
+import { collected, streamOf } from '../../../fixtures/byte-streams.js';
 import { CoreWorker, untilSettled } from '../../../fixtures/core-worker.js';
 import { CoreWorld } from '../../../fixtures/core-world.js';
 import type { Interceptor, PortCall } from '../../../fixtures/intercepted.js';
-import { plainImage, streamOf } from '../../../fixtures/plain-media.js';
+import { plainImage } from '../../../fixtures/plain-media.js';
 import { expectAtRest } from '../../../fixtures/recovery-passes.js';
 
 const JUNK = new TextEncoder().encode('junk');
