@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { StoreUnavailable } from '../../../core/errors.js';
 import type { JsonObject } from '../../../core/json.js';
 import { CoreWorld } from '../../fixtures/core-world.js';
-import { Gate } from '../../fixtures/intercepted.js';
+import { Gate, type Interceptor } from '../../fixtures/intercepted.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { codeOf, complete, prepare, send, sha256Of, smuggle, storedBytes } from './upload-steps.js';
 
@@ -118,36 +118,53 @@ describe('the key of a completion', () => {
   }
 });
 
-describe('a completion that is overtaken by one under another key', () => {
-  it('answers with what the other one made, wherever it slept, and leaves no copy of its own behind', async () => {
-    const slept: string[] = [];
-    for (let isReached = true, index = 0; isReached; index += 1) {
-      const world = await CoreWorld.open();
-      const prepared = await prepare(world, BYTES);
-      const { uploadId } = prepared.upload;
-      send(world, prepared, BYTES);
-      const gate = new Gate();
-      const copies: string[] = [];
-      let calls = 0;
-      const slow = complete(world, uploadId, {}, 'slow', world.process(async (call) => {
-        calls += 1;
-        if (calls === index + 1) {
-          slept.push(call.name);
-          await gate.wait();
-        }
-        if (call.name === 'objects.copy') copies.push(String(call.args[1]));
-        return call.proceed();
-      }));
+describe('two completions of one upload under keys of their own', () => {
+  /** Sleeps before the call with this number, counted from 0; notes where copies go. */
+  function sleeping(index: number, gate: Gate, names: string[], copies: Set<string>): Interceptor {
+    return async (call) => {
+      names.push(call.name);
+      if (call.name === 'objects.copy') copies.add(String(call.args[1]));
+      if (names.length === index + 1) await gate.wait();
+      return call.proceed();
+    };
+  }
+
+  /** The first sleeps, the second too, the first goes on, then the second; answers the calls that they slept at. */
+  async function interleaved(firstAt: number, secondAt: number): Promise<[string | undefined, string | undefined]> {
+    const world = await CoreWorld.open();
+    const prepared = await prepare(world, BYTES);
+    send(world, prepared, BYTES);
+    const copies = new Set<string>();
+    const gates = [new Gate(), new Gate()] as const;
+    const names: [string[], string[]] = [[], []];
+    const { uploadId } = prepared.upload;
+    const first = complete(world, uploadId, {}, 'first', world.process(sleeping(firstAt, gates[0], names[0], copies)));
+    await world.clock.advance(0);
+    const second = complete(world, uploadId, {}, 'second', world.process(sleeping(secondAt, gates[1], names[1], copies)));
+    for (const gate of gates) {
       await world.clock.advance(0);
-      const other = await complete(world, uploadId, {}, 'other');
       gate.open();
-      const { upload } = await slow;
-      expect(upload, `asleep at ${slept.at(-1)}`).to.deep.equal(other.upload);
-      expect(await storedBytes(world, upload.objectKey)).to.deep.equal(Buffer.from(BYTES));
-      for (const copy of copies.filter((key) => key !== upload.objectKey)) expect(await storedBytes(world, copy), copy).to.equal(null);
-      isReached = gate.reached;
     }
-    expect(slept).to.include.members(['claims.insert', 'uploads.read', 'objects.stat', 'objects.copy', 'objects.read', 'uploads.replace', 'claims.replace']);
+    const [{ upload }, other] = await Promise.all([first, second]);
+    const where = `asleep at ${names[0][firstAt]} (${firstAt}) and ${names[1][secondAt]} (${secondAt})`;
+    expect(upload, where).to.deep.equal(other.upload);
+    expect(await storedBytes(world, upload.objectKey), where).to.deep.equal(Buffer.from(BYTES));
+    copies.delete(upload.objectKey ?? '');
+    for (const copy of copies) expect(await storedBytes(world, copy), `no other copy is left, ${where}`).to.equal(null);
+    return [gates[0].reached ? names[0][firstAt] : undefined, gates[1].reached ? names[1][secondAt] : undefined];
+  }
+
+  it('are answered alike, wherever each of them sleeps, and leave one copy', async () => {
+    const slept: string[] = [];
+    for (let firstAt = 0, isReached = true; isReached; firstAt += 1) {
+      for (let secondAt = 0, isSecondReached = true; isSecondReached; secondAt += 1) {
+        const [one, other] = await interleaved(firstAt, secondAt);
+        isReached = one !== undefined;
+        isSecondReached = other !== undefined;
+        if (one !== undefined && secondAt === 0) slept.push(one);
+      }
+    }
+    expect(slept).to.include.members(['claims.insert', 'uploads.read', 'objects.stat', 'objects.copy', 'objects.read', 'objects.remove', 'claims.replace']);
     expect(slept.filter((name) => name === 'uploads.replace'), 'the one that says where the copy goes, and the one that says ready').to.have.length(2);
   });
 });
