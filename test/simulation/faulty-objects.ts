@@ -27,6 +27,11 @@ export class FaultyObjects implements ObjectStore {
     await this.remove(key);
   }
 
+  /** A client's bytes have arrived under this key. */
+  arrived(key: string): Promise<void> {
+    return this.keep(key, 'object PUT cut short');
+  }
+
   async read(key: string, range?: Parameters<ObjectStore['read']>[1]): Promise<AsyncIterable<Uint8Array> | null> {
     const bytes = await this.store.read(key, range);
     if (bytes === null) return null;

@@ -43,6 +43,7 @@ export class Network {
     const { status } = this.service.durable.objects.handle({ method: 'PUT', url, headers, body: bytes });
     timeline.note(scheduler.now, 'a client', () => `PUT of ${bytes.byteLength} bytes for ${uploadId}: ${status}`);
     await watcher.sent(uploadId, bytes, status);
+    if (status === 200) await this.service.objects.arrived(new URL(url).pathname.slice(1));
   }
 
   private async carry(asked: Asked, secret: string | undefined, to: SimulatedProcess | undefined): Promise<Answer> {

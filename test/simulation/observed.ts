@@ -69,6 +69,8 @@ export interface Premises {
 
 /** Whoever watches a run. Every method throws a `Violation` when something is not as it must be. */
 export interface Watcher {
+  /** How often each step of a generation was seen, as `running cancel running`. */
+  readonly transitions: ReadonlyMap<string, number>;
   /** Right after a call did its work, before its answer leaves. */
   effect(effect: Effect): Promise<void>;
   /** A provider is about to be called, before anything of it arrives. */

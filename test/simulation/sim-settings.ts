@@ -23,6 +23,7 @@ export const SIMULATED_SETTINGS: Settings = {
   leaseMs: 9 * SECOND,
   cancelGraceMs: 15 * SECOND,
   providerCallMs: 10 * SECOND,
+  retryCapMs: 4 * SECOND,
   recoveryGraceMs: 5 * SECOND,
   recoveryBatch: 4,
 };

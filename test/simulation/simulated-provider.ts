@@ -124,7 +124,7 @@ export class SimulatedProvider implements Provider {
       if (task.onCancel === 'fails') return { state: 'failed', failure: failure('PROVIDER_REJECTED', false) };
       return { state: 'cancelled', outputs: task.onCancel === 'stops' ? [] : this.outputsOf(task, 1) };
     }
-    if (now < task.endsAt || task.ending === 'never ends') return { state: 'running', progress: this.world.chance.between(0, 100) / 100, pollAfterMs: 1_000 };
+    if (now < task.endsAt || task.ending === 'never ends') return { state: 'running', ...this.hint() };
     if (task.ending === 'succeeds once' && task.hasSucceeded === true) return { state: 'failed', failure: failure('PROVIDER_REJECTED', false) };
     task.hasSucceeded = true;
     switch (task.ending) {
@@ -138,6 +138,12 @@ export class SimulatedProvider implements Provider {
       case 'succeeds once':
       case 'succeeds': return { state: 'succeeded', outputs: this.outputsOf(task, task.count) };
     }
+  }
+
+  /** How far it is, and when to ask again, if it says. */
+  private hint(): { readonly progress?: number; readonly pollAfterMs?: number } {
+    const { chance } = this.world;
+    return { ...(chance.happens(700) ? { progress: chance.between(0, 100) / 100 } : {}), ...(chance.happens(700) ? { pollAfterMs: 1_000 } : {}) };
   }
 
   private mediaOf(task: Task, index: number): Uint8Array {

@@ -66,7 +66,10 @@ export class SimulatedRun implements Surroundings {
 
   /** Plays the seed to its end. An error that is no `Violation` is somebody's fault too: its number is 0. */
   async play(): Promise<Outcome> {
-    const outcome = () => ({ seed: this.seed, steps: this.scheduler.steps, tally: this.tally });
+    const outcome = () => {
+      for (const [step, count] of this.watcher.transitions) this.tally.add(`step ${step}`, count);
+      return { seed: this.seed, steps: this.scheduler.steps, tally: this.tally };
+    };
     try {
       await this.scheduler.run(this.live());
       return outcome();
@@ -76,6 +79,14 @@ export class SimulatedRun implements Surroundings {
         : { invariant: 0, message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
       this.timeline.note(this.scheduler.now, 'auditor', () => failure.message);
       return { ...outcome(), failure };
+    }
+  }
+
+  /** What is kept for a time only goes while everything else goes wrong. */
+  private async growOldInTheStorm(): Promise<void> {
+    for (let part = 0; part < 6; part += 1) {
+      await this.scheduler.pause(15 * 60_000);
+      for (const developer of this.population.developers) await developer.reminisce();
     }
   }
 
@@ -90,6 +101,7 @@ export class SimulatedRun implements Surroundings {
     const actions = life.pick([4, 8, 15, 25]);
     const { thinkMs } = this.storm;
     await Promise.all([...developers.map((one) => one.work(actions, thinkMs)), ...operators.map((one) => one.work(actions >> 1, thinkMs))]);
+    if (life.happens(40)) await this.growOldInTheStorm();
 
     this.climate = FAIR;
     this.service.startAll();

@@ -173,11 +173,11 @@ export class Developer {
   }
 
   private async pry(): Promise<void> {
-    const generationId = this.chance.pick([UNKNOWN_ID, ...this.others.generationIds]);
+    const generationId = this.chance.pick([UNKNOWN_ID, 'no-id', ...this.others.generationIds]);
     await this.ask({ operation: this.chance.pick(['get', 'cancel']), generationId });
     const nobody: Credential = { ...this.chance.pick(this.credentials), keyId: 'nobody', secret: this.chance.pick(['svc_anon_1', '', `svc_live_${'0'.repeat(49)}`]) };
     await this.network.ask({ operation: 'get', generationId }, nobody);
-    const uploadId = this.chance.pick([UNKNOWN_ID, ...this.others.uploadIds]);
+    const uploadId = this.chance.pick([UNKNOWN_ID, 'no-id', ...this.others.uploadIds]);
     await this.ask({ operation: 'complete', key: `${this.name}-pry-${this.chance.between(1, 3)}`, uploadId, body: {} });
   }
 

@@ -29,6 +29,7 @@ export function drawBody(chance: Chance, prompt: string, uploadIds: readonly str
     prompt,
     parameters,
     ...(references.length > 0 ? { reference_upload_ids: references } : {}),
+    ...(chance.happens(200) ? { negative_prompt: 'people' } : {}),
     ...(chance.happens(200) ? { client_trace_id: `trace-${chance.between(1, 99)}` } : {}),
   };
 }

@@ -3,6 +3,8 @@ import type { Credential, Network } from '../network.js';
 import type { Request } from '../observed.js';
 import type { Scheduler } from '../scheduler.js';
 
+const UNKNOWN_ID = '0198c0de-0000-7000-8000-00000000beef';
+
 /** Whoever runs the service: issues credits, corrects them, and takes keys away. */
 export class Operator {
   private operations = 0;
@@ -29,7 +31,7 @@ export class Operator {
     const operation = this.chance.happens(700) ? 'grant' : 'adjust';
     const sensible = operation === 'grant' ? this.chance.between(1, 60) : this.chance.between(1, 40) * this.chance.pick([-1, 1]);
     const credits = this.chance.happens(100) ? this.chance.pick([0, -5, 0.5, Number.MAX_SAFE_INTEGER]) : sensible;
-    const request: Request = { operation, accountId: this.chance.pick(this.accountIds), operationId: `operation-${this.operations}`, credits };
+    const request: Request = { operation, accountId: this.chance.happens(30) ? UNKNOWN_ID : this.chance.pick(this.accountIds), operationId: `operation-${this.operations}`, credits };
     if (this.chance.happens(100)) void this.network.ask({ ...request, credits: credits + 1 });
     if (this.chance.happens(250)) await Promise.all([this.network.ask(request), this.network.ask(request)]);
     for (let tries = 0; tries < 3; tries += 1) {

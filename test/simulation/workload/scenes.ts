@@ -10,6 +10,7 @@ import { textField } from '../text-field.js';
 /** Situations so particular that chance would take too long to bring them about. Everything else is fair while one is staged. */
 export const SCENES = [
   'accounts take turns', 'a wake-up is lost', 'waiting too long', 'stopped halfway', 'a success too late', 'a refusal too late', 'a freed key too late',
+  'a clock leaps',
 ] as const;
 export type Scene = (typeof SCENES)[number];
 
@@ -40,6 +41,7 @@ export class Scenes {
       case 'a success too late': return isAlone ? undefined : this.succeedTooLate();
       case 'a refusal too late': return this.doors.length > 1 ? this.refuseTooLate() : undefined;
       case 'a freed key too late': return this.freeTooLate();
+      case 'a clock leaps': return this.leap();
     }
   }
 
@@ -153,6 +155,15 @@ export class Scenes {
     await this.network.ask(request, this.hero);
     await this.world.scheduler.pause(lapseMs);
     await this.network.ask(request, this.hero);
+  }
+
+  /** Two hours ahead, and back again before it is believed: nothing goes before its time. */
+  private async leap(): Promise<void> {
+    const [process] = this.runners;
+    if (process === undefined) return;
+    process.skewMs += 2 * 3_600_000;
+    await this.world.scheduler.pause(RECOVERY_INTERVAL_MS - 1_000);
+    process.skewMs -= 2 * 3_600_000;
   }
 
   private get runners(): readonly SimulatedProcess[] {
