@@ -25,7 +25,7 @@ export function branchesOf(counts: BranchCounts): Branch[] {
       const parts = count !== before;
       before = count;
       const text = compiled.slice(from, to).replace(/\s+/g, ' ').trim();
-      return parts && /[\w)]/.test(text) ? [{ place: `core/${file}.ts:${sourceLine(map, lines, from)}`, text: text.slice(0, SHOWN), count }] : [];
+      return parts && /^(?!\/[*/]|import )/.test(text) && /\w/.test(text) ? [{ place: `core/${file}.ts:${sourceLine(map, lines, from)}`, text: text.slice(0, SHOWN), count }] : [];
     });
   });
 }

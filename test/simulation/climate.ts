@@ -49,18 +49,19 @@ export const DISTURBANCES = ['sleep', 'kill', 'stop', 'set-clock', 'lose-object'
 export type Disturbance = (typeof DISTURBANCES)[number];
 
 const CALM: CallOdds = { crashBefore: 0, crashAfter: 0, lostRequest: 0, lostAnswer: 0, lateEffect: 0, sleepAfter: 0, slow: 0 };
-const FAULTS = Object.keys(CALM) as CallFault[];
+export const CALL_FAULTS = Object.keys(CALM) as readonly CallFault[];
 
-const WORTH_A_FOCUS = [
+/** The calls that matter most; each is hit by each fault in a long run. */
+export const FAULTED_CALLS = [
   'accounts.read', 'accounts.apply', 'generations.insert', 'generations.read', 'generations.replace', 'claims.insert', 'claims.replace',
   'claims.remove', 'uploads.insert', 'uploads.read', 'uploads.replace', 'objects.write', 'objects.read', 'objects.copy', 'objects.remove',
   'objects.stat', 'wakeUps.schedule', 'provider.submit', 'provider.poll', 'provider.output', 'provider.cancel', 'provider.recover',
 ] as const;
 
 export function drawClimate(chance: Chance): Climate {
-  const odds = Object.fromEntries(FAULTS.map((fault) => [fault, chance.happens(450) ? chance.pick([2, 5, 10, 30]) : 0])) as unknown as CallOdds;
+  const odds = Object.fromEntries(CALL_FAULTS.map((fault) => [fault, chance.happens(450) ? chance.pick([2, 5, 10, 30]) : 0])) as unknown as CallOdds;
   const focus = new Map<string, CallFault>();
-  for (let count = chance.pick([0, 0, 1, 2, 3]); count > 0; count -= 1) focus.set(chance.pick(WORTH_A_FOCUS), chance.pick(FAULTS));
+  for (let count = chance.pick([0, 0, 1, 2, 3]); count > 0; count -= 1) focus.set(chance.pick(FAULTED_CALLS), chance.pick(CALL_FAULTS));
   const sometimes = (values: readonly number[]) => (chance.happens(500) ? chance.pick(values) : 0);
   return {
     odds,

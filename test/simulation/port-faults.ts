@@ -1,11 +1,10 @@
 import { StoreUnavailable } from '../../core/errors.js';
 import type { PortCall } from '../fixtures/intercepted.js';
-import { FAIR, type CallFault } from './climate.js';
+import { CALL_FAULTS, FAIR, type CallFault } from './climate.js';
 import type { SimulatedProcess } from './simulated-process.js';
 import type { Surroundings } from './surroundings.js';
 import { brief } from './timeline.js';
 
-const FAULTS: readonly CallFault[] = ['crashBefore', 'crashAfter', 'lostRequest', 'lostAnswer', 'lateEffect', 'sleepAfter', 'slow'];
 const SLEEP_MS = { least: 9_000, most: 40_000 };
 /** Sleeps longer than any lease end within this. */
 const LATEST_EFFECT_MS = 45_000;
@@ -105,7 +104,7 @@ export class PortFaults {
     tally.add(`call ${name}`);
     const focused = climate.focus.get(name);
     let fault = focused !== undefined && chance.happens(climate.focusPerMille) ? focused : undefined;
-    for (const each of FAULTS) fault ??= chance.happens(climate.odds[each]) ? each : undefined;
+    for (const each of CALL_FAULTS) fault ??= chance.happens(climate.odds[each]) ? each : undefined;
     if (climate !== FAIR && (this.awayUntil.get(name.slice(0, name.indexOf('.'))) ?? 0) > this.world.scheduler.now) fault ??= 'lostRequest';
     if (fault !== undefined) tally.add(`fault ${fault} ${name}`);
     return fault;

@@ -1,9 +1,50 @@
-import { branchesOf } from './branches.js';
+import { branchesOf, type Branch } from './branches.js';
+import { CALL_FAULTS, FAULTED_CALLS } from './climate.js';
+import type { Tally } from './coverage.js';
 import type { Result } from './play-seeds.js';
+import { isExpected } from './unreached.js';
 
-/** Prints how often what was taken. Answers whether a long run took everything there is. */
-export function printCoverage({ tally, branches }: Result, _of: { readonly isLong: boolean }): boolean {
-  for (const [name, count] of tally) process.stdout.write(`${name.padEnd(50)} ${count}\n`);
-  for (const { place, text, count } of branchesOf(branches)) if (count === 0 || place.startsWith('core/recovery/')) process.stdout.write(`${place.padEnd(50)} ${String(count).padStart(8)}  ${text}\n`);
-  return true;
+/** Every step of the table in the documentation of the state machine. */
+const STEPS = [
+  ...['start running', 'cancel cancelled', 'give-up failed', 'postpone queued'].map((step) => `queued ${step}`),
+  ...['take-over', 'renew', 're-lease', 'begin-attempt', 'accepted', 'attempt-failed', 'yield', 'cancel', 'postpone'].map((event) => `running ${event} running`),
+  'running succeed succeeded', 'running fail failed', 'running expire failed', 'running stop cancelled',
+  ...['succeeded', 'failed', 'cancelled'].flatMap((status) => ['settle', 'postpone', 'outputs-removed', 'late-report'].map((event) => `${status} ${event} ${status}`)),
+];
+
+const print = (line = '') => process.stdout.write(`${line}\n`);
+
+/** Prints how often what was taken. Answers what a long run should have taken and did not, a line each. */
+export function printCoverage({ tally, branches }: Result): string[] {
+  printFaults(tally);
+  print('\nWhat else befell');
+  const others = [...tally].filter(([name]) => !/^(?:call|fault|step) /.test(name));
+  for (const [name, count] of others) print(`  ${name.padEnd(36)} ${String(count).padStart(9)}`);
+  print('\nSteps of generations');
+  for (const step of STEPS) print(`  ${step.padEnd(36)} ${String(tally.count(`step ${step}`)).padStart(9)}`);
+  const all = branchesOf(branches);
+  print('\nBranches of recovery');
+  for (const branch of all) if (branch.place.startsWith('core/recovery/')) printBranch(branch);
+
+  const missed = all.filter((branch) => branch.count === 0 && isExpected(branch));
+  print(`\nBranches of core never taken, of ${all.length}, besides those that are named in unreached.ts`);
+  for (const branch of missed) printBranch(branch);
+  return [
+    ...missed.map(({ place, text }) => `${place} was never taken: ${text}`),
+    ...STEPS.filter((step) => tally.count(`step ${step}`) === 0).map((step) => `No generation took the step ${step}.`),
+    ...FAULTED_CALLS.flatMap((call) => CALL_FAULTS.filter((fault) => tally.count(`fault ${fault} ${call}`) === 0).map((fault) => `${fault} never hit ${call}.`)),
+  ];
+}
+
+function printFaults(tally: Tally): void {
+  const calls = [...tally].flatMap(([name]) => (name.startsWith('call ') ? [name.slice('call '.length)] : []));
+  print(`${'Faults by call'.padEnd(28)}${['calls', ...CALL_FAULTS].map((name) => name.padStart(13)).join('')}`);
+  for (const call of calls) {
+    const counts = [tally.count(`call ${call}`), ...CALL_FAULTS.map((fault) => tally.count(`fault ${fault} ${call}`))];
+    print(`  ${call.padEnd(26)}${counts.map((count) => String(count).padStart(13)).join('')}`);
+  }
+}
+
+function printBranch({ place, text, count }: Branch): void {
+  print(`  ${place.padEnd(46)} ${String(count).padStart(9)}  ${text}`);
 }

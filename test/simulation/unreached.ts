@@ -1,0 +1,53 @@
+/** A stretch of core that no run is expected to take, told by its file and how its compiled text begins. */
+export interface Unreached {
+  readonly file: string;
+  readonly begins: readonly string[];
+  readonly why: string;
+}
+
+/** What only checks input, or only reads for people: tested elsewhere, and no matter of crashes. */
+const OUT_OF_SCOPE = /^core\/(?:access|catalog|index|fields|paging|log|assert|uuid|pause|settings|errors|json|ports|credits\/(?:verify|replay)|generation\/(?:plan|request|task-errors|estimate-generation)|uploads\/request)/;
+
+/** Every other stretch must be taken in a long run. */
+export const UNREACHED: readonly Unreached[] = [
+  { file: 'core/credits/account-desk.ts', begins: ['this.forgetIdleLane()', 'forgetIdleLane()'], why: 'needs ten thousand accounts in one process' },
+  { file: 'core/credits/account-desk.ts', begins: ["throw new ServiceError('SERVICE_UNAVAILABLE'"], why: 'needs twelve lost races in a row' },
+  { file: 'core/credits/account-desk.ts', begins: ['catch (error) { return { failed', 'return decision;', 'pending.reject(outcome.failed)'], why: 'an assertion failed: the auditor ends the run there' },
+  { file: 'core/credits/decide.ts', begins: ["return { refused: 'AMOUNT_INVALID' }", '{ assert(open.credits === credits'], why: 'a price that is no amount, or two prices for one id: nobody asks for that' },
+  { file: 'core/credits/get-balance.ts', begins: ["throw new ServiceError('DEVELOPER_TOKEN_INVALID')"], why: 'accounts are never removed' },
+  { file: 'core/credits/operate.ts', begins: ["throw new ServiceError('FIELD_INVALID', 'An adjustment", "throw new ServiceError('NOT_FOUND'"], why: 'input of an operator, and an account removed under their hands' },
+  { file: 'core/generation/change-generation.ts', begins: ["throw new ServiceError('SERVICE_UNAVAILABLE'"], why: 'needs ten lost races in a row' },
+  { file: 'core/generation/create-generation.ts', begins: ["throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED')"], why: 'tasks are kept for longer than answers are replayed' },
+  { file: 'core/generation/create-generation.ts', begins: ["return new ServiceError('INTERNAL_ERROR')"], why: 'a price that is no amount' },
+  { file: 'core/generation/create-generation.ts', begins: ['return outcome.existing;'], why: 'a store whose driver repeats an insert by itself; the one in memory does not' },
+  {
+    file: 'core/generation/decide.ts',
+    begins: ['? begun', "return { refused: 'FENCE_STALE' }", "return { refused: 'NOT_ALLOWED' }", "return { refused: 'DEADLINE_PASSED' }", ': g', '?? g.reservedCredits'],
+    why: 'what the caller has looked at before is looked at again',
+  },
+  { file: 'core/generation/run/collect-outputs.ts', begins: ['return `Output ${index + 1} was not stored.`'], why: 'an object lost between its measuring and its reading' },
+  {
+    file: 'core/generation/run/dispatcher.ts',
+    begins: ["constructor() { super('This worker has", 'get counts()', ': Promise.resolve()', 'return Promise.reject(new WorkerBusy())', 'done.catch(', '?? 0', '?? 1', 'return;'],
+    why: 'needs five hundred generations waiting, or a catalog without the model, or is asked by the health page',
+  },
+  { file: 'core/generation/run/generation-run.ts', begins: ["return this.finish({ event: 'fail', error: taskError('TASK_TIMEOUT') })", "return 'go-on'", '?? Infinity'], why: 'the deadline passes between two looks at it' },
+  { file: 'core/generation/run/lease-holder.ts', begins: ['throw new LeaseLost(this.current)', 'return;'], why: 'a record gone under a lease; a timer that fires after it was cancelled' },
+  { file: 'core/generation/run/model-lane.ts', begins: ['return;'], why: 'a place given back twice' },
+  { file: 'core/generation/run/take-lease.ts', begins: ['return null;'], why: 'a record gone between two reads' },
+  { file: 'core/generation/run/waiting.ts', begins: [': new Error(String(error))'], why: 'something thrown that is no error' },
+  { file: 'core/generation/settle-generation.ts', begins: ['?? generation.updatedAt'], why: 'what has ended says when' },
+  { file: 'core/generation/view.ts', begins: ["?? 'bin'"], why: 'outputs are of known types' },
+  { file: 'core/idempotency/claims.ts', begins: ['throw inProgress(1_000)'], why: 'needs four lost races in a row' },
+  { file: 'core/recovery/recover-generations.ts', begins: ['return;'], why: 'the removal of a remnant fails, which is then looked at again anyway' },
+  { file: 'core/recovery/recover-uploads.ts', begins: ['return;'], why: 'an upload used between the list and its mark' },
+  { file: 'core/recovery/retire-generation.ts', begins: ['?? g.updatedAt'], why: 'what has ended says when' },
+  { file: 'core/uploads/complete-upload.ts', begins: ["throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED')"], why: 'uploads are kept for longer than answers are replayed' },
+  { file: 'core/uploads/prepare-upload.ts', begins: ["throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED')"], why: 'uploads are kept for longer than answers are replayed' },
+];
+
+/** Whether a run should have taken it. */
+export function isExpected({ place, text }: { readonly place: string; readonly text: string }): boolean {
+  const file = place.slice(0, place.lastIndexOf(':'));
+  return !OUT_OF_SCOPE.test(file) && !UNREACHED.some((one) => one.file === file && one.begins.some((beginning) => text.startsWith(beginning)));
+}
