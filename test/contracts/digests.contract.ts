@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Json } from '../../core/json.js';
 import type { Digests } from '../../core/ports/digests.js';
+import { breakingOff, bytesOf } from '../fixtures/byte-streams.js';
 import type { ContractSubject } from './subject.js';
 
 const HEX = /^[0-9a-f]{64}$/;
@@ -11,7 +12,7 @@ const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 const ABC = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad';
 
 async function* chunks(...texts: readonly string[]): AsyncGenerator<Uint8Array> {
-  for (const text of texts) yield new TextEncoder().encode(text);
+  for (const text of texts) yield bytesOf(text);
 }
 
 function reversed(value: Json): Json {
@@ -32,11 +33,7 @@ export function digestsContract(subject: ContractSubject<Digests, DigestsSupport
     afterEach(async () => subject.close(digests));
 
     it('passes on a failure of the bytes', async () => {
-      async function* broken(): AsyncGenerator<Uint8Array> {
-        yield new Uint8Array(1);
-        throw new Error('the line broke');
-      }
-      const outcome = await digests.ofBytes(broken()).then(() => 'resolved', (error: Error) => error.message);
+      const outcome = await digests.ofBytes(breakingOff(new Uint8Array(1))).then(() => 'resolved', (error: Error) => error.message);
       expect(outcome).to.equal('the line broke');
     });
 

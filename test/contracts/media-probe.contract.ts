@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { MediaProbe } from '../../core/ports/media-probe.js';
-import { breakingOff, inPieces } from '../fixtures/byte-streams.js';
+import { breakingOff, bytesOf, inPieces } from '../fixtures/byte-streams.js';
 import { animatedWebp, image } from '../fixtures/images.js';
 import type { FixtureFormat } from '../fixtures/images.js';
 import { mp4 } from '../fixtures/videos.js';
@@ -11,7 +11,6 @@ import type { ContractSubject } from './subject.js';
 
 const LIMITS = { maxBytes: 1024 * 1024, maxPixels: 1_000_000, decode: 'full' } as const;
 const FORMATS: readonly FixtureFormat[] = ['png', 'jpeg', 'webp'];
-const text = (content: string) => new TextEncoder().encode(content);
 const joined = (...parts: readonly Uint8Array[]) => new Uint8Array(Buffer.concat(parts));
 
 /** A PNG whose header says another size; its checksum is left wrong, as an attacker might. */
@@ -24,12 +23,12 @@ async function pngClaiming(widthPx: number, heightPx: number): Promise<Uint8Arra
 
 const IMPOSTORS: readonly { readonly what: string; readonly bytes: () => Promise<Uint8Array> }[] = [
   { what: 'nothing at all', bytes: async () => new Uint8Array() },
-  { what: 'an SVG', bytes: async () => text('<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>') },
-  { what: 'an HTML page', bytes: async () => text('<!doctype html><script>alert(1)</script>') },
-  { what: 'a PDF', bytes: async () => text('%PDF-1.7\n1 0 obj\n<<>>\nendobj\n%%EOF') },
+  { what: 'an SVG', bytes: async () => bytesOf('<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>') },
+  { what: 'an HTML page', bytes: async () => bytesOf('<!doctype html><script>alert(1)</script>') },
+  { what: 'a PDF', bytes: async () => bytesOf('%PDF-1.7\n1 0 obj\n<<>>\nendobj\n%%EOF') },
   { what: 'a GIF', bytes: async () => Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64') },
   { what: 'the PNG signature alone', bytes: async () => (await image('png')).subarray(0, 8) },
-  { what: 'text after the JPEG signature', bytes: async () => joined(Uint8Array.of(0xff, 0xd8, 0xff, 0xe0), text('hello')) },
+  { what: 'text after the JPEG signature', bytes: async () => joined(Uint8Array.of(0xff, 0xd8, 0xff, 0xe0), bytesOf('hello')) },
   { what: 'a PNG header of 60,000 by 60,000', bytes: async () => pngClaiming(60_000, 60_000) },
   { what: 'a PNG header of no width', bytes: async () => pngClaiming(0, 10) },
   { what: 'an MP4 without its index', bytes: async () => (await mp4()).subarray(0, 48) },
@@ -57,7 +56,7 @@ export function mediaProbeContract(subject: ContractSubject<MediaProbe>): void {
     it('names only the kinds that are meant', async () => {
       for (const [kind, sentence] of [
         ['image', 'The file is not a PNG, JPEG or WebP image.'], ['video', 'The file is not an MP4 video.'],
-      ] as const) expect(await asked(text('no picture at all'), { kind })).to.deep.equal({ invalid: sentence });
+      ] as const) expect(await asked(bytesOf('no picture at all'), { kind })).to.deep.equal({ invalid: sentence });
     });
 
     for (const format of FORMATS) {
@@ -69,7 +68,7 @@ export function mediaProbeContract(subject: ContractSubject<MediaProbe>): void {
 
       it(`refuses a ${format} with anything after its end`, async () => {
         const whole = await image(format);
-        for (const rest of [Uint8Array.of(0), text('<script>'), text('PK\u0003\u0004'), whole]) await refuses(joined(whole, rest), { decode: 'header' });
+        for (const rest of [Uint8Array.of(0), bytesOf('<script>'), bytesOf('PK\u0003\u0004'), whole]) await refuses(joined(whole, rest), { decode: 'header' });
       });
 
       it(`refuses a ${format} past the limits, and takes it at them`, async () => {
@@ -101,7 +100,7 @@ export function mediaProbeContract(subject: ContractSubject<MediaProbe>): void {
     it('refuses an MP4 that is cut or goes on', async () => {
       const whole = await mp4();
       await refuses(whole.subarray(0, whole.byteLength - 1), { decode: 'header' });
-      await refuses(joined(whole, text('<html><body>more</body></html>')), { decode: 'header' });
+      await refuses(joined(whole, bytesOf('<html><body>more</body></html>')), { decode: 'header' });
       await refuses(whole, { maxPixels: 64 * 48 - 1 });
     });
 

@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import type { ObjectStore, SignedRequest } from '../../core/ports/object-store.js';
 import { bytesOf, collected, inPieces } from '../fixtures/byte-streams.js';
+import { sha256Of } from '../fixtures/sha256.js';
 import type { ObjectStoreSubject, SentRequest } from './object-store-subject.js';
 
 const BODY = bytesOf('exactly these bytes');
-const SHA256 = createHash('sha256').update(BODY).digest('hex');
+const SHA256 = sha256Of(BODY);
 
 /** The header of this name, whatever its case, with another value; unchanged when it is not there. */
 function withHeader(headers: Readonly<Record<string, string>>, name: string, value: string): Record<string, string> {

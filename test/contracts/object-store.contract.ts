@@ -1,10 +1,10 @@
 // Goal: whatever keeps the objects, they appear whole or not at all, are copied only as they were seen, and a signed
 // request does what was signed and nothing else.
 // Method: each promise of the port by itself, refusals first; signed requests are sent the way a client would.
-import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import type { ObjectStore } from '../../core/ports/object-store.js';
 import { breakingOff, bytesOf, collected, inPieces } from '../fixtures/byte-streams.js';
+import { sha256Of } from '../fixtures/sha256.js';
 import { signedRequestsContract } from './object-store-signed.contract.js';
 import type { ObjectStoreSubject } from './object-store-subject.js';
 
@@ -12,7 +12,6 @@ const PNG = { mediaType: 'image/png', maxBytes: 1024 * 1024 } as const;
 const INVALID_KEYS = ['', '/', 'a//b', '/a', 'a/', '.', '..', 'a/../b', 'a/./b', '../a', 'A', 'a b', 'a\\b', 'a%2fb', 'a\u0000', 'é', 'a\n', 'x'.repeat(513)];
 const EDGE_KEYS = ['a', '0', '-', '_', '...', 'a..b', '.a', 'a.', 'a/...', 'a.tmp', 'x'.repeat(512), `${'d/'.repeat(255)}x`];
 
-const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
 export function objectStoreContract(subject: ObjectStoreSubject): void {
   describe(`ObjectStore contract: ${subject.name}`, () => {

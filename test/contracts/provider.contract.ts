@@ -4,6 +4,7 @@
  */
 import { expect } from 'chai';
 import type { Provider, ProviderReport, Submission } from '../../core/ports/provider.js';
+import { collected } from '../fixtures/byte-streams.js';
 import type { ContractSubject } from './subject.js';
 
 export interface ProviderSupports {
@@ -58,9 +59,7 @@ export async function reportsUntilOver(provider: Provider, reference: string, su
 }
 
 export async function bytesOf(source: Promise<AsyncIterable<Uint8Array>>): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of await source) chunks.push(chunk);
-  return Buffer.concat(chunks);
+  return Buffer.from(await collected(await source));
 }
 
 function describeSuccess(opened: Opened): void {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import type { Caller } from '../../core/access/credential.js';
 import { createGeneration } from '../../core/generation/create-generation.js';
@@ -6,13 +5,14 @@ import { completeUpload } from '../../core/uploads/complete-upload.js';
 import { prepareUpload } from '../../core/uploads/prepare-upload.js';
 import { collected, streamOf } from '../fixtures/byte-streams.js';
 import { plainImage } from '../fixtures/plain-media.js';
+import { sha256Of } from '../fixtures/sha256.js';
 import { codeOf } from './answers.js';
 import type { StoreWorld } from './store-world.js';
 
 /** Bytes become a reference only when they are what was declared, and only for whoever sent them; then they stay. */
 export async function tryUpload({ context, clock }: StoreWorld, caller: Caller, stranger: Caller, key: string, honest: boolean): Promise<void> {
   const bytes = plainImage(64, 64, honest ? 'image/png' : 'image/jpeg');
-  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  const sha256 = sha256Of(bytes);
   const body = { filename: 'a.png', media_type: 'image/png', byte_size: bytes.byteLength, sha256, role: 'reference_image' };
   const { upload } = await clock.run(prepareUpload(context, caller, key, body));
   const put = (content: Uint8Array) => context.objects.write(upload.stagingKey, streamOf(content), { mediaType: 'image/png', maxBytes: 10_000 });

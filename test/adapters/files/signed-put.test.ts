@@ -3,15 +3,15 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import { REAL_DISK } from '../../../adapters/files/disk.js';
 import { FileObjectStore } from '../../../adapters/files/file-object-store.js';
 import type { SignedObjectRequest } from '../../../adapters/files/signed-answers.js';
 import { breakingOff, bytesOf, collected, inPieces } from '../../fixtures/byte-streams.js';
+import { sha256Of } from '../../fixtures/sha256.js';
 
 const BODY = bytesOf('the bytes that were promised');
-const SHA256 = createHash('sha256').update(BODY).digest('hex');
+const SHA256 = sha256Of(BODY);
 const NOW = 1_700_000_000_000;
 
 describe('Signed PUT', () => {

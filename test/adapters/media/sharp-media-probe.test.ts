@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import sharp from 'sharp';
 import { SharpMediaProbe } from '../../../adapters/media/sharp-media-probe.js';
 import { mediaProbeContract } from '../../contracts/media-probe.contract.js';
+import { streamOf } from '../../fixtures/byte-streams.js';
 import { image } from '../../fixtures/images.js';
 
 mediaProbeContract({ name: 'sharp', open: async () => new SharpMediaProbe(), close: async () => undefined, supports: {} });
@@ -35,8 +36,7 @@ describe('SharpMediaProbe', () => {
     const plain = Buffer.from(await image('png'));
     const control = Buffer.concat([Buffer.from([0, 0, 0, 8]), Buffer.from('acTL'), Buffer.from([0, 0, 0, 100, 0, 0, 0, 0]), Buffer.alloc(4)]);
     const animated = Buffer.concat([plain.subarray(0, 33), control, plain.subarray(33)]);
-    async function* source(): AsyncGenerator<Uint8Array> { yield animated; }
-    const answer = await new SharpMediaProbe().probe(source(), { maxBytes: 100_000, maxPixels: 24 * 16 * 99, decode: 'header' });
+    const answer = await new SharpMediaProbe().probe(streamOf(animated), { maxBytes: 100_000, maxPixels: 24 * 16 * 99, decode: 'header' });
     expect(answer).to.have.property('invalid').that.includes('100 frames');
   });
 });

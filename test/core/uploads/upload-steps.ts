@@ -1,14 +1,9 @@
-import { createHash } from 'node:crypto';
 import { completeUpload, type Completed } from '../../../core/uploads/complete-upload.js';
 import { prepareUpload, type Prepared } from '../../../core/uploads/prepare-upload.js';
 import { ServiceError } from '../../../core/errors.js';
 import type { JsonObject } from '../../../core/json.js';
 import { collected, streamOf } from '../../fixtures/byte-streams.js';
 import type { CoreWorld } from '../../fixtures/core-world.js';
-
-export function sha256Of(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
-}
 
 export function prepareBody(bytes: Uint8Array, changes: JsonObject = {}): JsonObject {
   return { filename: 'house.png', media_type: 'image/png', byte_size: bytes.byteLength, role: 'reference_image', ...changes };

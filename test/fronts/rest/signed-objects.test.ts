@@ -7,7 +7,8 @@ import { expect } from 'chai';
 import { FileObjectStore } from '../../../adapters/files/file-object-store.js';
 import { SystemClock } from '../../../adapters/system/system-clock.js';
 import { image } from '../../fixtures/images.js';
-import { referenceFile, sha256Of } from '../../fixtures/reference-files.js';
+import { referenceFile } from '../../fixtures/reference-files.js';
+import { sha256Of } from '../../fixtures/sha256.js';
 import { setScene, type Scene } from '../../fixtures/scene.js';
 import { openWorld, type World } from '../../fixtures/world.js';
 import { PICTURE } from '../vectors/vector.js';
@@ -40,7 +41,7 @@ describe('REST serves signed objects', () => {
 
   async function prepare(): Promise<Target> {
     const png = await referenceFile('png');
-    const body = { filename: 'a.png', media_type: 'image/png', byte_size: png.byteLength, role: 'reference_image', sha256: await sha256Of('png') };
+    const body = { filename: 'a.png', media_type: 'image/png', byte_size: png.byteLength, role: 'reference_image', sha256: sha256Of(png) };
     const { data } = await sendHttp(running.origin, { operation: 'prepareUpload', credential, key: 'p', body });
     return data as unknown as Target;
   }

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../../../core/json.js';
-import { referenceFile, sha256Of, type ReferenceFile } from '../../fixtures/reference-files.js';
+import { referenceFile, type ReferenceFile } from '../../fixtures/reference-files.js';
+import { sha256Of } from '../../fixtures/sha256.js';
 
 const NAME = /@([A-Za-z][A-Za-z0-9-]*)/;
 
@@ -24,6 +25,6 @@ export function resolveId(text: string, ids: ReadonlyMap<string, string>): strin
 async function resolveText(text: string, ids: ReadonlyMap<string, string>): Promise<Json> {
   const [kind, file] = text.split(':') as [string, ReferenceFile];
   if (kind === '@size') return (await referenceFile(file)).byteLength;
-  if (kind === '@sha256') return sha256Of(file);
+  if (kind === '@sha256') return sha256Of(await referenceFile(file));
   return resolveId(text, ids);
 }

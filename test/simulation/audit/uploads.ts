@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import type { Generation } from '../../../core/generation/generation.js';
 import type { Upload, UploadRecord } from '../../../core/uploads/upload.js';
 import type { Settings } from '../../../core/settings.js';
+import { sha256Of } from '../../fixtures/sha256.js';
 import type { Answer, Asked } from '../observed.js';
 import type { EffectOf, Handlers } from './calls.js';
 import type { Standing } from './claims.js';
@@ -73,7 +73,7 @@ export class Uploads implements GenerationListener {
   sent(uploadId: string, bytes: Uint8Array, status: number): void {
     if (status !== 200) return;
     const digests = this.sentTo.get(uploadId) ?? new Map<string, string>();
-    this.sentTo.set(uploadId, digests.set(createHash('sha256').update(bytes).digest('hex'), Buffer.from(bytes.subarray(0, 40)).toString('utf8')));
+    this.sentTo.set(uploadId, digests.set(sha256Of(bytes), Buffer.from(bytes.subarray(0, 40)).toString('utf8')));
   }
 
   /** References are ready uploads of the same App, and what the generation says of them is so. */

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../../core/json.js';
 import { plainImage } from '../../fixtures/plain-media.js';
+import { sha256Of } from '../../fixtures/sha256.js';
 import type { Chance } from '../chance.js';
 import type { Network } from '../network.js';
 import type { Answer, Request } from '../observed.js';
@@ -72,8 +72,4 @@ export class Uploader {
     other[place] = (other[place] as number) ^ 1;
     return this.chance.happens(200) ? other.subarray(1) : other;
   }
-}
-
-function sha256Of(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
 }

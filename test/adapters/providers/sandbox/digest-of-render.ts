@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
 import { SandboxProvider } from '../../../../adapters/providers/sandbox/sandbox-provider.js';
+import { sha256Of } from '../../../fixtures/sha256.js';
 import { render } from './render.js';
 import { HandClock } from './tasks.js';
 
 /** Started as a process of its own: prints the digest of one small picture. */
 const provider = new SandboxProvider({ clock: new HandClock(), threads: 1 });
 const [bytes] = await render(provider, { parameters: { size: '256x256' } });
-console.log(createHash('sha256').update(bytes!).digest('hex'));
+console.log(sha256Of(bytes!));
 await provider.close();

@@ -3,12 +3,12 @@
  * Method: small pictures are rendered and decoded again; a second process renders one of them anew.
  */
 import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { SandboxProvider } from '../../../../adapters/providers/sandbox/sandbox-provider.js';
+import { sha256Of } from '../../../fixtures/sha256.js';
 import { reportsUntilOver, submitted } from '../../../contracts/provider.contract.js';
 import { render } from './render.js';
 import { HandClock, referenceFile, task, type Wish } from './tasks.js';
@@ -53,7 +53,7 @@ describe('Sandbox pictures', () => {
   });
 
   it('gives the same bytes in another process', async () => {
-    const here = createHash('sha256').update(await renderOne({})).digest('hex');
+    const here = sha256Of(await renderOne({}));
     const script = fileURLToPath(new URL('./digest-of-render.js', import.meta.url));
     const { stdout } = await promisify(execFile)(process.execPath, [script]);
     expect(stdout.trim()).to.equal(here);

@@ -2,6 +2,7 @@ import type { Clock } from '../../../../core/ports/clock.js';
 import type { ProviderReference, Submission } from '../../../../core/ports/provider.js';
 import type { ReferenceRole } from '../../../../core/generation/generation.js';
 import type { JsonObject } from '../../../../core/json.js';
+import { streamOf } from '../../../fixtures/byte-streams.js';
 
 /** A clock that stands still until it is moved. */
 export class HandClock implements Clock {
@@ -46,9 +47,5 @@ export function task(wish: Wish = {}): Submission {
 }
 
 export function referenceFile(role: ReferenceRole, bytes: Uint8Array): ProviderReference {
-  return { role, mediaType: 'image/png', byteSize: bytes.byteLength, open: async () => oneChunk(bytes) };
-}
-
-async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
+  return { role, mediaType: 'image/png', byteSize: bytes.byteLength, open: async () => streamOf(bytes) };
 }

@@ -5,6 +5,7 @@ import { StoreUnavailable } from '../../../../core/errors.js';
 import type { Generation } from '../../../../core/generation/generation.js';
 import { TASK_ERRORS, type TaskErrorCode } from '../../../../core/generation/task-errors.js';
 import type { ProviderReport } from '../../../../core/ports/provider.js';
+import { bytesOf } from '../../../fixtures/byte-streams.js';
 import { CoreWorker, untilSettled } from '../../../fixtures/core-worker.js';
 import { CoreWorld } from '../../../fixtures/core-world.js';
 import { imageModel } from '../../../fixtures/core-models.js';
@@ -63,14 +64,14 @@ describe('a run', () => {
   });
 
   it('leaves out, and does not charge, what is not what was asked for', async () => {
-    world.provider.newOutputs = () => [new TextEncoder().encode('<svg/>'), plainImage(), plainVideo(64, 64, 1_000), plainImage()];
+    world.provider.newOutputs = () => [bytesOf('<svg/>'), plainImage(), plainVideo(64, 64, 1_000), plainImage()];
     const g = await untilSettled(world, (await world.create({ count: 4 })).generationId);
     expect([g.status, g.outputs.length, g.attemptsMade]).to.deep.equal(['succeeded', 2, 1]);
     await expectCharged(world, g, 20);
   });
 
   it('fails without charge when nothing that was delivered is of use, at every attempt', async () => {
-    world.provider.newOutputs = () => [new TextEncoder().encode('junk')];
+    world.provider.newOutputs = () => [bytesOf('junk')];
     await expectFailed(world, await untilSettled(world, (await world.create()).generationId), 'OUTPUT_INVALID', 3);
     expect(world.provider.submissions).to.have.length(3);
   });

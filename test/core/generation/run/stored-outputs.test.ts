@@ -6,14 +6,14 @@ import { expect } from 'chai';
 import { StoreUnavailable } from '../../../../core/errors.js';
 import type { Generation } from '../../../../core/generation/generation.js';
 import { Recovery } from '../../../../core/recovery/recover.js';
-import { collected, streamOf } from '../../../fixtures/byte-streams.js';
+import { bytesOf, collected, streamOf } from '../../../fixtures/byte-streams.js';
 import { CoreWorker, untilSettled } from '../../../fixtures/core-worker.js';
 import { CoreWorld } from '../../../fixtures/core-world.js';
 import type { Interceptor, PortCall } from '../../../fixtures/intercepted.js';
 import { plainImage } from '../../../fixtures/plain-media.js';
 import { expectAtRest } from '../../../fixtures/recovery-passes.js';
 
-const JUNK = new TextEncoder().encode('junk');
+const JUNK = bytesOf('junk');
 
 async function open({ firstIsJunk = false } = {}): Promise<CoreWorld> {
   const world = await CoreWorld.open();
