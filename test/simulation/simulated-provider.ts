@@ -1,5 +1,6 @@
 import type { Provider, ProviderFailure, ProviderOutput, ProviderReport, Submission } from '../../core/ports/provider.js';
-import { plainImage, plainVideo, streamOf } from '../fixtures/plain-media.js';
+import { bytesOf, streamOf } from '../fixtures/byte-streams.js';
+import { plainImage, plainVideo } from '../fixtures/plain-media.js';
 import { FAIR } from './climate.js';
 import { never } from './port-faults.js';
 import type { Surroundings } from './surroundings.js';
@@ -153,7 +154,7 @@ export class SimulatedProvider implements Provider {
     const { parameters, operation } = task.submission;
     const [widthPx = 64, heightPx = 64] = typeof parameters['size'] === 'string' ? parameters['size'].split('x').map(Number) : [];
     if (task.ending === 'delivers rubbish' && (index > 0 || task.count === 1)) {
-      return this.world.chance.pick([new TextEncoder().encode(note), plainVideo(64, 64, 9_000), plainImage(9, 9), new Uint8Array(2_000)]);
+      return this.world.chance.pick([bytesOf(note), plainVideo(64, 64, 9_000), plainImage(9, 9), new Uint8Array(2_000)]);
     }
     if (operation === 'video_generation') return plainVideo(widthPx, heightPx, Number(parameters['seconds']) * 1_000);
     return plainImage(widthPx, heightPx, 'image/png', note);

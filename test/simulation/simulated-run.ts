@@ -1,3 +1,4 @@
+import { memoryStores } from '../fixtures/memory-stores.js';
 import { Chance } from './chance.js';
 import { drawClimate, FAIR, type Climate } from './climate.js';
 import { Tally } from './coverage.js';
@@ -10,7 +11,6 @@ import { Service } from './service.js';
 import { SIMULATED_MODELS } from './sim-models.js';
 import { RECOVERY_INTERVAL_MS, SIMULATED_SETTINGS } from './sim-settings.js';
 import type { Role, SimulatedProcess } from './simulated-process.js';
-import { openStores } from './stores.js';
 import type { Surroundings } from './surroundings.js';
 import { Timeline } from './timeline.js';
 import { QuietDays } from './workload/quiet-days.js';
@@ -50,7 +50,7 @@ export class SimulatedRun implements Surroundings {
     this.life = source.fork();
     this.timeline = new Timeline(print);
     this.scheduler = new Scheduler(source.fork());
-    const durable = openStores(this.scheduler);
+    const durable = memoryStores({ now: () => this.scheduler.now, after: (delayMs, callback) => this.scheduler.after(delayMs, callback) });
     const secrets: readonly string[] = [];
     this.watcher = watch({
       durable, models: SIMULATED_MODELS, settings: SIMULATED_SETTINGS, recoveryIntervalMs: RECOVERY_INTERVAL_MS,
