@@ -1,12 +1,13 @@
 // Goal: a credential names its caller or is refused with the one right code, within 5 seconds of its end in every process.
 // Method: keys made by the use cases on the memory store, several authenticators on it, and a clock moved by hand.
 import { expect } from 'chai';
-import { Authenticator, requireApp, requireScope } from '../../../core/access/authenticate.js';
+import { Authenticator, CREDENTIAL_CACHE_MS, requireApp, requireScope } from '../../../core/access/authenticate.js';
 import { formatApiKey } from '../../../core/access/api-key.js';
 import { SCOPES, type Scope } from '../../../core/access/credential.js';
 import { createKey, expireKey, revokeKey } from '../../../core/access/manage.js';
 import { ServiceError } from '../../../core/errors.js';
 import { CoreWorld } from '../../fixtures/core-world.js';
+import { Gate } from '../../fixtures/intercepted.js';
 
 async function codeOf(work: () => unknown): Promise<string> {
   try {
@@ -84,6 +85,30 @@ describe('Authenticator', () => {
     world.clock.jump(-60_000);
     expect(await codeFor(secret)).to.equal('DEVELOPER_TOKEN_REVOKED');
   });
+
+  for (const slow of [false, true]) {
+    it(`forgets by a timer what a clock that is set back would have it remember${slow ? ', though the store was slow to say it' : ''}`, async () => {
+      const { key, secret } = await newKey();
+      let setBackMs = 0;
+      const clock = { now: () => world.clock.now() - setBackMs, after: world.clock.after.bind(world.clock) };
+      const gate = new Gate();
+      const { credentials } = world.ports;
+      const findKey = async (by: Parameters<typeof credentials.findKey>[0]) => {
+        const found = await credentials.findKey(by);
+        if (slow && !gate.reached) await gate.wait();
+        return found;
+      };
+      const other = new Authenticator(world.process(undefined, { clock, credentials: Object.assign(Object.create(credentials) as typeof credentials, { findKey }) }));
+      const first = other.authenticate(secret);
+      if (!slow) await first;
+      await world.clock.advance(CREDENTIAL_CACHE_MS);
+      setBackMs = CREDENTIAL_CACHE_MS;
+      gate.open();
+      await first;
+      await revokeKey(world.context, key.keyId);
+      expect(await codeOf(() => other.authenticate(secret))).to.equal('DEVELOPER_TOKEN_REVOKED');
+    });
+  }
 
   it('asks the store once for many requests within its memory', async () => {
     let finds = 0;

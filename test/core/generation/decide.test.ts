@@ -91,6 +91,14 @@ describe('decide', () => {
     expect(decide(g, commandOf('expire'), 30_000)).to.have.nested.property('next.status', 'failed');
   });
 
+  it('is looked at by recovery when its deadline has passed, however far ahead the clock of its holder is', () => {
+    for (const event of ['renew', 're-lease', 'take-over'] as const) {
+      const g = generationIn('running', event);
+      expect(decide(g, commandOf(event), 20_000), event).to.have.nested.property('next.attentionAt', 51_000);
+      expect(decide(g, commandOf(event), 200_000), event).to.have.nested.property('next.attentionAt', 62_500);
+    }
+  });
+
   it('starts nothing after the queue deadline, and no attempt after the run deadline', () => {
     expect(decide(queued(), commandOf('start'), 50_000)).to.have.nested.property('next.runDeadlineAt', 110_000);
     expect(decide(queued(), commandOf('start'), 50_001)).to.deep.equal({ refused: 'DEADLINE_PASSED' });

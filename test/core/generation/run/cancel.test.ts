@@ -126,6 +126,18 @@ describe('cancel', () => {
     await expectSettled(world, await world.generation(generationId), 'cancelled', 4);
   });
 
+  for (const [what, aheadMs] of [['ahead', 50_000], ['behind', -50_000]] as const) {
+    it(`leaves the provider its whole grace and no more, though the clock of the process that was asked is ${what}`, async () => {
+      const { world, generationId } = await running();
+      world.provider.onCancel = () => undefined;
+      const at = world.clock.now();
+      const clock = { now: () => world.clock.now() + aheadMs, after: world.clock.after.bind(world.clock) };
+      await cancelGeneration(world.process(undefined, { clock }), world.caller, generationId);
+      await expectSettled(world, await untilSettled(world, generationId), 'cancelled', 4);
+      expect(world.clock.now() - at).to.be.within(world.settings.cancelGraceMs, world.settings.cancelGraceMs + 2_000);
+    });
+  }
+
   it('of one whose provider succeeds all the same leaves a success, charged as one', async () => {
     const { world, generationId } = await running();
     world.provider.onCancel = (task) => { task.report = { state: 'succeeded', outputs: imagesOf(3) }; };
