@@ -15,7 +15,7 @@ import { BooksModel } from '../fixtures/books-model.js';
 import type { Interceptor } from '../fixtures/intercepted.js';
 import { expectBooksRight } from '../fixtures/ledger-checks.js';
 import { imagesOf } from '../fixtures/scripted-provider.js';
-import { codeOf, refusalOf } from './answers.js';
+import { answerOrCode, refusalOf } from './answers.js';
 import { cutting } from './cutting.js';
 import { chargeOf, priceOf, reportOf } from './predictions.js';
 import type { Step, Style, Wanted } from './steps.js';
@@ -81,7 +81,7 @@ export class Actor {
 
   private ask(party: Party, key: string, wanted: Wanted, context: Context = this.world.context): Promise<Created | string> {
     const body = { model_key: 'plain-image', operation: 'image_generation', prompt: 'a house', parameters: { ...wanted } as unknown as JsonObject };
-    return this.world.clock.run(codeOf(createGeneration(context, party.caller, key, body)));
+    return this.world.clock.run(answerOrCode(createGeneration(context, party.caller, key, body)));
   }
 
   private async create(party: Party, key: string, wanted: Wanted): Promise<void> {
@@ -204,7 +204,7 @@ export class Actor {
     const operation = { accountId, operationId: this.newKey(), credits, reason: 'for the test' };
     const refused = books.apply({ kind, ...operation });
     for (let times = 0; times < 2; times += 1) {
-      const answer = await this.world.clock.run(codeOf((kind === 'grant' ? grantCredits : adjustCredits)(this.world.context, operation)));
+      const answer = await this.world.clock.run(answerOrCode((kind === 'grant' ? grantCredits : adjustCredits)(this.world.context, operation)));
       if (refused === undefined) expect(answer).to.be.an('object');
       else expect(answer).to.equal(refused);
     }

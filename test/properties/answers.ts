@@ -1,7 +1,7 @@
 import { ServiceError } from '../../core/errors.js';
 
 /** The result, or the code of a refusal. Anything else is passed on. */
-export function codeOf<T>(work: Promise<T>): Promise<T | string> {
+export function answerOrCode<T>(work: Promise<T>): Promise<T | string> {
   return work.catch((error: unknown) => {
     if (error instanceof ServiceError) return error.code;
     throw error;

@@ -6,7 +6,7 @@ import { prepareUpload } from '../../core/uploads/prepare-upload.js';
 import { collected, streamOf } from '../fixtures/byte-streams.js';
 import { plainImage } from '../fixtures/plain-media.js';
 import { sha256Of } from '../fixtures/sha256.js';
-import { codeOf } from './answers.js';
+import { answerOrCode } from './answers.js';
 import type { StoreWorld } from './store-world.js';
 
 /** Bytes become a reference only when they are what was declared, and only for whoever sent them; then they stay. */
@@ -17,7 +17,7 @@ export async function tryUpload({ context, clock }: StoreWorld, caller: Caller, 
   const { upload } = await clock.run(prepareUpload(context, caller, key, body));
   const put = (content: Uint8Array) => context.objects.write(upload.stagingKey, streamOf(content), { mediaType: 'image/png', maxBytes: 10_000 });
   await put(bytes);
-  const answer = await clock.run(codeOf(completeUpload(context, caller, key, upload.uploadId, {})));
+  const answer = await clock.run(answerOrCode(completeUpload(context, caller, key, upload.uploadId, {})));
   if (!honest) {
     expect(answer).to.equal('FIELD_INVALID');
     return;
@@ -28,5 +28,5 @@ export async function tryUpload({ context, clock }: StoreWorld, caller: Caller, 
   const kept = await context.objects.read(answer.upload.objectKey ?? '');
   expect(kept && Buffer.from(await collected(kept)).equals(bytes), 'the bytes stay').to.equal(true);
   const stolen = { model_key: 'plain-image', operation: 'image_generation', prompt: 'x', reference_upload_ids: [upload.uploadId] };
-  expect(await clock.run(codeOf(createGeneration(context, stranger, key, stolen)))).to.equal('FIELD_INVALID');
+  expect(await clock.run(answerOrCode(createGeneration(context, stranger, key, stolen)))).to.equal('FIELD_INVALID');
 }

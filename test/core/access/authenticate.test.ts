@@ -5,24 +5,17 @@ import { Authenticator, CREDENTIAL_CACHE_MS, requireApp, requireScope } from '..
 import { formatApiKey } from '../../../core/access/api-key.js';
 import { SCOPES, type Scope } from '../../../core/access/credential.js';
 import { createKey, expireKey, revokeKey } from '../../../core/access/manage.js';
-import { ServiceError } from '../../../core/errors.js';
 import { CoreWorld } from '../../fixtures/core-world.js';
 import { Gate } from '../../fixtures/intercepted.js';
+import { codeOf } from '../../fixtures/refusals.js';
 
-async function codeOf(work: () => unknown): Promise<string> {
-  try {
-    await work();
-    return 'OK';
-  } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
-    return error.code;
-  }
-}
+/** Of what may throw at once, too. */
+const codeFrom = (work: () => unknown) => codeOf((async () => work())());
 
 describe('Authenticator', () => {
   let world: CoreWorld;
   let authenticator: Authenticator;
-  const codeFor = (credential: string | undefined) => codeOf(() => authenticator.authenticate(credential));
+  const codeFor = (credential: string | undefined) => codeFrom(() => authenticator.authenticate(credential));
 
   beforeEach(async () => {
     world = await CoreWorld.open();
@@ -71,10 +64,10 @@ describe('Authenticator', () => {
       await end(world.context, key.keyId);
       for (let ms = 0; ms < 5_000; ms += 250) {
         world.clock.jump(250);
-        for (const other of others) await codeOf(() => other.authenticate(secret));
+        for (const other of others) await codeFrom(() => other.authenticate(secret));
       }
-      for (const other of others) expect(await codeOf(() => other.authenticate(secret))).to.equal(code);
-      expect(await codeOf(() => new Authenticator(world.context).authenticate(secret)), 'a process that did not know it').to.equal(code);
+      for (const other of others) expect(await codeFrom(() => other.authenticate(secret))).to.equal(code);
+      expect(await codeFrom(() => new Authenticator(world.context).authenticate(secret)), 'a process that did not know it').to.equal(code);
     }
   });
 
@@ -106,7 +99,7 @@ describe('Authenticator', () => {
       gate.open();
       await first;
       await revokeKey(world.context, key.keyId);
-      expect(await codeOf(() => other.authenticate(secret))).to.equal('DEVELOPER_TOKEN_REVOKED');
+      expect(await codeFrom(() => other.authenticate(secret))).to.equal('DEVELOPER_TOKEN_REVOKED');
     });
   }
 
@@ -134,14 +127,14 @@ describe('scopes and Apps', () => {
 
   it('let each scope do what it says and nothing else', async () => {
     for (const held of SCOPES) {
-      for (const asked of SCOPES) expect(await codeOf(() => requireScope(caller([held]), asked))).to.equal(held === asked ? 'OK' : 'DEVELOPER_SCOPE_INSUFFICIENT');
+      for (const asked of SCOPES) expect(await codeFrom(() => requireScope(caller([held]), asked))).to.equal(held === asked ? 'OK' : 'DEVELOPER_SCOPE_INSUFFICIENT');
     }
   });
 
   it("take the credential's own App in any case, or none", async () => {
     const own = caller(SCOPES);
-    expect(await codeOf(() => requireApp(own, undefined))).to.equal('OK');
-    expect(await codeOf(() => requireApp(own, own.appId.toUpperCase()))).to.equal('OK');
-    for (const other of ['', 'x', '01900000-0000-7000-8000-00000000000b']) expect(await codeOf(() => requireApp(own, other)), other).to.equal('DEVELOPER_SCOPE_INSUFFICIENT');
+    expect(await codeFrom(() => requireApp(own, undefined))).to.equal('OK');
+    expect(await codeFrom(() => requireApp(own, own.appId.toUpperCase()))).to.equal('OK');
+    for (const other of ['', 'x', '01900000-0000-7000-8000-00000000000b']) expect(await codeFrom(() => requireApp(own, other)), other).to.equal('DEVELOPER_SCOPE_INSUFFICIENT');
   });
 });

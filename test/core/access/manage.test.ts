@@ -4,12 +4,8 @@ import { expect } from 'chai';
 import { createAccount, createApp, createKey, expireKey, revokeKey } from '../../../core/access/manage.js';
 import { isApiKeyShaped } from '../../../core/access/api-key.js';
 import { SCOPES } from '../../../core/access/credential.js';
-import { ServiceError } from '../../../core/errors.js';
 import { CoreWorld } from '../../fixtures/core-world.js';
-
-function codeOf(work: Promise<unknown>): Promise<string> {
-  return work.then(() => 'OK', (error: unknown) => (error instanceof ServiceError ? error.code : String(error)));
-}
+import { codeOf } from '../../fixtures/refusals.js';
 
 describe('access management', () => {
   let world: CoreWorld;

@@ -3,13 +3,9 @@
 import { expect } from 'chai';
 import { getBalance } from '../../../core/credits/get-balance.js';
 import { adjustCredits, grantCredits } from '../../../core/credits/operate.js';
-import { ServiceError } from '../../../core/errors.js';
 import { CoreWorld } from '../../fixtures/core-world.js';
 import { expectBooksRight } from '../../fixtures/ledger-checks.js';
-
-function codeOf(work: Promise<unknown>): Promise<string> {
-  return work.then(() => 'OK', (error: unknown) => (error instanceof ServiceError ? error.code : String(error)));
-}
+import { codeOf } from '../../fixtures/refusals.js';
 
 describe('credit operations', () => {
   let world: CoreWorld;

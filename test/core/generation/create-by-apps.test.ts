@@ -7,7 +7,8 @@ import { createGeneration } from '../../../core/generation/create-generation.js'
 import { prepareUpload } from '../../../core/uploads/prepare-upload.js';
 import { CoreWorld } from '../../fixtures/core-world.js';
 import { plainImage } from '../../fixtures/plain-media.js';
-import { codeOf, complete, prepare, prepareBody, send } from '../uploads/upload-steps.js';
+import { codeOf } from '../../fixtures/refusals.js';
+import { complete, prepare, prepareBody, send } from '../uploads/upload-steps.js';
 
 describe('another App of the same account', () => {
   let world: CoreWorld;

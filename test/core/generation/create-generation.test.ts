@@ -3,15 +3,11 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { grantCredits } from '../../../core/credits/operate.js';
-import { ServiceError } from '../../../core/errors.js';
 import { createGeneration } from '../../../core/generation/create-generation.js';
 import { estimateGeneration } from '../../../core/generation/estimate-generation.js';
 import { CoreWorld } from '../../fixtures/core-world.js';
 import { expectBooksRight } from '../../fixtures/ledger-checks.js';
-
-function codeOf(work: Promise<unknown>): Promise<string> {
-  return work.then(() => 'OK', (error: unknown) => (error instanceof ServiceError ? error.code : String(error)));
-}
+import { codeOf } from '../../fixtures/refusals.js';
 
 async function expectNothingLeft(world: CoreWorld): Promise<void> {
   const account = await world.account();

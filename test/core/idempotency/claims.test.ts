@@ -2,12 +2,13 @@
 // are replayed for the window and the key stays taken after it.
 // Method: `claim` on the memory store, over a subject that is a plain map; the slow process is held at a chosen call.
 import { expect } from 'chai';
-import { ServiceError } from '../../../core/errors.js';
+import type { ServiceError } from '../../../core/errors.js';
 import type { ClaimKey } from '../../../core/idempotency/claim.js';
 import { claim, freeClaim, type Claimed, type Subject } from '../../../core/idempotency/claims.js';
 import { DEFAULT_SETTINGS } from '../../../core/settings.js';
 import { MemoryClaimStore } from '../../../adapters/memory/memory-claim-store.js';
 import { ManualClock } from '../../fixtures/manual-clock.js';
+import { codeOf } from '../../fixtures/refusals.js';
 import { SeededIds } from '../../fixtures/seeded-ids.js';
 
 const KEY: ClaimKey = { accountId: 'a', appId: 'p', operation: 'create', key: 'k' };
@@ -38,10 +39,6 @@ class World {
     this.effects.set(claimed.mine.subjectId, 'effect');
     return true;
   }
-
-  codeOf(work: Promise<unknown>): Promise<string> {
-    return work.then(() => 'OK', (error: unknown) => (error instanceof ServiceError ? error.code : String(error)));
-  }
 }
 
 describe('claim', () => {
@@ -65,10 +62,10 @@ describe('claim', () => {
 
   it('replays what was done under the key, and refuses another payload before and after', async () => {
     const first = await world.claim();
-    expect(await world.codeOf(world.claim('other'))).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
+    expect(await codeOf(world.claim('other'))).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
     expect(world.act(first)).to.equal(true);
     expect(await world.claim()).to.deep.equal({ replayOf: 'mine' in first ? first.mine.subjectId : '' });
-    expect(await world.codeOf(world.claim('other'))).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
+    expect(await codeOf(world.claim('other'))).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
   });
 
   it('keeps keys of other accounts, Apps and operations apart', async () => {
@@ -82,7 +79,7 @@ describe('claim', () => {
     world.clock.jump(DEFAULT_SETTINGS.replayWindowMs);
     expect(await world.claim()).to.have.property('replayOf');
     world.clock.jump(1);
-    expect(await world.codeOf(world.claim())).to.equal('IDEMPOTENCY_REPLAY_EXPIRED');
+    expect(await codeOf(world.claim())).to.equal('IDEMPOTENCY_REPLAY_EXPIRED');
     expect(await world.claims.removeExpired(world.clock.now(), 10)).to.equal(0);
     world.clock.jump(DEFAULT_SETTINGS.claimRetentionMs - DEFAULT_SETTINGS.replayWindowMs - 1);
     expect(await world.claims.removeExpired(world.clock.now(), 10)).to.equal(1);
@@ -92,7 +89,7 @@ describe('claim', () => {
   it('rules the first id out before a key is taken over, so that a late first process comes to nothing', async () => {
     const first = await world.claim();
     world.clock.jump(DEFAULT_SETTINGS.claimLeaseMs - 1);
-    expect(await world.codeOf(world.claim())).to.equal('IDEMPOTENCY_IN_PROGRESS');
+    expect(await codeOf(world.claim())).to.equal('IDEMPOTENCY_IN_PROGRESS');
     world.clock.jump(1);
     const second = await world.claim();
     expect([world.act(first), world.act(second)]).to.deep.equal([false, true]);
@@ -113,7 +110,7 @@ describe('claim', () => {
     world.clock.jump(2 * DEFAULT_SETTINGS.replayWindowMs);
     world.act(await world.claim());
     world.clock.jump(1_000);
-    expect(await world.codeOf(world.claim())).to.equal('OK');
+    expect(await codeOf(world.claim())).to.equal('OK');
   });
 
   it('frees a key for its owner only: somebody late cannot free what others claimed since', async () => {

@@ -11,8 +11,9 @@ import { completeUpload, type Completed } from '../../../core/uploads/complete-u
 import { prepareUpload } from '../../../core/uploads/prepare-upload.js';
 import { CoreWorld } from '../../fixtures/core-world.js';
 import { plainImage } from '../../fixtures/plain-media.js';
+import { codeOf } from '../../fixtures/refusals.js';
 import { sha256Of } from '../../fixtures/sha256.js';
-import { codeOf, complete, prepare, send, smuggle, storedBytes } from './upload-steps.js';
+import { complete, prepare, send, smuggle, storedBytes } from './upload-steps.js';
 
 const BYTES = plainImage();
 /** As long as BYTES, and an image too. */

@@ -8,8 +8,9 @@ import type { JsonObject } from '../../../core/json.js';
 import { CoreWorld } from '../../fixtures/core-world.js';
 import { Gate, type Interceptor } from '../../fixtures/intercepted.js';
 import { plainImage } from '../../fixtures/plain-media.js';
+import { codeOf } from '../../fixtures/refusals.js';
 import { sha256Of } from '../../fixtures/sha256.js';
-import { codeOf, complete, prepare, send, smuggle, storedBytes } from './upload-steps.js';
+import { complete, prepare, send, smuggle, storedBytes } from './upload-steps.js';
 
 const BYTES = plainImage();
 /** As long as BYTES, and nothing. */

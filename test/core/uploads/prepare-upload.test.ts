@@ -6,8 +6,9 @@ import { prepareUpload } from '../../../core/uploads/prepare-upload.js';
 import { CoreWorld } from '../../fixtures/core-world.js';
 import { Gate } from '../../fixtures/intercepted.js';
 import { plainImage } from '../../fixtures/plain-media.js';
+import { codeOf } from '../../fixtures/refusals.js';
 import { sha256Of } from '../../fixtures/sha256.js';
-import { codeOf, prepare, prepareBody, send } from './upload-steps.js';
+import { prepare, prepareBody, send } from './upload-steps.js';
 
 const BYTES = plainImage();
 

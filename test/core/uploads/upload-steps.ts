@@ -1,6 +1,5 @@
 import { completeUpload, type Completed } from '../../../core/uploads/complete-upload.js';
 import { prepareUpload, type Prepared } from '../../../core/uploads/prepare-upload.js';
-import { ServiceError } from '../../../core/errors.js';
 import type { JsonObject } from '../../../core/json.js';
 import { collected, streamOf } from '../../fixtures/byte-streams.js';
 import type { CoreWorld } from '../../fixtures/core-world.js';
@@ -30,11 +29,4 @@ export function complete(world: CoreWorld, uploadId: string, body: JsonObject = 
 export async function storedBytes(world: CoreWorld, key: string | undefined): Promise<Uint8Array | null> {
   const stream = await world.ports.objects.read(key ?? 'none');
   return stream && collected(stream);
-}
-
-export function codeOf(work: Promise<unknown>): Promise<string> {
-  return work.then(() => 'OK', (error: unknown) => {
-    if (error instanceof ServiceError) return error.code;
-    throw error;
-  });
 }
