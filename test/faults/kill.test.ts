@@ -11,10 +11,10 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { loadConfig } from '../../apps/config/load-config.js';
 import { openProgram } from '../../apps/wiring.js';
-import { createAccount, createApp, createKey } from '../../core/access/manage.js';
-import { grantCredits } from '../../core/credits/operate.js';
+import { createKey } from '../../core/access/manage.js';
 import { verifyCredits } from '../../core/credits/verify.js';
 import type { Config } from '../../apps/config/config.js';
+import { newOwner } from '../fixtures/owner.js';
 import { ClientHistory } from './client-history.js';
 import { drawsFrom, Load } from './load.js';
 import { freePort, ServedProcess } from './served-process.js';
@@ -93,9 +93,7 @@ async function checkBooks(config: Config, accountId: string, generations: number
 async function prepareAccount(config: Config): Promise<{ accountId: string; secret: string }> {
   const program = await openProgram(config, 'tool');
   try {
-    const { accountId } = await createAccount(program.context, { name: 'load' });
-    await grantCredits(program.context, { accountId, operationId: 'start', credits: GRANTED, reason: 'Load' });
-    const { appId } = await createApp(program.context, { accountId, name: 'load' });
+    const { accountId, appId } = await newOwner(program.context, 'load', GRANTED);
     return { accountId, secret: (await createKey(program.context, { appId, name: 'load' })).secret };
   } finally {
     await program.close();

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import type { Config } from '../../apps/config/config.js';
 import { loadConfig } from '../../apps/config/load-config.js';
 import { openProgram, type Program } from '../../apps/wiring.js';
-import { createAccount, createApp, createKey } from '../../core/access/manage.js';
+import { createKey } from '../../core/access/manage.js';
 import type { Scope } from '../../core/access/credential.js';
-import { grantCredits } from '../../core/credits/operate.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import { freePort, ServedProcess } from '../faults/served-process.js';
 import { CliProcess, type Ran } from '../fixtures/cli-process.js';
+import { newOwner } from '../fixtures/owner.js';
 
 export interface LiveOptions {
   /** Keys of `darkroom.yaml`, by section; they go over the ones below. */
@@ -78,9 +78,7 @@ export class LiveService {
 
   tenant(credits: number, scopes?: readonly Scope[]): Promise<Tenant> {
     return this.tool(async ({ context }) => {
-      const { accountId } = await createAccount(context, { name: 'tenant' });
-      await grantCredits(context, { accountId, operationId: 'first', credits, reason: 'for the test' });
-      const { appId } = await createApp(context, { accountId, name: 'tenant' });
+      const { accountId, appId } = await newOwner(context, 'tenant', credits);
       const { key, secret } = await createKey(context, { appId, name: 'tenant', ...(scopes ? { scopes } : {}) });
       return { accountId, appId, keyId: key.keyId, secret };
     });
