@@ -76,7 +76,7 @@ export function drawClimate(chance: Chance): Climate {
     wakeUpPerMille: sometimes([50, 200, 600]),
     providerPerMille: sometimes([30, 150, 400]),
     objectPerMille: sometimes([10, 40, 150]),
-    thinkMs: chance.pick([50, 500, 3_000, 3_000, 10_000, 120_000]),
+    thinkMs: chance.pick([50, 500, 3_000, 3_000, 10_000, 60_000]),
   };
 }
 

@@ -29,4 +29,4 @@ export const SIMULATED_SETTINGS: Settings = {
 };
 
 /** How often each simulated worker's recovery runs, in milliseconds. */
-export const RECOVERY_INTERVAL_MS = 10 * SECOND;
+export const RECOVERY_INTERVAL_MS = 15 * SECOND;

@@ -101,7 +101,7 @@ export class SimulatedRun implements Surroundings {
     const actions = life.pick([4, 8, 15, 25]);
     const { thinkMs } = this.storm;
     await Promise.all([...developers.map((one) => one.work(actions, thinkMs)), ...operators.map((one) => one.work(actions >> 1, thinkMs))]);
-    if (life.happens(40)) await this.growOldInTheStorm();
+    if (life.happens(25)) await this.growOldInTheStorm();
 
     this.climate = FAIR;
     this.service.startAll();

@@ -12,6 +12,9 @@ export interface Played extends Omit<Outcome, 'tally'> {
   readonly tally: readonly (readonly [string, number])[];
 }
 
+// Refusals and outages are thrown by the thousand, and nobody looks at where from; a replay does.
+Error.stackTraceLimit = 0;
+
 // Core must not have been loaded before it is counted.
 const counter = workerData === 'counting' ? new BranchCounter() : undefined;
 await counter?.start();

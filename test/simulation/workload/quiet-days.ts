@@ -34,7 +34,7 @@ export class QuietDays {
       await this.rest();
     }
     await watcher.atRest(scheduler.now);
-    if (this.chance.happens(150)) await this.growOld();
+    if (this.chance.happens(80)) await this.growOld();
   }
 
   /** Until nothing is held any more; then every generation has ended, or there is one that nobody looks after. */

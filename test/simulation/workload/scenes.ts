@@ -1,3 +1,4 @@
+import { createKey } from '../../../core/access/manage.js';
 import type { Generation } from '../../../core/generation/generation.js';
 import type { Credential, Network } from '../network.js';
 import { Violation, type Answer, type Request } from '../observed.js';
@@ -10,7 +11,7 @@ import { textField } from '../text-field.js';
 /** Situations so particular that chance would take too long to bring them about. Everything else is fair while one is staged. */
 export const SCENES = [
   'accounts take turns', 'a wake-up is lost', 'waiting too long', 'stopped halfway', 'a success too late', 'a refusal too late', 'a freed key too late',
-  'a clock leaps',
+  'a clock leaps', 'a clock is set back',
 ] as const;
 export type Scene = (typeof SCENES)[number];
 
@@ -42,6 +43,7 @@ export class Scenes {
       case 'a refusal too late': return this.doors.length > 1 ? this.refuseTooLate() : undefined;
       case 'a freed key too late': return this.freeTooLate();
       case 'a clock leaps': return this.leap();
+      case 'a clock is set back': return this.setBack();
     }
   }
 
@@ -139,6 +141,8 @@ export class Scenes {
     await this.world.scheduler.pause(lapseMs);
     await this.pay(this.hero, 40, quick);
     await this.network.ask(request, this.hero, quick);
+    // What the sleeper does to the key may also be lost on the way.
+    if (this.world.chance.happens(500)) this.service.faults.plan('claims.remove', { fault: 'lostRequest', forMs: 0 });
     await refused;
   }
 
@@ -164,6 +168,23 @@ export class Scenes {
     process.skewMs += 2 * 3_600_000;
     await this.world.scheduler.pause(RECOVERY_INTERVAL_MS - 1_000);
     process.skewMs -= 2 * 3_600_000;
+  }
+
+  /** Again and again by a little, so that nothing seems to get old: a revoked key is refused all the same. */
+  private async setBack(): Promise<void> {
+    const process = this.doors[0];
+    if (process === undefined) return;
+    const { key, secret } = await createKey(process.context, { appId: this.hero.appId, name: 'short-lived' });
+    const shortLived: Credential = { ...this.hero, keyId: key.keyId, secret };
+    await this.network.ask({ operation: 'credits' }, shortLived, process);
+    await this.network.ask({ operation: 'revoke', keyId: key.keyId });
+    const { skewMs } = process;
+    for (let times = 0; times < 12; times += 1) {
+      await this.world.scheduler.pause(1_000);
+      process.skewMs -= 1_000;
+      await this.network.ask({ operation: 'credits' }, shortLived, process);
+    }
+    process.skewMs = skewMs;
   }
 
   private get runners(): readonly SimulatedProcess[] {

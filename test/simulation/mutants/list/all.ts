@@ -2,6 +2,7 @@ import type { Mutant } from '../mutant.js';
 import { ACCESS_MUTANTS } from './access.js';
 import { CREATE_MUTANTS } from './create.js';
 import { CREDIT_MUTANTS } from './credits.js';
+import { FOUND_MUTANTS } from './found.js';
 import { KEY_MUTANTS } from './keys.js';
 import { RECOVERY_MUTANTS } from './recovery.js';
 import { RUN_MUTANTS } from './run.js';
@@ -9,5 +10,5 @@ import { STATE_MUTANTS } from './states.js';
 import { UPLOAD_MUTANTS } from './uploads.js';
 
 export const MUTANTS: readonly Mutant[] = [
-  ...CREATE_MUTANTS, ...KEY_MUTANTS, ...CREDIT_MUTANTS, ...STATE_MUTANTS, ...RUN_MUTANTS, ...RECOVERY_MUTANTS, ...UPLOAD_MUTANTS, ...ACCESS_MUTANTS,
+  ...CREATE_MUTANTS, ...KEY_MUTANTS, ...CREDIT_MUTANTS, ...STATE_MUTANTS, ...RUN_MUTANTS, ...RECOVERY_MUTANTS, ...UPLOAD_MUTANTS, ...ACCESS_MUTANTS, ...FOUND_MUTANTS,
 ];

@@ -1,0 +1,61 @@
+import type { Mutant } from '../mutant.js';
+
+/** What the simulation found wrong in core, wrong again: it must go on finding it. */
+export const FOUND_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'output-kept-in-part-delivered',
+    breaks: [16],
+    file: 'core/generation/run/collect-outputs.js',
+    find: 'await refuseCutShort(context, objectKey, stored.byteSize);',
+    replace: '',
+    why: 'A store that kept less than it was given is believed, since what is left still decodes.',
+  },
+  {
+    name: 'outputs-collected-twice-under-one-fence',
+    breaks: [16],
+    file: 'core/generation/run/generation-run.js',
+    find: 'const leased = g.fence === this.collectedUnder ? await this.holder.reLease() : g;',
+    replace: 'const leased = g;',
+    why: 'A write or a removal that was given up arrives late, at a key that was delivered since.',
+  },
+  {
+    name: 'completion-replayed-from-another-keys-success',
+    breaks: [11, 16],
+    file: 'core/uploads/complete-upload.js',
+    find: 'exists: (_, existing) => Promise.resolve(isFinished(existing)),',
+    replace: "exists: async () => (await ownUpload(context, caller, id))?.status === 'ready',",
+    why: 'A key is answered with a success while its own request is about to be refused, for another checksum too.',
+  },
+  {
+    name: 'completion-answered-after-a-takeover',
+    breaks: [11],
+    file: 'core/uploads/complete-upload.js',
+    find: "if ((await finishClaim(context, mine)) === 'taken-over')",
+    replace: "if ((await finishClaim(context, mine)) === 'never')",
+    why: 'A process that lost its key answers under it all the same, and whoever took it over frees it.',
+  },
+  {
+    name: 'key-freed-in-the-dark',
+    breaks: [11],
+    file: 'core/idempotency/claims.js',
+    find: "return (await ports.claims.remove(mine, mine.version)) === 'applied' ? 'freed' : 'taken-over';",
+    replace: "return (await ports.claims.remove(mine, mine.version).catch(() => 'applied')) === 'applied' ? 'freed' : 'taken-over';",
+    why: 'A refusal is given though the store did not say whether the key was still its own.',
+  },
+  {
+    name: 'credential-trusted-by-the-clock-alone',
+    breaks: [18],
+    file: 'core/access/authenticate.js',
+    find: 'read.isOver = true; if (this.cache.get(credential) === read) this.cache.delete(credential);',
+    replace: '',
+    why: 'A clock that is set back again and again keeps a revoked key alive.',
+  },
+  {
+    name: 'grace-by-the-clock-of-whoever-cancelled',
+    breaks: [3],
+    file: 'core/generation/run/generation-run.js',
+    find: 'this.cancelSeenAt ??= this.context.clock.now();',
+    replace: 'this.cancelSeenAt ??= g.cancelRequestedAt;',
+    why: 'A worker whose clock is ahead ends a cancelled task without asking its provider to stop, and drops what was made.',
+  },
+];
