@@ -1,3 +1,4 @@
+import { settled } from '../fixtures/manual-clock.js';
 import type { Chance } from './chance.js';
 
 /** On whose behalf something happens. What belongs to one who is dead does not happen; what belongs to one asleep waits. */
@@ -55,7 +56,7 @@ export class Scheduler {
   async run<T>(work: Promise<T>): Promise<T> {
     const outcomes: T[] = [];
     work.then((value) => outcomes.push(value), (error: unknown) => this.fail(error));
-    await continuations();
+    await settled();
     while (outcomes.length === 0) {
       if (this.failure === undefined && !(await this.step())) throw new Error('Nothing is left to happen, and the run is not over.');
       if (this.failure !== undefined) throw this.failure.error;
@@ -76,7 +77,7 @@ export class Scheduler {
     this.time = Math.max(this.time, happening.at);
     this.steps += 1;
     run();
-    await continuations();
+    await settled();
     return true;
   }
 
@@ -112,9 +113,4 @@ export class Scheduler {
 
 function isBefore(a: Happening, b: Happening): boolean {
   return a.at < b.at || (a.at === b.at && a.tie < b.tie);
-}
-
-/** Every promise that can go on has gone on when this resolves: within a run they wait for nothing but the scheduler. */
-function continuations(): Promise<void> {
-  return new Promise((resolve) => { setImmediate(resolve); });
 }
