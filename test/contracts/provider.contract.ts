@@ -2,6 +2,7 @@
  * Goal: what every provider owes to whoever runs its tasks, whatever stands behind it.
  * Method: small real tasks through the port alone, polled until they are over; nothing is assumed about how long they take.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Provider, ProviderReport, Submission } from '../../core/ports/provider.js';
 import { collected } from '../fixtures/byte-streams.js';
@@ -54,7 +55,7 @@ export async function reportsUntilOver(provider: Provider, reference: string, su
     const report = await provider.poll(reference, submission.settings);
     reports.push(report);
     if (report.state !== 'running') return reports;
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await sleep(5);
   }
 }
 

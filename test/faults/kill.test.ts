@@ -8,6 +8,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { loadConfig } from '../../apps/config/load-config.js';
 import { openProgram } from '../../apps/wiring.js';
@@ -58,7 +59,7 @@ describe(`a process killed ${ROUNDS} times under load (seed ${SEED})`, function 
     for (let round = 0; round < ROUNDS; round += 1) {
       await server.start();
       const running = load.run(CLIENTS, SEED + round);
-      await pause(100 + draw(1_200));
+      await sleep(100 + draw(1_200));
       await server.end('SIGKILL');
       load.stop();
       await running;
@@ -106,11 +107,7 @@ function isOver(task: { readonly [name: string]: unknown } | undefined): boolean
 
 /** Again and again until all are true; the suite's timeout is the only bound, and stands for "stuck". */
 async function until(check: () => Promise<readonly boolean[]>): Promise<void> {
-  while ((await check()).includes(false)) await pause(500);
-}
-
-function pause(durationMs: number): Promise<void> {
-  return new Promise((resolve) => { setTimeout(resolve, durationMs); });
+  while ((await check()).includes(false)) await sleep(500);
 }
 
 const CONFIG = (port: number) => `

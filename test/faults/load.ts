@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import type { JsonObject } from '../../core/json.js';
 import type { ClientHistory, SentCreate } from './client-history.js';
@@ -89,7 +90,7 @@ export class Load {
       return { status: response.status, data: envelope.data ?? {} };
     } catch {
       // Killed in between: whether it happened is what the key is for.
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await sleep(20);
       return undefined;
     }
   }

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 const PROGRAM = fileURLToPath(new URL('../../apps/cli/main.js', import.meta.url));
 const READY_TRIES = 600;
@@ -23,7 +24,7 @@ export class ServedProcess {
     for (let tries = 0; tries < READY_TRIES; tries += 1) {
       if (child.exitCode !== null) throw new Error(`The server ended at its start with code ${child.exitCode}: ${this.errors}`);
       if (await isReady(this.url)) return;
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await sleep(50);
     }
     throw new Error(`The server did not become ready: ${this.errors}`);
   }

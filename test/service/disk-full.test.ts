@@ -5,10 +5,11 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { verifyCredits } from '../../core/credits/verify.js';
 import type { JsonObject } from '../../core/json.js';
-import { LiveService, pause, type Answer, type Client, type Tenant } from './live-service.js';
+import { LiveService, type Answer, type Client, type Tenant } from './live-service.js';
 
 const GRANTED = 10_000;
 /** Creates sent to a full disk at most: some go where the log has space left from before. */
@@ -91,7 +92,7 @@ describe('a disk that is full', () => {
       const { status, code, data } = await ask(index);
       if (status === 202) return data['generation_id'] as string;
       expect(code).to.be.oneOf(['SERVICE_UNAVAILABLE', 'IDEMPOTENCY_IN_PROGRESS']);
-      await pause(200);
+      await sleep(200);
     }
   }
 
@@ -120,7 +121,7 @@ describe('a disk that is full', () => {
     const charged = tasks.reduce((sum, task) => sum + Number(task['charged_credits']), 1);
     for (const task of tasks) expect(task['status'], JSON.stringify(task['error'])).to.be.oneOf(['succeeded', 'failed']);
     await service?.tool(async ({ context }) => {
-      while (((await context.accounts.read(tenant.accountId))?.holds.size ?? 0) > 0) await pause(50);
+      while (((await context.accounts.read(tenant.accountId))?.holds.size ?? 0) > 0) await sleep(50);
       expect((await verifyCredits(context)).findings).to.deep.equal([]);
       expect((await context.accounts.read(tenant.accountId))?.available).to.equal(GRANTED - charged);
     });

@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../apps/config/config.js';
 import { loadConfig } from '../../apps/config/load-config.js';
 import { openProgram, type Program } from '../../apps/wiring.js';
@@ -131,11 +132,7 @@ export class Client {
     for (;;) {
       const { data } = await this.look(generationId);
       if (statuses.includes(data['status'] as string)) return data;
-      await pause(50);
+      await sleep(50);
     }
   }
-}
-
-export function pause(durationMs: number): Promise<void> {
-  return new Promise((resolve) => { setTimeout(resolve, durationMs); });
 }

@@ -1,9 +1,10 @@
 // Goal: what an operator does to the data folder is in force in the running server, within its bound.
 // Method: the compiled commands as child processes beside the compiled server. The bound of a revocation is not timed:
 // requests are counted by the times a credential may be remembered.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { CREDENTIAL_CACHE_MS } from '../../core/access/authenticate.js';
-import { LiveService, pause, type Client, type Tenant } from './live-service.js';
+import { LiveService, type Client, type Tenant } from './live-service.js';
 
 const REVOKED_WITHIN_MS = 5_000;
 const POLLS = 10;
@@ -35,7 +36,7 @@ describe('an operator beside the live server', () => {
     const answers: string[] = [];
     while (answers.at(-1) !== code && answers.length <= POLLS + 1) {
       answers.push((await client.request('GET', '/credits')).code);
-      if (answers.at(-1) !== code) await pause(CREDENTIAL_CACHE_MS / POLLS);
+      if (answers.at(-1) !== code) await sleep(CREDENTIAL_CACHE_MS / POLLS);
     }
     return answers;
   }

@@ -4,10 +4,11 @@
 // lapse would outlast the test.
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { verifyCredits } from '../../core/credits/verify.js';
 import type { JsonObject } from '../../core/json.js';
-import { LiveService, pause, type Client, type Tenant } from './live-service.js';
+import { LiveService, type Client, type Tenant } from './live-service.js';
 
 const IDS = 24;
 
@@ -68,7 +69,7 @@ describe('a service stopped and started again', () => {
     for (const id of ids) expect((await client.until(id))['status']).to.equal('succeeded');
     expect(ids.size).to.equal(IDS);
     await service.tool(async ({ context }) => {
-      while (((await context.accounts.read(tenant.accountId))?.holds.size ?? 0) > 0) await pause(20);
+      while (((await context.accounts.read(tenant.accountId))?.holds.size ?? 0) > 0) await sleep(20);
       expect((await verifyCredits(context)).findings).to.deep.equal([]);
     });
     expect(await client.balance()).to.equal(1_000 - IDS);

@@ -2,6 +2,7 @@
 // memory.
 // Method: the compiled program as a process of its own, one for each topic; accounts and keys come from an operator's
 // context beside it, which also looks at what a refusal leaves behind. Bytes go to the signed addresses over HTTP.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { ErrorCode } from '../../core/errors.js';
 import type { JsonObject } from '../../core/json.js';
@@ -13,7 +14,7 @@ import { sendHttp } from '../fronts/rest/rest-client.js';
 import { VECTORS_BY_TOPIC } from '../fronts/vectors/all.js';
 import { playOn, type Stage } from '../fronts/vectors/play.js';
 import type { Vector } from '../fronts/vectors/vector.js';
-import { LiveService, pause } from './live-service.js';
+import { LiveService } from './live-service.js';
 import { vectorCatalog } from './vector-catalog.js';
 
 /** Time cannot be moved for a process: where it has to pass, a day is this long. */
@@ -73,7 +74,7 @@ class Theatre {
       },
       put: putOverHttp,
       // Longer than either of the times above, which stand for those that the vectors know.
-      advance: () => pause(SHORT_TARGET_MS + 100),
+      advance: () => sleep(SHORT_TARGET_MS + 100),
       startWorker: () => Promise.resolve(),
     };
   }

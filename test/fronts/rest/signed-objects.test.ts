@@ -3,6 +3,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { FileObjectStore } from '../../../adapters/files/file-object-store.js';
 import { SystemClock } from '../../../adapters/system/system-clock.js';
@@ -57,7 +58,7 @@ describe('REST serves signed objects', () => {
     const id = created.data?.['generation_id'] as string;
     let task = created.data;
     while (task?.['status'] === 'queued' || task?.['status'] === 'running') {
-      await new Promise((resolve) => setTimeout(resolve, 10));
+      await sleep(10);
       task = (await sendHttp(running.origin, { operation: 'getGeneration', credential, id })).data;
     }
     expect(task?.['status'], JSON.stringify(task)).to.equal('succeeded');

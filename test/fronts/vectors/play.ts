@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Context } from '../../../core/context.js';
 import type { Json, JsonObject } from '../../../core/json.js';
@@ -148,11 +149,11 @@ async function untilStatus({ scene, client, context }: Play, id: string, wanted:
   const credential = scene.secrets.get('owner') as string;
   let status: Json | undefined;
   while (status !== wanted) {
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await sleep(5);
     status = (await client.send({ operation: 'getGeneration', credential, id })).data?.['status'];
     if (status !== 'queued' && status !== 'running') expect(status).to.equal(wanted);
   }
   const isHeld = async () => (await context.accounts.read((scene.owners.get('owner') as { accountId: string }).accountId))?.holds.has(id);
   if (wanted === 'running') return;
-  while (await isHeld()) await new Promise((resolve) => setTimeout(resolve, 5));
+  while (await isHeld()) await sleep(5);
 }

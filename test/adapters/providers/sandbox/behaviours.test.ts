@@ -2,6 +2,7 @@
  * Goal: the test model does each thing it can be told to do, and nothing else.
  * Method: one task a behaviour, on a clock that only the test moves.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { REPORTABLE_ERRORS } from '../../../../adapters/providers/sandbox/plan.js';
@@ -126,7 +127,7 @@ async function painted(provider: SandboxProvider, clock: HandClock, reference: s
   for (;;) {
     const report = await provider.poll(reference);
     if (report.state !== 'running' || (report.progress ?? 0) >= 0.5) return;
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await sleep(5);
   }
 }
 

@@ -2,6 +2,7 @@
  * Goal: videos are playable MP4 of exactly the size and length asked for, and the same request gives the same bytes.
  * Method: one-second videos are rendered, demuxed again and looked into box by box.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { BufferSource, EncodedPacketSink, Input, MP4 } from 'mediabunny';
 import { SandboxProvider } from '../../../../adapters/providers/sandbox/sandbox-provider.js';
@@ -30,7 +31,7 @@ describe('Sandbox videos', () => {
     const [first] = await render(provider, { painter: 'video', parameters: SMALL });
     // The container counts in seconds: in the next one a time of creation would show.
     const second = Math.floor(Date.now() / 1000);
-    while (Math.floor(Date.now() / 1000) === second) await new Promise((resolve) => setTimeout(resolve, 20));
+    while (Math.floor(Date.now() / 1000) === second) await sleep(20);
     const [again] = await render(provider, { painter: 'video', parameters: SMALL });
     expect(again!.equals(first!)).to.equal(true);
   });
@@ -49,7 +50,7 @@ describe('Sandbox videos', () => {
     const reference = await submitted(provider, long);
     let report = await provider.poll(reference);
     while (report.state === 'running' && report.progress === 0) {
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await sleep(5);
       report = await provider.poll(reference);
     }
     await provider.cancel(reference);
