@@ -9,8 +9,13 @@ const SLEEP_MS = { least: 9_000, most: 40_000 };
 /** Sleeps longer than any lease end within this. */
 const LATEST_EFFECT_MS = 45_000;
 
-/** A fault that is to hit the next call of its name, and how long it takes: the sleep, or the delay of the effect. */
-export interface Planned { readonly fault: CallFault; readonly forMs: number }
+/** A fault that is to hit a call of its name, and how long it takes: the sleep, or the delay of the effect. */
+export interface Planned {
+  readonly fault: CallFault;
+  readonly forMs: number;
+  /** How many calls go by unharmed before. */
+  readonly skip?: number;
+}
 
 /** What is to become of one call; chance says how long it takes where nothing else does. */
 interface Fate { readonly fault: CallFault | undefined; readonly forMs: number | undefined }
@@ -37,12 +42,15 @@ export class PortFaults {
     this.planned.set(name, planned);
   }
 
+  forgetPlans(): void {
+    this.planned.clear();
+  }
+
   call(process: SimulatedProcess, call: PortCall): Promise<unknown> {
     if (!process.isAlive) return never();
     const { scheduler, timeline } = this.world;
     if (call.name.startsWith('provider.')) this.announce(process, call);
-    const planned = this.planned.get(call.name);
-    this.planned.delete(call.name);
+    const planned = this.planFor(call.name);
     const fault = planned?.fault ?? this.draw(call.name);
     if (fault !== undefined) timeline.note(scheduler.now, process.name, () => `! ${fault} at ${call.name}`);
     if (fault === 'crashBefore') {
@@ -50,6 +58,14 @@ export class PortFaults {
       return never();
     }
     return new Promise((resolve, reject) => this.carry(process, call, { fault, forMs: planned?.forMs }, resolve, reject));
+  }
+
+  private planFor(name: string): Planned | undefined {
+    const planned = this.planned.get(name);
+    this.planned.delete(name);
+    if (planned?.skip === undefined || planned.skip === 0) return planned;
+    this.planned.set(name, { ...planned, skip: planned.skip - 1 });
+    return undefined;
   }
 
   /** What is wrong with the call must not reach core as if the call had failed. */
@@ -65,12 +81,12 @@ export class PortFaults {
   private carry(process: SimulatedProcess, call: PortCall, fate: Fate, resolve: (value: unknown) => void, reject: (error: Error) => void): void {
     const { scheduler, chance } = this.world;
     const { fault } = fate;
-    const slowLeg = fault === 'slow' ? chance.pick(['there', 'back']) : 'none';
+    const slowLeg = fault === 'slow' && fate.forMs === undefined ? chance.pick(['there', 'back']) : 'none';
     const answer = (settle: () => void) => scheduler.after(this.legMs(slowLeg === 'back'), settle, process);
     if (fault === 'lostRequest' || fault === 'lateEffect') answer(() => reject(away(call.name)));
     if (fault === 'lostRequest') return;
 
-    const delayMs = fault === 'lateEffect' ? (fate.forMs ?? chance.between(100, LATEST_EFFECT_MS)) : this.legMs(slowLeg === 'there');
+    const delayMs = this.delayOf(fate, slowLeg === 'there');
     const isDropped = chance.happens(500);
     scheduler.after(delayMs, () => {
       if (!process.isAlive && isDropped) return;
@@ -83,6 +99,11 @@ export class PortFaults {
         else answer(() => resolve(outcome.result));
       }, (error: unknown) => scheduler.fail(error));
     });
+  }
+
+  private delayOf({ fault, forMs }: Fate, isSlow: boolean): number {
+    if (fault === 'slow' && forMs !== undefined) return forMs;
+    return fault === 'lateEffect' ? (forMs ?? this.world.chance.between(100, LATEST_EFFECT_MS)) : this.legMs(isSlow);
   }
 
   private async takeEffect(process: SimulatedProcess, call: PortCall): Promise<{ readonly result: unknown } | { readonly error: Error }> {

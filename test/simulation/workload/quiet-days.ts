@@ -1,11 +1,12 @@
 import type { Chance } from '../chance.js';
 import type { Credential, Network } from '../network.js';
-import { Scenes, SCENES } from './scenes.js';
 import { Violation, type Answer } from '../observed.js';
 import type { Population } from '../population.js';
 import type { Service } from '../service.js';
 import { SIMULATED_SETTINGS } from '../sim-settings.js';
 import type { Surroundings } from '../surroundings.js';
+import { SCENES } from './scenes/all.js';
+import { Stage } from './scenes/stage.js';
 
 /** Longer than the longest queue, run and lease together. */
 const REST_WITHIN_MS = 15 * 60_000;
@@ -28,13 +29,20 @@ export class QuietDays {
     await watcher.atRest(scheduler.now);
     for (const credential of this.population.lasting) await this.spendAll(credential);
     await this.rest();
-    const scenes = new Scenes(this.world, this.service, this.network, this.population.lasting);
-    for (let played = 0; played < 2; played += 1) {
-      await scenes.play(this.chance.pick(SCENES));
-      await this.rest();
-    }
+    for (let played = 0; played < 2; played += 1) await this.playScene();
     await watcher.atRest(scheduler.now);
     if (this.chance.happens(80)) await this.growOld();
+  }
+
+  private async playScene(): Promise<void> {
+    const { scheduler, timeline, tally } = this.world;
+    const stage = new Stage(this.world, this.service, this.network, this.population.lasting);
+    const { name, play } = this.chance.pick(SCENES.filter(({ needs }) => needs(stage)));
+    timeline.note(scheduler.now, 'scene', () => name);
+    tally.add(`scene ${name}`);
+    await play(stage);
+    this.service.faults.forgetPlans();
+    await this.rest();
   }
 
   /** Until nothing is held any more; then every generation has ended, or there is one that nobody looks after. */

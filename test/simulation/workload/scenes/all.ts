@@ -1,0 +1,32 @@
+import { leap, setBack } from './clocks.js';
+import { loseWakeUp, stopHalfway, succeedTooLate, takeTurns, waitTooLong } from './generations.js';
+import { freeTooLate, refuseTooLate } from './keys.js';
+import type { Stage } from './stage.js';
+import { completeTooLate, refuseACompletionTooLate } from './uploads.js';
+
+interface Scene {
+  readonly name: string;
+  /** What it takes to play it. */
+  readonly needs: (stage: Stage) => boolean;
+  readonly play: (stage: Stage) => Promise<void>;
+}
+
+const always = () => true;
+const oneRunner = ({ runners }: Stage) => runners.length === 1;
+const severalRunners = ({ runners }: Stage) => runners.length > 1;
+const severalDoors = ({ doors }: Stage) => doors.length > 1;
+
+/** Situations so particular that chance would take too long to bring them about. Everything else is fair while one is staged. */
+export const SCENES: readonly Scene[] = [
+  { name: 'accounts take turns', needs: oneRunner, play: takeTurns },
+  { name: 'a wake-up is lost', needs: always, play: loseWakeUp },
+  { name: 'waiting too long', needs: oneRunner, play: waitTooLong },
+  { name: 'stopped halfway', needs: always, play: stopHalfway },
+  { name: 'a success too late', needs: severalRunners, play: succeedTooLate },
+  { name: 'a refusal too late', needs: severalDoors, play: refuseTooLate },
+  { name: 'a freed key too late', needs: always, play: freeTooLate },
+  { name: 'a completion refused too late', needs: severalDoors, play: refuseACompletionTooLate },
+  { name: 'a completion too late', needs: severalDoors, play: completeTooLate },
+  { name: 'a clock leaps', needs: always, play: leap },
+  { name: 'a clock is set back', needs: always, play: setBack },
+];

@@ -1,0 +1,86 @@
+import type { Generation } from '../../../../core/generation/generation.js';
+import { Violation } from '../../observed.js';
+import { RECOVERED_WITHIN_MS, type Stage } from './stage.js';
+
+/**
+ * An account that queues many does not keep another one's first waiting behind all of them, and a place that was not needed
+ * after all is free for the next.
+ */
+export async function takeTurns(stage: Stage): Promise<void> {
+  await stage.pay(stage.hero, 150);
+  await stage.pay(stage.other, 150);
+  const queued = await Promise.all([0, 1, 2, 3, 4].map(() => stage.accept(stage.hero, 'narrow')));
+  await stage.network.ask({ operation: 'cancel', generationId: queued[4] as string }, stage.hero);
+  const mine = await stage.accept(stage.other, 'narrow');
+  const before = new Set(stage.service.provider.handedOver);
+  for (const id of [...queued.slice(0, 4), mine]) {
+    const { status } = await stage.ended(id);
+    if (status !== 'succeeded') throw new Violation(20, `generation ${id} waited for its turn and ${status}, though nothing went wrong`);
+  }
+  const later = [...stage.service.provider.handedOver].filter((id) => !before.has(id));
+  const ahead = later.slice(0, Math.max(0, later.indexOf(mine))).filter((id) => queued.includes(id)).length;
+  // One may have been on its way in when mine was accepted, and one more may be next in turn.
+  if (ahead > 2) throw new Violation(20, `${ahead} generations of an account that queued 5 at once began before the only one of another account`);
+}
+
+/** What was accepted runs, though nobody is told of it. */
+export async function loseWakeUp(stage: Stage): Promise<void> {
+  await stage.pay(stage.hero, 50);
+  stage.service.provider.script = { ending: 'succeeds', takesMs: 0 };
+  stage.service.losesWakeUps = true;
+  const id = await stage.accept(stage.hero, 'plain');
+  await stage.world.scheduler.pause(500);
+  stage.service.losesWakeUps = false;
+  const startedAt = stage.world.scheduler.now;
+  const { status } = await stage.ended(id);
+  const tookMs = stage.world.scheduler.now - startedAt;
+  stage.service.provider.script = undefined;
+  if (status !== 'succeeded' || tookMs > RECOVERED_WITHIN_MS + stage.farthestSkewMs) {
+    throw new Violation(12, `generation ${id}, whose wake-up was lost, ${status} after ${tookMs} ms`);
+  }
+}
+
+/** One whose turn does not come before its deadline ends then, and not when its turn would have come. */
+export async function waitTooLong(stage: Stage): Promise<void> {
+  await stage.pay(stage.hero, 150);
+  stage.service.provider.script = { ending: 'never ends', takesMs: 0 };
+  const ids: string[] = [];
+  for (let count = 0; count < 3; count += 1) ids.push(await stage.accept(stage.hero, 'narrow'));
+  const ended: Generation[] = [];
+  for (const id of ids) ended.push(await stage.ended(id));
+  stage.service.provider.script = undefined;
+  for (const { generationId, attemptsMade, createdAt, completedAt = Infinity, terms } of ended) {
+    const lateMs = completedAt - terms.queueDeadlineAt;
+    if (attemptsMade === 0 && lateMs > RECOVERED_WITHIN_MS) throw new Violation(6, `generation ${generationId} of ${createdAt} was never started, and ended ${lateMs} ms after it had to`);
+  }
+  if (ended.every(({ attemptsMade }) => attemptsMade > 0)) throw new Violation(20, `three generations of ${ids.length} ran one after another within a queue deadline that leaves time for two`);
+}
+
+/** Somebody else's work that was done before a cancel is delivered and paid. */
+export async function stopHalfway(stage: Stage): Promise<void> {
+  await stage.pay(stage.hero, 50);
+  stage.service.provider.script = { ending: 'never ends', onCancel: 'stops with some', takesMs: 10 * 60_000 };
+  const id = await stage.accept(stage.hero, 'plain', 3);
+  await stage.handedOver(id);
+  await stage.network.ask({ operation: 'cancel', generationId: id }, stage.hero);
+  const { status, chargedCredits, outputs } = await stage.ended(id);
+  stage.service.provider.script = undefined;
+  if (status !== 'cancelled' || chargedCredits !== 10 || outputs.length !== 1) {
+    throw new Violation(3, `generation ${id} was stopped after 1 output of 10 credits, and is ${status} with ${outputs.length} for ${chargedCredits}`);
+  }
+}
+
+/** A worker falls asleep with a success in its hands, and wakes up when everything is over and was paid otherwise. */
+export async function succeedTooLate(stage: Stage): Promise<void> {
+  await stage.pay(stage.hero, 50);
+  stage.service.provider.script = { ending: 'succeeds once', takesMs: 0 };
+  stage.service.faults.plan('provider.output', { fault: 'sleepAfter', forMs: 90_000 });
+  const id = await stage.accept(stage.hero, 'plain', 2);
+  await stage.handedOver(id);
+  await stage.network.ask({ operation: 'cancel', generationId: id }, stage.hero);
+  await stage.ended(id);
+  await stage.world.scheduler.pause(100_000);
+  stage.service.provider.script = undefined;
+  const { status, chargedCredits } = await stage.generation(id);
+  if (chargedCredits > 0 && status !== 'succeeded') throw new Violation(15, `generation ${id} is ${status} and charged ${chargedCredits}`);
+}

@@ -1,0 +1,86 @@
+import type { Generation } from '../../../../core/generation/generation.js';
+import type { Credential, Network } from '../../network.js';
+import { Violation, type Answer } from '../../observed.js';
+import type { Service } from '../../service.js';
+import { RECOVERY_INTERVAL_MS, SIMULATED_SETTINGS } from '../../sim-settings.js';
+import type { SimulatedProcess } from '../../simulated-process.js';
+import type { Surroundings } from '../../surroundings.js';
+import { textField } from '../../text-field.js';
+
+/** By then recovery has looked at what nobody else looked at. */
+export const RECOVERED_WITHIN_MS = SIMULATED_SETTINGS.recoveryGraceMs + 3 * RECOVERY_INTERVAL_MS;
+
+/** Longer than the longest queue and run together. */
+const ENDED_WITHIN_MS = 15 * 60_000;
+
+/** What scenes are played on: the service of the run, and two accounts that stay. */
+export class Stage {
+  readonly hero: Credential;
+  readonly other: Credential;
+
+  constructor(readonly world: Surroundings, readonly service: Service, readonly network: Network, lasting: readonly Credential[]) {
+    [this.hero, this.other] = lasting as readonly [Credential, Credential];
+  }
+
+  get runners(): readonly SimulatedProcess[] {
+    return this.service.processes.filter((process) => process.runsGenerations);
+  }
+
+  get doors(): readonly SimulatedProcess[] {
+    return this.service.processes.filter((process) => process.takesRequests);
+  }
+
+  get farthestSkewMs(): number {
+    return Math.max(...this.service.processes.map(({ skewMs }) => Math.abs(skewMs)));
+  }
+
+  /** By then a lease has lapsed for whoever looks. */
+  get lapseMs(): number {
+    return Math.max(SIMULATED_SETTINGS.leaseMs, SIMULATED_SETTINGS.claimLeaseMs) + 2 * this.farthestSkewMs + 2_000;
+  }
+
+  /** Nothing can be paid for any more. */
+  async drain(): Promise<void> {
+    const { accountId } = this.hero;
+    const available = (await this.service.durable.accounts.read(accountId))?.available ?? 0;
+    if (available > 0) await this.network.ask({ operation: 'adjust', accountId, operationId: this.name(), credits: -available });
+  }
+
+  async pay({ accountId }: Credential, credits: number, to?: SimulatedProcess): Promise<void> {
+    await this.network.ask({ operation: 'grant', accountId, operationId: this.name(), credits }, undefined, to);
+  }
+
+  async accept(credential: Credential, model: string, count = 1): Promise<string> {
+    const body = { model_key: model, operation: 'image_generation', prompt: 'a scene', parameters: { count } };
+    const answer: Answer = await this.network.ask({ operation: 'create', key: this.name(), body }, credential);
+    if (answer.outcome !== 'success') throw new Violation(12, `a create that could be paid for was not accepted: ${JSON.stringify(answer)}`);
+    return textField(answer.data, 'generation_id');
+  }
+
+  handedOver(id: string): Promise<Generation> {
+    return this.until(id, ({ completedAt }) => completedAt !== undefined || this.service.provider.handedOver.has(id), 'begins');
+  }
+
+  ended(id: string): Promise<Generation> {
+    return this.until(id, ({ completedAt }) => completedAt !== undefined, 'ends');
+  }
+
+  async generation(id: string): Promise<Generation> {
+    const record = await this.service.durable.generations.read(id);
+    if (record?.kind !== 'generation') throw new Violation(12, `generation ${id} was accepted, and is not there`);
+    return record;
+  }
+
+  name(): string {
+    return `scene-${this.world.scheduler.steps}-${this.world.chance.between(1, 1_000_000)}`;
+  }
+
+  private async until(id: string, holds: (generation: Generation) => boolean, what: string): Promise<Generation> {
+    const { scheduler } = this.world;
+    for (const startedAt = scheduler.now; scheduler.now < startedAt + ENDED_WITHIN_MS; await scheduler.pause(200)) {
+      const generation = await this.generation(id);
+      if (holds(generation)) return generation;
+    }
+    throw new Violation(6, `generation ${id} never ${what}`);
+  }
+}

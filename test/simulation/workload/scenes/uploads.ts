@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto';
+import type { JsonObject } from '../../../../core/json.js';
+import { plainImage } from '../../../fixtures/plain-media.js';
+import type { Answer } from '../../observed.js';
+import type { SimulatedProcess } from '../../simulated-process.js';
+import { textField } from '../../text-field.js';
+import type { Stage } from './stage.js';
+
+/** A process falls asleep over a refusal, since nothing was sent yet; meanwhile it is sent, and completed under another key. */
+export async function refuseACompletionTooLate(stage: Stage): Promise<void> {
+  const [slow, quick] = stage.doors as [SimulatedProcess, SimulatedProcess];
+  const upload = await Upload.prepare(stage);
+  const { lapseMs } = stage;
+  // The second look, after which nothing but the key is left to be freed.
+  stage.service.faults.plan('uploads.read', { fault: 'sleepAfter', forMs: lapseMs + 5_000, skip: 1 });
+  const refused = upload.complete('first', {}, slow);
+  await stage.world.scheduler.pause(100);
+  await upload.send();
+  await upload.complete('second', {}, quick);
+  await stage.world.scheduler.pause(lapseMs);
+  await upload.complete('first', {}, quick);
+  await refused;
+  await upload.complete('first', { sha256: upload.sha256 }, quick);
+}
+
+/** A process falls asleep with its key, and succeeds when another one has taken the key over and is about to free it. */
+export async function completeTooLate(stage: Stage): Promise<void> {
+  const [slow, quick] = stage.doors as [SimulatedProcess, SimulatedProcess];
+  const upload = await Upload.prepare(stage);
+  const { lapseMs } = stage;
+  stage.service.faults.plan('claims.insert', { fault: 'sleepAfter', forMs: lapseMs + 5_000 });
+  const late = upload.complete('first', {}, slow);
+  await stage.world.scheduler.pause(lapseMs);
+  stage.service.faults.plan('claims.remove', { fault: 'slow', forMs: 10_000 });
+  const refused = upload.complete('first', {}, quick);
+  await stage.world.scheduler.pause(1_000);
+  await upload.send();
+  await Promise.all([late, refused]);
+  await upload.complete('first', { sha256: upload.sha256 }, quick);
+}
+
+/** One file on its way in. */
+class Upload {
+  private constructor(private readonly stage: Stage, private readonly name: string, private readonly bytes: Uint8Array, private readonly prepared: JsonObject) {}
+
+  static async prepare(stage: Stage): Promise<Upload> {
+    const name = stage.name();
+    const bytes = plainImage(64, 64, 'image/png', name);
+    const body = { filename: 'reference.png', media_type: 'image/png', byte_size: bytes.byteLength, role: 'reference_image' };
+    const answer = await stage.network.ask({ operation: 'prepare', key: name, body }, stage.hero);
+    if (answer.outcome !== 'success') throw new Error(`An upload could not be prepared: ${JSON.stringify(answer)}`);
+    return new Upload(stage, name, bytes, answer.data);
+  }
+
+  get sha256(): string {
+    return createHash('sha256').update(this.bytes).digest('hex');
+  }
+
+  send(): Promise<void> {
+    const { prepared, bytes } = this;
+    return this.stage.network.put(textField(prepared, 'upload_id'), textField(prepared, 'upload_url'), prepared['required_headers'] as Record<string, string>, bytes);
+  }
+
+  complete(key: string, body: JsonObject, to: SimulatedProcess): Promise<Answer> {
+    return this.stage.network.ask({ operation: 'complete', key: `${this.name}-${key}`, uploadId: textField(this.prepared, 'upload_id'), body }, this.stage.hero, to);
+  }
+}
