@@ -12,11 +12,11 @@ import { Dispatcher } from '../../core/generation/run/dispatcher.js';
 import type { JsonObject } from '../../core/json.js';
 import { Recovery } from '../../core/recovery/recover.js';
 import { BooksModel } from '../fixtures/books-model.js';
+import { cutting } from '../fixtures/cut-processes.js';
 import type { Interceptor } from '../fixtures/intercepted.js';
 import { expectBooksRight } from '../fixtures/ledger-checks.js';
 import { imagesOf } from '../fixtures/scripted-provider.js';
 import { answerOrCode, refusalOf } from './answers.js';
-import { cutting } from './cutting.js';
 import { chargeOf, priceOf, reportOf } from './predictions.js';
 import type { Step, Style, Wanted } from './steps.js';
 import type { StoreWorld } from './store-world.js';
@@ -58,12 +58,12 @@ export class Actor {
       case 'create': await this.create(party, `k${step.key}`, step.wanted); break;
       case 'twins': await this.twins(party, `k${step.key}`, step.wanted); break;
       case 'burst': await this.burst(party, step.many, step.wanted); break;
-      case 'cut-create': await this.cutCreate(party, `k${step.key}`, step.wanted, cutting(step.call, step.after)); break;
+      case 'cut-create': await this.cutCreate(party, `k${step.key}`, step.wanted, dying(step.call, step.after)); break;
       case 'cancel': await this.cancel(party, step.pick); break;
       case 'cancel-running': await this.cancelRunning(party, step.pick); break;
       case 'look': await this.look(party, step.pick); break;
       case 'grant': case 'adjust': await this.issue(party, step.do, step.credits); break;
-      case 'work': await this.work(cutting(step.cutAt, step.after)); break;
+      case 'work': await this.work(dying(step.cutAt, step.after)); break;
       case 'upload': await tryUpload(this.world, party.caller, this.otherThan(party).caller, this.newKey(), step.honest); break;
     }
     await this.check();
@@ -283,4 +283,9 @@ export class Actor {
     this.made += 1;
     return `made-${this.made}`;
   }
+}
+
+/** A process that makes `calls` calls on its stores and dies in the next: before it, or `after` it has happened. */
+function dying(calls: number, after: boolean): Interceptor {
+  return cutting(calls, after ? 'after' : 'before', { dies: true });
 }

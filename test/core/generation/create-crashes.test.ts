@@ -5,23 +5,8 @@ import { expect } from 'chai';
 import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import { createGeneration, type Created } from '../../../core/generation/create-generation.js';
 import { CoreWorld } from '../../fixtures/core-world.js';
-import type { Interceptor } from '../../fixtures/intercepted.js';
+import { cutting } from '../../fixtures/cut-processes.js';
 import { expectAtRest, recoverAll } from '../../fixtures/recovery-passes.js';
-
-type Cut = 'before' | 'after';
-
-/** Fails the store call with this number, once; with `dies`, every call after it too. */
-function cutting(index: number, cut: Cut, dies: boolean, seen: { calls: number; names: string[] }): Interceptor {
-  return async (call) => {
-    const number = seen.calls;
-    seen.calls += 1;
-    seen.names.push(call.name);
-    if (number > index && dies) throw new StoreUnavailable('The process is gone.');
-    if (number !== index) return call.proceed();
-    if (cut === 'after') await call.proceed();
-    throw new StoreUnavailable('The line broke.');
-  };
-}
 
 async function untilAnswered(world: CoreWorld, context = world.context): Promise<Created> {
   for (let tries = 0; tries < 100; tries += 1) {
@@ -38,9 +23,9 @@ async function untilAnswered(world: CoreWorld, context = world.context): Promise
 
 async function callsOfOneCreate(): Promise<string[]> {
   const world = await CoreWorld.open();
-  const seen = { calls: 0, names: [] as string[] };
-  await createGeneration(world.process(cutting(Infinity, 'before', false, seen)), world.caller, 'k', world.body({ count: 2 }));
-  return seen.names;
+  const names: string[] = [];
+  await createGeneration(world.process(cutting(Infinity, 'before', { dies: false, names })), world.caller, 'k', world.body({ count: 2 }));
+  return names;
 }
 
 describe('createGeneration, cut at any store call', () => {
@@ -51,7 +36,7 @@ describe('createGeneration, cut at any store call', () => {
         expect(names).to.include.members(['claims.insert', 'accounts.read', 'accounts.apply', 'generations.insert', 'wakeUps.schedule']);
         for (let index = 0; index < names.length; index += 1) {
           const world = await CoreWorld.open();
-          const broken = world.process(cutting(index, cut, dies, { calls: 0, names: [] }));
+          const broken = world.process(cutting(index, cut, { dies }));
           await createGeneration(broken, world.caller, 'k', world.body({ count: 2 })).catch(() => undefined);
           const answered = await untilAnswered(world, dies ? world.context : broken);
           await recoverAll(world);
@@ -68,7 +53,7 @@ describe('createGeneration, cut at any store call', () => {
     for (const cut of ['before', 'after'] as const) {
       for (let index = 0; index < names.length; index += 1) {
         const world = await CoreWorld.open();
-        await createGeneration(world.process(cutting(index, cut, true, { calls: 0, names: [] })), world.caller, 'k', world.body({ count: 2 })).catch(() => undefined);
+        await createGeneration(world.process(cutting(index, cut, { dies: true })), world.caller, 'k', world.body({ count: 2 })).catch(() => undefined);
         await recoverAll(world);
         const { length } = await world.generations();
         await expectAtRest(world, length);

@@ -2,29 +2,17 @@
 // Method: every store call of a run is failed, before and after it happened, with the process dying or going on; then
 // recovery passes and a second worker run until the generation is settled, and everything is counted.
 import { expect } from 'chai';
-import { StoreUnavailable } from '../../../core/errors.js';
 import { Recovery } from '../../../core/recovery/recover.js';
 import { CoreWorker } from '../../fixtures/core-worker.js';
 import { CoreWorld } from '../../fixtures/core-world.js';
-import type { Interceptor } from '../../fixtures/intercepted.js';
+import { cutting, type Cut } from '../../fixtures/cut-processes.js';
 import { expectAtRest } from '../../fixtures/recovery-passes.js';
 
-function cutting(index: number, cut: 'before' | 'after', dies: boolean, names: string[]): Interceptor {
-  return async (call) => {
-    const number = names.length;
-    names.push(call.name);
-    if (number > index && dies) throw new StoreUnavailable('The process is gone.');
-    if (number !== index) return call.proceed();
-    if (cut === 'after') await call.proceed();
-    throw new StoreUnavailable('The line broke.');
-  };
-}
-
-async function runCut(index: number, cut: 'before' | 'after', dies: boolean): Promise<string[]> {
+async function runCut(index: number, cut: Cut, dies: boolean): Promise<string[]> {
   const world = await CoreWorld.open();
   const names: string[] = [];
   const { generationId } = await world.create({ count: 2 });
-  const first = CoreWorker.idle(world, 'first', cutting(index, cut, dies, names));
+  const first = CoreWorker.idle(world, 'first', cutting(index, cut, { dies, names }));
   await first.dispatcher.deliver(generationId).catch(() => undefined);
   await world.clock.advance(5_000);
   const second = await CoreWorker.start(world, 'second');

@@ -1,9 +1,9 @@
 // Goal: a prepared upload has one target for exactly what was declared, once per key, and bad requests are refused in order.
 // Method: the use case on memory adapters; targets are used as a client would; every store call is cut once.
 import { expect } from 'chai';
-import { StoreUnavailable } from '../../../core/errors.js';
 import { prepareUpload } from '../../../core/uploads/prepare-upload.js';
 import { CoreWorld } from '../../fixtures/core-world.js';
+import { cutting } from '../../fixtures/cut-processes.js';
 import { Gate } from '../../fixtures/intercepted.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { codeOf } from '../../fixtures/refusals.js';
@@ -90,14 +90,7 @@ describe('prepareUpload', () => {
     for (const cut of ['before', 'after'] as const) {
       for (let index = 0; index < 4; index += 1) {
         const cutWorld = await CoreWorld.open();
-        let calls = 0;
-        const broken = cutWorld.process(async (call) => {
-          const isIt = calls === index;
-          calls += 1;
-          if (!isIt) return call.proceed();
-          if (cut === 'after') await call.proceed();
-          throw new StoreUnavailable('The line broke.');
-        });
+        const broken = cutWorld.process(cutting(index, cut, { dies: false }));
         await prepareUpload(broken, cutWorld.caller, 'k', prepareBody(BYTES)).catch(() => undefined);
         cutWorld.clock.jump(cutWorld.settings.claimLeaseMs);
         const prepared = await prepare(cutWorld, BYTES, {}, 'k');

@@ -6,6 +6,7 @@ import type { ProviderReport } from '../../../../core/ports/provider.js';
 import { Recovery } from '../../../../core/recovery/recover.js';
 import { CoreWorker, untilSettled } from '../../../fixtures/core-worker.js';
 import { CoreWorld } from '../../../fixtures/core-world.js';
+import { Life } from '../../../fixtures/cut-processes.js';
 import { imageModel } from '../../../fixtures/core-models.js';
 import { imagesOf } from '../../../fixtures/scripted-provider.js';
 
@@ -73,16 +74,13 @@ describe('deadlines', () => {
 
   it('end a generation whose worker died, by recovery', async () => {
     const world = await CoreWorld.open();
-    let isDead = false;
-    const worker = await CoreWorker.start(world, 'dying', async (call) => {
-      if (isDead) throw new Error('The process is gone.');
-      return call.proceed();
-    });
+    const life = new Life();
+    const worker = await CoreWorker.start(world, 'dying', life.interceptor);
     world.provider.newReport = () => ({ state: 'running' });
     const { generationId } = await world.create();
     await world.clock.advance(5_000);
     expect(worker.dispatcher.counts.running).to.equal(1);
-    isDead = true;
+    life.isDead = true;
     await world.clock.advance(RUN_MS);
     const recovery = new Recovery(world.context);
     await world.clock.run(recovery.pass());

@@ -8,6 +8,7 @@ import { Recovery } from '../../../../core/recovery/recover.js';
 import { streamOf } from '../../../fixtures/byte-streams.js';
 import { CoreWorker, untilSettled } from '../../../fixtures/core-worker.js';
 import { CoreWorld } from '../../../fixtures/core-world.js';
+import { Life } from '../../../fixtures/cut-processes.js';
 import { imageModel } from '../../../fixtures/core-models.js';
 import { Gate, type Interceptor } from '../../../fixtures/intercepted.js';
 import { expectAtRest } from '../../../fixtures/recovery-passes.js';
@@ -84,16 +85,13 @@ describe('leases', () => {
 
   it('lapse with their worker, and recovery wakes another one that follows the same task', async () => {
     const world = await CoreWorld.open();
-    let isDead = false;
-    const dying = await CoreWorker.start(world, 'dying', async (call) => {
-      if (isDead) throw new Error('The process is gone.');
-      return call.proceed();
-    });
+    const life = new Life();
+    const dying = await CoreWorker.start(world, 'dying', life.interceptor);
     world.provider.newReport = () => ({ state: 'running' });
     const { generationId } = await world.create();
     await world.clock.advance(5_000);
     await dying.context.wakeUps.stop();
-    isDead = true;
+    life.isDead = true;
     await world.clock.advance(world.settings.leaseMs + 2_000);
     await CoreWorker.start(world, 'second');
     await world.clock.run(new Recovery(world.context).pass());
@@ -106,15 +104,12 @@ describe('leases', () => {
 
   it('fail a generation whose model was withdrawn before another worker could go on', async () => {
     const world = await CoreWorld.open();
-    let isDead = false;
-    await CoreWorker.start(world, 'dying', async (call) => {
-      if (isDead) throw new Error('The process is gone.');
-      return call.proceed();
-    });
+    const life = new Life();
+    await CoreWorker.start(world, 'dying', life.interceptor);
     world.provider.newReport = () => ({ state: 'running' });
     const { generationId } = await world.create();
     await world.clock.advance(5_000);
-    isDead = true;
+    life.isDead = true;
     world.models = [];
     await world.clock.advance(world.settings.leaseMs + 2_000);
     await CoreWorker.idle(world).dispatcher.deliver(generationId);

@@ -4,6 +4,7 @@
 import { expect } from 'chai';
 import { CoreWorker, untilSettled } from '../../../fixtures/core-worker.js';
 import { CoreWorld } from '../../../fixtures/core-world.js';
+import { Life } from '../../../fixtures/cut-processes.js';
 import { imageModel } from '../../../fixtures/core-models.js';
 
 async function start(policy: 'resubmit' | 'fail'): Promise<CoreWorld> {
@@ -73,12 +74,9 @@ describe('a submission of unknown outcome', () => {
 
   it('is found out about by the next worker when the first one died in between', async () => {
     const world = await CoreWorld.open();
-    let isDead = false;
-    await CoreWorker.start(world, 'dying', async (call) => {
-      if (isDead) throw new Error('The process is gone.');
-      return call.proceed();
-    });
-    world.provider.onSubmit = () => { isDead = true; };
+    const life = new Life();
+    await CoreWorker.start(world, 'dying', life.interceptor);
+    world.provider.onSubmit = () => { life.isDead = true; };
     const { generationId } = await world.create();
     await world.clock.advance(1_000);
     expect((await world.generation(generationId)).attempt?.phase).to.equal('submitting');
