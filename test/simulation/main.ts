@@ -38,7 +38,8 @@ function readArguments() {
   try {
     return parseArgs({ options: OPTIONS }).values;
   } catch (error) {
-    throw new Misused(error instanceof Error ? error.message : String(error));
+    // What follows the first line is advice for options that begin with a dash.
+    throw new Misused((error instanceof Error ? error.message : String(error)).split('\n')[0]);
   }
 }
 

@@ -14,7 +14,7 @@ const WHOLE = 99;
 const PARTS: readonly { readonly what: string; readonly bounds: Bounds; readonly isWhole: boolean }[] = [
   { what: 'a worker beside them, any process dying anywhere', isWhole: true, bounds: { depth: WHOLE, crashes: 1, lost: 0, leaps: 0, retries: 0, recoveries: 0, wakes: 1 } },
   { what: 'leases lapsing at any moment, recovery beside them', isWhole: false, bounds: { depth: 13, crashes: 0, lost: 0, leaps: 1, retries: 0, recoveries: 1, wakes: 0 } },
-  { what: 'leases lapsing, and any process dying', isWhole: false, bounds: { depth: 11, crashes: 1, lost: 0, leaps: 1, retries: 0, recoveries: 0, wakes: 0 } },
+  { what: 'leases lapsing at any moment, and any process dying anywhere', isWhole: true, bounds: { depth: WHOLE, crashes: 1, lost: 0, leaps: 1, retries: 0, recoveries: 0, wakes: 0 } },
   { what: 'any answer lost, any process dying anywhere', isWhole: false, bounds: { depth: 5, crashes: 1, lost: 1, leaps: 1, retries: 1, recoveries: 1, wakes: 1 } },
 ];
 
