@@ -13,7 +13,7 @@ import { BooksModel } from '../../fixtures/books-model.js';
 import { intercepted, type Interceptor } from '../../fixtures/intercepted.js';
 import { expectBooksRight } from '../../fixtures/ledger-checks.js';
 import { ManualClock } from '../../fixtures/manual-clock.js';
-import { anyCommand } from './commands.js';
+import { anyBatches } from './commands.js';
 
 const ID = 'account';
 const grant = (operationId: string, credits: number): AccountCommand => ({ kind: 'grant', operationId, credits, reason: 'r' });
@@ -46,7 +46,7 @@ function accepted(outcomes: readonly DeskOutcome[]): number {
 
 describe('AccountDesk', () => {
   it('gives every command of any concurrent waves the outcome an exact model gives it, in order', async () => {
-    await fc.assert(fc.asyncProperty(fc.array(fc.array(anyCommand, { maxLength: 10 }), { maxLength: 6 }), async (waves) => {
+    await fc.assert(fc.asyncProperty(anyBatches({ batches: 6, commands: 10 }), async (waves) => {
       const [store, model, clock] = [await storeWith(0), new BooksModel(), new ManualClock()];
       const desk = deskOn(store, clock);
       for (const wave of waves) {

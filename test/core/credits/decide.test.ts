@@ -9,7 +9,7 @@ import { decideAccount, type AccountCommand, type AccountView } from '../../../c
 import { AccountDraft, type OwnedAccount } from '../../../core/credits/draft.js';
 import { BooksModel } from '../../fixtures/books-model.js';
 import { expectBooksRight } from '../../fixtures/ledger-checks.js';
-import { anyCommand } from './commands.js';
+import { anyBatches } from './commands.js';
 
 const EDGE = Number.MAX_SAFE_INTEGER;
 
@@ -40,7 +40,7 @@ function foldBatch(account: OwnedAccount, batch: readonly AccountCommand[], used
 
 describe('decideAccount and AccountDraft', () => {
   it('follow an exact model of the books through any commands, in any batches', () => {
-    fc.assert(fc.property(fc.array(fc.array(anyCommand, { maxLength: 8 }), { maxLength: 12 }), (batches) => {
+    fc.assert(fc.property(anyBatches({ batches: 12, commands: 8 }), (batches) => {
       const model = new BooksModel();
       const used = new Set<string>();
       const entries: Entry[] = [];

@@ -21,6 +21,9 @@ interface Knowledge {
 
 /** Invariants 3, 4 and 5: what each generation reserves, what it is charged, and that its hold says the same. */
 export class Charges implements GenerationListener, BooksListener {
+  /** When a cancel of each was written, in true time: a worker counts its provider's grace from when it sees one, by its own clock. */
+  private readonly cancelledAt = new Map<string, number>();
+
   constructor(private readonly known: Knowledge) {}
 
   inserted(g: Generation): void {
@@ -42,6 +45,7 @@ export class Charges implements GenerationListener, BooksListener {
     demand(isFrozen && chargedCredits >= before.chargedCredits && chargedCredits <= reservedCredits, 3, () => `generation ${generationId} reserves ${reservedCredits} and is charged ${chargedCredits}, after ${before.reservedCredits} and ${before.chargedCredits}`);
     if (hasEnded(next) && !hasEnded(before)) this.ended(before, next, by);
     else demand(chargedCredits === before.chargedCredits, 3, () => `generation ${generationId} was charged by ${event}`);
+    if (event === 'cancel') this.cancelledAt.set(generationId, by.at);
     if (event === 'settle') this.settled(next);
   }
 
@@ -91,7 +95,7 @@ export class Charges implements GenerationListener, BooksListener {
     const withFloor = Math.min(reservedCredits, Math.max(delivered, prices.model(modelKey).cancelFloorCredits));
     if (outputs.length > 0) return [withFloor];
     if (!provider.mayHaveFailed(reference)) return [withFloor];
-    const graceIsOver = (next.completedAt ?? 0) > (before.cancelRequestedAt ?? 0) + settings.cancelGraceMs || !clocks.isSteady(by.process, by.at);
+    const graceIsOver = by.at > (this.cancelledAt.get(next.generationId) ?? Infinity) + settings.cancelGraceMs || !clocks.isSteady(by.process, by.at);
     return provider.hasStopped(reference) || graceIsOver ? [0, withFloor] : [0];
   }
 }

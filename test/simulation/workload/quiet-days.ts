@@ -31,7 +31,7 @@ export class QuietDays {
     await this.rest();
     for (let played = 0; played < 2; played += 1) await this.playScene();
     await watcher.atRest(scheduler.now);
-    if (this.chance.happens(80)) await this.growOld();
+    if (this.chance.happens(50)) await this.growOld();
   }
 
   private async playScene(): Promise<void> {
