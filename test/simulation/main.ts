@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { Misused, readOptions, runProgram, wholeNumber } from './command-line.js';
 import { playSeeds } from './play-seeds.js';
 import { printCoverage } from './report.js';
 import { SimulatedRun } from './simulated-run.js';
@@ -13,20 +13,14 @@ const USAGE = `Plays the service in a simulated world, a seed a run, and holds e
   --until-found   stops at the first violation; succeeds if there is one
   --threads N     how many threads (one a processor)
   --json          the result as one line of JSON, and nothing else
+
+Ends with 0 when nothing was found, 1 when something was, 2 when it was called wrongly and 3 when it could not run.
 `;
 
 const OPTIONS = {
   'seeds': { type: 'string' }, 'from': { type: 'string' }, 'hours': { type: 'string' }, 'seed': { type: 'string' }, 'threads': { type: 'string' },
-  'until-found': { type: 'boolean', default: false }, 'json': { type: 'boolean', default: false }, 'help': { type: 'boolean', default: false },
+  'until-found': { type: 'boolean', default: false }, 'json': { type: 'boolean', default: false },
 } as const;
-
-class Misused extends Error {}
-
-function whole(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  if (!/^[1-9][0-9]{0,8}$/.test(text)) throw new Misused(`--${name} must be a whole number from 1 to 999999999.`);
-  return Number(text);
-}
 
 function hoursOf(text: string | undefined): number | undefined {
   const hours = text === undefined ? undefined : Number(text);
@@ -34,26 +28,13 @@ function hoursOf(text: string | undefined): number | undefined {
   return hours;
 }
 
-function readArguments() {
-  try {
-    return parseArgs({ options: OPTIONS }).values;
-  } catch (error) {
-    // What follows the first line is advice for options that begin with a dash.
-    throw new Misused((error instanceof Error ? error.message : String(error)).split('\n')[0]);
-  }
-}
-
 async function main(): Promise<number> {
-  const values = readArguments();
-  if (values.help) {
-    process.stdout.write(USAGE);
-    return 0;
-  }
-  const seed = whole('seed', values.seed);
+  const values = readOptions(OPTIONS);
+  const seed = wholeNumber('seed', values.seed);
   if (seed !== undefined) return replay(seed);
 
   const hours = hoursOf(values.hours);
-  const [from, threads, seeds] = [whole('from', values.from) ?? 1, whole('threads', values.threads), whole('seeds', values.seeds)];
+  const [from, threads, seeds] = [wholeNumber('from', values.from) ?? 1, wholeNumber('threads', values.threads), wholeNumber('seeds', values.seeds)];
   const endsAt = hours === undefined ? undefined : Date.now() + hours * 3_600_000;
   const result = await playSeeds({
     from,
@@ -84,7 +65,4 @@ async function replay(seed: number): Promise<number> {
   return failure ? 1 : 0;
 }
 
-main().then((code) => { process.exitCode = code; }, (error: unknown) => {
-  process.stderr.write(error instanceof Misused ? `${error.message}\n` : `${error instanceof Error ? error.stack : String(error)}\n`);
-  process.exitCode = 2;
-});
+await runProgram(USAGE, main);

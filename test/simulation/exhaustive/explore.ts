@@ -1,3 +1,4 @@
+import { Misused } from '../command-line.js';
 import { Violation } from '../observed.js';
 import { checkAftermath } from './aftermath.js';
 import type { Bounds } from './bounds.js';
@@ -51,7 +52,7 @@ export async function replay(setting: Case, bounds: Bounds, choices: readonly st
 async function takeNamed(run: SmallRun, name: string): Promise<void> {
   const choices = run.choices();
   const choice = choices.find((one) => one.name === name);
-  if (!choice) throw new Error(`Here one cannot choose "${name}", only: ${choices.map((one) => one.name).join('; ')}.`);
+  if (!choice) throw new Misused(`Here one cannot choose "${name}", only: ${choices.map((one) => one.name).join('; ')}.`);
   await run.take(choice);
 }
 

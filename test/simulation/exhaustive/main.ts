@@ -1,61 +1,70 @@
-import { parseArgs } from 'node:util';
+import { Misused, readOptions, runProgram, wholeNumber } from '../command-line.js';
 import { DEFAULT_BOUNDS, type Bounds } from './bounds.js';
 import { CASES, type Case } from './cases.js';
+import { Violation } from '../observed.js';
 import { explore, replay } from './explore.js';
 import { reportOf } from './report.js';
 
-const USAGE = `Usage: node dist/test/simulation/exhaustive/main.js [--case NAME] [--depth N] [--crashes N] [--lost N] [--leaps N] [--retries N]
-       [--recoveries N] [--replay "CHOICE; CHOICE; …"]
-Cases: ${CASES.map(({ name }) => name).join(', ')}.`;
+const USAGE = `Visits every state of a small world that can be reached within bounds, and checks each.
+
+  --case NAME         one case alone: ${CASES.map(({ name }) => name).join(', ')}
+  --depth N           the most choices in a row (${DEFAULT_BOUNDS.depth})
+  --crashes N         processes that die (${DEFAULT_BOUNDS.crashes})
+  --lost N            calls whose answer is lost (${DEFAULT_BOUNDS.lost})
+  --leaps N           times that every lease lapses (${DEFAULT_BOUNDS.leaps})
+  --retries N         requests that are sent again (${DEFAULT_BOUNDS.retries})
+  --recoveries N      passes of recovery (${DEFAULT_BOUNDS.recoveries})
+  --wakes N           wake-ups that are delivered (${DEFAULT_BOUNDS.wakes})
+  --replay "A; B"     plays these choices of one case, and tells
+`;
 
 const NUMBERS = Object.keys(DEFAULT_BOUNDS) as (keyof Bounds)[];
 const NUMBER_OPTIONS = Object.fromEntries(NUMBERS.map((name) => [name, { type: 'string' as const }]));
 
 interface Asked { readonly bounds: Bounds; readonly cases: readonly Case[]; readonly choices: readonly string[] | undefined }
 
-function read(args: readonly string[]): Asked {
-  const { values } = parseArgs({ args: [...args], options: { ...NUMBER_OPTIONS, case: { type: 'string' }, replay: { type: 'string' } } });
+function read(): Asked {
+  const values = readOptions({ ...NUMBER_OPTIONS, case: { type: 'string' }, replay: { type: 'string' } });
   const given: Partial<Record<string, unknown>> = values;
   const bounds = Object.fromEntries(NUMBERS.map((name) => [name, numberOf(name, given[name])])) as unknown as Bounds;
   const cases = values.case === undefined ? CASES : CASES.filter(({ name }) => name === values.case);
-  if (cases.length === 0) throw new Error(`There is no case "${values.case}".`);
-  if (values.replay !== undefined && cases.length !== 1) throw new Error('A replay needs its case: give --case, too.');
+  if (cases.length === 0) throw new Misused(`There is no case "${values.case}".`);
+  if (values.replay !== undefined && cases.length !== 1) throw new Misused('A replay needs its case: give --case, too.');
   return { bounds, cases, choices: values.replay?.split(';').map((choice) => choice.trim()).filter((choice) => choice !== '') };
 }
 
 function numberOf(name: keyof Bounds, text: unknown): number {
-  if (text === undefined) return DEFAULT_BOUNDS[name];
-  if (typeof text !== 'string' || !/^[0-9]{1,6}$/.test(text)) throw new Error(`--${name} must be a whole number from 0 to 999999.`);
-  return Number(text);
+  return wholeNumber(name, typeof text === 'string' ? text : undefined, 0) ?? DEFAULT_BOUNDS[name];
 }
 
-async function main({ bounds, cases, choices }: Asked): Promise<boolean> {
+/** Plays one run and tells it; answers whether nothing was violated. */
+async function tell(setting: Case, bounds: Bounds, choices: readonly string[]): Promise<boolean> {
+  try {
+    await replay(setting, bounds, choices, (run, choice) => console.log(`  ${new Date(run.world.time.now).toISOString()}  ${choice}`));
+  } catch (error) {
+    if (!(error instanceof Violation)) throw error;
+    console.log(error.message);
+    return false;
+  }
+  console.log('Nothing was violated.');
+  return true;
+}
+
+async function main(): Promise<number> {
+  const { bounds, cases, choices } = read();
   for (const setting of cases) {
     if (choices) {
       console.log(`${setting.name}:`);
-      await replay(setting, bounds, choices, (run, choice) => console.log(`  ${new Date(run.world.time.now).toISOString()}  ${choice}`));
-      console.log('Nothing was violated.');
+      if (!(await tell(setting, bounds, choices))) return 1;
       continue;
     }
     const began = process.cpuUsage();
     const findings = await explore(setting, bounds);
     const { user, system } = process.cpuUsage(began);
     console.log(`${reportOf(findings, bounds)}; ${((user + system) / 1e6).toFixed(1)} s`);
-    if (findings.violation) return false;
+    if (findings.violation) return 1;
   }
-  return true;
+  return 0;
 }
 
-try {
-  const asked = read(process.argv.slice(2));
-  try {
-    if (!await main(asked)) process.exitCode = 1;
-  } catch (error) {
-    console.error(error instanceof Error ? error.message : error);
-    process.exitCode = 1;
-  }
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  console.error(USAGE);
-  process.exitCode = 1;
-}
+await runProgram(USAGE, main);

@@ -1,13 +1,18 @@
 import { availableParallelism } from 'node:os';
-import { parseArgs } from 'node:util';
 import PQueue from 'p-queue';
+import { Misused, readOptions, runProgram, wholeNumber } from '../command-line.js';
 import { MUTANTS } from './list/all.js';
 import type { Mutant } from './mutant.js';
 import { heading, line } from './report.js';
 import { runMutant, type Seeds } from './run-mutant.js';
 import { CONTROL } from './switch.js';
 
-const USAGE = 'Usage: npm run test:mutants -- [--seeds N] [--from N] [--only MUTANT]...';
+const USAGE = `Breaks core in one place at a time, and plays seeds until the simulation finds it.
+
+  --seeds N       how many seeds each mutant may take (300)
+  --from N        the first of them (1)
+  --only MUTANT   this one alone; may be given more than once
+`;
 
 /** Core as it is must pass the same machinery, or what the mutants are found by proves nothing. */
 async function controlIsSound(seeds: Seeds): Promise<boolean> {
@@ -16,11 +21,9 @@ async function controlIsSound(seeds: Seeds): Promise<boolean> {
   return outcome.kind === 'survived';
 }
 
-async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: { seeds: { type: 'string', default: '300' }, from: { type: 'string', default: '1' }, only: { type: 'string', multiple: true } },
-  });
-  const seeds = { seeds: wholeNumber(values.seeds), from: wholeNumber(values.from) };
+async function main(): Promise<number> {
+  const values = readOptions({ seeds: { type: 'string' }, from: { type: 'string' }, only: { type: 'string', multiple: true } });
+  const seeds = { seeds: wholeNumber('seeds', values.seeds) ?? 300, from: wholeNumber('from', values.from) ?? 1 };
   const chosen = choose(values.only);
   console.log(heading());
   const queue = new PQueue({ concurrency: availableParallelism() });
@@ -37,18 +40,13 @@ async function main(): Promise<void> {
   }
   if (!isSound) console.log('Without any mutant the simulation finds something too; look at that first.');
   console.log(`${found} of ${chosen.length} mutants found`);
-  if (!isSound || found < chosen.length) process.exitCode = 1;
+  return isSound && found === chosen.length ? 0 : 1;
 }
 
 function choose(names: readonly string[] | undefined): readonly Mutant[] {
   const unknown = names?.find((name) => !MUTANTS.some((mutant) => mutant.name === name));
-  if (unknown !== undefined) throw new Error(`There is no mutant ${unknown}.`);
+  if (unknown !== undefined) throw new Misused(`There is no mutant ${unknown}.`);
   return MUTANTS.filter(({ name }) => names?.includes(name) ?? true);
 }
 
-function wholeNumber(text: string): number {
-  if (!/^[1-9][0-9]{0,8}$/u.test(text)) throw new Error(`${text} is not a whole number above 0.\n${USAGE}`);
-  return Number(text);
-}
-
-await main();
+await runProgram(USAGE, main);

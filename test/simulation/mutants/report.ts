@@ -18,7 +18,7 @@ export function line({ name, breaks }: Pick<Mutant, 'name' | 'breaks'>, outcome:
     }
     case 'survived': return row(name, expected, '-', String(seeds), 'nothing found');
     case 'hangs': return row(name, expected, 'hangs', '-', 'no verdict in the time it may take');
-    case 'error': return row(name, expected, 'error', '-', outcome.said);
+    case 'error': return row(name, expected, 'error', '-', short(outcome.said));
   }
 }
 

@@ -50,6 +50,8 @@ export function runMutant(name: string, { seeds, from }: Seeds): Promise<Outcome
 /** The last line of the answer is the verdict, and the exit code says the same. */
 function verdict(code: number | null, answer: string, complaint: string): Outcome {
   const result = parsed(answer.trimEnd().split('\n').at(-1) ?? '');
+  // Number 0 is no invariant: the run itself broke down, which proves nothing about the check.
+  if (result?.found?.invariant === 0) return { kind: 'error', said: result.found.message };
   if (code === 0 && result?.found) return { kind: 'found', found: result.found };
   if (code === 1 && result?.found === null) return { kind: 'survived' };
   return { kind: 'error', said: `exit code ${code}: ${complaint.trim() || answer.trim()}` };
