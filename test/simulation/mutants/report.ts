@@ -1,11 +1,11 @@
 import type { Mutant } from './mutant.js';
 import type { Outcome, Seeds } from './run-mutant.js';
 
-const WIDTHS = [40, 13, 10, 7] as const;
+const WIDTHS = [45, 10, 10, 6] as const;
 const MAX_SAID = 100;
 
 export function heading(): string {
-  return row('mutant', 'should break', 'caught by', 'seeds', 'what was said');
+  return row('mutant', 'breaks', 'caught by', 'seeds', 'what was said');
 }
 
 /** One line of the table. `seeds` is how many it took, or how many were of no avail. */

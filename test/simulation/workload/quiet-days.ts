@@ -14,13 +14,17 @@ const LOOK_EVERY_MS = 5_000;
 
 /** What follows once nothing goes wrong any more: everybody makes sure, everything ends, and what must be exact is. */
 export class QuietDays {
+  private readonly stage: Stage;
+
   constructor(
     private readonly world: Surroundings,
     private readonly service: Service,
     private readonly network: Network,
     private readonly population: Population,
     private readonly chance: Chance,
-  ) {}
+  ) {
+    this.stage = new Stage(world, service, network, population.lasting);
+  }
 
   async pass(): Promise<void> {
     const { scheduler, watcher } = this.world;
@@ -36,11 +40,10 @@ export class QuietDays {
 
   private async playScene(): Promise<void> {
     const { scheduler, timeline, tally } = this.world;
-    const stage = new Stage(this.world, this.service, this.network, this.population.lasting);
-    const { name, play } = this.chance.pick(SCENES.filter(({ needs }) => needs(stage)));
+    const { name, play } = this.chance.pick(SCENES.filter(({ needs }) => needs(this.stage)));
     timeline.note(scheduler.now, 'scene', () => name);
     tally.add(`scene ${name}`);
-    await play(stage);
+    await play(this.stage);
     this.service.faults.forgetPlans();
     await this.rest();
   }
@@ -82,9 +85,7 @@ export class QuietDays {
   /** All retention periods pass, and clients ask for what is gone. */
   private async growOld(): Promise<void> {
     const { scheduler, watcher } = this.world;
-    // One process is enough to grow old with.
-    const [one, ...others] = this.service.processes.filter((process) => process.runsGenerations);
-    for (const process of others) if (process !== one && process.role === 'worker') process.asleepUntil = Infinity;
+    this.stage.leaveOneAwake(Infinity);
     for (let part = 0; part < 9; part += 1) {
       await scheduler.pause(15 * 60_000);
       for (const developer of this.population.developers) await developer.reminisce();

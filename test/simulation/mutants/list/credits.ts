@@ -7,7 +7,7 @@ const DESK = 'core/credits/account-desk.js';
 export const CREDIT_MUTANTS: readonly Mutant[] = [
   {
     name: 'settle-without-hold',
-    breaks: [5],
+    breaks: [5, 12],
     file: DECIDE,
     find: 'if (!open) return { done: true }; const { charge } = command;',
     replace: 'const { charge } = command; if (!open) return charge === 0 ? { done: true } '
@@ -48,7 +48,7 @@ export const CREDIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'grant-given-again',
-    breaks: [1],
+    breaks: [1, 12],
     file: DESK,
     find: 'if (!entry) return undefined;',
     replace: 'return undefined;',
@@ -88,7 +88,7 @@ export const CREDIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'price-rounded-twice',
-    breaks: [2],
+    breaks: [2, 3],
     file: 'core/catalog/price.js',
     find: '[BigInt(terms.microcreditsPerUnit) * units, 1n];',
     replace: '[(BigInt(terms.microcreditsPerUnit) * units + MICRO - 1n) / MICRO * MICRO, 1n];',

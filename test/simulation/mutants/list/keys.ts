@@ -38,7 +38,7 @@ export const KEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'takeover-keeps-the-id',
-    breaks: [12],
+    breaks: [11, 12],
     file: CLAIMS,
     find: 'const next = { ...fresh, version: existing.version + 1 };',
     replace: 'const next = { ...fresh, subjectId: existing.subjectId, version: existing.version + 1 };',

@@ -55,7 +55,7 @@ export const RECOVERY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'outputs-removed-when-looked-at',
-    breaks: [9],
+    breaks: [9, 16],
     file: 'core/recovery/retire-generation.js',
     find: 'if (now < outputsExpireAt) {',
     replace: 'if (now < endedAt) {',

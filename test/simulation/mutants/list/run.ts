@@ -63,7 +63,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'workers-share-output-keys',
-    breaks: [9],
+    breaks: [9, 16],
     file: COLLECT,
     find: 'return `outputs/${generationId}/${fence}/${index}`;',
     replace: 'return `outputs/${generationId}/${index}`;',

@@ -78,7 +78,7 @@ export const STATE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'floor-for-what-was-never-submitted',
-    breaks: [10],
+    breaks: [3, 10],
     file: DECIDE,
     find: "g.attempt?.phase === 'submitted' && !hasFailed ? g.terms.cancelFloorCredits : 0;",
     replace: '!hasFailed ? g.terms.cancelFloorCredits : 0;',
@@ -94,7 +94,7 @@ export const STATE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'failure-costs-the-floor',
-    breaks: [3],
+    breaks: [3, 7],
     file: DECIDE,
     find: "case 'fail': return { next: { ...g, error: command.error } };",
     replace: "case 'fail': return { next: { ...g, error: command.error, chargedCredits: g.attempt ? g.terms.cancelFloorCredits : 0 } };",
@@ -102,7 +102,7 @@ export const STATE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'updated-at-by-the-raw-clock',
-    breaks: [8],
+    breaks: [8, 12],
     file: DECIDE,
     find: 'const at = Math.max(now, generation.updatedAt);',
     replace: 'const at = now;',
@@ -110,7 +110,7 @@ export const STATE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'started-past-the-queue-deadline',
-    breaks: [20],
+    breaks: [7, 20],
     file: DECIDE,
     find: 'if (time.now > g.terms.queueDeadlineAt)',
     replace: 'if (time.now > g.terms.queueDeadlineAt + g.terms.runTimeoutMs)',
@@ -118,7 +118,7 @@ export const STATE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'no-run-deadline',
-    breaks: [6],
+    breaks: [6, 9],
     file: DECIDE,
     find: 'beginAttempt({ ...g, runDeadlineAt: time.now + g.terms.runTimeoutMs }, command.token, time);',
     replace: 'beginAttempt(g, command.token, time);',

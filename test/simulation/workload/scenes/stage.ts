@@ -39,6 +39,12 @@ export class Stage {
     return Math.max(SIMULATED_SETTINGS.leaseMs, SIMULATED_SETTINGS.claimLeaseMs) + 2 * this.farthestSkewMs + 2_000;
   }
 
+  /** One worker is enough for a long time in which nothing happens. */
+  leaveOneAwake(forMs: number): void {
+    const [, ...others] = this.runners;
+    for (const process of others) if (process.role === 'worker') process.asleepUntil = this.world.scheduler.now + forMs;
+  }
+
   /** Nothing can be paid for any more. */
   async drain(): Promise<void> {
     const { accountId } = this.hero;

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../../../core/json.js';
 import { plainImage } from '../../../fixtures/plain-media.js';
 import type { Answer } from '../../observed.js';
+import { SIMULATED_SETTINGS } from '../../sim-settings.js';
 import type { SimulatedProcess } from '../../simulated-process.js';
 import { textField } from '../../text-field.js';
 import type { Stage } from './stage.js';
@@ -39,6 +40,24 @@ export async function completeTooLate(stage: Stage): Promise<void> {
   await upload.complete('first', { sha256: upload.sha256 }, quick);
 }
 
+/** An upload is used when its retention is all but over, and is still there for the generation that runs past it. */
+export async function useLate(stage: Stage): Promise<void> {
+  const { scheduler } = stage.world;
+  const [process] = stage.doors as [SimulatedProcess];
+  const upload = await Upload.prepare(stage);
+  await upload.send();
+  await upload.complete('first', {}, process);
+  const untilLateMs = SIMULATED_SETTINGS.uploadRetentionMs - 2 * stage.farthestSkewMs - 10_000;
+  stage.leaveOneAwake(untilLateMs);
+  await scheduler.pause(untilLateMs);
+  await stage.pay(stage.hero, 50);
+  stage.service.provider.script = { ending: 'never ends', takesMs: 0 };
+  const body = { model_key: 'plain', operation: 'image_generation', prompt: 'after a picture', parameters: {}, reference_upload_ids: [upload.id] };
+  await stage.network.ask({ operation: 'create', key: stage.name(), body }, stage.hero);
+  await scheduler.pause(4 * stage.farthestSkewMs + 60_000);
+  stage.service.provider.script = undefined;
+}
+
 /** One file on its way in. */
 class Upload {
   private constructor(private readonly stage: Stage, private readonly name: string, private readonly bytes: Uint8Array, private readonly prepared: JsonObject) {}
@@ -56,12 +75,16 @@ class Upload {
     return createHash('sha256').update(this.bytes).digest('hex');
   }
 
+  get id(): string {
+    return textField(this.prepared, 'upload_id');
+  }
+
   send(): Promise<void> {
     const { prepared, bytes } = this;
-    return this.stage.network.put(textField(prepared, 'upload_id'), textField(prepared, 'upload_url'), prepared['required_headers'] as Record<string, string>, bytes);
+    return this.stage.network.put(this.id, textField(prepared, 'upload_url'), prepared['required_headers'] as Record<string, string>, bytes);
   }
 
   complete(key: string, body: JsonObject, to: SimulatedProcess): Promise<Answer> {
-    return this.stage.network.ask({ operation: 'complete', key: `${this.name}-${key}`, uploadId: textField(this.prepared, 'upload_id'), body }, this.stage.hero, to);
+    return this.stage.network.ask({ operation: 'complete', key: `${this.name}-${key}`, uploadId: this.id, body }, this.stage.hero, to);
   }
 }
