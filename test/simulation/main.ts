@@ -1,6 +1,6 @@
 import { Misused, readOptions, runProgram, wholeNumber } from './command-line.js';
 import { playSeeds } from './play-seeds.js';
-import { printCoverage } from './report.js';
+import { printCoverage } from './coverage/report.js';
 import { SimulatedRun } from './simulated-run.js';
 import { watch } from './watch.js';
 

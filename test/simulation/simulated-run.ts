@@ -1,18 +1,18 @@
 import { memoryStores } from '../fixtures/memory-stores.js';
-import { Chance } from './chance.js';
-import { drawClimate, FAIR, type Climate } from './climate.js';
-import { Tally } from './coverage.js';
-import { Disturbances } from './disturbances.js';
-import { Network } from './network.js';
+import { Chance } from './world/chance.js';
+import { drawClimate, FAIR, type Climate } from './faults/climate.js';
+import { Tally } from './coverage/tally.js';
+import { Disturbances } from './faults/disturbances.js';
+import { Network } from './world/network.js';
 import { Violation, type Premises, type Watcher } from './observed.js';
-import { populate, type Population } from './population.js';
-import { Scheduler } from './scheduler.js';
-import { Service } from './service.js';
-import { SIMULATED_MODELS } from './sim-models.js';
-import { RECOVERY_INTERVAL_MS, SIMULATED_SETTINGS } from './sim-settings.js';
-import type { Role, SimulatedProcess } from './simulated-process.js';
-import type { Surroundings } from './surroundings.js';
-import { Timeline } from './timeline.js';
+import { populate, type Population } from './workload/population.js';
+import { Scheduler } from './world/scheduler.js';
+import { Service } from './world/service.js';
+import { SIMULATED_MODELS } from './world/models.js';
+import { RECOVERY_INTERVAL_MS, SIMULATED_SETTINGS } from './world/settings.js';
+import type { Role, SimulatedProcess } from './world/simulated-process.js';
+import type { Surroundings } from './world/surroundings.js';
+import { Timeline } from './world/timeline.js';
 import { QuietDays } from './workload/quiet-days.js';
 
 const PLACES: readonly (readonly Role[])[] = [

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { BranchCounter, type BranchCounts } from './branch-counts.js';
+import { BranchCounter, type BranchCounts } from './coverage/branch-counts.js';
 import type { Outcome } from './simulated-run.js';
 
 /** What a thread is asked: to play these seeds, one after another; or, without any, to say what of core it ran. */

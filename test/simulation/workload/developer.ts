@@ -1,8 +1,8 @@
-import type { Chance } from '../chance.js';
-import type { Credential, Network } from '../network.js';
+import type { Chance } from '../world/chance.js';
+import type { Credential, Network } from '../world/network.js';
 import type { Answer } from '../observed.js';
-import type { Scheduler } from '../scheduler.js';
-import { textField } from '../text-field.js';
+import type { Scheduler } from '../world/scheduler.js';
+import { textField } from './text-field.js';
 import { altered, drawBody, reordered, type Intent } from './intents.js';
 import { Uploader } from './uploader.js';
 

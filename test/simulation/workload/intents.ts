@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../core/json.js';
-import type { Chance } from '../chance.js';
-import { textField } from '../text-field.js';
+import type { Chance } from '../world/chance.js';
+import { textField } from './text-field.js';
 
 /** Something a client means to have made once, under one Idempotency-Key, until it knows what came of it. */
 export interface Intent {

@@ -1,7 +1,7 @@
-import type { Chance } from '../chance.js';
-import type { Credential, Network } from '../network.js';
+import type { Chance } from '../world/chance.js';
+import type { Credential, Network } from '../world/network.js';
 import type { Request } from '../observed.js';
-import type { Scheduler } from '../scheduler.js';
+import type { Scheduler } from '../world/scheduler.js';
 
 const UNKNOWN_ID = '0198c0de-0000-7000-8000-00000000beef';
 

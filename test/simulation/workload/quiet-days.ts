@@ -1,10 +1,10 @@
-import type { Chance } from '../chance.js';
-import type { Credential, Network } from '../network.js';
+import type { Chance } from '../world/chance.js';
+import type { Credential, Network } from '../world/network.js';
 import { Violation, type Answer } from '../observed.js';
-import type { Population } from '../population.js';
-import type { Service } from '../service.js';
-import { SIMULATED_SETTINGS } from '../sim-settings.js';
-import type { Surroundings } from '../surroundings.js';
+import type { Population } from './population.js';
+import type { Service } from '../world/service.js';
+import { SIMULATED_SETTINGS } from '../world/settings.js';
+import type { Surroundings } from '../world/surroundings.js';
 import { SCENES } from './scenes/all.js';
 import { Stage } from './scenes/stage.js';
 

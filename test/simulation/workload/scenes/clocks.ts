@@ -1,6 +1,6 @@
 import { createKey } from '../../../../core/access/manage.js';
-import type { Credential } from '../../network.js';
-import { RECOVERY_INTERVAL_MS } from '../../sim-settings.js';
+import type { Credential } from '../../world/network.js';
+import { RECOVERY_INTERVAL_MS } from '../../world/settings.js';
 import type { Stage } from './stage.js';
 
 /** Two hours ahead, and back again before it is believed: nothing goes before its time. */

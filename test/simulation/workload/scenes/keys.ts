@@ -1,5 +1,5 @@
 import type { Request } from '../../observed.js';
-import type { SimulatedProcess } from '../../simulated-process.js';
+import type { SimulatedProcess } from '../../world/simulated-process.js';
 import type { Stage } from './stage.js';
 
 const WISH = { model_key: 'plain', operation: 'image_generation', prompt: 'a wish', parameters: { count: 2 } } as const;

@@ -1,11 +1,11 @@
 import type { Generation } from '../../../../core/generation/generation.js';
-import type { Credential, Network } from '../../network.js';
+import type { Credential, Network } from '../../world/network.js';
 import { Violation, type Answer } from '../../observed.js';
-import type { Service } from '../../service.js';
-import { RECOVERY_INTERVAL_MS, SIMULATED_SETTINGS } from '../../sim-settings.js';
-import type { SimulatedProcess } from '../../simulated-process.js';
-import type { Surroundings } from '../../surroundings.js';
-import { textField } from '../../text-field.js';
+import type { Service } from '../../world/service.js';
+import { RECOVERY_INTERVAL_MS, SIMULATED_SETTINGS } from '../../world/settings.js';
+import type { SimulatedProcess } from '../../world/simulated-process.js';
+import type { Surroundings } from '../../world/surroundings.js';
+import { textField } from '../text-field.js';
 
 /** By then recovery has looked at what nobody else looked at. */
 export const RECOVERED_WITHIN_MS = SIMULATED_SETTINGS.recoveryGraceMs + 3 * RECOVERY_INTERVAL_MS;

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../../../core/json.js';
 import { plainImage } from '../../../fixtures/plain-media.js';
 import type { Answer } from '../../observed.js';
-import { SIMULATED_SETTINGS } from '../../sim-settings.js';
-import type { SimulatedProcess } from '../../simulated-process.js';
-import { textField } from '../../text-field.js';
+import { SIMULATED_SETTINGS } from '../../world/settings.js';
+import type { SimulatedProcess } from '../../world/simulated-process.js';
+import { textField } from '../text-field.js';
 import type { Stage } from './stage.js';
 
 /** A process falls asleep over a refusal, since nothing was sent yet; meanwhile it is sent, and completed under another key. */

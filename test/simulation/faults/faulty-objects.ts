@@ -1,8 +1,8 @@
-import type { MemoryObjectStore } from '../../adapters/memory/memory-object-store.js';
-import { StoreUnavailable } from '../../core/errors.js';
-import type { ObjectStore } from '../../core/ports/object-store.js';
-import { collected, streamOf } from '../fixtures/byte-streams.js';
-import type { Surroundings } from './surroundings.js';
+import type { MemoryObjectStore } from '../../../adapters/memory/memory-object-store.js';
+import { StoreUnavailable } from '../../../core/errors.js';
+import type { ObjectStore } from '../../../core/ports/object-store.js';
+import { collected, streamOf } from '../../fixtures/byte-streams.js';
+import type { Surroundings } from '../world/surroundings.js';
 
 /** An object store that now and then keeps less than it was given, gives less than it keeps, or loses an object. */
 export class FaultyObjects implements ObjectStore {

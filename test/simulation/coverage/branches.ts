@@ -11,7 +11,7 @@ export interface Branch {
   readonly count: number;
 }
 
-const ROOT = new URL('../../', import.meta.url);
+const ROOT = new URL('../../../', import.meta.url);
 const SHOWN = 90;
 
 /** Every stretch of core that ran another number of times than what stands before it, in order of place. */

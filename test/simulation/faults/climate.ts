@@ -1,4 +1,4 @@
-import type { Chance } from './chance.js';
+import type { Chance } from '../world/chance.js';
 
 /** What may become of one call on a port, how often in a thousand calls. */
 export interface CallOdds {

@@ -1,4 +1,4 @@
-import { DEFAULT_SETTINGS, type Settings } from '../../core/settings.js';
+import { DEFAULT_SETTINGS, type Settings } from '../../../core/settings.js';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

@@ -1,7 +1,7 @@
 import type { Chance } from './chance.js';
 import { serve } from './doors.js';
-import { never } from './port-faults.js';
-import type { Answer, Asked, Party, Request } from './observed.js';
+import { never } from '../faults/port-faults.js';
+import type { Answer, Asked, Party, Request } from '../observed.js';
 import type { Service } from './service.js';
 import type { SimulatedProcess } from './simulated-process.js';
 import type { Surroundings } from './surroundings.js';

@@ -1,7 +1,7 @@
 import { branchesOf, type Branch } from './branches.js';
-import { CALL_FAULTS, FAULTED_CALLS } from './climate.js';
-import type { Tally } from './coverage.js';
-import type { Result } from './play-seeds.js';
+import { CALL_FAULTS, FAULTED_CALLS } from '../faults/climate.js';
+import type { Tally } from './tally.js';
+import type { Result } from '../play-seeds.js';
 import { isExpected } from './unreached.js';
 
 /** Every step of the table in the documentation of the state machine. */

@@ -1,11 +1,11 @@
-import { createAccount, createApp, createKey } from '../../core/access/manage.js';
-import { grantCredits } from '../../core/credits/operate.js';
-import type { Chance } from './chance.js';
-import type { Credential, Network } from './network.js';
-import type { Scheduler } from './scheduler.js';
-import type { Service } from './service.js';
-import { Developer, type Acquaintances } from './workload/developer.js';
-import { Operator } from './workload/operator.js';
+import { createAccount, createApp, createKey } from '../../../core/access/manage.js';
+import { grantCredits } from '../../../core/credits/operate.js';
+import type { Chance } from '../world/chance.js';
+import type { Credential, Network } from '../world/network.js';
+import type { Scheduler } from '../world/scheduler.js';
+import type { Service } from '../world/service.js';
+import { Developer, type Acquaintances } from './developer.js';
+import { Operator } from './operator.js';
 
 /** Who uses the service in a run. */
 export interface Population {

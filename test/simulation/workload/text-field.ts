@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../core/json.js';
-import { Violation } from './observed.js';
+import type { JsonObject } from '../../../core/json.js';
+import { Violation } from '../observed.js';
 
 /** A field of a public answer that must be text. */
 export function textField(data: JsonObject, name: string): string {

@@ -1,7 +1,7 @@
-import type { MemoryWakeUps } from '../../adapters/memory/memory-wake-ups.js';
-import type { WakeUps } from '../../core/ports/wake-ups.js';
-import type { SimulatedProcess } from './simulated-process.js';
-import type { Surroundings } from './surroundings.js';
+import type { MemoryWakeUps } from '../../../adapters/memory/memory-wake-ups.js';
+import type { WakeUps } from '../../../core/ports/wake-ups.js';
+import type { SimulatedProcess } from '../world/simulated-process.js';
+import type { Surroundings } from '../world/surroundings.js';
 
 const LATEST_MS = 60_000;
 

@@ -1,16 +1,16 @@
-import { MemoryWakeUps } from '../../adapters/memory/memory-wake-ups.js';
-import { MemoryWakeUpTable } from '../../adapters/memory/wake-up-table.js';
-import type { Ports } from '../../core/ports/tokens.js';
-import { intercepted, interceptedStores, type Interceptor } from '../fixtures/intercepted.js';
-import type { MemoryStores } from '../fixtures/memory-stores.js';
-import { STATELESS_PORTS } from '../fixtures/stateless-ports.js';
+import { MemoryWakeUps } from '../../../adapters/memory/memory-wake-ups.js';
+import { MemoryWakeUpTable } from '../../../adapters/memory/wake-up-table.js';
+import type { Ports } from '../../../core/ports/tokens.js';
+import { intercepted, interceptedStores, type Interceptor } from '../../fixtures/intercepted.js';
+import type { MemoryStores } from '../../fixtures/memory-stores.js';
+import { STATELESS_PORTS } from '../../fixtures/stateless-ports.js';
 import type { Chance } from './chance.js';
-import { FaultyObjects } from './faulty-objects.js';
-import { FaultyWakeUps } from './faulty-wake-ups.js';
-import { PortFaults } from './port-faults.js';
-import { SIMULATED_MODELS } from './sim-models.js';
+import { FaultyObjects } from '../faults/faulty-objects.js';
+import { FaultyWakeUps } from '../faults/faulty-wake-ups.js';
+import { PortFaults } from '../faults/port-faults.js';
+import { SIMULATED_MODELS } from './models.js';
 import { SimulatedProcess, type Role } from './simulated-process.js';
-import { SimulatedProvider } from './simulated-provider.js';
+import { SimulatedProvider } from '../faults/simulated-provider.js';
 import type { Surroundings } from './surroundings.js';
 import { brief } from './timeline.js';
 

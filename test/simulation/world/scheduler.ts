@@ -1,4 +1,4 @@
-import { settled } from '../fixtures/manual-clock.js';
+import { settled } from '../../fixtures/manual-clock.js';
 import type { Chance } from './chance.js';
 
 /** On whose behalf something happens. What belongs to one who is dead does not happen; what belongs to one asleep waits. */

@@ -1,8 +1,8 @@
 import type { Disturbance } from './climate.js';
-import type { Service } from './service.js';
-import { SIMULATED_MODELS } from './sim-models.js';
-import type { SimulatedProcess } from './simulated-process.js';
-import type { Surroundings } from './surroundings.js';
+import type { Service } from '../world/service.js';
+import { SIMULATED_MODELS } from '../world/models.js';
+import type { SimulatedProcess } from '../world/simulated-process.js';
+import type { Surroundings } from '../world/surroundings.js';
 
 const LONGEST_SLEEP_MS = 40_000;
 const LONGEST_OUTAGE_MS = 100_000;

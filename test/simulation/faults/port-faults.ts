@@ -1,9 +1,9 @@
-import { StoreUnavailable } from '../../core/errors.js';
-import type { PortCall } from '../fixtures/intercepted.js';
+import { StoreUnavailable } from '../../../core/errors.js';
+import type { PortCall } from '../../fixtures/intercepted.js';
 import { CALL_FAULTS, FAIR, type CallFault } from './climate.js';
-import type { SimulatedProcess } from './simulated-process.js';
-import type { Surroundings } from './surroundings.js';
-import { brief } from './timeline.js';
+import type { SimulatedProcess } from '../world/simulated-process.js';
+import type { Surroundings } from '../world/surroundings.js';
+import { brief } from '../world/timeline.js';
 
 const SLEEP_MS = { least: 9_000, most: 40_000 };
 /** Sleeps longer than any lease end within this. */

@@ -1,5 +1,5 @@
-import type { Model } from '../../core/catalog/model.js';
-import { imageModel, imagePrice } from '../fixtures/core-models.js';
+import type { Model } from '../../../core/catalog/model.js';
+import { imageModel, imagePrice } from '../../fixtures/core-models.js';
 
 const QUEUE_MS = 3 * 60_000;
 const RUN_MS = 2 * 60_000;

@@ -1,7 +1,7 @@
 import type { Chance } from './chance.js';
-import type { Climate } from './climate.js';
-import type { Tally } from './coverage.js';
-import type { Watcher } from './observed.js';
+import type { Climate } from '../faults/climate.js';
+import type { Tally } from '../coverage/tally.js';
+import type { Watcher } from '../observed.js';
 import type { Scheduler } from './scheduler.js';
 import type { SimulatedProcess } from './simulated-process.js';
 import type { Timeline } from './timeline.js';

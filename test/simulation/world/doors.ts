@@ -1,11 +1,11 @@
-import { requireScope } from '../../core/access/authenticate.js';
-import { revokeKey } from '../../core/access/manage.js';
-import { adjustCredits, grantCredits } from '../../core/credits/operate.js';
-import { ServiceError, StoreUnavailable } from '../../core/errors.js';
-import type { JsonObject } from '../../core/json.js';
-import type { ProtectedRoute } from '../../apps/rest/operation.js';
-import { ROUTES } from '../../apps/rest/routes.js';
-import type { Answer, Request } from './observed.js';
+import { requireScope } from '../../../core/access/authenticate.js';
+import { revokeKey } from '../../../core/access/manage.js';
+import { adjustCredits, grantCredits } from '../../../core/credits/operate.js';
+import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
+import type { JsonObject } from '../../../core/json.js';
+import type { ProtectedRoute } from '../../../apps/rest/operation.js';
+import { ROUTES } from '../../../apps/rest/routes.js';
+import type { Answer, Request } from '../observed.js';
 import type { SimulatedProcess } from './simulated-process.js';
 
 /**

@@ -1,9 +1,9 @@
-import type { Provider, ProviderFailure, ProviderOutput, ProviderReport, Submission } from '../../core/ports/provider.js';
-import { bytesOf, streamOf } from '../fixtures/byte-streams.js';
-import { plainImage, plainVideo } from '../fixtures/plain-media.js';
+import type { Provider, ProviderFailure, ProviderOutput, ProviderReport, Submission } from '../../../core/ports/provider.js';
+import { bytesOf, streamOf } from '../../fixtures/byte-streams.js';
+import { plainImage, plainVideo } from '../../fixtures/plain-media.js';
 import { FAIR } from './climate.js';
 import { never } from './port-faults.js';
-import type { Surroundings } from './surroundings.js';
+import type { Surroundings } from '../world/surroundings.js';
 
 /** What is to become of the next tasks, where chance is not to say. */
 export interface Script { readonly ending: Ending; readonly onCancel?: OnCancel; readonly takesMs: number }
