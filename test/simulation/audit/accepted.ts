@@ -12,12 +12,12 @@ import { demandHoped, isKeyed, keyFor, payloadOf, type KeyedRequest, type Keys }
 import { asObject, withDefaults, type Prices } from './prices.js';
 import { hasEnded } from './record-events.js';
 import { same, textOf } from './same.js';
-import type { Timeline } from './timeline.js';
+import type { EventOrder } from './event-order.js';
 
 interface Knowledge {
   readonly durable: Pick<Durable, 'generations' | 'uploads'>;
   readonly settings: Settings;
-  readonly timeline: Timeline;
+  readonly order: EventOrder;
   readonly books: Books;
   readonly claims: Claims;
   readonly keys: Keys;
@@ -100,7 +100,7 @@ export class Accepted implements GenerationListener {
   /** An answer is replayed for a while only. Whose clock counts is not known here, so any that may be right will do. */
   private requireInWindow(asked: Asked, key: ClaimKey): void {
     const claim = this.known.claims.at(key);
-    const lateMs = this.known.timeline.arrivedAt(asked) - (claim?.createdAt ?? Infinity) - this.known.settings.replayWindowMs;
+    const lateMs = this.known.order.arrivedAt(asked) - (claim?.createdAt ?? Infinity) - this.known.settings.replayWindowMs;
     demand(lateMs <= 2 * MAX_SKEW_MS, 11, () => `request ${asked.number} was answered from key ${key.key} ${lateMs} ms after its replay window`);
   }
 
@@ -123,8 +123,8 @@ export class Accepted implements GenerationListener {
 
   private refused(asked: Asked, { accountId }: Party, { code, message }: Refused): void {
     const { request } = asked;
-    const { claims, keys, books, prices, timeline, settings } = this.known;
-    const since = timeline.arrivedOrder(asked);
+    const { claims, keys, books, prices, order, settings } = this.known;
+    const since = order.arrivedOrder(asked);
     demand(code !== 'INTERNAL_ERROR', 12, () => `request ${asked.number} (${request.operation}) was answered with INTERNAL_ERROR: ${message}`);
     if (code === 'IDEMPOTENCY_PAYLOAD_MISMATCH' && isKeyed(request) && asked.party) {
       const use = keys.at(keyFor(asked.party, request));

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../../core/errors.js';
 import type { Answer, Asked } from '../observed.js';
 import { demand } from './demand.js';
-import type { Timeline } from './timeline.js';
+import type { EventOrder } from './event-order.js';
 
 const REACHES_ALL_WITHIN_MS = 5_000;
 /** A client that sends its secret mistyped, or forgets to send it, is told that. */
@@ -15,7 +15,7 @@ export class Access {
   /** When operators learned that a key is revoked, in true time. */
   private readonly revokedAt = new Map<string, number>();
 
-  constructor(private readonly timeline: Timeline) {}
+  constructor(private readonly order: EventOrder) {}
 
   noteAsked({ request }: Asked): void {
     if (request.operation === 'revoke') this.askedToRevoke.add(request.keyId);
@@ -27,7 +27,7 @@ export class Access {
     const { keyId } = party;
     const isRevoked = answer.outcome === 'refused' && answer.code === 'DEVELOPER_TOKEN_REVOKED';
     demand(!isRevoked || this.askedToRevoke.has(keyId), 18, () => `request ${number} was refused for a revoked key, and nobody revoked ${keyId}`);
-    const lateMs = this.timeline.arrivedAt(asked) - (this.revokedAt.get(keyId) ?? Infinity);
+    const lateMs = this.order.arrivedAt(asked) - (this.revokedAt.get(keyId) ?? Infinity);
     if (lateMs <= REACHES_ALL_WITHIN_MS || answer.outcome === 'lost') return;
     const told = answer.outcome === 'success' ? 'success' : answer.code;
     const isRefused = answer.outcome === 'refused' && TOLD_THE_REVOKED.has(answer.code);

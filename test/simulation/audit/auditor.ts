@@ -18,7 +18,7 @@ import { ProviderCalls } from './provider-calls.js';
 import { Rest } from './rest.js';
 import { Secrets } from './secrets.js';
 import { Strangers } from './strangers.js';
-import { Timeline } from './timeline.js';
+import { EventOrder } from './event-order.js';
 import { Uploads } from './uploads.js';
 import { Views } from './views.js';
 
@@ -36,7 +36,7 @@ const OURS = ['TypeError', 'RangeError', 'ReferenceError'];
  * It relies on effects being shown one at a time, each before the next takes place.
  */
 export class Auditor implements Watcher {
-  private readonly timeline = new Timeline();
+  private readonly order = new EventOrder();
   private readonly clocks = new ProcessClocks();
   private readonly calls = new CallTable();
   private readonly books: Books;
@@ -55,20 +55,20 @@ export class Auditor implements Watcher {
 
   constructor(premises: Premises) {
     const { durable, settings } = premises;
-    const { timeline, clocks, keys } = this;
+    const { order, clocks, keys } = this;
     const prices = new Prices(premises.models);
-    this.books = new Books(durable, timeline);
-    this.operations = new Operations(this.books, timeline);
+    this.books = new Books(durable, order);
+    this.operations = new Operations(this.books, order);
     this.generations = new Generations(durable, settings, clocks);
     this.objects = new GuardedObjects(durable.objects);
     const { books, generations, objects } = this;
-    const claims = new Claims(settings, clocks, timeline, (operation, id) => (operation === 'create' ? generations : this.uploads).standingAt(id), (id) => books.moneyOf(id)?.isOpen ?? false);
-    this.accepted = new Accepted({ durable, settings, timeline, books, claims, keys, prices, generations });
+    const claims = new Claims(settings, clocks, order, (operation, id) => (operation === 'create' ? generations : this.uploads).standingAt(id), (id) => books.moneyOf(id)?.isOpen ?? false);
+    this.accepted = new Accepted({ durable, settings, order, books, claims, keys, prices, generations });
     this.uploads = new Uploads(settings, clocks, objects, (upload) => this.accepted.prepared(upload));
     this.provider = new ProviderCalls(generations, prices);
-    this.views = new Views(generations, books, prices, timeline);
+    this.views = new Views(generations, books, prices, order);
     this.strangers = new Strangers(generations, this.uploads);
-    this.access = new Access(timeline);
+    this.access = new Access(order);
     this.secrets = new Secrets(() => premises.secrets());
     this.rest = new Rest({ premises, books, claims, keys, generations, objects, accepted: this.accepted, clocks });
 
@@ -85,14 +85,14 @@ export class Auditor implements Watcher {
   }
 
   async effect(effect: Effect): Promise<void> {
-    this.timeline.tick();
+    this.order.tick();
     this.clocks.note(effect);
     if (WRITES.test(effect.call)) this.secrets.requireNone(effect.args, () => `${effect.call} by ${effect.process}`);
     await this.calls.pass(effect);
   }
 
   calling(call: Pick<Effect, 'at' | 'process' | 'processNow' | 'call' | 'args'>): void {
-    this.timeline.tick();
+    this.order.tick();
     this.clocks.note(call);
     this.provider.calling(call);
   }
@@ -107,21 +107,21 @@ export class Auditor implements Watcher {
   }
 
   asked(asked: Asked): void {
-    this.timeline.tick();
-    this.timeline.noteAsked(asked);
+    this.order.tick();
+    this.order.noteAsked(asked);
     this.keys.noteAsked(asked);
     this.operations.noteAsked(asked);
     this.access.noteAsked(asked);
   }
 
   arrived(asked: Asked, at: number): void {
-    this.timeline.tick();
-    this.timeline.noteArrived(asked, at);
+    this.order.tick();
+    this.order.noteArrived(asked, at);
     this.keys.noteArrived(asked);
   }
 
   async served(asked: Asked, answer: Answer, _at: number): Promise<void> {
-    this.timeline.tick();
+    this.order.tick();
     if (answer.outcome !== 'lost') this.secrets.requireNone(answer, () => `the answer to request ${asked.number}`);
     this.keys.noteServed(asked, answer);
     this.operations.served(asked, answer);
@@ -133,7 +133,7 @@ export class Auditor implements Watcher {
   }
 
   answered(asked: Asked, answer: Answer, at: number): void {
-    this.timeline.tick();
+    this.order.tick();
     this.keys.noteAnswered(asked, answer);
     this.access.answered(asked, answer, at);
     this.accepted.answered(asked, answer);
@@ -149,13 +149,13 @@ export class Auditor implements Watcher {
   }
 
   quiet(at: number): void {
-    this.timeline.tick();
+    this.order.tick();
     this.rest.quiet(at);
     this.uploads.quiet();
   }
 
   async atRest(_at: number): Promise<void> {
-    this.timeline.tick();
+    this.order.tick();
     await this.rest.check();
   }
 }

@@ -3,7 +3,7 @@ import type { Durable } from '../observed.js';
 import type { Handlers } from './calls.js';
 import { demand } from './demand.js';
 import { History } from './history.js';
-import type { Timeline } from './timeline.js';
+import type { EventOrder } from './event-order.js';
 
 const MOVES: Readonly<Record<EntryKind, readonly `${Book} ${Book}`[]>> = {
   grant: ['issued available'],
@@ -45,7 +45,7 @@ export class Books {
   private readonly byGeneration = new Map<string, GenerationMoney>();
   private readonly listeners: BooksListener[] = [];
 
-  constructor(private readonly durable: Pick<Durable, 'accounts'>, private readonly timeline: Timeline) {}
+  constructor(private readonly durable: Pick<Durable, 'accounts'>, private readonly order: EventOrder) {}
 
   readonly handlers: Handlers = {
     'accounts.create': ({ args: [account], result }) => {
@@ -128,8 +128,8 @@ export class Books {
     demand(isAmount(entry.availableAfter) && BigInt(entry.availableAfter) === credits.available, 1, () => `${name} says ${entry.availableAfter} available after it, and ${credits.available} are`);
     const closes = this.addToGeneration(books, entry, name);
     // A batch is decided entry by entry: a refusal within it may have seen the balance between two of them.
-    books.available.set(this.timeline.order, Number(credits.available));
-    books.openHolds.set(this.timeline.order, books.holds.size);
+    books.available.set(this.order.position, Number(credits.available));
+    books.openHolds.set(this.order.position, books.holds.size);
     return closes;
   }
 

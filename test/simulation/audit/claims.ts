@@ -3,7 +3,7 @@ import type { Settings } from '../../../core/settings.js';
 import type { EffectOf, Handlers } from './calls.js';
 import { demand } from './demand.js';
 import type { ProcessClocks } from './process-clocks.js';
-import type { Timeline } from './timeline.js';
+import type { EventOrder } from './event-order.js';
 
 const MAX_SKEW_MS = 60_000;
 
@@ -22,7 +22,7 @@ export class Claims {
   constructor(
     private readonly settings: Settings,
     private readonly clocks: ProcessClocks,
-    private readonly timeline: Timeline,
+    private readonly order: EventOrder,
     private readonly standingAt: (operation: ClaimedOperation, subjectId: string) => Standing,
     private readonly isHeld: (generationId: string) => boolean,
   ) {}
@@ -109,7 +109,7 @@ export class Claims {
       demand(standing === 'ruled-out' || !this.isHeld(before.subjectId), 12, () => `key ${key.key} was freed, and credits are held for ${before.subjectId}`);
     }
     this.standing.delete(keyName(key));
-    this.freedAt.set(keyName(key), this.timeline.order);
+    this.freedAt.set(keyName(key), this.order.position);
   }
 
   private removeExpired({ args: [now], result, at, process, processNow }: EffectOf<'claims.removeExpired'>): void {

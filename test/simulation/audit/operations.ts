@@ -2,7 +2,7 @@ import type { Entry } from '../../../core/credits/account.js';
 import type { Answer, Asked, Request } from '../observed.js';
 import type { Books } from './books.js';
 import { demand } from './demand.js';
-import type { Timeline } from './timeline.js';
+import type { EventOrder } from './event-order.js';
 
 type Operation = Extract<Request, { operation: 'grant' | 'adjust' }>;
 
@@ -13,7 +13,7 @@ export class Operations {
   /** Before anybody asks for anything, accounts are set up with what they begin with. */
   private isSettingUp = true;
 
-  constructor(private readonly books: Books, private readonly timeline: Timeline) {
+  constructor(private readonly books: Books, private readonly order: EventOrder) {
     books.listen({ operated: (entry) => this.operated(entry) });
   }
 
@@ -34,7 +34,7 @@ export class Operations {
       demand(entry !== undefined && isOf(entry, request), 1, () => `${request.operation} ${operationId} of ${credits} to account ${accountId} was acknowledged, and the ledger has ${entry ? `a ${entry.kind} of ${entry.credits}` : 'nothing'} under it`);
     }
     if (answer.outcome === 'refused' && answer.code === 'CREDITS_INSUFFICIENT') {
-      const couldNot = this.books.availableOf(accountId)?.wasEver(this.timeline.arrivedOrder(asked), (available) => available + credits < 0) ?? true;
+      const couldNot = this.books.availableOf(accountId)?.wasEver(this.order.arrivedOrder(asked), (available) => available + credits < 0) ?? true;
       demand(couldNot, 13, () => `adjustment ${operationId} of ${credits} was refused, and account ${accountId} always had enough`);
     }
   }

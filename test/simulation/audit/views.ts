@@ -5,13 +5,13 @@ import { demand } from './demand.js';
 import type { Generations } from './generations.js';
 import type { Prices } from './prices.js';
 import { rankOf } from './record-events.js';
-import type { Timeline } from './timeline.js';
+import type { EventOrder } from './event-order.js';
 import { taskFault } from './view-shape.js';
 import { textOf } from './same.js';
 
 /** What clients knew of a generation from some moment on. `gone` outranks every status. */
 interface Seen {
-  readonly order: number;
+  readonly position: number;
   readonly status: string;
   readonly rank: number;
   readonly charged: number;
@@ -29,7 +29,7 @@ export class Views {
     private readonly generations: Generations,
     private readonly books: Books,
     private readonly prices: Prices,
-    private readonly timeline: Timeline,
+    private readonly order: EventOrder,
   ) {}
 
   /** Looks at an answer as it leaves, and so also at those that never arrive. */
@@ -46,12 +46,12 @@ export class Views {
   /** From here on no client may be shown less. */
   answered(asked: Asked, answer: Answer): void {
     const { request } = asked;
-    const { order } = this.timeline;
+    const { position } = this.order;
     if (answer.outcome === 'success' && isAboutTask(asked)) {
-      this.learn(textOf(answer.data['generation_id']), { order, ...viewOf(answer.data) });
+      this.learn(textOf(answer.data['generation_id']), { position, ...viewOf(answer.data) });
     }
     if (answer.outcome === 'refused' && answer.code === 'GENERATION_JOB_NOT_FOUND' && request.operation === 'get') {
-      this.learn(request.generationId.toLowerCase(), { order, status: 'gone', rank: GONE_RANK, charged: 0, updatedAt: 0 });
+      this.learn(request.generationId.toLowerCase(), { position, status: 'gone', rank: GONE_RANK, charged: 0, updatedAt: 0 });
     }
   }
 
@@ -72,7 +72,7 @@ export class Views {
   }
 
   private requireNoStepBack(asked: Asked, id: string, view: Omit<Seen, 'order'>): void {
-    const before = this.seen.get(id)?.findLast(({ order }) => order < this.timeline.askedOrder(asked));
+    const before = this.seen.get(id)?.findLast(({ position }) => position < this.order.askedOrder(asked));
     if (!before) return;
     const isOn = view.rank >= before.rank && view.charged >= before.charged && view.updatedAt >= before.updatedAt && (before.rank < 2 || view.status === before.status);
     demand(isOn, 8, () => `request ${asked.number} was shown generation ${id} as ${view.status}, charged ${view.charged}, updated at ${view.updatedAt}; a client knew it before as ${before.status}, ${before.charged}, ${before.updatedAt}`);
@@ -97,13 +97,13 @@ export class Views {
     const record = this.generations.record(id);
     const isOwn = record?.kind === 'generation' && record.accountId === party?.accountId && record.appId === party.appId;
     // Inserted while the request was under way, it may have been looked for before.
-    const stoodBefore = (this.generations.lives.get(id)?.insertedAt ?? Infinity) < this.timeline.arrivedAt(asked);
+    const stoodBefore = (this.generations.lives.get(id)?.insertedAt ?? Infinity) < this.order.arrivedAt(asked);
     demand(!isOwn || !stoodBefore, 12, () => `request ${asked.number} was answered with ${code}, and generation ${id} is ${record?.kind === 'generation' ? record.status : 'there'}`);
   }
 
   private balance(asked: Asked, accountId: string, data: JsonObject): void {
     const shown = [data['balance_credits'], data['available_credits'], data['remaining_credits']];
-    const since = this.timeline.arrivedOrder(asked);
+    const since = this.order.arrivedOrder(asked);
     const wasSo = shown.every((value) => value === shown[0]) && (this.books.availableOf(accountId)?.wasEver(since, (available) => available === shown[0]) ?? false);
     demand(wasSo, 1, () => `request ${asked.number} was shown ${textOf(shown)} credits, and account ${accountId} never had so many meanwhile`);
   }

@@ -1,23 +1,23 @@
 import type { Asked } from '../observed.js';
 
 /** Numbers everything that is shown to the auditor, so that two things at the same millisecond still have an order. */
-export class Timeline {
-  order = 0;
+export class EventOrder {
+  position = 0;
   private readonly asked = new Map<number, { readonly order: number; arrived?: { readonly order: number; readonly at: number } }>();
 
   tick(): number {
-    this.order += 1;
-    return this.order;
+    this.position += 1;
+    return this.position;
   }
 
   noteAsked({ number }: Asked): void {
-    this.asked.set(number, { order: this.order });
+    this.asked.set(number, { order: this.position });
   }
 
   /** A request that is delivered twice counts from the first time. */
   noteArrived({ number }: Asked, at: number): void {
     const known = this.asked.get(number);
-    if (known && !known.arrived) known.arrived = { order: this.order, at };
+    if (known && !known.arrived) known.arrived = { order: this.position, at };
   }
 
   askedOrder({ number }: Asked): number {
