@@ -71,7 +71,7 @@ export class Views {
     this.requireNoStepBack(asked, id, view);
   }
 
-  private requireNoStepBack(asked: Asked, id: string, view: Omit<Seen, 'order'>): void {
+  private requireNoStepBack(asked: Asked, id: string, view: Omit<Seen, 'position'>): void {
     const before = this.seen.get(id)?.findLast(({ position }) => position < this.order.askedOrder(asked));
     if (!before) return;
     const isOn = view.rank >= before.rank && view.charged >= before.charged && view.updatedAt >= before.updatedAt && (before.rank < 2 || view.status === before.status);
@@ -119,7 +119,7 @@ function isAboutTask({ request: { operation } }: Asked): boolean {
   return operation === 'create' || operation === 'get' || operation === 'cancel';
 }
 
-function viewOf(data: JsonObject): Omit<Seen, 'order'> {
+function viewOf(data: JsonObject): Omit<Seen, 'position'> {
   const status = textOf(data['status']);
   return { status, rank: rankOf(status), charged: Number(data['charged_credits']), updatedAt: Date.parse(textOf(data['updated_at'])) };
 }
