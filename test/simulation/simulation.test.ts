@@ -12,6 +12,20 @@ import { watch } from './watch.js';
 const HERE = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 const MUTANT_HOOK = new URL('./mutants/with-mutant.js', import.meta.url).href;
 
+/**
+ * Seeds that once found something in core. What a seed plays changes with the people and the weather it draws from, so what
+ * each of them found is kept as a mutant too, in `mutants/list/found.ts`, and pinned by a test of core.
+ */
+const REGRESSIONS: readonly (readonly [seed: number, found: string])[] = [
+  [3, 'an output that the store had cut short was delivered'],
+  [5_008, 'a write that was given up replaced a delivered output'],
+  [5_090, 'a removal that was given up took a delivered output away'],
+  [5_085, "a completion was answered from another key's success, with another checksum"],
+  [383, 'a key was answered for two payloads: its slow first request freed it after a replay'],
+  [354, 'a key was answered for two payloads: a completion answered after it had lost the key'],
+  [1, "a provider was not asked to stop, since the canceller's clock was behind"],
+];
+
 interface Ended { readonly code: number | null; readonly said: string }
 
 function run(args: readonly string[], { env = {}, isShown = false }: { readonly env?: Record<string, string>; readonly isShown?: boolean } = {}): Promise<Ended> {
@@ -42,6 +56,13 @@ describe('the simulation', function simulation() {
     const { code } = await run(['--enable-source-maps', HERE('main.js'), '--seeds', '2000', '--from', '1'], { isShown: true });
     expect(code).to.equal(0);
   });
+
+  for (const [seed, found] of REGRESSIONS) {
+    it(`finds no more in seed ${seed}: ${found}`, async () => {
+      const { failure } = await new SimulatedRun(seed, watch).play();
+      expect(failure, `npm run test:simulation -- --seed ${seed}`).to.equal(undefined);
+    });
+  }
 
   it('plays a seed the same way every time, and every seed in a way of its own', async () => {
     const seeds = [1, 2, 3, 4, 5, 6];
