@@ -16,7 +16,7 @@ export class FaultyWakeUps implements WakeUps {
     private readonly wakeUps: MemoryWakeUps,
     private readonly world: Surroundings,
     private readonly onStart: (deliver: Handler) => void,
-    private readonly service: { readonly processes: readonly SimulatedProcess[]; readonly losesWakeUps: boolean },
+    private readonly service: { readonly processes: readonly SimulatedProcess[]; wakeUpsToLose: number },
   ) {
     this.every = (name, intervalMs, task) => wakeUps.every(name, intervalMs, task);
     this.stop = () => wakeUps.stop();
@@ -24,7 +24,10 @@ export class FaultyWakeUps implements WakeUps {
 
   async schedule(generationId: string, at: number): Promise<void> {
     const { climate, chance, tally } = this.world;
-    if (this.service.losesWakeUps) return;
+    if (this.service.wakeUpsToLose > 0) {
+      this.service.wakeUpsToLose -= 1;
+      return;
+    }
     if (!chance.happens(climate.wakeUpPerMille)) return this.wakeUps.schedule(generationId, at);
     const fate = chance.pick(['lost', 'late', 'twice'] as const);
     tally.add(`wake-up ${fate}`);

@@ -25,8 +25,8 @@ export class Service {
   private readonly wakeUpTable = new MemoryWakeUpTable();
   readonly provider: SimulatedProvider;
   readonly faults: PortFaults;
-  /** While this is so, whatever is scheduled is never heard of again. */
-  losesWakeUps = false;
+  /** So many of the next wake-ups that are scheduled are never heard of again. */
+  wakeUpsToLose = 0;
   private started = 0;
 
   constructor(private readonly world: Surroundings, private readonly chance: Chance, readonly durable: MemoryStores, private readonly places: readonly Role[]) {

@@ -27,10 +27,8 @@ export async function takeTurns(stage: Stage): Promise<void> {
 export async function loseWakeUp(stage: Stage): Promise<void> {
   await stage.pay(stage.hero, 50);
   stage.service.provider.script = { ending: 'succeeds', takesMs: 0 };
-  stage.service.losesWakeUps = true;
+  stage.service.wakeUpsToLose = 1;
   const id = await stage.accept(stage.hero, 'plain');
-  await stage.world.scheduler.pause(500);
-  stage.service.losesWakeUps = false;
   const startedAt = stage.world.scheduler.now;
   const { status } = await stage.ended(id);
   const tookMs = stage.world.scheduler.now - startedAt;
