@@ -19,9 +19,10 @@ export interface Served {
 export async function startService(config: Config, logger: Logger = createLogger(config.log)): Promise<Served> {
   let url = configuredUrl(config);
   const program = await openProgram(config, 'server', { log: logTo(logger), publicUrl: () => url });
+  const authenticator = new Authenticator(program.context);
   const rest = createRestServer({
     context: program.context,
-    authenticator: new Authenticator(program.context),
+    authenticator,
     logger,
     limits: config.rest.limits,
     signedObjects: program.objects.signedObjects,
@@ -35,7 +36,7 @@ export async function startService(config: Config, logger: Logger = createLogger
     const worker = config.worker.enabled ? new Worker(program.context, { ...config.worker, workerId: `${process.pid}-${program.context.ids.uuid()}` }) : undefined;
     await worker?.start();
     logger.info({ address: url, dataFolder: config.dataFolder, worker: config.worker.enabled }, 'serving');
-    return { url, demo, stop: () => stop(rest, worker, program, config, logger) };
+    return { url, demo, stop: () => stop(rest, worker, program, config, logger).finally(() => authenticator.close()) };
   } catch (error) {
     await rest.close(0);
     await program.close();

@@ -7,7 +7,7 @@ import type { ApiKey, Caller, Scope } from './credential.js';
 export const CREDENTIAL_CACHE_MS = 3_000;
 const MAX_CACHED = 10_000;
 
-interface Cached { key: ApiKey | null; readonly readAt: number; isOver: boolean }
+interface Cached { readonly key: ApiKey; readonly readAt: number; readonly cancelTimer: () => void }
 
 /** Tells who is calling. One a process, since it remembers credentials for a few seconds. */
 export class Authenticator {
@@ -38,24 +38,41 @@ export class Authenticator {
     const cached = this.cache.get(credential);
     if (cached && isCurrent(cached, now)) return cached.key;
     if (!isApiKeyShaped(credential)) return null;
-    const read: Cached = { key: null, readAt: now, isOver: false };
-    this.context.clock.after(CREDENTIAL_CACHE_MS, () => {
-      read.isOver = true;
-      if (this.cache.get(credential) === read) this.cache.delete(credential);
+    let isOver = false;
+    let onOver = () => { isOver = true; };
+    const cancelTimer = this.context.clock.after(CREDENTIAL_CACHE_MS, () => onOver());
+    const key = await this.context.credentials.findKey({ digest: this.context.digests.keyed(credential) }).catch((error: unknown) => {
+      cancelTimer();
+      throw error;
     });
-    read.key = await this.context.credentials.findKey({ digest: this.context.digests.keyed(credential) });
     this.forget(credential, now);
-    if (read.key && !read.isOver) this.cache.set(credential, read);
-    return read.key;
+    if (!key || isOver) {
+      cancelTimer();
+      return key;
+    }
+    const read: Cached = { key, readAt: now, cancelTimer };
+    onOver = () => { if (this.cache.get(credential) === read) this.cache.delete(credential); };
+    this.cache.set(credential, read);
+    return key;
+  }
+
+  /** Forgets all credentials, and leaves no timer behind. */
+  close(): void {
+    for (const credential of this.cache.keys()) this.drop(credential);
   }
 
   /** Entries stand in the order in which they were read, so that the outdated ones are in front. */
   private forget(credential: string, now: number): void {
-    this.cache.delete(credential);
+    this.drop(credential);
     for (const [kept, entry] of this.cache) {
       if (isCurrent(entry, now) && this.cache.size < MAX_CACHED) return;
-      this.cache.delete(kept);
+      this.drop(kept);
     }
+  }
+
+  private drop(credential: string): void {
+    this.cache.get(credential)?.cancelTimer();
+    this.cache.delete(credential);
   }
 }
 

@@ -128,7 +128,7 @@ function cancel(g: Generation, { now, at }: Time): Changed {
 
 function settle(g: Generation, command: Extract<GenerationCommand, { event: 'settle' }>, at: number): Changed {
   if (g.settledAt !== undefined) return { refused: 'NOTHING_TO_DO' };
-  return { next: { ...g, settledAt: at, attentionAt: g.outputs.length > 0 ? command.outputsExpireAt : command.taskExpiresAt } };
+  return { next: { ...g, settledAt: at, attentionAt: g.attemptsMade > 0 ? command.outputsExpireAt : command.taskExpiresAt } };
 }
 
 /** What a generation that reaches its end loses and gains, whichever way it ends. */

@@ -1,7 +1,7 @@
 import type { Context } from '../context.js';
 import { changeGeneration } from '../generation/change-generation.js';
 import type { Generation, Remnant } from '../generation/generation.js';
-import { outputKey } from '../generation/run/collect-outputs.js';
+import { removeCollected } from '../generation/run/collect-outputs.js';
 
 /**
  * Removes the outputs of a settled generation whose retention is over, and later the generation itself. Recovery may look
@@ -36,8 +36,5 @@ export async function retireGeneration(context: Context, g: Generation): Promise
 
 /** Every key a worker may have written to, whether or not it became an output: fences and outputs are both bounded. */
 async function removeOutputs(context: Context, g: Generation): Promise<void> {
-  const outputsPerFence = g.terms.creditsByOutputs.length - 1;
-  for (let fence = 1; fence <= g.fence; fence += 1) {
-    for (let index = 0; index < outputsPerFence; index += 1) await context.objects.remove(outputKey(g.generationId, fence, index));
-  }
+  for (let fence = 1; fence <= g.fence; fence += 1) await removeCollected(context, g, fence);
 }

@@ -44,6 +44,7 @@ async function main(): Promise<number> {
     counting: !values['until-found'] && !values.json,
   });
   const [first] = result.failures;
+  if (result.seedsRun === 0) throw new Error('There was no time for a single seed.');
   if (values.json) {
     const found = first?.failure ? { seed: first.seed, ...first.failure, step: first.steps } : null;
     process.stdout.write(`${JSON.stringify({ seedsRun: result.seedsRun, found })}\n`);

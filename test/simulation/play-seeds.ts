@@ -53,6 +53,8 @@ export async function playSeeds(order: Order): Promise<Result> {
   };
   const branches = await Promise.all(Array.from({ length: threads }, () => workThrough(order.counting === true, nextBatch, note)));
   failures.sort((a, b) => a.seed - b.seed);
+  const isCutShort = order.stopAtFirst === true || order.goOn !== undefined;
+  if (!isCutShort && seedsRun !== order.seeds) throw new Error(`${seedsRun} seeds were played, not ${order.seeds}.`);
   return { seedsRun, steps, tally, failures, branches: addBranchCounts(branches) };
 }
 
@@ -60,14 +62,19 @@ export async function playSeeds(order: Order): Promise<Result> {
 function workThrough(isCounting: boolean, nextBatch: () => Batch | undefined, note: (played: Played) => void): Promise<BranchCounts> {
   const thread = new Worker(new URL('thread.js', import.meta.url), { workerData: isCounting ? 'counting' : undefined });
   return new Promise<BranchCounts>((resolve, reject) => {
+    let hasSaidAll = false;
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
     const give = () => thread.postMessage(nextBatch() ?? { seeds: [] });
     thread.on('message', (word: Word) => {
       if ('played' in word) note(word.played);
       else if ('done' in word) give();
-      else thread.terminate().then(() => resolve(word.branches), reject);
+      else {
+        hasSaidAll = true;
+        thread.terminate().then(() => resolve(word.branches), reject);
+      }
     });
     thread.on('error', reject);
+    thread.on('exit', (code) => { if (!hasSaidAll) reject(new Error(`A thread ended by itself, with ${code}.`)); });
     give();
   });
 }

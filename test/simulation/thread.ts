@@ -22,7 +22,10 @@ const { SimulatedRun } = await import('./simulated-run.js');
 const { watch } = await import('./watch.js');
 
 let current: InstanceType<typeof SimulatedRun> | undefined;
-process.on('unhandledRejection', (error) => current?.scheduler.fail(error));
+process.on('unhandledRejection', (error) => {
+  if (current === undefined) throw error;
+  current.scheduler.fail(error);
+});
 
 function say(word: Word): void {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
@@ -32,6 +35,7 @@ function say(word: Word): void {
 async function play(seed: number): Promise<Played> {
   current = new SimulatedRun(seed, watch);
   const outcome = await current.play();
+  current = undefined;
   return { ...outcome, tally: [...outcome.tally] };
 }
 

@@ -35,6 +35,11 @@ export async function collectOutputs(
   return { outputs, faults };
 }
 
+/** Removes all that was, or may have been, written under a fence. */
+export async function removeCollected({ objects }: Pick<Context, 'objects'>, { generationId, terms }: Generation, fence: number): Promise<void> {
+  for (let index = 0; index < terms.creditsByOutputs.length - 1; index += 1) await objects.remove(outputKey(generationId, fence, index));
+}
+
 export function outputKey(generationId: string, fence: number, index: number): string {
   return `outputs/${generationId}/${fence}/${index}`;
 }

@@ -6,8 +6,9 @@ import { changeGeneration } from '../change-generation.js';
 import { wake } from '../wake.js';
 import type { Generation, Output } from '../generation.js';
 import { settleGeneration } from '../settle-generation.js';
-import { taskError, type TaskErrorCode } from '../task-errors.js';
-import { collectOutputs } from './collect-outputs.js';
+import { taskError } from '../task-errors.js';
+import { collectOutputs, removeCollected } from './collect-outputs.js';
+import { failure, mayResubmit } from './failures.js';
 import { LeaseHolder, LeaseLost, type HolderCommand } from './lease-holder.js';
 import { submissionOf } from './submission.js';
 import { NudgeableSleep, TimedOut, withTimeout } from './waiting.js';
@@ -17,8 +18,6 @@ const CANCEL_AGAIN_MS = 10_000;
 /** What a provider has made is worth more than one try to fetch and store it. */
 const MAX_COLLECTIONS = 4;
 const MAX_UNKNOWN_REPORTS = 3;
-/** The longest a clock can be asked to wait at once. */
-const MAX_WAIT_MS = 2 ** 31 - 1;
 
 type Step = 'go-on' | 'over';
 
@@ -88,7 +87,9 @@ export class GenerationRun {
     if (this.stopping) return this.handBack(g);
     if (!model || !provider) return this.finish({ event: 'fail', error: taskError('MODEL_UNAVAILABLE') });
     if (g.runDeadlineAt !== undefined && this.context.clock.now() > g.runDeadlineAt) return this.timeOut(g, provider, model);
+    if (g.cancelRequestedAt !== undefined) this.cancelSeenAt ??= this.context.clock.now();
     if (!g.attempt) return this.beginAttempt(g);
+    if (this.context.clock.now() > this.graceEndsAt) return this.finish({ event: 'stop', outputs: [] });
     if (g.attempt.phase === 'submitted' && g.attempt.reference !== undefined) return this.follow(g, g.attempt.reference, provider, model);
     if (g.attempt.token !== this.unsentToken) return this.findOut(g, g.attempt.token, provider, model);
     if (g.cancelRequestedAt !== undefined) return this.finish({ event: 'stop', outputs: [] });
@@ -157,8 +158,6 @@ export class GenerationRun {
 
   private async follow(g: Generation, reference: string, provider: Provider, model: Model): Promise<Step> {
     if (g.cancelRequestedAt !== undefined) {
-      this.cancelSeenAt ??= this.context.clock.now();
-      if (this.context.clock.now() > this.cancelSeenAt + this.context.settings.cancelGraceMs) return this.finish({ event: 'stop', outputs: [] });
       await this.askToStop(reference, provider, model);
     }
     let report: ProviderReport;
@@ -204,7 +203,7 @@ export class GenerationRun {
   ): Promise<Step> {
     let outputs: readonly Output[];
     let faults: readonly string[];
-    const leased = g.fence === this.collectedUnder ? await this.holder.reLease() : g;
+    const leased = g.fence === this.collectedUnder ? await this.leaseAnew(g) : g;
     this.collectedUnder = leased.fence;
     try {
       const collecting = collectOutputs(this.context, provider, model, leased, reference, report.outputs.length);
@@ -220,6 +219,13 @@ export class GenerationRun {
     }
     const { cancelRequestedAt } = await this.holder.refresh();
     return cancelRequestedAt === undefined ? this.attemptOver(failure('PROVIDER_REJECTED', true)) : this.finish({ event: 'stop', outputs });
+  }
+
+  /** What was collected so far is of no use under the next fence; what cannot be removed now goes with retention. */
+  private async leaseAnew(g: Generation): Promise<Generation> {
+    const leased = await this.holder.reLease();
+    await removeCollected(this.context, g, g.fence).catch(() => undefined);
+    return leased;
   }
 
   /** While our own store is away there is nothing to ask the provider for again; only the deadline ends the waiting. */
@@ -277,21 +283,17 @@ export class GenerationRun {
 
   /** Until the deadline, or the end of the provider's grace after a cancel, has just passed. */
   private timeLeftMs(g: Generation): number {
-    const graceEndsAt = this.cancelSeenAt === undefined ? Infinity : this.cancelSeenAt + this.context.settings.cancelGraceMs;
-    const endsAt = Math.min(g.runDeadlineAt ?? Infinity, graceEndsAt);
-    return Math.min(MAX_WAIT_MS, Math.max(0, endsAt - this.context.clock.now()) + 1);
+    const endsAt = Math.min(g.runDeadlineAt ?? Infinity, this.graceEndsAt);
+    return Math.max(0, endsAt - this.context.clock.now()) + 1;
+  }
+
+  /** How long a provider that was asked to stop, or cannot say whether it has the task, is waited for. */
+  private get graceEndsAt(): number {
+    return (this.cancelSeenAt ?? Infinity) + this.context.settings.cancelGraceMs;
   }
 
   private backoffMs(tries: number): number {
     const { retryBaseMs, retryCapMs } = this.context.settings;
     return Math.min(retryCapMs, retryBaseMs * 2 ** Math.min(tries - 1, 20));
   }
-}
-
-function mayResubmit(model: Model): boolean {
-  return model.onUnknownAcceptance === 'resubmit';
-}
-
-function failure(code: TaskErrorCode, mayRetry: boolean): ProviderFailure {
-  return { code, message: taskError(code).message, mayRetry };
 }

@@ -1,5 +1,8 @@
 import type { Clock } from '../../ports/clock.js';
 
+/** The longest a clock can be asked to wait at once. */
+const MAX_WAIT_MS = 2 ** 31 - 1;
+
 export class TimedOut extends Error {
   constructor(limitMs: number) {
     super(`No answer within ${limitMs} ms.`);
@@ -10,7 +13,7 @@ export class TimedOut extends Error {
 /** The promise's outcome, or `TimedOut` after `limitMs`. The work itself goes on; its late outcome is dropped. */
 export function withTimeout<T>(clock: Clock, limitMs: number, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const cancel = clock.after(limitMs, () => reject(new TimedOut(limitMs)));
+    const cancel = clock.after(Math.min(limitMs, MAX_WAIT_MS), () => reject(new TimedOut(limitMs)));
     work.then(
       (value) => { cancel(); resolve(value); },
       (error: unknown) => { cancel(); reject(error instanceof Error ? error : new Error(String(error))); },
@@ -33,7 +36,7 @@ export class NudgeableSleep {
   async sleep(durationMs: number): Promise<void> {
     if (!this.nudged) {
       await new Promise<void>((resolve) => {
-        const cancel = this.clock.after(durationMs, resolve);
+        const cancel = this.clock.after(Math.min(durationMs, MAX_WAIT_MS), resolve);
         this.finish = () => { cancel(); resolve(); };
       });
     }

@@ -1,4 +1,5 @@
 import type { Effect } from '../observed.js';
+import type { Generation } from '../../../core/generation/generation.js';
 import type { Submission } from '../../../core/ports/provider.js';
 import type { Handlers } from './calls.js';
 import { demand } from './demand.js';
@@ -33,11 +34,16 @@ export class ProviderCalls implements GenerationListener {
   /** Who may hand over which attempt: its beginner once, anybody else only after asking whether the provider has it. */
   private readonly maySubmit = new Set<string>();
 
+  /** Tokens under which a task may be at the provider, and those that it certainly refused. */
+  private readonly handedOver = new Set<string>();
+  private readonly refused = new Set<string>();
+
   constructor(private readonly generations: Generations, private readonly prices: Prices) {}
 
   readonly handlers: Handlers = {
     'provider.submit': ({ args: [{ token }], result }) => {
       if (result.accepted) this.task(result.reference, token);
+      else this.refused.add(token);
     },
     'provider.recover': ({ args: [token], result, process }) => {
       if (typeof result === 'object' && result.found) this.task(result.reference, token);
@@ -69,10 +75,23 @@ export class ProviderCalls implements GenerationListener {
       this.tokens.set(attempt.token, generationId);
       this.maySubmit.add(`${by.process} ${attempt.token}`);
     }
+    const ended = before.attempt;
+    if (event === 'yield' && ended && !attempt) {
+      demand(!this.handedOver.has(ended.token), 5, () => `generation ${generationId} forgot attempt ${ended.number}, which ${by.process} had handed over`);
+    }
+    if (event === 'attempt-failed' && ended && !this.mayGuess(ended.token)) {
+      demand(this.isKnownToHaveEnded(ended), 5, () => `generation ${generationId} gives attempt ${ended.number} up for another one, and the provider may still have it`);
+    }
     if (event === 'accepted') {
       const task = this.tasks.get(attempt?.reference ?? '');
       demand(task?.token === attempt?.token, 3, () => `generation ${generationId} has task ${attempt?.reference} on record, which the provider never gave for token ${attempt?.token}`);
     }
+  }
+
+  /** Whether the provider refused the task, or said that it came to an end; silence is no such thing. */
+  private isKnownToHaveEnded({ token, reference }: NonNullable<Generation['attempt']>): boolean {
+    const states = this.tasks.get(reference ?? '')?.states;
+    return this.refused.has(token) || ['failed', 'succeeded', 'cancelled'].some((state) => states?.has(state) === true);
   }
 
   /** Whether anything the provider did, or kept silent about, lets a worker say that the task failed by itself. */
@@ -89,6 +108,7 @@ export class ProviderCalls implements GenerationListener {
   private submitting({ generationId, token, modelKey, prompt, parameters, references }: Submission, process: string): void {
     const cancelled = this.cancelled.get(generationId);
     demand(cancelled?.wasQueued !== true, 10, () => `${process} submits generation ${generationId}, which was cancelled while queued`);
+    this.handedOver.add(token);
     demand(this.tokens.get(token) === generationId, 5, () => `${process} submits generation ${generationId} with token ${token}, which is on no record of it`);
     demand(this.maySubmit.delete(`${process} ${token}`), 5, () => `${process} submits generation ${generationId} with token ${token}, which the provider may have already`);
     const newest = this.generations.lives.get(generationId)?.newest;

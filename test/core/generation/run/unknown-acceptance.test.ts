@@ -2,6 +2,7 @@
 // it can be, and otherwise the model's policy decides.
 // Method: submissions that are cut before and after the provider took them, with providers that can and cannot tell.
 import { expect } from 'chai';
+import { cancelGeneration } from '../../../../core/generation/cancel-generation.js';
 import { CoreWorker, untilSettled } from '../../../fixtures/core-worker.js';
 import { CoreWorld } from '../../../fixtures/core-world.js';
 import { Life } from '../../../fixtures/cut-processes.js';
@@ -37,6 +38,19 @@ describe('a submission of unknown outcome', () => {
       expect([g.status, world.provider.tasks.size]).to.deep.equal(['succeeded', 1]);
     });
   }
+
+  it('ends within the grace after a cancel, and costs nothing, while the provider does not even say whether it has the task', async () => {
+    const world = await start('resubmit');
+    world.provider.recoverScript = 'throw';
+    world.provider.submitScript = ['take-and-throw'];
+    const { generationId } = await world.create();
+    await world.clock.until(() => world.provider.recovers > 0, 'the provider was asked');
+    await cancelGeneration(world.context, world.caller, generationId);
+    const cancelledAt = world.clock.now();
+    const g = await untilSettled(world, generationId);
+    expect([g.status, g.chargedCredits]).to.deep.equal(['cancelled', 0]);
+    expect(world.clock.now() - cancelledAt).to.be.at.most(world.settings.cancelGraceMs + world.settings.leaseMs);
+  });
 
   it('hands it over again, under the same token, when the provider cannot tell and the model allows', async () => {
     const world = await start('resubmit');

@@ -1,0 +1,13 @@
+import type { Model } from '../../catalog/model.js';
+import type { ProviderFailure } from '../../ports/provider.js';
+import { taskError, type TaskErrorCode } from '../task-errors.js';
+
+/** Whether the model would rather have a task made twice than not at all, when nobody can tell whether its provider has it. */
+export function mayResubmit(model: Model): boolean {
+  return model.onUnknownAcceptance === 'resubmit';
+}
+
+/** A failure that we tell ourselves, in the words of the code. */
+export function failure(code: TaskErrorCode, mayRetry: boolean): ProviderFailure {
+  return { code, message: taskError(code).message, mayRetry };
+}
