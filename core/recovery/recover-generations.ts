@@ -25,12 +25,12 @@ export interface GenerationsRecovered {
  * gone, ends what is past its deadline, settles what has ended, retires what is past retention. One pass takes at most
  * `recoveryBatch`; safe in many processes at once, since every step is a versioned change.
  */
-export async function recoverGenerations(context: Context): Promise<GenerationsRecovered> {
+export async function recoverGenerations(context: Context, now: number): Promise<GenerationsRecovered> {
   const done: GenerationsRecovered = { woken: 0, ended: 0, settled: 0, retired: 0, failed: 0 };
-  const due = await context.generations.due(context.clock.now(), context.settings.recoveryBatch);
+  const due = await context.generations.due(now, context.settings.recoveryBatch);
   for (const record of due) {
     try {
-      done[await recoverOne(context, record)] += 1;
+      done[await recoverOne(context, record, now)] += 1;
     } catch (error) {
       done.failed += 1;
       context.log.warn('generation not recovered', { generationId: record.generationId, error });
@@ -40,7 +40,7 @@ export async function recoverGenerations(context: Context): Promise<GenerationsR
   return done;
 }
 
-async function recoverOne(context: Context, record: GenerationRecord): Promise<keyof GenerationsRecovered> {
+async function recoverOne(context: Context, record: GenerationRecord, now: number): Promise<keyof GenerationsRecovered> {
   if (record.kind !== 'generation') {
     await context.generations.remove(record.generationId, record.version);
     return 'retired';
@@ -50,7 +50,7 @@ async function recoverOne(context: Context, record: GenerationRecord): Promise<k
     await settleGeneration(context, record);
     return 'settled';
   }
-  await retireGeneration(context, record);
+  await retireGeneration(context, record, now);
   return 'retired';
 }
 

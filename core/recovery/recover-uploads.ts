@@ -10,9 +10,9 @@ export interface UploadsRecovered {
 }
 
 /** Removes uploads past retention, with their bytes. One pass takes at most `recoveryBatch`. */
-export async function recoverUploads(context: Context): Promise<UploadsRecovered> {
+export async function recoverUploads(context: Context, now: number): Promise<UploadsRecovered> {
   const done: UploadsRecovered = { removed: 0, failed: 0 };
-  for (const record of await context.uploads.due(context.clock.now(), context.settings.recoveryBatch)) {
+  for (const record of await context.uploads.due(now, context.settings.recoveryBatch)) {
     try {
       await removeUpload(context, record);
       done.removed += 1;

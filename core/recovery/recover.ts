@@ -47,11 +47,12 @@ export class Recovery {
       context.log.warn('recovery pass left out after a leap of the clock', {});
       return NOTHING;
     }
-    const generations = await recoverGenerations(context);
+    // What goes for good goes by the time that was believed above: the clock may leap while the pass is under way.
+    const generations = await recoverGenerations(context, now);
     const holds = await recoverHolds(context, this.holdsCursor);
     this.holdsCursor = holds.nextCursor;
-    const uploads = await recoverUploads(context);
-    const claimsRemoved = await context.claims.removeExpired(context.clock.now(), context.settings.recoveryBatch);
+    const uploads = await recoverUploads(context, now);
+    const claimsRemoved = await context.claims.removeExpired(now, context.settings.recoveryBatch);
     return { generations, holds, uploads, claimsRemoved };
   }
 }

@@ -7,9 +7,8 @@ import { removeCollected } from '../generation/run/collect-outputs.js';
  * Removes the outputs of a settled generation whose retention is over, and later the generation itself. Recovery may look
  * at one before its time, when it was not sure of an earlier step; then it is put off.
  */
-export async function retireGeneration(context: Context, g: Generation): Promise<void> {
+export async function retireGeneration(context: Context, g: Generation, now: number): Promise<void> {
   const { settings } = context;
-  const now = context.clock.now();
   const endedAt = g.completedAt ?? g.updatedAt;
   const outputsExpireAt = endedAt + settings.outputRetentionMs;
   const taskExpiresAt = endedAt + settings.taskRetentionMs;

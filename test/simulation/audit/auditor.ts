@@ -59,7 +59,7 @@ export class Auditor implements Watcher {
     const prices = new Prices(premises.models);
     this.books = new Books(durable, order);
     this.operations = new Operations(this.books, order);
-    this.generations = new Generations(durable, settings, clocks);
+    this.generations = new Generations(durable, settings);
     this.objects = new GuardedObjects(durable.objects);
     const { books, generations, objects } = this;
     const claims = new Claims(settings, clocks, order, (operation, id) => (operation === 'create' ? generations : this.uploads).standingAt(id), (id) => books.moneyOf(id)?.isOpen ?? false);
@@ -70,11 +70,11 @@ export class Auditor implements Watcher {
     this.strangers = new Strangers(generations, this.uploads);
     this.access = new Access(order);
     this.secrets = new Secrets(() => premises.secrets());
-    this.rest = new Rest({ premises, books, claims, keys, generations, objects, accepted: this.accepted, clocks });
+    this.rest = new Rest({ premises, books, claims, keys, generations, objects, accepted: this.accepted });
 
     const charges = new Charges({ settings, books, claims, prices, provider: this.provider, generations, clocks });
     books.listen(charges);
-    const listeners = [new Leases(settings, clocks), this.provider, this.accepted, charges, this.uploads, new Outputs(settings, clocks, objects, prices)];
+    const listeners = [new Leases(settings, clocks), this.provider, this.accepted, charges, this.uploads, new Outputs(settings, objects, prices)];
     for (const listener of listeners) generations.listen(listener);
     for (const { handlers } of [books, claims, generations, this.uploads, objects, this.provider]) this.calls.add(handlers);
   }

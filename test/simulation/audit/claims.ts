@@ -2,7 +2,7 @@ import type { Claim, ClaimKey, ClaimedOperation } from '../../../core/idempotenc
 import type { Settings } from '../../../core/settings.js';
 import type { EffectOf, Handlers } from './calls.js';
 import { demand } from './demand.js';
-import type { ProcessClocks } from './process-clocks.js';
+import { canBeDue, type ProcessClocks } from './process-clocks.js';
 import type { EventOrder } from './event-order.js';
 
 const MAX_SKEW_MS = 60_000;
@@ -114,6 +114,7 @@ export class Claims {
 
   private removeExpired({ args: [now], result, at, process, processNow }: EffectOf<'claims.removeExpired'>): void {
     if (result === 0) return;
+    demand(canBeDue(now, at), 11, () => `${process} removed claims as of ${now}, which is ${now - at} ms ahead`);
     demand(now <= processNow || !this.clocks.isSteady(process, at), 11, () => `${process} removed claims as of ${now}, at ${processNow} by its clock`);
     const due = [...this.standing].filter(([, { removeAt }]) => removeAt <= now).sort(([a, { removeAt: atA }], [b, { removeAt: atB }]) => atA - atB || (a < b ? -1 : 1));
     demand(result <= due.length, 11, () => `${result} claims were removed as expired, and ${due.length} were`);

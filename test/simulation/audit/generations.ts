@@ -4,7 +4,7 @@ import type { Durable, Effect } from '../observed.js';
 import type { EffectOf, Handlers } from './calls.js';
 import type { Standing } from './claims.js';
 import { demand } from './demand.js';
-import type { ProcessClocks } from './process-clocks.js';
+import { canBeDue } from './process-clocks.js';
 import { classify, faultOf, hasEnded } from './record-events.js';
 import { shapeFault } from './record-shape.js';
 
@@ -44,7 +44,7 @@ export class Generations {
   private readonly records = new Map<string, GenerationRecord>();
   private readonly listeners: GenerationListener[] = [];
 
-  constructor(private readonly durable: Pick<Durable, 'generations'>, private readonly settings: Settings, private readonly clocks: ProcessClocks) {}
+  constructor(private readonly durable: Pick<Durable, 'generations'>, private readonly settings: Settings) {}
 
   readonly handlers: Handlers = {
     'generations.insert': async (effect) => {
@@ -126,8 +126,7 @@ export class Generations {
     const { generationId, completedAt = Infinity } = before;
     demand(next.kind === 'expired' && before.settledAt !== undefined, 7, () => `generation ${generationId} became ${next.kind}, ${before.status} and ${before.settledAt === undefined ? 'not ' : ''}settled`);
     demand(next.accountId === before.accountId && next.appId === before.appId && next.createdAt === before.createdAt, 7, () => `what remains of generation ${generationId} belongs to somebody else`);
-    const isOver = processNow >= completedAt + this.settings.taskRetentionMs || !this.clocks.isSteady(process, at);
-    demand(isOver, 7, () => `generation ${generationId} ended at ${completedAt} and was retired at ${processNow} by the clock of ${process}`);
+    demand(canBeDue(completedAt + this.settings.taskRetentionMs, at), 7, () => `generation ${generationId} ended at ${completedAt} and was retired at ${processNow} by the clock of ${process}`);
     const hasFiles = before.outputs.length > 0 && before.outputsRemovedAt === undefined;
     demand(!hasFiles, 7, () => `generation ${generationId} was retired before its outputs were`);
   }
@@ -136,8 +135,7 @@ export class Generations {
     const before = this.records.get(generationId);
     demand(before?.version === expectedVersion, 7, () => `generation ${generationId} was removed at version ${expectedVersion}, and has ${before?.version}`);
     demand(before.kind !== 'generation', 7, () => `generation ${generationId} was removed, and not retired`);
-    const isOver = processNow >= before.attentionAt || !this.clocks.isSteady(process, at);
-    demand(isOver, 7, () => `what remained of ${generationId} was to stay until ${before.attentionAt}, and was removed at ${processNow} by the clock of ${process}`);
+    demand(canBeDue(before.attentionAt, at), 7, () => `what remained of ${generationId} was to stay until ${before.attentionAt}, and was removed at ${processNow} by the clock of ${process}`);
     this.records.delete(generationId);
   }
 

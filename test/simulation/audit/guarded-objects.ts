@@ -10,7 +10,7 @@ interface Guarded {
   /** What the bytes belong to, in words. */
   readonly of: string;
   /** Whether who removes it may, by its own clock. */
-  readonly mayGo?: (process: string, at: number, processNow: number) => boolean;
+  readonly mayGo?: (at: number) => boolean;
 }
 
 /** Invariant 16: bytes that somebody was promised must stay as they are, unless the object store itself spoiled them. */
@@ -30,8 +30,7 @@ export class GuardedObjects {
     'objects.remove': ({ args: [key], process, at, processNow }) => {
       const guarded = this.guarded.get(key);
       if (!guarded) return;
-      const mayGo = guarded.mayGo?.(process, at, processNow) ?? false;
-      demand(mayGo, 16, () => `${process} removed ${key}, of ${guarded.of}, at ${processNow} by its clock`);
+      demand(guarded.mayGo?.(at) ?? false, 16, () => `${process} removed ${key}, of ${guarded.of}, at ${processNow} by its clock`);
       this.guarded.delete(key);
     },
   };

@@ -3,14 +3,13 @@ import { demand } from './demand.js';
 import type { GenerationListener, Step } from './generations.js';
 import type { GuardedObjects } from './guarded-objects.js';
 import type { Prices } from './prices.js';
-import type { ProcessClocks } from './process-clocks.js';
+import { canBeDue } from './process-clocks.js';
 import { hasEnded } from './record-events.js';
 
 /** Invariant 16 for what was delivered: each output stands with the recorded bytes from the end until its retention is over. */
 export class Outputs implements GenerationListener {
   constructor(
     private readonly settings: Settings,
-    private readonly clocks: ProcessClocks,
     private readonly objects: GuardedObjects,
     private readonly prices: Prices,
   ) {}
@@ -19,8 +18,7 @@ export class Outputs implements GenerationListener {
     const { generationId, outputs, modelKey, parameters, completedAt = 0 } = next;
     const goesAt = completedAt + this.settings.outputRetentionMs;
     if (event === 'outputs-removed') {
-      const isOver = by.processNow >= goesAt || !this.clocks.isSteady(by.process, by.at);
-      demand(isOver, 16, () => `the outputs of generation ${generationId} were to stay until ${goesAt}, and ${by.process} removed them at ${by.processNow} by its clock`);
+      demand(canBeDue(goesAt, by.at), 16, () => `the outputs of generation ${generationId} were to stay until ${goesAt}, and ${by.process} removed them at ${by.processNow} by its clock`);
     }
     if (!hasEnded(next) || hasEnded(before)) return;
     demand(outputs.length <= this.prices.wanted(modelKey, parameters), 3, () => `generation ${generationId} has ${outputs.length} outputs, more than were asked for`);
@@ -28,7 +26,7 @@ export class Outputs implements GenerationListener {
     demand(distinct.size === 2 * outputs.length, 16, () => `generation ${generationId} delivers one output twice`);
     this.requireAsAsked(next);
     for (const { objectKey, sha256, byteSize } of outputs) {
-      const mayGo = (process: string, at: number, processNow: number) => processNow >= goesAt || !this.clocks.isSteady(process, at);
+      const mayGo = (at: number) => canBeDue(goesAt, at);
       await this.objects.guard({ objectKey, sha256, byteSize, of: `generation ${generationId}`, mayGo });
     }
   }

@@ -8,19 +8,23 @@ const JITTER_MS = 5;
 /** A call may take effect this long after the clock was read for it, and longer only where nothing hangs on it. */
 const MEMORY_MS = 120_000;
 
+/** A clock is never further off true time than this, but for a leap, which nobody may believe. */
+const FARTHEST_OFF_MS = 30_000;
+
+/** Whether it can be so late already by the clock of any process that has not leapt. */
+export function canBeDue(time: number, at: number): boolean {
+  return at + FARTHEST_OFF_MS >= time;
+}
+
 /**
  * What is known of every process's clock. A check of ours that says "too early by the writer's clock" knows the clock when
  * the write took effect, and not when it was decided; if the clock jumped in between, it says nothing.
  */
 export class ProcessClocks {
   private readonly seen = new Map<string, Seen>();
-  /** The most any clock was ever ahead of true time. */
-  mostAheadMs = 0;
-
   note({ at, process, processNow }: { readonly at: number; readonly process: string; readonly processNow: number }): void {
     const offset = processNow - at;
     const last = this.seen.get(process);
-    if (offset > this.mostAheadMs) this.mostAheadMs = offset;
     if (last === undefined) this.seen.set(process, { offset, jumpedAt: -Infinity });
     else if (Math.abs(last.offset - offset) > JITTER_MS) this.seen.set(process, { offset, jumpedAt: at });
   }

@@ -6,12 +6,9 @@ import { demand } from './demand.js';
 import type { Generations, Life } from './generations.js';
 import type { GuardedObjects } from './guarded-objects.js';
 import { isWhollyRefused, type Keys } from './keys.js';
-import type { ProcessClocks } from './process-clocks.js';
 import { hasEnded } from './record-events.js';
 
 const MAX_SKEW_MS = 60_000;
-/** Recovery that failed at something comes back to it after half a minute, and to what it woke after a minute. */
-const LOOKS_AGAIN_MS = 90_000;
 
 interface Knowledge {
   readonly premises: Premises;
@@ -21,7 +18,6 @@ interface Knowledge {
   readonly generations: Generations;
   readonly objects: GuardedObjects;
   readonly accepted: Accepted;
-  readonly clocks: ProcessClocks;
 }
 
 /** Invariants 6, 12, 13 and 20, once everything that can end has had the time to. */
@@ -64,9 +60,9 @@ export class Rest {
    * and to stop, and all clocks may differ. A time that a clock far ahead wrote is believed until true time reaches it.
    */
   private slackMs(): number {
-    const { premises: { settings, recoveryIntervalMs }, clocks } = this.known;
+    const { premises: { settings, recoveryIntervalMs } } = this.known;
     const waitedFor = settings.leaseMs + settings.recoveryGraceMs + settings.cancelGraceMs + 3 * recoveryIntervalMs + 3 * settings.providerCallMs;
-    return waitedFor + LOOKS_AGAIN_MS + 2 * MAX_SKEW_MS + clocks.mostAheadMs;
+    return waitedFor + MAX_SKEW_MS;
   }
 
   /** A key under which every request was refused has no effect: nothing inserted, nothing held. */

@@ -8,7 +8,7 @@ import type { Standing } from './claims.js';
 import { demand } from './demand.js';
 import type { GenerationListener, Step } from './generations.js';
 import type { GuardedObjects } from './guarded-objects.js';
-import type { ProcessClocks } from './process-clocks.js';
+import { canBeDue, type ProcessClocks } from './process-clocks.js';
 import { changedMembers, textOf } from './same.js';
 
 const MAY_CHANGE = new Set(['version', 'status', 'objectKey', 'ready', 'lastUsedAt', 'attentionAt']);
@@ -127,8 +127,7 @@ export class Uploads implements GenerationListener {
     const changed = changedMembers(before, next).filter((name) => !MAY_CHANGE.has(name) || (before.status !== 'prepared' && (name === 'ready' || name === 'objectKey')));
     demand(changed.length === 0, 16, () => `upload ${uploadId} was ${before.status}, and its ${changed.join(', ')} changed`);
     if (next.status === 'removing' && before.status !== 'removing') {
-      const isOver = processNow >= before.attentionAt || !this.clocks.isSteady(process, at);
-      demand(isOver, 16, () => `upload ${uploadId} was kept until ${before.attentionAt}, and ${process} removes it at ${processNow} by its clock`);
+      demand(canBeDue(before.attentionAt, at), 16, () => `upload ${uploadId} was kept until ${before.attentionAt}, and ${process} removes it at ${processNow} by its clock`);
       const [user] = this.usedBy.get(uploadId) ?? [];
       demand(user === undefined || !this.clocks.isSteady(process, at), 16, () => `upload ${uploadId} is being removed, and generation ${user} needs it`);
       if (before.objectKey !== undefined) this.objects.release(before.objectKey);

@@ -58,4 +58,12 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     replace: 'this.cancelSeenAt ??= g.cancelRequestedAt;',
     why: 'A worker whose clock is ahead ends a cancelled task without asking its provider to stop, and drops what was made.',
   },
+  {
+    name: 'clock-that-leaps-within-a-pass-believed',
+    breaks: [11, 16],
+    file: 'core/recovery/recover.js',
+    find: 'const generations = await recoverGenerations(context, now);',
+    replace: 'const generations = await recoverGenerations(context, now + 7_200_000);',
+    why: 'A pass looks at the clock again once it has begun, and removes what it should not.',
+  },
 ];

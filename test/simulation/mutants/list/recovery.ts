@@ -61,4 +61,12 @@ export const RECOVERY_MUTANTS: readonly Mutant[] = [
     replace: 'if (now < endedAt) {',
     why: 'Whatever recovery looks at once it is settled is taken to be past its retention.',
   },
+  {
+    name: 'leap-of-the-clock-believed',
+    breaks: [7, 11, 16],
+    file: 'core/recovery/recover.js',
+    find: 'if (hasLeapt)',
+    replace: 'if (hasLeapt && this.lastPassAt === 0)',
+    why: 'A clock that is hours ahead for a moment has retention remove what nobody can bring back.',
+  },
 ];

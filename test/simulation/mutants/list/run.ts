@@ -69,4 +69,20 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     replace: 'return `outputs/${generationId}/${index}`;',
     why: 'An overtaken worker writes over, or removes, what the next one has delivered.',
   },
+  {
+    name: 'sent-attempt-forgotten-on-a-stop',
+    breaks: [5],
+    file: 'core/generation/decide.js',
+    find: 'command.isUnsent ? withoutUnsentAttempt(g) : g',
+    replace: 'withoutUnsentAttempt(g)',
+    why: 'A worker that goes away hands back an attempt that it had handed over as if nobody had it.',
+  },
+  {
+    name: 'forgotten-task-handed-over-again',
+    breaks: [5],
+    file: RUN,
+    find: "if (this.unknownReports >= MAX_UNKNOWN_REPORTS) return this.attemptOver(failure('PROVIDER_UNAVAILABLE', mayResubmit(model)));",
+    replace: "if (this.unknownReports >= MAX_UNKNOWN_REPORTS) return this.attemptOver(failure('PROVIDER_UNAVAILABLE', true));",
+    why: 'A provider that knows a task no more is given it again, though the model forbids to have it made twice.',
+  },
 ];
