@@ -39,8 +39,10 @@ export class Authenticator {
     if (cached && isCurrent(cached, now)) return cached.key;
     if (!isApiKeyShaped(credential)) return null;
     let isOver = false;
-    let onOver = () => { isOver = true; };
-    const cancelTimer = this.context.clock.after(CREDENTIAL_CACHE_MS, () => onOver());
+    const cancelTimer = this.context.clock.after(CREDENTIAL_CACHE_MS, () => {
+      isOver = true;
+      if (this.cache.get(credential)?.cancelTimer === cancelTimer) this.cache.delete(credential);
+    });
     const key = await this.context.credentials.findKey({ digest: this.context.digests.keyed(credential) }).catch((error: unknown) => {
       cancelTimer();
       throw error;
@@ -50,9 +52,7 @@ export class Authenticator {
       cancelTimer();
       return key;
     }
-    const read: Cached = { key, readAt: now, cancelTimer };
-    onOver = () => { if (this.cache.get(credential) === read) this.cache.delete(credential); };
-    this.cache.set(credential, read);
+    this.cache.set(credential, { key, readAt: now, cancelTimer });
     return key;
   }
 

@@ -1,7 +1,7 @@
 import type { Caller } from '../access/credential.js';
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
-import { claim, freeClaim, type Subject } from '../idempotency/claims.js';
+import { claim, freeClaim, takenOver, type Subject } from '../idempotency/claims.js';
 import type { Claim } from '../idempotency/claim.js';
 import type { Json } from '../json.js';
 import { acceptGeneration } from './accept.js';
@@ -37,8 +37,8 @@ export async function createGeneration(context: Context, caller: Caller, idempot
 
   const generation = await accept(context, caller, request, claimed.mine);
   // So slow that the key was taken over meanwhile, and may have been answered, with a refusal too. Going on from here could
-  // charge for what a client was told will not happen; a retry of the key is told how it stands.
-  if (generation === 'taken-over') throw new ServiceError('IDEMPOTENCY_IN_PROGRESS', undefined, { retryAfterMs: 1_000 });
+  // charge for what a client was told will not happen.
+  if (generation === 'taken-over') throw takenOver();
   return { generation, replayed: false };
 }
 

@@ -98,6 +98,11 @@ function replay(existing: Claim, settings: Settings, now: number): Claimed {
   return { replayOf: existing.subjectId };
 }
 
+/** For a process so slow that another one has its key now, and answers under it, one way or the other: a retry is told how it stands. */
+export function takenOver(): ServiceError {
+  return inProgress(1_000);
+}
+
 function inProgress(leaseLeftMs: number): ServiceError {
   return new ServiceError('IDEMPOTENCY_IN_PROGRESS', undefined, { retryAfterMs: Math.min(leaseLeftMs, 2_000) });
 }

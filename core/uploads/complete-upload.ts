@@ -3,7 +3,7 @@ import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
 import type { Claim } from '../idempotency/claim.js';
-import { claim, finishClaim, freeClaim, isFinished } from '../idempotency/claims.js';
+import { claim, finishClaim, freeClaim, isFinished, takenOver } from '../idempotency/claims.js';
 import type { Json } from '../json.js';
 import { inspectCopy, stagedFacts } from './inspect-upload.js';
 import { isUuid } from '../uuid.js';
@@ -52,11 +52,6 @@ async function makeReadyOrFree(context: Context, caller: Caller, uploadId: strin
   }
   if ((await finishClaim(context, mine)) === 'taken-over') throw takenOver();
   return upload;
-}
-
-/** Whoever took the key over answers under it, one way or the other; a retry is told how it stands. */
-function takenOver(): ServiceError {
-  return new ServiceError('IDEMPOTENCY_IN_PROGRESS', undefined, { retryAfterMs: 1_000 });
 }
 
 async function ownUpload(context: Context, caller: Caller, uploadId: string): Promise<Upload | null> {

@@ -1,7 +1,7 @@
 import type { Caller } from '../access/credential.js';
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
-import { claim, type Subject } from '../idempotency/claims.js';
+import { claim, takenOver, type Subject } from '../idempotency/claims.js';
 import type { Json } from '../json.js';
 import type { SignedRequest } from '../ports/object-store.js';
 import { readPrepareRequest, type PrepareRequest } from './request.js';
@@ -31,8 +31,7 @@ export async function prepareUpload(context: Context, caller: Caller, idempotenc
   }
   const upload = newUpload(context, caller, claimed.mine.subjectId, request);
   const outcome = await context.uploads.insert(upload);
-  // So slow that the key was taken over meanwhile; a retry of it is told how it stands.
-  if (!outcome.inserted) throw new ServiceError('IDEMPOTENCY_IN_PROGRESS', undefined, { retryAfterMs: 1_000 });
+  if (!outcome.inserted) throw takenOver();
   return { upload, target: await signTarget(context, upload), replayed: false };
 }
 

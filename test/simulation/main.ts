@@ -2,7 +2,6 @@ import { Misused, readOptions, runProgram, wholeNumber } from './command-line.js
 import { playSeeds } from './play-seeds.js';
 import { printCoverage } from './coverage/report.js';
 import { SimulatedRun } from './simulated-run.js';
-import { watch } from './watch.js';
 
 const USAGE = `Plays the service in a simulated world, a seed a run, and holds every run to what must always be true.
 
@@ -61,7 +60,7 @@ async function main(): Promise<number> {
 }
 
 async function replay(seed: number): Promise<number> {
-  const { failure, steps } = await new SimulatedRun(seed, watch, (line) => process.stdout.write(`${line}\n`)).play();
+  const { failure, steps } = await new SimulatedRun(seed, (line) => process.stdout.write(`${line}\n`)).play();
   process.stdout.write(failure ? `Seed ${seed}: ${failure.message}\n` : `Seed ${seed}: ${steps} steps, nothing wrong\n`);
   return failure ? 1 : 0;
 }

@@ -8,7 +8,7 @@ const BATCH = 10;
 
 export interface Order {
   readonly from: number;
-  /** How many seeds; without it, until `until`. */
+  /** How many seeds; without it, for as long as `goOn` says so. */
   readonly seeds?: number;
   /** Whether there is time for more. */
   readonly goOn?: () => boolean;
@@ -16,7 +16,6 @@ export interface Order {
   readonly stopAtFirst?: boolean;
   /** Whether to count what of core runs. */
   readonly counting?: boolean;
-  onPlayed?(played: Played): void;
 }
 
 export interface Result {
@@ -49,7 +48,6 @@ export async function playSeeds(order: Order): Promise<Result> {
     steps += one.steps;
     tally.addAll(one.tally);
     if (one.failure) failures.push(one);
-    order.onPlayed?.(one);
   };
   const branches = await Promise.all(Array.from({ length: threads }, () => workThrough(order.counting === true, nextBatch, note)));
   failures.sort((a, b) => a.seed - b.seed);

@@ -4,8 +4,9 @@ import { drawClimate, FAIR, type Climate } from './faults/climate.js';
 import { Tally } from './coverage/tally.js';
 import { Disturbances } from './faults/disturbances.js';
 import { Network } from './world/network.js';
-import { Violation, type Premises, type Watcher } from './observed.js';
-import { populate, type Population } from './workload/population.js';
+import { Auditor } from './audit/auditor.js';
+import { Violation, type Watcher } from './observed.js';
+import { growOld, populate, type Population } from './workload/population.js';
 import { Scheduler } from './world/scheduler.js';
 import { Service } from './world/service.js';
 import { SIMULATED_MODELS } from './world/models.js';
@@ -41,9 +42,9 @@ export class SimulatedRun implements Surroundings {
   private readonly service: Service;
   private readonly network: Network;
   private readonly life: Chance;
-  private population!: Population;
+  private population: Population | undefined;
 
-  constructor(readonly seed: number, watch: (premises: Premises) => Watcher, print?: (line: string) => void) {
+  constructor(readonly seed: number, print?: (line: string) => void) {
     const source = Chance.from(seed);
     this.storm = drawClimate(source.fork());
     this.chance = source.fork();
@@ -51,10 +52,9 @@ export class SimulatedRun implements Surroundings {
     this.timeline = new Timeline(print);
     this.scheduler = new Scheduler(source.fork());
     const durable = memoryStores({ now: () => this.scheduler.now, after: (delayMs, callback) => this.scheduler.after(delayMs, callback) });
-    const secrets: readonly string[] = [];
-    this.watcher = watch({
+    this.watcher = new Auditor({
       durable, models: SIMULATED_MODELS, settings: SIMULATED_SETTINGS, recoveryIntervalMs: RECOVERY_INTERVAL_MS,
-      secrets: () => this.population?.secrets ?? secrets,
+      secrets: () => this.population?.secrets ?? [],
     });
     this.service = new Service(this, source.fork(), durable, source.fork().pick(PLACES));
     this.network = new Network(this, this.service, source.fork());
@@ -82,32 +82,26 @@ export class SimulatedRun implements Surroundings {
     }
   }
 
-  /** What is kept for a time only goes while everything else goes wrong. */
-  private async growOldInTheStorm(): Promise<void> {
-    for (let part = 0; part < 6; part += 1) {
-      await this.scheduler.pause(15 * 60_000);
-      for (const developer of this.population.developers) await developer.reminisce();
-    }
-  }
-
   private async live(): Promise<void> {
     const { scheduler, life } = this;
     this.service.startAll();
-    this.population = await populate(this.service, this.network, scheduler, life);
-    const { developers, operators } = this.population;
+    const population = await populate(this.service, this.network, scheduler, life);
+    this.population = population;
+    const { developers, operators } = population;
 
     this.climate = this.storm;
     new Disturbances(this, this.service).begin();
     const actions = life.pick([4, 8, 15, 25]);
     const { thinkMs } = this.storm;
     await Promise.all([...developers.map((one) => one.work(actions, thinkMs)), ...operators.map((one) => one.work(actions >> 1, thinkMs))]);
-    if (life.happens(25)) await this.growOldInTheStorm();
+    // What is kept for a time only goes while everything else goes wrong.
+    if (life.happens(25)) await growOld(scheduler, developers, 6);
 
     this.climate = FAIR;
     this.service.startAll();
     await scheduler.pause(CALMING_MS);
     this.service.startAll();
     this.watcher.quiet(scheduler.now);
-    await new QuietDays(this, this.service, this.network, this.population, life).pass();
+    await new QuietDays(this, this.service, this.network, population, life).pass();
   }
 }

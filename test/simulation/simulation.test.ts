@@ -7,7 +7,6 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { MUTANT_VARIABLE } from './mutants/switch.js';
 import { SimulatedRun } from './simulated-run.js';
-import { watch } from './watch.js';
 
 const HERE = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 const MUTANT_HOOK = new URL('./mutants/with-mutant.js', import.meta.url).href;
@@ -45,7 +44,7 @@ function run(args: readonly string[], { env = {}, isShown = false }: { readonly 
 
 async function timelineOf(seed: number): Promise<string> {
   const hash = createHash('sha256');
-  await new SimulatedRun(seed, watch, (line) => hash.update(line)).play();
+  await new SimulatedRun(seed, (line) => hash.update(line)).play();
   return hash.digest('hex');
 }
 
@@ -60,7 +59,7 @@ describe('the simulation', function simulation() {
 
   for (const [seed, found] of REGRESSIONS) {
     it(`finds no more in seed ${seed}: ${found}`, async () => {
-      const { failure } = await new SimulatedRun(seed, watch).play();
+      const { failure } = await new SimulatedRun(seed).play();
       expect(failure, `npm run test:simulation -- --seed ${seed}`).to.equal(undefined);
     });
   }

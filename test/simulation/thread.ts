@@ -19,7 +19,6 @@ Error.stackTraceLimit = 0;
 const counter = workerData === 'counting' ? new BranchCounter() : undefined;
 await counter?.start();
 const { SimulatedRun } = await import('./simulated-run.js');
-const { watch } = await import('./watch.js');
 
 let current: InstanceType<typeof SimulatedRun> | undefined;
 process.on('unhandledRejection', (error) => {
@@ -33,7 +32,7 @@ function say(word: Word): void {
 }
 
 async function play(seed: number): Promise<Played> {
-  current = new SimulatedRun(seed, watch);
+  current = new SimulatedRun(seed);
   const outcome = await current.play();
   current = undefined;
   return { ...outcome, tally: [...outcome.tally] };

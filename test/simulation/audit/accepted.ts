@@ -10,6 +10,7 @@ import { demand } from './demand.js';
 import type { GenerationListener, Generations } from './generations.js';
 import { demandHoped, isKeyed, keyFor, payloadOf, type KeyedRequest, type Keys } from './keys.js';
 import { asObject, withDefaults, type Prices } from './prices.js';
+import { MAX_SKEW_MS } from './process-clocks.js';
 import { hasEnded } from './record-events.js';
 import { same, textOf } from './same.js';
 import type { EventOrder } from './event-order.js';
@@ -25,9 +26,6 @@ interface Knowledge {
   readonly generations: Generations;
 }
 
-/** The clocks of the process that claimed and of the one that answers may each be off by half of this. */
-const MAX_SKEW_MS = 60_000;
-
 type Success = Extract<Answer, { outcome: 'success' }>;
 type Refused = Extract<Answer, { outcome: 'refused' }>;
 
@@ -40,30 +38,32 @@ export class Accepted implements GenerationListener {
   constructor(private readonly known: Knowledge) {}
 
   inserted(g: Generation): void {
-    const { generationId, accountId, appId } = g;
-    const key = this.known.claims.keyOf('create', generationId);
-    demand(key?.accountId === accountId && key.appId === appId, 11, () => `generation ${generationId} of App ${appId} was inserted, and no claim of it ever named it`);
-    const claim = this.known.claims.at(key);
-    demand(claim?.subjectId === generationId, 11, () => `generation ${generationId} was inserted, and key ${key.key} now names ${claim?.subjectId}`);
-    demandHoped(this.known.keys.at(key), `generation ${generationId}`);
+    const { generationId } = g;
+    const key = this.requireClaimed('create', generationId, g, `generation ${generationId}`);
     const fitting = this.known.keys.matching(key, (request) => this.isWhatWasAsked(g, request));
     demand(fitting.length > 0, 11, () => `generation ${generationId} is not what anybody asked for under key ${key.key}`);
   }
 
   /** Called by whoever follows uploads. */
   prepared(upload: Upload): void {
-    const { uploadId, accountId, appId } = upload;
-    const key = this.known.claims.keyOf('prepare', uploadId);
-    demand(key?.accountId === accountId && key.appId === appId, 11, () => `upload ${uploadId} of App ${appId} was inserted, and no claim of it ever named it`);
-    const claim = this.known.claims.at(key);
-    demand(claim?.subjectId === uploadId, 11, () => `upload ${uploadId} was inserted, and key ${key.key} now names ${claim?.subjectId}`);
-    demandHoped(this.known.keys.at(key), `upload ${uploadId}`);
+    const { uploadId } = upload;
+    const key = this.requireClaimed('prepare', uploadId, upload, `upload ${uploadId}`);
     const fitting = this.known.keys.matching(key, ({ body }) => {
       const sha256 = body['sha256'];
       return body['filename'] === upload.filename && body['media_type'] === upload.mediaType && body['byte_size'] === upload.byteSize && body['role'] === upload.role
         && (typeof sha256 === 'string' ? sha256.toLowerCase() : undefined) === upload.declaredSha256;
     });
     demand(fitting.length > 0, 11, () => `upload ${uploadId} is not what anybody asked for under key ${key.key}`);
+  }
+
+  /** What comes to be was claimed for its own App, the claim still names it, and somebody may hope for it. */
+  private requireClaimed(operation: 'create' | 'prepare', id: string, { accountId, appId }: Pick<Party, 'accountId' | 'appId'>, what: string): ClaimKey {
+    const key = this.known.claims.keyOf(operation, id);
+    demand(key?.accountId === accountId && key.appId === appId, 11, () => `${what} of App ${appId} was inserted, and no claim of it ever named it`);
+    const claim = this.known.claims.at(key);
+    demand(claim?.subjectId === id, 11, () => `${what} was inserted, and key ${key.key} now names ${claim?.subjectId}`);
+    demandHoped(this.known.keys.at(key), what);
+    return key;
   }
 
   async served(asked: Asked, answer: Answer): Promise<void> {

@@ -2,10 +2,8 @@ import type { Claim, ClaimKey, ClaimedOperation } from '../../../core/idempotenc
 import type { Settings } from '../../../core/settings.js';
 import type { EffectOf, Handlers } from './calls.js';
 import { demand } from './demand.js';
-import { canBeDue, type ProcessClocks } from './process-clocks.js';
+import { canBeDue, MAX_SKEW_MS, type ProcessClocks } from './process-clocks.js';
 import type { EventOrder } from './event-order.js';
-
-const MAX_SKEW_MS = 60_000;
 
 /** What stands at a subject's id: an effect, a note that none can come, or nothing. */
 export type Standing = 'effect' | 'ruled-out' | 'nothing';

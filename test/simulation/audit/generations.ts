@@ -151,6 +151,6 @@ export class Generations {
 }
 
 /** What a client sees change, as one text. */
-export function shownAs({ status, chargedCredits, updatedAt }: Pick<Generation, 'status' | 'chargedCredits' | 'updatedAt'>): string {
+export function shownAs({ status, chargedCredits, updatedAt }: { readonly status: string; readonly chargedCredits: number; readonly updatedAt: number }): string {
   return `${status} ${chargedCredits} ${updatedAt}`;
 }

@@ -1,10 +1,7 @@
 import type { Settings } from '../../../core/settings.js';
 import { demand } from './demand.js';
 import type { GenerationListener, Step } from './generations.js';
-import type { ProcessClocks } from './process-clocks.js';
-
-/** How far in the future a lease may have been given before its giver's clock is taken to have been wrong. */
-const MAX_SKEW_MS = 60_000;
+import { MAX_SKEW_MS, type ProcessClocks } from './process-clocks.js';
 
 const BY_HOLDER = new Set(['renew', 'begin-attempt', 'accepted', 'attempt-failed', 'yield', 'succeed', 'fail', 'stop']);
 const GIVES_LEASE = new Set(['start', 'take-over', 're-lease']);

@@ -8,8 +8,10 @@ const JITTER_MS = 5;
 /** A call may take effect this long after the clock was read for it, and longer only where nothing hangs on it. */
 const MEMORY_MS = 120_000;
 
-/** A clock is never further off true time than this, but for a leap, which nobody may believe. */
-const FARTHEST_OFF_MS = 30_000;
+/** How far apart the clocks of two machines may be. What is further ahead than that was left by a clock that was wrong. */
+export const MAX_SKEW_MS = 60_000;
+/** So no clock is further off true time than this, but for a leap, which nobody may believe. */
+const FARTHEST_OFF_MS = MAX_SKEW_MS / 2;
 
 /** Whether it can be so late already by the clock of any process that has not leapt. */
 export function canBeDue(time: number, at: number): boolean {

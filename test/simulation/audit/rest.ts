@@ -6,9 +6,8 @@ import { demand } from './demand.js';
 import type { Generations, Life } from './generations.js';
 import type { GuardedObjects } from './guarded-objects.js';
 import { isWhollyRefused, type Keys } from './keys.js';
+import { MAX_SKEW_MS } from './process-clocks.js';
 import { hasEnded } from './record-events.js';
-
-const MAX_SKEW_MS = 60_000;
 
 interface Knowledge {
   readonly premises: Premises;

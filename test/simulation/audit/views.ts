@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../core/json.js';
 import type { Answer, Asked } from '../observed.js';
 import type { Books } from './books.js';
 import { demand } from './demand.js';
-import type { Generations } from './generations.js';
+import { shownAs, type Generations } from './generations.js';
 import type { Prices } from './prices.js';
 import { rankOf } from './record-events.js';
 import type { EventOrder } from './event-order.js';
@@ -66,7 +66,7 @@ export class Views {
     demand(life !== undefined, 12, () => `request ${asked.number} was answered with generation ${id}, which never was`);
     demand(life.accountId === party?.accountId && life.appId === party.appId, 17, () => `request ${asked.number} of App ${party?.appId} was answered with generation ${id} of ${life.appId}`);
     const view = viewOf(data);
-    const wasSo = life.shown.has(`${view.status} ${view.charged} ${view.updatedAt}`);
+    const wasSo = life.shown.has(shownAs({ status: view.status, chargedCredits: view.charged, updatedAt: view.updatedAt }));
     demand(wasSo, 8, () => `request ${asked.number} was shown generation ${id} as ${view.status}, charged ${view.charged}, updated at ${view.updatedAt}; it never was`);
     this.requireNoStepBack(asked, id, view);
   }

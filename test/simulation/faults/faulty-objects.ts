@@ -36,7 +36,7 @@ export class FaultyObjects implements ObjectStore {
     const bytes = await this.store.read(key, range);
     if (bytes === null) return null;
     if (this.strikes('object read breaks')) return broken(bytes);
-    return this.strikes('object read cut short') ? streamOf(firstHalf(await collected(bytes))) : bytes;
+    return this.strikes('object read cut short') ? streamOf(cutShort(await collected(bytes))) : bytes;
   }
 
   async write(...[key, bytes, limit]: Parameters<ObjectStore['write']>): ReturnType<ObjectStore['write']> {
@@ -61,7 +61,7 @@ export class FaultyObjects implements ObjectStore {
     if (!this.strikes(fault)) return;
     const bytes = await this.store.read(key);
     if (bytes === null) return;
-    await this.store.write(key, streamOf(firstHalf(await collected(bytes))), { mediaType: 'application/octet-stream', maxBytes: Infinity });
+    await this.store.write(key, streamOf(cutShort(await collected(bytes))), { mediaType: 'application/octet-stream', maxBytes: Infinity });
   }
 
   private strikes(fault: string): boolean {
@@ -74,13 +74,13 @@ export class FaultyObjects implements ObjectStore {
 }
 
 /** Enough that it still looks like what it was. */
-function firstHalf(bytes: Uint8Array): Uint8Array {
+function cutShort(bytes: Uint8Array): Uint8Array {
   return bytes.subarray(0, bytes.byteLength - Math.min(8, bytes.byteLength >> 1));
 }
 
 async function* broken(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const chunk of bytes) {
-    yield firstHalf(chunk);
+    yield cutShort(chunk);
     break;
   }
   throw new StoreUnavailable('The line to the object store broke.');

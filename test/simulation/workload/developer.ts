@@ -4,13 +4,13 @@ import type { Answer } from '../observed.js';
 import type { Scheduler } from '../world/scheduler.js';
 import { textField } from './text-field.js';
 import { altered, drawBody, reordered, type Intent } from './intents.js';
+import { UNKNOWN_ID } from './unknown-id.js';
 import { Uploader } from './uploader.js';
 
 /** What developers know of one another: ids they have no business with. */
 export interface Acquaintances { readonly generationIds: Set<string>; readonly uploadIds: Set<string> }
 
 const MAX_RETRIES = 4;
-const UNKNOWN_ID = '0198c0de-0000-7000-8000-00000000beef';
 
 /** A client program with a will of its own: it creates, retries, changes its mind, races itself and pries. */
 export class Developer {
@@ -202,6 +202,6 @@ export class Developer {
 }
 
 /** An answer that leaves open what became of the request, or asks to try again. */
-export function isPassing(code: string): boolean {
+function isPassing(code: string): boolean {
   return code === 'SERVICE_UNAVAILABLE' || code === 'IDEMPOTENCY_IN_PROGRESS' || code === 'INTERNAL_ERROR' || code.startsWith('DEVELOPER_TOKEN');
 }

@@ -12,7 +12,7 @@ export interface Intent {
   isRefused: boolean;
 }
 
-export const STYLES = ['fine', 'coarse', 'any'] as const;
+const STYLES = ['fine', 'coarse', 'any'] as const;
 
 /** What to ask for: cheap and dear, one and many, of each model; now and then something the catalog does not allow. */
 export function drawBody(chance: Chance, prompt: string, uploadIds: readonly string[]): JsonObject {

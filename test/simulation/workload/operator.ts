@@ -2,8 +2,7 @@ import type { Chance } from '../world/chance.js';
 import type { Credential, Network } from '../world/network.js';
 import type { Request } from '../observed.js';
 import type { Scheduler } from '../world/scheduler.js';
-
-const UNKNOWN_ID = '0198c0de-0000-7000-8000-00000000beef';
+import { UNKNOWN_ID } from './unknown-id.js';
 
 /** Whoever runs the service: issues credits, corrects them, and takes keys away. */
 export class Operator {

@@ -17,6 +17,14 @@ export interface Population {
   readonly secrets: readonly string[];
 }
 
+/** Quarters of an hour go by, and clients ask for what they knew long ago. */
+export async function growOld(scheduler: Scheduler, developers: readonly Developer[], quarters: number): Promise<void> {
+  for (let quarter = 0; quarter < quarters; quarter += 1) {
+    await scheduler.pause(15 * 60_000);
+    for (const developer of developers) await developer.reminisce();
+  }
+}
+
 /** Two accounts, one of them with two Apps; two keys an App, of which one may be revoked; one or two developers an App. */
 export async function populate(service: Service, network: Network, scheduler: Scheduler, chance: Chance): Promise<Population> {
   const process = service.processes[0];

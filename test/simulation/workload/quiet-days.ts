@@ -1,7 +1,7 @@
 import type { Chance } from '../world/chance.js';
 import type { Credential, Network } from '../world/network.js';
 import { Violation, type Answer } from '../observed.js';
-import type { Population } from './population.js';
+import { growOld, type Population } from './population.js';
 import type { Service } from '../world/service.js';
 import { SIMULATED_SETTINGS } from '../world/settings.js';
 import type { Surroundings } from '../world/surroundings.js';
@@ -45,6 +45,7 @@ export class QuietDays {
     tally.add(`scene ${name}`);
     await play(this.stage);
     this.service.faults.forgetPlans();
+    this.service.provider.script = undefined;
     await this.rest();
   }
 
@@ -86,10 +87,7 @@ export class QuietDays {
   private async growOld(): Promise<void> {
     const { scheduler, watcher } = this.world;
     this.stage.leaveOneAwake(Infinity);
-    for (let part = 0; part < 9; part += 1) {
-      await scheduler.pause(15 * 60_000);
-      for (const developer of this.population.developers) await developer.reminisce();
-    }
+    await growOld(scheduler, this.population.developers, 9);
     await this.rest();
     await watcher.atRest(scheduler.now);
   }

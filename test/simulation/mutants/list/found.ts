@@ -46,7 +46,7 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     name: 'credential-trusted-by-the-clock-alone',
     breaks: [18],
     file: 'core/access/authenticate.js',
-    find: 'if (this.cache.get(credential) === read) this.cache.delete(credential);',
+    find: 'if (this.cache.get(credential)?.cancelTimer === cancelTimer) this.cache.delete(credential);',
     replace: '',
     why: 'A clock that is set back again and again keeps a revoked key alive.',
   },

@@ -32,7 +32,6 @@ export async function loseWakeUp(stage: Stage): Promise<void> {
   const startedAt = stage.world.scheduler.now;
   const { status } = await stage.ended(id);
   const tookMs = stage.world.scheduler.now - startedAt;
-  stage.service.provider.script = undefined;
   if (status !== 'succeeded' || tookMs > RECOVERED_WITHIN_MS + stage.farthestSkewMs) {
     throw new Violation(12, `generation ${id}, whose wake-up was lost, ${status} after ${tookMs} ms`);
   }
@@ -46,7 +45,6 @@ export async function waitTooLong(stage: Stage): Promise<void> {
   for (let count = 0; count < 3; count += 1) ids.push(await stage.accept(stage.hero, 'narrow'));
   const ended: Generation[] = [];
   for (const id of ids) ended.push(await stage.ended(id));
-  stage.service.provider.script = undefined;
   for (const { generationId, attemptsMade, createdAt, completedAt = Infinity, terms } of ended) {
     const lateMs = completedAt - terms.queueDeadlineAt;
     if (attemptsMade === 0 && lateMs > RECOVERED_WITHIN_MS) throw new Violation(6, `generation ${generationId} of ${createdAt} was never started, and ended ${lateMs} ms after it had to`);
@@ -62,7 +60,6 @@ export async function stopHalfway(stage: Stage): Promise<void> {
   await stage.handedOver(id);
   await stage.network.ask({ operation: 'cancel', generationId: id }, stage.hero);
   const { status, chargedCredits, outputs } = await stage.ended(id);
-  stage.service.provider.script = undefined;
   if (status !== 'cancelled' || chargedCredits !== 10 || outputs.length !== 1) {
     throw new Violation(3, `generation ${id} was stopped after 1 output of 10 credits, and is ${status} with ${outputs.length} for ${chargedCredits}`);
   }
@@ -78,7 +75,6 @@ export async function succeedTooLate(stage: Stage): Promise<void> {
   await stage.network.ask({ operation: 'cancel', generationId: id }, stage.hero);
   await stage.ended(id);
   await stage.world.scheduler.pause(100_000);
-  stage.service.provider.script = undefined;
   const { status, chargedCredits } = await stage.generation(id);
   if (chargedCredits > 0 && status !== 'succeeded') throw new Violation(15, `generation ${id} is ${status} and charged ${chargedCredits}`);
 }

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../../../core/json.js';
 import { plainImage } from '../../../fixtures/plain-media.js';
+import { sha256Of } from '../../../fixtures/sha256.js';
 import type { Answer } from '../../observed.js';
 import { SIMULATED_SETTINGS } from '../../world/settings.js';
 import type { SimulatedProcess } from '../../world/simulated-process.js';
@@ -55,7 +55,6 @@ export async function useLate(stage: Stage): Promise<void> {
   const body = { model_key: 'plain', operation: 'image_generation', prompt: 'after a picture', parameters: {}, reference_upload_ids: [upload.id] };
   await stage.network.ask({ operation: 'create', key: stage.name(), body }, stage.hero);
   await scheduler.pause(4 * stage.farthestSkewMs + 60_000);
-  stage.service.provider.script = undefined;
 }
 
 /** One file on its way in. */
@@ -72,7 +71,7 @@ class Upload {
   }
 
   get sha256(): string {
-    return createHash('sha256').update(this.bytes).digest('hex');
+    return sha256Of(this.bytes);
   }
 
   get id(): string {
