@@ -1,12 +1,32 @@
 import { SETTING_KEYS } from './setting-keys.js';
-import { boolean, duration, filledText, integer, oneOf, optionalText, optionalUrl, type ConfigKey } from './value-kind.js';
+import {
+  boolean, duration, filledText, integer, oneOf, optionalInteger, optionalMongoUrl, optionalSecret, optionalText, optionalUrl, type ConfigKey,
+} from './value-kind.js';
 
 const SECOND = 1_000;
 
 /** Every key of `darkroom.yaml` outside `settings`, by its path in the file. */
 export const PROGRAM_KEYS = {
+  role: oneOf('all', ['all', 'rest', 'worker']),
   data_folder: filledText('./data'),
+  secret_file: optionalText(),
   catalog: optionalText(),
+  'stores.database': oneOf('sqlite', ['sqlite', 'mongo']),
+  'stores.objects': oneOf('files', ['files', 'minio']),
+  'stores.wake_ups': oneOf('timers', ['timers', 'agenda']),
+  'mongo.url': optionalMongoUrl(),
+  'mongo.database': filledText('darkroom'),
+  'mongo.pool_size': integer(50, 1, 10_000),
+  'mongo.timeout_seconds': duration(5, SECOND, 300),
+  'minio.endpoint': optionalUrl(),
+  'minio.public_endpoint': optionalUrl(),
+  'minio.region': filledText('us-east-1'),
+  'minio.bucket': filledText('darkroom'),
+  'minio.access_key': optionalSecret(),
+  'minio.secret_key': optionalSecret(),
+  'minio.timeout_seconds': duration(10, SECOND, 300),
+  'agenda.woken_by': oneOf('auto', ['auto', 'change-streams', 'polling']),
+  'agenda.poll_seconds': duration(1, SECOND, 60),
   'rest.host': filledText('127.0.0.1'),
   'rest.port': integer(8080, 0, 65_535),
   'rest.public_url': optionalUrl(),
@@ -19,6 +39,8 @@ export const PROGRAM_KEYS = {
   'rest.idle_timeout_seconds': duration(60, SECOND, 3_600),
   'rest.rate_limits.reads_per_minute': integer(1_200, 0, 10_000_000),
   'rest.rate_limits.creates_per_minute': integer(300, 0, 10_000_000),
+  'internal.host': filledText('127.0.0.1'),
+  'internal.port': optionalInteger(0, 65_535),
   'worker.enabled': boolean(true),
   'worker.recovery_interval_seconds': duration(15, SECOND, 86_400),
   'worker.stop_grace_seconds': duration(20, SECOND, 86_400),

@@ -5,7 +5,17 @@ import type { RestLimits } from '../rest/limits.js';
 export interface Config {
   /** The file it was read from, if there was one. */
   readonly file?: string;
+  /** What this process does: serve requests, run generations, or both. */
+  readonly role: Role;
   readonly dataFolder: string;
+  /** 32 bytes in hex that every process of the installation shares; `secret` in the data folder unless named. */
+  readonly secretFile: string;
+  readonly stores: StoreChoice;
+  readonly mongo: MongoConfig;
+  readonly minio: MinioConfig;
+  readonly agenda: { readonly wokenBy: 'auto' | 'change-streams' | 'polling'; readonly pollMs: number };
+  /** Where probes and metrics are served to the operator's own network; nowhere when absent. */
+  readonly internal?: { readonly host: string; readonly port: number };
   /** The catalog file; the one that comes with the program when nothing is said. */
   readonly catalog: string;
   readonly rest: RestConfig;
@@ -15,6 +25,35 @@ export interface Config {
   /** `auto` is pretty on a terminal and JSON otherwise. */
   readonly log: { readonly level: LogLevel; readonly format: 'auto' | 'pretty' | 'json' };
   readonly settings: Settings;
+}
+
+export type Role = 'all' | 'rest' | 'worker';
+
+/** Which adapter stands behind each group of ports. */
+export interface StoreChoice {
+  readonly database: 'sqlite' | 'mongo';
+  readonly objects: 'files' | 'minio';
+  readonly wakeUps: 'timers' | 'agenda';
+}
+
+export interface MongoConfig {
+  /** May hold a password. */
+  readonly url?: string;
+  readonly database: string;
+  readonly poolSize: number;
+  readonly timeoutMs: number;
+}
+
+export interface MinioConfig {
+  /** Where this process reaches the object store. */
+  readonly endpoint?: string;
+  /** Where clients reach it; as `endpoint` when absent. */
+  readonly publicEndpoint?: string;
+  readonly region: string;
+  readonly bucket: string;
+  readonly accessKey?: string;
+  readonly secretKey?: string;
+  readonly timeoutMs: number;
 }
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';

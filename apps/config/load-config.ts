@@ -1,11 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Json } from '../../core/json.js';
 import { settingsFaults, type Settings } from '../../core/settings.js';
 import { CONFIG_KEYS, type ProgramValues } from './config-keys.js';
-import { ConfigInvalid, type Config } from './config.js';
+import { combinationFaults } from './combinations.js';
+import { ConfigInvalid, type Config, type Role } from './config.js';
 import { valuesOfEnvironment, valuesOfFile, type ConfigFault, type Given } from './read-values.js';
 import { SETTING_KEYS } from './setting-keys.js';
 
@@ -15,6 +16,8 @@ const SHIPPED_CATALOG = fileURLToPath(new URL('../../../config/catalog.yaml', im
 export interface ConfigSource {
   /** The file named on the command line, which must then exist. */
   readonly file?: string | undefined;
+  /** The role named on the command line, which goes over the configured one. */
+  readonly role?: Role | undefined;
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Where relative paths begin; the folder the program was started in when absent. */
   readonly folder?: string;
@@ -24,26 +27,27 @@ export interface ConfigSource {
  * The configuration: defaults, then the file (the one named, else DARKROOM_CONFIG, else `darkroom.yaml` if it is there),
  * then variables. Throws `ConfigInvalid` with all that is wrong, a sentence each.
  */
-export function loadConfig({ file: named, environment = process.env, folder = process.cwd() }: ConfigSource = {}): Config {
+export function loadConfig({ file: named, role, environment = process.env, folder = process.cwd() }: ConfigSource = {}): Config {
   const faults: ConfigFault[] = [];
   const file = named ?? (environment['DARKROOM_CONFIG'] || undefined) ?? (existsSync(resolve(folder, DEFAULT_FILE)) ? DEFAULT_FILE : undefined);
   const fromFile = file === undefined ? new Map<string, Given>() : valuesOfFile(readFile(file, folder), file, faults);
   const fromEnvironment = valuesOfEnvironment(environment, faults);
 
   const values: Record<string, unknown> = {};
-  for (const [path, { kind, byDefault }] of CONFIG_KEYS) {
+  for (const [path, { kind, byDefault, isSecret }] of CONFIG_KEYS) {
     const given: Given = fromEnvironment.get(path) ?? fromFile.get(path) ?? { value: byDefault, where: '', name: path };
     const value = kind.read(given.value);
     if (value === undefined) {
-      faults.push({ ...(given.line === undefined ? {} : { line: given.line }), message: `${given.where}${given.name} must be ${kind.wanted}, not ${shown(given.value)}.` });
+      faults.push({ ...(given.line === undefined ? {} : { line: given.line }), message: `${given.where}${given.name} must be ${kind.wanted}${isSecret ? '' : `, not ${shown(given.value)}`}.` });
     }
     values[path] = value;
   }
   if (faults.length > 0) throw new ConfigInvalid(inLineOrder(faults));
   const settings = settingsOf(values);
-  const contradictions = settingsFaults(settings).map((sentence) => `${file ?? 'settings'}: ${sentence}`);
+  const config = { ...(file === undefined ? {} : { file: resolve(folder, file) }), ...configOf(values as ProgramValues, folder, role), settings };
+  const contradictions = [...settingsFaults(settings), ...combinationFaults(config)].map((sentence) => `${file ?? 'settings'}: ${sentence}`);
   if (contradictions.length > 0) throw new ConfigInvalid(contradictions);
-  return { ...(file === undefined ? {} : { file: resolve(folder, file) }), ...configOf(values as ProgramValues, folder), settings };
+  return config;
 }
 
 /** As the file has them; those of variables come last. */
@@ -67,27 +71,17 @@ function settingsOf(values: Readonly<Record<string, unknown>>): Settings {
   return Object.fromEntries(Object.entries(SETTING_KEYS).map(([field, { name }]) => [field, values[`settings.${name}`]])) as unknown as Settings;
 }
 
-function configOf(values: ProgramValues, folder: string): Omit<Config, 'file' | 'settings'> {
-  const publicUrl = values['rest.public_url'];
+function configOf(values: ProgramValues, folder: string, role: Role | undefined): Omit<Config, 'file' | 'settings'> {
+  const dataFolder = resolve(folder, values.data_folder);
+  const internalPort = values['internal.port'];
   return {
-    dataFolder: resolve(folder, values.data_folder),
+    role: role ?? values.role,
+    dataFolder,
+    secretFile: values.secret_file === null ? join(dataFolder, 'secret') : resolve(folder, values.secret_file),
     catalog: values.catalog === null ? SHIPPED_CATALOG : resolve(folder, values.catalog),
-    rest: {
-      host: values['rest.host'],
-      port: values['rest.port'],
-      ...(publicUrl === null ? {} : { publicUrl }),
-      limits: {
-        readsPerMinute: values['rest.rate_limits.reads_per_minute'],
-        writesPerMinute: values['rest.rate_limits.creates_per_minute'],
-        bodyTimeoutMs: values['rest.body_timeout_seconds'],
-        headersTimeoutMs: values['rest.headers_timeout_seconds'],
-        requestTimeoutMs: values['rest.request_timeout_seconds'],
-        keepAliveTimeoutMs: values['rest.keep_alive_timeout_seconds'],
-        idleTimeoutMs: values['rest.idle_timeout_seconds'],
-        maxHeaderBytes: values['rest.max_header_bytes'],
-        maxConnections: values['rest.max_connections'],
-      },
-    },
+    ...storesOf(values),
+    rest: restOf(values),
+    ...(internalPort === null ? {} : { internal: { host: values['internal.host'], port: internalPort } }),
     worker: {
       enabled: values['worker.enabled'],
       recoveryIntervalMs: values['worker.recovery_interval_seconds'],
@@ -96,6 +90,52 @@ function configOf(values: ProgramValues, folder: string): Omit<Config, 'file' | 
     sandbox: { threads: values['sandbox.threads'] || Math.max(1, availableParallelism() - 1) },
     log: { level: values['log.level'], format: values['log.format'] },
   };
+}
+
+function storesOf(values: ProgramValues): Pick<Config, 'stores' | 'mongo' | 'minio' | 'agenda'> {
+  return {
+    stores: { database: values['stores.database'], objects: values['stores.objects'], wakeUps: values['stores.wake_ups'] },
+    mongo: {
+      ...present('url', values['mongo.url']),
+      database: values['mongo.database'],
+      poolSize: values['mongo.pool_size'],
+      timeoutMs: values['mongo.timeout_seconds'],
+    },
+    minio: {
+      ...present('endpoint', values['minio.endpoint']),
+      ...present('publicEndpoint', values['minio.public_endpoint']),
+      region: values['minio.region'],
+      bucket: values['minio.bucket'],
+      ...present('accessKey', values['minio.access_key']),
+      ...present('secretKey', values['minio.secret_key']),
+      timeoutMs: values['minio.timeout_seconds'],
+    },
+    agenda: { wokenBy: values['agenda.woken_by'], pollMs: values['agenda.poll_seconds'] },
+  };
+}
+
+function restOf(values: ProgramValues): Config['rest'] {
+  return {
+    host: values['rest.host'],
+    port: values['rest.port'],
+    ...present('publicUrl', values['rest.public_url']),
+    limits: {
+      readsPerMinute: values['rest.rate_limits.reads_per_minute'],
+      writesPerMinute: values['rest.rate_limits.creates_per_minute'],
+      bodyTimeoutMs: values['rest.body_timeout_seconds'],
+      headersTimeoutMs: values['rest.headers_timeout_seconds'],
+      requestTimeoutMs: values['rest.request_timeout_seconds'],
+      keepAliveTimeoutMs: values['rest.keep_alive_timeout_seconds'],
+      idleTimeoutMs: values['rest.idle_timeout_seconds'],
+      maxHeaderBytes: values['rest.max_header_bytes'],
+      maxConnections: values['rest.max_connections'],
+    },
+  };
+}
+
+/** What was left out is absent, not null. */
+function present<K extends string>(name: K, value: string | null): { readonly [N in K]?: string } {
+  return value === null ? {} : ({ [name]: value } as { readonly [N in K]: string });
 }
 
 function shown(value: Json): string {

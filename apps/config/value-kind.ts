@@ -14,17 +14,27 @@ export interface ConfigKey<T> {
   readonly kind: ValueKind<T>;
   /** As it is written in the file; null where nothing is the default. */
   readonly byDefault: Json;
+  /** Whether a complaint about the value must not repeat it. */
+  readonly isSecret?: true;
 }
 
 const asIs = (text: string): Json => text;
 const asNumber = (text: string): Json => (/^-?[0-9]+(\.[0-9]+)?$/.test(text) ? Number(text) : text);
 
 export function integer(byDefault: number, minimum: number, maximum: number): ConfigKey<number> {
-  const read = (value: Json) => {
-    const isIn = typeof value === 'number' && Number.isSafeInteger(value) && value >= minimum && value <= maximum;
-    return isIn ? value : undefined;
-  };
+  const read = (value: Json) => readInteger(value, minimum, maximum);
   return { byDefault, kind: { wanted: `an integer from ${minimum} to ${maximum}`, read, fromText: asNumber } };
+}
+
+/** A number whose absence means that the thing it is about is not wanted. */
+export function optionalInteger(minimum: number, maximum: number): ConfigKey<number | null> {
+  const read = (value: Json) => (value === null ? null : readInteger(value, minimum, maximum));
+  return { byDefault: null, kind: { wanted: `an integer from ${minimum} to ${maximum}`, read, fromText: asNumber } };
+}
+
+function readInteger(value: Json, minimum: number, maximum: number): number | undefined {
+  const isIn = typeof value === 'number' && Number.isSafeInteger(value) && value >= minimum && value <= maximum;
+  return isIn ? value : undefined;
 }
 
 /** A time in the unit its key names, read as whole milliseconds; fractions are allowed. */
@@ -50,7 +60,12 @@ export function filledText(byDefault: string): ConfigKey<string> {
   return { byDefault, kind: { wanted: 'text that is not empty', read: readText, fromText: asIs } };
 }
 
-/** A path that may be left out. */
+/** Text that may be left out, and is not shown again when it is wrong. */
+export function optionalSecret(): ConfigKey<string | null> {
+  return { ...optionalText(), isSecret: true };
+}
+
+/** Text that may be left out: a path, say. */
 export function optionalText(): ConfigKey<string | null> {
   const read = (value: Json) => (value === null ? null : readText(value));
   return { byDefault: null, kind: { wanted: 'text that is not empty', read, fromText: asIs } };
@@ -66,6 +81,12 @@ export function optionalUrl(): ConfigKey<string | null> {
     return isPlain ? url.href.replace(/\/+$/, '') : undefined;
   };
   return { byDefault: null, kind: { wanted: 'an http or https URL without a query', read, fromText: asIs } };
+}
+
+/** The address of a MongoDB deployment, which may be left out; it may hold a password. */
+export function optionalMongoUrl(): ConfigKey<string | null> {
+  const read = (value: Json) => (value === null || (typeof value === 'string' && /^mongodb(\+srv)?:\/\/\S+$/.test(value)) ? value : undefined);
+  return { byDefault: null, isSecret: true, kind: { wanted: 'an address that begins with mongodb:// or mongodb+srv://', read, fromText: asIs } };
 }
 
 function readText(value: Json): string | undefined {

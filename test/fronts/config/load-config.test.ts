@@ -13,6 +13,7 @@ import type { Json } from '../../../core/json.js';
 import { DEFAULT_SETTINGS } from '../../../core/settings.js';
 
 const EXAMPLE = fileURLToPath(new URL('../../../../config/darkroom.example.yaml', import.meta.url));
+const DISTRIBUTED = fileURLToPath(new URL('../../../../config/distributed.example.yaml', import.meta.url));
 
 describe('configuration', () => {
   let folder: string;
@@ -70,6 +71,25 @@ describe('configuration', () => {
     { of: 'a level that is none', text: 'log: { level: loud }\n', faults: ['darkroom.yaml:1: log.level must be one of trace, debug, info, warn, error, silent, not loud.'] },
     { of: 'no time at all', text: 'settings:\n  lease_seconds: 0\n', faults: ['darkroom.yaml:2: settings.lease_seconds must be a number above 0 and at most 3600, not 0.'] },
     { of: 'settings that contradict each other', text: 'settings:\n  output_retention_days: 100\n', faults: ['darkroom.yaml: Outputs must not be kept longer than their tasks.'] },
+    { of: 'a secret without repeating it', text: 'mongo:\n  url: postgres://me:hush@db\nminio:\n  secret_key: 7\n', faults: [
+      'darkroom.yaml:2: mongo.url must be an address that begins with mongodb:// or mongodb+srv://.',
+      'darkroom.yaml:4: minio.secret_key must be text that is not empty.',
+    ] },
+    { of: 'all that a store lacks', text: 'stores: { database: mongo, objects: minio }\n', faults: [
+      'darkroom.yaml: stores.database mongo needs mongo.url.', 'darkroom.yaml: stores.objects minio needs minio.endpoint.',
+      'darkroom.yaml: stores.objects minio needs minio.access_key.', 'darkroom.yaml: stores.objects minio needs minio.secret_key.',
+    ] },
+    { of: 'wake-ups without their database', text: 'stores: { wake_ups: agenda }\n', faults: [
+      'darkroom.yaml: stores.wake_ups agenda keeps wake-ups in the database, so it needs stores.database mongo.',
+    ] },
+    { of: 'a process of several over stores that only one can use', text: 'role: worker\n', faults: [
+      'darkroom.yaml: role worker is one process of several, which cannot share a SQLite file; set stores.database to mongo, or role to all.',
+      'darkroom.yaml: role worker is one process of several, which cannot share a folder of one machine; set stores.objects to minio, or role to all.',
+      'darkroom.yaml: role worker is one process of several, which cannot share timers; set stores.wake_ups to agenda, or role to all.',
+    ] },
+    { of: 'a worker that is not to work', text: readFileSync(DISTRIBUTED, 'utf8'), environment: { DARKROOM_ROLE: 'worker', DARKROOM_WORKER_ENABLED: 'false' }, faults: [
+      'darkroom.yaml: role worker has nothing to do while worker.enabled is false.',
+    ] },
     { of: 'broken YAML', text: 'rest: [\n', faults: ['darkroom.yaml:2: The YAML cannot be read: Flow sequence in block collection must be sufficiently indented and end with a ].'] },
     { of: 'a file that is a list', text: '- 1\n', faults: ['darkroom.yaml:1: The file must hold keys with values.'] },
     { of: 'a file that is not there', environment: { DARKROOM_CONFIG: 'other.yaml' }, faults: ['other.yaml: There is no such file.'] },
@@ -85,6 +105,13 @@ describe('configuration', () => {
   for (const { of, text, environment, faults } of VECTORS) {
     it(`names ${of}`, () => { expect(faultsOf(text, environment)).to.deep.equal(faults); });
   }
+
+  it('takes the example of several processes in every role', () => {
+    for (const role of ['all', 'rest', 'worker'] as const) {
+      const config = loadConfig({ file: DISTRIBUTED, role, folder, environment: {} });
+      expect(config).to.deep.include({ role, stores: { database: 'mongo', objects: 'minio', wakeUps: 'agenda' }, secretFile: join(folder, 'darkroom.secret') });
+    }
+  });
 
   it('takes every key from its variable', () => {
     const wrong = Object.fromEntries([...CONFIG_KEYS.keys()].map((path) => [variableOf(path), '\0']));

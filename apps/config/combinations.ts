@@ -1,0 +1,40 @@
+import type { Config } from './config.js';
+
+type Choice = Pick<Config, 'role' | 'stores' | 'mongo' | 'minio' | 'agenda' | 'worker'>;
+
+/**
+ * One sentence for each thing that the chosen stores lack, and for each choice that several processes could not share:
+ * they would not see each other's writes, and each would be right about half of the installation.
+ */
+export function combinationFaults(config: Choice): string[] {
+  return [...missing(config), ...unshared(config)];
+}
+
+function missing({ stores, mongo, minio, agenda, role, worker }: Choice): string[] {
+  const faults: string[] = [];
+  if (stores.database === 'mongo' && mongo.url === undefined) faults.push('stores.database mongo needs mongo.url.');
+  if (stores.wakeUps === 'agenda' && stores.database !== 'mongo') {
+    faults.push('stores.wake_ups agenda keeps wake-ups in the database, so it needs stores.database mongo.');
+  }
+  if (stores.objects === 'minio') {
+    const given = { endpoint: minio.endpoint, access_key: minio.accessKey, secret_key: minio.secretKey };
+    for (const [key, value] of Object.entries(given)) {
+      if (value === undefined) faults.push(`stores.objects minio needs minio.${key}.`);
+    }
+  }
+  if (agenda.pollMs < 100) faults.push('agenda.poll_seconds must be at least 0.1.');
+  if (role === 'worker' && !worker.enabled) faults.push('role worker has nothing to do while worker.enabled is false.');
+  return faults;
+}
+
+/** What only one process can use, when the role says that there are several. */
+function unshared({ role, stores }: Choice): string[] {
+  if (role === 'all') return [];
+  const needs = (key: string, now: string, shared: string) =>
+    `role ${role} is one process of several, which cannot share ${now}; set stores.${key} to ${shared}, or role to all.`;
+  return [
+    ...(stores.database === 'sqlite' ? [needs('database', 'a SQLite file', 'mongo')] : []),
+    ...(stores.objects === 'files' ? [needs('objects', 'a folder of one machine', 'minio')] : []),
+    ...(stores.wakeUps === 'timers' ? [needs('wake_ups', 'timers', 'agenda')] : []),
+  ];
+}
