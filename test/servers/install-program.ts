@@ -1,0 +1,108 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { commandPath, findProgram, installedFolder, PROGRAM_FILE, type Environment, type FoundProgram } from './find-program.js';
+import { MachineLock } from './machine-lock.js';
+import type { Command, Install, Program } from './programs.js';
+
+const TOOL_LIMIT_MS = 15 * 60_000;
+const PARTIAL = 'partial-';
+const REASON_LENGTH = 300;
+
+/** No way to the program led anywhere; the message is a sentence with each way and what was wrong with it. */
+export class NotInstalled extends Error {}
+
+/**
+ * Installs a program into the cache, by the first of its ways that works. Built in a folder beside its place and renamed,
+ * so what is in the cache is whole; of several processes at once one installs, and the others wait for it.
+ */
+export async function installProgram(program: Program, environment: Environment = process.env): Promise<FoundProgram> {
+  const reasons: string[] = [];
+  for (const install of program.installs) {
+    try {
+      return await installOnce(program, install, environment);
+    } catch (error) {
+      reasons.push(error instanceof Error ? error.message : String(error));
+    }
+  }
+  throw new NotInstalled(reasons.join('; '));
+}
+
+async function installOnce(program: Program, install: Install, environment: Environment): Promise<FoundProgram> {
+  if (commandPath(install.tool, environment) === null) throw new Error(`${install.needs} is not on this machine`);
+  const folder = installedFolder(program, install, environment);
+  mkdirSync(dirname(folder), { recursive: true });
+  const lock = await MachineLock.take(`${folder}.lock`, TOOL_LIMIT_MS);
+  if (!lock) throw new Error(`another process has been installing ${program.title} for too long`);
+  try {
+    // Another process may have been faster.
+    const found = findProgram(program, environment);
+    if (found) return found;
+    await installWhole(install, folder, environment);
+  } finally {
+    lock.release();
+  }
+  const installed = findProgram(program, environment);
+  if (!installed) throw new Error(`what ${install.tool} installed cannot be run`);
+  return installed;
+}
+
+/** The lock is held: what lies here half done was left by somebody who is gone. */
+async function installWhole(install: Install, folder: string, environment: Environment): Promise<void> {
+  const prefix = `${PARTIAL}${basename(folder)}-`;
+  for (const name of readdirSync(dirname(folder))) {
+    if (name.startsWith(prefix)) rmSync(join(dirname(folder), name), { recursive: true, force: true, maxRetries: 5 });
+  }
+  const partial = mkdtempSync(join(dirname(folder), prefix));
+  try {
+    for (const command of install.commands(partial)) await run(command, environment);
+    const place = install.places.flatMap((pattern) => matching(partial, pattern))[0];
+    if (place === undefined) throw new Error(`${install.tool} installed ${install.version} without the program in it`);
+    symlinkSync(place, join(partial, PROGRAM_FILE));
+    await run({ program: join(partial, PROGRAM_FILE), args: ['--version'] }, environment);
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(partial, folder);
+  } finally {
+    rmSync(partial, { recursive: true, force: true });
+  }
+}
+
+/** The paths below a folder that a pattern names; a star in it stands for any part of one name. */
+function matching(folder: string, pattern: string): string[] {
+  const steps = pattern.split('/');
+  return steps.reduce<string[]>((paths, step) => paths.flatMap((path) => namesIn(join(folder, path)).filter((name) => fits(name, step)).map((name) => join(path, name))), ['']);
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function fits(name: string, step: string): boolean {
+  const [start = '', end] = step.split('*');
+  return end === undefined ? name === step : name.startsWith(start) && name.endsWith(end);
+}
+
+/** Runs a tool to its end; what it last complained of becomes the error. */
+function run({ program, args, environment: own = {} }: Command, environment: Environment): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, [...args], { env: { ...environment, ...own }, stdio: ['ignore', 'ignore', 'pipe'], timeout: TOOL_LIMIT_MS, killSignal: 'SIGKILL' });
+    let complaint = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => { complaint = (complaint + text).slice(-20_000); });
+    child.on('error', (error) => reject(new Error(`${basename(program)} cannot be run (${error.message})`)));
+    child.on('close', (code, signal) => {
+      if (code === 0) resolve();
+      else reject(new Error(`${basename(program)} ${args.slice(0, 3).join(' ')} ended with ${code ?? signal}${reasonIn(complaint)}`));
+    });
+  });
+}
+
+/** The line of a tool's output that says most: the first that speaks of an error, or the last. */
+function reasonIn(complaint: string): string {
+  const lines = complaint.split('\n').map((line) => line.trim()).filter((line) => line !== '');
+  const line = lines.find((candidate) => /error|fatal|cannot|no such|not found|requires/i.test(candidate)) ?? lines.at(-1);
+  return line === undefined ? '' : ` (${line.slice(0, REASON_LENGTH)})`;
+}

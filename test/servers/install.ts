@@ -1,0 +1,34 @@
+/**
+ * `npm run servers:install`: finds or installs the servers that tests use, says a line about each, and ends with 1 when one
+ * is absent and this is CI.
+ */
+import { findProgram, type FoundProgram } from './find-program.js';
+import { installProgram } from './install-program.js';
+import { isCi } from './server-absent.js';
+import { PROGRAMS, type Program } from './programs.js';
+
+async function report(program: Program): Promise<{ readonly line: string; readonly isAbsent: boolean }> {
+  const missing = program.variables.filter((name) => !process.env[name]);
+  if (missing.length === 0) return { line: `at ${program.variables.join(' and ')} of the environment`, isAbsent: false };
+  const found = findProgram(program);
+  if (found) return { line: placeOf(found), isAbsent: false };
+  if (process.env['TEST_SERVERS_INSTALL'] === 'never') return { line: `absent, and TEST_SERVERS_INSTALL says never; its tests need ${missing.join(' and ')}.`, isAbsent: true };
+  console.log(`${program.title}: installing ${program.installs[0]?.version ?? ''}, once on this machine; a build from source takes some minutes`);
+  try {
+    return { line: `${placeOf(await installProgram(program))}, installed now`, isAbsent: false };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const commands = program.commands.join(' or ');
+    return { line: `absent: ${reason}. Help that, put ${commands} on the PATH, or set ${missing.join(' and ')}; tests that need it are skipped.`, isAbsent: true };
+  }
+}
+
+function placeOf({ path, from, version }: FoundProgram): string {
+  return from === 'PATH' ? `${path}, from the PATH` : `${version ?? ''} in ${path}`;
+}
+
+for (const program of Object.values(PROGRAMS)) {
+  const { line, isAbsent } = await report(program);
+  console.log(`${program.title}: ${line}`);
+  if (isAbsent && isCi()) process.exitCode = 1;
+}

@@ -1,0 +1,35 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openDatabase, SQLITE_BUSY, sqliteCode, type Database } from '../../adapters/sqlite/driver.js';
+
+const POLL_MS = 100;
+
+/** An exclusive lock among the processes of a machine, which the operating system lets go of however its holder ends. */
+export class MachineLock {
+  private constructor(private readonly database: Database) {}
+
+  /** Takes the lock that this file stands for; null when another process has it. The folder must be there. */
+  static tryTake(path: string): MachineLock | null {
+    const database = openDatabase(path);
+    try {
+      database.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE');
+      return new MachineLock(database);
+    } catch (error) {
+      database.close();
+      if (sqliteCode(error) === SQLITE_BUSY) return null;
+      throw error;
+    }
+  }
+
+  /** Waits until it has the lock, at most this long; null after that. */
+  static async take(path: string, waitMs: number): Promise<MachineLock | null> {
+    for (let waitedMs = 0; ; waitedMs += POLL_MS) {
+      const lock = MachineLock.tryTake(path);
+      if (lock || waitedMs >= waitMs) return lock;
+      await sleep(POLL_MS);
+    }
+  }
+
+  release(): void {
+    this.database.close();
+  }
+}

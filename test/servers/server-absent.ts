@@ -1,0 +1,31 @@
+/** A server that a test needs is not to be had; the message is a sentence with the ways to have it. */
+export class ServerAbsent extends Error {}
+
+/** Whether everything must be there: nobody looks at what a CI run has skipped. */
+export function isCi(): boolean {
+  return !['', '0', 'false', undefined].includes(process.env['CI']);
+}
+
+/** What stands between a mocha hook and its suite. */
+interface Suite {
+  skip(): void;
+}
+
+const told = new Set<string>();
+
+/**
+ * A server, or the suite skipped with a sentence where there is none: `server = await orSkip(this, mongoServer('standalone'))`
+ * in a `before` hook, whose `after` must then cope without it. In CI an absent server fails the suite.
+ */
+export async function orSkip<T>(suite: Suite, server: Promise<T>): Promise<T> {
+  try {
+    return await server;
+  } catch (error) {
+    if (!(error instanceof ServerAbsent) || isCi()) throw error;
+    if (!told.has(error.message)) console.log(`  Skipped: ${error.message}`);
+    told.add(error.message);
+    suite.skip();
+    // Mocha's own skip has thrown; this is for the type.
+    throw error;
+  }
+}

@@ -1,0 +1,96 @@
+import { join } from 'node:path';
+import type { FoundProgram } from './find-program.js';
+import type { ProgramName } from './programs.js';
+import { isMongoReady, isS3Ready, isToxiproxyReady } from './readiness.js';
+
+export type ServerKind = 'mongo-replica-set' | 'mongo-standalone' | 'minio' | 'versitygw' | 'toxiproxy';
+
+/** What a server is told at its start. */
+export interface Settings {
+  readonly port: number;
+  /** Of its own: `data` in it is what the server keeps. */
+  readonly folder: string;
+  /** For the object stores. */
+  readonly accessKey: string;
+  readonly secretKey: string;
+}
+
+/** How one kind of server is started, and how it is known to serve. */
+export interface KindOfServer {
+  readonly program: ProgramName;
+  readonly args: (settings: Settings, found: FoundProgram) => readonly string[];
+  readonly environment?: (settings: Settings) => Readonly<Record<string, string>>;
+  readonly url: (port: number) => string;
+  /** Throws, or answers false, as long as it is not. */
+  readonly isReady: (settings: Settings, found: FoundProgram) => Promise<boolean>;
+}
+
+export const REGION = 'us-east-1';
+const REPLICA_SET = 'darkroom';
+
+export const SERVER_KINDS: Readonly<Record<ServerKind, KindOfServer>> = {
+  'mongo-replica-set': mongo({ replicaSet: REPLICA_SET }),
+  'mongo-standalone': mongo({ replicaSet: null }),
+  minio: {
+    program: 'minio',
+    args: (settings) => ['server', dataOf(settings), '--address', `127.0.0.1:${settings.port}`, '--certs-dir', join(settings.folder, 'certs'), '--quiet'],
+    environment: ({ accessKey, secretKey }) => ({
+      MINIO_ROOT_USER: accessKey,
+      MINIO_ROOT_PASSWORD: secretKey,
+      MINIO_REGION_NAME: REGION,
+      MINIO_BROWSER: 'off',
+      MINIO_UPDATE: 'off',
+    }),
+    url: httpUrl,
+    isReady: (settings) => isS3Ready(httpUrl(settings.port), REGION, settings),
+  },
+  versitygw: {
+    program: 'versitygw',
+    args: (settings) => ['--port', `127.0.0.1:${settings.port}`, '--region', REGION, '--quiet', 'posix', dataOf(settings)],
+    environment: ({ accessKey, secretKey }) => ({ ROOT_ACCESS_KEY: accessKey, ROOT_SECRET_KEY: secretKey }),
+    url: httpUrl,
+    isReady: (settings) => isS3Ready(httpUrl(settings.port), REGION, settings),
+  },
+  toxiproxy: {
+    program: 'toxiproxy',
+    args: ({ port }) => ['-host', '127.0.0.1', '-port', String(port)],
+    environment: () => ({ LOG_LEVEL: 'warn' }),
+    url: httpUrl,
+    isReady: ({ port }) => isToxiproxyReady(httpUrl(port)),
+  },
+};
+
+function mongo({ replicaSet }: { readonly replicaSet: string | null }): KindOfServer {
+  return {
+    program: 'mongo',
+    args: (settings, { isMongod }) => (isMongod ? mongodArgs(settings, replicaSet) : secantusArgs(settings, replicaSet)),
+    url: mongoUrl,
+    isReady: ({ port }, { isMongod }) => isMongoReady(mongoUrl(port), isMongod && replicaSet !== null ? { replicaSet, member: `127.0.0.1:${port}` } : null),
+  };
+}
+
+function mongodArgs(settings: Settings, replicaSet: string | null): string[] {
+  const common = ['--dbpath', dataOf(settings), '--port', String(settings.port), '--bind_ip', '127.0.0.1', '--wiredTigerCacheSizeGB', '0.5', '--quiet', '--nounixsocket'];
+  return replicaSet === null ? common : [...common, '--replSet', replicaSet];
+}
+
+function secantusArgs(settings: Settings, replicaSet: string | null): string[] {
+  const common = [
+    '--port', String(settings.port), '--storage-path', dataOf(settings), '--sync-on-commit', '--cache-size', '512M', '--log-level', 'WARNING',
+    // Its start reads a whole log file, whose default of 2 GB takes ten seconds and more.
+    '--log-file-max', '64MB',
+  ];
+  return replicaSet === null ? [...common, '--standalone'] : common;
+}
+
+function mongoUrl(port: number): string {
+  return `mongodb://127.0.0.1:${port}/?directConnection=true`;
+}
+
+function httpUrl(port: number): string {
+  return `http://127.0.0.1:${port}`;
+}
+
+export function dataOf({ folder }: { readonly folder: string }): string {
+  return join(folder, 'data');
+}

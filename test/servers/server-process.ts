@@ -1,0 +1,182 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { findProgram, type FoundProgram } from './find-program.js';
+import { freePort, isFree } from './free-port.js';
+import { PROGRAMS } from './programs.js';
+import { ServerAbsent } from './server-absent.js';
+import { dataOf, REGION, SERVER_KINDS, type ServerKind, type Settings } from './server-kinds.js';
+import { supervision, type Started } from './supervision.js';
+
+const READY_TRIES = 1_200;
+const BETWEEN_TRIES_MS = 50;
+const PORT_TRIES = 5;
+const STOP_LIMIT_MS = 20_000;
+const LOG_TAIL = 2_000;
+
+export interface ServerOptions {
+  /** Keeps the data here, beyond this process's end; absent, it lies in a temporary folder. */
+  readonly folder?: string;
+  /** Absent, a free one. One that is taken at the first start is replaced by a free one. */
+  readonly port?: number;
+  /** For the object stores; absent, made up. */
+  readonly accessKey?: string;
+  readonly secretKey?: string;
+}
+
+/**
+ * A real server of a test's own, to be killed, paused and started again on the same port over the same data. It ends with
+ * the test process, however that ends. Needs the program: what the environment names cannot be killed.
+ */
+export class ServerProcess {
+  private started: Started | undefined;
+
+  private constructor(
+    readonly kind: ServerKind,
+    private readonly found: FoundProgram,
+    private settings: Settings,
+    private readonly isKept: boolean,
+  ) {}
+
+  /** Starts one and waits until it serves. Throws ServerAbsent where the program is not on this machine. */
+  static async start(kind: ServerKind, options: ServerOptions = {}): Promise<ServerProcess> {
+    const program = PROGRAMS[SERVER_KINDS[kind].program];
+    const found = findProgram(program);
+    if (!found) throw new ServerAbsent(`${program.title} is not on this machine; \`npm run servers:install\` gets it, or says why it cannot.`);
+    const folder = options.folder ?? (await supervision()).freshFolder();
+    const { accessKey = 'darkroomtest', secretKey = randomBytes(20).toString('hex') } = options;
+    const settings = { folder, accessKey, secretKey, port: options.port ?? await freePort() };
+    const server = new ServerProcess(kind, found, settings, options.folder !== undefined);
+    mkdirSync(dataOf(settings), { recursive: true });
+    await server.startOnFreePort();
+    return server;
+  }
+
+  /** Without keys. */
+  get url(): string {
+    return SERVER_KINDS[this.kind].url(this.settings.port);
+  }
+
+  get port(): number {
+    return this.settings.port;
+  }
+
+  /** Of an object store. */
+  get s3(): { readonly endpoint: string; readonly region: string; readonly accessKey: string; readonly secretKey: string } {
+    const { accessKey, secretKey } = this.settings;
+    return { endpoint: this.url, region: REGION, accessKey, secretKey };
+  }
+
+  /** Of the process under way; undefined while there is none. */
+  get pid(): number | undefined {
+    return this.started?.pid;
+  }
+
+  get program(): FoundProgram {
+    return this.found;
+  }
+
+  /** What the server printed last. */
+  get log(): string {
+    try {
+      return readFileSync(this.logFile, 'utf8').slice(-LOG_TAIL).trim();
+    } catch {
+      return '';
+    }
+  }
+
+  /** Ends it at once, or with another signal that ends it, and waits until it has. The data stays. */
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    const { started } = this;
+    if (!started) return;
+    this.send(signal);
+    await started.untilEnded();
+  }
+
+  /** Starts it again, on the same port and data, and waits until it serves; one that is under way is ended in order first. */
+  async restart(): Promise<void> {
+    await this.end();
+    await this.launch();
+  }
+
+  /** Stops it in the middle of whatever it does; connections stay open and get no answer. */
+  pause(): void {
+    this.send('SIGSTOP');
+  }
+
+  resume(): void {
+    this.send('SIGCONT');
+  }
+
+  /** Ends it for good, and removes its data unless a folder was given. */
+  async stop(): Promise<void> {
+    await this.end();
+    if (!this.isKept) rmSync(this.settings.folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  private async end(): Promise<void> {
+    const { started } = this;
+    if (!started) return;
+    this.resume();
+    this.send('SIGTERM');
+    const late = sleep(STOP_LIMIT_MS, 'late', { ref: false });
+    if (await Promise.race([started.untilEnded(), late]) === 'late') await this.kill();
+  }
+
+  private send(signal: NodeJS.Signals): void {
+    if (this.started) process.kill(this.started.pid, signal);
+  }
+
+  /** Between the choice of a port and its use another process may take it; at a first start any other does as well. */
+  private async startOnFreePort(): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
+      if (!(await isFree(this.port))) this.settings = { ...this.settings, port: await freePort() };
+      try {
+        return await this.launch();
+      } catch (error) {
+        if (tries === PORT_TRIES || !/address already in use|in use|EADDRINUSE/i.test(this.log)) throw error;
+      }
+    }
+  }
+
+  private async launch(): Promise<void> {
+    const kind = SERVER_KINDS[this.kind];
+    const { folder } = this.settings;
+    const started = await (await supervision()).start({
+      program: this.found.path,
+      args: kind.args(this.settings, this.found),
+      // Nothing of the developer's own settings, and a home where no configuration lies.
+      environment: { PATH: process.env['PATH'] ?? '', HOME: folder, ...kind.environment?.(this.settings) },
+      folder,
+      logFile: this.logFile,
+      endSignal: this.isKept ? 'SIGTERM' : 'SIGKILL',
+    });
+    this.started = started;
+    let end: number | string | undefined;
+    void started.ended.then((how) => {
+      end = how;
+      this.started = undefined;
+    });
+    await this.untilReady(() => end);
+  }
+
+  private async untilReady(end: () => number | string | undefined): Promise<void> {
+    let reason: unknown = 'it says that it is not ready';
+    for (let tries = 0; tries < READY_TRIES; tries += 1) {
+      if (end() !== undefined) throw new Error(`${this.kind} ended at its start with ${end()}: ${this.log}`);
+      try {
+        if (await SERVER_KINDS[this.kind].isReady(this.settings, this.found)) return;
+      } catch (error) {
+        reason = error;
+      }
+      await sleep(BETWEEN_TRIES_MS);
+    }
+    await this.kill();
+    throw new Error(`${this.kind} did not become ready (${reason instanceof Error ? reason.message : String(reason)}): ${this.log}`);
+  }
+
+  private get logFile(): string {
+    return join(this.settings.folder, 'log');
+  }
+}

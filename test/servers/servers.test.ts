@@ -1,0 +1,82 @@
+/**
+ * Goal: a test gets servers that work, one of each kind a process, and places on them that nobody else uses.
+ * Method: use every kind for what it is there for: write and read, and pass bytes through.
+ */
+import { expect } from 'chai';
+import { MongoClient } from 'mongodb';
+import { freshBucket, freshDatabase } from './fresh-places.js';
+import { s3Client } from './readiness.js';
+import { mongoServer, orSkip, s3Server, toxiproxyServer, type MongoServer, type S3Server } from './servers.js';
+
+for (const kind of ['replica-set', 'standalone'] as const) {
+  describe(`MongoDB as ${kind}`, () => {
+    let server: MongoServer;
+
+    before(async function () {
+      server = await orSkip(this, mongoServer(kind));
+    });
+
+    it('is one a process', async () => {
+      expect(await mongoServer(kind)).to.equal(server);
+    });
+
+    it('says what it is', async () => {
+      const client = new MongoClient(server.url);
+      try {
+        const { setName } = await client.db('admin').command({ hello: 1 });
+        if (kind === 'standalone') expect(setName).to.equal(undefined);
+        else expect(setName).to.be.a('string');
+      } finally {
+        await client.close();
+      }
+    });
+
+    it('gives databases that leave nothing behind', async () => {
+      const place = freshDatabase(server);
+      const other = freshDatabase(server);
+      const client = new MongoClient(place.url);
+      try {
+        await client.db(place.database).collection('things').insertOne({ name: 'one' });
+        expect(await client.db(place.database).collection('things').countDocuments()).to.equal(1);
+        expect(await client.db(other.database).collection('things').countDocuments()).to.equal(0);
+        await place.drop();
+        const { databases } = await client.db('admin').admin().listDatabases();
+        expect(databases.map(({ name }) => name)).not.to.include(place.database);
+      } finally {
+        await client.close();
+      }
+    });
+  });
+}
+
+for (const kind of ['minio', 'versitygw'] as const) {
+  describe(`S3 as ${kind}`, () => {
+    let server: S3Server;
+
+    before(async function () {
+      server = await orSkip(this, s3Server(kind));
+    });
+
+    it('is one a process', async () => {
+      expect(await s3Server(kind)).to.equal(server);
+    });
+
+    it('gives buckets that leave nothing behind', async () => {
+      const place = freshBucket(server);
+      const client = s3Client(server);
+      await client.makeBucket(place.bucket, place.region);
+      await client.putObject(place.bucket, 'a/b', Buffer.from('bytes'));
+      expect((await client.statObject(place.bucket, 'a/b')).size).to.equal(5);
+      await place.remove();
+      expect(await client.bucketExists(place.bucket)).to.equal(false);
+      await place.remove();
+    });
+  });
+}
+
+describe('toxiproxy', () => {
+  it('serves its interface', async function () {
+    const { url } = await orSkip(this, toxiproxyServer());
+    expect(await (await fetch(`${url}/proxies`)).json()).to.be.an('object');
+  });
+});

@@ -1,0 +1,108 @@
+import { isMongoReady, isS3Ready, isToxiproxyReady, type S3Keys } from './readiness.js';
+import { PROGRAMS, type Program } from './programs.js';
+import { ServerAbsent } from './server-absent.js';
+import { REGION, SERVER_KINDS, type ServerKind } from './server-kinds.js';
+import { ServerProcess } from './server-process.js';
+
+export { orSkip, ServerAbsent } from './server-absent.js';
+
+export interface MongoServer {
+  readonly url: string;
+}
+
+export interface S3Server extends S3Keys {
+  readonly endpoint: string;
+  readonly region: string;
+}
+
+export interface ToxiproxyServer {
+  /** Of its HTTP interface. */
+  readonly url: string;
+}
+
+/** Where the environment names a server. */
+export const VARIABLES = {
+  'mongo-replica-set': 'TEST_MONGO_URL',
+  'mongo-standalone': 'TEST_MONGO_STANDALONE_URL',
+  minio: 'TEST_MINIO_URL',
+  versitygw: 'TEST_VERSITYGW_URL',
+  toxiproxy: 'TEST_TOXIPROXY_URL',
+} as const satisfies Readonly<Record<ServerKind, string>>;
+
+/** MongoDB for this process's tests: the one that the environment names, else one that lives as long as this process. */
+export function mongoServer(kind: 'replica-set' | 'standalone'): Promise<MongoServer> {
+  return once(mongoServers, `mongo-${kind}`, {
+    named: async (url) => ({ server: { url }, isReady: () => isMongoReady(url, null) }),
+    own: ({ url }) => ({ url }),
+  });
+}
+
+/** An object store for this process's tests, in the same way. */
+export function s3Server(kind: 'minio' | 'versitygw'): Promise<S3Server> {
+  return once(s3Servers, kind, {
+    named: async (url) => {
+      const server = s3From(VARIABLES[kind], url);
+      return { server, isReady: () => isS3Ready(server.endpoint, server.region, server) };
+    },
+    own: ({ s3 }) => s3,
+  });
+}
+
+/** A TCP proxy for this process's tests, in the same way. */
+export function toxiproxyServer(): Promise<ToxiproxyServer> {
+  return once(toxiproxyServers, 'toxiproxy', {
+    named: async (text) => {
+      const url = text.replace(/\/+$/, '');
+      return { server: { url }, isReady: () => isToxiproxyReady(url) };
+    },
+    own: ({ url }) => ({ url }),
+  });
+}
+
+const mongoServers = new Map<ServerKind, Promise<MongoServer>>();
+const s3Servers = new Map<ServerKind, Promise<S3Server>>();
+const toxiproxyServers = new Map<ServerKind, Promise<ToxiproxyServer>>();
+
+interface Ways<T> {
+  readonly named: (url: string) => Promise<{ readonly server: T; readonly isReady: () => Promise<boolean> }>;
+  readonly own: (server: ServerProcess) => T;
+}
+
+function once<T>(known: Map<ServerKind, Promise<T>>, kind: ServerKind, ways: Ways<T>): Promise<T> {
+  const server = known.get(kind) ?? found(kind, ways);
+  known.set(kind, server);
+  return server;
+}
+
+async function found<T>(kind: ServerKind, { named, own }: Ways<T>): Promise<T> {
+  const variable = VARIABLES[kind];
+  const url = process.env[variable];
+  if (url === undefined || url === '') return own(await startedFor(kind));
+  const { server, isReady } = await named(url);
+  try {
+    if (await isReady()) return server;
+  } catch (error) {
+    throw new Error(`The server that ${variable} names cannot be used: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
+  throw new Error(`The server that ${variable} names takes no writes.`);
+}
+
+async function startedFor(kind: ServerKind): Promise<ServerProcess> {
+  try {
+    return await ServerProcess.start(kind);
+  } catch (error) {
+    if (!(error instanceof ServerAbsent)) throw error;
+    const program: Program = PROGRAMS[SERVER_KINDS[kind].program];
+    throw new ServerAbsent(`${program.title} is not on this machine: run \`npm run servers:install\`, or set ${VARIABLES[kind]}.`);
+  }
+}
+
+/** `http://access:secret@host:port`; another region than us-east-1 follows as `?region=`. */
+function s3From(variable: string, text: string): S3Server {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (!url || !/^https?:$/.test(url.protocol) || url.username === '' || url.password === '') {
+    throw new Error(`${variable} must have the form http://access:secret@host:port.`);
+  }
+  const region = url.searchParams.get('region') ?? REGION;
+  return { endpoint: url.origin, region, accessKey: decodeURIComponent(url.username), secretKey: decodeURIComponent(url.password) };
+}

@@ -1,0 +1,24 @@
+/** A server that the supervisor is to start and to end. */
+export interface ServerOrder {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly folder: string;
+  /** What the server prints is added to this file. */
+  readonly logFile: string;
+  /** How it is ended once nobody is left who wants it; SIGTERM for data that is kept. */
+  readonly endSignal: 'SIGKILL' | 'SIGTERM';
+}
+
+/** To the supervisor. */
+export interface StartMessage {
+  readonly start: number;
+  readonly order: ServerOrder;
+}
+
+/** From the supervisor. */
+export type SupervisorMessage =
+  | { readonly type: 'ready'; readonly scratch: string }
+  | { readonly type: 'started'; readonly start: number; readonly pid: number }
+  | { readonly type: 'refused'; readonly start: number; readonly reason: string }
+  | { readonly type: 'ended'; readonly start: number; readonly code: number | null; readonly signal: NodeJS.Signals | null };

@@ -1,0 +1,67 @@
+/**
+ * A small process of its own between a test process and its servers: it is the servers' parent, and when the channel to
+ * the test process closes, because that has ended in whatever way, it ends the servers and removes their data. It leads a
+ * session of its own, so that a Ctrl-C reaches it as that closing only.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ServerOrder, StartMessage, SupervisorMessage } from './supervisor-messages.js';
+
+/** How long a server may take to end by itself. */
+const GRACE_MS = 10_000;
+
+const scratch = mkdtempSync(join(tmpdir(), 'darkroom-servers-'));
+const servers = new Map<ChildProcess, ServerOrder>();
+let isLeaving = false;
+
+process.on('message', ({ start, order }: StartMessage) => {
+  try {
+    startServer(start, order);
+  } catch (error) {
+    tell({ type: 'refused', start, reason: error instanceof Error ? error.message : String(error) });
+  }
+});
+process.on('disconnect', leave);
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, leave);
+tell({ type: 'ready', scratch });
+
+function startServer(start: number, order: ServerOrder): void {
+  if (isLeaving) return;
+  const log = openSync(order.logFile, 'a', 0o600);
+  const child = spawn(order.program, [...order.args], { cwd: order.folder, env: order.environment, stdio: ['ignore', log, log] });
+  closeSync(log);
+  child.on('error', (error) => tell({ type: 'refused', start, reason: error.message }));
+  if (child.pid === undefined) return;
+  servers.set(child, order);
+  child.on('exit', (code, signal) => {
+    servers.delete(child);
+    tell({ type: 'ended', start, code, signal });
+    if (isLeaving) removeWhenLast();
+  });
+  tell({ type: 'started', start, pid: child.pid });
+}
+
+function tell(message: SupervisorMessage): void {
+  // The other end may just have gone, which the channel's closing tells by itself.
+  if (process.connected) process.send?.(message, () => undefined);
+}
+
+function leave(): void {
+  if (isLeaving) return;
+  isLeaving = true;
+  for (const [child, { endSignal }] of servers) {
+    child.kill(endSignal);
+    // One that is paused takes note of nothing but SIGKILL.
+    child.kill('SIGCONT');
+  }
+  setTimeout(() => { for (const child of servers.keys()) child.kill('SIGKILL'); }, GRACE_MS).unref();
+  removeWhenLast();
+}
+
+function removeWhenLast(): void {
+  if (servers.size > 0) return;
+  rmSync(scratch, { recursive: true, force: true, maxRetries: 5 });
+  process.exit();
+}
