@@ -1,8 +1,8 @@
+import { assertObjectKey } from '../../core/objects/object-key.js';
 import type { Clock } from '../../core/ports/clock.js';
 import type { ObjectFacts, ObjectStore, SignedRequest } from '../../core/ports/object-store.js';
 import type { Disk } from './disk.js';
 import { ObjectFolder } from './object-folder.js';
-import { assertObjectKey } from './object-key.js';
 import { SignedObjects } from './signed-objects.js';
 import { DIGEST_HEADER } from './signed-put.js';
 import { UrlSigner } from './url-signer.js';

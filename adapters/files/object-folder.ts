@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
+import { assertObjectKey } from '../../core/objects/object-key.js';
 import { checkRights, hasCode, onDisk, onDiskOr, REAL_DISK, syncDirectory, writeFully } from './disk.js';
 import type { Disk } from './disk.js';
-import { assertObjectKey } from './object-key.js';
 import { StagedObject } from './staged-object.js';
 import { StoredObject } from './stored-object.js';
 

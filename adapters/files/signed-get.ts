@@ -1,5 +1,5 @@
+import { inlineDisposition } from '../../core/objects/content-disposition.js';
 import { readRange } from './byte-range.js';
-import { inlineDisposition } from './content-disposition.js';
 import type { ObjectFolder } from './object-folder.js';
 import { answer, refusal } from './signed-answers.js';
 import type { SignedObjectRequest, SignedObjectResponse } from './signed-answers.js';

@@ -1,10 +1,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { assertObjectKey, isObjectKey } from './object-key.js';
+import { assertMediaType } from '../../core/objects/media-type.js';
+import { assertObjectKey, isObjectKey } from '../../core/objects/object-key.js';
 
 const MIN_SECRET_BYTES = 32;
 const PATH_PREFIX = '/objects/';
 const SIGNED_PARAMETERS = ['expires', 'type', 'length', 'sha256', 'filename'] as const;
-const MEDIA_TYPE = /^[a-z0-9!#$&^_.+-]{1,127}\/[a-z0-9!#$&^_.+-]{1,127}$/i;
 
 export interface PutGrant {
   readonly method: 'PUT';
@@ -48,7 +48,7 @@ export class UrlSigner {
 
   sign(grant: Grant): string {
     assertObjectKey(grant.key);
-    if (!MEDIA_TYPE.test(grant.mediaType)) throw new RangeError('A media type is type/subtype, without parameters.');
+    assertMediaType(grant.mediaType);
     if (!Number.isSafeInteger(grant.expiresAt)) throw new RangeError('An expiry is whole milliseconds since the epoch.');
     const query = new URLSearchParams({ expires: String(grant.expiresAt), type: grant.mediaType });
     if (grant.method === 'GET') query.set('filename', grant.filename);

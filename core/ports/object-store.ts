@@ -24,8 +24,9 @@ export interface ObjectStore {
   signPut(target: { readonly key: string; readonly mediaType: string; readonly byteSize: number; readonly sha256?: string; readonly expiresAt: number }): Promise<SignedRequest>;
 
   /**
-   * Signs one GET of `key`, valid until `expiresAt`. The answer carries `mediaType`, `nosniff` and the disposition
-   * `inline` with `filename`, and honours Range.
+   * Signs one GET of `key`, valid until `expiresAt`. The answer carries `mediaType` and the disposition `inline` with
+   * `filename`, and honours Range. It carries `nosniff` too, unless a server answers that cannot be told to: then the proxy
+   * in front of it adds that.
    */
   signGet(target: { readonly key: string; readonly mediaType: string; readonly filename: string; readonly expiresAt: number }): Promise<SignedRequest>;
 

@@ -83,7 +83,7 @@ export function signedRequestsContract({ supports }: ObjectStoreSubject, store: 
       expect((await supports.send(store(), await signGet('out/none'))).status).to.equal(404);
     });
 
-    it('gives the bytes with the signed type, nosniff and an inline name', async () => {
+    it('gives the bytes with the signed type and an inline name', async () => {
       const answer = await supports.send(store(), await signGet());
       expect(answer.status).to.equal(200);
       expect(answer.body).to.deep.equal(BODY);
@@ -98,13 +98,20 @@ export function signedRequestsContract({ supports }: ObjectStoreSubject, store: 
       expect(answer.body).to.deep.equal(BODY.subarray(8, 13));
     });
 
-    it('sends nosniff, and refuses a changed type or name', async function wholeAddress() {
+    it('sends nosniff', async function nosniff() {
+      if (!supports.sendsNosniff) {
+        console.log('      skipped: this store leaves nosniff to the proxy in front of it');
+        this.skip();
+      }
+      expect((await supports.send(store(), await signGet())).headers['x-content-type-options']).to.equal('nosniff');
+    });
+
+    it('refuses a changed type or name', async function wholeAddress() {
       if (!supports.signsWholeAddress) {
         console.log('      skipped: this store does not spell type and name out in its addresses');
         this.skip();
       }
       const signed = await signGet();
-      expect((await supports.send(store(), signed)).headers['x-content-type-options']).to.equal('nosniff');
       for (const [old, other] of [['png', 'svg'], ['one.png', 'one.html']] as const) {
         const url = signed.url.replace(/\?.*$/, (query) => query.replaceAll(old, other));
         expect(url).not.to.equal(signed.url);

@@ -22,6 +22,12 @@ export interface ObjectStoreSupports {
   readonly refusesInvalidKeys: boolean;
   /** Whether the address of a signed GET is protected as a whole, its media type and filename included. */
   readonly signsWholeAddress: boolean;
+  /** Whether answers to a signed GET carry `nosniff`. S3 has no way to ask for it: some servers always send it. */
+  readonly sendsNosniff: boolean;
+  /** Whether a segment may be as long as a key, and one key stand under another: a file system underneath may allow neither. */
+  readonly keepsEveryKey: boolean;
+  /** Whether exactly one of many concurrent copies onto one key wins. Some servers look first and then copy. */
+  readonly copiesOntoOneKeyOnce: boolean;
 }
 
 export type ObjectStoreSubject = ContractSubject<ObjectStore, ObjectStoreSupports>;

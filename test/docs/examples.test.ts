@@ -38,6 +38,9 @@ objectStoreContract({
     now: () => Date.now(),
     refusesInvalidKeys: false,
     signsWholeAddress: false,
+    sendsNosniff: true,
+    keepsEveryKey: true,
+    copiesOntoOneKeyOnce: true,
   },
 });
 

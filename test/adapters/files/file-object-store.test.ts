@@ -28,7 +28,15 @@ objectStoreContract({
     return one.store;
   },
   close: async (store) => served.get(store)!.close(),
-  supports: { send: sendByFetch, now: () => Date.now(), refusesInvalidKeys: true, signsWholeAddress: true },
+  supports: {
+    send: sendByFetch,
+    now: () => Date.now(),
+    refusesInvalidKeys: true,
+    signsWholeAddress: true,
+    sendsNosniff: true,
+    keepsEveryKey: true,
+    copiesOntoOneKeyOnce: true,
+  },
 });
 
 describe('FileObjectStore', () => {

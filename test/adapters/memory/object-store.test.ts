@@ -13,5 +13,8 @@ objectStoreContract({
     now: () => Date.now(),
     refusesInvalidKeys: false,
     signsWholeAddress: false,
+    sendsNosniff: true,
+    keepsEveryKey: true,
+    copiesOntoOneKeyOnce: true,
   },
 });

@@ -1,0 +1,30 @@
+import { setLifecycle } from './bucket-lifecycle.js';
+import { installationId } from './installation-id.js';
+import { checkOptions } from './minio-options.js';
+import type { MinioOptions } from './minio-options.js';
+import { hasBucket, refused } from './reach-bucket.js';
+import { removeAbandoned } from './remove-abandoned.js';
+import { S3Bucket } from './s3-bucket.js';
+
+/**
+ * Makes what `MinioObjectStore` needs: the bucket, its rules, its installation id; and removes what dead writes left. Safe to
+ * repeat and to run in many processes at once; changes nothing that an operator set. Answers a line for each thing it did.
+ * Throws `MinioRefused` and `StoreUnavailable`.
+ */
+export async function setUpBucket(options: MinioOptions): Promise<readonly string[]> {
+  const s3 = new S3Bucket(checkOptions(options));
+  try {
+    const lines = [...(await makeBucket(s3)), ...(await setLifecycle(s3)), ...(await removeAbandoned(s3))];
+    await installationId(s3);
+    return lines;
+  } catch (error) {
+    throw refused(s3, error);
+  }
+}
+
+async function makeBucket(s3: S3Bucket): Promise<readonly string[]> {
+  if (await hasBucket(s3)) return [];
+  const there = { BucketAlreadyOwnedByYou: 'there', OperationAborted: 'there' } as const;
+  const made = await s3.callOr(there, async (client) => client.makeBucket(s3.name, s3.region));
+  return made === 'there' ? [] : [`Made the ${s3.where}.`];
+}

@@ -1,0 +1,69 @@
+import { AwsV4Signer } from 'aws4fetch';
+import { inlineDisposition } from '../../core/objects/content-disposition.js';
+import { assertMediaType } from '../../core/objects/media-type.js';
+import { assertObjectKey } from '../../core/objects/object-key.js';
+import type { Clock } from '../../core/ports/clock.js';
+import type { ObjectStore, SignedRequest } from '../../core/ports/object-store.js';
+import type { CheckedOptions } from './minio-options.js';
+
+/** The longest that S3 lets a signature live. */
+const MAX_SECONDS = 7 * 24 * 60 * 60;
+
+/** Signs addresses at the public endpoint, with every header and parameter in the signature (AWS Signature Version 4). */
+export class SignedAddresses {
+  constructor(
+    private readonly options: CheckedOptions,
+    private readonly clock: Pick<Clock, 'now'>,
+  ) {}
+
+  /** The length is signed, but not among the headers: HTTP clients set Content-Length themselves and many forbid setting it. */
+  async put({ key, mediaType, byteSize, sha256, expiresAt }: Parameters<ObjectStore['signPut']>[0]): Promise<SignedRequest> {
+    assertMediaType(mediaType);
+    if (!Number.isSafeInteger(byteSize) || byteSize < 0) throw new RangeError('A byte size is a whole number, not below zero.');
+    const headers = {
+      'Content-Type': mediaType,
+      ...(sha256 === undefined ? {} : { 'x-amz-checksum-sha256': Buffer.from(sha256, 'hex').toString('base64') }),
+    };
+    return { url: await this.sign('PUT', key, expiresAt, {}, { ...headers, 'Content-Length': String(byteSize) }), method: 'PUT', headers };
+  }
+
+  async get({ key, mediaType, filename, expiresAt }: Parameters<ObjectStore['signGet']>[0]): Promise<SignedRequest> {
+    assertMediaType(mediaType);
+    const query = { 'response-content-type': mediaType, 'response-content-disposition': inlineDisposition(filename) };
+    return { url: await this.sign('GET', key, expiresAt, query, {}), method: 'GET', headers: {} };
+  }
+
+  private async sign(
+    method: string, key: string, expiresAt: number, query: Readonly<Record<string, string>>, headers: Readonly<Record<string, string>>,
+  ): Promise<string> {
+    assertObjectKey(key);
+    const { publicOrigin, bucket, region, accessKey, secretKey } = this.options;
+    const { signedAt, seconds } = this.lifetime(expiresAt);
+    const parameters = new URLSearchParams({ ...query, 'X-Amz-Expires': String(seconds) });
+    const signer = new AwsV4Signer({
+      method,
+      url: `${publicOrigin}/${bucket}/${key}?${parameters.toString()}`,
+      headers,
+      accessKeyId: accessKey,
+      secretAccessKey: secretKey,
+      service: 's3',
+      region,
+      datetime: new Date(signedAt * 1000).toISOString().replace(/[:-]|\.\d{3}/g, ''),
+      signQuery: true,
+      allHeaders: true,
+    });
+    const { url } = await signer.sign();
+    // A space is "+" to forms and "%20" to the signature; a plus sign itself is neither.
+    url.search = url.search.replaceAll('+', '%20');
+    return url.toString();
+  }
+
+  /** S3 counts in seconds from the signing: whole ones, so that nothing lives longer than was asked; what has expired is signed as such. */
+  private lifetime(expiresAt: number): { readonly signedAt: number; readonly seconds: number } {
+    if (!Number.isSafeInteger(expiresAt)) throw new RangeError('An expiry is whole milliseconds since the epoch.');
+    const end = Math.floor(expiresAt / 1000);
+    const signedAt = Math.min(Math.floor(this.clock.now() / 1000), end - 1);
+    if (end - signedAt > MAX_SECONDS) throw new RangeError(`S3 signs for at most ${MAX_SECONDS} seconds.`);
+    return { signedAt, seconds: end - signedAt };
+  }
+}
