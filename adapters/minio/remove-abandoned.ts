@@ -14,7 +14,7 @@ export async function removeAbandoned(s3: S3Bucket): Promise<readonly string[]> 
     client.listIncompleteUploadsQuery(s3.name, '', '', '', ''));
   const isAbandoned = ({ initiated }: { readonly initiated: Date }) => Date.now() - initiated.getTime() >= ABANDONED_AFTER_MS;
   // The client takes a key of digits for a number; none of ours is one.
-  const abandoned = (page?.uploads ?? []).filter((upload) => isObjectKey(String(upload.key)) && Number.isNaN(Number(upload.key)) && isAbandoned(upload));
+  const abandoned = (page?.uploads ?? []).filter((upload) => Number.isNaN(Number(upload.key)) && isObjectKey(upload.key) && isAbandoned(upload));
   for (const { key, uploadId } of abandoned) {
     await s3.callOr({ NoSuchUpload: undefined }, async (client) => client.abortMultipartUpload(s3.name, key, uploadId));
   }
