@@ -1,0 +1,216 @@
+import { Agenda, backoffStrategies, type Job } from 'agenda';
+import type { Db } from 'mongodb';
+import { assert } from '../../core/assert.js';
+import type { Log } from '../../core/log.js';
+import type { Clock } from '../../core/ports/clock.js';
+import type { WakeUps } from '../../core/ports/wake-ups.js';
+import { AgendaRefused } from './agenda-refused.js';
+import { missingFromAgenda } from './migrate-agenda.js';
+import { Repetition } from './repetition.js';
+import { hearsOfChanges, type WokenBy } from './woken-by.js';
+import { WakeUpChannel } from './wake-up-channel.js';
+import { WakeUpCollection } from './wake-up-collection.js';
+import { JOB_NAME } from './wake-up-document.js';
+import { EAGER_WAKE_UPS, WakeUpRepository } from './wake-up-repository.js';
+
+type Handler = (generationId: string) => Promise<void>;
+
+const POLL_MS = 1_000;
+/** With a change stream the poll only finds what the stream did not tell, so it may go so many times slower. */
+const POLLS_WITH_STREAM = 5;
+const HOLD_MS = 20_000;
+/** A wake-up whose generation is under way here is left alone for so long, for any process to take. */
+const PUT_BACK_MS = 1_000;
+const BACKOFF = backoffStrategies.exponential({ delay: 1_000, factor: 2, maxDelay: 60_000, maxRetries: Infinity });
+/** Agenda looks after each job so often; it has nothing to find, and the timer should not outlive the job by much. */
+const AGENDA_LOCK_MS = 1_000;
+const QUIET_MS = 60_000;
+const SILENT: Log = { info: () => undefined, warn: () => undefined };
+
+export interface AgendaWakeUpsOptions {
+  /** Its writes are to be acknowledged by a majority and journalled: they are made as the database says. */
+  readonly db: Db;
+  readonly clock: Clock;
+  /** `auto` asks the server whether it tells of changes, and polls where it does not. */
+  readonly wokenBy: WokenBy;
+  /** How often the database is asked for wake-ups; five times slower beside a change stream. */
+  readonly pollMs?: number;
+  /** How long after a process has died its wake-ups come due again; kept up while a handler is under way. */
+  readonly holdMs?: number;
+  readonly log?: Log;
+}
+
+interface Delivery {
+  readonly handler: Handler;
+  readonly limit: number;
+  readonly agenda: Agenda;
+  readonly channel: WakeUpChannel;
+  readonly repository: WakeUpRepository;
+}
+
+/**
+ * Wake-ups shared by any number of processes: kept in MongoDB, delivered by Agenda. What is due when it is scheduled is
+ * written as already taken by this process, if it has a hand free, and delivered here without asking. Times are those of
+ * the processes' clocks: one whose clock is fast takes wake-ups early by as much, and those of others once their holder is
+ * silent for `holdMs` less as much.
+ */
+export class AgendaWakeUps implements WakeUps {
+  private readonly wakeUps: WakeUpCollection;
+  private readonly holdMs: number;
+  private readonly log: Log;
+  private readonly underWay = new Map<string, Promise<void>>();
+  private readonly scheduling = new Map<string, Promise<void>>();
+  private readonly repetitions: Repetition[] = [];
+  private readonly toldAt = new Map<string, number>();
+  private delivery: Delivery | undefined;
+  private cancelKeeping: () => void = () => undefined;
+  private stopped = false;
+  private ended = false;
+
+  private constructor(private readonly options: AgendaWakeUpsOptions, private readonly streams: boolean) {
+    this.holdMs = options.holdMs ?? HOLD_MS;
+    this.log = options.log ?? SILENT;
+    this.wakeUps = new WakeUpCollection(options.db, options.clock, this.holdMs);
+  }
+
+  /** Throws `AgendaRefused` when the database is not ready, or cannot tell of changes though it should. */
+  static async open(options: AgendaWakeUpsOptions): Promise<AgendaWakeUps> {
+    const missing = await missingFromAgenda(options.db);
+    if (missing.length > 0) throw new AgendaRefused(`${missing.join(' ')} Run \`darkroom migrate\` first.`);
+    return new AgendaWakeUps(options, await hearsOfChanges(options.db, options.wokenBy));
+  }
+
+  /** Throws `StoreUnavailable` when the database does not answer; the wake-up may then be there or not. */
+  async schedule(generationId: string, at: number): Promise<void> {
+    // The schedules of one generation are written in the order they were made in, so that the last one stands.
+    const before = this.scheduling.get(generationId) ?? Promise.resolve();
+    const written = before.then(() => this.write(generationId, at));
+    const ended = written.catch(() => undefined).finally(() => {
+      if (this.scheduling.get(generationId) === ended) this.scheduling.delete(generationId);
+    });
+    this.scheduling.set(generationId, ended);
+    await written;
+  }
+
+  every(_name: string, intervalMs: number, task: () => Promise<void>): void {
+    assert(!this.stopped, 'nothing is repeated after the stop');
+    this.repetitions.push(new Repetition(this.options.clock, intervalMs, task));
+  }
+
+  async start(handler: Handler, limit: number): Promise<void> {
+    assert(this.delivery === undefined && !this.stopped, 'wake-ups are started once');
+    assert(Number.isInteger(limit) && limit >= 1, `a limit is at least 1, not ${limit}`);
+    this.delivery = this.prepare(handler, limit);
+    this.keepHolding();
+    await this.delivery.agenda.start();
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    await Promise.all([this.stopDelivery(), ...this.repetitions.map((repetition) => repetition.stop())]);
+  }
+
+  private prepare(handler: Handler, limit: number): Delivery {
+    const { db, clock, pollMs = POLL_MS } = this.options;
+    const channel = new WakeUpChannel({ db, clock, streams: this.streams, onStreamLost: (error) => this.streamLost(error) });
+    const onTrouble = (error: unknown): void => this.outOfReach(error);
+    const repository = new WakeUpRepository({ db, clock, wakeUps: this.wakeUps, channel, onTrouble });
+    const agenda = new Agenda({
+      backend: { name: 'MongoDB', repository, ownsConnection: false, connect: () => repository.connect(), disconnect: () => repository.disconnect() },
+      notificationChannel: channel,
+      processEvery: this.streams ? pollMs * POLLS_WITH_STREAM : pollMs,
+      maxConcurrency: limit,
+      lockLimit: limit,
+    });
+    const settings = { concurrency: limit, lockLimit: limit, lockLifetime: AGENDA_LOCK_MS, backoff: BACKOFF };
+    agenda.define(JOB_NAME, (job: Job<void>, done) => { void this.run(job, done); }, settings);
+    agenda.on('error', onTrouble);
+    // Agenda frees the place after it has said so, and does not look for the next one by itself.
+    agenda.on('complete', () => setImmediate(() => this.placeFree()));
+    return { handler, limit, agenda, channel, repository };
+  }
+
+  private async write(generationId: string, at: number): Promise<void> {
+    const { delivery } = this;
+    if (delivery !== undefined && at <= this.options.clock.now() && this.hasHandFree(delivery, generationId)) {
+      return delivery.repository.hold(generationId);
+    }
+    await this.wakeUps.put(generationId, at);
+    delivery?.channel.ringAt(at);
+  }
+
+  private hasHandFree({ repository, limit }: Delivery, generationId: string): boolean {
+    return !this.stopped && !this.underWay.has(generationId) && repository.heldCount < Math.min(limit, EAGER_WAKE_UPS);
+  }
+
+  private async run(job: Job<void>, done: (error: Error | undefined) => void): Promise<void> {
+    done(await this.deliver(job).then(() => undefined, anError));
+  }
+
+  private async deliver(job: Job<void>): Promise<void> {
+    assert(this.delivery !== undefined, 'nothing is delivered before the start');
+    const { repository } = this.delivery;
+    const { generationId } = repository.started(job.attrs._id);
+    if (this.underWay.has(generationId)) {
+      job.schedule(new Date(this.options.clock.now() + PUT_BACK_MS));
+      return;
+    }
+    const handled = this.delivery.handler(generationId);
+    this.underWay.set(generationId, handled);
+    try {
+      await handled;
+      repository.succeeded(job.attrs._id);
+    } finally {
+      this.underWay.delete(generationId);
+    }
+  }
+
+  private placeFree(): void {
+    if (this.delivery === undefined) return;
+    const { repository, channel } = this.delivery;
+    if (repository.readyCount > 0 || channel.mayHaveMissed) channel.ring();
+  }
+
+  private keepHolding(): void {
+    if (this.ended) return;
+    this.cancelKeeping = this.options.clock.after(this.holdMs / 4, () => {
+      const kept = this.delivery?.repository.keepHolding() ?? Promise.resolve();
+      void kept.catch((error: unknown) => this.outOfReach(error)).finally(() => this.keepHolding());
+    });
+  }
+
+  private async stopDelivery(): Promise<void> {
+    const { delivery } = this;
+    if (delivery === undefined) return;
+    delivery.repository.close();
+    await delivery.agenda.stop();
+    await delivery.repository.handOver();
+    while (this.underWay.size > 0) await Promise.allSettled(this.underWay.values());
+    // Agenda ends a job a few steps after its handler.
+    await new Promise((resolve) => { setImmediate(resolve); });
+    await delivery.repository.handOver();
+    this.ended = true;
+    this.cancelKeeping();
+  }
+
+  private streamLost(error: unknown): void {
+    if (this.isNews('stream')) this.log.warn('wake-up stream lost', { error });
+  }
+
+  private outOfReach(error: unknown): void {
+    if (this.isNews('store')) this.log.warn('wake-ups out of reach', { error });
+  }
+
+  /** Once a minute is enough of the same trouble. */
+  private isNews(trouble: string): boolean {
+    const now = this.options.clock.now();
+    if (now < (this.toldAt.get(trouble) ?? -Infinity) + QUIET_MS) return false;
+    this.toldAt.set(trouble, now);
+    return true;
+  }
+}
+
+/** Agenda takes a job for done whose failure is not an error. */
+function anError(error: unknown): Error {
+  return error instanceof Error ? error : new Error('A handler of wake-ups failed.', { cause: error });
+}

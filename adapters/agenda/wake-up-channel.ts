@@ -1,0 +1,132 @@
+import { MongoChangeStreamNotificationChannel } from '@agendajs/mongo-backend';
+import { BaseNotificationChannel, toJobId } from 'agenda';
+import type { Db } from 'mongodb';
+import type { Clock } from '../../core/ports/clock.js';
+import { COLLECTION, JOB_NAME } from './wake-up-document.js';
+
+/** How many wake-ups are asked for at once; each question takes one. */
+const MAX_ASKING = 4;
+/** Alarms further away than this are left to a later look. */
+const MAX_ALARM_MS = 60_000;
+const REOPEN_AFTER_MS = 1_000;
+
+export interface WakeUpChannelOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  /** Whether the server tells us of changes. */
+  readonly streams: boolean;
+  readonly onStreamLost: (error: unknown) => void;
+}
+
+/**
+ * What makes Agenda look for wake-ups before its next poll: an alarm for the next one that is known, a place that became
+ * free, and the change stream, by which we hear of what other processes have scheduled. A stream that breaks is replaced by
+ * a fresh one, since one that resumes where the server no longer remembers would break for ever; what was missed
+ * meanwhile is found by the poll.
+ */
+export class WakeUpChannel extends BaseNotificationChannel {
+  private readonly options: WakeUpChannelOptions;
+  private alarm: { readonly at: number; readonly cancel: () => void } | undefined;
+  private asking = 0;
+  private askAgain = false;
+  /** How often it was rung, and how often by then when a question was last answered with nothing. */
+  private rings = 0;
+  private answeredRings = 0;
+  private stream: MongoChangeStreamNotificationChannel | undefined;
+  private cancelReopening: () => void = () => undefined;
+
+  constructor(options: WakeUpChannelOptions) {
+    super();
+    this.options = options;
+  }
+
+  async connect(): Promise<void> {
+    this.setState('connected');
+    if (this.options.streams) this.openStream();
+  }
+
+  async disconnect(): Promise<void> {
+    this.setState('disconnected');
+    this.alarm?.cancel();
+    this.alarm = undefined;
+    this.cancelReopening();
+    this.closeStream();
+  }
+
+  /** Others hear of a wake-up from the server, so there is nothing to tell them. */
+  async publish(): Promise<void> {}
+
+  /** Has Agenda take a wake-up that is due now. */
+  ring(): void {
+    if (this.state !== 'connected') return;
+    this.rings += 1;
+    if (this.asking >= MAX_ASKING) {
+      this.askAgain = true;
+      return;
+    }
+    this.asking += 1;
+    const notification = { jobId: toJobId(''), jobName: JOB_NAME, nextRunAt: null, priority: 0, timestamp: new Date(this.options.clock.now()) };
+    void this.notifyHandlers(notification).finally(() => this.asked());
+  }
+
+  /** Rings at that time, or now if it is past. */
+  ringAt(at: number): void {
+    const { clock } = this.options;
+    const delayMs = at - clock.now();
+    if (delayMs <= 0) return this.ring();
+    if (this.state !== 'connected' || delayMs > MAX_ALARM_MS) return;
+    if (this.alarm !== undefined && this.alarm.at <= at) return;
+    this.alarm?.cancel();
+    const cancel = clock.after(delayMs, () => {
+      this.alarm = undefined;
+      this.ring();
+    });
+    this.alarm = { at, cancel };
+  }
+
+  /** Whether Agenda, having no place, may have passed over a wake-up that is due. */
+  get mayHaveMissed(): boolean {
+    return this.rings > this.answeredRings;
+  }
+
+  /** To be called before the question, and what it answers when there was nothing. */
+  question(): () => void {
+    const { rings } = this;
+    return () => { this.answeredRings = Math.max(this.answeredRings, rings); };
+  }
+
+  private asked(): void {
+    this.asking -= 1;
+    if (!this.askAgain) return;
+    this.askAgain = false;
+    this.ring();
+  }
+
+  private openStream(): void {
+    const stream = new MongoChangeStreamNotificationChannel({ db: this.options.db, collection: COLLECTION, fullDocument: false });
+    this.stream = stream;
+    stream.on('error', (error) => this.lost(stream, error));
+    stream.on('stateChange', (state) => {
+      if (state === 'reconnecting') this.lost(stream, new Error('The server closed the change stream.'));
+    });
+    stream.subscribe(({ nextRunAt }) => {
+      if (nextRunAt !== null) this.ringAt(nextRunAt.getTime());
+    });
+    stream.connect().catch((error: unknown) => this.lost(stream, error));
+    this.ring();
+  }
+
+  private lost(stream: MongoChangeStreamNotificationChannel, error: unknown): void {
+    if (this.stream !== stream || this.state !== 'connected') return;
+    this.closeStream();
+    this.options.onStreamLost(error);
+    this.cancelReopening = this.options.clock.after(REOPEN_AFTER_MS, () => this.openStream());
+  }
+
+  /** Nobody waits for the server to agree: with the link cut it may be long, and nothing is heard from it any more. */
+  private closeStream(): void {
+    const { stream } = this;
+    this.stream = undefined;
+    stream?.disconnect().catch(() => undefined);
+  }
+}

@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import { MongoServerError, type Collection, type Db } from 'mongodb';
+import type { Clock } from '../../core/ports/clock.js';
+import { bounded } from './bounded.js';
+import { COLLECTION, JOB_NAME, type HeldWakeUp, type WakeUpDocument } from './wake-up-document.js';
+
+const TIMEOUT_MS = 10_000;
+const DUPLICATE_KEY = 11_000;
+
+/**
+ * What is asked of the collection, each time of one document or of those held. A replacement is announced by the change
+ * stream with its whole document, an update is not: so whatever others should come for at once is written by replacement.
+ * Every method throws `StoreUnavailable` when there is no answer within ten seconds.
+ */
+export class WakeUpCollection {
+  private readonly documents: Collection<WakeUpDocument>;
+
+  constructor(db: Db, private readonly clock: Clock, private readonly holdMs: number) {
+    this.documents = db.collection<WakeUpDocument>(COLLECTION);
+  }
+
+  /** Replaces the generation's wake-up. Durable on return. */
+  async put(generationId: string, at: number): Promise<void> {
+    await this.replace(generationId, at);
+  }
+
+  /** Replaces the generation's wake-up by one that this process holds already. Durable on return. */
+  async putHeld(generationId: string): Promise<HeldWakeUp> {
+    const stamp = await this.replace(generationId, this.clock.now() + this.holdMs);
+    return { generationId, stamp, failCount: 0 };
+  }
+
+  /** Takes the wake-up that has been due longest, if it was due by `at`. No other process gets it while it is held. */
+  async take(at: number): Promise<HeldWakeUp | undefined> {
+    const stamp = randomUUID();
+    const taken = await this.asked(this.documents.findOneAndUpdate(
+      { name: JOB_NAME, nextRunAt: { $lte: new Date(at) } },
+      { $set: { nextRunAt: this.holdEnd(), 'data.stamp': stamp } },
+      { sort: { nextRunAt: 1 }, returnDocument: 'after' },
+    ));
+    return taken === null ? undefined : { generationId: taken.data.generationId, stamp, failCount: taken.failCount };
+  }
+
+  /** When the first wake-up comes due, or came due. */
+  async firstAt(): Promise<number | undefined> {
+    const first = await this.asked(this.documents.findOne({ name: JOB_NAME }, { sort: { nextRunAt: 1 }, projection: { _id: 0, name: 1, nextRunAt: 1 } }));
+    return first?.nextRunAt.getTime();
+  }
+
+  /** Removes the wake-up, unless it was scheduled anew or its time with us is over. */
+  async end({ generationId, stamp }: HeldWakeUp): Promise<void> {
+    await this.asked(this.documents.deleteOne({ 'data.generationId': generationId, 'data.stamp': stamp }));
+  }
+
+  /** Gives the wake-up back, to be taken at `at`. */
+  async putBack({ generationId, stamp }: HeldWakeUp, at: number, failCount: number): Promise<void> {
+    await this.asked(this.documents.updateOne(
+      { 'data.generationId': generationId, 'data.stamp': stamp },
+      { $set: { nextRunAt: new Date(at), failCount } },
+    ));
+  }
+
+  /** Gives the wake-up back, to be taken by another process now. */
+  async handOver({ generationId, stamp, failCount }: HeldWakeUp): Promise<void> {
+    const document = { ...aWakeUp(generationId, this.clock.now(), randomUUID()), failCount };
+    await this.asked(this.documents.replaceOne({ 'data.generationId': generationId, 'data.stamp': stamp }, document));
+  }
+
+  /** Keeps hold of wake-ups, at most 1,000, that were not scheduled anew. */
+  async keep(held: readonly HeldWakeUp[]): Promise<void> {
+    const ids = held.map(({ generationId }) => generationId);
+    const stamps = held.map(({ stamp }) => stamp);
+    await this.asked(this.documents.updateMany(
+      { 'data.generationId': { $in: ids }, 'data.stamp': { $in: stamps } },
+      { $set: { nextRunAt: this.holdEnd() } },
+    ));
+  }
+
+  private async replace(generationId: string, at: number): Promise<string> {
+    const stamp = randomUUID();
+    const document = aWakeUp(generationId, at, stamp);
+    const write = () => this.documents.replaceOne({ 'data.generationId': generationId }, document, { upsert: true });
+    // Two processes that schedule a generation for the first time at once both insert, and one is refused: it is there then.
+    await this.asked(write().catch((error: unknown) => (isDuplicate(error) ? write() : Promise.reject(error))));
+    return stamp;
+  }
+
+  private holdEnd(): Date {
+    return new Date(this.clock.now() + this.holdMs);
+  }
+
+  private asked<T>(answer: Promise<T>): Promise<T> {
+    return bounded(this.clock, TIMEOUT_MS, answer);
+  }
+}
+
+function aWakeUp(generationId: string, at: number, stamp: string): WakeUpDocument {
+  return { name: JOB_NAME, type: 'normal', priority: 0, nextRunAt: new Date(at), failCount: 0, data: { generationId, stamp } };
+}
+
+function isDuplicate(error: unknown): boolean {
+  return error instanceof MongoServerError && error.code === DUPLICATE_KEY;
+}

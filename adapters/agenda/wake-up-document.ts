@@ -1,0 +1,31 @@
+/** Where wake-ups are kept. One document a generation, so that a schedule replaces the one before. */
+export const COLLECTION = 'agenda_wake_ups';
+
+/** The one name of Agenda's jobs here: Agenda asks for each name on its own, so more names would mean more questions. */
+export const JOB_NAME = 'wake-up';
+
+/**
+ * A wake-up as Agenda's job. A process that takes it moves `nextRunAt` on instead of setting a lock beside it: the job
+ * then comes due again by itself when that process dies, and one index finds both what is due and what was dropped.
+ */
+export interface WakeUpDocument {
+  readonly name: string;
+  readonly type: 'normal';
+  readonly priority: number;
+  /** When the next process may take it. */
+  readonly nextRunAt: Date;
+  /** How often in a row a handler rejected it. */
+  readonly failCount: number;
+  readonly data: {
+    readonly generationId: string;
+    /** Written anew by every schedule and every taking: only who knows it may end this wake-up or put it back. */
+    readonly stamp: string;
+  };
+}
+
+/** A wake-up that this process has taken and has not ended yet. */
+export interface HeldWakeUp {
+  readonly generationId: string;
+  readonly stamp: string;
+  readonly failCount: number;
+}

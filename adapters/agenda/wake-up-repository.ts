@@ -1,0 +1,169 @@
+import { MongoJobRepository } from '@agendajs/mongo-backend';
+import { toJobId, type JobParameters } from 'agenda';
+import type { Db } from 'mongodb';
+import { assert } from '../../core/assert.js';
+import type { Clock } from '../../core/ports/clock.js';
+import type { WakeUpChannel } from './wake-up-channel.js';
+import type { WakeUpCollection } from './wake-up-collection.js';
+import { COLLECTION, JOB_NAME, type HeldWakeUp } from './wake-up-document.js';
+
+/**
+ * So many wake-ups a process takes the moment they are due. With more than that in hand it leaves what comes due to
+ * others for a while, and takes it only if nobody else did: a process that cannot start what it holds would otherwise
+ * keep the whole queue from those that can.
+ */
+export const EAGER_WAKE_UPS = 50;
+const PATIENCE_MS = 1_000;
+/** Agenda must not end a job of its own accord: whether we still hold it is the stamp's to say. */
+const NEVER = new Date(8_640_000_000_000_000);
+
+export interface WakeUpRepositoryOptions {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly wakeUps: WakeUpCollection;
+  readonly channel: WakeUpChannel;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+/**
+ * Agenda's view of the wake-ups. Agenda would save a job before and after its run, whatever has happened to it meanwhile,
+ * and so undo a schedule made during the run; here every write names the stamp that was read, and the write after a run
+ * that went well is the removal itself.
+ */
+export class WakeUpRepository extends MongoJobRepository {
+  private readonly options: WakeUpRepositoryOptions;
+  /** By stamp, which is also what Agenda knows a job by: two deliveries of one document are two jobs to it. */
+  private readonly held = new Map<string, { readonly wakeUp: HeldWakeUp; state: 'waiting' | 'under way' | 'succeeded' }>();
+  /** Held, and waiting for Agenda to have a place. */
+  private readonly ready: HeldWakeUp[] = [];
+  private readonly writes = new Set<Promise<void>>();
+  private holding = 0;
+  private gaveOne = false;
+  private closed = false;
+
+  constructor(options: WakeUpRepositoryOptions) {
+    super({ mongo: options.db, db: { collection: COLLECTION }, ensureIndex: false });
+    this.options = options;
+  }
+
+  /** How many wake-ups this process has in hand, or is about to. */
+  get heldCount(): number {
+    return this.held.size + this.holding;
+  }
+
+  get readyCount(): number {
+    return this.ready.length;
+  }
+
+  /** Schedules the generation for now, for this process. */
+  async hold(generationId: string): Promise<void> {
+    this.holding += 1;
+    try {
+      const wakeUp = await this.options.wakeUps.putHeld(generationId);
+      if (this.closed) return await this.options.wakeUps.handOver(wakeUp);
+      this.held.set(wakeUp.stamp, { wakeUp, state: 'waiting' });
+      this.ready.push(wakeUp);
+    } finally {
+      this.holding -= 1;
+    }
+    this.options.channel.ring();
+  }
+
+  /** The wake-up that Agenda runs as this job, from now on under way. */
+  started(jobId: unknown): HeldWakeUp {
+    const entry = this.held.get(String(jobId));
+    assert(entry !== undefined, 'what is started is held');
+    entry.state = 'under way';
+    return entry.wakeUp;
+  }
+
+  /** The job's handler resolved. */
+  succeeded(jobId: unknown): void {
+    const entry = this.held.get(String(jobId));
+    assert(entry !== undefined, 'what is under way is held');
+    entry.state = 'succeeded';
+  }
+
+  async keepHolding(): Promise<void> {
+    const held = [...this.held.values()].map(({ wakeUp }) => wakeUp);
+    for (let from = 0; from < held.length; from += 1_000) await this.options.wakeUps.keep(held.slice(from, from + 1_000));
+  }
+
+  /** Takes no more. */
+  close(): void {
+    this.closed = true;
+  }
+
+  /** Gives back whatever is held and not under way, and lets the writes under way end. */
+  async handOver(): Promise<void> {
+    this.ready.length = 0;
+    for (const [stamp, { wakeUp, state }] of this.held) {
+      if (state !== 'waiting') continue;
+      this.held.delete(stamp);
+      void this.write(this.options.wakeUps.handOver(wakeUp));
+    }
+    while (this.writes.size > 0) await Promise.all(this.writes);
+  }
+
+  /** One at a time: Agenda would take all there are before it runs the first. */
+  override async getNextJobToRun(): Promise<JobParameters | undefined> {
+    if (this.closed) return undefined;
+    if (this.gaveOne) {
+      this.gaveOne = false;
+      this.options.channel.ring();
+      return undefined;
+    }
+    const wakeUp = this.ready.shift() ?? await this.take();
+    if (wakeUp === undefined) return undefined;
+    this.gaveOne = true;
+    const { generationId, stamp, failCount } = wakeUp;
+    return { _id: toJobId(stamp), name: JOB_NAME, type: 'normal', priority: 0, nextRunAt: null, lockedAt: NEVER, failCount, data: { generationId } };
+  }
+
+  /** Agenda comes here before a run, with a lock, and after it, without. */
+  override async saveJobState({ _id, lockedAt, nextRunAt, failCount }: JobParameters): Promise<void> {
+    const entry = this.held.get(String(_id));
+    if (lockedAt !== undefined || entry === undefined) return;
+    const { wakeUp, state } = entry;
+    this.held.delete(wakeUp.stamp);
+    if (state === 'succeeded') return this.write(this.options.wakeUps.end(wakeUp));
+    const at = nextRunAt?.getTime() ?? this.options.clock.now() + PATIENCE_MS;
+    await this.write(this.options.wakeUps.putBack(wakeUp, at, failCount ?? 0));
+    this.options.channel.ringAt(at);
+  }
+
+  /** Agenda has no place for it after all. It does not wait for the answer. */
+  override async unlockJob({ _id }: JobParameters): Promise<void> {
+    const entry = this.held.get(String(_id));
+    if (entry?.state === 'waiting') this.ready.unshift(entry.wakeUp);
+  }
+
+  /** Agenda asks for it when it stops; `handOver` does it, and finds those that Agenda was just being given too. */
+  override async unlockJobs(): Promise<void> {}
+
+  private async take(): Promise<HeldWakeUp | undefined> {
+    const { wakeUps, clock, channel } = this.options;
+    const patienceMs = this.heldCount >= EAGER_WAKE_UPS ? PATIENCE_MS : 0;
+    const answered = channel.question();
+    const wakeUp = await wakeUps.take(clock.now() - patienceMs);
+    if (wakeUp === undefined) {
+      if (patienceMs === 0) answered();
+      const firstAt = await wakeUps.firstAt();
+      if (firstAt !== undefined) channel.ringAt(firstAt + patienceMs);
+      return undefined;
+    }
+    if (this.closed) {
+      await this.write(wakeUps.handOver(wakeUp));
+      return undefined;
+    }
+    this.held.set(wakeUp.stamp, { wakeUp, state: 'waiting' });
+    return wakeUp;
+  }
+
+  /** A write that is lost leaves the wake-up to come due again by itself, so it is reported and no more. */
+  private write(written: Promise<void>): Promise<void> {
+    const kept: Promise<void> = written.catch((error: unknown) => this.options.onTrouble(error)).finally(() => this.writes.delete(kept));
+    this.writes.add(kept);
+    return kept;
+  }
+}
