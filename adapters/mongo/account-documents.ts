@@ -1,0 +1,106 @@
+import { Long, type UUID } from 'mongodb';
+import type { Account, Book, Entry, EntryKind, Hold } from '../../core/credits/account.js';
+import { ownUuid, textOf } from './uuid-binary.js';
+
+/** Written as 64-bit integers, so that no credit is ever a floating point number in the store; read as numbers, all safe. */
+export type Credits = Long | number;
+
+export interface HoldDocument {
+  readonly generation: UUID;
+  readonly credits: Credits;
+  readonly heldAt: number;
+}
+
+/** An entry as it lies in the outbox of its account. */
+export interface OutboxEntry {
+  readonly sequence: number;
+  readonly kind: EntryKind;
+  readonly from: Book;
+  readonly to: Book;
+  readonly credits: Credits;
+  readonly at: number;
+  readonly availableAfter: Credits;
+  readonly generation?: UUID;
+  readonly operation?: string;
+  readonly reason?: string;
+}
+
+/** An entry that has left the outbox. Its id follows from the account and the sequence number, so that it is there once. */
+export interface EntryDocument extends OutboxEntry {
+  readonly _id: string;
+  readonly account: UUID;
+}
+
+/** The whole aggregate, and the entries that have not yet left it. */
+export interface AccountDocument {
+  readonly _id: UUID;
+  readonly name: string;
+  readonly currency: string;
+  readonly createdAt: number;
+  readonly version: number;
+  readonly issued: Credits;
+  readonly available: Credits;
+  readonly reserved: Credits;
+  readonly spent: Credits;
+  readonly lastSequence: number;
+  readonly holds: readonly HoldDocument[];
+  readonly outbox: readonly OutboxEntry[];
+}
+
+/** The books of an account or of a change. */
+export function booksDocument({ issued, available, reserved, spent }: Pick<Account, 'issued' | 'available' | 'reserved' | 'spent'>) {
+  return { issued: longOf(issued), available: longOf(available), reserved: longOf(reserved), spent: longOf(spent) };
+}
+
+/** An account is read without its outbox. */
+export function accountOf(document: Omit<AccountDocument, 'outbox'>): Account {
+  const { _id, name, currency, createdAt, version, issued, available, reserved, spent, lastSequence, holds } = document;
+  return {
+    accountId: textOf(_id), name, currency, createdAt, version, lastSequence,
+    issued: numberOf(issued), available: numberOf(available), reserved: numberOf(reserved), spent: numberOf(spent),
+    holds: new Map(holds.map(holdOf).map((hold) => [hold.generationId, hold])),
+  };
+}
+
+export function holdDocument({ generationId, credits, heldAt }: Hold): HoldDocument {
+  return { generation: ownUuid(generationId), credits: longOf(credits), heldAt };
+}
+
+export function holdOf({ generation, credits, heldAt }: HoldDocument): Hold {
+  return { generationId: textOf(generation), credits: numberOf(credits), heldAt };
+}
+
+export function outboxEntry({ sequence, kind, from, to, credits, at, availableAfter, generationId, operationId, reason }: Entry): OutboxEntry {
+  return {
+    sequence, kind, from, to, credits: longOf(credits), at, availableAfter: longOf(availableAfter),
+    ...(generationId === undefined ? {} : { generation: ownUuid(generationId) }),
+    ...(operationId === undefined ? {} : { operation: operationId }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+export function entryDocument(entry: Entry): EntryDocument {
+  return { _id: entryId(entry.accountId, entry.sequence), account: ownUuid(entry.accountId), ...outboxEntry(entry) };
+}
+
+export function entryOf(account: string, { sequence, kind, from, to, credits, at, availableAfter, generation, operation, reason }: OutboxEntry): Entry {
+  return {
+    accountId: account, sequence, kind, from, to, credits: numberOf(credits), at, availableAfter: numberOf(availableAfter),
+    ...(generation === undefined ? {} : { generationId: textOf(generation) }),
+    ...(operation === undefined ? {} : { operationId: operation }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+/** Padded to the digits of the largest sequence number, so that the order of ids is the order of the ledger. */
+export function entryId(accountId: string, sequence: number): string {
+  return `${accountId}/${String(sequence).padStart(16, '0')}`;
+}
+
+function longOf(credits: number): Long {
+  return Long.fromNumber(credits);
+}
+
+function numberOf(credits: Credits): number {
+  return typeof credits === 'number' ? credits : credits.toNumber();
+}

@@ -1,0 +1,100 @@
+import { MongoClient, ReadConcern, type Collection, type Db, type Document, type MongoClientOptions } from 'mongodb';
+import { StoreUnavailable } from '../../core/errors.js';
+import { MongoRefused } from './mongo-refused.js';
+import type { CollectionName } from './schema.js';
+import { serverCode, storeError } from './store-errors.js';
+
+export interface MongoOptions {
+  /** A connection string. Its concerns, limits and read preference are overruled by ours. */
+  readonly url: string;
+  /** The database all collections are in. */
+  readonly database: string;
+  /** Connections of this process at most; 50 unless given. */
+  readonly poolSize?: number;
+  /** How long any one operation may take before the store counts as unavailable, in milliseconds; 5,000 unless given. */
+  readonly timeoutMs?: number;
+}
+
+/** Bounds that go with every command, so that the server gives up when nobody waits any more. */
+export interface CommandLimits {
+  readonly maxTimeMS: number;
+}
+
+const DEFAULT_POOL_SIZE = 50;
+const DEFAULT_TIMEOUT_MS = 5_000;
+const AUTHENTICATION_FAILED = 18;
+
+/** A connected client and one database of it, through which everything is asked, with a bound on every wait. */
+export class MongoConnection {
+  private constructor(private readonly client: MongoClient, readonly db: Db, private readonly timeoutMs: number) {}
+
+  /** Throws `MongoRefused` for options that can never do, and `StoreUnavailable` when the server does not answer. */
+  static async open(options: MongoOptions, more: MongoClientOptions = {}): Promise<MongoConnection> {
+    const { database, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+    const client = clientOf(options, more);
+    try {
+      await client.connect();
+      const hello = await client.db('admin').command({ hello: 1 });
+      // A server on its own has no majority to read from: what it shows is what it has.
+      const isReplicated = hello['setName'] !== undefined || hello['msg'] === 'isdbgrid';
+      return new MongoConnection(client, client.db(database, { readConcern: new ReadConcern(isReplicated ? 'majority' : 'local') }), timeoutMs);
+    } catch (error) {
+      await client.close();
+      throw refusalOf(client, error);
+    }
+  }
+
+  collection<T extends Document>(name: CollectionName): Collection<T> {
+    return this.db.collection<T>(name);
+  }
+
+  /**
+   * One operation. Throws `StoreUnavailable` when it failed for want of the server or its time is over, in which case it
+   * may have happened, or may yet. The driver's own limits end each step of an operation; this one ends their sum.
+   */
+  async ask<T>(operation: (limits: CommandLimits) => Promise<T>): Promise<T> {
+    let timer: NodeJS.Timeout | undefined;
+    const tooLate = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new StoreUnavailable(`MongoDB did not answer within ${this.timeoutMs} ms.`)), this.timeoutMs);
+    });
+    try {
+      return await Promise.race([operation({ maxTimeMS: this.timeoutMs }), tooLate]);
+    } catch (error) {
+      throw storeError(error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  close(): Promise<void> {
+    return this.client.close();
+  }
+}
+
+function clientOf({ url, poolSize = DEFAULT_POOL_SIZE, timeoutMs = DEFAULT_TIMEOUT_MS }: MongoOptions, more: MongoClientOptions): MongoClient {
+  try {
+    return new MongoClient(url, {
+      appName: 'darkroom',
+      maxPoolSize: poolSize,
+      readPreference: 'primary',
+      writeConcern: { w: 'majority', journal: true, wtimeoutMS: timeoutMs },
+      // The driver waits without a bound for a connection unless told, and its one `timeoutMS` for everything has no effect.
+      serverSelectionTimeoutMS: timeoutMs,
+      connectTimeoutMS: timeoutMs,
+      socketTimeoutMS: timeoutMs,
+      waitQueueTimeoutMS: timeoutMs,
+      ignoreUndefined: true,
+      ...more,
+    });
+  } catch (error) {
+    // The driver's sentence is left out, as it may quote the URL and with it a password.
+    throw new MongoRefused('The MongoDB URL is not one; write mongodb://host:port/ or mongodb+srv://host/.', error);
+  }
+}
+
+function refusalOf(client: MongoClient, error: unknown): unknown {
+  const hosts = client.options.hosts.map(String).join(', ');
+  if (serverCode(error) === AUTHENTICATION_FAILED) return new MongoRefused(`MongoDB at ${hosts} does not accept the user name and password.`, error);
+  const mapped = storeError(error);
+  return mapped instanceof StoreUnavailable ? new StoreUnavailable(`MongoDB at ${hosts} does not answer.`, error) : mapped;
+}

@@ -1,0 +1,25 @@
+import { StoreUnavailable } from '../../core/errors.js';
+import { isDuplicateKey } from './store-errors.js';
+
+const MAX_TRIES = 5;
+
+/**
+ * Inserts what is first of its key, or answers what stands there. Between the two the one that stood there may have gone,
+ * and the key is free again: that is tried again, as a refused insert has written nothing.
+ */
+export async function firstOrExisting<T>(
+  insert: () => Promise<unknown>,
+  read: () => Promise<T | null>,
+): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: T }> {
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    try {
+      await insert();
+      return { inserted: true };
+    } catch (error) {
+      if (!isDuplicateKey(error)) throw error;
+    }
+    const existing = await read();
+    if (existing !== null) return { inserted: false, existing };
+  }
+  throw new StoreUnavailable('MongoDB says that a key is taken, and then shows nothing there, again and again.');
+}

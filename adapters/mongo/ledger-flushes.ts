@@ -1,0 +1,65 @@
+import type { MongoLedger } from './mongo-ledger.js';
+
+/** From how many entries of this process on an account's outbox is emptied in the background. */
+export const FLUSH_FROM = 64;
+const MAX_BACKGROUND_FLUSHES = 16;
+const MAX_COUNTED_ACCOUNTS = 10_000;
+
+/**
+ * When outboxes are emptied: after this process has put a few dozen entries into one, without keeping anybody waiting; and
+ * at once when one is full. An account is flushed once at a time here. What an idle account keeps in its outbox is as safe
+ * there as anywhere, and may stay.
+ */
+export class LedgerFlushes {
+  private readonly counts = new Map<string, number>();
+  private readonly underWay = new Map<string, Promise<void>>();
+  private isClosed = false;
+
+  constructor(private readonly ledger: Pick<MongoLedger, 'flush'>) {}
+
+  /** Says that so many entries were put into the account's outbox. */
+  added(accountId: string, entries: number): void {
+    const count = (this.counts.get(accountId) ?? 0) + entries;
+    // An account that is forgotten is flushed a little later, or when its outbox is full.
+    if (this.counts.size >= MAX_COUNTED_ACCOUNTS) this.forgetOldest();
+    this.counts.set(accountId, count);
+    if (count >= FLUSH_FROM) this.flushBehind(accountId);
+  }
+
+  /** Empties the outbox of what is in it now. Throws `StoreUnavailable`. */
+  flush(accountId: string): Promise<void> {
+    const before = this.underWay.get(accountId) ?? Promise.resolve();
+    const run = before.catch(() => undefined).then(() => this.run(accountId));
+    this.underWay.set(accountId, run);
+    const forget = (): void => { if (this.underWay.get(accountId) === run) this.underWay.delete(accountId); };
+    void run.then(forget, forget);
+    return run;
+  }
+
+  /** Waits for the flushes under way; none begins afterwards by itself. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    await Promise.allSettled(this.underWay.values());
+  }
+
+  /** One that fails is made up for by the next: the entries are where they were. */
+  private flushBehind(accountId: string): void {
+    if (this.isClosed || this.underWay.has(accountId) || this.underWay.size >= MAX_BACKGROUND_FLUSHES) return;
+    void this.flush(accountId).catch(() => undefined);
+  }
+
+  private async run(accountId: string): Promise<void> {
+    const counted = this.counts.get(accountId) ?? 0;
+    await this.ledger.flush(accountId);
+    const since = (this.counts.get(accountId) ?? counted) - counted;
+    if (since > 0) this.counts.set(accountId, since);
+    else this.counts.delete(accountId);
+  }
+
+  private forgetOldest(): void {
+    for (const accountId of this.counts.keys()) {
+      this.counts.delete(accountId);
+      return;
+    }
+  }
+}

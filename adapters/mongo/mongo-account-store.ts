@@ -1,0 +1,128 @@
+import type { Collection, UUID } from 'mongodb';
+import { assert } from '../../core/assert.js';
+import type { Account, AccountChange, Entry, Hold } from '../../core/credits/account.js';
+import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
+import type { AccountStore } from '../../core/ports/account-store.js';
+import { changeFilter, changeUpdate } from './account-change.js';
+import { accountOf, booksDocument, holdOf, type AccountDocument, type HoldDocument } from './account-documents.js';
+import type { MongoConnection } from './connection.js';
+import { LedgerFlushes } from './ledger-flushes.js';
+import { MongoLedger } from './mongo-ledger.js';
+import { oldHoldsPipeline } from './old-holds.js';
+import { BY_ID } from './schema.js';
+import { isDuplicateKey } from './store-errors.js';
+import { ownUuid, textOf, uuidOf } from './uuid-binary.js';
+
+type AccountHold = Hold & { readonly accountId: string };
+
+/** Accounts, their open holds and their ledgers in MongoDB: one document an account, and the entries that left it. */
+export class MongoAccountStore implements AccountStore {
+  private readonly accounts: Collection<AccountDocument>;
+  private readonly ledger: MongoLedger;
+  private readonly flushes: LedgerFlushes;
+
+  constructor(private readonly connection: MongoConnection) {
+    this.accounts = connection.collection('accounts');
+    this.ledger = new MongoLedger(connection);
+    this.flushes = new LedgerFlushes(this.ledger);
+  }
+
+  async create(account: Account): Promise<'created' | 'exists'> {
+    assert(account.version === 0 && account.holds.size === 0, 'a new account has version 0 and no holds');
+    const { accountId, name, currency, createdAt, version, lastSequence } = account;
+    const document = { _id: ownUuid(accountId), name, currency, createdAt, version, lastSequence, ...booksDocument(account), holds: [], outbox: [] };
+    try {
+      await this.connection.ask((limits) => this.accounts.insertOne(document, limits));
+      return 'created';
+    } catch (error) {
+      if (isDuplicateKey(error)) return 'exists';
+      throw error;
+    }
+  }
+
+  async read(accountId: string): Promise<Account | null> {
+    const _id = uuidOf(accountId);
+    if (_id === null) return null;
+    const found = await this.connection.ask((limits) => this.accounts.findOne({ _id }, { projection: { outbox: 0 }, ...limits }));
+    return found === null ? null : accountOf(found);
+  }
+
+  async apply(change: AccountChange): Promise<'applied' | 'conflict'> {
+    assertEntries(change.entries);
+    const account = uuidOf(change.accountId);
+    if (account === null || !(await this.hasNewOperations(account, change))) return 'conflict';
+    if (await this.write(account, change)) return 'applied';
+    if ((await this.ledger.head(account))?.version !== change.expectedVersion) return 'conflict';
+    // The version is right, so the outbox was full: nobody can have added to it since without changing the version.
+    await this.flushes.flush(change.accountId);
+    if (await this.write(account, change)) return 'applied';
+    assert((await this.ledger.head(account))?.version !== change.expectedVersion, 'a change follows on from its account, and opens no hold that is open');
+    return 'conflict';
+  }
+
+  async entries(accountId: string, page: PageRequest): Promise<Page<Entry>> {
+    const [account, from, limit] = [uuidOf(accountId), Number(page.cursor ?? 0), checkedLimit(page.limit)];
+    const head = account === null ? null : await this.ledger.head(account);
+    if (head === null || !Number.isSafeInteger(from) || from >= head.lastSequence) return { items: [] };
+    const found = await this.ledger.range(head, from, Math.min(head.lastSequence, from + limit + 1));
+    return pageOf(found, page, (entry) => String(entry.sequence));
+  }
+
+  async findOperation(accountId: string, operationId: string): Promise<Entry | null> {
+    const account = uuidOf(accountId);
+    const head = account === null ? null : await this.ledger.head(account);
+    return head === null ? null : this.ledger.operation(head, operationId);
+  }
+
+  async list(page: PageRequest): Promise<Page<Account>> {
+    const limit = checkedLimit(page.limit) + 1;
+    const after = page.cursor === undefined ? undefined : uuidOf(page.cursor);
+    if (after === null) return { items: [] };
+    const options = { projection: { outbox: 0 }, sort: { _id: 1 }, limit, hint: BY_ID } as const;
+    const found = await this.connection.ask((limits) => this.accounts.find(after === undefined ? {} : { _id: { $gt: after } }, { ...options, ...limits }).toArray());
+    return pageOf(found.map(accountOf), page, (account) => account.accountId);
+  }
+
+  async holdsBefore(heldBefore: number, page: PageRequest): Promise<Page<AccountHold>> {
+    const pipeline = oldHoldsPipeline(heldBefore, page.cursor, checkedLimit(page.limit) + 1);
+    if (pipeline === null) return { items: [] };
+    const found = await this.connection.ask((limits) =>
+      this.accounts.aggregate<{ _id: UUID; hold: HoldDocument }>(pipeline, { ...limits, hint: 'holds_by_time' }).toArray());
+    const holds = found.map(({ _id, hold }): AccountHold => ({ accountId: textOf(_id), ...holdOf(hold) }));
+    return pageOf(holds, page, (hold) => `${hold.heldAt}/${hold.accountId}/${hold.generationId}`);
+  }
+
+  /** Waits for entries that are on their way out of their accounts. */
+  close(): Promise<void> {
+    return this.flushes.close();
+  }
+
+  private async write(account: UUID, change: AccountChange): Promise<boolean> {
+    const [filter, update] = [changeFilter(account, change), changeUpdate(change)];
+    const { matchedCount } = await this.connection.ask((limits) => this.accounts.updateOne(filter, update, { ...limits, hint: BY_ID }));
+    if (matchedCount === 0) return false;
+    if (change.entries.length > 0) this.flushes.added(change.accountId, change.entries.length);
+    return true;
+  }
+
+  /**
+   * Whether the change may be tried: its account still is at its version, and no operation of it is in the ledger. Sound
+   * although the write comes later, because every entry comes with a new version. Asked only of what operators do.
+   */
+  private async hasNewOperations(account: UUID, { expectedVersion, entries }: AccountChange): Promise<boolean> {
+    const operationIds = entries.flatMap(({ operationId }) => operationId ?? []);
+    if (operationIds.length === 0) return true;
+    const head = await this.ledger.head(account);
+    if (head?.version !== expectedVersion) return false;
+    for (const operationId of operationIds) assert((await this.ledger.operation(head, operationId)) === null, 'an operation id is used once');
+    return true;
+  }
+}
+
+function assertEntries(entries: readonly Entry[]): void {
+  assert(entries.length <= 1000, 'a change has at most 1,000 entries');
+  const operationIds = entries.flatMap(({ operationId }) => operationId ?? []);
+  assert(new Set(operationIds).size === operationIds.length, 'an operation id is used once');
+  const [first] = entries;
+  assert(entries.every(({ sequence }, index) => sequence === (first?.sequence ?? 0) + index), 'entries are numbered without gaps');
+}

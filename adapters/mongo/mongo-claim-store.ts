@@ -1,0 +1,89 @@
+import type { Collection, UUID } from 'mongodb';
+import { assert } from '../../core/assert.js';
+import type { Claim, ClaimKey } from '../../core/idempotency/claim.js';
+import type { ClaimStore } from '../../core/ports/claim-store.js';
+import type { MongoConnection } from './connection.js';
+import { firstOrExisting } from './first-or-existing.js';
+import { BY_ID } from './schema.js';
+import { ownUuid, textOf } from './uuid-binary.js';
+
+interface ClaimDocument {
+  /** Account, App, operation and key; only the key, which comes last, may hold a slash. */
+  readonly _id: string;
+  readonly version: number;
+  readonly digest: string;
+  readonly subject: UUID;
+  readonly createdAt: number;
+  readonly leaseExpiresAt: number;
+  readonly removeAt: number;
+}
+
+/** How many claims one command removes at most, so that none takes long. */
+const MAX_REMOVED_AT_ONCE = 1_000;
+
+/** Idempotency claims in MongoDB, one document a key. */
+export class MongoClaimStore implements ClaimStore {
+  private readonly claims: Collection<ClaimDocument>;
+
+  constructor(private readonly connection: MongoConnection) {
+    this.claims = connection.collection('claims');
+  }
+
+  insert(claim: Claim): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: Claim }> {
+    return firstOrExisting(
+      () => this.connection.ask((limits) => this.claims.insertOne({ _id: idOf(claim), ...contentOf(claim) }, limits)),
+      () => this.read(claim),
+    );
+  }
+
+  async replace(next: Claim, expectedVersion: number): Promise<'applied' | 'conflict'> {
+    const filter = { _id: idOf(next), version: expectedVersion };
+    const { matchedCount } = await this.connection.ask((limits) => this.claims.replaceOne(filter, contentOf(next), { ...limits, hint: BY_ID }));
+    return matchedCount === 1 ? 'applied' : 'conflict';
+  }
+
+  async remove(key: ClaimKey, expectedVersion: number): Promise<'applied' | 'conflict'> {
+    const filter = { _id: idOf(key), version: expectedVersion };
+    const { deletedCount } = await this.connection.ask((limits) => this.claims.deleteOne(filter, { ...limits, hint: BY_ID }));
+    return deletedCount === 1 ? 'applied' : 'conflict';
+  }
+
+  async removeExpired(now: number, limit: number): Promise<number> {
+    assert(Number.isInteger(limit) && limit >= 1, `a limit is at least 1, not ${limit}`);
+    let removed = 0;
+    while (removed < limit) {
+      const wanted = Math.min(limit - removed, MAX_REMOVED_AT_ONCE);
+      const some = await this.removeSome(now, wanted);
+      removed += some;
+      if (some < wanted) break;
+    }
+    return removed;
+  }
+
+  /** A claim may be given more time after it was found here; it is asked for its time once more as it is removed. */
+  private async removeSome(now: number, limit: number): Promise<number> {
+    const expired = { removeAt: { $lte: now } };
+    const options = { projection: { _id: 1 }, sort: { removeAt: 1 }, limit, hint: 'claims_by_removal' } as const;
+    const found = await this.connection.ask((limits) => this.claims.find(expired, { ...options, ...limits }).toArray());
+    if (found.length === 0) return 0;
+    const filter = { _id: { $in: found.map(({ _id }) => _id) }, ...expired };
+    return (await this.connection.ask((limits) => this.claims.deleteMany(filter, { ...limits, hint: BY_ID }))).deletedCount;
+  }
+
+  private async read(key: ClaimKey): Promise<Claim | null> {
+    const found = await this.connection.ask((limits) => this.claims.findOne({ _id: idOf(key) }, limits));
+    return found === null ? null : claimOf(key, found);
+  }
+}
+
+function idOf({ accountId, appId, operation, key }: ClaimKey): string {
+  return `${accountId}/${appId}/${operation}/${key}`;
+}
+
+function contentOf({ version, digest, subjectId, createdAt, leaseExpiresAt, removeAt }: Claim): Omit<ClaimDocument, '_id'> {
+  return { version, digest, subject: ownUuid(subjectId), createdAt, leaseExpiresAt, removeAt };
+}
+
+function claimOf({ accountId, appId, operation, key }: ClaimKey, { version, digest, subject, createdAt, leaseExpiresAt, removeAt }: ClaimDocument): Claim {
+  return { accountId, appId, operation, key, version, digest, subjectId: textOf(subject), createdAt, leaseExpiresAt, removeAt };
+}

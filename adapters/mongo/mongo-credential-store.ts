@@ -1,0 +1,118 @@
+import type { Collection, Document, UUID, WithId } from 'mongodb';
+import type { ApiKey, App, Scope } from '../../core/access/credential.js';
+import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
+import type { CredentialStore } from '../../core/ports/credential-store.js';
+import type { MongoConnection } from './connection.js';
+import { BY_ID } from './schema.js';
+import { isDuplicateKey } from './store-errors.js';
+import { ownUuid, textOf, uuidOf } from './uuid-binary.js';
+
+interface AppDocument {
+  readonly _id: UUID;
+  readonly account: UUID;
+  readonly name: string;
+  readonly createdAt: number;
+}
+
+interface KeyDocument {
+  readonly _id: UUID;
+  readonly account: UUID;
+  readonly app: UUID;
+  readonly version: number;
+  readonly name: string;
+  readonly digest: string;
+  readonly scopes: readonly Scope[];
+  readonly createdAt: number;
+  readonly expiresAt: number | null;
+  readonly revokedAt: number | null;
+}
+
+/** Apps and API keys in MongoDB. */
+export class MongoCredentialStore implements CredentialStore {
+  private readonly apps: Collection<AppDocument>;
+  private readonly keys: Collection<KeyDocument>;
+
+  constructor(private readonly connection: MongoConnection) {
+    this.apps = connection.collection('apps');
+    this.keys = connection.collection('keys');
+  }
+
+  insertApp({ appId, accountId, name, createdAt }: App): Promise<'created' | 'exists'> {
+    return this.create(this.apps, { _id: ownUuid(appId), account: ownUuid(accountId), name, createdAt });
+  }
+
+  async readApp(appId: string): Promise<App | null> {
+    const _id = uuidOf(appId);
+    const found = _id === null ? null : await this.connection.ask((limits) => this.apps.findOne({ _id }, limits));
+    return found === null ? null : appOf(found);
+  }
+
+  async listApps(accountId: string, page: PageRequest): Promise<Page<App>> {
+    return pageOf((await this.listed(this.apps, 'apps_by_account', accountId, page)).map(appOf), page, (app) => app.appId);
+  }
+
+  /** Id and digest are unique alike, so an insert is refused whole if either is taken. */
+  insertKey(key: ApiKey): Promise<'created' | 'exists'> {
+    const { keyId, accountId, digest } = key;
+    return this.create(this.keys, { _id: ownUuid(keyId), account: ownUuid(accountId), digest, ...changeableOf(key) });
+  }
+
+  async findKey(by: { readonly digest: string } | { readonly keyId: string }): Promise<ApiKey | null> {
+    const found = 'digest' in by ? await this.keyByDigest(by.digest) : await this.keyById(by.keyId);
+    return found === null ? null : keyOf(found);
+  }
+
+  /** Account and digest are left as they are: a key is known by them. */
+  async replaceKey(next: ApiKey, expectedVersion: number): Promise<'applied' | 'conflict'> {
+    const filter = { _id: ownUuid(next.keyId), version: expectedVersion };
+    const change = { $set: changeableOf(next) };
+    const { matchedCount } = await this.connection.ask((limits) => this.keys.updateOne(filter, change, { ...limits, hint: BY_ID }));
+    return matchedCount === 1 ? 'applied' : 'conflict';
+  }
+
+  async listKeys(accountId: string, page: PageRequest): Promise<Page<ApiKey>> {
+    return pageOf((await this.listed(this.keys, 'keys_by_account', accountId, page)).map(keyOf), page, (key) => key.keyId);
+  }
+
+  private async create<D extends Document & { readonly _id: UUID }>(collection: Collection<D>, document: D): Promise<'created' | 'exists'> {
+    try {
+      await this.connection.ask((limits) => collection.insertOne(document as never, limits));
+      return 'created';
+    } catch (error) {
+      if (isDuplicateKey(error)) return 'exists';
+      throw error;
+    }
+  }
+
+  private keyByDigest(digest: string): Promise<KeyDocument | null> {
+    return this.connection.ask((limits) => this.keys.findOne({ digest }, { ...limits, hint: 'keys_by_digest' }));
+  }
+
+  private async keyById(keyId: string): Promise<KeyDocument | null> {
+    const _id = uuidOf(keyId);
+    return _id === null ? null : this.connection.ask((limits) => this.keys.findOne({ _id }, limits));
+  }
+
+  private async listed<D extends Document>(collection: Collection<D>, hint: string, accountId: string, page: PageRequest): Promise<WithId<D>[]> {
+    const limit = checkedLimit(page.limit) + 1;
+    const [account, after] = [uuidOf(accountId), page.cursor === undefined ? undefined : uuidOf(page.cursor)];
+    if (account === null || after === null) return [];
+    const filter = { account, ...(after === undefined ? {} : { _id: { $gt: after } }) };
+    return this.connection.ask((limits) => collection.find(filter as never, { sort: { _id: 1 }, limit, hint, ...limits }).toArray());
+  }
+}
+
+function changeableOf({ appId, version, name, scopes, createdAt, expiresAt = null, revokedAt = null }: ApiKey): Omit<KeyDocument, '_id' | 'account' | 'digest'> {
+  return { app: ownUuid(appId), version, name, scopes, createdAt, expiresAt, revokedAt };
+}
+
+function appOf({ _id, account, name, createdAt }: AppDocument): App {
+  return { appId: textOf(_id), accountId: textOf(account), name, createdAt };
+}
+
+function keyOf({ _id, account, app, version, name, digest, scopes, createdAt, expiresAt, revokedAt }: KeyDocument): ApiKey {
+  return {
+    keyId: textOf(_id), accountId: textOf(account), appId: textOf(app), version, name, digest, scopes, createdAt,
+    ...(expiresAt === null ? {} : { expiresAt }), ...(revokedAt === null ? {} : { revokedAt }),
+  };
+}

@@ -1,0 +1,60 @@
+import type { UUID } from 'mongodb';
+import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
+import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
+import type { GenerationStore } from '../../core/ports/generation-store.js';
+import type { MongoConnection } from './connection.js';
+import { uuidOf } from './uuid-binary.js';
+import { VersionedDocuments, type RecordDocument } from './versioned-documents.js';
+
+interface GenerationDocument extends RecordDocument {
+  readonly kind: GenerationRecord['kind'];
+  /** Null where a tombstone has no account or App: nobody lists it. */
+  readonly account: UUID | null;
+  readonly app: UUID | null;
+}
+
+/** Past every id, where the list of the newest begins. */
+const AFTER_ALL_IDS = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+/** Generations in MongoDB. */
+export class MongoGenerationStore implements GenerationStore {
+  private readonly documents: VersionedDocuments<GenerationRecord, GenerationDocument>;
+
+  constructor(connection: MongoConnection) {
+    this.documents = new VersionedDocuments(connection, {
+      collection: 'generations',
+      byAttention: 'generations_by_attention',
+      idOf: ({ generationId }) => generationId,
+      fieldsOf: ({ kind, accountId, appId }) => ({ kind, account: uuidOf(accountId), app: uuidOf(appId) }),
+    });
+  }
+
+  insert(record: GenerationRecord): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: GenerationRecord }> {
+    return this.documents.insert(record);
+  }
+
+  read(generationId: string): Promise<GenerationRecord | null> {
+    return this.documents.read(generationId);
+  }
+
+  replace(next: GenerationRecord, expectedVersion: number): Promise<'applied' | 'conflict'> {
+    return this.documents.replace(next, expectedVersion);
+  }
+
+  remove(generationId: string, expectedVersion: number): Promise<'applied' | 'conflict'> {
+    return this.documents.remove(generationId, expectedVersion);
+  }
+
+  async due(now: number, limit: number): Promise<readonly GenerationRecord[]> {
+    return this.documents.due(now, limit);
+  }
+
+  async list(accountId: string, appId: string | undefined, page: PageRequest): Promise<Page<Generation>> {
+    const limit = checkedLimit(page.limit) + 1;
+    const [account, before, app] = [uuidOf(accountId), uuidOf(page.cursor ?? AFTER_ALL_IDS), appId === undefined ? undefined : uuidOf(appId)];
+    if (account === null || before === null || app === null) return { items: [] };
+    const filter = { kind: 'generation', account, _id: { $lt: before }, ...(app === undefined ? {} : { app }) };
+    const found = await this.documents.find(filter, { sort: { _id: -1 }, limit, hint: 'generations_by_account' });
+    return pageOf(found as Generation[], page, (generation) => generation.generationId);
+  }
+}

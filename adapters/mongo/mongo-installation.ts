@@ -1,0 +1,36 @@
+import type { Collection } from 'mongodb';
+import type { MongoConnection } from './connection.js';
+import { firstOrExisting } from './first-or-existing.js';
+import { INSTALLATION } from './schema.js';
+
+/** What all processes of one installation must have in common, as fingerprints that give none of it away. */
+export interface InstallationFacts {
+  /** Of the secret that digests are keyed with. */
+  readonly secret: string;
+  /** Of the place objects are kept in. */
+  readonly objects: string;
+}
+
+interface FactsDocument extends InstallationFacts {
+  readonly _id: 'facts';
+}
+
+/** Keeps processes that were configured for another secret or another object store from the same database. */
+export class MongoInstallation {
+  private readonly collection: Collection<FactsDocument>;
+
+  constructor(private readonly connection: MongoConnection) {
+    this.collection = connection.collection(INSTALLATION);
+  }
+
+  /** The first process writes its facts; any later one is told which of its own is another. Throws `StoreUnavailable`. */
+  async claim({ secret, objects }: InstallationFacts): Promise<'same' | { readonly other: 'secret' | 'objects' }> {
+    const outcome = await firstOrExisting<InstallationFacts>(
+      () => this.connection.ask((limits) => this.collection.insertOne({ _id: 'facts', secret, objects }, limits)),
+      () => this.connection.ask((limits) => this.collection.findOne({ _id: 'facts' }, limits)),
+    );
+    if (outcome.inserted) return 'same';
+    if (outcome.existing.secret !== secret) return { other: 'secret' };
+    return outcome.existing.objects === objects ? 'same' : { other: 'objects' };
+  }
+}

@@ -1,0 +1,106 @@
+import { MongoBulkWriteError, type Collection, type UUID } from 'mongodb';
+import { assert } from '../../core/assert.js';
+import type { Entry } from '../../core/credits/account.js';
+import { StoreUnavailable } from '../../core/errors.js';
+import { entryDocument, entryId, entryOf, type AccountDocument, type EntryDocument, type OutboxEntry } from './account-documents.js';
+import type { MongoConnection } from './connection.js';
+import { BY_ID } from './schema.js';
+import { DUPLICATE_KEY } from './store-errors.js';
+import { ownUuid, textOf } from './uuid-binary.js';
+
+/** What a reader of a ledger must know of the account first: how far the ledger goes, and what has not left the account. */
+export interface LedgerHead {
+  readonly _id: UUID;
+  readonly version: number;
+  readonly lastSequence: number;
+  readonly outbox: readonly OutboxEntry[];
+}
+
+const HEAD = { version: 1, lastSequence: 1, outbox: 1 } as const;
+
+/**
+ * The ledgers. An entry is written into its account's document, together with what it is about, and moves from there into a
+ * collection of its own: first it is put there, under an id that follows from its number, then taken from the outbox. Cut
+ * in between it is in both places with the same content, never in none; so a reader that looks at the account first and
+ * into the collection afterwards finds everything up to the number the account said.
+ */
+export class MongoLedger {
+  private readonly accounts: Collection<AccountDocument>;
+  private readonly entries: Collection<EntryDocument>;
+
+  constructor(private readonly connection: MongoConnection) {
+    this.accounts = connection.collection('accounts');
+    this.entries = connection.collection('entries');
+  }
+
+  head(account: UUID): Promise<LedgerHead | null> {
+    return this.connection.ask((limits) => this.accounts.findOne<LedgerHead>({ _id: account }, { projection: HEAD, ...limits }));
+  }
+
+  /** The entries after number `from` up to number `to`, all of them; `to` is not past the head's last. */
+  async range(head: LedgerHead, from: number, to: number): Promise<Entry[]> {
+    const accountId = textOf(head._id);
+    const bySequence = new Map<number, Entry>();
+    const keep = (found: readonly OutboxEntry[]) => found.forEach((entry) => bySequence.set(entry.sequence, entryOf(accountId, entry)));
+    keep(head.outbox.filter(({ sequence }) => sequence > from && sequence <= to));
+    // Numbers have no gaps, so it is known how many there must be.
+    if (bySequence.size < to - from) keep(await this.moved(head._id, from, to));
+    return Array.from({ length: to - from }, (_, index) => {
+      const entry = bySequence.get(from + index + 1);
+      if (entry === undefined) throw new StoreUnavailable(`Entry ${from + index + 1} of account ${accountId} is not there to be read.`);
+      return entry;
+    });
+  }
+
+  /** The entry that carries the operation id, up to the head's last; or null. */
+  async operation(head: LedgerHead, operationId: string): Promise<Entry | null> {
+    const waiting = head.outbox.find(({ operation }) => operation === operationId);
+    if (waiting !== undefined) return entryOf(textOf(head._id), waiting);
+    const filter = { account: head._id, operation: operationId };
+    const moved = await this.connection.ask((limits) => this.entries.findOne(filter, { ...limits, hint: 'entries_by_operation' }));
+    return moved === null || moved.sequence > head.lastSequence ? null : entryOf(textOf(head._id), moved);
+  }
+
+  /** Moves what is in the account's outbox now. May be done by many at once, cut anywhere, and done again. */
+  async flush(accountId: string): Promise<void> {
+    const head = await this.head(ownUuid(accountId));
+    const last = head?.outbox.at(-1);
+    if (head === null || last === undefined) return;
+    await this.put(head.outbox.map((entry) => entryOf(accountId, entry)));
+    const moved = { $pull: { outbox: { sequence: { $lte: last.sequence } } } };
+    await this.connection.ask((limits) => this.accounts.updateOne({ _id: head._id }, moved, limits));
+  }
+
+  /** Those that are there already were put there by somebody whose flush was cut, or is under way. */
+  private async put(entries: readonly Entry[]): Promise<void> {
+    try {
+      await this.connection.ask((limits) => this.entries.insertMany(entries.map(entryDocument), { ...limits, ordered: false }));
+    } catch (error) {
+      if (!isOnlyDuplicates(error)) throw error;
+      await this.checkSame(entries);
+    }
+  }
+
+  /** An entry never changes. Another one under its number would be lost if the outbox let go of this one. */
+  private async checkSame(entries: readonly Entry[]): Promise<void> {
+    const filter = { _id: { $in: entries.map(({ accountId, sequence }) => entryId(accountId, sequence)) } };
+    const found = await this.connection.ask((limits) => this.entries.find(filter, { ...limits, hint: BY_ID }).toArray());
+    const written = new Map(found.map((entry) => [entry.sequence, JSON.stringify(entryOf(textOf(entry.account), entry))]));
+    for (const entry of entries) {
+      assert(written.get(entry.sequence) === JSON.stringify(entryOf(entry.accountId, entryDocument(entry))), `entry ${entry.sequence} of account ${entry.accountId} is written once`);
+    }
+  }
+
+  private moved(account: UUID, from: number, to: number): Promise<EntryDocument[]> {
+    const accountId = textOf(account);
+    // The account is named too, so that a sharded cluster asks the one shard that has its ledger.
+    const filter = { _id: { $gt: entryId(accountId, from), $lte: entryId(accountId, to) }, account };
+    return this.connection.ask((limits) => this.entries.find(filter, { sort: { _id: 1 }, hint: BY_ID, ...limits }).toArray());
+  }
+}
+
+/** Whether every document that was not inserted had been there, and nothing else went wrong. */
+function isOnlyDuplicates(error: unknown): boolean {
+  if (!(error instanceof MongoBulkWriteError) || error.result.getWriteConcernError() !== undefined) return false;
+  return [error.writeErrors].flat().every(({ code }) => code === DUPLICATE_KEY);
+}

@@ -1,0 +1,77 @@
+import type { Db } from 'mongodb';
+import { MongoConnection, type MongoOptions } from './connection.js';
+import { indexFaults } from './migrate-mongo.js';
+import { MongoAccountStore } from './mongo-account-store.js';
+import { MongoClaimStore } from './mongo-claim-store.js';
+import { MongoCredentialStore } from './mongo-credential-store.js';
+import { MongoGenerationStore } from './mongo-generation-store.js';
+import { MongoInstallation } from './mongo-installation.js';
+import { MongoRefused } from './mongo-refused.js';
+import { MongoUploadStore } from './mongo-upload-store.js';
+import { MongoWakeUpTable } from './mongo-wake-up-table.js';
+import { SCHEMA_VERSION } from './schema.js';
+import { checkNotNewer, schemaVersions } from './schema-version.js';
+
+export type { MongoOptions } from './connection.js';
+export { migrateMongo } from './migrate-mongo.js';
+export { MongoRefused } from './mongo-refused.js';
+
+export interface MongoStores {
+  readonly accounts: MongoAccountStore;
+  readonly generations: MongoGenerationStore;
+  readonly claims: MongoClaimStore;
+  readonly uploads: MongoUploadStore;
+  readonly credentials: MongoCredentialStore;
+  readonly wakeUpTable: MongoWakeUpTable;
+  readonly installation: MongoInstallation;
+  /** For adapters of other technologies that keep something in the same database. */
+  readonly db: Db;
+  /** Whether the server answers, in time. Never throws. */
+  isReady(): Promise<boolean>;
+  /** Waits for entries that are on their way out of their accounts, then lets the connections go. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the stores of a database that `migrateMongo` has made ready. Throws `MongoRefused`, with one sentence, for one that
+ * it has not, or that is of a newer release; and `StoreUnavailable` when the server does not answer.
+ */
+export async function openMongo(options: MongoOptions): Promise<MongoStores> {
+  const connection = await MongoConnection.open(options);
+  try {
+    await checkSchema(connection, options.database);
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+  return storesOver(connection);
+}
+
+/** The stores over a connection to a database that is known to be ready. */
+export function storesOver(connection: MongoConnection): MongoStores {
+  const accounts = new MongoAccountStore(connection);
+  const { db } = connection;
+  return {
+    accounts,
+    generations: new MongoGenerationStore(connection),
+    claims: new MongoClaimStore(connection),
+    uploads: new MongoUploadStore(connection),
+    credentials: new MongoCredentialStore(connection),
+    wakeUpTable: new MongoWakeUpTable(connection),
+    installation: new MongoInstallation(connection),
+    db,
+    isReady: () => connection.ask(() => schemaVersions(db).read()).then(() => true, () => false),
+    async close() {
+      await accounts.close();
+      await connection.close();
+    },
+  };
+}
+
+async function checkSchema(connection: MongoConnection, database: string): Promise<void> {
+  const version = await connection.ask(() => schemaVersions(connection.db).read());
+  checkNotNewer(database, version);
+  if (version < SCHEMA_VERSION) throw new MongoRefused(`Database ${database} has schema ${version} and needs ${SCHEMA_VERSION}; run darkroom migrate first.`);
+  const [fault] = await indexFaults(connection);
+  if (fault !== undefined) throw new MongoRefused(`Database ${database} is not ready (${fault}); run darkroom migrate first.`);
+}

@@ -1,0 +1,87 @@
+/** Grows by one with every release that changes what is below, or the form of a document. */
+export const SCHEMA_VERSION = 1;
+
+/** Where the schema's version and the installation's fingerprints are kept, one document each, found by `_id`. */
+export const INSTALLATION = 'installation';
+
+export interface IndexDefinition {
+  readonly name: string;
+  readonly keys: Readonly<Record<string, 1 | -1>>;
+  readonly unique?: true;
+  /** Only documents that match this are in the index. */
+  readonly where?: Readonly<Record<string, unknown>>;
+  readonly why: string;
+}
+
+export interface CollectionDefinition {
+  /** How it may be sharded: every write carries this key. `null` says that it stays on one shard, being small. */
+  readonly shardKey: Readonly<Record<string, 'hashed'>> | null;
+  readonly indexes: readonly IndexDefinition[];
+}
+
+/** The index every collection has on `_id`, by the name the server gives it. */
+export const BY_ID = '_id_';
+
+/**
+ * Every collection, how it may be sharded, and every index. `darkroom migrate` makes them, opening a database checks them,
+ * and each query names the one it goes by, so that no plan is a guess of the server's and a lost index is an error
+ * instead of a scan. None of them expires anything by itself: a claim, an upload's record or a tombstone that went a
+ * moment early would let something happen twice, so whatever ends is removed by recovery, by the service's own clock.
+ */
+export const SCHEMA = {
+  accounts: {
+    shardKey: { _id: 'hashed' },
+    indexes: [{ name: 'holds_by_time', keys: { 'holds.heldAt': 1 }, why: 'recovery looks for old holds of all accounts' }],
+  },
+  entries: {
+    // The ledger of one account lies on one shard; its ids begin with the account's, and are unique there.
+    shardKey: { account: 'hashed' },
+    indexes: [{
+      name: 'entries_by_operation', keys: { account: 1, operation: 1 }, where: { operation: { $exists: true } },
+      // Not unique: that an operation happens once is decided where its entry is written, on the account.
+      why: 'what an operator did is found by its operation id',
+    }],
+  },
+  generations: {
+    shardKey: { _id: 'hashed' },
+    indexes: [
+      { name: 'generations_by_attention', keys: { attentionAt: 1, _id: 1 }, why: 'recovery looks for what is due' },
+      {
+        name: 'generations_by_account', keys: { account: 1, _id: -1, app: 1 }, where: { kind: 'generation' },
+        why: 'clients list the generations of an account, or of one App, newest first',
+      },
+    ],
+  },
+  claims: {
+    shardKey: { _id: 'hashed' },
+    indexes: [{ name: 'claims_by_removal', keys: { removeAt: 1 }, why: 'recovery removes what has expired' }],
+  },
+  uploads: {
+    shardKey: { _id: 'hashed' },
+    indexes: [{ name: 'uploads_by_attention', keys: { attentionAt: 1, _id: 1 }, why: 'recovery looks for what is due' }],
+  },
+  apps: {
+    shardKey: { _id: 'hashed' },
+    indexes: [{ name: 'apps_by_account', keys: { account: 1, _id: 1 }, why: 'operators list the Apps of an account' }],
+  },
+  keys: {
+    // Unique by id and by digest alike, and an index is unique over all shards only if it begins with the shard key.
+    shardKey: null,
+    indexes: [
+      { name: 'keys_by_digest', keys: { digest: 1 }, unique: true, why: 'every request finds its key by digest' },
+      { name: 'keys_by_account', keys: { account: 1, _id: 1 }, why: 'operators list the keys of an account' },
+    ],
+  },
+  wake_ups: {
+    shardKey: { _id: 'hashed' },
+    indexes: [{ name: 'wake_ups_by_time', keys: { at: 1, _id: 1 }, why: 'timers look for what is due' }],
+  },
+  [INSTALLATION]: { shardKey: null, indexes: [] },
+} as const satisfies Record<string, CollectionDefinition>;
+
+export type CollectionName = keyof typeof SCHEMA;
+
+/** The collections with their definitions, for those who go through all of them. */
+export function schemaCollections(): readonly (readonly [name: CollectionName, definition: CollectionDefinition])[] {
+  return Object.entries(SCHEMA) as [CollectionName, CollectionDefinition][];
+}

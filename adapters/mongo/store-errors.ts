@@ -1,0 +1,45 @@
+import {
+  MongoAPIError, MongoClientClosedError, MongoError, MongoExpiredSessionError, MongoNotConnectedError, MongoParseError, MongoServerClosedError,
+  MongoServerError, MongoTopologyClosedError, MongoWriteConcernError,
+} from 'mongodb';
+import { StoreUnavailable } from '../../core/errors.js';
+
+export const DUPLICATE_KEY = 11000;
+
+/** Errors of the driver's programming interface that are about the connection all the same. */
+const CONNECTION_ERRORS = [MongoNotConnectedError, MongoTopologyClosedError, MongoServerClosedError, MongoClientClosedError, MongoExpiredSessionError];
+
+/**
+ * What a server answers to a command that is wrong in itself, whoever sends it and whenever. Everything else a server may
+ * answer (not primary, shutting down, too late, no majority, no space, no rights) is its own state, so a code that is not
+ * in this list, a new one too, means that the store cannot answer.
+ */
+const WRONG_COMMANDS: ReadonlySet<unknown> = new Set([
+  2 /* BadValue */, 9 /* FailedToParse */, 14 /* TypeMismatch */, 20 /* IllegalOperation */, 22 /* InvalidBSON */, 26 /* NamespaceNotFound */,
+  27 /* IndexNotFound */, 28 /* PathNotViable */, 40 /* ConflictingUpdateOperators */, 48 /* NamespaceExists */, 52 /* DollarPrefixedFieldName */,
+  54 /* NotSingleValueField */, 56 /* EmptyFieldName */, 57 /* DottedFieldName */, 59 /* CommandNotFound */, 66 /* ImmutableField */,
+  67 /* CannotCreateIndex */, 68 /* IndexAlreadyExists */, 72 /* InvalidOptions */, 73 /* InvalidNamespace */, 85 /* IndexOptionsConflict */,
+  86 /* IndexKeySpecsConflict */, 115 /* CommandNotSupported */, 121 /* DocumentValidationFailure */, 168 /* InvalidPipelineOperator */,
+  10334 /* BSONObjectTooLarge */, DUPLICATE_KEY, 17280 /* KeyTooLong */, 17419, 17420 /* the document would grow too large */,
+]);
+
+export function isDuplicateKey(error: unknown): boolean {
+  return serverCode(error) === DUPLICATE_KEY;
+}
+
+export function serverCode(error: unknown): unknown {
+  return error instanceof MongoServerError ? error.code : undefined;
+}
+
+/** A driver's error as the ports know it: an outage is `StoreUnavailable`, a mistake in the program stays what it is. */
+export function storeError(error: unknown): unknown {
+  if (!(error instanceof MongoError) || isProgramFault(error)) return error;
+  return new StoreUnavailable(`MongoDB could not answer (${error.name}).`, error);
+}
+
+function isProgramFault(error: MongoError): boolean {
+  if (error instanceof MongoWriteConcernError) return false;
+  if (error instanceof MongoServerError) return WRONG_COMMANDS.has(error.code);
+  if (error instanceof MongoParseError) return true;
+  return error instanceof MongoAPIError && !CONNECTION_ERRORS.some((kind) => error instanceof kind);
+}

@@ -1,0 +1,88 @@
+import type { Collection, Filter, UUID } from 'mongodb';
+import { checkedLimit } from '../../core/paging.js';
+import type { MongoConnection } from './connection.js';
+import { firstOrExisting } from './first-or-existing.js';
+import { BY_ID, type CollectionName } from './schema.js';
+import { ownUuid, uuidOf } from './uuid-binary.js';
+
+interface VersionedRecord {
+  readonly version: number;
+  readonly attentionAt: number;
+}
+
+/**
+ * A record as one JSON text, and beside it the few fields that are searched by. As text, because a record holds what clients
+ * chose the names of: BSON gives meaning to `$`, dots and depth, and JSON gives back every name and number as it came.
+ */
+export interface RecordDocument {
+  readonly _id: UUID;
+  readonly version: number;
+  readonly attentionAt: number;
+  readonly record: string;
+}
+
+export interface VersionedKind<R, D extends RecordDocument> {
+  readonly collection: CollectionName;
+  readonly byAttention: string;
+  readonly idOf: (record: R) => string;
+  /** What is searched by, beside the version and the time. */
+  readonly fieldsOf: (record: R) => Omit<D, keyof RecordDocument>;
+}
+
+/** One document a record, found by id and by the time it is due, written onto the version the writer saw. */
+export class VersionedDocuments<R extends VersionedRecord, D extends RecordDocument> {
+  readonly collection: Collection<RecordDocument>;
+
+  constructor(private readonly connection: MongoConnection, private readonly kind: VersionedKind<R, D>) {
+    this.collection = connection.collection(kind.collection);
+  }
+
+  insert(record: R): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: R }> {
+    const document = { _id: ownUuid(this.kind.idOf(record)), ...this.contentOf(record) };
+    return firstOrExisting(
+      () => this.connection.ask((limits) => this.collection.insertOne(document, limits)),
+      () => this.read(this.kind.idOf(record)),
+    );
+  }
+
+  async read(id: string): Promise<R | null> {
+    const _id = uuidOf(id);
+    if (_id === null) return null;
+    const found = await this.connection.ask((limits) => this.collection.findOne({ _id }, limits));
+    return found === null ? null : this.recordOf(found);
+  }
+
+  async replace(next: R, expectedVersion: number): Promise<'applied' | 'conflict'> {
+    const filter = { _id: ownUuid(this.kind.idOf(next)), version: expectedVersion };
+    const content = this.contentOf(next);
+    const { matchedCount } = await this.connection.ask((limits) => this.collection.replaceOne(filter, content, { ...limits, hint: BY_ID }));
+    return matchedCount === 1 ? 'applied' : 'conflict';
+  }
+
+  async remove(id: string, expectedVersion: number): Promise<'applied' | 'conflict'> {
+    const _id = uuidOf(id);
+    if (_id === null) return 'conflict';
+    const filter = { _id, version: expectedVersion };
+    const { deletedCount } = await this.connection.ask((limits) => this.collection.deleteOne(filter, { ...limits, hint: BY_ID }));
+    return deletedCount === 1 ? 'applied' : 'conflict';
+  }
+
+  due(now: number, limit: number): Promise<readonly R[]> {
+    const options = { sort: { attentionAt: 1, _id: 1 }, limit: checkedLimit(limit), hint: this.kind.byAttention } as const;
+    return this.find({ attentionAt: { $lte: now } }, options);
+  }
+
+  async find(filter: Filter<RecordDocument>, options: { readonly sort: Record<string, 1 | -1>; readonly limit: number; readonly hint: string }): Promise<R[]> {
+    const found = await this.connection.ask((limits) => this.collection.find(filter, { ...options, ...limits }).toArray());
+    return found.map((document) => this.recordOf(document));
+  }
+
+  private contentOf(record: R): Omit<RecordDocument, '_id'> {
+    return { version: record.version, attentionAt: record.attentionAt, ...this.kind.fieldsOf(record), record: JSON.stringify(record) };
+  }
+
+  /** What was written by `JSON.stringify` of a record, and by nobody else. */
+  private recordOf({ record }: RecordDocument): R {
+    return JSON.parse(record) as R;
+  }
+}
