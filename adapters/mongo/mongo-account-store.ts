@@ -78,8 +78,8 @@ export class MongoAccountStore implements AccountStore {
     const limit = checkedLimit(page.limit) + 1;
     const after = page.cursor === undefined ? undefined : uuidOf(page.cursor);
     if (after === null) return { items: [] };
-    const options = { projection: { outbox: 0 }, sort: { _id: 1 }, limit, hint: BY_ID } as const;
-    const found = await this.connection.ask((limits) => this.accounts.find(after === undefined ? {} : { _id: { $gt: after } }, { ...options, ...limits }).toArray());
+    const pipeline = [{ $match: after === undefined ? {} : { _id: { $gt: after } } }, { $sort: { _id: 1 } }, { $limit: limit }, { $project: { outbox: 0 } }];
+    const found = await this.connection.ask((limits) => this.accounts.aggregate<AccountDocument>(pipeline, { ...limits, hint: BY_ID }).toArray());
     return pageOf(found.map(accountOf), page, (account) => account.accountId);
   }
 

@@ -102,7 +102,8 @@ export class MongoCredentialStore implements CredentialStore {
   }
 }
 
-function changeableOf({ appId, version, name, scopes, createdAt, expiresAt = null, revokedAt = null }: ApiKey): Omit<KeyDocument, '_id' | 'account' | 'digest'> {
+function changeableOf(key: ApiKey): Omit<KeyDocument, '_id' | 'account' | 'digest'> {
+  const { appId, version, name, scopes, createdAt, expiresAt = null, revokedAt = null } = key;
   return { app: ownUuid(appId), version, name, scopes, createdAt, expiresAt, revokedAt };
 }
 

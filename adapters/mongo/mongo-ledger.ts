@@ -95,7 +95,7 @@ export class MongoLedger {
     const accountId = textOf(account);
     // The account is named too, so that a sharded cluster asks the one shard that has its ledger.
     const filter = { _id: { $gt: entryId(accountId, from), $lte: entryId(accountId, to) }, account };
-    return this.connection.ask((limits) => this.entries.find(filter, { sort: { _id: 1 }, hint: BY_ID, ...limits }).toArray());
+    return this.connection.ask((limits) => this.entries.find(filter, { ...limits, hint: BY_ID }).toArray());
   }
 }
 

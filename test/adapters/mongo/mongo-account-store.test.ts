@@ -1,0 +1,6 @@
+// Goal: the MongoDB account store keeps the port's contract, and never reads a collection from end to end.
+// Method: the contract on a replica set and on a server on its own; every query it led to is explained by the server.
+import { accountStoreContract } from '../../contracts/account-store.contract.js';
+import { mongoSubject, onMongo } from './on-mongo.js';
+
+onMongo('The account store', (place) => accountStoreContract(mongoSubject(place, (stores) => stores.accounts)));

@@ -1,0 +1,6 @@
+// Goal: the MongoDB credential store keeps the port's contract, and never reads a collection from end to end.
+// Method: the contract on a replica set and on a server on its own; every query it led to is explained by the server.
+import { credentialStoreContract } from '../../contracts/credential-store.contract.js';
+import { mongoSubject, onMongo } from './on-mongo.js';
+
+onMongo('The credential store', (place) => credentialStoreContract(mongoSubject(place, (stores) => stores.credentials)));

@@ -1,0 +1,6 @@
+// Goal: the MongoDB upload store keeps the port's contract, and never reads a collection from end to end.
+// Method: the contract on a replica set and on a server on its own; every query it led to is explained by the server.
+import { uploadStoreContract } from '../../contracts/upload-store.contract.js';
+import { mongoSubject, onMongo } from './on-mongo.js';
+
+onMongo('The upload store', (place) => uploadStoreContract(mongoSubject(place, (stores) => stores.uploads)));
