@@ -1,13 +1,12 @@
 import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
 import type { Logger } from 'pino';
 import type { Authenticator } from '../../core/access/authenticate.js';
 import type { Context } from '../../core/context.js';
-import { closeServer, listen } from '../listening.js';
 import { docsEndpoints } from './docs-page.js';
 import { handleRequest } from './handle-request.js';
 import { serveHealth, serveReadiness } from './health.js';
-import type { HttpObserver } from './http-observer.js';
 import type { RestLimits } from './limits.js';
 import { createRateLimits } from './rate-limit.js';
 import { answerRefusedConnections } from './refused-connections.js';
@@ -28,8 +27,6 @@ export interface RestServerOptions {
   readonly readiness: () => Promise<boolean>;
   /** One success in so many is logged at `info`; 0, the default, logs all of them at `debug`. Refusals are always logged. */
   readonly logOneSuccessIn?: number;
-  /** Told of every request and of the connections that did not become one. */
-  readonly observer?: HttpObserver;
 }
 
 export interface RestServer {
@@ -45,10 +42,10 @@ export function createRestServer(options: RestServerOptions): RestServer {
   const app = createApp(options, () => stopping);
   const server = createHttpServer(app, options);
   return {
-    listen: (host, port) => listen(server, 'rest', host, port),
+    listen: (host, port) => listen(server, host, port),
     close: (graceMs) => {
       stopping = true;
-      return closeServer(server, graceMs);
+      return close(server, graceMs);
     },
   };
 }
@@ -67,13 +64,13 @@ function createApp(options: RestServerOptions, isStopping: () => boolean): Koa<R
   ];
   const app = new Koa<RestState>();
   app.on('error', (error: unknown) => logger.debug({ err: error }, 'answer not delivered'));
-  app.use(handleRequest({ ids: context.ids, logger, isStopping, logOneSuccessIn: options.logOneSuccessIn ?? 0, observer: options.observer }));
+  app.use(handleRequest({ ids: context.ids, logger, isStopping, logOneSuccessIn: options.logOneSuccessIn ?? 0 }));
   if (signedObjects) app.use(serveSignedObjects(signedObjects));
   app.use(createRouting(endpoints));
   return app;
 }
 
-function createHttpServer(app: Koa<RestState>, { limits, context, observer }: RestServerOptions): Server {
+function createHttpServer(app: Koa<RestState>, { limits, context }: RestServerOptions): Server {
   const serve = app.callback();
   const server = createServer({
     maxHeaderSize: limits.maxHeaderBytes,
@@ -90,6 +87,33 @@ function createHttpServer(app: Koa<RestState>, { limits, context, observer }: Re
   server.setTimeout(limits.idleTimeoutMs);
   // The only expectation there is to meet is 100-continue, which the runtime does; any other changes nothing.
   server.on('checkExpectation', (req, res) => void serve(req, res));
-  answerRefusedConnections(server, context.ids, observer);
+  answerRefusedConnections(server, context.ids);
   return server;
+}
+
+function listen(server: Server, host: string, port: number): Promise<{ host: string; port: number }> {
+  return new Promise((resolve, reject) => {
+    const refuse = (error: NodeJS.ErrnoException) => reject(cannotListen(host, port, error));
+    server.once('error', refuse);
+    server.listen(port, host, () => {
+      server.off('error', refuse);
+      resolve({ host, port: (server.address() as AddressInfo).port });
+    });
+  });
+}
+
+function cannotListen(host: string, port: number, error: NodeJS.ErrnoException): Error {
+  const reason = error.code === 'EADDRINUSE' ? 'another process does' : error.code === 'EACCES' ? 'this user may not' : `the system says ${error.code ?? error.message}`;
+  return new Error(`The server cannot listen on port ${port} of ${host}, since ${reason}; choose another rest.port or rest.host.`, { cause: error });
+}
+
+function close(server: Server, graceMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+    server.close(() => {
+      clearTimeout(cut);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
 }

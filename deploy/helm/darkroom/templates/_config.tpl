@@ -1,0 +1,35 @@
+{{- /* The files of /etc/darkroom. */ -}}
+{{- define "darkroom.configFiles" -}}
+{{- $endpoint := required "config.minio.endpoint must say where the object store is." .Values.config.minio.endpoint -}}
+{{- $own := dict "data_folder" "/data" "secret_file" "/run/secrets/darkroom/secret" -}}
+{{- if .Values.catalog -}}
+{{- $_ := set $own "catalog" "/etc/darkroom/catalog.yaml" -}}
+{{- end -}}
+darkroom.yaml: |
+  {{- toYaml (merge $own .Values.config) | nindent 2 }}
+{{- with .Values.catalog }}
+catalog.yaml: |
+  {{- . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- /* Secrets by reference: their values are in no manifest. */ -}}
+{{- define "darkroom.environment" -}}
+- name: DARKROOM_CONFIG
+  value: /etc/darkroom/darkroom.yaml
+- name: DARKROOM_MONGO_URL
+  valueFrom:
+    secretKeyRef:
+      name: {{ required "secrets.mongo.existingSecret must name a secret with MongoDB's address." .Values.secrets.mongo.existingSecret }}
+      key: {{ .Values.secrets.mongo.urlKey }}
+- name: DARKROOM_MINIO_ACCESS_KEY
+  valueFrom:
+    secretKeyRef:
+      name: {{ required "secrets.objectStore.existingSecret must name a secret with the object store's keys." .Values.secrets.objectStore.existingSecret }}
+      key: {{ .Values.secrets.objectStore.accessKeyKey }}
+- name: DARKROOM_MINIO_SECRET_KEY
+  valueFrom:
+    secretKeyRef:
+      name: {{ .Values.secrets.objectStore.existingSecret }}
+      key: {{ .Values.secrets.objectStore.secretKeyKey }}
+{{- end -}}

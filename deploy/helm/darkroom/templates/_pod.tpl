@@ -1,0 +1,48 @@
+{{- /* What every pod has, whatever it runs. */ -}}
+{{- define "darkroom.podSecurity" -}}
+automountServiceAccountToken: false
+enableServiceLinks: false
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 10001
+  runAsGroup: 10001
+  fsGroup: 10001
+  seccompProfile: { type: RuntimeDefault }
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- define "darkroom.containerSecurity" -}}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities: { drop: [ALL] }
+{{- end -}}
+
+{{- define "darkroom.mounts" -}}
+- { name: config, mountPath: /etc/darkroom, readOnly: true }
+- { name: installation-secret, mountPath: /run/secrets/darkroom, readOnly: true }
+- { name: tmp, mountPath: /tmp }
+{{- end -}}
+
+{{- /* Takes a dict of root and configMap. */ -}}
+{{- define "darkroom.volumes" -}}
+- name: config
+  configMap:
+    name: {{ .configMap }}
+- name: installation-secret
+  secret:
+    secretName: {{ required "secrets.installation.existingSecret must name a secret with 32 random bytes in hex." .root.Values.secrets.installation.existingSecret }}
+    defaultMode: 0440
+    items:
+      - { key: {{ .root.Values.secrets.installation.key }}, path: secret }
+- name: tmp
+  emptyDir: { sizeLimit: 256Mi }
+{{- end -}}
+
+{{- define "darkroom.probe" -}}
+httpGet: { path: {{ . }}, port: internal }
+timeoutSeconds: 5
+{{- end -}}

@@ -1,0 +1,26 @@
+#!/bin/sh
+# Makes the secrets that deploy/compose.yaml mounts, in deploy/secrets, once: what is there stays as it is. Compose hands
+# a container its files with the owner they have here, so they are readable by all in a folder that only you may enter.
+set -eu
+folder=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)/secrets
+umask 077
+mkdir -p "$folder"
+chmod 700 "$folder"
+
+random() { od -An -v -tx1 -N "$1" /dev/urandom | tr -d ' \n'; }
+
+# Writes $2 to the secret $1 when there is none; whole or not at all.
+keep() {
+  [ -s "$folder/$1" ] && return 0
+  printf '%s' "$2" > "$folder/$1.new"
+  chmod 444 "$folder/$1.new"
+  mv "$folder/$1.new" "$folder/$1"
+  echo "made $folder/$1"
+}
+
+keep installation_secret "$(random 32)"
+keep mongo_root_password "$(random 24)"
+keep mongo_keyfile "$(random 256)"
+keep mongo_url "mongodb://darkroom:$(random 24)@mongo:27017/?authSource=darkroom&replicaSet=rs0"
+keep objects_access_key "$(random 10)"
+keep objects_secret_key "$(random 24)"

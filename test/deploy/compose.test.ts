@@ -1,0 +1,212 @@
+/**
+ * Goal: deploy/compose.yaml starts what the program needs, in order, with nobody given more than it needs.
+ * Method: read the file as compose does and hold every service to the same rules; load its configuration with the
+ * program's own loader for each role; make its secrets and look at them.
+ */
+import { expect } from 'chai';
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isPinned, pathOf, stringsIn, textOf, yamlOf, type Tree } from './project-files.js';
+import { loadAs, SECRETS, VARIABLES } from './program-config.js';
+
+type SecretUse = string | { readonly source: string; readonly target: string };
+
+interface Service {
+  readonly image: string;
+  readonly user: string;
+  readonly read_only: boolean;
+  readonly cap_drop: readonly string[];
+  readonly cap_add?: readonly string[];
+  readonly privileged?: boolean;
+  readonly security_opt: readonly string[];
+  readonly tmpfs: readonly string[];
+  readonly restart: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly entrypoint?: readonly string[];
+  readonly command?: readonly string[];
+  readonly secrets?: readonly SecretUse[];
+  readonly configs?: readonly { readonly source: string; readonly target: string }[];
+  readonly ports?: readonly string[];
+  readonly networks?: readonly string[];
+  readonly network_mode?: string;
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+  readonly healthcheck: { readonly disable?: boolean; readonly test?: readonly string[] };
+  readonly stop_grace_period?: string;
+  readonly deploy: { readonly replicas?: number; readonly resources: { readonly limits: { readonly cpus: string; readonly memory: string; readonly pids: number } } };
+}
+
+interface Compose {
+  readonly services: Readonly<Record<string, Service>>;
+  readonly networks: Readonly<Record<string, { readonly internal?: boolean }>>;
+  readonly secrets: Readonly<Record<string, { readonly file: string }>>;
+  readonly configs: Readonly<Record<string, { readonly file: string }>>;
+}
+
+const compose = yamlOf<Compose>('deploy/compose.yaml');
+const services = Object.entries(compose.services);
+const ONE_SHOT = ['migrate', 'mongo-set-up', 'objects-folder'];
+const OURS = ['rest', 'worker', 'migrate'];
+
+function service(name: string): Service {
+  const found = compose.services[name];
+  if (!found) throw new Error(`deploy/compose.yaml has no service ${name}.`);
+  return found;
+}
+
+function secretsOf({ secrets = [] }: Service): { source: string; target: string }[] {
+  return secrets.map((use) => (typeof use === 'string' ? { source: use, target: use } : use));
+}
+
+/** What compose puts in when nobody has set a variable on the host. */
+function byDefault(text: string): string {
+  return text.replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1');
+}
+
+describe('deploy/compose.yaml', () => {
+  for (const [name, { image, user, read_only, cap_drop, cap_add, privileged, security_opt, tmpfs, deploy }] of services) {
+    it(`holds ${name} to the least`, () => {
+      expect(isPinned(image), image).to.equal(true);
+      expect(user).to.match(/^[1-9]\d*:[1-9]\d*$/);
+      expect({ read_only, cap_drop, cap_add, privileged, security_opt }).to.deep.equal({
+        read_only: true, cap_drop: ['ALL'], cap_add: undefined, privileged: undefined, security_opt: ['no-new-privileges:true'],
+      });
+      for (const mount of tmpfs) expect(mount).to.match(/^\/[\w/]+:size=\d+m/);
+      const { cpus, memory, pids } = deploy.resources.limits;
+      expect([Number(cpus) > 0, /^\d+[MG]$/.test(memory), pids > 0]).to.deep.equal([true, true, true]);
+    });
+  }
+
+  it('starts every process again, and no step twice', () => {
+    for (const [name, { restart, healthcheck }] of services) {
+      expect(restart, name).to.equal(ONE_SHOT.includes(name) ? 'no' : 'unless-stopped');
+      expect(healthcheck.disable === true, name).to.equal(ONE_SHOT.includes(name));
+    }
+  });
+
+  it('runs two of each role, and none before the stores were migrated', () => {
+    for (const role of ['rest', 'worker']) {
+      const { command, deploy, depends_on, healthcheck } = service(role);
+      expect({ command, replicas: deploy.replicas, test: healthcheck.test }).to.deep.equal({
+        command: ['serve', '--role', role], replicas: 2, test: ['CMD', 'node', '/app/probe.mjs', '/readyz'],
+      });
+      expect(depends_on).to.deep.equal({ migrate: { condition: 'service_completed_successfully' } });
+    }
+    expect(service('migrate').command).to.deep.equal(['migrate']);
+    expect(service('migrate').depends_on).to.deep.equal({
+      'mongo-set-up': { condition: 'service_completed_successfully' }, objects: { condition: 'service_healthy' },
+    });
+  });
+
+  it('is one program of one version', () => {
+    const { version } = JSON.parse(textOf('package.json')) as { version: string };
+    for (const name of [...OURS, 'objects-folder']) expect(service(name).image).to.equal(`darkroom:${version}`);
+  });
+
+  for (const role of ['rest', 'worker', 'all'] as const) {
+    it(`is configured for the role ${role} as the program wants it, and for each other part as it is`, () => {
+      const { environment = {}, configs = [] } = service('rest');
+      expect(configs).to.deep.equal([{ source: 'darkroom', target: '/etc/darkroom/darkroom.yaml' }]);
+      const given = Object.fromEntries(Object.entries(environment).map(([variable, text]) => [variable, byDefault(text)]));
+      const config = loadAs(role, textOf('deploy/compose/darkroom.yaml'), { ...given, ...SECRETS });
+      expect(config.stores).to.deep.equal({ database: 'mongo', objects: 'minio', wakeUps: 'agenda' });
+      expect(config.secretFile).to.equal('/run/secrets/installation_secret');
+      expect(config.internal?.port).to.equal(9090);
+      expect(config.rest.publicUrl).to.equal('http://localhost:8080');
+      const { endpoint, publicEndpoint, bucket, region } = config.minio;
+      expect({ endpoint, publicEndpoint }).to.deep.equal({ endpoint: 'http://objects:9000', publicEndpoint: 'http://localhost:9000' });
+      expect(service('objects').command).to.include.members([':9000', region]);
+      const proxy = textOf('deploy/compose/proxy.conf');
+      expect(proxy).to.include(`location /${bucket}/ {`).and.to.include(`set $objects ${endpoint};`).and.to.include(`set $rest http://rest:${config.rest.port};`);
+      expect(proxy).to.include('client_max_body_size 32m;');
+      expect(config.settings.maxUploadBytes).to.be.below(32 * 1024 ** 2);
+    });
+  }
+
+  it('uses only variables that the program has', () => {
+    for (const name of [...OURS, 'objects-folder']) {
+      const { environment = {} } = service(name);
+      const targets = secretsOf(service(name)).map(({ target }) => target).filter((target) => target !== 'installation_secret');
+      expect([...Object.keys(environment), ...targets].filter((variable) => !VARIABLES.has(variable)), name).to.deep.equal([]);
+      if (name !== 'objects-folder') expect(targets.sort()).to.deep.equal(Object.keys(SECRETS).sort());
+    }
+  });
+
+  it('waits longer for a process than the process takes to stop', () => {
+    const { worker } = loadAs('all', textOf('deploy/compose/darkroom.yaml'), SECRETS);
+    for (const role of ['rest', 'worker']) expect(secondsOf(service(role).stop_grace_period) * 1_000, role).to.be.at.least(worker.stopGraceMs + 10_000);
+    expect(secondsOf(service('proxy').stop_grace_period)).to.be.above(worker.stopGraceMs / 1_000);
+  });
+
+  it('publishes the proxy alone, to this machine unless told otherwise', () => {
+    expect(services.filter(([, { ports }]) => ports).map(([name]) => name)).to.deep.equal(['proxy']);
+    expect(service('proxy').ports?.map(byDefault)).to.deep.equal(['127.0.0.1:8080:8080', '127.0.0.1:9000:9000']);
+  });
+
+  it('keeps the stores on networks that lead nowhere, and the proxy away from the database', () => {
+    for (const [name, { networks, network_mode }] of services) {
+      const isOpen = networks?.some((network) => compose.networks[network]?.internal !== true) ?? network_mode !== 'none';
+      expect(isOpen, name).to.equal(name === 'proxy');
+    }
+    const onDatabase = services.filter(([, { networks }]) => networks?.includes('database')).map(([name]) => name);
+    expect(onDatabase).to.deep.equal(['rest', 'worker', 'migrate', 'mongo', 'mongo-set-up']);
+  });
+
+  it('sends the header that object stores leave out', () => {
+    expect(textOf('deploy/compose/proxy.conf')).to.include('add_header X-Content-Type-Options nosniff always;');
+  });
+
+  it('holds no secret, and mounts only files that exist or are made', () => {
+    expect(stringsIn(compose.services as unknown as Tree).filter((text) => /:\/\/[^/\s]*:[^/\s]*@|svc_live_|[0-9a-f]{32}/.test(text))).to.deep.equal([]);
+    for (const [name, { environment = {} }] of services) {
+      const secretNames = Object.keys(environment).filter((variable) => /PASSWORD|SECRET|ACCESS_KEY|MONGO_URL/.test(variable) && !variable.endsWith('_FILE'));
+      expect(secretNames, name).to.deep.equal([]);
+    }
+    for (const { file } of Object.values(compose.configs)) expect(existsSync(pathOf(`deploy/${file}`)), file).to.equal(true);
+  });
+});
+
+function secondsOf(period: string | undefined): number {
+  return Number(/^(\d+)s$/.exec(period ?? '')?.[1]);
+}
+
+describe('deploy/make-secrets.sh', () => {
+  let folder: string;
+
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'darkroom-deploy-'));
+    cpSync(pathOf('deploy/make-secrets.sh'), join(folder, 'make-secrets.sh'));
+  });
+
+  after(() => { rmSync(folder, { recursive: true }); });
+
+  const run = () => spawnSync('sh', [join(folder, 'make-secrets.sh')], { encoding: 'utf8' }).stdout;
+  const made = () => Object.fromEntries(readdirSync(join(folder, 'secrets')).map((name) => [name, readFileSync(join(folder, 'secrets', name), 'utf8')]));
+
+  it('makes every secret that is mounted, once, in a folder that only its owner may enter', () => {
+    expect(run().trim().split('\n')).to.have.length(Object.keys(compose.secrets).length);
+    const first = made();
+    expect(Object.keys(first).map((name) => `secrets/${name}`).sort()).to.deep.equal(Object.values(compose.secrets).map(({ file }) => file).sort());
+    expect(statSync(join(folder, 'secrets')).mode & 0o777).to.equal(0o700);
+    // A container's user must be able to read what is mounted as it is.
+    for (const name of Object.keys(first)) expect(statSync(join(folder, 'secrets', name)).mode & 0o777, name).to.equal(0o444);
+    expect(run()).to.equal('');
+    expect(made()).to.deep.equal(first);
+  });
+
+  it('makes what the program, MongoDB and the object store take', () => {
+    const { installation_secret, mongo_keyfile, mongo_url = '', objects_access_key = '', objects_secret_key = '' } = made();
+    expect(installation_secret).to.match(/^[0-9a-f]{64}$/);
+    expect(mongo_keyfile).to.match(/^[0-9a-f]{512}$/);
+    const given = { DARKROOM_MONGO_URL: mongo_url, DARKROOM_MINIO_ACCESS_KEY: objects_access_key, DARKROOM_MINIO_SECRET_KEY: objects_secret_key };
+    const { mongo } = loadAs('rest', textOf('deploy/compose/darkroom.yaml'), given);
+    const url = new URL(mongo.url ?? '');
+    expect({ user: url.username, host: url.host, database: url.searchParams.get('authSource') }).to.deep.equal({
+      user: 'darkroom', host: 'mongo:27017', database: mongo.database,
+    });
+    const setUp = textOf('deploy/compose/mongo-set-up.js');
+    expect(setUp).to.include(`const SET = '${url.searchParams.get('replicaSet') ?? ''}';`).and.to.include(`const MEMBER = '${url.host}';`);
+    expect(service('mongo').command).to.include.members(['--replSet', url.searchParams.get('replicaSet')]);
+  });
+});

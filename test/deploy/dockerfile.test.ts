@@ -1,0 +1,136 @@
+/**
+ * Goal: the image runs what the project is, as nobody in particular, and holds nothing that it does not need.
+ * Method: read deploy/Dockerfile instruction by instruction; look up what it copies, its pins and its numbers in the
+ * project; run the image's own scripts.
+ */
+import { expect } from 'chai';
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isPinned, pathOf, textOf } from './project-files.js';
+import { loadAs } from './program-config.js';
+
+interface Instruction { readonly name: string; readonly rest: string }
+
+const stages = stagesOf(textOf('deploy/Dockerfile'));
+const [last = []] = stages.slice(-1);
+const { version } = JSON.parse(textOf('package.json')) as { version: string };
+
+function stagesOf(text: string): Instruction[][] {
+  const lines = text.replace(/^#.*\n/gm, '').replaceAll(/\\\n\s*/g, ' ').split('\n').filter((line) => line.trim() !== '');
+  const all = lines.map((line) => ({ name: line.split(' ')[0] ?? '', rest: line.replace(/^\S+\s+/, '') }));
+  return all.reduce<Instruction[][]>((found, instruction) => (
+    instruction.name === 'FROM' ? [...found, [instruction]] : [...found.slice(0, -1), [...(found.at(-1) ?? []), instruction]]
+  ), [[]]);
+}
+
+function restsOf(name: string, stage: readonly Instruction[] = last): string[] {
+  return stage.filter((instruction) => instruction.name === name).map(({ rest }) => rest);
+}
+
+/** Sources that come from the project rather than from another stage. */
+function copied(): string[] {
+  return stages.flatMap((stage) => restsOf('COPY', stage)).filter((rest) => !rest.startsWith('--from='))
+    .flatMap((rest) => rest.split(' ').filter((word) => !word.startsWith('--')).slice(0, -1));
+}
+
+describe('deploy/Dockerfile', () => {
+  it('begins every stage with one image of a stated version', () => {
+    const [before = [], ...built] = stages;
+    expect(restsOf('ARG', before)).to.have.length(1);
+    expect(isPinned(restsOf('ARG', before)[0]?.split('=')[1] ?? '')).to.equal(true);
+    expect(built.map(([from]) => from?.rest.split(' ')[0])).to.deep.equal(['${NODE_IMAGE}', '${NODE_IMAGE}', '${NODE_IMAGE}']);
+  });
+
+  it('copies only what is there and what .dockerignore lets through', () => {
+    const allowed = textOf('deploy/Dockerfile.dockerignore').split('\n').filter((line) => line.startsWith('!')).map((line) => line.slice(1));
+    for (const source of copied()) {
+      expect(existsSync(pathOf(source)), source).to.equal(true);
+      expect(allowed.some((path) => `${source.replace(/^\.\//, '')}/`.startsWith(`${path}/`)), source).to.equal(true);
+    }
+    expect(allowed.filter((path) => !existsSync(pathOf(path)))).to.deep.equal([]);
+  });
+
+  it('builds every part of the program that runs, and installs for production what it runs with', () => {
+    const runs = stages.flatMap((stage) => restsOf('RUN', stage));
+    expect(runs).to.include('npm ci --omit=dev --ignore-scripts');
+    const { references } = JSON.parse(textOf('apps/tsconfig.json')) as { references: readonly { path: string }[] };
+    expect(copied()).to.include.members(references.map(({ path }) => path.replace('../', '')).filter((path) => !path.startsWith('docs')));
+  });
+
+  it('ends as a user with a number who is not root, and gives that user nothing but /data', () => {
+    expect(last.findLast(({ name }) => name === 'USER')?.rest).to.match(/^[1-9]\d{3,}:[1-9]\d{3,}$/);
+    expect(restsOf('COPY').filter((rest) => !/^(?:--from=|--chmod=0(?:644|755) )/.test(rest))).to.deep.equal([]);
+    expect(restsOf('RUN').join('\n').match(/-o 10001 -g 10001 -m 0700 \/data/g)).to.have.length(1);
+  });
+
+  it('knows no secret', () => {
+    const named = stages.flatMap((stage) => [...restsOf('ENV', stage), ...restsOf('ARG', stage)]).join('\n');
+    expect(named).not.to.match(/SECRET|PASSWORD|TOKEN|ACCESS_KEY|MONGO_URL/i);
+  });
+
+  it('carries labels with the version of the project', () => {
+    expect(restsOf('ARG')).to.include(`VERSION=${version}`);
+    for (const label of ['title', 'description', 'licenses', 'version', 'revision']) expect(restsOf('LABEL').join(' ')).to.include(`org.opencontainers.image.${label}=`);
+    expect((JSON.parse(textOf('package.json')) as { license: string }).license).to.equal('Apache-2.0');
+  });
+
+  it('is asked for its health where its own configuration serves it', () => {
+    const { internal, rest, dataFolder } = loadAs('all', textOf('deploy/image/darkroom.yaml'), {});
+    expect({ internal, port: rest.port, dataFolder }).to.deep.equal({ internal: { host: '0.0.0.0', port: 9090 }, port: 8080, dataFolder: '/data' });
+    expect(restsOf('EXPOSE')).to.deep.equal(['8080 9090']);
+    expect(restsOf('HEALTHCHECK').join(' ')).to.include('CMD ["node", "/app/probe.mjs", "/livez"]');
+    expect(textOf('deploy/image/probe.mjs')).to.include("port = '9090'");
+  });
+
+  it('is one process that signals reach', () => {
+    expect(restsOf('ENTRYPOINT')).to.deep.equal(['["darkroom"]']);
+    expect(restsOf('STOPSIGNAL')).to.deep.equal(['SIGTERM']);
+    expect(textOf('deploy/image/darkroom.sh')).to.match(/^exec node /m);
+    expect(restsOf('COPY')).to.include('--chmod=0755 deploy/image/darkroom.sh /usr/local/bin/darkroom');
+  });
+});
+
+describe('deploy/image/probe.mjs', () => {
+  for (const [status, code] of [[200, 0], [503, 1], [404, 1]] as const) {
+    it(`ends with ${code} when the listener says ${status}`, async () => {
+      const asked: (string | undefined)[] = [];
+      const server = createServer((req, res) => { asked.push(req.url); res.writeHead(status).end(); });
+      await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+      try {
+        expect(await probe('/readyz', String((server.address() as AddressInfo).port))).to.equal(code);
+        expect(asked).to.deep.equal(['/readyz']);
+      } finally {
+        server.close();
+      }
+    });
+  }
+
+  it('ends with 1 when nobody listens', async () => {
+    expect(await probe('/livez', '1')).to.equal(1);
+  });
+});
+
+function probe(...args: readonly string[]): Promise<number | null> {
+  const child = spawn(process.execPath, [pathOf('deploy/image/probe.mjs'), ...args], { stdio: 'ignore' });
+  return new Promise((resolve) => { child.on('close', resolve); });
+}
+
+describe('deploy/image/darkroom.sh', () => {
+  it('turns mounted secrets into variables, whole, and passes its arguments on', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'darkroom-deploy-'));
+    try {
+      writeFileSync(join(folder, 'DARKROOM_MONGO_URL'), "mongodb://a:b c'd$(x)@h/?x=1&y=2\n");
+      writeFileSync(join(folder, 'installation_secret'), 'left alone');
+      const script = textOf('deploy/image/darkroom.sh').replaceAll('/run/secrets', folder).replace('/app/dist/apps/cli/main.js', '-p');
+      const { stdout } = spawnSync('sh', ['-c', script, 'darkroom', 'JSON.stringify([process.env.DARKROOM_MONGO_URL, process.ppid])'], { encoding: 'utf8' });
+      // The program's parent is whoever started the script: the script itself is gone.
+      expect(JSON.parse(stdout)).to.deep.equal(["mongodb://a:b c'd$(x)@h/?x=1&y=2", process.pid]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});

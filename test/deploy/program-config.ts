@@ -1,0 +1,30 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CONFIG_KEYS, variableOf } from '../../apps/config/config-keys.js';
+import type { Config } from '../../apps/config/config.js';
+import { loadConfig } from '../../apps/config/load-config.js';
+
+export type Role = Config['role'];
+
+/** What the program accepts from the environment: its keys, and the name of its file. */
+export const VARIABLES: ReadonlySet<string> = new Set([...[...CONFIG_KEYS.keys()].map(variableOf), 'DARKROOM_CONFIG']);
+
+/** Values as a secret would hold them, by the variable that carries them. */
+export const SECRETS = {
+  DARKROOM_MONGO_URL: 'mongodb://darkroom:not-a-password@mongo:27017/?replicaSet=rs0',
+  DARKROOM_MINIO_ACCESS_KEY: 'an-access-key',
+  DARKROOM_MINIO_SECRET_KEY: 'not-a-secret',
+} as const;
+
+/** Loads a darkroom.yaml as the program would in a container. Throws `ConfigInvalid` with what is wrong. */
+export function loadAs(role: Role, text: string, environment: Readonly<Record<string, string>>): Config {
+  const folder = mkdtempSync(join(tmpdir(), 'darkroom-deploy-'));
+  try {
+    const file = join(folder, 'darkroom.yaml');
+    writeFileSync(file, text);
+    return loadConfig({ file, role, environment, folder });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
