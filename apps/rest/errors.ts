@@ -13,6 +13,7 @@ export async function answerError(ctx: RestContext, error: unknown, logger: Logg
   const refusal = asServiceError(error);
   const { code, message, details } = refusal;
   const status = STATUSES[code];
+  ctx.state.errorCode = code;
   if (refusal !== error) logger.error({ requestId: ctx.state.requestId, route: ctx.state.route, code, err: error }, 'request failed');
   const { res } = ctx;
   if (res.headersSent) {

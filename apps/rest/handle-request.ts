@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Ids } from '../../core/ports/ids.js';
 import { answerError } from './errors.js';
+import type { HttpObserver } from './http-observer.js';
 import { readRequestId, requireHost } from './request-headers.js';
 import type { RestContext, RestMiddleware } from './rest-context.js';
 import { SECURITY_HEADERS } from './security-headers.js';
@@ -11,13 +12,15 @@ export interface HandlingParts {
   readonly isStopping: () => boolean;
   /** One success in so many is logged at `info`; the others, and all of them for 0, at `debug`. */
   readonly logOneSuccessIn: number;
+  readonly observer?: HttpObserver | undefined;
 }
 
 /** Around every request: its id, the headers every answer carries, the one error handler, one line in the log. */
-export function handleRequest({ ids, logger, isStopping, logOneSuccessIn }: HandlingParts): RestMiddleware {
+export function handleRequest({ ids, logger, isStopping, logOneSuccessIn, observer }: HandlingParts): RestMiddleware {
   let successes = 0;
   return async (ctx, next) => {
     const startedAt = performance.now();
+    observer?.begun();
     const { res, state } = ctx;
     state.requestId = readRequestId(ctx.req) ?? ids.uuid();
     res.setHeader('X-Request-Id', state.requestId);
@@ -29,6 +32,7 @@ export function handleRequest({ ids, logger, isStopping, logOneSuccessIn }: Hand
       await answerError(ctx, error, logger);
     }
     if (isStopping() && !res.headersSent) res.setHeader('Connection', 'close');
+    observer?.ended({ method: ctx.method, route: state.route, status: ctx.status, code: state.errorCode, durationMs: performance.now() - startedAt });
     const level = levelFor(ctx.status, logOneSuccessIn > 0 && (successes = (successes + 1) % logOneSuccessIn) === 0);
     if (logger.isLevelEnabled(level)) logger[level](lineOf(ctx, startedAt), 'request');
   };

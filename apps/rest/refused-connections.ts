@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { ErrorCode } from '../../core/errors.js';
 import type { Ids } from '../../core/ports/ids.js';
 import { errorEnvelope } from './envelope.js';
+import type { ConnectionRefusal, HttpObserver } from './http-observer.js';
 import { STATUSES } from './statuses.js';
 
 const CLOSE_AFTER_MS = 1_000;
@@ -11,13 +12,15 @@ const CLOSE_AFTER_MS = 1_000;
  * Answers what the runtime's HTTP parser refuses, in the envelope like everything else: two lengths, a length with
  * chunks, folded headers, headers too long, requests that do not arrive in time.
  */
-export function answerRefusedConnections(server: Server, ids: Pick<Ids, 'uuid'>): void {
+export function answerRefusedConnections(server: Server, ids: Pick<Ids, 'uuid'>, observer?: HttpObserver): void {
+  server.on('drop', () => observer?.refused('full'));
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable || hasBegunToAnswer(socket)) {
       socket.destroy();
       return;
     }
-    const [code, message] = refusalOf(error.code);
+    const [code, message, reason] = refusalOf(error.code);
+    observer?.refused(reason);
     const text = errorEnvelope(ids.uuid(), code, message);
     socket.on('error', () => socket.destroy());
     socket.end(rawAnswer(STATUSES[code], text));
@@ -30,10 +33,10 @@ function hasBegunToAnswer(socket: Socket & { readonly _httpMessage?: { readonly 
   return socket._httpMessage?.headersSent === true;
 }
 
-function refusalOf(runtimeCode: string | undefined): readonly [ErrorCode, string] {
-  if (runtimeCode === 'ERR_HTTP_REQUEST_TIMEOUT') return ['REQUEST_TIMEOUT', 'The request did not arrive in time.'];
-  if (runtimeCode === 'HPE_HEADER_OVERFLOW') return ['BODY_INVALID', 'The headers of the request are too long.'];
-  return ['BODY_INVALID', 'The request is not valid HTTP/1.1.'];
+function refusalOf(runtimeCode: string | undefined): readonly [ErrorCode, string, ConnectionRefusal] {
+  if (runtimeCode === 'ERR_HTTP_REQUEST_TIMEOUT') return ['REQUEST_TIMEOUT', 'The request did not arrive in time.', 'timeout'];
+  if (runtimeCode === 'HPE_HEADER_OVERFLOW') return ['BODY_INVALID', 'The headers of the request are too long.', 'headers_too_long'];
+  return ['BODY_INVALID', 'The request is not valid HTTP/1.1.', 'malformed'];
 }
 
 const REASONS: Readonly<Record<number, string>> = { 400: 'Bad Request', 408: 'Request Timeout' };

@@ -1,5 +1,6 @@
 import type { ParameterizedContext } from 'koa';
 import type { Caller } from '../../core/access/credential.js';
+import type { ErrorCode } from '../../core/errors.js';
 
 /** What the middlewares of one request tell each other, and the log. */
 export interface RestState {
@@ -7,6 +8,8 @@ export interface RestState {
   /** The pattern of the route, never the path: paths carry ids, and signed ones carry signatures. */
   route?: string;
   caller?: Caller;
+  /** Why the request was refused, when it was. */
+  errorCode?: ErrorCode;
 }
 
 export type RestContext = ParameterizedContext<RestState>;

@@ -1,12 +1,13 @@
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
 import type { Logger } from 'pino';
 import type { Authenticator } from '../../core/access/authenticate.js';
 import type { Context } from '../../core/context.js';
+import { closeServer, listen } from '../listening.js';
 import { docsEndpoints } from './docs-page.js';
 import { handleRequest } from './handle-request.js';
 import { serveHealth, serveReadiness } from './health.js';
+import type { HttpObserver } from './http-observer.js';
 import type { RestLimits } from './limits.js';
 import { createRateLimits } from './rate-limit.js';
 import { answerRefusedConnections } from './refused-connections.js';
@@ -27,6 +28,8 @@ export interface RestServerOptions {
   readonly readiness: () => Promise<boolean>;
   /** One success in so many is logged at `info`; 0, the default, logs all of them at `debug`. Refusals are always logged. */
   readonly logOneSuccessIn?: number;
+  /** Told of every request and of the connections that did not become one. */
+  readonly observer?: HttpObserver;
 }
 
 export interface RestServer {
@@ -42,10 +45,10 @@ export function createRestServer(options: RestServerOptions): RestServer {
   const app = createApp(options, () => stopping);
   const server = createHttpServer(app, options);
   return {
-    listen: (host, port) => listen(server, host, port),
+    listen: (host, port) => listen(server, 'rest', host, port),
     close: (graceMs) => {
       stopping = true;
-      return close(server, graceMs);
+      return closeServer(server, graceMs);
     },
   };
 }
@@ -64,13 +67,13 @@ function createApp(options: RestServerOptions, isStopping: () => boolean): Koa<R
   ];
   const app = new Koa<RestState>();
   app.on('error', (error: unknown) => logger.debug({ err: error }, 'answer not delivered'));
-  app.use(handleRequest({ ids: context.ids, logger, isStopping, logOneSuccessIn: options.logOneSuccessIn ?? 0 }));
+  app.use(handleRequest({ ids: context.ids, logger, isStopping, logOneSuccessIn: options.logOneSuccessIn ?? 0, observer: options.observer }));
   if (signedObjects) app.use(serveSignedObjects(signedObjects));
   app.use(createRouting(endpoints));
   return app;
 }
 
-function createHttpServer(app: Koa<RestState>, { limits, context }: RestServerOptions): Server {
+function createHttpServer(app: Koa<RestState>, { limits, context, observer }: RestServerOptions): Server {
   const serve = app.callback();
   const server = createServer({
     maxHeaderSize: limits.maxHeaderBytes,
@@ -87,33 +90,6 @@ function createHttpServer(app: Koa<RestState>, { limits, context }: RestServerOp
   server.setTimeout(limits.idleTimeoutMs);
   // The only expectation there is to meet is 100-continue, which the runtime does; any other changes nothing.
   server.on('checkExpectation', (req, res) => void serve(req, res));
-  answerRefusedConnections(server, context.ids);
+  answerRefusedConnections(server, context.ids, observer);
   return server;
-}
-
-function listen(server: Server, host: string, port: number): Promise<{ host: string; port: number }> {
-  return new Promise((resolve, reject) => {
-    const refuse = (error: NodeJS.ErrnoException) => reject(cannotListen(host, port, error));
-    server.once('error', refuse);
-    server.listen(port, host, () => {
-      server.off('error', refuse);
-      resolve({ host, port: (server.address() as AddressInfo).port });
-    });
-  });
-}
-
-function cannotListen(host: string, port: number, error: NodeJS.ErrnoException): Error {
-  const reason = error.code === 'EADDRINUSE' ? 'another process does' : error.code === 'EACCES' ? 'this user may not' : `the system says ${error.code ?? error.message}`;
-  return new Error(`The server cannot listen on port ${port} of ${host}, since ${reason}; choose another rest.port or rest.host.`, { cause: error });
-}
-
-function close(server: Server, graceMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    const cut = setTimeout(() => server.closeAllConnections(), graceMs);
-    server.close(() => {
-      clearTimeout(cut);
-      resolve();
-    });
-    server.closeIdleConnections();
-  });
 }

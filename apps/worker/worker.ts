@@ -1,6 +1,6 @@
 import type { Context } from '../../core/context.js';
 import { Dispatcher } from '../../core/generation/run/dispatcher.js';
-import { mayBeMore, Recovery } from '../../core/recovery/recover.js';
+import { mayBeMore, Recovery, type Recovered } from '../../core/recovery/recover.js';
 
 export interface WorkerOptions {
   /** Names this process in leases; unlike any other process that ever ran. */
@@ -8,6 +8,8 @@ export interface WorkerOptions {
   readonly recoveryIntervalMs: number;
   /** How long a stop waits for runs to hand their leases back. */
   readonly stopGraceMs: number;
+  /** Told of every recovery pass that came to its end; `isFull` when it may have left more behind. Must not throw. */
+  readonly onPassed?: (recovered: Recovered, pass: { readonly durationMs: number; readonly isFull: boolean }) => void;
 }
 
 /** The most wake-ups this process holds at once: those that run, and those that wait for a place. */
@@ -47,7 +49,11 @@ export class Worker {
   private async recover(): Promise<void> {
     try {
       for (let passes = 0; passes < MAX_PASSES; passes += 1) {
-        if (!mayBeMore(await this.recovery.pass(), this.context.settings.recoveryBatch)) return;
+        const beganAt = performance.now();
+        const recovered = await this.recovery.pass();
+        const isFull = mayBeMore(recovered, this.context.settings.recoveryBatch);
+        this.options.onPassed?.(recovered, { durationMs: performance.now() - beganAt, isFull });
+        if (!isFull) return;
       }
     } catch (error) {
       this.context.log.warn('recovery pass not finished', { error });

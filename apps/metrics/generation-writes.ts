@@ -1,0 +1,93 @@
+import { Counter, Histogram, type Registry } from 'prom-client';
+import { isTerminal, type Generation, type GenerationRecord, type Lease } from '../../core/generation/generation.js';
+import type { Catalog } from '../../core/ports/catalog.js';
+import type { Clock } from '../../core/ports/clock.js';
+import type { GenerationStore } from '../../core/ports/generation-store.js';
+import { RecentlySeen } from './recently-seen.js';
+import type { AnswersOf } from './store-calls.js';
+
+const WAIT_SECONDS = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600];
+const RUN_SECONDS = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3_600];
+const MAX_SEEN = 10_000;
+
+/**
+ * What happens to generations, read off what this process writes of them. A record does not say what it was before, so the
+ * few for which that matters are remembered when they are seen: those that wait for their settlement, and those whose lease
+ * has lapsed.
+ */
+export class GenerationWrites {
+  private readonly accepted: Counter<'model'>;
+  private readonly finished: Counter<'model' | 'status' | 'code'>;
+  private readonly waits: Histogram<'model'>;
+  private readonly runs: Histogram<'model'>;
+  private readonly takenOver: Counter;
+  private readonly unsettled = new RecentlySeen<true>(MAX_SEEN);
+  private readonly lapsed = new RecentlySeen<Lease>(MAX_SEEN);
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    this.accepted = new Counter({ name: 'darkroom_generations_accepted_total', help: 'Generations accepted.', labelNames: ['model'], registers });
+    this.finished = new Counter({
+      name: 'darkroom_generations_finished_total', help: 'Generations that ended, by status and the error code of those that failed.',
+      labelNames: ['model', 'status', 'code'], registers,
+    });
+    this.waits = new Histogram({
+      name: 'darkroom_generation_wait_seconds', help: 'Time from being accepted to being started, or to the end of those that never were; told at the end.',
+      labelNames: ['model'], buckets: WAIT_SECONDS, registers,
+    });
+    this.runs = new Histogram({
+      name: 'darkroom_generation_run_seconds', help: 'Time from the first start to the end, all attempts together.',
+      labelNames: ['model'], buckets: RUN_SECONDS, registers,
+    });
+    this.takenOver = new Counter({
+      name: 'darkroom_leases_lost_total', help: 'Leases that lapsed in the hands of one worker and were taken over by another; told by the other.', registers,
+    });
+  }
+
+  /** What the generation store's answers tell. */
+  learnWith({ catalog, clock }: { readonly catalog: Catalog; readonly clock: Clock }): AnswersOf<GenerationStore> {
+    // One that the catalog has no more must not bring its key with it, or the label would not be bounded.
+    const modelOf = ({ modelKey }: Generation): string => (catalog.find(modelKey) ? modelKey : 'withdrawn');
+    return {
+      insert: (answer, [record]) => {
+        if (answer.inserted && record.kind === 'generation') this.accepted.inc({ model: modelOf(record) });
+      },
+      read: (record) => { if (record) this.noteLapsed(record, clock); },
+      due: (records) => { for (const record of records) this.noteUnsettled(record); },
+      replace: (answer, [next]) => {
+        if (answer !== 'applied' || next.kind !== 'generation') return;
+        if (!isTerminal(next.status)) this.countTakenOver(next);
+        else if (next.settledAt !== undefined) this.unsettled.forget(next.generationId);
+        else if (next.lateReport === undefined && !this.unsettled.note(next.generationId, true)) this.countEnd(next, modelOf(next));
+      },
+    };
+  }
+
+  private countEnd(g: Generation, model: string): void {
+    this.finished.inc({ model, status: g.status, code: g.error?.code ?? 'none' });
+    const endedAt = g.completedAt ?? g.updatedAt;
+    const startedAt = g.runDeadlineAt === undefined ? undefined : g.runDeadlineAt - g.terms.runTimeoutMs;
+    this.waits.observe({ model }, secondsBetween(g.createdAt, startedAt ?? endedAt));
+    if (startedAt !== undefined) this.runs.observe({ model }, secondsBetween(startedAt, endedAt));
+  }
+
+  /** Recovery is the one that puts an ended generation off when it cannot settle it, and it comes by what is due. */
+  private noteUnsettled(record: GenerationRecord): void {
+    if (record.kind === 'generation' && isTerminal(record.status) && record.settledAt === undefined) this.unsettled.note(record.generationId, true);
+  }
+
+  private noteLapsed(record: GenerationRecord, clock: Clock): void {
+    if (record.kind === 'generation' && record.lease && record.lease.expiresAt <= clock.now()) this.lapsed.note(record.generationId, record.lease);
+  }
+
+  /** Whoever takes a lease over has read before that it had lapsed. */
+  private countTakenOver({ generationId, lease }: Generation): void {
+    const lost = this.lapsed.forget(generationId);
+    if (lost !== undefined && lease?.fence === lost.fence + 1 && lease.worker !== lost.worker) this.takenOver.inc();
+  }
+}
+
+/** Two machines may have written the two times; neither is before the other by what their clocks differ. */
+function secondsBetween(from: number, to: number): number {
+  return Math.max(0, to - from) / 1_000;
+}

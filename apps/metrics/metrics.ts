@@ -1,0 +1,42 @@
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import { GenerationWrites } from './generation-writes.js';
+import { HttpRequests } from './http-requests.js';
+import { LedgerWrites } from './ledger-writes.js';
+import { ObjectBytes } from './object-bytes.js';
+import { ProviderCalls } from './provider-calls.js';
+import { RecoveryPasses } from './recovery-passes.js';
+import { StoreCalls } from './store-calls.js';
+import { WakeUpDeliveries } from './wake-up-deliveries.js';
+import { Warnings } from './warnings.js';
+import { WorkerLoad } from './worker-load.js';
+
+/**
+ * Everything one process measures of itself, in a registry of its own. Labels come from bounded sets: no id of an account,
+ * App, key or generation is ever one of them.
+ */
+export class Metrics {
+  readonly registry = new Registry();
+  readonly http = new HttpRequests(this.registry);
+  readonly stores = new StoreCalls(this.registry);
+  readonly ledgers = new LedgerWrites(this.registry);
+  readonly generations = new GenerationWrites(this.registry);
+  readonly objects = new ObjectBytes(this.registry);
+  readonly providers = new ProviderCalls(this.registry);
+  readonly wakeUps = new WakeUpDeliveries(this.registry);
+  readonly worker = new WorkerLoad(this.registry);
+  readonly recovery = new RecoveryPasses(this.registry);
+  readonly warnings = new Warnings(this.registry);
+
+  constructor() {
+    collectDefaultMetrics({ register: this.registry });
+  }
+
+  get contentType(): string {
+    return this.registry.contentType;
+  }
+
+  /** All of it, as a scraper reads it. */
+  text(): Promise<string> {
+    return this.registry.metrics();
+  }
+}

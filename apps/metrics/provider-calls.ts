@@ -1,0 +1,86 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { TASK_ERRORS } from '../../core/generation/task-errors.js';
+import type { Provider, ProviderFailure, ProviderReport, Providers } from '../../core/ports/provider.js';
+import { observedCalls, type MethodsOf } from './observed-calls.js';
+
+const METHODS: MethodsOf<Provider> = { submit: true, poll: true, output: true, cancel: true, recover: true };
+const SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+/** How the connected providers answer. */
+export class ProviderCalls {
+  private readonly durations: Histogram<'provider' | 'method'>;
+  private readonly failures: Counter<'provider' | 'method'>;
+  private readonly refusals: Counter<'provider' | 'code'>;
+  private readonly underWay: Gauge<'provider'>;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    this.durations = new Histogram({
+      name: 'darkroom_provider_call_duration_seconds', help: 'Time of calls to the providers, failed ones included.',
+      labelNames: ['provider', 'method'], buckets: SECONDS, registers,
+    });
+    this.failures = new Counter({
+      name: 'darkroom_provider_failures_total', help: 'Calls that a provider did not answer: their outcome is unknown.',
+      labelNames: ['provider', 'method'], registers,
+    });
+    this.refusals = new Counter({
+      name: 'darkroom_provider_refusals_total', help: 'Tasks that a provider refused or reported as failed, by error code; a generation may be tried again.',
+      labelNames: ['provider', 'code'], registers,
+    });
+    this.underWay = new Gauge({
+      name: 'darkroom_provider_calls_in_flight', help: 'Calls that a provider has not answered yet, those included that nobody waits for any more.',
+      labelNames: ['provider'], registers,
+    });
+  }
+
+  /** The same providers, each one's calls measured. Only names that are connected become labels. */
+  measured(providers: Providers): Providers {
+    const known = new Map<string, { readonly provider: Provider; readonly measured: Provider }>();
+    return {
+      find: (name) => {
+        const provider = providers.find(name);
+        if (provider === undefined) return undefined;
+        const before = known.get(name);
+        if (before?.provider === provider) return before.measured;
+        const measured = this.measuredProvider(name, provider);
+        known.set(name, { provider, measured });
+        return measured;
+      },
+    };
+  }
+
+  private measuredProvider(name: string, provider: Provider): Provider {
+    const underWay = this.underWay.labels(name);
+    underWay.set(0);
+    return observedCalls(provider, METHODS, (method) => {
+      const labels = { provider: name, method };
+      this.failures.inc(labels, 0);
+      return {
+        begun: () => underWay.inc(),
+        answered: (answer) => this.countRefusal(name, failureIn(answer as AnswerOf[typeof method])),
+        failed: () => this.failures.inc(labels),
+        ended: (seconds) => {
+          underWay.dec();
+          this.durations.observe(labels, seconds);
+        },
+      };
+    });
+  }
+
+  /** An adapter from elsewhere may give codes that the catalogue does not have. */
+  private countRefusal(provider: string, failure: ProviderFailure | undefined): void {
+    if (failure) this.refusals.inc({ provider, code: Object.hasOwn(TASK_ERRORS, failure.code) ? failure.code : 'unknown' });
+  }
+}
+
+type AnswerOf = { readonly [Method in keyof Provider]: Awaited<ReturnType<Provider[Method]>> };
+
+function failureIn(answer: AnswerOf[keyof Provider]): ProviderFailure | undefined {
+  if (typeof answer !== 'object') return undefined;
+  if ('accepted' in answer) return answer.accepted ? undefined : answer.failure;
+  return 'state' in answer ? failureOf(answer) : undefined;
+}
+
+function failureOf(report: ProviderReport): ProviderFailure | undefined {
+  return report.state === 'failed' ? report.failure : undefined;
+}

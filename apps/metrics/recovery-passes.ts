@@ -1,0 +1,47 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Recovered } from '../../core/recovery/recover.js';
+
+const SECONDS = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300];
+
+/** What recovery finds in this process, and whether it keeps up. */
+export class RecoveryPasses {
+  private readonly durations: Histogram;
+  private readonly full: Counter;
+  private readonly lastEndedAt: Gauge;
+  private readonly found: Counter<'kind' | 'outcome'>;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    this.durations = new Histogram({ name: 'darkroom_recovery_pass_duration_seconds', help: 'Time of recovery passes that came to their end.', buckets: SECONDS, registers });
+    this.full = new Counter({ name: 'darkroom_recovery_full_passes_total', help: 'Recovery passes that took as much as they may and left more behind.', registers });
+    this.lastEndedAt = new Gauge({
+      name: 'darkroom_recovery_last_pass_timestamp_seconds', help: 'When the last recovery pass came to its end; 0 before the first.', registers,
+    });
+    this.found = new Counter({ name: 'darkroom_recovery_found_total', help: 'What recovery found, and what became of it.', labelNames: ['kind', 'outcome'], registers });
+    this.count(NOTHING);
+  }
+
+  /** One pass came to its end. */
+  passed(recovered: Recovered, { durationMs, isFull }: { readonly durationMs: number; readonly isFull: boolean }): void {
+    this.durations.observe(durationMs / 1_000);
+    if (isFull) this.full.inc();
+    this.lastEndedAt.setToCurrentTime();
+    this.count(recovered);
+  }
+
+  private count({ generations, holds, uploads, claimsRemoved }: Recovered): void {
+    const { nextCursor: _nextCursor, ...heldOutcomes } = holds;
+    const kinds = { generation: generations, hold: heldOutcomes, upload: uploads, claim: { removed: claimsRemoved } };
+    for (const [kind, outcomes] of Object.entries(kinds)) {
+      for (const [outcome, count] of Object.entries(outcomes) as [string, number][]) this.found.inc({ kind, outcome }, count);
+    }
+  }
+}
+
+/** Shows every kind from the first scrape on, so that the first one found is a change. */
+const NOTHING: Recovered = {
+  generations: { woken: 0, ended: 0, settled: 0, retired: 0, failed: 0 },
+  holds: { released: 0, settled: 0, failed: 0 },
+  uploads: { removed: 0, failed: 0 },
+  claimsRemoved: 0,
+};

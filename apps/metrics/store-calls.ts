@@ -1,0 +1,72 @@
+import { Counter, Histogram, type Registry } from 'prom-client';
+import { StoreUnavailable } from '../../core/errors.js';
+import type { Ports } from '../../core/ports/tokens.js';
+import { observedCalls, type MethodsOf } from './observed-calls.js';
+
+/** The ports whose calls reach a store; of the wake-ups, only what is asked of one. */
+export interface StorePorts extends Pick<Ports, 'accounts' | 'generations' | 'claims' | 'uploads' | 'credentials' | 'objects'> {
+  readonly wakeUps: Pick<Ports['wakeUps'], 'schedule'>;
+}
+
+export type StorePort = keyof StorePorts;
+
+export const STORE_METHODS: { readonly [P in StorePort]: MethodsOf<StorePorts[P]> } = {
+  accounts: { create: true, read: true, apply: true, entries: true, findOperation: true, list: true, holdsBefore: true },
+  generations: { insert: true, read: true, replace: true, remove: true, due: true, list: true },
+  claims: { insert: true, replace: true, remove: true, removeExpired: true },
+  uploads: { insert: true, read: true, replace: true, remove: true, due: true },
+  credentials: { insertApp: true, readApp: true, listApps: true, insertKey: true, findKey: true, replaceKey: true, listKeys: true },
+  objects: { signPut: true, signGet: true, stat: true, read: true, write: true, copy: true, remove: true },
+  wakeUps: { schedule: true },
+};
+
+/** What is learned from the answers of a port, by method. */
+export type AnswersOf<Port> = {
+  readonly [Method in keyof Port]?: Port[Method] extends (...args: infer Args) => Promise<infer Answer> ? (answer: Answer, args: Args) => void : never;
+};
+
+type Learn = (answer: unknown, args: readonly unknown[]) => void;
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
+
+/** How long the stores take, how often they cannot answer, and how often somebody else was faster. */
+export class StoreCalls {
+  private readonly durations: Histogram<'port' | 'method'>;
+  private readonly failures: Counter<'port' | 'reason'>;
+  private readonly conflicts: Counter<'port' | 'method'>;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    this.durations = new Histogram({
+      name: 'darkroom_store_call_duration_seconds', help: 'Time of calls to the stores, failed ones included.',
+      labelNames: ['port', 'method'], buckets: SECONDS, registers,
+    });
+    this.failures = new Counter({
+      name: 'darkroom_store_failures_total', help: 'Calls that a store could not answer, or that broke on our side.',
+      labelNames: ['port', 'reason'], registers,
+    });
+    this.conflicts = new Counter({
+      name: 'darkroom_store_conflicts_total', help: 'Writes that came to nothing because another write was faster; they are decided again.',
+      labelNames: ['port', 'method'], registers,
+    });
+    for (const port of Object.keys(STORE_METHODS)) {
+      for (const reason of ['unavailable', 'unexpected']) this.failures.inc({ port, reason }, 0);
+    }
+  }
+
+  /** The same store, its calls measured. `learn` is told of every answer. */
+  measured<P extends StorePort>(port: P, store: StorePorts[P], learn: AnswersOf<StorePorts[P]> = {}): StorePorts[P] {
+    return observedCalls<StorePorts[P]>(store, STORE_METHODS[port], (method) => {
+      const labels = { port, method };
+      const learnFrom = (learn as Readonly<Record<string, Learn | undefined>>)[method];
+      return {
+        answered: (answer, args) => {
+          if (answer === 'conflict') this.conflicts.inc(labels);
+          learnFrom?.(answer, args);
+        },
+        failed: (error) => this.failures.inc({ port, reason: error instanceof StoreUnavailable ? 'unavailable' : 'unexpected' }),
+        ended: (seconds) => this.durations.observe(labels, seconds),
+      };
+    });
+  }
+}

@@ -1,0 +1,20 @@
+/** `full`: there were as many connections as there may be. The others never became a request. */
+export type ConnectionRefusal = 'full' | 'malformed' | 'headers_too_long' | 'timeout';
+
+export interface AnsweredRequest {
+  readonly method: string;
+  /** The pattern of the route; undefined when there was none. */
+  readonly route: string | undefined;
+  readonly status: number;
+  /** The error code, when it was refused. */
+  readonly code: string | undefined;
+  readonly durationMs: number;
+}
+
+/** Told of what the front does. Must not throw. */
+export interface HttpObserver {
+  begun(): void;
+  /** Once for every `begun`. */
+  ended(request: AnsweredRequest): void;
+  refused(reason: ConnectionRefusal): void;
+}

@@ -1,0 +1,58 @@
+/**
+ * Goal: docs/operating.md has every metric with its type and labels, and no other; its alerts ask for metrics that are there.
+ * Method: read the page's tables and compare them with a registry, both ways; read names and labels out of the alerts.
+ */
+import { expect } from 'chai';
+import { Metrics } from '../../apps/metrics/metrics.js';
+import { codeSpans, plain, readPage, tablesOf, type Table } from './pages.js';
+
+interface Known { readonly name: string; readonly type: string; readonly labelNames: readonly string[] }
+
+const page = readPage('docs/operating.md');
+const known = new Metrics().registry.getMetricsAsArray() as unknown as readonly Known[];
+const own = known.filter(({ name }) => name.startsWith('darkroom_'));
+/** Those that the runtime gives on this system only. */
+const OF_LINUX = ['process_virtual_memory_bytes', 'process_heap_bytes', 'process_open_fds', 'process_max_fds'];
+
+function tableOf(column: string): Table {
+  const [table] = tablesOf(page).filter(({ columns }) => columns[0] === column);
+  if (!table) throw new Error(`There is no table of ${column}.`);
+  return table;
+}
+
+const spans = (cell = ''): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, span = '']) => span);
+
+describe('metrics in docs/operating.md', () => {
+  it('are those of the registry, with type and labels', () => {
+    const documented = tableOf('Metric').rows.map(([name, type, labels]) => `${plain(name)}: ${type} of ${spans(labels).join(', ')}`);
+    expect(documented.sort()).to.deep.equal(own.map(({ name, type, labelNames }) => `${name}: ${type} of ${labelNames.join(', ')}`).sort());
+  });
+
+  it('say of each what it means and what is normal', () => {
+    const table = tableOf('Metric');
+    expect(table.rows.filter((row) => row.length !== table.columns.length || row[3] === '' || row[4] === '')).to.deep.equal([]);
+  });
+
+  it('have those of the process, too', () => {
+    const documented = tableOf('Process metric').rows.flatMap(([names]) => spans(names));
+    const here = documented.filter((name) => process.platform === 'linux' || !OF_LINUX.includes(name));
+    expect(here.sort()).to.deep.equal(known.filter((metric) => !own.includes(metric)).map(({ name }) => name).sort());
+  });
+
+  it('are named as they are everywhere on the page', () => {
+    const names = codeSpans(page).filter((span) => /^(darkroom|nodejs|process)_[a-z0-9_]+$/.test(span));
+    expect(names.filter((name) => !known.some((metric) => metric.name === name))).to.deep.equal([]);
+  });
+
+  it('are what the alerts ask for, by labels that they have', () => {
+    const rules = page.blocks.filter(({ info }) => info === 'yaml').map(({ text }) => text).join('\n');
+    const asked = [...rules.matchAll(/\b(darkroom_[a-z_]+)(?:\{([a-z]+)[=!~]+)?/g)];
+    expect(asked).to.have.length.greaterThan(5);
+    for (const [, name = '', label] of asked) {
+      const metric = own.find((one) => one.name === name || (one.type === 'histogram' && name.replace(/_(bucket|sum|count)$/, '') === one.name));
+      expect(metric, name).to.not.equal(undefined);
+      if (label !== undefined) expect(metric?.labelNames, name).to.include(label);
+    }
+    for (const name of rules.matchAll(/\bby \(([a-z, ]+)\)/g)) for (const label of (name[1] ?? '').split(', ')) expect(['le', ...own.flatMap(({ labelNames }) => labelNames)]).to.include(label);
+  });
+});

@@ -1,0 +1,28 @@
+import type { Finding, History } from './history.js';
+import { Known } from './known.js';
+import { checkAccess } from './rules/access.js';
+import { checkAnswers } from './rules/answers.js';
+import { checkBalances, checkBooks } from './rules/books.js';
+import { checkCancels } from './rules/cancels.js';
+import { checkCharges } from './rules/charges.js';
+import { checkKeys } from './rules/keys.js';
+import { checkOutputs } from './rules/outputs.js';
+import { checkRefusals } from './rules/refusals.js';
+import { checkRest } from './rules/rest.js';
+import { checkStrangers } from './rules/strangers.js';
+import { checkUploads } from './rules/uploads.js';
+import { checkViews } from './rules/views.js';
+
+const RULES = [
+  checkBooks, checkBalances, checkCharges, checkViews, checkCancels, checkKeys, checkRefusals,
+  checkUploads, checkOutputs, checkStrangers, checkAccess, checkAnswers, checkRest,
+];
+
+/**
+ * Everything in a history that contradicts what was promised. Pure, and shares no code with the program: it knows what
+ * clients saw and when, what the operator finds at rest, and the contract.
+ */
+export function checkHistory(history: History): Finding[] {
+  const known = new Known(history);
+  return RULES.flatMap((check) => [...check(known)]);
+}

@@ -1,0 +1,105 @@
+import type { Account, Entry } from '../../../core/credits/account.js';
+import type { GenerationRecord } from '../../../core/generation/generation.js';
+import type { JsonObject } from '../../../core/json.js';
+import type { UploadRecord } from '../../../core/uploads/upload.js';
+
+/** Who sends a request: one credential of one App. Times everywhere are milliseconds of one clock that never goes back. */
+export interface Party {
+  readonly name: string;
+  readonly accountId: string;
+  readonly appId: string;
+}
+
+/** What a client asks. `put` and `fetch` go to signed addresses, without a credential. */
+export type Request =
+  | { readonly operation: 'create'; readonly key: string; readonly body: JsonObject }
+  | { readonly operation: 'get'; readonly generationId: string }
+  | { readonly operation: 'cancel'; readonly generationId: string }
+  | { readonly operation: 'credits' }
+  | { readonly operation: 'prepare'; readonly key: string; readonly body: JsonObject }
+  | { readonly operation: 'put'; readonly uploadId: string; readonly sha256: string; readonly byteSize: number }
+  | { readonly operation: 'complete'; readonly key: string; readonly uploadId: string; readonly body: JsonObject }
+  | { readonly operation: 'fetch'; readonly generationId: string; readonly mediaId: string };
+
+export interface Answer {
+  readonly status: number;
+  /** The envelope's, where there is one. */
+  readonly code?: string;
+  readonly message?: string;
+  readonly data?: JsonObject;
+  /** Of a fetch: what came, looked at by the client itself. */
+  readonly bytes?: Fetched;
+}
+
+export interface Fetched {
+  readonly contentType: string;
+  readonly byteSize: number;
+  readonly sha256: string;
+  /** As their first bytes say; sides of pictures only. */
+  readonly kind: 'image' | 'video' | 'unknown';
+  readonly widthPx?: number;
+  readonly heightPx?: number;
+}
+
+/** One request as its client saw it. Without an answer it may have happened, may yet happen, or may never have arrived. */
+export interface Exchange {
+  /** The name of a party. */
+  readonly by: string;
+  /** The process or store that was asked. */
+  readonly through: string;
+  readonly sentAt: number;
+  readonly request: Request;
+  readonly answered?: { readonly at: number; readonly answer: Answer };
+}
+
+/** K creates of the same cost, each with a key of its own, at once, by a party whose account has nothing else to pay. */
+export interface Burst {
+  readonly by: string;
+  readonly keys: readonly string[];
+  readonly cost: number;
+  readonly balance: number;
+  /** Nothing went wrong meanwhile, and no generation ended: then as many are accepted as can be paid, and no fewer. */
+  readonly isExact: boolean;
+}
+
+/** What the test itself did or knows. */
+export interface Facts {
+  readonly parties: readonly Party[];
+  /** What the operator granted, by account. */
+  readonly granted: Readonly<Record<string, number>>;
+  /** The models as the public catalog shows them. */
+  readonly models: readonly JsonObject[];
+  readonly bursts: readonly Burst[];
+  readonly revocations: readonly { readonly by: string; readonly askedAt: number; readonly doneAt: number }[];
+  /** What must be written nowhere. */
+  readonly secrets: readonly { readonly name: string; readonly text: string }[];
+  /** When the last fault was healed and no client sent anything new any more. */
+  readonly quietAt: number;
+  /** How late after its deadline, or after `quietAt`, something may end: leases, a pass of recovery, a busy machine. */
+  readonly slackMs: number;
+}
+
+/** Everything as the operator finds it once all is at rest. */
+export interface AtRest {
+  readonly accounts: readonly (Account & { readonly entries: readonly Entry[] })[];
+  readonly generations: readonly GenerationRecord[];
+  /** What is on record of every upload that some client knows, and what stands in the store where its bytes should be. */
+  readonly uploads: readonly { readonly record: UploadRecord; readonly stored?: { readonly byteSize: number; readonly sha256: string } }[];
+  readonly objects: readonly { readonly key: string; readonly byteSize: number }[];
+  /** What the program's own `verify` found. */
+  readonly verifyFindings: readonly string[];
+  /** Logs of processes and dumps of stores, by where they were. */
+  readonly texts: readonly { readonly where: string; readonly text: string }[];
+}
+
+export interface History {
+  readonly facts: Facts;
+  readonly exchanges: readonly Exchange[];
+  readonly atRest: AtRest;
+}
+
+/** A promise that was not kept: the invariant's number and one sentence. */
+export interface Finding {
+  readonly invariant: number;
+  readonly sentence: string;
+}

@@ -1,0 +1,106 @@
+import type { Entry } from '../../../core/credits/account.js';
+import type { Generation, GenerationRecord } from '../../../core/generation/generation.js';
+import type { JsonObject } from '../../../core/json.js';
+import type { Answer, Exchange, History, Party, Request } from './history.js';
+import { priceOf } from './prices.js';
+
+export type OperationOf<O extends Request['operation']> = Extract<Request, { readonly operation: O }>;
+
+/** An exchange of one operation that was answered. */
+export interface Answered<O extends Request['operation']> extends Exchange {
+  readonly request: OperationOf<O>;
+  readonly at: number;
+  readonly answer: Answer;
+}
+
+/** A history, with what every rule looks up in it. */
+export class Known {
+  private readonly parties: ReadonlyMap<string, Party>;
+  private readonly records: ReadonlyMap<string, GenerationRecord>;
+  private readonly entries = new Map<string, Entry[]>();
+  private readonly bodies = new Map<string, JsonObject>();
+
+  constructor(readonly history: History) {
+    this.parties = new Map(history.facts.parties.map((party) => [party.name, party]));
+    this.records = new Map(history.atRest.generations.map((record) => [record.generationId, record]));
+    for (const { entries } of history.atRest.accounts) for (const entry of entries) this.addEntry(entry);
+    for (const { request, answered } of history.exchanges) {
+      if (request.operation !== 'create') continue;
+      // A key may have been tried with another payload: what succeeded counts.
+      if (answered?.answer.status === 202 || !this.bodies.has(traceOf(request.body))) this.bodies.set(traceOf(request.body), request.body);
+    }
+  }
+
+  party(name: string): Party {
+    const party = this.parties.get(name);
+    if (!party) throw new Error(`The history names ${name}, who is no party of it.`);
+    return party;
+  }
+
+  record(generationId: string): GenerationRecord | undefined {
+    return this.records.get(generationId);
+  }
+
+  generations(): Generation[] {
+    return this.history.atRest.generations.filter((record) => record.kind === 'generation');
+  }
+
+  /** In the ledger's order. */
+  entriesOf(generationId: string): readonly Entry[] {
+    return this.entries.get(generationId) ?? [];
+  }
+
+  /** What the client had asked for that this generation came from. */
+  bodyOf({ clientTraceId }: Generation): JsonObject | undefined {
+    return clientTraceId === undefined ? undefined : this.bodies.get(clientTraceId);
+  }
+
+  /** By the public catalog; undefined for what it does not have. `delivered` is all that was asked for when absent. */
+  priceOf(body: JsonObject, delivered?: number): number | undefined {
+    return priceOf(this.history.facts.models, body, delivered);
+  }
+
+  answered<O extends Request['operation']>(...operations: readonly O[]): Answered<O>[] {
+    return this.history.exchanges.flatMap((exchange) => (isAnswered(exchange, operations) ? [{ ...exchange, ...exchange.answered }] : []));
+  }
+
+  private addEntry(entry: Entry): void {
+    if (entry.generationId === undefined) return;
+    const known = this.entries.get(entry.generationId);
+    if (known) known.push(entry);
+    else this.entries.set(entry.generationId, [entry]);
+  }
+}
+
+type WithAnswer<O extends Request['operation']> = Exchange & { readonly request: OperationOf<O>; readonly answered: NonNullable<Exchange['answered']> };
+
+function isAnswered<O extends Request['operation']>(exchange: Exchange, operations: readonly O[]): exchange is WithAnswer<O> {
+  return exchange.answered !== undefined && operations.some((operation) => operation === exchange.request.operation);
+}
+
+/** Each create carries a trace of its own key, so that a generation tells which key it came from. */
+export function traceOf(body: JsonObject): string {
+  const trace = body['client_trace_id'];
+  return typeof trace === 'string' ? trace : '';
+}
+
+export function isSuccess({ answer }: { readonly answer: Answer }): boolean {
+  return answer.status >= 200 && answer.status < 300;
+}
+
+const PASSING = new Set(['SERVICE_UNAVAILABLE', 'IDEMPOTENCY_IN_PROGRESS', 'RATE_LIMITED', 'REQUEST_TIMEOUT']);
+
+/** Whether an answer says how the request stands, rather than to ask again. */
+export function isDefinite({ answer }: { readonly answer: Answer }): boolean {
+  return answer.status < 500 && !PASSING.has(answer.code ?? '');
+}
+
+export function taskHasEnded(status: string): boolean {
+  return status === 'succeeded' || status === 'failed' || status === 'cancelled';
+}
+
+/** A request in a sentence. */
+export function told({ by, through, request, sentAt }: Exchange): string {
+  const subject = 'key' in request ? `under key ${request.key}` : 'generationId' in request ? `of ${request.generationId}` : 'uploadId' in request ? `to ${request.uploadId}` : '';
+  return `${request.operation} ${subject} by ${by} through ${through} at ${Math.round(sentAt)}`;
+}

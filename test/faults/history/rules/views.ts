@@ -1,0 +1,113 @@
+import type { JsonObject } from '../../../../core/json.js';
+import { taskFault } from '../../../simulation/audit/view-shape.js';
+import { canonical, textOf } from '../../../simulation/audit/same.js';
+import type { Finding } from '../history.js';
+import { told, type Answered, type Known } from '../known.js';
+
+const RANKS: Readonly<Record<string, number>> = { queued: 0, running: 1, succeeded: 2, failed: 2, cancelled: 2 };
+
+/** A task as one answer showed it. */
+interface View {
+  readonly exchange: Answered<'create' | 'get' | 'cancel'>;
+  readonly id: string;
+  readonly rank: number;
+  readonly charged: number;
+  readonly updatedAt: string;
+  /** What never changes, and what no longer does once the task has ended. */
+  readonly constant: string;
+  readonly end: string;
+}
+
+/** What clients knew for certain at some moment: the furthest that any answer received by then had shown. */
+interface Knowledge {
+  furthest: View;
+  charged: number;
+  updatedAt: string;
+}
+
+/**
+ * Invariants 7, 8, 9, 12 and 15: what clients are shown of a generation is well formed and never goes back in real time,
+ * whichever process shows it and whoever looks. One answer is after another only if its request was sent after that
+ * answer had come; of two that overlap either may be the newer.
+ */
+export function* checkViews(known: Known): Iterable<Finding> {
+  const byId = new Map<string, View[]>();
+  for (const exchange of known.answered('create', 'get', 'cancel')) {
+    const { data, status } = exchange.answer;
+    if (!data || status >= 300) continue;
+    const view = viewOf(exchange, data);
+    const fault = taskFault(data);
+    if (fault !== undefined) yield { invariant: 9, sentence: `${told(exchange)} showed ${view.id}, ${textOf(data['status'])}, whose ${fault}` };
+    byId.set(view.id, [...(byId.get(view.id) ?? []), view]);
+  }
+  for (const views of byId.values()) {
+    yield* checkOrder(views);
+    yield* checkLast(known, views);
+  }
+  yield* checkDenials(known, byId);
+}
+
+function viewOf(exchange: View['exchange'], data: JsonObject): View {
+  const { estimated_credits: estimated, reserved_credits: reserved, created_at: createdAt, model_key: model } = data;
+  const { status, completed_at: completedAt, charged_credits: charged, outputs, error } = data;
+  // Addresses are signed anew for every look.
+  const delivered = Array.isArray(outputs) ? outputs.map((output) => canonical({ ...(output as JsonObject), url: undefined })) : [];
+  return {
+    exchange, id: textOf(data['generation_id']), rank: RANKS[textOf(status)] ?? -1, charged: Number(charged), updatedAt: textOf(data['updated_at']),
+    constant: canonical([estimated, reserved, createdAt, model, data['client_trace_id']]),
+    end: canonical([status, completedAt, charged, delivered, error]),
+  };
+}
+
+function* checkOrder(views: readonly View[]): Iterable<Finding> {
+  const arriving = views.toSorted((a, b) => a.exchange.at - b.exchange.at);
+  let arrived = 0;
+  let known: Knowledge | undefined;
+  for (const view of views.toSorted((a, b) => a.exchange.sentAt - b.exchange.sentAt)) {
+    for (let next = arriving[arrived]; next && next.exchange.at < view.exchange.sentAt; next = arriving[(arrived += 1)]) known = learn(known, next);
+    if (!known) continue;
+    const { furthest } = known;
+    const shown = `${told(view.exchange)} showed ${view.end}, updated at ${view.updatedAt}; ${told(furthest.exchange)} had shown ${furthest.end}, updated at ${known.updatedAt}`;
+    if (view.constant !== furthest.constant) yield { invariant: 3, sentence: `${told(view.exchange)} showed ${view.constant}, and before it was ${furthest.constant}` };
+    else if (furthest.rank === 2 && view.end !== furthest.end) yield { invariant: 7, sentence: `after its end ${shown}` };
+    else if (view.rank < furthest.rank || view.charged < known.charged || view.updatedAt < known.updatedAt) yield { invariant: 8, sentence: shown };
+  }
+}
+
+function learn(known: Knowledge | undefined, view: View): Knowledge {
+  if (!known) return { furthest: view, charged: view.charged, updatedAt: view.updatedAt };
+  return {
+    furthest: view.rank > known.furthest.rank ? view : known.furthest,
+    charged: Math.max(known.charged, view.charged),
+    updatedAt: view.updatedAt > known.updatedAt ? view.updatedAt : known.updatedAt,
+  };
+}
+
+/** What is on record at the end is what was shown last. */
+function* checkLast(known: Known, views: readonly View[]): Iterable<Finding> {
+  const [{ id } = { id: '' }] = views;
+  const record = known.record(id);
+  if (record?.kind !== 'generation') {
+    yield { invariant: 12, sentence: `clients were shown generation ${id}, and ${record?.kind ?? 'nothing'} stands there at the end` };
+    return;
+  }
+  const ended = views.find(({ rank }) => rank === 2);
+  const shown = ended?.exchange.answer.data;
+  if (shown && (shown['status'] !== record.status || shown['charged_credits'] !== record.chargedCredits)) {
+    yield { invariant: 15, sentence: `generation ${id} was shown as ${textOf(shown['status'])}, charged ${textOf(shown['charged_credits'])}, and is ${record.status}, charged ${record.chargedCredits}, on record` };
+  }
+}
+
+/** A generation that its owner was shown is not denied to that owner. */
+function* checkDenials(known: Known, byId: ReadonlyMap<string, readonly View[]>): Iterable<Finding> {
+  for (const exchange of known.answered('get', 'cancel')) {
+    const { generationId } = exchange.request;
+    if (exchange.answer.data && exchange.answer.status === 200 && exchange.answer.data['generation_id'] !== generationId) {
+      yield { invariant: 17, sentence: `${told(exchange)} was answered with generation ${textOf(exchange.answer.data['generation_id'])}` };
+    }
+    if (exchange.answer.status !== 404) continue;
+    const { appId } = known.party(exchange.by);
+    const isKnown = byId.get(generationId)?.some((view) => view.exchange.at < exchange.sentAt && known.party(view.exchange.by).appId === appId);
+    if (isKnown) yield { invariant: 12, sentence: `${told(exchange)} was answered with ${exchange.answer.code}, and the generation had been shown before` };
+  }
+}

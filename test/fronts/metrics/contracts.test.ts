@@ -1,0 +1,51 @@
+// Goal: a measured store is still the store it was.
+// Method: the ports' contracts on measured adapters in memory.
+import { Metrics } from '../../../apps/metrics/metrics.js';
+import { measuredPorts } from '../../../apps/metrics/measured-ports.js';
+import { MemoryAccountStore } from '../../../adapters/memory/memory-account-store.js';
+import { MemoryClaimStore } from '../../../adapters/memory/memory-claim-store.js';
+import { MemoryCredentialStore } from '../../../adapters/memory/memory-credential-store.js';
+import { MemoryGenerationStore } from '../../../adapters/memory/memory-generation-store.js';
+import { MemoryUploadStore } from '../../../adapters/memory/memory-upload-store.js';
+import { MemoryWakeUps } from '../../../adapters/memory/memory-wake-ups.js';
+import { MemoryWakeUpTable } from '../../../adapters/memory/wake-up-table.js';
+import type { Ports } from '../../../core/ports/tokens.js';
+import { accountStoreContract } from '../../contracts/account-store.contract.js';
+import { claimStoreContract } from '../../contracts/claim-store.contract.js';
+import { credentialStoreContract } from '../../contracts/credential-store.contract.js';
+import { generationStoreContract } from '../../contracts/generation-store.contract.js';
+import { uploadStoreContract } from '../../contracts/upload-store.contract.js';
+import { wakeUpsContract } from '../../contracts/wake-ups.contract.js';
+import { CoreWorld } from '../../fixtures/core-world.js';
+import { ManualClock } from '../../fixtures/manual-clock.js';
+
+async function measured<P extends keyof Ports>(name: P, port: Ports[P]): Promise<Ports[P]> {
+  const { ports } = await CoreWorld.open();
+  return measuredPorts({ ...ports, [name]: port }, new Metrics())[name];
+}
+
+const subject = { name: 'memory, measured', close: async () => undefined, supports: {} };
+
+accountStoreContract({ ...subject, open: () => measured('accounts', new MemoryAccountStore()) });
+claimStoreContract({ ...subject, open: () => measured('claims', new MemoryClaimStore()) });
+credentialStoreContract({ ...subject, open: () => measured('credentials', new MemoryCredentialStore()) });
+generationStoreContract({ ...subject, open: () => measured('generations', new MemoryGenerationStore()) });
+uploadStoreContract({ ...subject, open: () => measured('uploads', new MemoryUploadStore()) });
+
+const clock = new ManualClock();
+let table = new MemoryWakeUpTable();
+
+wakeUpsContract({
+  name: 'memory, measured',
+  open() {
+    table = new MemoryWakeUpTable();
+    return measured('wakeUps', new MemoryWakeUps({ clock, table }));
+  },
+  close: async (wakeUps) => wakeUps.stop(),
+  supports: {
+    now: () => clock.now(),
+    elapse: (ms) => clock.advance(ms),
+    quietMs: 300_000,
+    reopen: () => measured('wakeUps', new MemoryWakeUps({ clock, table })),
+  },
+});

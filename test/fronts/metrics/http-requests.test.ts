@@ -1,0 +1,133 @@
+// Goal: every request of the REST front is counted once, under labels from bounded sets whatever a client sends; no id,
+// secret or path of anybody's becomes a label.
+// Method: shared vectors and hostile requests against a measured server; label values are held to sets that are written down
+// here or belong to the catalogues, and searched for everything that names somebody.
+import { expect } from 'chai';
+import { Metrics } from '../../../apps/metrics/metrics.js';
+import { measuredPorts } from '../../../apps/metrics/measured-ports.js';
+import { ROUTES } from '../../../apps/rest/routes.js';
+import { ERRORS } from '../../../core/errors.js';
+import { TASK_ERRORS } from '../../../core/generation/task-errors.js';
+import { parseExposition, valueOf, type Family } from '../../fixtures/exposition.js';
+import { MODELS } from '../../fixtures/models.js';
+import { setScene, type Scene } from '../../fixtures/scene.js';
+import { openWorld, type World } from '../../fixtures/world.js';
+import { exchange } from '../rest/raw-socket.js';
+import { sendHttp, serve, type RunningServer } from '../rest/rest-client.js';
+import { ACCESS_VECTORS } from '../vectors/access.js';
+import { GENERATION_VECTORS } from '../vectors/generations.js';
+import { HTTP_VECTORS } from '../vectors/http-only.js';
+import { IDEMPOTENCY_VECTORS } from '../vectors/idempotency.js';
+import { playOn } from '../vectors/play.js';
+import { PICTURE } from '../vectors/vector.js';
+
+const ALLOWED: Readonly<Record<string, readonly string[]>> = {
+  route: [...ROUTES.map(({ path }) => path), '/healthz', '/readyz', '/objects/:key', 'none'],
+  method: [
+    'GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'other', 'create', 'read', 'apply', 'entries', 'findOperation', 'list', 'holdsBefore',
+    'insert', 'replace', 'remove', 'due', 'removeExpired', 'insertApp', 'readApp', 'listApps', 'insertKey', 'findKey', 'replaceKey', 'listKeys', 'signPut',
+    'signGet', 'stat', 'write', 'copy', 'schedule', 'submit', 'poll', 'output', 'cancel', 'recover',
+  ],
+  code: [...Object.keys(ERRORS), ...Object.keys(TASK_ERRORS), 'none', 'unknown'],
+  port: ['accounts', 'generations', 'claims', 'uploads', 'credentials', 'objects', 'wakeUps'],
+  reason: ['unavailable', 'unexpected', 'full', 'malformed', 'headers_too_long', 'timeout'],
+  model: [...MODELS.map(({ modelKey }) => modelKey), 'withdrawn'],
+  status: ['queued', 'running', 'succeeded', 'failed', 'cancelled'],
+  kind: ['grant', 'adjustment', 'hold', 'charge', 'release', 'generation', 'upload', 'claim'],
+  to: ['issued', 'available', 'reserved', 'spent'],
+  outcome: ['done', 'failed', 'woken', 'ended', 'settled', 'retired', 'released', 'removed'],
+  provider: ['canned'],
+  direction: ['read', 'written'],
+  state: ['running', 'waiting'],
+};
+const ODD_REQUESTS = ['TRACE / HTTP/1.1', 'PROPFIND /api/v1/developer/credits HTTP/1.1', 'GET /api/v1/developer/generations/%2e%2e/x HTTP/1.1', 'DELETE /objects/a?signature=s HTTP/1.1', 'GET /nowhere/8 HTTP/1.1'];
+
+describe('metrics of the REST front', () => {
+  let world: World;
+  let scene: Scene;
+  let metrics: Metrics;
+  let running: RunningServer;
+
+  beforeEach(async () => {
+    metrics = new Metrics();
+    world = await openWorld({ around: (ports) => measuredPorts(ports, metrics) });
+    scene = await setScene(world.context);
+    running = await serve(world, { observer: metrics.http, limits: { writesPerMinute: 0, maxHeaderBytes: 4_096, headersTimeoutMs: 10_000 } });
+  });
+  afterEach(async () => {
+    await running.server.close(100);
+    await world.close();
+  });
+
+  const scrape = async (): Promise<Family[]> => parseExposition(await metrics.text());
+
+  it('counts a request under its route, method and status, and a refusal under its code', async () => {
+    const credential = scene.secrets.get('owner') as string;
+    const poor = scene.secrets.get('poor') as string;
+    await sendHttp(running.origin, { operation: 'createGeneration', credential, key: 'a', body: PICTURE });
+    await sendHttp(running.origin, { operation: 'createGeneration', credential: poor, key: 'b', body: { ...PICTURE, parameters: { size: '96x64', n: 4 } } });
+    await sendHttp(running.origin, { operation: 'getGeneration', credential, id: scene.ids.get('own-generation') as string });
+    await sendHttp(running.origin, { operation: 'getGeneration', credential, id: scene.ids.get('foreign-generation') as string });
+    const families = await scrape();
+    const create = { route: '/api/v1/developer/generations', method: 'POST' };
+    const get = { route: '/api/v1/developer/generations/:generation_id', method: 'GET' };
+    const counted = (labels: Record<string, string>) => valueOf(families, 'darkroom_http_requests_total', labels);
+    expect([counted({ ...create, status: '202' }), counted({ ...create, status: '402' }), counted({ ...get, status: '200' }), counted({ ...get, status: '404' })]).to.deep.equal([1, 1, 1, 1]);
+    expect(counted({})).to.equal(4);
+    expect(valueOf(families, 'darkroom_http_request_duration_seconds_count', create)).to.equal(2);
+    expect(valueOf(families, 'darkroom_http_refusals_total', { route: create.route, code: 'CREDITS_INSUFFICIENT' })).to.equal(1);
+    expect(valueOf(families, 'darkroom_http_refusals_total', { route: get.route, code: 'TASK_NOT_FOUND' })).to.equal(1);
+    expect(valueOf(families, 'darkroom_http_refusals_total')).to.equal(2);
+    expect(valueOf(families, 'darkroom_http_requests_in_flight')).to.equal(0);
+  });
+
+  it('has no label that a client could fill, whatever is asked', async function () {
+    this.timeout(60_000);
+    let sent = 0;
+    const send: typeof sendHttp = (...of) => {
+      sent += 1;
+      return sendHttp(...of);
+    };
+    for (const vector of [...ACCESS_VECTORS, ...GENERATION_VECTORS, ...IDEMPOTENCY_VECTORS]) {
+      if (vector.settings !== undefined || vector.steps.some((step) => 'event' in step)) continue;
+      await playOn(vector, {
+        client: { send: (request) => send(running.origin, request), close: async () => undefined },
+        context: world.context, put: async () => 500, advance: async () => undefined, startWorker: async () => undefined,
+      });
+    }
+    expect(valueOf(await scrape(), 'darkroom_http_requests_total')).to.equal(sent);
+    expect(sent).to.be.greaterThan(40);
+    await world.startWorker();
+    for (const { requestLine = 'POST /api/v1/developer/generations HTTP/1.1', headers = [] } of Object.values(HTTP_VECTORS).flat()) {
+      await exchange(running.port, `${[requestLine, 'Host: x', 'Connection: close', ...headers].join('\r\n').slice(0, 20_000)}\r\n\r\n`);
+    }
+    for (const requestLine of ODD_REQUESTS) await exchange(running.port, `${requestLine}\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    const text = await metrics.text();
+    const strangers = parseExposition(text).filter(({ name }) => name.startsWith('darkroom_')).flatMap(({ samples }) => samples)
+      .flatMap(({ name, labels }) => Object.entries(labels).map(([label, value]) => ({ name, label, value })))
+      .filter(({ label, value }) => label !== 'le' && !(label === 'status' && /^[2-5]\d\d$/.test(value)) && !ALLOWED[label]?.includes(value));
+    expect(strangers).to.deep.equal([]);
+    for (const secret of [...scene.accountIds, ...scene.ids.values(), ...scene.secrets.values()]) expect(text).not.to.include(secret);
+    expect(text).not.to.match(/[0-9a-f]{8}-[0-9a-f]{4}-/);
+    expect(valueOf(parseExposition(text), 'darkroom_http_requests_in_flight')).to.equal(0);
+  });
+
+  it('counts what never became a request', async () => {
+    await exchange(running.port, 'NO HTTP\r\n\r\n');
+    await exchange(running.port, `GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(8_000)}\r\n\r\n`);
+    const families = await scrape();
+    expect(valueOf(families, 'darkroom_http_connections_refused_total', { reason: 'malformed' })).to.equal(1);
+    expect(valueOf(families, 'darkroom_http_connections_refused_total', { reason: 'headers_too_long' })).to.equal(1);
+    expect(valueOf(families, 'darkroom_http_requests_total')).to.equal(0);
+  });
+
+  it('counts connections beyond those there may be', async () => {
+    const full = await serve(world, { observer: metrics.http, limits: { maxConnections: 1 } });
+    const underWay = exchange(full.port, 'GET /healthz HTTP/1.1\r\nHost: x\r\n');
+    await fetch(`${full.origin}/healthz`).catch(() => undefined);
+    const refused = valueOf(await scrape(), 'darkroom_http_connections_refused_total', { reason: 'full' });
+    await full.server.close(0);
+    await underWay;
+    expect(refused).to.be.at.least(1);
+  });
+});
