@@ -44,7 +44,7 @@ export class MultipartUpload {
     const answer = await this.s3.send({
       method: 'POST',
       key: this.key,
-      query: this.query(),
+      query: queryOf(this.uploadId),
       headers: onlyIfNew ? { 'If-None-Match': '*' } : {},
       body: `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${parts.join('')}</CompleteMultipartUpload>`,
     }, { PreconditionFailed: 'exists' });
@@ -57,16 +57,22 @@ export class MultipartUpload {
 
   /** Gives the parts up. Never throws: what is left when the server is away is removed when the bucket is set up again, or by its rules. */
   async abandon(): Promise<void> {
-    await this.s3.call(async (client) => client.abortMultipartUpload(this.s3.name, this.key, this.uploadId)).catch(() => undefined);
+    await abortUpload(this.s3, this.key, this.uploadId).catch(() => undefined);
   }
 
   private nextPart(): string {
-    return `partNumber=${this.etags.length + 1}&${this.query()}`;
+    return `partNumber=${this.etags.length + 1}&${queryOf(this.uploadId)}`;
   }
+}
 
-  private query(): string {
-    return `uploadId=${encodeURIComponent(this.uploadId)}`;
-  }
+/** Removes the parts of an upload; no error when it has ended. */
+export async function abortUpload(s3: S3Bucket, key: string, uploadId: string): Promise<void> {
+  const answer = await s3.send({ method: 'DELETE', key, query: queryOf(uploadId), expects: 204 }, { NoSuchUpload: undefined });
+  if (answer !== undefined) await textOf(s3, answer);
+}
+
+function queryOf(uploadId: string): string {
+  return `uploadId=${encodeURIComponent(uploadId)}`;
 }
 
 /** The code of an error that came as a success. */

@@ -6,7 +6,7 @@ import { StoreUnavailable } from '../../core/errors.js';
 const IDLE_CONNECTION_MS = 4_000;
 /** More requests than this wait for a connection, within the timeout. */
 const MAX_CONNECTIONS = 128;
-const OVERLOADED = [408, 429];
+const OVERLOADED = [408, 429, 499];
 
 export interface TransportOptions {
   readonly endpoint: URL;

@@ -14,7 +14,7 @@ import { S3Bucket } from './s3-bucket.js';
 export async function setUpBucket(options: MinioOptions): Promise<readonly string[]> {
   const s3 = new S3Bucket(checkOptions(options));
   try {
-    const lines = [...(await makeBucket(s3)), ...(await setLifecycle(s3)), ...(await removeAbandoned(s3))];
+    const lines = [...(await makeBucket(s3)), ...(await setLifecycle(s3)), ...(await removeAbandoned(s3, Date.now()))];
     await installationId(s3);
     return lines;
   } catch (error) {

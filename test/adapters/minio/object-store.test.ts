@@ -1,29 +1,29 @@
 // Goal: objects in a bucket keep the port's contract, on two S3 servers that have little in common.
 // Method: the contract, a fresh bucket for each test.
-import type { MinioOptions } from '../../../adapters/minio/minio-options.js';
 import type { ObjectStore } from '../../../core/ports/object-store.js';
 import { sendByFetch } from '../../contracts/object-store-subject.js';
 import { objectStoreContract } from '../../contracts/object-store.contract.js';
-import { freshBucket, openFresh, removeBucket, S3_KINDS, serverFor } from './s3-servers.js';
-import type { Server } from './s3-servers.js';
+import { freshBucket, type FreshBucket } from '../../servers/fresh-places.js';
+import { orSkip, s3Server, type S3Server } from '../../servers/servers.js';
+import { openIn, S3_KINDS } from './minio-buckets.js';
 
 for (const kind of S3_KINDS) {
   describe(kind, () => {
-    const opened = new Map<ObjectStore, MinioOptions>();
-    let server: Server;
-    before(async function findServer() { server = await serverFor(kind, this); });
+    const buckets = new Map<ObjectStore, FreshBucket>();
+    let server: S3Server;
+    before(async function findServer() { server = await orSkip(this, s3Server(kind)); });
 
     objectStoreContract({
       name: `minio on ${kind}`,
       open: async () => {
-        const options = freshBucket(server);
-        const store = await openFresh(options);
-        opened.set(store, options);
+        const bucket = freshBucket(server);
+        const store = await openIn(bucket);
+        buckets.set(store, bucket);
         return store;
       },
       close: async (store) => {
-        await removeBucket(opened.get(store)!);
-        opened.delete(store);
+        await buckets.get(store)!.remove();
+        buckets.delete(store);
       },
       supports: {
         send: sendByFetch,

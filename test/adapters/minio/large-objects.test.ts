@@ -1,0 +1,126 @@
+// Goal: objects of any size pass through little memory, and what is not whole leaves nothing behind.
+// Method: streams made up as they are read, their bytes counted and their memory sampled while they run.
+import { createHash } from 'node:crypto';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect } from 'chai';
+import type { MinioObjectStore } from '../../../adapters/minio/minio-object-store.js';
+import { breakingOff } from '../../fixtures/byte-streams.js';
+import { freshBucket, type FreshBucket } from '../../servers/fresh-places.js';
+import { orSkip, s3Server, type S3Server } from '../../servers/servers.js';
+import { incompleteUploads, openIn, outcomeOf, S3_KINDS } from './minio-buckets.js';
+
+const MIB = 1024 * 1024;
+const PIECE = 64 * 1024;
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+const unlimited = { mediaType: 'video/mp4', maxBytes: 1024 * MIB } as const;
+
+/** So many bytes, each piece of them in the same memory: whoever keeps a piece keeps what comes after it. */
+async function* made(byteCount: number, watch: (madeBytes: number) => void = () => undefined): AsyncGenerator<Uint8Array> {
+  const piece = new Uint8Array(PIECE);
+  for (let at = 0; at < byteCount; at += PIECE) {
+    piece.fill((at / PIECE) & 0xff);
+    watch(at);
+    yield piece.subarray(0, Math.min(PIECE, byteCount - at));
+  }
+}
+
+/** What byte arrays hold now that is not garbage. */
+function heldBytes(): number {
+  collectGarbage();
+  return process.memoryUsage().arrayBuffers;
+}
+
+async function sha256(bytes: AsyncIterable<Uint8Array>, watch: () => void = () => undefined): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of bytes) {
+    watch();
+    hash.update(chunk);
+  }
+  return hash.digest('hex');
+}
+
+for (const kind of S3_KINDS) {
+  describe(`MinioObjectStore with large objects on ${kind}`, () => {
+    let server: S3Server;
+    let bucket: FreshBucket;
+    let store: MinioObjectStore;
+    before(async function findServer() { server = await orSkip(this, s3Server(kind)); });
+    beforeEach(async () => {
+      bucket = freshBucket(server);
+      store = await openIn(bucket);
+    });
+    afterEach(async () => bucket.remove());
+
+    it('stores and reads 64 MiB within a fraction of that memory', async () => {
+      const byteSize = 64 * MIB + 12_345;
+      const expected = await sha256(made(byteSize));
+      const before = heldBytes();
+      let peak = 0;
+      let pieces = 0;
+      const sample = () => {
+        if ((pieces += 1) % 32 === 0) peak = Math.max(peak, heldBytes() - before);
+      };
+      expect(await store.write('big', made(byteSize, sample), unlimited)).to.deep.equal({ byteSize, sha256: expected });
+      const whileWriting = peak;
+      peak = 0;
+      expect(await sha256((await store.read('big'))!, sample)).to.equal(expected);
+      console.log(`      held at most ${(whileWriting / MIB).toFixed(1)} MiB while writing, ${(peak / MIB).toFixed(1)} MiB while reading`);
+      expect(whileWriting).to.be.below(byteSize / 6);
+      expect(peak).to.be.below(byteSize / 6);
+      expect(await store.stat('big')).to.have.property('byteSize', byteSize);
+    });
+
+    it('stores objects whole around the size of a part', async () => {
+      for (const byteSize of [5 * MIB - 1, 5 * MIB, 5 * MIB + 1, 10 * MIB, 10 * MIB + 1]) {
+        const expected = { byteSize, sha256: await sha256(made(byteSize)) };
+        expect(await store.write('key', made(byteSize), unlimited)).to.deep.equal(expected);
+        expect(await sha256((await store.read('key'))!)).to.equal(expected.sha256);
+      }
+    });
+
+    it('stops at the limit, stores nothing and leaves no incomplete upload', async () => {
+      await store.write('key', made(3), unlimited);
+      let taken = 0;
+      const maxBytes = 11 * MIB;
+      expect(await store.write('key', made(100 * MIB, (at) => { taken = at; }), { ...unlimited, maxBytes })).to.equal('too-large');
+      expect(taken).to.be.at.most(maxBytes);
+      expect(await store.stat('key')).to.have.property('byteSize', 3);
+      expect(await incompleteUploads(bucket, 'key')).to.equal(0);
+    });
+
+    it('leaves no incomplete upload of bytes that break off', async () => {
+      const outcome = await outcomeOf(store.write('key', breakingOff(new Uint8Array(12 * MIB)), unlimited));
+      expect(outcome).to.have.property('message', 'the line broke');
+      expect(await store.stat('key')).to.equal(null);
+      expect(await incompleteUploads(bucket, 'key')).to.equal(0);
+    });
+
+    it('leaves no incomplete upload of a copy that was not made', async () => {
+      await store.write('from', made(10), unlimited);
+      await store.write('to', made(10), unlimited);
+      const { etag } = (await store.stat('from'))!;
+      const results = [await store.copy('none', 'to', etag), await store.copy('from', 'to', 'other'), await store.copy('from', 'to', etag)];
+      expect(results).to.deep.equal(['missing', 'changed', 'exists']);
+      expect(await incompleteUploads(bucket, 'to')).to.equal(0);
+    });
+
+    it('copies what was written in parts, and what is empty', async () => {
+      for (const byteSize of [0, 12 * MIB]) {
+        await store.write('from', made(byteSize), unlimited);
+        expect(await store.copy('from', `to/${byteSize}`, (await store.stat('from'))!.etag)).to.equal('copied');
+        expect(await sha256((await store.read(`to/${byteSize}`))!)).to.equal(await sha256(made(byteSize)));
+      }
+    });
+
+    it('never shows a mixture of large writes to one key', async () => {
+      const sizes = [6, 7, 8].map((mib) => mib * MIB);
+      await Promise.all(sizes.map(async (byteSize) => store.write('key', made(byteSize), unlimited)));
+      const { byteSize } = (await store.stat('key'))!;
+      expect(sizes).to.include(byteSize);
+      expect(await sha256((await store.read('key'))!)).to.equal(await sha256(made(byteSize)));
+      expect(await incompleteUploads(bucket, 'key')).to.equal(0);
+    });
+  });
+}
