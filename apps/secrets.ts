@@ -1,27 +1,33 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
 
 const SECRET_BYTES = 32;
 
-/** The secrets of one data folder, each derived from one that never leaves it. */
+/** The secrets of one installation, each derived from one that never leaves its file. */
 export interface Secrets {
   /** Keys the digests that stand for credentials. */
   readonly credentials: Uint8Array;
-  /** Signs the addresses of objects. */
+  /** Signs the addresses of objects in a folder. */
   readonly objects: Uint8Array;
+  /** Tells whether two processes have the same secret, and nothing else of it. */
+  readonly fingerprint: string;
 }
 
 /**
- * Reads the folder's secret, or makes one that only its owner can read. Without it stored keys and signed addresses are
+ * Reads the secret, or makes one that only its owner can read. Without it stored keys and signed addresses are
  * worthless, so it belongs in every backup. Throws one sentence when the file is not what was written, and when it is
- * gone from a folder `inUse`: a new one would make every key there invalid without a word.
+ * gone from data `inUse`: a new one would make every key there invalid without a word.
  */
-export function openSecrets(folder: string, { inUse }: { readonly inUse: boolean }): Secrets {
-  const path = join(folder, 'secret');
+export function openSecrets(path: string, { inUse }: { readonly inUse: boolean }): Secrets {
   const master = readSecret(path) ?? (inUse ? refuseLoss(path) : createSecret(path));
   const derive = (purpose: string) => createHmac('sha256', master).update(purpose).digest();
-  return { credentials: derive('credentials'), objects: derive('objects') };
+  return { credentials: derive('credentials'), objects: derive('objects'), fingerprint: derive('fingerprint').toString('hex') };
+}
+
+/** A random name that stands in a file of its own, made by whoever asks first. */
+export function readOrCreateToken(path: string): string {
+  return (readSecret(path) ?? createSecret(path)).toString('hex');
 }
 
 function readSecret(path: string): Buffer | undefined {
@@ -39,11 +45,12 @@ function readSecret(path: string): Buffer | undefined {
 }
 
 function refuseLoss(path: string): never {
-  throw new Error(`${path} is missing, and no API key of this data folder is valid without it; restore it from a backup, or write ${SECRET_BYTES} random bytes in hex to it and issue new keys.`);
+  throw new Error(`${path} is missing, and no API key is valid without it; restore it from a backup, or write ${SECRET_BYTES} random bytes in hex to it and issue new keys.`);
 }
 
 function openNew(path: string): number {
   try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     return openSync(path, 'wx', 0o600);
   } catch (error) {
     throw new Error(`${path} cannot be written by this user (${(error as NodeJS.ErrnoException).code}).`, { cause: error });

@@ -3,63 +3,79 @@ import type { Logger } from 'pino';
 import type { Config } from './config/config.js';
 import { firstStart, type Demo } from './first-start.js';
 import { createLogger, logTo } from './logging.js';
-import { createRestServer } from './rest/server.js';
+import { createRestServer, type RestServer } from './rest/server.js';
 import { configuredUrl, openProgram, type Program } from './wiring.js';
 import { Worker } from './worker/worker.js';
 
 export interface Served {
-  readonly url: string;
-  /** What the first start of a data folder made. */
+  /** Where requests are taken; null for a worker, which takes none. */
+  readonly url: string | null;
+  /** What the first start over an empty database made. */
   readonly demo: Demo | null;
-  /** Finishes requests, hands leases back, and lets the data folder go. */
+  /** Finishes requests, hands leases back, and lets the stores go. */
   stop(): Promise<void>;
 }
 
-/** Starts the whole service in this process. Throws one sentence when it cannot. */
+/** Starts what the configured role asks for in this process. Throws one sentence when it cannot. */
 export async function startService(config: Config, logger: Logger = createLogger(config.log)): Promise<Served> {
   let url = configuredUrl(config);
   const program = await openProgram(config, 'server', { log: logTo(logger), publicUrl: () => url });
-  const authenticator = new Authenticator(program.context);
-  const rest = createRestServer({
-    context: program.context,
-    authenticator,
-    logger,
-    limits: config.rest.limits,
-    signedObjects: program.objects.signedObjects,
-    readiness: () => isReady(program),
-  });
+  const front = config.role === 'worker' ? undefined : createFront(program, config, logger);
   try {
-    const { port } = await rest.listen(config.rest.host, config.rest.port);
-    url = configuredUrl(config, port);
+    if (front !== undefined) url = configuredUrl(config, (await front.rest.listen(config.rest.host, config.rest.port)).port);
     // Only once nothing stands in the way any more: the key it makes is shown once.
-    const demo = await firstStart(program.context);
-    const worker = config.worker.enabled ? new Worker(program.context, { ...config.worker, workerId: `${process.pid}-${program.context.ids.uuid()}` }) : undefined;
+    const demo = config.role === 'all' ? await firstStart(program.context) : null;
+    const worker = works(config) ? new Worker(program.context, { ...config.worker, workerId: `${process.pid}-${program.context.ids.uuid()}` }) : undefined;
     await worker?.start();
-    logger.info({ address: url, dataFolder: config.dataFolder, worker: config.worker.enabled }, 'serving');
-    return { url, demo, stop: () => stop(rest, worker, program, config, logger).finally(() => authenticator.close()) };
+    logger.info({ role: config.role, ...(front ? { address: url } : {}), ...whereData(config), worker: worker !== undefined }, 'serving');
+    return { url: front ? url : null, demo, stop: () => stop({ front, worker, program, config, logger }) };
   } catch (error) {
-    await rest.close(0);
+    await front?.close(0);
     await program.close();
     throw error;
   }
 }
 
-async function stop(rest: ReturnType<typeof createRestServer>, worker: Worker | undefined, program: Program, config: Config, logger: Logger): Promise<void> {
-  logger.info('stopping');
-  await Promise.all([rest.close(config.worker.stopGraceMs), worker?.stop()]);
-  await program.close();
-  logger.info('stopped');
+function works({ role, worker }: Config): boolean {
+  return role !== 'rest' && worker.enabled;
 }
 
-/** Whether the store answers, and still writes. The id is nobody's. */
-async function isReady({ context, stores }: Program): Promise<boolean> {
-  if (!stores.isWritable()) return false;
-  try {
-    await context.accounts.read('00000000-0000-7000-8000-000000000000');
-    return true;
-  } catch {
-    return false;
-  }
+function whereData({ stores, dataFolder, mongo }: Config): Readonly<Record<string, string>> {
+  return stores.database === 'mongo' ? { database: mongo.database } : { dataFolder };
+}
+
+interface Front {
+  readonly rest: RestServer;
+  close(graceMs: number): Promise<void>;
+}
+
+function createFront(program: Program, config: Config, logger: Logger): Front {
+  const { context, signedObjects } = program;
+  const authenticator = new Authenticator(context);
+  const rest = createRestServer({
+    context,
+    authenticator,
+    logger,
+    limits: config.rest.limits,
+    ...(signedObjects ? { signedObjects } : {}),
+    readiness: () => program.isReady(),
+  });
+  return { rest, close: (graceMs) => rest.close(graceMs).finally(() => authenticator.close()) };
+}
+
+interface Parts {
+  readonly front: Front | undefined;
+  readonly worker: Worker | undefined;
+  readonly program: Program;
+  readonly config: Config;
+  readonly logger: Logger;
+}
+
+async function stop({ front, worker, program, config, logger }: Parts): Promise<void> {
+  logger.info('stopping');
+  await Promise.all([front?.close(config.worker.stopGraceMs), worker?.stop()]);
+  await program.close();
+  logger.info('stopped');
 }
 
 /** Serves until the process is asked to stop, then stops in order; asked twice, it leaves at once. */

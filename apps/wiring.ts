@@ -1,17 +1,11 @@
 import 'reflect-metadata';
-import { join } from 'node:path';
 import { Container } from 'inversify';
 import { loadCatalog } from '../adapters/catalog-file/file-catalog.js';
-import { FileObjectStore } from '../adapters/files/file-object-store.js';
-import { filesModule } from '../adapters/files/module.js';
 import { mediaModule } from '../adapters/media/module.js';
 import { resolve } from '../adapters/provide.js';
 import { SandboxProvider } from '../adapters/providers/sandbox/sandbox-provider.js';
-import { sqliteModule } from '../adapters/sqlite/module.js';
-import { openSqlite, type SqliteStores } from '../adapters/sqlite/open-sqlite.js';
 import { systemModule } from '../adapters/system/module.js';
 import { SystemClock } from '../adapters/system/system-clock.js';
-import { timersModule } from '../adapters/timers/module.js';
 import { createContext, type Context } from '../core/context.js';
 import type { Log } from '../core/log.js';
 import type { Catalog } from '../core/ports/catalog.js';
@@ -19,12 +13,18 @@ import type { Provider, Providers } from '../core/ports/provider.js';
 import { TOKENS, type Ports } from '../core/ports/tokens.js';
 import { catalogTools } from './catalog-tools.js';
 import type { Config } from './config/config.js';
+import type { SignedObjectGate } from './rest/signed-objects.js';
 import { openSecrets } from './secrets.js';
+import { openDatabase } from './stores/open-database.js';
+import { openObjects } from './stores/open-objects.js';
+import { openWakeUps } from './stores/open-wake-ups.js';
 
 export interface Program {
   readonly context: Context;
-  readonly stores: SqliteStores;
-  readonly objects: FileObjectStore;
+  /** Serves signed addresses of objects, where the object store has no server of its own. */
+  readonly signedObjects?: SignedObjectGate;
+  /** Whether the database answers, and still takes writes. */
+  isReady(): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -37,33 +37,48 @@ export interface ProgramOptions {
 }
 
 /**
- * Reads the catalog, opens the data folder and puts the program together over both. A `server` has the folder to itself;
- * a `tool` works beside it. Throws one sentence, or one a line, when the catalog or the folder cannot be used.
+ * Reads the catalog, opens the stores and puts the program together over them. A `server` has a data folder to itself; a
+ * `tool` works beside it. Throws one sentence, or one a line, when the catalog or a store cannot be used.
  */
 export async function openProgram(config: Config, role: 'server' | 'tool', options: ProgramOptions = {}): Promise<Program> {
   const catalog = options.catalog ?? await loadCatalog(config.catalog, catalogTools());
-  const stores = await openSqlite({ folder: config.dataFolder, role });
+  const clock = new SystemClock();
+  const log = options.log ?? SILENT;
+  const opened = new Opened();
   try {
-    const clock = new SystemClock();
+    const database = opened.keep(await openDatabase(config, role));
     // Whoever makes the first account has made the secret before.
-    const secrets = openSecrets(config.dataFolder, { inUse: (await stores.accounts.list({ limit: 1 })).items.length > 0 });
-    const objects = await FileObjectStore.open({
-      folder: join(config.dataFolder, 'objects'),
-      publicBaseUrl: options.publicUrl ?? (() => configuredUrl(config)),
-      secret: secrets.objects,
-      clock,
-    });
-    const sandbox = new SandboxProvider({ clock, threads: config.sandbox.threads });
+    const secrets = openSecrets(config.secretFile, { inUse: (await database.accounts.list({ limit: 1 })).items.length > 0 });
+    const publicUrl = options.publicUrl ?? (() => configuredUrl(config));
+    const objects = opened.keep(await openObjects(config, { role, clock, publicUrl, secret: secrets.objects }));
+    await database.checkInstallation({ secret: secrets.fingerprint, objects: () => objects.identity() });
+    const wakeUps = await openWakeUps(config, database, { clock, log });
+    const sandbox = opened.keep(new SandboxProvider({ clock, threads: config.sandbox.threads }));
     const connected = new Map<string, Provider>([['sandbox', sandbox]]);
     const container = new Container();
-    container.load(systemModule({ secret: secrets.credentials }), mediaModule, sqliteModule(stores), timersModule(stores.wakeUpTable), filesModule(objects));
+    container.load(systemModule({ secret: secrets.credentials }), mediaModule, database.module, wakeUps.module, objects.module);
     container.bind<Catalog>(TOKENS.catalog.id).toConstantValue(catalog);
     container.bind<Providers>(TOKENS.providers.id).toConstantValue({ find: (name) => connected.get(name) });
-    const context = createContext(portsFrom(container), config.settings, options.log ?? SILENT);
-    return { context, stores, objects, close: () => closeAll([() => sandbox.close(), () => stores.close()]) };
+    const context = createContext(portsFrom(container), config.settings, log);
+    const { signedObjects } = objects;
+    return { context, ...(signedObjects ? { signedObjects } : {}), isReady: () => database.isReady(), close: () => opened.close() };
   } catch (error) {
-    await stores.close();
+    await opened.close();
     throw error;
+  }
+}
+
+/** What has to be closed again, the last first. */
+class Opened {
+  private readonly things: { close(): Promise<void> }[] = [];
+
+  keep<T extends { close(): Promise<void> }>(thing: T): T {
+    this.things.push(thing);
+    return thing;
+  }
+
+  async close(): Promise<void> {
+    for (const thing of this.things.toReversed()) await thing.close();
   }
 }
 
@@ -92,8 +107,4 @@ function portsFrom(container: Container): Ports {
     digests: resolve(container, TOKENS.digests),
     jsonSchemas: resolve(container, TOKENS.jsonSchemas),
   };
-}
-
-async function closeAll(closers: readonly (() => Promise<void>)[]): Promise<void> {
-  for (const close of closers) await close();
 }

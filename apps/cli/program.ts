@@ -12,6 +12,7 @@ import { addInit } from './commands/init.js';
 import { addKeys } from './commands/keys.js';
 import { addLedger } from './commands/ledger.js';
 import { addLogin } from './commands/login.js';
+import { addMigrate } from './commands/migrate.js';
 import { addModels } from './commands/models.js';
 import { addRecover } from './commands/recover.js';
 import { addServe } from './commands/serve.js';
@@ -42,9 +43,9 @@ export function createProgram(): Command {
     .addHelpText('after', ABOUT);
   program.commandsGroup('Use a server:');
   for (const add of [addGenerate, addEstimate, addModels, addCredits, addStatus, addCancel, addLogin]) add(program);
-  program.commandsGroup('Run a server, on its data folder:');
+  program.commandsGroup('Run a server, on its stores:');
   const ofOperators = [
-    addServe, addInit, addAccounts, addApps, addKeys, addCreditOperations, addLedger, addCatalog, addVerify, addRecover,
+    addServe, addMigrate, addInit, addAccounts, addApps, addKeys, addCreditOperations, addLedger, addCatalog, addVerify, addRecover,
   ];
   for (const add of ofOperators) add(program);
   return program;

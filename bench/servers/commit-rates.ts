@@ -1,3 +1,6 @@
+import { openSqlite } from '../../adapters/sqlite/open-sqlite.js';
+import { SystemIds } from '../../adapters/system/system-ids.js';
+import type { Generation } from '../../core/generation/generation.js';
 import { answerCommands } from '../child.js';
 import { usageOfThisProcess } from '../usage.js';
 import { createGeneration } from '../../core/generation/create-generation.js';
@@ -5,10 +8,19 @@ import { createCredential, openBenchProgram } from './program.js';
 import { callerOf, SAMPLE_REQUEST } from './sample.js';
 
 /** Writes generations into the store of the data folder named on the command line, by so many clients at once. */
-const { program } = await openBenchProgram(process.argv[2] ?? '');
-const { context, stores } = program;
-const credential = await createCredential(program);
-const { generation } = await createGeneration(context, callerOf(credential), 'template', SAMPLE_REQUEST);
+const folder = process.argv[2] ?? '';
+const generation = await sampleGeneration();
+const ids = new SystemIds();
+// The store alone, as only it counts its commits.
+const stores = await openSqlite({ folder, role: 'server' });
+
+async function sampleGeneration(): Promise<Generation> {
+  const { program } = await openBenchProgram(folder);
+  const credential = await createCredential(program);
+  const created = await createGeneration(program.context, callerOf(credential), 'template', SAMPLE_REQUEST);
+  await program.close();
+  return created.generation;
+}
 
 export interface CommitsDone {
   readonly writes: number;
@@ -25,7 +37,7 @@ const commands = {
     let writes = 0;
     const drive = async (): Promise<void> => {
       while (performance.now() - beganAt < durationMs) {
-        await context.generations.insert({ ...generation, generationId: context.ids.uuid() });
+        await stores.generations.insert({ ...generation, generationId: ids.uuid() });
         writes += 1;
       }
     };
@@ -37,4 +49,4 @@ const commands = {
 
 export type CommitCommands = typeof commands;
 
-answerCommands(commands, () => program.close());
+answerCommands(commands, () => stores.close());

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { loadConfig } from '../../apps/config/load-config.js';
 import type { Config } from '../../apps/config/config.js';
 import { createLogger, logTo } from '../../apps/logging.js';
@@ -19,6 +20,7 @@ export function benchConfig(dataFolder: string): Config {
   return {
     ...config,
     dataFolder,
+    secretFile: join(dataFolder, 'secret'),
     rest: { ...config.rest, host: '127.0.0.1', port: 0, limits: { ...config.rest.limits, readsPerMinute: 0, writesPerMinute: 0 } },
     log: { level: 'info', format: 'json' },
     settings: { ...config.settings, maxOpenGenerationsPerAccount: 100_000_000 },

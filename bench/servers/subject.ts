@@ -21,7 +21,7 @@ const rest = createRestServer({
   authenticator: new Authenticator(context),
   logger: createLogger(config.log),
   limits: config.rest.limits,
-  signedObjects: program.objects.signedObjects,
+  ...(program.signedObjects ? { signedObjects: program.signedObjects } : {}),
   readiness: () => Promise.resolve(true),
 });
 let worker: Worker | undefined;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../apps/config/config.js';
 import { loadConfig } from '../../apps/config/load-config.js';
+import { migrateStores } from '../../apps/stores/migrate-stores.js';
 import { openProgram, type Program } from '../../apps/wiring.js';
 import { createKey } from '../../core/access/manage.js';
 import type { Scope } from '../../core/access/credential.js';
@@ -11,6 +12,7 @@ import type { Json, JsonObject } from '../../core/json.js';
 import { freePort, ServedProcess } from '../faults/served-process.js';
 import { CliProcess, type Ran } from '../fixtures/cli-process.js';
 import { newOwner } from '../fixtures/owner.js';
+import type { OpenLane } from './lanes.js';
 
 export interface LiveOptions {
   /** Keys of `darkroom.yaml`, by section; they go over the ones below. */
@@ -19,6 +21,8 @@ export interface LiveOptions {
   readonly catalog?: (shipped: string) => string;
   /** Where the data goes; in the service's own folder when absent. */
   readonly dataFolder?: string;
+  /** The stores it works on, ready to be migrated; a data folder when absent. */
+  readonly lane?: OpenLane;
 }
 
 export interface Tenant { readonly accountId: string; readonly appId: string; readonly keyId: string; readonly secret: string }
@@ -30,20 +34,27 @@ const DEFAULTS: Readonly<Record<string, JsonObject>> = {
 
 /** The real program over a folder of its own, and an operator's hand beside it. */
 export class LiveService {
-  private constructor(readonly folder: string, readonly configFile: string, readonly config: Config, readonly server: ServedProcess) {}
+  private constructor(
+    readonly folder: string,
+    readonly configFile: string,
+    readonly config: Config,
+    readonly server: ServedProcess,
+    private readonly lane: OpenLane | undefined,
+  ) {}
 
-  /** Writes its files; nothing runs before `start`. */
-  static async prepare({ config = {}, catalog = (shipped) => shipped, dataFolder = 'data' }: LiveOptions = {}): Promise<LiveService> {
+  /** Writes its files and makes what its stores need; nothing runs before `start`. */
+  static async prepare({ config = {}, catalog = (shipped) => shipped, dataFolder = 'data', lane }: LiveOptions = {}): Promise<LiveService> {
     const folder = mkdtempSync(join(tmpdir(), 'darkroom-service-'));
     const port = await freePort();
-    const sections: JsonObject = { ...DEFAULTS, ...config, data_folder: dataFolder, catalog: 'catalog.yaml' };
+    const sections: JsonObject = { ...DEFAULTS, ...lane?.config, ...config, data_folder: dataFolder, catalog: 'catalog.yaml' };
     sections['rest'] = { ...DEFAULTS['rest'], ...(sections['rest'] as JsonObject), port };
     const configFile = join(folder, 'darkroom.yaml');
     // JSON is YAML, too.
     writeFileSync(configFile, JSON.stringify(sections));
     writeFileSync(join(folder, 'catalog.yaml'), catalog(readFileSync(loadConfig({ folder: tmpdir(), environment: {} }).catalog, 'utf8')));
     const read = loadConfig({ file: configFile, folder, environment: {} });
-    return new LiveService(folder, configFile, read, new ServedProcess(configFile, folder, `http://127.0.0.1:${port}`));
+    if (lane) await migrateStores(read);
+    return new LiveService(folder, configFile, read, new ServedProcess(configFile, folder, `http://127.0.0.1:${port}`), lane);
   }
 
   static async start(options: LiveOptions = {}): Promise<LiveService> {
@@ -56,15 +67,21 @@ export class LiveService {
     return this.server.url;
   }
 
-  /** Ends it if it runs, and removes its folder. */
+  /** Ends it if it runs, and removes its folder and whatever its stores are on. */
   async remove(): Promise<void> {
     await this.server.end('SIGKILL');
     rmSync(this.folder, { recursive: true, force: true });
+    await this.lane?.remove();
   }
 
-  /** Work on the data folder as one of the operator's commands does it, beside the server if that runs. */
+  /** The program as one of the operator's commands has it, beside the server if that runs. */
+  open(): Promise<Program> {
+    return openProgram(this.config, 'tool', { publicUrl: () => this.url });
+  }
+
+  /** Work on the stores as one of the operator's commands does it. */
   async tool<T>(work: (program: Program) => Promise<T>): Promise<T> {
-    const program = await openProgram(this.config, 'tool', { publicUrl: () => this.url });
+    const program = await this.open();
     try {
       return await work(program);
     } finally {

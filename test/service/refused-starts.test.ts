@@ -72,7 +72,7 @@ describe('a start that cannot be', () => {
   it('keys whose secret is gone', async () => {
     await service.tenant(1);
     rmSync(inData('secret'));
-    expect(await refusal()).to.include(`${inData('secret')} is missing, and no API key of this data folder is valid without it; restore it from a backup`);
+    expect(await refusal()).to.include(`${inData('secret')} is missing, and no API key is valid without it; restore it from a backup`);
     expect((await service.run('accounts', 'list')).stderr, 'an operator neither').to.include('is missing, and no API key');
     writeFileSync(inData('secret'), 'not hex');
     expect(await refusal()).to.include(`${inData('secret')} must hold 32 bytes in hex; restore it from a backup.`);

@@ -1,4 +1,4 @@
-// Goal: the started program on its data folder answers the shared vectors with the codes, states and remains they have in
+// Goal: the started program answers the shared vectors on every set of adapters with the codes, states and remains they have in
 // memory.
 // Method: the compiled program as a process of its own, one for each topic; accounts and keys come from an operator's
 // context beside it, which also looks at what a refusal leaves behind. Bytes go to the signed addresses over HTTP.
@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { ErrorCode } from '../../core/errors.js';
 import type { JsonObject } from '../../core/json.js';
-import { openProgram, type Program } from '../../apps/wiring.js';
+import type { Program } from '../../apps/wiring.js';
 import { STATUSES } from '../../apps/rest/statuses.js';
 import { setScene, type Scene } from '../fixtures/scene.js';
 import { expectConformity } from '../fronts/rest/conformity.js';
@@ -14,6 +14,7 @@ import { sendHttp } from '../fronts/rest/rest-client.js';
 import { VECTORS_BY_TOPIC } from '../fronts/vectors/all.js';
 import { playOn, type Stage } from '../fronts/vectors/play.js';
 import type { Vector } from '../fronts/vectors/vector.js';
+import { DISTRIBUTED, EMBEDDED, type Lane, type OpenLane } from './lanes.js';
 import { LiveService } from './live-service.js';
 import { vectorCatalog } from './vector-catalog.js';
 
@@ -39,11 +40,11 @@ class Theatre {
 
   private constructor(private readonly service: LiveService, private readonly program: Program) {}
 
-  static async open(config: JsonObject): Promise<Theatre> {
-    const service = await LiveService.prepare({ config, catalog: vectorCatalog });
+  static async open(config: JsonObject, lane: OpenLane): Promise<Theatre> {
+    const service = await LiveService.prepare({ config, catalog: vectorCatalog, lane });
     try {
       await service.server.start();
-      return new Theatre(service, await openProgram(service.config, 'tool', { publicUrl: () => service.url }));
+      return new Theatre(service, await service.open());
     } catch (error) {
       await service.remove();
       throw error;
@@ -86,10 +87,10 @@ async function putOverHttp(target: JsonObject, bytes: Uint8Array): Promise<numbe
   return response.status;
 }
 
-function playAll(name: string, vectors: readonly Vector[], config: JsonObject): void {
+function playAll(lane: Lane, name: string, vectors: readonly Vector[], config: JsonObject): void {
   describe(name, () => {
     let theatre: Theatre | undefined;
-    before(async () => { theatre = await Theatre.open(config); });
+    before(async function open() { theatre = await Theatre.open(config, await lane.open(this)); });
     after(() => theatre?.close());
     for (const vector of vectors) it(vector.name, () => (theatre as Theatre).play(vector));
   });
@@ -97,18 +98,20 @@ function playAll(name: string, vectors: readonly Vector[], config: JsonObject): 
 
 const IDLE = { worker: { enabled: false } };
 
-describe('the started service answers the shared vectors', () => {
-  for (const [topic, vectors] of Object.entries(VECTORS_BY_TOPIC)) playAll(topic, vectors.filter(isPlain), IDLE);
+for (const lane of [EMBEDDED, ...DISTRIBUTED]) {
+  describe(`the started service on ${lane.name} answers the shared vectors`, () => {
+    for (const [topic, vectors] of Object.entries(VECTORS_BY_TOPIC)) playAll(lane, topic, vectors.filter(isPlain), IDLE);
 
-  playAll('with its worker', ALL.filter(has('start-worker')), {});
-  playAll('with time that passes', ALL.filter(has('advance')), {
-    ...IDLE, settings: { replay_window_hours: SHORT_REPLAY_MS / 3_600_000, upload_target_minutes: SHORT_TARGET_MS / 60_000 },
+    playAll(lane, 'with its worker', ALL.filter(has('start-worker')), {});
+    playAll(lane, 'with time that passes', ALL.filter(has('advance')), {
+      ...IDLE, settings: { replay_window_hours: SHORT_REPLAY_MS / 3_600_000, upload_target_minutes: SHORT_TARGET_MS / 60_000 },
+    });
+    playAll(lane, 'with few open generations', ALL.filter(({ settings }) => settings !== undefined), {
+      ...IDLE, settings: { max_open_generations_per_account: 2 },
+    });
   });
-  playAll('with few open generations', ALL.filter(({ settings }) => settings !== undefined), {
-    ...IDLE, settings: { max_open_generations_per_account: 2 },
-  });
+}
 
-  it('and these are all', () => {
-    for (const { settings } of ALL) expect(settings ?? { maxOpenGenerationsPerAccount: 2 }).to.deep.equal({ maxOpenGenerationsPerAccount: 2 });
-  });
+it('the started service answers all vectors', () => {
+  for (const { settings } of ALL) expect(settings ?? { maxOpenGenerationsPerAccount: 2 }).to.deep.equal({ maxOpenGenerationsPerAccount: 2 });
 });

@@ -3,6 +3,7 @@ import { createAccount, createApp, createKey } from '../../../core/access/manage
 import { grantCredits } from '../../../core/credits/operate.js';
 import { usageFailure } from '../exit.js';
 import { operatorCommand, withContext, type OperatorOptions } from '../operator/operator-command.js';
+import { dataPlace } from '../operator/data-place.js';
 import { facts, say, show } from '../terminal.js';
 import { examples } from './examples.js';
 
@@ -34,9 +35,9 @@ function init(options: Options): Promise<void> {
     throw usageFailure(`--credits must be a whole number, not ${options.credits}.`);
   }
   return withContext(options, async (context, config) => {
-    const folder = { data_folder: config.dataFolder };
+    const place = dataPlace(config);
     if (options.account === undefined) {
-      show({ json: folder, text: `${config.dataFolder} is ready; darkroom serve starts the service.` }, options);
+      show({ json: place.json, text: `${place.text} is ready; darkroom serve starts the service.` }, options);
       return;
     }
     const { accountId } = await createAccount(context, { name: options.account });
@@ -45,8 +46,8 @@ function init(options: Options): Promise<void> {
     const { appId } = await createApp(context, { accountId, name: 'default' });
     const { key, secret } = await createKey(context, { appId, name: 'first key' });
     show({
-      json: { ...folder, account_id: accountId, app_id: appId, key_id: key.keyId, secret, credits },
-      text: facts([['data folder', config.dataFolder], ['account', accountId], ['app', appId], ['credits', credits], ['secret', secret]]),
+      json: { ...place.json, account_id: accountId, app_id: appId, key_id: key.keyId, secret, credits },
+      text: facts([...Object.entries(place.json).map(([name, value]) => [name.replaceAll('_', ' '), value] as const), ['account', accountId], ['app', appId], ['credits', credits], ['secret', secret]]),
     }, options);
     if (!options.json) say('The secret is kept nowhere else and cannot be shown again.');
   }, { create: true });

@@ -1,4 +1,5 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
+import type { Role } from '../../config/config.js';
 import { loadConfig } from '../../config/load-config.js';
 import type { Served } from '../../serve.js';
 import { operatorCommand, type OperatorOptions } from '../operator/operator-command.js';
@@ -10,16 +11,28 @@ import { examples } from './examples.js';
 const ABOUT = `The first start of an empty data folder makes an account to try things with and shows its key, once. The log goes to
 stderr. Ctrl-C or SIGTERM stops it in order; a second time at once.`;
 
-/** `darkroom serve`: the whole service in one process, until it is asked to stop. */
+interface Options extends OperatorOptions {
+  readonly role?: Role;
+  readonly migrate?: boolean;
+}
+
+/** `darkroom serve`: the whole service in one process, or one process's part of it, until it is asked to stop. */
 export function addServe(program: Command): void {
   operatorCommand(program, 'serve')
     .description('run the service: requests, and the generations they ask for')
+    .addOption(new Option('--role <role>', 'what this process does of it (default: role of the configuration)').choices(['all', 'rest', 'worker']))
+    .option('--migrate', 'first do what darkroom migrate does')
     .addHelpText('after', examples([
       'darkroom serve',
       'DARKROOM_REST_PORT=9000 darkroom serve --config /etc/darkroom.yaml',
+      'darkroom serve --config distributed.yaml --role worker',
     ], ABOUT))
-    .action(async (options: OperatorOptions) => {
-      const config = loadConfig({ file: options.config });
+    .action(async (options: Options) => {
+      const config = loadConfig({ file: options.config, role: options.role });
+      if (options.migrate) {
+        const { migrateStores } = await import('../../stores/migrate-stores.js');
+        for (const line of await migrateStores(config)) say(line);
+      }
       const { serve } = await import('../../serve.js');
       await serve(config, (served) => { showServed(served, options); });
     });
@@ -27,6 +40,10 @@ export function addServe(program: Command): void {
 
 /** A start says where it serves; the first start of a folder also who may call, once, and how to see a first picture. */
 function showServed({ url, demo }: Pick<Served, 'url' | 'demo'>, options: OperatorOptions): void {
+  if (url === null) {
+    show({ json: { url }, text: 'Working on generations; a worker takes no requests. Ctrl-C stops.' }, options);
+    return;
+  }
   if (demo === null) {
     show({ json: { url }, text: `Serving on ${url} (its API is described at ${url}/docs). Ctrl-C stops.` }, options);
     return;
@@ -35,7 +52,7 @@ function showServed({ url, demo }: Pick<Served, 'url' | 'demo'>, options: Operat
   const text = [
     `Serving on ${url} (its API is described at ${url}/docs). Ctrl-C stops.`,
     '',
-    'This data folder is new, so there is an account to try things with now, with 10,000 credits:',
+    'Nothing is stored yet, so there is an account to try things with now, with 10,000 credits:',
     '',
     facts([['account', demo.accountId], ['app', demo.appId], ['API key', `${demo.secret}   (shown this once)`]]),
     ...keptText(url, kept),

@@ -13,7 +13,7 @@ export interface OperatorOptions {
   readonly json?: boolean;
 }
 
-/** A command that works on the data folder itself; it may run beside a live server. */
+/** A command that works on the stores themselves; it may run beside a live server. */
 export function operatorCommand(parent: Command, nameAndArguments: string): Command {
   return parent
     .command(nameAndArguments)
@@ -28,14 +28,14 @@ interface ContextNeeds {
   readonly create?: boolean;
 }
 
-/** Opens the data folder, does the work, and closes it whatever happens. Throws `CatalogInvalid`, `ConfigInvalid`, `Failure`. */
+/** Opens the stores, does the work, and closes them whatever happens. Throws `CatalogInvalid`, `ConfigInvalid`, `Failure`. */
 export async function withContext<T>(
   options: OperatorOptions,
   work: (context: Context, config: Config) => Promise<T>,
   needs: ContextNeeds = {},
 ): Promise<T> {
   const config = loadConfig({ file: options.config });
-  if (!needs.create && isMissing(join(config.dataFolder, 'darkroom.db'))) {
+  if (!needs.create && config.stores.database === 'sqlite' && isMissing(join(config.dataFolder, 'darkroom.db'))) {
     throw new Failure(`There is no Darkroom data in ${config.dataFolder}; run darkroom init, or name the right data_folder.`);
   }
   const warn = (event: string, about: Readonly<Record<string, unknown>>) => {

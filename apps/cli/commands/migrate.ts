@@ -1,0 +1,40 @@
+import type { Command } from 'commander';
+import { FileCatalog } from '../../../adapters/catalog-file/file-catalog.js';
+import type { Config } from '../../config/config.js';
+import { loadConfig } from '../../config/load-config.js';
+import { operatorCommand, type OperatorOptions } from '../operator/operator-command.js';
+import { dataPlace } from '../operator/data-place.js';
+import { show } from '../terminal.js';
+import { examples } from './examples.js';
+
+interface Options extends OperatorOptions {
+  readonly check?: boolean;
+}
+
+const ABOUT = `Run it before the first start over a new database or bucket, and before the processes of a new release. It may be
+repeated, and may run beside servers of this release and the one before.`;
+
+/** `darkroom migrate`: makes and checks collections, indexes and bucket. */
+export function addMigrate(program: Command): void {
+  operatorCommand(program, 'migrate')
+    .description('make what the stores need: collections, indexes, the bucket and its rules')
+    .option('--check', 'only say whether everything is there')
+    .addHelpText('after', examples(['darkroom migrate', 'darkroom migrate --check --config distributed.yaml'], ABOUT))
+    .action((options: Options) => migrate(options));
+}
+
+async function migrate(options: Options): Promise<void> {
+  const config = loadConfig({ file: options.config });
+  const { migrateStores } = await import('../../stores/migrate-stores.js');
+  const done = options.check ? [] : await migrateStores(config);
+  await check(config);
+  const text = [...done, `${dataPlace(config).text} is ready; darkroom serve starts the service.`].join('\n');
+  show({ json: { ...dataPlace(config).json, done }, text }, options);
+}
+
+/** Opens everything as a server does, which refuses what is missing or wrong; the catalog is another command's to check. */
+async function check(config: Config): Promise<void> {
+  const { openProgram } = await import('../../wiring.js');
+  const program = await openProgram(config, 'tool', { catalog: new FileCatalog([]) });
+  await program.close();
+}

@@ -1,0 +1,45 @@
+import { join } from 'node:path';
+import { FileObjectStore } from '../../adapters/files/file-object-store.js';
+import { filesModule } from '../../adapters/files/module.js';
+import { MinioObjectStore } from '../../adapters/minio/minio-object-store.js';
+import { minioModule } from '../../adapters/minio/module.js';
+import { ServerLock } from '../../adapters/sqlite/server-lock.js';
+import type { Clock } from '../../core/ports/clock.js';
+import type { Config } from '../config/config.js';
+import type { SignedObjectGate } from '../rest/signed-objects.js';
+import { readOrCreateToken } from '../secrets.js';
+import { minioOptions } from './store-options.js';
+
+/** Where bytes are kept, open. */
+export interface OpenObjects {
+  readonly module: ReturnType<typeof filesModule>;
+  /** Serves signed addresses, for a store that has no server of its own. */
+  readonly signedObjects?: SignedObjectGate;
+  /** Which objects these are, so that a database is never used with others. */
+  identity(): Promise<string>;
+  close(): Promise<void>;
+}
+
+export interface ObjectsNeeds {
+  readonly role: 'server' | 'tool';
+  readonly clock: Clock;
+  readonly publicUrl: () => string;
+  /** Signs the addresses of a folder's objects. */
+  readonly secret: Uint8Array;
+}
+
+export async function openObjects(config: Config, { role, clock, publicUrl, secret }: ObjectsNeeds): Promise<OpenObjects> {
+  if (config.stores.objects === 'minio') {
+    const objects = await MinioObjectStore.open({ ...minioOptions(config), clock });
+    return { module: minioModule(objects), identity: () => objects.installationId(), close: () => Promise.resolve() };
+  }
+  // SQLite has locked the folder already; with another database nothing else would keep a second server out.
+  const lock = role === 'server' && config.stores.database !== 'sqlite' ? ServerLock.take(config.dataFolder) : undefined;
+  const objects = await FileObjectStore.open({ folder: join(config.dataFolder, 'objects'), publicBaseUrl: publicUrl, secret, clock });
+  return {
+    module: filesModule(objects),
+    signedObjects: objects.signedObjects,
+    identity: () => Promise.resolve(readOrCreateToken(join(config.dataFolder, 'objects.id'))),
+    close: async () => lock?.release(),
+  };
+}

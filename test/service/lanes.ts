@@ -1,0 +1,43 @@
+import type { Context } from 'mocha';
+import type { JsonObject } from '../../core/json.js';
+import { freshBucket, freshDatabase } from '../servers/fresh-places.js';
+import { mongoServer, orSkip, s3Server } from '../servers/servers.js';
+
+export interface OpenLane {
+  /** The sections of `darkroom.yaml` that choose it. */
+  readonly config: JsonObject;
+  remove(): Promise<void>;
+}
+
+/** One choice of stores for the whole program, each time with data of its own. */
+export interface Lane {
+  readonly name: string;
+  /** Skips the suite, or fails it in CI, where a server is absent. */
+  open(suite: Context): Promise<OpenLane>;
+}
+
+export const EMBEDDED: Lane = {
+  name: 'SQLite, files and timers',
+  open: () => Promise.resolve({ config: {}, remove: () => Promise.resolve() }),
+};
+
+function distributed(mongo: 'replica-set' | 'standalone', s3: 'minio' | 'versitygw'): Lane {
+  return {
+    name: `MongoDB (${mongo}), ${s3} and Agenda`,
+    async open(suite) {
+      const place = freshDatabase(await orSkip(suite, mongoServer(mongo)));
+      const bucket = freshBucket(await orSkip(suite, s3Server(s3)));
+      return {
+        config: {
+          stores: { database: 'mongo', objects: 'minio', wake_ups: 'agenda' },
+          mongo: { url: place.url, database: place.database },
+          minio: { endpoint: bucket.endpoint, region: bucket.region, bucket: bucket.bucket, access_key: bucket.accessKey, secret_key: bucket.secretKey },
+        },
+        remove: async () => void (await Promise.all([place.drop(), bucket.remove()])),
+      };
+    },
+  };
+}
+
+/** Both kinds of MongoDB deployment and both object stores, each once. */
+export const DISTRIBUTED: readonly Lane[] = [distributed('replica-set', 'minio'), distributed('standalone', 'versitygw')];

@@ -1,0 +1,52 @@
+// Goal: the same history ends in the same answers, states, credits and ledger lines on every set of adapters (invariant 19).
+// Method: a workload drawn from one seed, sent step by step to the started program over each lane, with a worker of its own
+// process where the lane allows it; everything a client or an operator can see is written down, ids by the order in which
+// they appeared and times left out, and compared. A failure prints its seed (SAME_STATES_SEED repeats it).
+import { expect } from 'chai';
+import type { JsonObject } from '../../core/json.js';
+import { drawsFrom } from '../faults/load.js';
+import { DISTRIBUTED, EMBEDDED, type Lane } from './lanes.js';
+import { LiveService } from './live-service.js';
+import { Story, type Told } from './story.js';
+
+const SEED = Number(process.env['SAME_STATES_SEED'] ?? Date.now() % 1_000_000);
+const STEPS = 30;
+/** So that nothing waits for the interval of a retry or for a day. */
+const HURRIED: JsonObject = { settings: { retry_base_ms: 50, cancel_grace_seconds: 1 } };
+
+describe(`one history on every set of adapters (seed ${SEED})`, () => {
+  const told = new Map<string, Told>();
+
+  for (const lane of [EMBEDDED, ...DISTRIBUTED]) {
+    it(`is played on ${lane.name}`, async function play() {
+      told.set(lane.name, await tell(lane, this));
+    });
+  }
+
+  for (const { name } of DISTRIBUTED) {
+    it(`ends on ${name} as on ${EMBEDDED.name}`, function compare() {
+      const [here, there] = [told.get(name), told.get(EMBEDDED.name)];
+      if (here === undefined || there === undefined) this.skip();
+      for (const [index, answer] of there.answers.entries()) expect(here.answers[index], `step ${index}`).to.deep.equal(answer);
+      expect(here.answers).to.have.length(there.answers.length);
+      expect(here.books).to.deep.equal(there.books);
+    });
+  }
+
+  it('is a history worth playing', function worth() {
+    const codes = new Set(told.get(EMBEDDED.name)?.answers.map(({ code }) => code));
+    expect([...codes]).to.include.members(['OK', 'CREDITS_INSUFFICIENT', 'IDEMPOTENCY_PAYLOAD_MISMATCH', 'FIELD_INVALID']);
+  });
+});
+
+async function tell(lane: Lane, suite: Mocha.Context): Promise<Told> {
+  const service = await LiveService.start({ lane: await lane.open(suite), config: HURRIED });
+  try {
+    const story = await Story.begin(service);
+    const draw = drawsFrom(SEED);
+    for (let step = 0; step < STEPS; step += 1) await story.take(draw);
+    return await story.end();
+  } finally {
+    await service.remove();
+  }
+}
