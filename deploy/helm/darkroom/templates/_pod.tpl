@@ -35,7 +35,8 @@ securityContext:
 - name: installation-secret
   secret:
     secretName: {{ required "secrets.installation.existingSecret must name a secret with 32 random bytes in hex." .root.Values.secrets.installation.existingSecret }}
-    defaultMode: 0440
+    # 0440, which YAML reads as one number or another.
+    defaultMode: 288
     items:
       - { key: {{ .root.Values.secrets.installation.key }}, path: secret }
 - name: tmp

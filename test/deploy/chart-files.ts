@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathOf, textOf } from './project-files.js';
+
+export const CHART = 'deploy/helm/darkroom';
+/** Values to render the chart with: as little as there can be, and everything that is optional. */
+export const CASES = ['least', 'full'] as const;
+export type Case = (typeof CASES)[number];
+
+export const HELM_VERSION = 'v3.18.6';
+/** The Kubernetes that manifests are rendered for and checked against. */
+export const KUBERNETES_VERSION = '1.34';
+
+export function valuesFileOf(name: Case): string {
+  return `${CHART}/ci/${name}-values.yaml`;
+}
+
+export function renderedFileOf(name: Case): string {
+  return `test/deploy/rendered/${name}.yaml`;
+}
+
+/** How helm is asked for the manifests of a case. */
+export function templateArguments(name: Case): string[] {
+  return ['template', 'demo', pathOf(CHART), '--namespace', 'studio', '--kube-version', `${KUBERNETES_VERSION}.0`, '--values', pathOf(valuesFileOf(name))];
+}
+
+/** Says from which chart the manifests were rendered, so that a machine without helm sees when they are out of date. */
+export function headerOf(): string {
+  return `# By helm ${HELM_VERSION} from a chart whose files digest to ${chartDigest()}; node dist/test/deploy/render.js renders anew.\n`;
+}
+
+function chartDigest(): string {
+  const digest = createHash('sha256');
+  const paths = readdirSync(pathOf(CHART), { recursive: true, encoding: 'utf8' }).map((path) => path.replaceAll('\\', '/')).sort();
+  for (const path of paths) {
+    if (statSync(join(pathOf(CHART), path)).isFile()) digest.update(`${path}\0`).update(readFileSync(join(pathOf(CHART), path))).update('\0');
+  }
+  return digest.digest('hex').slice(0, 32);
+}
+
+export function renderedText(name: Case): string {
+  return textOf(renderedFileOf(name));
+}

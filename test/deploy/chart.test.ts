@@ -1,0 +1,117 @@
+/**
+ * Goal: whoever fills in the chart's values is told about a typo before anything is installed, and can set every key of
+ * the program that is theirs to set.
+ * Method: compare the schema with values.yaml and with the program's own keys, both ways; try values that are wrong.
+ */
+import { Ajv } from 'ajv';
+import { expect } from 'chai';
+import { parse } from 'yaml';
+import { CONFIG_KEYS } from '../../apps/config/config-keys.js';
+import { CASES, CHART, headerOf, renderedText, valuesFileOf } from './chart-files.js';
+import { stringsIn, textOf, yamlOf, type Tree } from './project-files.js';
+
+interface Schema {
+  readonly type?: string | readonly string[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: unknown;
+}
+
+const schema = JSON.parse(textOf(`${CHART}/values.schema.json`)) as Schema & { readonly $defs: Readonly<Record<string, Schema>> };
+const values = yamlOf<Readonly<Record<string, Tree>>>(`${CHART}/values.yaml`);
+const isValid = new Ajv({ strict: false, allErrors: true }).compile(schema);
+
+/** What the chart sets itself, and what is a secret. */
+const NOT_VALUES = ['role', 'data_folder', 'secret_file', 'catalog', 'mongo.url', 'minio.access_key', 'minio.secret_key'];
+
+type Branch = Readonly<Record<string, Tree>>;
+
+function isBranch(tree: Tree | undefined): tree is Branch {
+  return typeof tree === 'object' && tree !== null && !Array.isArray(tree);
+}
+
+/** The one over the other, as helm merges values. */
+function merged(under: Branch, over: Branch): Branch {
+  const own = Object.entries(over).map(([name, tree]): [string, Tree] => {
+    const beneath = under[name];
+    return [name, isBranch(beneath) && isBranch(tree) ? merged(beneath, tree) : tree];
+  });
+  return { ...under, ...Object.fromEntries(own) };
+}
+
+function faultsOf(given: Branch): string[] {
+  isValid(merged(values, given));
+  return (isValid.errors ?? []).map(({ instancePath, message = '' }) => `${instancePath} ${message}`);
+}
+
+/** Paths below a schema, down to what holds no keys of its own. */
+function pathsBelow({ properties = {} }: Schema, before = ''): string[] {
+  return Object.entries(properties).flatMap(([name, below]) => (below.properties ? pathsBelow(below, `${before}${name}.`) : [`${before}${name}`]));
+}
+
+/** Each schema of an object with keys of its own, by its path. */
+function closedObjects(part: Schema, path: string): [string, Schema][] {
+  const below = Object.entries(part.properties ?? {}).flatMap(([name, inner]) => closedObjects(inner, `${path}/${name}`));
+  return part.properties ? [[path, part], ...below] : below;
+}
+
+describe('values of the chart', () => {
+  it('are right as they come, and as the cases change them', () => {
+    expect(faultsOf({})).to.deep.equal([]);
+    for (const name of CASES) expect(faultsOf(yamlOf<Branch>(valuesFileOf(name))), name).to.deep.equal([]);
+  });
+
+  it('may hold no key that the schema does not name, at any depth', () => {
+    const parts = [...closedObjects(schema, ''), ...Object.entries(schema.$defs).flatMap(([name, part]) => closedObjects(part, `$defs/${name}`))];
+    expect(parts.filter(([, part]) => part.additionalProperties !== false).map(([path]) => path)).to.deep.equal([]);
+    expect(parts).to.have.length.above(20);
+  });
+
+  const wrong: Readonly<Record<string, Branch>> = {
+    ' must NOT have additional properties': { replicas: 3 },
+    '/worker must NOT have additional properties': { worker: { replica: 3 } },
+    '/config/rest must NOT have additional properties': { config: { rest: { prot: 8080 } } },
+    '/config/mongo must NOT have additional properties': { config: { mongo: { url: 'mongodb://db' } } },
+    '/config/stores/database must be equal to constant': { config: { stores: { database: 'sqlite' } } },
+    '/config/internal/host must NOT be valid': { config: { internal: { host: '127.0.0.1' } } },
+    '/image/tag must NOT be valid': { image: { tag: 'latest' } },
+    '/rest/replicas must be integer': { rest: { replicas: 'two' } },
+    '/stop/marginSeconds must be >= 1': { stop: { marginSeconds: 0 } },
+  };
+
+  for (const [fault, given] of Object.entries(wrong)) {
+    it(`are refused when ${JSON.stringify(given)}`, () => { expect(faultsOf(given)).to.deep.equal([fault]); });
+  }
+
+  it('take every key of darkroom.yaml that is neither the chart\'s nor a secret, and no other', () => {
+    const known = [...CONFIG_KEYS.keys()].filter((path) => !NOT_VALUES.includes(path));
+    expect(pathsBelow(schema.properties?.['config'] ?? {}).sort()).to.deep.equal(known.sort());
+  });
+
+  it('take every key as it is by default', () => {
+    const fixed = ['stores.', 'rest.host', 'internal.'];
+    for (const [path, { byDefault }] of CONFIG_KEYS) {
+      if (NOT_VALUES.includes(path) || fixed.some((start) => path.startsWith(start))) continue;
+      const given = path.split('.').reduceRight<Tree>((tree, name) => ({ [name]: tree }), byDefault as Tree) as Branch;
+      expect(faultsOf({ config: given }), path).to.deep.equal([]);
+    }
+  });
+
+  it('say nothing of a secret but its name', () => {
+    const all = [...stringsIn(values), ...CASES.flatMap((name) => stringsIn(yamlOf<Tree>(valuesFileOf(name))))];
+    expect(all.filter((text) => /:\/\/[^/\s]*:[^/\s]*@|svc_live_/.test(text))).to.deep.equal([]);
+  });
+});
+
+describe('deploy/helm/darkroom', () => {
+  it('has the version of the project', () => {
+    const { version } = JSON.parse(textOf('package.json')) as { version: string };
+    const chart = parse(textOf(`${CHART}/Chart.yaml`)) as { version: string; appVersion: string };
+    expect({ chart: chart.version, app: chart.appVersion }).to.deep.equal({ chart: version, app: version });
+  });
+
+  for (const name of CASES) {
+    it(`is as it was when test/deploy/rendered/${name}.yaml was rendered; node dist/test/deploy/render.js renders anew, with helm`, () => {
+      expect(`${renderedText(name).split('\n')[0]}\n`).to.equal(headerOf());
+    });
+  }
+});

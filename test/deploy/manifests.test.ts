@@ -1,0 +1,199 @@
+/**
+ * Goal: what the chart gives to Kubernetes starts the program as it wants to be started, and gives nobody more than the
+ * least.
+ * Method: read the manifests as they were rendered for the least and the fullest values; hold every pod to the same rules;
+ * load its configuration with the program's own loader, and its catalog with the catalog's.
+ */
+import { expect } from 'chai';
+import { parseCatalog } from '../../adapters/catalog-file/file-catalog.js';
+import { catalogTools } from '../../apps/catalog-tools.js';
+import { CASES, renderedText, type Case } from './chart-files.js';
+import { documentsOf, isPinned, stringsIn, type Tree } from './project-files.js';
+import { loadAs, SECRETS, VARIABLES, type Role } from './program-config.js';
+
+interface Probe { readonly httpGet: { readonly path: string; readonly port: string }; readonly periodSeconds: number; readonly failureThreshold: number }
+
+interface Container {
+  readonly name: string;
+  readonly image: string;
+  readonly args: readonly string[];
+  readonly env: readonly { readonly name: string; readonly value?: string; readonly valueFrom?: { readonly secretKeyRef: { readonly name: string; readonly key: string } } }[];
+  readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly startupProbe?: Probe;
+  readonly livenessProbe?: Probe;
+  readonly readinessProbe?: Probe;
+  readonly lifecycle?: { readonly preStop: { readonly exec: { readonly command: readonly string[] } } };
+  readonly resources: { readonly requests: Readonly<Record<string, string>>; readonly limits: Readonly<Record<string, string>> };
+  readonly securityContext: unknown;
+  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string; readonly readOnly?: boolean }[];
+}
+
+interface PodSpec {
+  readonly serviceAccountName?: string;
+  readonly automountServiceAccountToken: boolean;
+  readonly enableServiceLinks: boolean;
+  readonly hostNetwork?: boolean;
+  readonly securityContext: unknown;
+  readonly terminationGracePeriodSeconds?: number;
+  readonly topologySpreadConstraints?: readonly { readonly topologyKey: string }[];
+  readonly containers: readonly Container[];
+  readonly volumes: readonly { readonly name: string; readonly configMap?: { readonly name: string }; readonly secret?: { readonly secretName: string; readonly defaultMode: number }; readonly emptyDir?: unknown }[];
+}
+
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>>; readonly annotations?: Readonly<Record<string, string>> };
+  readonly data?: Readonly<Record<string, string>>;
+  readonly automountServiceAccountToken?: boolean;
+  readonly spec: {
+    readonly replicas?: number;
+    readonly strategy?: unknown;
+    readonly selector: { readonly matchLabels: Readonly<Record<string, string>> } & Readonly<Record<string, string>>;
+    readonly template: { readonly metadata: { readonly labels: Readonly<Record<string, string>> }; readonly spec: PodSpec };
+  };
+}
+
+const USER = 10_001;
+const OPTIONAL = ['HorizontalPodAutoscaler', 'Ingress', 'NetworkPolicy', 'NetworkPolicy', 'Service', 'ServiceMonitor'];
+const ALWAYS = ['ConfigMap', 'ConfigMap', 'Deployment', 'Deployment', 'Job', 'PodDisruptionBudget', 'PodDisruptionBudget', 'Service', 'ServiceAccount'];
+
+for (const name of CASES) {
+  describe(`manifests of ${name} values`, () => {
+    const manifests = documentsOf<Manifest>(renderedText(name));
+    const pods = manifests.filter(({ kind }) => kind === 'Deployment' || kind === 'Job');
+    const deployments = manifests.filter(({ kind }) => kind === 'Deployment');
+
+    function textOfConfig(configMap: string): Readonly<Record<string, string>> {
+      return manifests.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === configMap)?.data ?? {};
+    }
+
+    function configOf({ spec }: Manifest, role: Role) {
+      const { volumes } = spec.template.spec;
+      const files = textOfConfig(volumes.find((volume) => volume.configMap)?.configMap?.name ?? '');
+      return { files, config: loadAs(role, files['darkroom.yaml'] ?? '', SECRETS) };
+    }
+
+    it('are of the kinds that were asked for', () => {
+      expect(manifests.map(({ kind }) => kind).sort()).to.deep.equal((name === 'full' ? [...ALWAYS, ...OPTIONAL] : ALWAYS).sort());
+    });
+
+    for (const pod of pods) {
+      const { metadata, spec: { template } } = pod;
+      const [container, ...others] = template.spec.containers;
+      if (!container) throw new Error(`${metadata.name} has no container.`);
+
+      it(`hold ${metadata.name} to the least`, () => {
+        const { automountServiceAccountToken, enableServiceLinks, hostNetwork, securityContext } = template.spec;
+        // Kubernetes names variables after services: one called darkroom would make some that the program refuses.
+        expect({ automountServiceAccountToken, enableServiceLinks, hostNetwork }).to.deep.equal({ automountServiceAccountToken: false, enableServiceLinks: false, hostNetwork: undefined });
+        expect(securityContext).to.deep.equal({ runAsNonRoot: true, runAsUser: USER, runAsGroup: USER, fsGroup: USER, seccompProfile: { type: 'RuntimeDefault' } });
+        expect(container.securityContext).to.deep.equal({ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } });
+        expect(others).to.deep.equal([]);
+        expect(isPinned(container.image), container.image).to.equal(true);
+        expect(Object.keys(container.resources.requests).sort()).to.deep.equal(['cpu', 'memory']);
+        expect(container.resources.limits).to.have.property('memory');
+        const writable = container.volumeMounts.filter(({ readOnly }) => readOnly !== true).map(({ mountPath }) => mountPath);
+        expect(writable).to.deep.equal(['/tmp']);
+      });
+
+      it(`give ${metadata.name} its secrets by reference, and only variables that the program has`, () => {
+        const variables = container.env.map((variable) => variable.name);
+        expect(variables.filter((variable) => !VARIABLES.has(variable))).to.deep.equal([]);
+        expect(container.env.filter(({ value }) => value !== undefined)).to.deep.equal([{ name: 'DARKROOM_CONFIG', value: '/etc/darkroom/darkroom.yaml' }]);
+        expect(container.env.filter(({ valueFrom }) => valueFrom?.secretKeyRef).map((variable) => variable.name).sort()).to.deep.equal(Object.keys(SECRETS).sort());
+      });
+
+      for (const role of rolesOf(container)) {
+        it(`configure ${metadata.name} as the program wants it for the role ${role}`, () => {
+          const { files, config } = configOf(pod, role);
+          expect(config.stores).to.deep.equal({ database: 'mongo', objects: 'minio', wakeUps: 'agenda' });
+          expect(container.volumeMounts.some(({ mountPath }) => config.secretFile === `${mountPath}/secret`)).to.equal(true);
+          expect(config.catalog.startsWith('/etc/darkroom/')).to.equal('catalog.yaml' in files);
+          if (files['catalog.yaml'] !== undefined) expect(parseCatalog(files['catalog.yaml'], 'catalog.yaml', catalogTools()).models()).to.have.length(1);
+        });
+      }
+
+      it(`mount only volumes that ${metadata.name} has, and a secret that its group alone may read`, () => {
+        expect(container.volumeMounts.map((mount) => mount.name).sort()).to.deep.equal(template.spec.volumes.map((volume) => volume.name).sort());
+        expect(template.spec.volumes.find(({ secret }) => secret)?.secret?.defaultMode).to.equal(0o440);
+      });
+    }
+
+    for (const pod of deployments) {
+      const { metadata, spec } = pod;
+      const [container] = spec.template.spec.containers;
+      const role = metadata.labels['app.kubernetes.io/component'] as 'rest' | 'worker';
+
+      it(`probe ${metadata.name} where it listens`, () => {
+        const { config } = configOf(pod, role);
+        const ports = Object.fromEntries((container?.ports ?? []).map((port) => [port.name, port.containerPort]));
+        expect(ports).to.deep.equal({ ...(role === 'rest' ? { http: config.rest.port } : {}), internal: config.internal?.port });
+        expect(config.internal?.host).to.equal('0.0.0.0');
+        const { startupProbe, livenessProbe, readinessProbe } = container ?? {};
+        expect([startupProbe, livenessProbe, readinessProbe].map((probe) => probe?.httpGet)).to.deep.equal(
+          ['/livez', '/livez', '/readyz'].map((path) => ({ path, port: 'internal' })),
+        );
+        // A store that is away makes a pod unready and does not kill it.
+        expect((livenessProbe?.periodSeconds ?? 0) * (livenessProbe?.failureThreshold ?? 0)).to.be.at.least(60);
+      });
+
+      it(`give ${metadata.name} longer to stop than it takes`, () => {
+        const { config } = configOf(pod, role);
+        const [sleep, seconds] = container?.lifecycle?.preStop.exec.command ?? [];
+        expect(sleep).to.equal('sleep');
+        expect((spec.template.spec.terminationGracePeriodSeconds ?? 0) * 1_000).to.be.at.least(Number(seconds) * 1_000 + config.worker.stopGraceMs + 5_000);
+      });
+
+      it(`roll ${metadata.name} without a gap, and spread it`, () => {
+        expect(spec.strategy).to.deep.equal({ type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } });
+        expect(spec.template.spec.topologySpreadConstraints?.map(({ topologyKey }) => topologyKey)).to.deep.equal(['topology.kubernetes.io/zone', 'kubernetes.io/hostname']);
+        const isScaled = manifests.some(({ kind, metadata: of }) => kind === 'HorizontalPodAutoscaler' && of.name === metadata.name);
+        expect(spec.replicas === undefined).to.equal(isScaled);
+        const budget = manifests.find(({ kind, metadata: of }) => kind === 'PodDisruptionBudget' && of.name === metadata.name);
+        expect(budget?.spec.selector.matchLabels).to.deep.equal(spec.selector.matchLabels);
+        expect(spec.template.metadata.labels).to.include(spec.selector.matchLabels);
+      });
+    }
+
+    it('send clients to REST alone', () => {
+      const service = manifests.find(({ kind, metadata }) => kind === 'Service' && metadata.labels['app.kubernetes.io/component'] === 'rest');
+      const reached = deployments.filter(({ spec }) => Object.entries(service?.spec.selector ?? {}).every(([label, value]) => spec.template.metadata.labels[label] === value));
+      expect(reached.map(({ metadata }) => metadata.labels['app.kubernetes.io/component'])).to.deep.equal(['rest']);
+    });
+
+    it('migrate before anything is rolled out, with the configuration to come', () => {
+      const hooks = manifests.filter(({ metadata }) => metadata.annotations?.['helm.sh/hook']);
+      expect(hooks.map(({ kind, metadata }) => [kind, metadata.annotations?.['helm.sh/hook'], metadata.annotations?.['helm.sh/hook-weight']])).to.deep.equal([
+        ['ConfigMap', 'pre-install,pre-upgrade', '-5'], ['Job', 'pre-install,pre-upgrade', '0'],
+      ]);
+      const [configMap, job] = hooks;
+      expect(configMap?.data).to.deep.equal(textOfConfig('demo-darkroom'));
+      expect(job?.spec.template.spec.containers[0]?.args).to.deep.equal(['migrate']);
+      // What the release makes is not there yet.
+      expect(job?.spec.template.spec.serviceAccountName).to.equal(undefined);
+      expect(job?.spec.template.spec.volumes.find((volume) => volume.configMap)?.configMap?.name).to.equal(configMap?.metadata.name);
+    });
+
+    it('have no secret in them, and no account that may call Kubernetes', () => {
+      expect(manifests.filter(({ kind }) => kind === 'Secret' || kind.includes('Role'))).to.deep.equal([]);
+      expect(manifests.find(({ kind }) => kind === 'ServiceAccount')?.automountServiceAccountToken).to.equal(false);
+      expect(stringsIn(manifests as unknown as Tree).filter((text) => /mongodb(\+srv)?:\/\/|svc_live_|:\/\/[^/\s]*:[^/\s]*@/.test(text))).to.deep.equal([]);
+    });
+  });
+}
+
+function rolesOf({ args }: Container): Role[] {
+  return args[0] === 'serve' ? [args[2] as Role] : ['all'];
+}
+
+describe('values that reach the manifests', () => {
+  const full = documentsOf<Manifest>(renderedText('full' satisfies Case));
+
+  it('keep whole numbers whole, and round a grace up', () => {
+    const [configMap] = full.filter(({ kind }) => kind === 'ConfigMap');
+    const { settings, worker } = loadAs('rest', configMap?.data?.['darkroom.yaml'] ?? '', SECRETS);
+    expect(settings.maxUploadBytes).to.equal(10_485_760);
+    expect(worker.stopGraceMs).to.equal(45_500);
+    expect(full.find(({ kind }) => kind === 'Deployment')?.spec.template.spec.terminationGracePeriodSeconds).to.equal(5 + 46 + 10);
+  });
+});
