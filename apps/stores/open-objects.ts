@@ -3,6 +3,7 @@ import { FileObjectStore } from '../../adapters/files/file-object-store.js';
 import { filesModule } from '../../adapters/files/module.js';
 import { MinioObjectStore } from '../../adapters/minio/minio-object-store.js';
 import { minioModule } from '../../adapters/minio/module.js';
+import { ensureFolder } from '../../adapters/sqlite/data-folder.js';
 import { ServerLock } from '../../adapters/sqlite/server-lock.js';
 import type { Clock } from '../../core/ports/clock.js';
 import type { Config } from '../config/config.js';
@@ -33,8 +34,7 @@ export async function openObjects(config: Config, { role, clock, publicUrl, secr
     const objects = await MinioObjectStore.open({ ...minioOptions(config), clock });
     return { module: minioModule(objects), identity: () => objects.installationId(), close: () => Promise.resolve() };
   }
-  // SQLite has locked the folder already; with another database nothing else would keep a second server out.
-  const lock = role === 'server' && config.stores.database !== 'sqlite' ? ServerLock.take(config.dataFolder) : undefined;
+  const lock = config.stores.database === 'sqlite' ? undefined : lockFolder(config.dataFolder, role);
   const objects = await FileObjectStore.open({ folder: join(config.dataFolder, 'objects'), publicBaseUrl: publicUrl, secret, clock });
   return {
     module: filesModule(objects),
@@ -42,4 +42,10 @@ export async function openObjects(config: Config, { role, clock, publicUrl, secr
     identity: () => Promise.resolve(readOrCreateToken(join(config.dataFolder, 'objects.id'))),
     close: async () => lock?.release(),
   };
+}
+
+/** What SQLite does for its own folder: with another database nothing else would keep a second server out. */
+function lockFolder(folder: string, role: 'server' | 'tool'): ServerLock | undefined {
+  ensureFolder(folder);
+  return role === 'server' ? ServerLock.take(folder) : undefined;
 }

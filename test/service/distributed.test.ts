@@ -1,0 +1,209 @@
+// Goal: several processes share MongoDB, an S3 store and Agenda as the documentation says: what is not ready, not the same or
+// not there is refused with one sentence, and what is started in parts works as one.
+// Method: the compiled program's own commands and servers over a database and a bucket of the test's own.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { MongoClient } from 'mongodb';
+import { expect } from 'chai';
+import type { JsonObject } from '../../core/json.js';
+import { freePort } from '../faults/served-process.js';
+import { CliProcess, type Ran } from '../fixtures/cli-process.js';
+import { DISTRIBUTED, type OpenLane } from './lanes.js';
+import { Client } from './live-service.js';
+
+const SECRET = 'ab'.repeat(32);
+
+describe('a start over shared stores that cannot be', () => {
+  let lane: OpenLane | undefined;
+  let place: Place;
+  before(async function open() {
+    lane = await DISTRIBUTED[0]?.open(this);
+    place = new Place(lane?.config ?? {});
+  });
+  after(async () => {
+    place.remove();
+    await lane?.remove();
+  });
+
+  it('is refused until it is migrated, by server, check and tool alike', async () => {
+    for (const args of [['serve'], ['migrate', '--check'], ['accounts', 'list']]) {
+      expect(await place.refusal(args), args[0]).to.match(/^darkroom: Database darkroom-test-\w+ .*run darkroom migrate first\.\n$/);
+    }
+  });
+
+  it('is migrated by a command that says what it did, and nothing the second time', async () => {
+    const first = await place.json<{ done: string[] }>(['migrate']);
+    expect(first.done.join('\n')).to.match(/index/i).and.to.match(/bucket/i);
+    expect(await place.json<{ done: string[] }>(['migrate'])).to.deep.include({ done: [] });
+    expect((await place.run(['migrate', '--check'])).stdout).to.match(/is ready; darkroom serve starts the service\.\n$/);
+  });
+
+  it('misses an index that somebody dropped', async () => {
+    const { url, database } = place.config['mongo'] as { url: string; database: string };
+    const client = new MongoClient(url);
+    await client.db(database).collection('generations').dropIndexes();
+    await client.close();
+    expect(await place.refusal(['serve'])).to.include('run darkroom migrate first');
+    await place.json(['migrate']);
+  });
+
+  it('has another secret', async () => {
+    const other = new Place(place.config, 'cd'.repeat(32));
+    expect(await other.refusal(['serve'])).to.match(/^darkroom: The secret in \S+ is not the one that database \S+ was first used with; give every process the same secret_file\.\n$/);
+    other.remove();
+  });
+
+  it('has other objects', async () => {
+    const other = new Place({ ...place.config, stores: { database: 'mongo', objects: 'files', wake_ups: 'timers' } });
+    expect(await other.refusal(['serve'])).to.match(/was first used with other objects than the ones configured here/);
+    other.remove();
+  });
+
+  it('reaches no database, and does not repeat its password', async () => {
+    const url = `mongodb://darkroom:hushhush@127.0.0.1:${await freePort()}/?directConnection=true`;
+    const refused = await place.refusal(['serve'], { DARKROOM_MONGO_URL: url, DARKROOM_MONGO_TIMEOUT_SECONDS: '1' });
+    expect(refused).to.include('The store cannot answer').and.not.to.include('hushhush');
+  });
+
+  it('reaches no object store, and does not repeat its key', async () => {
+    const endpoint = `http://127.0.0.1:${await freePort()}`;
+    const refused = await place.refusal(['serve'], { DARKROOM_MINIO_ENDPOINT: endpoint, DARKROOM_MINIO_SECRET_KEY: 'hushhush', DARKROOM_MINIO_TIMEOUT_SECONDS: '1' });
+    expect(refused).to.include(endpoint).and.not.to.include('hushhush');
+  });
+
+  it('has no such bucket', async () => {
+    expect(await place.refusal(['serve'], { DARKROOM_MINIO_BUCKET: 'darkroom-test-nowhere' })).to.include('darkroom-test-nowhere').and.to.include('darkroom migrate');
+  });
+});
+
+describe('a service in parts', () => {
+  let lane: OpenLane | undefined;
+  let place: Place;
+  const running: CliProcess[] = [];
+  before(async function open() {
+    lane = await DISTRIBUTED[1]?.open(this);
+    place = new Place(lane?.config ?? {});
+    expect((await place.run(['migrate'])).code).to.equal(0);
+  });
+  afterEach(() => stopAll(running));
+  after(async () => {
+    place.remove();
+    await lane?.remove();
+  });
+
+  async function serve(role: string, environment: Readonly<Record<string, string>> = {}): Promise<{ process: CliProcess; url: string | null }> {
+    const process = place.start(['serve', '--role', role, '--json'], { DARKROOM_REST_PORT: '0', ...environment });
+    running.push(process);
+    await process.until('stdout', '}\n');
+    return { process, ...(JSON.parse(process.stdout) as { url: string | null }) };
+  }
+
+  it('runs what one process took in another, and hands over in order', async () => {
+    const { account_id: accountId } = await place.json<{ account_id: string }>(['accounts', 'create', 'parts']);
+    const { app_id: appId } = await place.json<{ app_id: string }>(['apps', 'create', accountId, 'parts']);
+    const { secret } = await place.json<{ secret: string }>(['keys', 'create', appId, '--name', 'parts']);
+    await place.json(['grants', 'create', accountId, '100']);
+    const front = await serve('rest');
+    const other = await serve('rest');
+    const client = new Client(front.url ?? '', secret);
+    const { status, data } = await client.create('first', 'sandbox-image');
+    expect(status).to.equal(202);
+    const id = data['generation_id'] as string;
+    const again = await new Client(other.url ?? '', secret).create('first', 'sandbox-image');
+    expect([again.status, again.headers.get('idempotency-replayed'), again.data['generation_id']]).to.deep.equal([202, 'true', id]);
+    expect((await client.look(id)).data['status'], 'nobody works yet').to.equal('queued');
+
+    const worker = await serve('worker');
+    expect(worker.url).to.equal(null);
+    const task = await client.until(id);
+    expect(task['status']).to.equal('succeeded');
+    const [output] = task['outputs'] as { url: string }[];
+    expect((await fetch(output?.url ?? '')).status, 'the signed address').to.equal(200);
+
+    const slow = await client.create('slow', 'sandbox-test', { behaviour: 'slow', delay_ms: 2_000, size: '128x128' });
+    await client.until(slow.data['generation_id'] as string, ['running']);
+    const next = await serve('worker');
+    worker.process.child.kill('SIGTERM');
+    expect((await worker.process.ended).code).to.equal(0);
+    expect((await client.until(slow.data['generation_id'] as string))['status']).to.equal('succeeded');
+    expect(next.process.child.exitCode).to.equal(null);
+    expect(await place.json(['verify'])).to.deep.include({ findings: [], generations: 2 });
+  });
+
+  it('makes the demo account for nobody but a process that does everything', async () => {
+    const before = await place.json<{ accounts: JsonObject[] }>(['accounts', 'list']);
+    expect(before.accounts.map(({ name }) => name)).to.deep.equal(['parts']);
+  });
+});
+
+describe('MongoDB with files and timers in one process', () => {
+  let lane: OpenLane | undefined;
+  let place: Place;
+  let server: CliProcess | undefined;
+  before(async function open() {
+    lane = await DISTRIBUTED[0]?.open(this);
+    place = new Place({ ...lane?.config, stores: { database: 'mongo', objects: 'files', wake_ups: 'timers' } });
+  });
+  after(async () => {
+    await stopAll(server === undefined ? [] : [server]);
+    place.remove();
+    await lane?.remove();
+  });
+
+  it('starts with one command, makes a picture, and keeps a second process out', async () => {
+    server = place.start(['serve', '--migrate', '--json'], { DARKROOM_REST_PORT: '0' });
+    await server.until('stdout', '}\n');
+    const { url, secret } = JSON.parse(server.stdout) as { url: string; secret: string };
+    const client = new Client(url, secret);
+    const { data } = await client.create('first', 'sandbox-image');
+    const task = await client.until(data['generation_id'] as string);
+    expect((await fetch((task['outputs'] as { url: string }[])[0]?.url ?? '')).status).to.equal(200);
+    expect(await place.refusal(['serve'])).to.match(/^darkroom: Another server \(process \d+\) is using \S+; stop it first, or choose another data folder\.\n$/);
+    expect(await place.refusal(['serve'], { DARKROOM_DATA_FOLDER: 'elsewhere' }), 'with the same secret and another folder').to.include('other objects');
+  });
+});
+
+/** A folder of configuration for the program's own commands. */
+class Place {
+  private readonly folder = mkdtempSync(join(tmpdir(), 'darkroom-distributed-'));
+
+  constructor(readonly config: JsonObject, secret = SECRET) {
+    writeFileSync(join(this.folder, 'darkroom.secret'), secret, { mode: 0o600 });
+    const common = { secret_file: 'darkroom.secret', log: { level: 'warn', format: 'json' }, worker: { stop_grace_seconds: 5 } };
+    writeFileSync(join(this.folder, 'darkroom.yaml'), JSON.stringify({ ...common, ...config }));
+  }
+
+  start(args: readonly string[], environment: Readonly<Record<string, string>> = {}): CliProcess {
+    return new CliProcess(this.folder, args, { environment });
+  }
+
+  run(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Ran> {
+    return this.start(args, environment).ended;
+  }
+
+  async json<T>(args: readonly string[]): Promise<T> {
+    const { code, stdout, stderr } = await this.run([...args, '--json']);
+    expect(code, stderr).to.equal(0);
+    return JSON.parse(stdout) as T;
+  }
+
+  /** The one sentence of a command that is refused. */
+  async refusal(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<string> {
+    const { code, stdout, stderr } = await this.run(args, environment);
+    expect(stderr).to.match(/^darkroom: [^\n]+[.]\n$/);
+    expect({ code, stdout }).to.deep.equal({ code: 1, stdout: '' });
+    return stderr;
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+async function stopAll(processes: CliProcess[]): Promise<void> {
+  for (const process of processes.splice(0)) {
+    process.child.kill('SIGKILL');
+    await process.ended;
+  }
+}
