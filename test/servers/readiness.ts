@@ -1,3 +1,4 @@
+import { AwsClient } from 'aws4fetch';
 import { Client } from 'minio';
 import { MongoClient, MongoServerError, type Db } from 'mongodb';
 
@@ -35,8 +36,10 @@ async function formReplicaSet(admin: Db, replicaSet: string, member: string): Pr
 
 /** Whether the server at this URL lists buckets for these keys: then it is the one that was meant, and its store is open. */
 export async function isS3Ready(url: string, region: string, { accessKey, secretKey }: S3Keys): Promise<boolean> {
-  const client = s3Client({ endpoint: url, region, accessKey, secretKey });
-  await client.listBuckets();
+  const client = new AwsClient({ accessKeyId: accessKey, secretAccessKey: secretKey, service: 's3', region, retries: 0 });
+  const response = await client.fetch(`${url}/`, { signal: AbortSignal.timeout(ANSWER_LIMIT_MS) });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`it answers ${response.status} to a listing of buckets: ${text.slice(0, 300)}`);
   return true;
 }
 

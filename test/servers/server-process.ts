@@ -19,7 +19,7 @@ export interface ServerOptions {
   /** Keeps the data here, beyond this process's end; absent, it lies in a temporary folder. */
   readonly folder?: string;
   /** Absent, a free one. One that is taken at the first start is replaced by a free one. */
-  readonly port?: number;
+  readonly port?: number | undefined;
   /** For the object stores; absent, made up. */
   readonly accessKey?: string;
   readonly secretKey?: string;
@@ -94,6 +94,11 @@ export class ServerProcess {
     await started.untilEnded();
   }
 
+  /** Waits for its end, whoever caused it; resolves with the exit code, or the signal. */
+  async untilEnded(): Promise<number | string | undefined> {
+    return this.started?.untilEnded();
+  }
+
   /** Starts it again, on the same port and data, and waits until it serves; one that is under way is ended in order first. */
   async restart(): Promise<void> {
     await this.end();
@@ -125,7 +130,12 @@ export class ServerProcess {
   }
 
   private send(signal: NodeJS.Signals): void {
-    if (this.started) process.kill(this.started.pid, signal);
+    try {
+      if (this.started) process.kill(this.started.pid, signal);
+    } catch (error) {
+      // It has just ended by itself, which is about to be told.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
   }
 
   /** Between the choice of a port and its use another process may take it; at a first start any other does as well. */

@@ -44,6 +44,10 @@ class Supervision {
     return new Supervision(child, scratch);
   }
 
+  get pid(): number | undefined {
+    return this.child.pid;
+  }
+
   /** A new folder, removed when this process has ended. */
   freshFolder(): string {
     this.folders += 1;

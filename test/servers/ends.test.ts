@@ -1,0 +1,111 @@
+/**
+ * Goal: no server and no data outlives the process that started it, however that ended; data that is to be kept is kept.
+ * Method: processes start servers, one of them paused, and end in every way there is; the process table and the folder
+ * are looked at until both are clean.
+ */
+import { expect } from 'chai';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { findProgram } from './find-program.js';
+import { PROGRAMS } from './programs.js';
+import { ScriptProcess } from './script-process.js';
+import { orSkip, ServerAbsent } from './servers.js';
+
+const LOOKS = 400;
+const STARTED = /started (\{.*\})\n/;
+
+/** Starts two servers, pauses one, says where they are, then does what `end` says. */
+function starting(end: string, options = '{}'): ScriptProcess {
+  return ScriptProcess.ofLines(`
+    const { ServerProcess } = await import(here + 'server-process.js');
+    const [one, other] = [await ServerProcess.start('toxiproxy', ${options}), await ServerProcess.start('versitygw')];
+    other.pause();
+    const { supervision } = await import(here + 'supervision.js');
+    const supervisor = (await supervision()).pid;
+    console.log('started ' + JSON.stringify({ pids: [one.pid, other.pid], supervisor, folder: (await supervision()).freshFolder() }));
+    ${end}`);
+}
+
+interface Start {
+  readonly pids: readonly number[];
+  readonly supervisor: number;
+  readonly folder: string;
+}
+
+async function startOf(script: ScriptProcess): Promise<Start> {
+  return JSON.parse((await script.until(STARTED))[1] ?? '') as Start;
+}
+
+describe('the end of a process with servers', () => {
+  before(async function () {
+    const isHere = findProgram(PROGRAMS.toxiproxy) && findProgram(PROGRAMS.versitygw);
+    await orSkip(this, isHere ? Promise.resolve() : Promise.reject(new ServerAbsent('toxiproxy or versitygw is not on this machine: run `npm run servers:install`.')));
+  });
+
+  const WAITS = 'setInterval(() => undefined, 1000);';
+  const ends: readonly [string, string, NodeJS.Signals | null][] = [
+    ['with nothing left to do', '', null],
+    ['by process.exit', 'process.exit(3);', null],
+    ['by an error nobody caught', `setImmediate(() => { throw new Error('on purpose'); });`, null],
+    ['by SIGKILL', WAITS, 'SIGKILL'],
+    ['by SIGINT', WAITS, 'SIGINT'],
+    ['by SIGTERM', WAITS, 'SIGTERM'],
+  ];
+  for (const [name, end, signal] of ends) {
+    it(`${name} is the end of its servers and their data`, async () => {
+      const script = starting(end);
+      const { pids, folder, supervisor } = await startOf(script);
+      if (signal) script.child.kill(signal);
+      await script.ended;
+      await untilGone([...pids, supervisor]);
+      expect(existsSync(folder)).to.equal(false);
+    });
+  }
+
+  it('ends them also when the supervisor itself was killed', async () => {
+    const script = starting(WAITS);
+    const { pids, folder, supervisor } = await startOf(script);
+    process.kill(supervisor, 'SIGKILL');
+    await untilGone(pids);
+    script.child.kill('SIGKILL');
+    await script.ended;
+    // Nobody is left who would.
+    rmSync(join(folder, '..'), { recursive: true, force: true });
+  });
+
+  it('leaves data alone that was given a folder to stay in', async () => {
+    const kept = mkdtempSync(join(tmpdir(), 'darkroom-kept-'));
+    const script = starting(WAITS, JSON.stringify({ folder: kept }));
+    const { pids } = await startOf(script);
+    script.child.kill('SIGKILL');
+    await script.ended;
+    await untilGone(pids);
+    expect(readFileSync(join(kept, 'log'), 'utf8')).to.be.a('string');
+    rmSync(kept, { recursive: true });
+  });
+});
+
+async function untilGone(pids: readonly number[]): Promise<void> {
+  for (let looks = 0; looks < LOOKS; looks += 1) {
+    if (!pids.some(isThere)) return;
+    await sleep(25);
+  }
+  throw new Error(`Of ${pids.join(', ')} there are still ${pids.filter(isThere).join(', ')}.`);
+}
+
+/** One that has ended and was not yet taken note of by the system's first process is not there. */
+function isThere(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  try {
+    return !/^\d+ \(.*\) [ZX]/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    // No such table on this system, or gone between the two looks, which the next one finds.
+    return true;
+  }
+}

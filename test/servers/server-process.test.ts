@@ -1,0 +1,108 @@
+/**
+ * Goal: a server of a test's own can be killed, paused and started again without losing what it has acknowledged.
+ * Method: every kind is put through it, and asked after each step whether it answers and what it remembers.
+ */
+import { expect } from 'chai';
+import { MongoClient } from 'mongodb';
+import { connect } from 'node:net';
+import { orSkip } from './servers.js';
+import { s3Client } from './readiness.js';
+import { SERVER_KINDS, type ServerKind } from './server-kinds.js';
+import { ServerProcess } from './server-process.js';
+
+for (const kind of Object.keys(SERVER_KINDS) as ServerKind[]) {
+  describe(`${kind}, owned by a test`, () => {
+    let server: ServerProcess;
+
+    before(async function () {
+      server = await orSkip(this, ServerProcess.start(kind));
+    });
+    after(() => server?.stop());
+
+    it('comes back from SIGKILL on the same port, with what it acknowledged', async () => {
+      const { url, pid } = server;
+      await remember(server);
+      await server.kill();
+      expect(server.pid).to.equal(undefined);
+      expect(await isListening(server.port)).to.equal(false);
+      await server.restart();
+      expect(server.url).to.equal(url);
+      expect(server.pid).not.to.equal(pid);
+      expect(await remembers(server)).to.equal(true);
+    });
+
+    it('is started again in order while it runs', async () => {
+      const { pid } = server;
+      await server.restart();
+      expect(server.pid).not.to.equal(pid);
+      expect(await isListening(server.port)).to.equal(true);
+    });
+
+    it('takes connections while it is paused, and answers when it goes on', async () => {
+      server.pause();
+      expect(await isListening(server.port)).to.equal(true);
+      let hasAnswered = false;
+      const answer = remembers(server).finally(() => { hasAnswered = true; });
+      // Longer than any answer of a server that runs, short of the clients' patience.
+      await new Promise((resolve) => { setTimeout(resolve, 300); });
+      expect(hasAnswered).to.equal(false);
+      server.resume();
+      await answer;
+    });
+
+    it('says how it ended when somebody else has ended it', async () => {
+      const ended = server.untilEnded();
+      process.kill(server.pid ?? 0, 'SIGKILL');
+      expect(await ended).to.equal('SIGKILL');
+      await server.restart();
+    });
+
+    it('can be stopped while it is paused', async () => {
+      const paused = await ServerProcess.start(kind);
+      paused.pause();
+      await paused.stop();
+      expect(paused.pid).to.equal(undefined);
+      expect(await isListening(paused.port)).to.equal(false);
+    });
+
+    it('lives on a port of its own beside another', async () => {
+      const other = await ServerProcess.start(kind, { port: server.port });
+      expect(other.port).not.to.equal(server.port);
+      await other.stop();
+    });
+  });
+}
+
+/** Writes something that the server then acknowledges; a proxy has nothing to remember. */
+async function remember(server: ServerProcess): Promise<void> {
+  if (server.kind === 'toxiproxy') return;
+  if (server.kind === 'minio' || server.kind === 'versitygw') {
+    await s3Client(server.s3).makeBucket('memory', server.s3.region);
+    await s3Client(server.s3).putObject('memory', 'thing', Buffer.from('bytes'));
+  } else {
+    await withMongo(server, (client) => client.db('memory').collection('things').insertOne({ name: 'thing' }, { writeConcern: { w: 'majority', journal: true } }));
+  }
+}
+
+async function remembers(server: ServerProcess): Promise<boolean> {
+  if (server.kind === 'toxiproxy') return (await fetch(`${server.url}/version`)).ok;
+  if (server.kind === 'minio' || server.kind === 'versitygw') return (await s3Client(server.s3).statObject('memory', 'thing')).size === 5;
+  return withMongo(server, async (client) => (await client.db('memory').collection('things').countDocuments()) === 1);
+}
+
+async function withMongo<T>(server: ServerProcess, use: (client: MongoClient) => Promise<T>): Promise<T> {
+  const client = new MongoClient(server.url);
+  try {
+    return await use(client);
+  } finally {
+    await client.close();
+  }
+}
+
+function isListening(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1' });
+    socket.once('connect', () => { socket.destroy(); resolve(true); });
+    socket.once('error', () => resolve(false));
+  });
+}
