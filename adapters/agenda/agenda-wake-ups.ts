@@ -5,6 +5,7 @@ import type { Log } from '../../core/log.js';
 import type { Clock } from '../../core/ports/clock.js';
 import type { WakeUps } from '../../core/ports/wake-ups.js';
 import { AgendaRefused } from './agenda-refused.js';
+import { LatestWrites } from './latest-writes.js';
 import { missingFromAgenda } from './migrate-agenda.js';
 import { Repetition } from './repetition.js';
 import { hearsOfChanges, type WokenBy } from './woken-by.js';
@@ -16,14 +17,12 @@ import { EAGER_WAKE_UPS, WakeUpRepository } from './wake-up-repository.js';
 type Handler = (generationId: string) => Promise<void>;
 
 const POLL_MS = 1_000;
-/** With a change stream the poll only finds what the stream did not tell, so it may go so many times slower. */
-const POLLS_WITH_STREAM = 5;
 const HOLD_MS = 20_000;
 /** A wake-up whose generation is under way here is left alone for so long, for any process to take. */
 const PUT_BACK_MS = 1_000;
 const BACKOFF = backoffStrategies.exponential({ delay: 1_000, factor: 2, maxDelay: 60_000, maxRetries: Infinity });
-/** Agenda looks after each job so often; it has nothing to find, and the timer should not outlive the job by much. */
-const AGENDA_LOCK_MS = 1_000;
+/** Agenda's own intervals find nothing here, but each job leaves a timer of half as long behind. */
+const AGENDA_INTERVAL_MS = 1_000;
 const QUIET_MS = 60_000;
 const SILENT: Log = { info: () => undefined, warn: () => undefined };
 
@@ -59,7 +58,7 @@ export class AgendaWakeUps implements WakeUps {
   private readonly holdMs: number;
   private readonly log: Log;
   private readonly underWay = new Map<string, Promise<void>>();
-  private readonly scheduling = new Map<string, Promise<void>>();
+  private readonly schedules = new LatestWrites((generationId, at) => this.write(generationId, at));
   private readonly repetitions: Repetition[] = [];
   private readonly toldAt = new Map<string, number>();
   private delivery: Delivery | undefined;
@@ -82,14 +81,7 @@ export class AgendaWakeUps implements WakeUps {
 
   /** Throws `StoreUnavailable` when the database does not answer; the wake-up may then be there or not. */
   async schedule(generationId: string, at: number): Promise<void> {
-    // The schedules of one generation are written in the order they were made in, so that the last one stands.
-    const before = this.scheduling.get(generationId) ?? Promise.resolve();
-    const written = before.then(() => this.write(generationId, at));
-    const ended = written.catch(() => undefined).finally(() => {
-      if (this.scheduling.get(generationId) === ended) this.scheduling.delete(generationId);
-    });
-    this.scheduling.set(generationId, ended);
-    await written;
+    await this.schedules.write(generationId, at);
   }
 
   every(_name: string, intervalMs: number, task: () => Promise<void>): void {
@@ -103,6 +95,8 @@ export class AgendaWakeUps implements WakeUps {
     this.delivery = this.prepare(handler, limit);
     this.keepHolding();
     await this.delivery.agenda.start();
+    // Only now does anybody listen.
+    this.delivery.channel.ring();
   }
 
   async stop(): Promise<void> {
@@ -112,17 +106,17 @@ export class AgendaWakeUps implements WakeUps {
 
   private prepare(handler: Handler, limit: number): Delivery {
     const { db, clock, pollMs = POLL_MS } = this.options;
-    const channel = new WakeUpChannel({ db, clock, streams: this.streams, onStreamLost: (error) => this.streamLost(error) });
+    const channel = new WakeUpChannel({ db, clock, streams: this.streams, pollMs, onStreamLost: (error) => this.streamLost(error) });
     const onTrouble = (error: unknown): void => this.outOfReach(error);
     const repository = new WakeUpRepository({ db, clock, wakeUps: this.wakeUps, channel, onTrouble });
     const agenda = new Agenda({
       backend: { name: 'MongoDB', repository, ownsConnection: false, connect: () => repository.connect(), disconnect: () => repository.disconnect() },
       notificationChannel: channel,
-      processEvery: this.streams ? pollMs * POLLS_WITH_STREAM : pollMs,
+      processEvery: AGENDA_INTERVAL_MS,
       maxConcurrency: limit,
       lockLimit: limit,
     });
-    const settings = { concurrency: limit, lockLimit: limit, lockLifetime: AGENDA_LOCK_MS, backoff: BACKOFF };
+    const settings = { concurrency: limit, lockLimit: limit, lockLifetime: AGENDA_INTERVAL_MS, backoff: BACKOFF };
     agenda.define(JOB_NAME, (job: Job<void>, done) => { void this.run(job, done); }, settings);
     agenda.on('error', onTrouble);
     // Agenda frees the place after it has said so, and does not look for the next one by itself.

@@ -9,18 +9,23 @@ const MAX_ASKING = 4;
 /** Alarms further away than this are left to a later look. */
 const MAX_ALARM_MS = 60_000;
 const REOPEN_AFTER_MS = 1_000;
+/** With a change stream, asking only finds what the stream did not tell, so it may go so many times slower. */
+const POLLS_WITH_STREAM = 5;
+/** Were it disabled, a stream that the server closes would end without a word; with no attempts left it is an error. */
+const NO_RECONNECT = { enabled: true, maxAttempts: 0 };
 
 export interface WakeUpChannelOptions {
   readonly db: Db;
   readonly clock: Clock;
   /** Whether the server tells us of changes. */
   readonly streams: boolean;
+  readonly pollMs: number;
   readonly onStreamLost: (error: unknown) => void;
 }
 
 /**
- * What makes Agenda look for wake-ups before its next poll: an alarm for the next one that is known, a place that became
- * free, and the change stream, by which we hear of what other processes have scheduled. A stream that breaks is replaced by
+ * What makes Agenda look for a wake-up: a poll, an alarm for the next one that is known, a place that became free, and the
+ * change stream, by which we hear of what other processes have scheduled. A stream that breaks is replaced by
  * a fresh one, since one that resumes where the server no longer remembers would break for ever; what was missed
  * meanwhile is found by the poll.
  */
@@ -34,6 +39,7 @@ export class WakeUpChannel extends BaseNotificationChannel {
   private answeredRings = 0;
   private stream: MongoChangeStreamNotificationChannel | undefined;
   private cancelReopening: () => void = () => undefined;
+  private cancelPoll: () => void = () => undefined;
 
   constructor(options: WakeUpChannelOptions) {
     super();
@@ -43,6 +49,7 @@ export class WakeUpChannel extends BaseNotificationChannel {
   async connect(): Promise<void> {
     this.setState('connected');
     if (this.options.streams) this.openStream();
+    this.pollLater();
   }
 
   async disconnect(): Promise<void> {
@@ -50,6 +57,7 @@ export class WakeUpChannel extends BaseNotificationChannel {
     this.alarm?.cancel();
     this.alarm = undefined;
     this.cancelReopening();
+    this.cancelPoll();
     this.closeStream();
   }
 
@@ -95,6 +103,11 @@ export class WakeUpChannel extends BaseNotificationChannel {
     return () => { this.answeredRings = Math.max(this.answeredRings, rings); };
   }
 
+  /** Agenda also asks by a clock of its own, whose timers would outlive it by half of its interval; that is not answered. */
+  get isAsking(): boolean {
+    return this.asking > 0;
+  }
+
   private asked(): void {
     this.asking -= 1;
     if (!this.askAgain) return;
@@ -102,13 +115,18 @@ export class WakeUpChannel extends BaseNotificationChannel {
     this.ring();
   }
 
+  private pollLater(): void {
+    const { clock, pollMs } = this.options;
+    this.cancelPoll = clock.after(this.stream === undefined ? pollMs : pollMs * POLLS_WITH_STREAM, () => {
+      this.ring();
+      this.pollLater();
+    });
+  }
+
   private openStream(): void {
-    const stream = new MongoChangeStreamNotificationChannel({ db: this.options.db, collection: COLLECTION, fullDocument: false });
+    const stream = new MongoChangeStreamNotificationChannel({ db: this.options.db, collection: COLLECTION, fullDocument: false, reconnect: NO_RECONNECT });
     this.stream = stream;
     stream.on('error', (error) => this.lost(stream, error));
-    stream.on('stateChange', (state) => {
-      if (state === 'reconnecting') this.lost(stream, new Error('The server closed the change stream.'));
-    });
     stream.subscribe(({ nextRunAt }) => {
       if (nextRunAt !== null) this.ringAt(nextRunAt.getTime());
     });

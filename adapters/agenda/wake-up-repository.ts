@@ -107,13 +107,13 @@ export class WakeUpRepository extends MongoJobRepository {
 
   /** One at a time: Agenda would take all there are before it runs the first. */
   override async getNextJobToRun(): Promise<JobParameters | undefined> {
-    if (this.closed) return undefined;
+    if (this.closed || !this.options.channel.isAsking) return undefined;
     if (this.gaveOne) {
       this.gaveOne = false;
       this.options.channel.ring();
       return undefined;
     }
-    const wakeUp = this.ready.shift() ?? await this.take();
+    const wakeUp = this.ready.shift() ?? await this.takeOrRetry();
     if (wakeUp === undefined) return undefined;
     this.gaveOne = true;
     const { generationId, stamp, failCount } = wakeUp;
@@ -140,6 +140,16 @@ export class WakeUpRepository extends MongoJobRepository {
 
   /** Agenda asks for it when it stops; `handOver` does it, and finds those that Agenda was just being given too. */
   override async unlockJobs(): Promise<void> {}
+
+  /** A question without an answer is asked again soon: the poll may be slow, and a stream may have survived the outage. */
+  private async takeOrRetry(): Promise<HeldWakeUp | undefined> {
+    try {
+      return await this.take();
+    } catch (error) {
+      this.options.channel.ringAt(this.options.clock.now() + PATIENCE_MS);
+      throw error;
+    }
+  }
 
   private async take(): Promise<HeldWakeUp | undefined> {
     const { wakeUps, clock, channel } = this.options;

@@ -1,0 +1,38 @@
+// Goal: how long a wake-up takes from its schedule to its handler is known; nothing is asserted but that it comes.
+// Method: wake-ups that are due now, at a steady pace, scheduled in the process that handles them or in another.
+import { uuidAt } from '../../fixtures/stored-records.js';
+import { elapsed, onAgenda, until } from './on-agenda.js';
+
+const WAKE_UPS = 100;
+const PACE_MS = 20;
+
+onAgenda('AgendaWakeUps from schedule to handler', (place, { wokenBy }) => {
+  afterEach(() => place.empty());
+
+  async function measure(scheduledIn: 'the same process' | 'another'): Promise<string> {
+    const workers = [await place.open(), await place.open(), await place.open()];
+    const other = await place.open();
+    const scheduledAt = new Map<string, number>();
+    const tookMs = new Map<string, number>();
+    for (const worker of workers) {
+      await worker.start(async (id) => {
+        if (!tookMs.has(id)) tookMs.set(id, performance.now() - (scheduledAt.get(id) ?? 0));
+      }, 10_000);
+    }
+    const schedules: Promise<void>[] = [];
+    for (let n = 0; n < WAKE_UPS; n += 1) {
+      scheduledAt.set(uuidAt(n), performance.now());
+      const scheduler = scheduledIn === 'another' ? other : workers[n % workers.length] ?? other;
+      schedules.push(scheduler.schedule(uuidAt(n), Date.now()));
+      await elapsed(PACE_MS);
+    }
+    await Promise.all(schedules);
+    await until(() => tookMs.size === WAKE_UPS);
+    const sorted = [...tookMs.values()].toSorted((a, b) => a - b);
+    const at = (share: number): string => (sorted[Math.floor(share * (sorted.length - 1))] ?? 0).toFixed(0);
+    return `      ${wokenBy}, scheduled in ${scheduledIn}: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`;
+  }
+
+  it('comes when scheduled by who handles it', async () => { console.log(await measure('the same process')); });
+  it('comes when scheduled by another process', async () => { console.log(await measure('another')); });
+});

@@ -1,0 +1,56 @@
+// Goal: a MongoDB server that is killed and comes back stops nothing for good: schedules say so while it is away, deliveries
+// resume after it, by the stream or by asking, and nothing is thrown past those who could catch it.
+// Method: a server of the suite's own, killed and started again under two processes, one that schedules and one that delivers.
+import { expect } from 'chai';
+import { StoreUnavailable } from '../../../core/errors.js';
+import { uuidAt } from '../../fixtures/stored-records.js';
+import { ServerProcess } from '../../servers/server-process.js';
+import { orSkip } from '../../servers/servers.js';
+import { AgendaPlace, LANES, until } from './on-agenda.js';
+
+for (const lane of LANES) {
+  describe(`AgendaWakeUps over a server that dies, ${lane.wokenBy}`, () => {
+    const place = new AgendaPlace(lane);
+    const thrown: unknown[] = [];
+    const note = (error: unknown): void => { thrown.push(error); };
+    let server: ServerProcess | undefined;
+
+    before(async function own() {
+      server = await orSkip(this, ServerProcess.start(`mongo-${lane.kind}`));
+      await place.prepare(server);
+      process.on('unhandledRejection', note);
+    });
+
+    after(async () => {
+      await place.remove();
+      process.off('unhandledRejection', note);
+      await server?.stop();
+    });
+
+    it('are scheduled and delivered again once it is back, three times over', async () => {
+      const events: string[] = [];
+      const log = { info: () => undefined, warn: (event: string) => { events.push(event); } };
+      const scheduling = await place.open();
+      // Beside a stream, polls this far apart would not come in the time of the test.
+      const delivering = await place.open({ log, ...(lane.wokenBy === 'change-streams' && { pollMs: 30_000 }) });
+      const delivered = new Map<string, number>();
+      await delivering.start(async (id) => { delivered.set(id, (delivered.get(id) ?? 0) + 1); }, 10);
+      for (let round = 0; round < 3; round += 1) {
+        const [before, during, later, afterwards] = [0, 1, 2, 3].map((n) => uuidAt(10 * round + n)) as [string, string, string, string];
+        await scheduling.schedule(before, Date.now());
+        await until(() => delivered.has(before));
+        const laterAt = Date.now() + 2_000;
+        await scheduling.schedule(later, laterAt);
+        await server?.kill();
+        const refused: unknown = await scheduling.schedule(during, Date.now()).catch((error: unknown) => error);
+        expect(refused).to.be.instanceOf(StoreUnavailable);
+        await server?.restart();
+        await until(() => scheduling.schedule(afterwards, Date.now()).then(() => true, () => false));
+        await until(() => delivered.has(afterwards) && delivered.has(later));
+      }
+      // What it lost was told of, and not again and again.
+      expect(events.length).to.be.within(1, 2);
+      expect(thrown).to.deep.equal([]);
+    });
+  });
+}

@@ -1,0 +1,134 @@
+// Goal: any number of processes share the wake-ups of one database: each is delivered, none is lost with a process that dies,
+// what is scheduled during a handler elsewhere is delivered again, and each process gets a share.
+// Method: several AgendaWakeUps with connections of their own; one dies by having its connections cut.
+import { expect } from 'chai';
+import { uuidAt } from '../../fixtures/stored-records.js';
+import { elapsed, onAgenda, until } from './on-agenda.js';
+
+onAgenda('AgendaWakeUps in several processes', (place) => {
+  afterEach(() => place.empty());
+
+  it('deliver each of many, and leave none behind', async () => {
+    const scheduler = await place.open();
+    const delivered: string[] = [];
+    for (let n = 0; n < 3; n += 1) await (await place.open()).start(async (id) => { delivered.push(id); }, 10);
+    await Promise.all(Array.from({ length: 200 }, (_, n) => scheduler.schedule(uuidAt(n), Date.now())));
+    await until(async () => await place.connect().collection('agenda_wake_ups').countDocuments() === 0);
+    expect(new Set(delivered).size).to.equal(200);
+    expect(delivered.length).to.equal(200);
+  });
+
+  it('get a share each, though none of them can start what it holds', async () => {
+    const scheduler = await place.open();
+    const shares = [0, 0, 0];
+    const ends: (() => void)[] = [];
+    let isOpen = false;
+    for (const worker of shares.keys()) {
+      await (await place.open()).start(async () => {
+        shares[worker] = (shares[worker] ?? 0) + 1;
+        if (!isOpen) await new Promise<void>((resolve) => { ends.push(resolve); });
+      }, 10_000);
+    }
+    await Promise.all(Array.from({ length: 300 }, (_, n) => scheduler.schedule(uuidAt(n), Date.now())));
+    await until(() => shares.reduce((sum, share) => sum + share) >= 300);
+    console.log(`      shares of 300: ${shares.join(', ')}`);
+    expect(Math.min(...shares)).to.be.at.least(30);
+    isOpen = true;
+    for (const end of ends) end();
+  });
+
+  it('leave to others what one schedules that has its hands full', async () => {
+    const full = await place.open();
+    const free = await place.open();
+    const held = new Set<string>();
+    const elsewhere = new Set<string>();
+    const ends: (() => void)[] = [];
+    await full.start(async (id) => {
+      held.add(id);
+      await new Promise<void>((resolve) => { ends.push(resolve); });
+    }, 10_000);
+    await Promise.all(Array.from({ length: 60 }, (_, n) => full.schedule(uuidAt(n), Date.now())));
+    await until(() => held.size >= 50);
+    await free.start(async (id) => { elsewhere.add(id); }, 10_000);
+    await Promise.all(Array.from({ length: 20 }, (_, n) => full.schedule(uuidAt(100 + n), Date.now())));
+    await until(() => held.size + elsewhere.size >= 80);
+    expect(elsewhere.size).to.be.at.least(10);
+    for (const end of ends) end();
+  });
+
+  it('deliver elsewhere what a process held that died', async () => {
+    const dying = await place.open({ holdMs: 1_000 });
+    const other = await place.open({ holdMs: 1_000 });
+    const first: string[] = [];
+    let end: () => void = () => undefined;
+    await dying.start(async (id) => {
+      first.push(id);
+      await new Promise<void>((resolve) => { end = resolve; });
+    }, 10);
+    await dying.schedule(uuidAt(1), Date.now());
+    await until(() => first.length === 1);
+    const second: string[] = [];
+    await other.start(async (id) => { second.push(id); }, 10);
+    // Longer than a hold, which is kept up as long as the process lives.
+    await elapsed(3_000);
+    expect(second).to.deep.equal([]);
+    await place.kill(dying);
+    await until(() => second.length === 1);
+    expect(second).to.deep.equal([uuidAt(1)]);
+    end();
+  });
+
+  it('deliver again what is scheduled in one process during a handler in another', async () => {
+    const [handling, scheduling] = [await place.open(), await place.open()];
+    let calls = 0;
+    let end: () => void = () => undefined;
+    await handling.start(async () => {
+      calls += 1;
+      if (calls === 1) await new Promise<void>((resolve) => { end = resolve; });
+    }, 10);
+    await handling.schedule(uuidAt(1), Date.now());
+    await until(() => calls === 1);
+    await scheduling.schedule(uuidAt(1), Date.now());
+    end();
+    await until(() => calls === 2);
+    await until(async () => await place.connect().collection('agenda_wake_ups').countDocuments() === 0);
+  });
+
+  it('do not undo a later schedule when a handler in another process fails', async () => {
+    const [handling, scheduling] = [await place.open(), await place.open()];
+    let fail: (error: Error) => void = () => undefined;
+    let calls = 0;
+    await handling.start(() => {
+      calls += 1;
+      return new Promise<void>((_, reject) => { fail = reject; });
+    }, 10);
+    await handling.schedule(uuidAt(1), Date.now());
+    await until(() => calls === 1);
+    await scheduling.schedule(uuidAt(1), Date.now() + 3_600_000);
+    fail(new Error('this handler fails'));
+    await elapsed(2_500);
+    expect(calls).to.equal(1);
+    const stands = await place.connect().collection('agenda_wake_ups').findOne({ 'data.generationId': uuidAt(1) });
+    expect(stands?.['nextRunAt'].getTime()).to.be.greaterThan(Date.now() + 3_000_000);
+  });
+
+  it('hand over at once what a process that stops has not begun', async () => {
+    const [stopping, other] = [await place.open({ holdMs: 600_000 }), await place.open()];
+    const ends: (() => void)[] = [];
+    const handled = new Set<string>();
+    await stopping.start(async (id) => {
+      handled.add(id);
+      await new Promise<void>((resolve) => { ends.push(resolve); });
+    }, 5);
+    const scheduled = Promise.all(Array.from({ length: 40 }, (_, n) => stopping.schedule(uuidAt(n), Date.now())));
+    await until(() => handled.size >= 1);
+    const stopped = stopping.stop();
+    await scheduled;
+    const elsewhere = new Set<string>();
+    await other.start(async (id) => { elsewhere.add(id); }, 10);
+    // A hold is ten minutes long: what was not handed over would not come in the time of this test.
+    await until(() => elsewhere.size + handled.size >= 40);
+    for (const end of ends) end();
+    await stopped;
+  });
+});

@@ -1,0 +1,99 @@
+// Goal: whatever is scheduled, by whom, whichever handlers fail or take long, and whichever processes stop, die or start
+// meanwhile: in the end each generation was handled at or after the time of its last schedule, and nothing is left.
+// Method: random steps over one database, from a seed that a failure prints; a model of one map, generation to last time.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { StoreUnavailable } from '../../../core/errors.js';
+import type { AgendaWakeUps } from '../../../adapters/agenda/agenda-wake-ups.js';
+import { uuidAt } from '../../fixtures/stored-records.js';
+import { elapsed, onAgenda, until, type AgendaPlace } from './on-agenda.js';
+
+type Step =
+  | { readonly kind: 'schedule'; readonly n: number; readonly inMs: number; readonly worker: number }
+  | { readonly kind: 'stop' | 'kill'; readonly worker: number }
+  | { readonly kind: 'pause'; readonly forMs: number };
+
+const WORKERS = 3;
+const HOLD_MS = 1_000;
+/** Far longer than any of it takes; so that one that hangs tells its seed. */
+const LIMIT_MS = 60_000;
+const worker = fc.nat({ max: WORKERS - 1 });
+const schedule = fc.record({ kind: fc.constant('schedule' as const), n: fc.nat({ max: 9 }), inMs: fc.integer({ min: -50, max: 400 }), worker });
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 12, arbitrary: schedule },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('stop' as const, 'kill' as const), worker }) },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('pause' as const), forMs: fc.nat({ max: 60 }) }) },
+);
+
+/** Processes that come and go, and what they have handled. */
+class Workers {
+  readonly handledAt = new Map<string, number>();
+  private readonly processes: { wakeUps: AgendaWakeUps; isDead: boolean }[] = [];
+  private handlers = 0;
+
+  constructor(private readonly place: AgendaPlace, private readonly fates: readonly ('resolve' | 'reject' | 'linger')[]) {}
+
+  async start(index: number): Promise<void> {
+    const process = { wakeUps: await this.place.open({ holdMs: HOLD_MS, pollMs: 200 }), isDead: false };
+    this.processes[index] = process;
+    await process.wakeUps.start(async (id) => {
+      const at = Date.now();
+      const fate = this.fates[this.handlers];
+      this.handlers += 1;
+      if (fate === 'linger') await elapsed(100);
+      if (fate === 'reject' || process.isDead) throw new Error('this handler was to fail');
+      this.handledAt.set(id, Math.max(at, this.handledAt.get(id) ?? 0));
+    }, 3);
+  }
+
+  at(index: number): AgendaWakeUps {
+    const process = this.processes[index];
+    if (process === undefined) throw new Error('no such worker');
+    return process.wakeUps;
+  }
+
+  async replace(index: number, how: 'stop' | 'kill'): Promise<void> {
+    const process = this.processes[index];
+    if (process === undefined) return;
+    if (how === 'kill') {
+      process.isDead = true;
+      await this.place.kill(process.wakeUps);
+    }
+    await process.wakeUps.stop();
+    await this.start(index);
+  }
+}
+
+onAgenda('AgendaWakeUps among processes that come and go', (place) => {
+  afterEach(() => place.empty());
+
+  it('are handled after the last schedule of each generation', async () => {
+    // Those of the first handlers; the others resolve.
+    const fates = fc.array(fc.constantFrom('resolve' as const, 'resolve' as const, 'reject' as const, 'linger' as const), { maxLength: 20 });
+    await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 60 }), fates, async (steps, handlerFates) => {
+      const workers = new Workers(place, handlerFates);
+      for (let index = 0; index < WORKERS; index += 1) await workers.start(index);
+      const lastAt = await take(steps, workers);
+      const wakeUps = place.connect().collection('agenda_wake_ups');
+      const late = (): string[] => [...lastAt].filter(([id, at]) => (workers.handledAt.get(id) ?? -Infinity) < at).map(([id]) => id);
+      const deadline = Date.now() + LIMIT_MS;
+      await until(async () => Date.now() > deadline || (late().length === 0 && await wakeUps.countDocuments() === 0));
+      expect({ late: late(), left: await wakeUps.find().toArray() }).to.deep.equal({ late: [], left: [] });
+      await place.empty();
+    }), { numRuns: 4, endOnFailure: true });
+  });
+});
+
+async function take(steps: readonly Step[], workers: Workers): Promise<ReadonlyMap<string, number>> {
+  const lastAt = new Map<string, number>();
+  for (const next of steps) {
+    if (next.kind === 'pause') await elapsed(next.forMs);
+    else if (next.kind === 'schedule') {
+      const at = Date.now() + next.inMs;
+      const refused: unknown = await workers.at(next.worker).schedule(uuidAt(next.n), at).then(() => undefined, (error: unknown) => error);
+      if (refused === undefined) lastAt.set(uuidAt(next.n), Math.min(at, Date.now()));
+      else expect(refused).to.be.instanceOf(StoreUnavailable);
+    } else await workers.replace(next.worker, next.kind);
+  }
+  return lastAt;
+}

@@ -1,0 +1,99 @@
+import { MongoClient, type Db } from 'mongodb';
+import { AgendaWakeUps, type AgendaWakeUpsOptions } from '../../../adapters/agenda/agenda-wake-ups.js';
+import { migrateAgenda } from '../../../adapters/agenda/migrate-agenda.js';
+import { SystemClock } from '../../../adapters/system/system-clock.js';
+import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js';
+import { mongoServer, orSkip, type MongoServer } from '../../servers/servers.js';
+import { ExplainedQueries } from './explained-queries.js';
+
+export const LANES = [
+  { wokenBy: 'change-streams', kind: 'replica-set' },
+  { wokenBy: 'polling', kind: 'standalone' },
+] as const;
+
+export type Lane = (typeof LANES)[number];
+
+/** Processes over one database, each with connections of its own. */
+export class AgendaPlace {
+  readonly queries = new ExplainedQueries();
+  private database: FreshDatabase | undefined;
+  private readonly opened = new Map<AgendaWakeUps, MongoClient>();
+  private readonly clients: MongoClient[] = [];
+
+  constructor(private readonly lane: Lane) {}
+
+  async prepare(server: MongoServer): Promise<void> {
+    this.database = freshDatabase(server);
+    await migrateAgenda(this.connect());
+  }
+
+  connect(): Db {
+    return this.dbOf(this.client());
+  }
+
+  /** Another process. */
+  async open(options: Partial<AgendaWakeUpsOptions> = {}): Promise<AgendaWakeUps> {
+    const client = this.client();
+    const wakeUps = await AgendaWakeUps.open({ db: this.dbOf(client), clock: new SystemClock(), wokenBy: this.lane.wokenBy, ...options });
+    this.opened.set(wakeUps, client);
+    return wakeUps;
+  }
+
+  /** Cuts a process off for ever, as if it had died with whatever it was doing. */
+  async kill(wakeUps: AgendaWakeUps): Promise<void> {
+    await this.opened.get(wakeUps)?.close(true);
+  }
+
+  /** Stops the processes, and forgets all wake-ups. */
+  async empty(): Promise<void> {
+    await Promise.all([...this.opened.keys()].map((wakeUps) => wakeUps.stop()));
+    this.opened.clear();
+    await this.connect().collection('agenda_wake_ups').deleteMany({});
+    for (const client of this.clients.splice(0)) await client.close(true);
+  }
+
+  async remove(): Promise<void> {
+    if (this.database === undefined) return;
+    await this.empty();
+    await this.database.drop();
+  }
+
+  private dbOf(client: MongoClient): Db {
+    if (this.database === undefined) throw new Error('The suite has no database.');
+    return client.db(this.database.database);
+  }
+
+  private client(): MongoClient {
+    if (this.database === undefined) throw new Error('The suite has no database.');
+    const client = new MongoClient(this.database.url, {
+      writeConcern: { w: 'majority', journal: true }, monitorCommands: true,
+      serverSelectionTimeoutMS: 3_000, connectTimeoutMS: 3_000, socketTimeoutMS: 5_000, waitQueueTimeoutMS: 3_000,
+    });
+    this.queries.watch(client);
+    this.clients.push(client);
+    return client;
+  }
+}
+
+/** A suite on each way to be woken, over a database of its own that goes afterwards. */
+export function onAgenda(title: string, suite: (place: AgendaPlace, lane: Lane) => void): void {
+  for (const lane of LANES) {
+    describe(`${title}, ${lane.wokenBy}`, () => {
+      const place = new AgendaPlace(lane);
+      before(async function server() {
+        await place.prepare(await orSkip(this, mongoServer(lane.kind)));
+      });
+      after(() => place.remove());
+      suite(place, lane);
+    });
+  }
+}
+
+/** Waits until it is so; the test's own time limit is the bound. */
+export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await elapsed(10);
+}
+
+export function elapsed(ms: number): Promise<void> {
+  return new Promise((resolve) => { setTimeout(resolve, ms); });
+}
