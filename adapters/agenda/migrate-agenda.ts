@@ -1,18 +1,7 @@
 import type { Collection, Db } from 'mongodb';
 import { AgendaRefused } from './agenda-refused.js';
+import { INDEXES, type Index } from './indexes.js';
 import { COLLECTION } from './wake-up-document.js';
-
-interface Index {
-  readonly name: string;
-  readonly key: Readonly<Record<string, 1>>;
-  readonly unique: boolean;
-}
-
-/** Every question that is asked of the collection is answered by one of these. */
-const INDEXES: readonly Index[] = [
-  { name: 'generation', key: { 'data.generationId': 1 }, unique: true },
-  { name: 'due', key: { name: 1, nextRunAt: 1 }, unique: false },
-];
 
 /**
  * Makes what wake-ups need in the database, and answers a line for each thing it did: none when all was there. Any number

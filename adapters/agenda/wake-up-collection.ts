@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { MongoServerError, type Collection, type Db } from 'mongodb';
 import type { Clock } from '../../core/ports/clock.js';
 import { bounded } from './bounded.js';
+import { BY_GENERATION } from './indexes.js';
 import { COLLECTION, JOB_NAME, type HeldWakeUp, type WakeUpDocument } from './wake-up-document.js';
 
 const TIMEOUT_MS = 10_000;
@@ -49,7 +50,7 @@ export class WakeUpCollection {
 
   /** Removes the wake-up, unless it was scheduled anew or its time with us is over. */
   async end({ generationId, stamp }: HeldWakeUp): Promise<void> {
-    await this.asked(this.documents.deleteOne({ 'data.generationId': generationId, 'data.stamp': stamp }));
+    await this.asked(this.documents.deleteOne({ 'data.generationId': generationId, 'data.stamp': stamp }, { hint: BY_GENERATION }));
   }
 
   /** Gives the wake-up back, to be taken at `at`. */
@@ -57,13 +58,14 @@ export class WakeUpCollection {
     await this.asked(this.documents.updateOne(
       { 'data.generationId': generationId, 'data.stamp': stamp },
       { $set: { nextRunAt: new Date(at), failCount } },
+      { hint: BY_GENERATION },
     ));
   }
 
   /** Gives the wake-up back, to be taken by another process now. */
   async handOver({ generationId, stamp, failCount }: HeldWakeUp): Promise<void> {
     const document = { ...aWakeUp(generationId, this.clock.now(), randomUUID()), failCount };
-    await this.asked(this.documents.replaceOne({ 'data.generationId': generationId, 'data.stamp': stamp }, document));
+    await this.asked(this.documents.replaceOne({ 'data.generationId': generationId, 'data.stamp': stamp }, document, { hint: BY_GENERATION }));
   }
 
   /** Keeps hold of wake-ups, at most 1,000, that were not scheduled anew. */
@@ -73,6 +75,7 @@ export class WakeUpCollection {
     await this.asked(this.documents.updateMany(
       { 'data.generationId': { $in: ids }, 'data.stamp': { $in: stamps } },
       { $set: { nextRunAt: this.holdEnd() } },
+      { hint: BY_GENERATION },
     ));
   }
 

@@ -4,13 +4,13 @@
 import { expect } from 'chai';
 import type { WakeUps } from '../../../core/ports/wake-ups.js';
 import { wakeUpsContract } from '../../contracts/wake-ups.contract.js';
-import { elapsed, onAgenda } from './on-agenda.js';
+import { uuidAt } from '../../fixtures/stored-records.js';
+import { elapsed, onAgenda, until } from './on-agenda.js';
 
 onAgenda('AgendaWakeUps', (place, { wokenBy }) => {
   wakeUpsContract({
     name: `agenda, ${wokenBy}`,
-    // A short hold, so that keeping it is among what is watched.
-    open: () => place.open({ holdMs: 2_000 }),
+    open: () => place.open(),
     async close(wakeUps: WakeUps) {
       await wakeUps.stop();
       await place.empty();
@@ -20,6 +20,19 @@ onAgenda('AgendaWakeUps', (place, { wokenBy }) => {
 
   // A suite, since mocha runs those after the tests beside them.
   describe('what the server was asked', () => {
+    before(async () => {
+      // The contract lasts no wake-up for as long as it takes to keep holding it.
+      const wakeUps = await place.open({ holdMs: 400 });
+      let calls = 0;
+      await wakeUps.start(async () => {
+        calls += 1;
+        await elapsed(1_000);
+      }, 1);
+      await wakeUps.schedule(uuidAt(1), Date.now());
+      await until(() => calls > 0);
+      await place.empty();
+    });
+
     it('is found by an index', () => place.queries.expectIndexes(place.connect()));
 
     it('is written for a majority and to the journal', () => {

@@ -31,10 +31,10 @@ export class ExplainedQueries {
     if (name !== 'find') this.concerns.add(JSON.stringify(command['writeConcern']));
     const { find, filter, sort, limit, findAndModify, query } = command;
     const looks: Document[] = command['updates'] ?? command['deletes'] ?? [{ q: filter ?? query }];
-    for (const { q } of looks) {
+    for (const { q, hint } of looks) {
       if (Object.keys(q as Document).length === 0) continue;
-      const asked = { find: find ?? findAndModify ?? command[name], filter: q, ...(sort && { sort }), ...(limit && { limit }) };
-      this.byShape.set(`${name} ${Object.keys(q as Document).join()}`, asked);
+      const asked = { find: find ?? findAndModify ?? command[name], filter: q, ...(sort && { sort }), ...(limit && { limit }), ...(hint && { hint }) };
+      this.byShape.set(`${name} ${Object.keys(q as Document).join()} ${JSON.stringify(hint)}`, asked);
     }
   }
 }

@@ -67,7 +67,7 @@ export class AgendaPlace {
     if (this.database === undefined) throw new Error('The suite has no database.');
     const client = new MongoClient(this.database.url, {
       writeConcern: { w: 'majority', journal: true }, monitorCommands: true,
-      serverSelectionTimeoutMS: 3_000, connectTimeoutMS: 3_000, socketTimeoutMS: 5_000, waitQueueTimeoutMS: 3_000,
+      serverSelectionTimeoutMS: 3_000, connectTimeoutMS: 3_000, socketTimeoutMS: 10_000, waitQueueTimeoutMS: 10_000,
     });
     this.queries.watch(client);
     this.clients.push(client);
