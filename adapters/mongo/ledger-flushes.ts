@@ -21,7 +21,7 @@ export class LedgerFlushes {
   added(accountId: string, entries: number): void {
     const count = (this.counts.get(accountId) ?? 0) + entries;
     // An account that is forgotten is flushed a little later, or when its outbox is full.
-    if (this.counts.size >= MAX_COUNTED_ACCOUNTS) this.forgetOldest();
+    if (!this.counts.has(accountId) && this.counts.size >= MAX_COUNTED_ACCOUNTS) this.forgetOldest();
     this.counts.set(accountId, count);
     if (count >= FLUSH_FROM) this.flushBehind(accountId);
   }

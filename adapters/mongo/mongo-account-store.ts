@@ -52,11 +52,11 @@ export class MongoAccountStore implements AccountStore {
     const account = uuidOf(change.accountId);
     if (account === null || !(await this.hasNewOperations(account, change))) return 'conflict';
     if (await this.write(account, change)) return 'applied';
-    if ((await this.ledger.head(account))?.version !== change.expectedVersion) return 'conflict';
+    if (!(await this.isAt(account, change.expectedVersion))) return 'conflict';
     // The version is right, so the outbox was full: nobody can have added to it since without changing the version.
     await this.flushes.flush(change.accountId);
     if (await this.write(account, change)) return 'applied';
-    assert((await this.ledger.head(account))?.version !== change.expectedVersion, 'a change follows on from its account, and opens no hold that is open');
+    assert(!(await this.isAt(account, change.expectedVersion)), 'a change follows on from its account, and opens no hold that is open');
     return 'conflict';
   }
 
@@ -103,6 +103,11 @@ export class MongoAccountStore implements AccountStore {
     if (matchedCount === 0) return false;
     if (change.entries.length > 0) this.flushes.added(change.accountId, change.entries.length);
     return true;
+  }
+
+  private async isAt(account: UUID, version: number): Promise<boolean> {
+    const found = await this.connection.ask((limits) => this.accounts.findOne({ _id: account }, { projection: { version: 1 }, ...limits }));
+    return found?.version === version;
   }
 
   /**

@@ -33,6 +33,10 @@ export class MongoLedger {
     this.entries = connection.collection('entries');
   }
 
+  /**
+   * Read from the majority, where the server has one: what another server could still undo must not leave the account, or
+   * its number could be given to another entry while it stands in the ledger.
+   */
   head(account: UUID): Promise<LedgerHead | null> {
     return this.connection.ask((limits) => this.accounts.findOne<LedgerHead>({ _id: account }, { projection: HEAD, ...limits }));
   }
@@ -81,13 +85,15 @@ export class MongoLedger {
     }
   }
 
-  /** An entry never changes. Another one under its number would be lost if the outbox let go of this one. */
+  /** An entry never changes. If another one stood under its number, it would be lost once the outbox let go of it. */
   private async checkSame(entries: readonly Entry[]): Promise<void> {
     const filter = { _id: { $in: entries.map(({ accountId, sequence }) => entryId(accountId, sequence)) } };
     const found = await this.connection.ask((limits) => this.entries.find(filter, { ...limits, hint: BY_ID }).toArray());
-    const written = new Map(found.map((entry) => [entry.sequence, JSON.stringify(entryOf(textOf(entry.account), entry))]));
+    const written = new Map(found.map((entry) => [entry.sequence, entryOf(textOf(entry.account), entry)]));
     for (const entry of entries) {
-      assert(written.get(entry.sequence) === JSON.stringify(entryOf(entry.accountId, entryDocument(entry))), `entry ${entry.sequence} of account ${entry.accountId} is written once`);
+      const there = written.get(entry.sequence);
+      if (there === undefined) throw new StoreUnavailable(`Entry ${entry.sequence} of account ${entry.accountId} is not there to be read.`);
+      assert(JSON.stringify(there) === JSON.stringify(entry), `entry ${entry.sequence} of account ${entry.accountId} is written once`);
     }
   }
 

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { CommandStartedEvent, Db, Document } from 'mongodb';
+import { schemaCollections } from '../../../adapters/mongo/schema.js';
 
 const LOOKING = ['find', 'aggregate', 'update', 'delete', 'findAndModify', 'count', 'distinct'];
 
@@ -9,21 +10,37 @@ const LOOKING = ['find', 'aggregate', 'update', 'delete', 'findAndModify', 'coun
  */
 export class ExplainedCommands {
   private readonly byShape = new Map<string, Document>();
+  /** Of what was written, the collection and the names of fields it was found or put by. */
+  private readonly written = new Map<string, { readonly collection: string; readonly fields: readonly string[] }>();
 
   constructor(private readonly db: Db) {
     db.client.on('commandStarted', ({ commandName, command, databaseName }: CommandStartedEvent) => {
-      if (!LOOKING.includes(commandName) || databaseName !== db.databaseName) return;
-      for (const query of queriesOf(command)) this.byShape.set(shapeOf(query), query);
+      if (databaseName !== db.databaseName) return;
+      this.noteWrites(command);
+      if (LOOKING.includes(commandName)) for (const query of queriesOf(command)) this.byShape.set(shapeOf(query), query);
     });
   }
 
   /** Asks the server how it goes about each; none may read a collection from end to end. */
   async expectNoScan(): Promise<void> {
     const queries = [...this.byShape.values()];
+    expect(queries).not.to.have.length(0);
     for (const query of queries) {
       const plan = await this.db.command({ explain: query, verbosity: 'queryPlanner' });
       expect(JSON.stringify(plan['queryPlanner'] ?? plan), JSON.stringify(query)).to.include('IXSCAN').and.not.include('COLLSCAN');
     }
+  }
+
+  /** What is written names the key its collection may be sharded by, so that a cluster sends it to one shard. */
+  expectShardKeys(): void {
+    const keys = new Map(schemaCollections().map(([name, { shardKey }]) => [name as string, Object.keys(shardKey ?? {})]));
+    for (const { collection, fields } of this.written.values()) expect(fields, collection).to.include.members(keys.get(collection) ?? []);
+  }
+
+  private noteWrites({ insert, update, delete: deletion, documents, updates, deletes }: Document): void {
+    const targets = [...((documents ?? []) as Document[]), ...[...((updates ?? []) as Document[]), ...((deletes ?? []) as Document[])].map((change) => change['q'] as Document)];
+    const collection = (insert ?? update ?? deletion) as string;
+    for (const target of targets) this.written.set(`${collection} ${Object.keys(target).join()}`, { collection, fields: Object.keys(target) });
   }
 
   get shapes(): readonly string[] {

@@ -1,43 +1,48 @@
+import type { Db } from 'mongodb';
 import { MongoConnection, type MongoOptions } from '../../../adapters/mongo/connection.js';
 import { migrateMongo, storesOver, type MongoStores } from '../../../adapters/mongo/open-mongo.js';
 import type { ContractSubject } from '../../contracts/subject.js';
 import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js';
 import { mongoServer, orSkip } from '../../servers/servers.js';
+import { askingThrough, type Around } from './asking-through.js';
 import { ExplainedCommands } from './explained-commands.js';
 
-const LANES = ['replica-set', 'standalone'] as const;
+export const LANES = ['replica-set', 'standalone'] as const;
 
-/** A database of a suite's own, ready to be used, and everything the suite opened of it. */
+/** A database of a suite's own, ready to be used, and the stores that the suite opened on it. */
 export class MongoPlace {
-  private database: FreshDatabase | undefined;
-  private connection: MongoConnection | undefined;
-  private explained: ExplainedCommands | undefined;
+  readonly commands: ExplainedCommands;
   private readonly opened = new Set<MongoStores>();
 
-  async prepare(database: FreshDatabase): Promise<void> {
-    this.database = database;
-    await migrateMongo(this.options);
-    this.connection = await MongoConnection.open(this.options, { monitorCommands: true });
-    this.explained = new ExplainedCommands(this.connection.db);
+  /** What the test itself asks for goes by a connection of its own, and is nobody's business. */
+  private constructor(private readonly database: FreshDatabase, private readonly connection: MongoConnection, private readonly own: MongoConnection) {
+    this.commands = new ExplainedCommands(connection.db);
+  }
+
+  static async prepare(database: FreshDatabase): Promise<MongoPlace> {
+    await migrateMongo(database);
+    return new MongoPlace(database, await MongoConnection.open(database, { monitorCommands: true }), await MongoConnection.open(database));
   }
 
   get options(): MongoOptions {
-    if (this.database === undefined) throw new Error('The suite has no database.');
     return { url: this.database.url, database: this.database.database };
   }
 
-  get commands(): ExplainedCommands {
-    if (this.explained === undefined) throw new Error('The suite has no database.');
-    return this.explained;
+  get db(): Db {
+    return this.own.db;
   }
 
   /** The stores over the emptied database. */
   async open(): Promise<MongoStores> {
-    if (this.connection === undefined) throw new Error('The suite has no database.');
     await this.settle();
-    const collections = await this.connection.db.collections();
+    const collections = await this.db.collections();
     await Promise.all(collections.map((collection) => collection.deleteMany(collection.collectionName === 'installation' ? { _id: 'facts' as never } : {})));
-    const stores = storesOver(this.connection);
+    return this.another();
+  }
+
+  /** The stores as another process has them; what they ask the server for goes through `around`, if given. */
+  another(around?: Around): MongoStores {
+    const stores = storesOver(around === undefined ? this.connection : askingThrough(this.connection, around));
     this.opened.add(stores);
     return stores;
   }
@@ -50,8 +55,8 @@ export class MongoPlace {
 
   async remove(): Promise<void> {
     await this.settle();
-    await this.connection?.close();
-    await this.database?.drop();
+    await Promise.all([this.connection.close(), this.own.close()]);
+    await this.database.drop();
   }
 }
 
@@ -59,28 +64,36 @@ export class MongoPlace {
  * A suite on each kind of server, with a database of its own that goes afterwards. Whatever it asks the server for is
  * explained at the end, and must have gone by an index.
  */
-export function onMongo(title: string, suite: (place: MongoPlace, lane: (typeof LANES)[number]) => void): void {
+export function onMongo(title: string, suite: (place: () => MongoPlace) => void): void {
   for (const lane of LANES) {
     describe(`${title} on MongoDB, ${lane}`, () => {
-      const place = new MongoPlace();
+      let place: MongoPlace | undefined;
       before(async function server() {
-        await place.prepare(freshDatabase(await orSkip(this, mongoServer(lane))));
+        place = await MongoPlace.prepare(freshDatabase(await orSkip(this, mongoServer(lane))));
       });
-      after(() => place.remove());
+      after(() => place?.remove());
+      const prepared = (): MongoPlace => {
+        if (place === undefined) throw new Error('The suite has no database.');
+        return place;
+      };
 
-      suite(place, lane);
+      suite(prepared);
 
-      it('goes by an index whatever it looks for', () => place.commands.expectNoScan());
+      // In a suite of its own, as mocha runs what stands beside suites before them.
+      describe('of all that was asked of the server', () => {
+        it('nothing is looked for but by an index', () => prepared().commands.expectNoScan());
+        it('nothing is written but by the shard key', () => prepared().commands.expectShardKeys());
+      });
     });
   }
 }
 
 /** One of the stores of a place, for a contract. */
-export function mongoSubject<Port extends object>(place: MongoPlace, pick: (stores: MongoStores) => Port): ContractSubject<Port> {
+export function mongoSubject<Port extends object>(place: () => MongoPlace, pick: (stores: MongoStores) => Port): ContractSubject<Port> {
   return {
     name: 'mongo',
     supports: {},
-    open: async () => pick(await place.open()),
-    close: () => place.settle(),
+    open: async () => pick(await place().open()),
+    close: () => place().settle(),
   };
 }
