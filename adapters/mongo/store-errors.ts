@@ -31,10 +31,14 @@ export function serverCode(error: unknown): unknown {
   return error instanceof MongoServerError ? error.code : undefined;
 }
 
+/** What a socket that was cut says. The driver passes some of it on as it is, without making an error of its own of it. */
+const SOCKET_CODE = /^(E[A-Z0-9]+|ERR_(STREAM|SOCKET|SSL|TLS)_\w+)$/;
+
 /** A driver's error as the ports know it: an outage is `StoreUnavailable`, a mistake in the program stays what it is. */
 export function storeError(error: unknown): unknown {
-  if (!(error instanceof MongoError) || isProgramFault(error)) return error;
-  return new StoreUnavailable(`MongoDB could not answer (${error.name}).`, error);
+  if (!(error instanceof Error)) return error;
+  const isOutage = error instanceof MongoError ? !isProgramFault(error) : 'code' in error && SOCKET_CODE.test(String(error.code));
+  return isOutage ? new StoreUnavailable(`MongoDB could not answer (${error.name}).`, error) : error;
 }
 
 function isProgramFault(error: MongoError): boolean {

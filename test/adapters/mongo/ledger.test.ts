@@ -1,0 +1,205 @@
+// Goal: an entry is in the ledger once from the moment its change applies, wherever the processes that move it are cut and
+// however many they are; and what waits in an account's document never grows past its bound.
+// Method: writers and readers of several processes on one account; a flush cut before and after each of its operations; and
+// random interleavings of operations, one at a time, whose seed a failure prints.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { Document } from 'mongodb';
+import { MAX_OUTBOX } from '../../../adapters/mongo/account-change.js';
+import { FLUSH_FROM } from '../../../adapters/mongo/ledger-flushes.js';
+import type { MongoStores } from '../../../adapters/mongo/open-mongo.js';
+import type { Account, AccountChange, Entry } from '../../../core/credits/account.js';
+import { StoreUnavailable } from '../../../core/errors.js';
+import { aChange, anAccount, uuidAt } from '../../fixtures/stored-records.js';
+import { aHold, anEntry } from '../../contracts/account-store.contract.js';
+import { allPages } from '../../contracts/all-pages.js';
+import type { Around } from './asking-through.js';
+import { onMongo, type MongoPlace } from './on-mongo.js';
+
+const ID = uuidAt(1);
+
+/** A grant of `count` single credits, onto the account as it was read. */
+function grants(account: Account, count: number, values: Partial<Entry> = {}): AccountChange {
+  const { lastSequence, issued, available } = account;
+  const entries = Array.from({ length: count }, (_, index) => anEntry(account, lastSequence + index + 1, { ...values, availableAfter: available + index + 1 }));
+  return aChange(account, { lastSequence: lastSequence + count, issued: issued + count, available: available + count, entries });
+}
+
+async function accountOf({ accounts }: MongoStores): Promise<Account> {
+  const account = await accounts.read(ID);
+  if (account === null) throw new Error('The account is gone.');
+  return account;
+}
+
+/** Applies what `decide` makes of the newest account, again and again until no other writer was faster. */
+async function applied(stores: MongoStores, decide: (account: Account) => AccountChange): Promise<void> {
+  while ((await stores.accounts.apply(decide(await accountOf(stores)))) === 'conflict');
+}
+
+const ledgerOf = ({ accounts }: MongoStores, limit = 1_000): Promise<Entry[]> => allPages((page) => accounts.entries(ID, page), limit);
+const sequences = (entries: readonly Entry[]): number[] => entries.map(({ sequence }) => sequence);
+const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
+
+/** What is where, as it is stored. */
+async function stored({ db }: MongoPlace): Promise<{ readonly waiting: number[]; readonly moved: number[] }> {
+  const account = await db.collection('accounts').findOne<{ outbox: Document[] }>({}, { projection: { outbox: 1 } });
+  const moved = await db.collection('entries').find().toArray();
+  return { waiting: (account?.outbox ?? []).map((entry) => entry['sequence'] as number), moved: moved.map((entry) => entry['sequence'] as number).sort((a, b) => a - b) };
+}
+
+/** A process that dies with its `calls`-th operation: before it, or after it has happened. */
+function dyingAt(calls: number, when: 'before' | 'after'): Around {
+  let made = 0;
+  return async (operation) => {
+    made += 1;
+    if (made < calls) return operation();
+    if (made === calls && when === 'after') await operation();
+    throw new StoreUnavailable('The process is gone.');
+  };
+}
+
+onMongo('A ledger', (place) => {
+  let stores: MongoStores;
+  beforeEach(async () => {
+    stores = await place().open();
+    await stores.accounts.create(anAccount(1));
+  });
+  afterEach(() => place().settle());
+
+  describe('written by many', () => writtenByMany(place, () => stores));
+  describe('cut while it moves', () => cut(place, () => stores));
+  describe('read while it moves', () => interleaved(place));
+});
+
+function writtenByMany(place: () => MongoPlace, stores: () => MongoStores): void {
+  it('has exactly what 64 concurrent writers of two processes applied', async () => {
+    const processes = [stores(), place().another()];
+    await Promise.all(Array.from({ length: 64 }, (_, n) => applied(processes[n % 2] as MongoStores, (account) => {
+      const change = grants(account, 1, { credits: 1, reason: `$writer-${n}`, ...(n < 4 ? { operationId: `$operation-${n}` } : {}) });
+      return { ...change, holdsOpened: [aHold(n)] };
+    })));
+    const account = await accountOf(stores());
+    expect(account).to.deep.include({ version: 64, lastSequence: 64, issued: 64, available: 64 });
+    expect([...account.holds.keys()].sort()).to.deep.equal(Array.from({ length: 64 }, (_, n) => uuidAt(n)).sort());
+    const entries = await ledgerOf(stores());
+    expect(sequences(entries)).to.deep.equal(upTo(64));
+    expect(new Set(entries.map(({ reason }) => reason)).size).to.equal(64);
+  });
+
+  it('moves to its own collection behind the writers, but for the last few', async () => {
+    for (let n = 0; n < 5; n += 1) await applied(stores(), (account) => grants(account, FLUSH_FROM - 1));
+    await place().settle();
+    const { waiting, moved } = await stored(place());
+    expect(waiting.length).to.be.below(2 * FLUSH_FROM);
+    expect([...moved, ...waiting]).to.deep.equal(upTo(5 * (FLUSH_FROM - 1)));
+  });
+
+  it('never has more waiting than its bound, though several processes write as much as they may at once', async () => {
+    const most = { waiting: 0 };
+    const looks: Around = async (operation) => {
+      most.waiting = Math.max(most.waiting, (await stored(place())).waiting.length);
+      return operation();
+    };
+    const processes = [place().another(looks), place().another(looks), place().another(looks)];
+    await Promise.all(processes.map(async (one) => {
+      for (let n = 0; n < 3; n += 1) await applied(one, (account) => grants(account, 1_000));
+    }));
+    expect(most.waiting).to.be.within(1_000, MAX_OUTBOX);
+    expect(sequences(await ledgerOf(stores()))).to.deep.equal(upTo(9_000));
+  }).timeout(240_000);
+
+  it('takes a change that does not fit any more once it has made room itself', async () => {
+    const stuck = place().another(dyingAt(Infinity, 'before'));
+    const neverFlushes = place().another((operation) => operation());
+    // Nothing flushes behind a process that was closed, as if it died after every change.
+    await neverFlushes.accounts.close();
+    for (let n = 0; n < MAX_OUTBOX / 1_000; n += 1) await applied(neverFlushes, (account) => grants(account, 1_000));
+    expect((await stored(place())).waiting).to.have.length(MAX_OUTBOX);
+    expect(await stuck.accounts.apply(grants(await accountOf(stuck), 1))).to.equal('applied');
+    expect((await stored(place())).waiting).to.deep.equal([MAX_OUTBOX + 1]);
+    expect(sequences(await ledgerOf(stores()))).to.deep.equal(upTo(MAX_OUTBOX + 1));
+  });
+
+  it('says that a change is wrong which opens a hold twice, or leaves a number out, and writes nothing', async () => {
+    await applied(stores(), (account) => ({ ...grants(account, 1), holdsOpened: [aHold(1)] }));
+    const account = await accountOf(stores());
+    const wrong = [aChange(account, { holdsOpened: [aHold(1)] }), grants({ ...account, lastSequence: 5 }, 1)];
+    for (const change of wrong) expect(await stores().accounts.apply(change).catch((error: unknown) => (error as Error).message)).to.match(/^Broken invariant/);
+    expect(await accountOf(stores())).to.deep.equal(account);
+  });
+
+  it('keeps amounts as 64-bit integers and ids as UUIDs, wherever an entry lies', async () => {
+    await applied(stores(), (account) => ({ ...grants(account, FLUSH_FROM, { credits: 2 ** 40 + 1, generationId: uuidAt(9) }), holdsOpened: [aHold(9)] }));
+    await place().settle();
+    await applied(stores(), (account) => grants(account, 1));
+    const long = { $type: 'long' };
+    const account = { _id: { $type: 'binData' }, issued: long, available: long, reserved: long, spent: long, 'holds.credits': long, 'outbox.credits': long, 'outbox.availableAfter': long };
+    expect(await place().db.collection('accounts').countDocuments(account as Document)).to.equal(1);
+    const entry = { account: { $type: 'binData' }, generation: { $type: 'binData' }, credits: long, availableAfter: long };
+    expect(await place().db.collection('entries').countDocuments(entry)).to.equal(FLUSH_FROM);
+  });
+}
+
+function cut(place: () => MongoPlace, stores: () => MongoStores): void {
+  // A change is one operation; a flush looks at the account, puts the entries into their collection and takes them off the account.
+  for (const call of [2, 3, 4]) {
+    for (const when of ['before', 'after'] as const) {
+      it(`is whole when its process dies ${when} operation ${call - 1} of a flush, and is moved by the next`, async () => {
+        const account = await accountOf(stores());
+        const dying = place().another(dyingAt(call, when));
+        expect(await dying.accounts.apply(grants(account, FLUSH_FROM))).to.equal('applied');
+        await dying.accounts.close();
+        const { waiting, moved } = await stored(place());
+        expect([moved.length > 0, waiting.length > 0]).to.deep.equal([call > 3 || (call === 3 && when === 'after'), call < 4 || when === 'before']);
+        expect(sequences(await ledgerOf(stores(), 7))).to.deep.equal(upTo(FLUSH_FROM));
+
+        await applied(stores(), (newest) => grants(newest, FLUSH_FROM));
+        await place().settle();
+        expect(await stored(place())).to.deep.equal({ waiting: [], moved: upTo(2 * FLUSH_FROM) });
+        expect(sequences(await ledgerOf(place().another()))).to.deep.equal(upTo(2 * FLUSH_FROM));
+      });
+    }
+  }
+
+  it('does not let go of an entry under whose number another one stands', async () => {
+    const account = await accountOf(stores());
+    await place().db.collection('entries').insertOne({ _id: `${ID}/0000000000000001` as never, account: 'another', sequence: 1, kind: 'grant' });
+    expect(await stores().accounts.apply(grants(account, FLUSH_FROM))).to.equal('applied');
+    await place().settle();
+    expect((await stored(place())).waiting).to.deep.equal(upTo(FLUSH_FROM));
+  });
+}
+
+function interleaved(place: () => MongoPlace): void {
+  it('shows no gap and nothing twice to readers, in any order of their, the writers\' and the flushes\' operations', async () => {
+    await fc.assert(fc.asyncProperty(fc.scheduler(), fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 2, maxLength: 5 }), fc.integer({ min: 1, max: 50 }), async (scheduler, counts, limit) => {
+      const calm = await place().open();
+      await calm.accounts.create(anAccount(1));
+      // What fails is an outcome to the scheduler, as a duplicate is part of the plan.
+      const around: Around = async (operation) => {
+        const [outcome] = await scheduler.scheduleFunction(() => Promise.allSettled([operation()]))();
+        if (outcome.status === 'rejected') throw outcome.reason;
+        return outcome.value;
+      };
+      const [writer, mover, reader] = [place().another(around), place().another(around), place().another(around)];
+      let acknowledged = 0;
+      const write = async (one: MongoStores): Promise<void> => {
+        for (const count of counts) {
+          await applied(one, (account) => grants(account, count));
+          acknowledged += count;
+        }
+      };
+      const read = async (): Promise<void> => {
+        for (let times = 0; times < 4; times += 1) {
+          const before = acknowledged;
+          const seen = sequences(await ledgerOf(reader, limit));
+          expect(seen).to.deep.equal(upTo(seen.length));
+          expect(seen.length).to.be.at.least(before);
+        }
+      };
+      await scheduler.waitFor(Promise.all([write(writer), write(mover), read(), read()]));
+      await scheduler.waitFor(place().settle());
+      expect(sequences(await ledgerOf(calm, limit))).to.deep.equal(upTo(2 * counts.reduce((sum, count) => sum + count, 0)));
+    }), { numRuns: 12 });
+  });
+}

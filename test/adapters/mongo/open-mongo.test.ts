@@ -1,0 +1,175 @@
+// Goal: a database that cannot be trusted is refused with one sentence that gives no password away; set-up makes exactly what
+// the schema says, in any number of processes at once and again; and processes of another installation are told apart.
+// Method: databases spoilt one way each, on both kinds of server.
+import { expect } from 'chai';
+import { MongoConnection, type MongoOptions } from '../../../adapters/mongo/connection.js';
+import { migrateMongo, MongoRefused, openMongo } from '../../../adapters/mongo/open-mongo.js';
+import { SCHEMA_VERSION, schemaCollections } from '../../../adapters/mongo/schema.js';
+import { StoreUnavailable } from '../../../core/errors.js';
+import { aGeneration, uuidAt } from '../../fixtures/stored-records.js';
+import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js';
+import { mongoServer, orSkip, type MongoServer } from '../../servers/servers.js';
+import { LANES } from './on-mongo.js';
+
+/** The sentence a database is refused with. */
+async function refusal(work: Promise<unknown>): Promise<string> {
+  const outcome = await work.then(() => undefined, (error: unknown) => error);
+  expect(outcome).to.be.instanceOf(MongoRefused);
+  const { message } = outcome as MongoRefused;
+  expect(message).to.match(/^[A-Z].*\.$/).and.not.include('\n');
+  return message;
+}
+
+for (const lane of LANES) {
+  describe(`A database of MongoDB, ${lane}`, () => {
+    let server: MongoServer;
+    let place: FreshDatabase;
+    let own: MongoConnection;
+    before(async function servers() { server = await orSkip(this, mongoServer(lane)); });
+    beforeEach(async () => {
+      place = freshDatabase(server);
+      own = await MongoConnection.open(place);
+    });
+    afterEach(async () => {
+      await own.close();
+      await place.drop();
+    });
+
+    describe('being opened', () => opening(() => place, () => own));
+    describe('being set up', () => settingUp(() => place, () => own));
+    describe('of one installation', () => installing(() => place));
+  });
+}
+
+describe('A connection string', () => {
+  const unreachable = 'mongodb://user:hunter2@127.0.0.1:9/?directConnection=true';
+
+  it('that is none is refused, and not repeated', async () => {
+    for (const url of ['', 'http://x', 'mongodb://user:hunter2@/', 'mongodb://user:hunter2@host/?w=', 'mongodb://host/?nonsense=hunter2']) {
+      expect(await refusal(openMongo({ url, database: 'x' })), url).not.to.include('hunter2');
+    }
+  });
+
+  it('to a server that does not answer is an outage, and says which server and no password', async () => {
+    const outcome = await openMongo({ url: unreachable, database: 'x', timeoutMs: 200 }).then(() => undefined, (error: unknown) => error);
+    expect(outcome).to.be.instanceOf(StoreUnavailable);
+    expect((outcome as Error).message).to.include('127.0.0.1:9').and.not.include('hunter2');
+  });
+});
+
+function opening(place: () => FreshDatabase, own: () => MongoConnection): void {
+  it('is refused before it was set up, and left as it is', async () => {
+    expect(await refusal(openMongo(place()))).to.include('darkroom migrate');
+    expect(await own().db.collections()).to.deep.equal([]);
+  });
+
+  it('is refused when a newer release has written it, by the set-up too', async () => {
+    await migrateMongo(place());
+    await own().db.collection<{ _id: string }>('installation').updateOne({ _id: 'schema' }, { $set: { version: SCHEMA_VERSION + 1 } });
+    for (const use of [openMongo, migrateMongo]) expect(await refusal(use(place()))).to.include(`schema ${SCHEMA_VERSION + 1}`);
+  });
+
+  it('is refused when an index is missing or is another one', async () => {
+    await migrateMongo(place());
+    const claims = own().db.collection('claims');
+    await claims.dropIndex('claims_by_removal');
+    expect(await refusal(openMongo(place()))).to.include('claims_by_removal').and.include('missing');
+    await claims.createIndex({ removeAt: -1 }, { name: 'claims_by_removal' });
+    expect(await refusal(openMongo(place()))).to.include('claims_by_removal').and.include('other keys');
+  });
+
+  it('is ready until it is closed, and answers nothing afterwards', async () => {
+    await migrateMongo(place());
+    const stores = await openMongo(place());
+    expect(await stores.isReady()).to.equal(true);
+    await stores.close();
+    expect(await stores.isReady()).to.equal(false);
+    expect(await stores.generations.read(uuidAt(1)).then(() => undefined, (error: unknown) => error)).to.be.instanceOf(StoreUnavailable);
+  });
+
+  it('gives back whatever names and texts clients and operators chose', async () => {
+    await migrateMongo(place());
+    const stores = await openMongo(place());
+    const parameters = { '$set': { 'a.b': 1, '': [null, { '$literal': '$$ROOT' }] }, 'constructor': 'c', ['__proto__']: { toString: 1 }, 'deep': nested(110), 'lone': '\ud800', 'nul\0': '\0', 'big': 1e300 };
+    const generation = aGeneration(1, { parameters: parameters as never, prompt: '\ud83d' });
+    await stores.generations.insert(generation);
+    expect(await stores.generations.read(uuidAt(1))).to.deep.equal(generation);
+    await stores.close();
+  });
+}
+
+function nested(depth: number): unknown {
+  let value: unknown = 1;
+  for (let level = 0; level < depth; level += 1) value = { 'x.y': [value] };
+  return value;
+}
+
+function settingUp(place: () => FreshDatabase, own: () => MongoConnection): void {
+  it('makes what the schema says and nothing else, says a line about each thing, and then nothing more', async () => {
+    const lines = await migrateMongo(place());
+    const collections = schemaCollections();
+    expect(lines).to.have.length(collections.length + collections.flatMap(([, { indexes }]) => indexes).length + 1);
+    for (const line of lines) expect(line).to.match(/^[A-Z].*\.$/);
+    expect((await own().db.collections()).map(({ collectionName }) => collectionName).sort()).to.deep.equal(collections.map(([name]) => name).sort());
+    for (const [name, { indexes }] of collections) {
+      const found = (await own().db.collection(name).indexes()).filter((index) => index.name !== '_id_');
+      expect(found.map((index) => [index.name, index.key, index.unique ?? false, index.partialFilterExpression]), name)
+        .to.have.deep.members(indexes.map((index) => [index.name, index.keys, index.unique ?? false, index.where]));
+      for (const index of found) expect(index, name).not.to.have.property('expireAfterSeconds');
+    }
+    expect(await migrateMongo(place())).to.deep.equal([]);
+  });
+
+  it('is done once by eight processes at once', async () => {
+    await Promise.all(Array.from({ length: 8 }, () => migrateMongo(place())));
+    expect(await migrateMongo(place())).to.deep.equal([]);
+    await (await openMongo(place())).close();
+  });
+
+  it('is finished by the next when it was cut', async () => {
+    await own().db.createCollection('accounts');
+    await own().db.collection('uploads').createIndex({ attentionAt: 1, _id: 1 }, { name: 'uploads_by_attention' });
+    await own().db.collection('uploads').insertOne({ attentionAt: 1 });
+    const lines = await migrateMongo(place());
+    expect(lines).not.to.include('Made collection accounts.').and.not.to.include('Made index uploads_by_attention on uploads.');
+    await (await openMongo(place())).close();
+  });
+
+  it('is refused when an index of ours is there with other keys, in words that say what to do', async () => {
+    await own().db.collection('keys').createIndex({ digest: 1 }, { name: 'keys_by_digest' });
+    expect(await refusal(migrateMongo(place()))).to.include('keys_by_digest').and.include('drop');
+  });
+
+  it('can be sharded: what is unique is so within the shard key', () => {
+    for (const [name, { shardKey, indexes }] of schemaCollections()) {
+      for (const index of indexes) if (index.unique && shardKey !== null) expect(Object.keys(index.keys)[0], name).to.equal(Object.keys(shardKey)[0]);
+    }
+  });
+}
+
+function installing(place: () => FreshDatabase): void {
+  const facts = { secret: 'one', objects: 'one' };
+
+  it('is claimed by whoever comes first, and tells any other what it has otherwise', async () => {
+    await migrateMongo(place());
+    const options: MongoOptions = place();
+    const [one, two] = [await openMongo(options), await openMongo(options)];
+    expect(await one.installation.claim(facts)).to.equal('same');
+    for (const { installation } of [one, two]) {
+      expect(await installation.claim(facts)).to.equal('same');
+      expect(await installation.claim({ ...facts, secret: 'two' })).to.deep.equal({ other: 'secret' });
+      expect(await installation.claim({ ...facts, objects: 'two' })).to.deep.equal({ other: 'objects' });
+    }
+    await Promise.all([one.close(), two.close()]);
+  });
+
+  it('is claimed for one set of facts, though many come at once with different ones', async () => {
+    await migrateMongo(place());
+    const stores = await openMongo(place());
+    const answers = await Promise.all(Array.from({ length: 32 }, (_, n) => stores.installation.claim({ ...facts, secret: `secret ${n % 4}` })));
+    const same = new Set(answers.flatMap((answer, n) => (answer === 'same' ? n % 4 : [])));
+    expect(same.size).to.equal(1);
+    expect(answers.filter((answer) => answer === 'same')).to.have.length(8);
+    await stores.close();
+  });
+}

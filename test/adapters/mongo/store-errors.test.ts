@@ -1,0 +1,47 @@
+// Goal: what is wrong with the server, the link or the pool is an outage, whose outcome is unknown; what is wrong with the
+// program stays what it is; a code nobody has heard of is an outage.
+// Method: an error of each kind the driver has, mapped.
+import { expect } from 'chai';
+import {
+  MongoInvalidArgumentError, MongoNetworkError, MongoNetworkTimeoutError, MongoNotConnectedError, MongoServerError, MongoServerSelectionError, MongoWriteConcernError,
+  type ServerDescription, type TopologyDescription,
+} from 'mongodb';
+import { storeError } from '../../../adapters/mongo/store-errors.js';
+import { StoreUnavailable } from '../../../core/errors.js';
+
+const NO_TOPOLOGY = { type: 'Unknown', servers: new Map<string, ServerDescription>() } as unknown as TopologyDescription;
+const answered = (code: number): MongoServerError => new MongoServerError({ message: `code ${code}`, code });
+const socketError = (code: string): Error => Object.assign(new Error(code), { code });
+
+describe('An error of MongoDB', () => {
+  const outages: Readonly<Record<string, unknown>> = {
+    'a link that broke': new MongoNetworkError('reset'),
+    'a link that is silent': new MongoNetworkTimeoutError('timed out'),
+    'no server to be had': new MongoServerSelectionError('none', NO_TOPOLOGY),
+    'a client that was closed': new MongoNotConnectedError('closed'),
+    'no majority in time': new MongoWriteConcernError({ ok: 1, writeConcernError: { code: 64, errmsg: 'waiting for replication timed out' } }),
+    'a socket that was ended': socketError('EPIPE'),
+    'a socket that was destroyed': socketError('ERR_STREAM_DESTROYED'),
+    ...Object.fromEntries([7, 50, 64, 89, 91, 112, 134, 189, 262, 9001, 10107, 11600, 11602, 13388, 13435, 13436, 14031, 999_999].map((code) => [`code ${code}`, answered(code)])),
+  };
+  for (const [name, error] of Object.entries(outages)) {
+    it(`that is ${name} is an outage, with the error as its cause`, () => {
+      expect(storeError(error)).to.be.instanceOf(StoreUnavailable).and.have.property('cause', error);
+    });
+  }
+
+  const mistakes: Readonly<Record<string, unknown>> = {
+    'an argument the driver refuses': new MongoInvalidArgumentError('no'),
+    'an argument Node refuses': Object.assign(new TypeError('no'), { code: 'ERR_INVALID_ARG_TYPE' }),
+    'a broken invariant': new Error('Broken invariant'),
+    ...Object.fromEntries([2, 9, 14, 40, 52, 121, 10334, 11000, 17419].map((code) => [`code ${code}`, answered(code)])),
+  };
+  for (const [name, error] of Object.entries(mistakes)) {
+    it(`that is ${name} stays what it is`, () => { expect(storeError(error)).to.equal(error); });
+  }
+
+  it('that is an outage already stays the same', () => {
+    const error = new StoreUnavailable('late');
+    expect(storeError(error)).to.equal(error);
+  });
+});
