@@ -4,8 +4,9 @@
 // by a small model of its own, and everything stored is looked at after every step. A failure prints its seed.
 import fc from 'fast-check';
 import { Actor } from './actor.js';
-import { openMemoryStores, openSqliteStores, StoreWorld, type OpenedStores } from './store-world.js';
+import { openMemoryStores, openMongoStores, openSqliteStores, StoreWorld, type OpenedStores } from './store-world.js';
 import { STEPS, type Step } from './steps.js';
+import { onMongo } from '../adapters/mongo/on-mongo.js';
 import type { ManualClock } from '../fixtures/manual-clock.js';
 
 async function play(open: (clock: ManualClock) => Promise<OpenedStores>, steps: readonly Step[]): Promise<void> {
@@ -23,4 +24,8 @@ describe('any sequence of steps keeps every promise', () => {
   it('in memory', () => fc.assert(fc.asyncProperty(STEPS, (steps) => play(openMemoryStores, steps)), { numRuns: 150 }));
 
   it('in SQLite and files', () => fc.assert(fc.asyncProperty(STEPS, (steps) => play(openSqliteStores, steps)), { numRuns: 25 }));
+});
+
+onMongo('Any sequence of steps', (place) => {
+  it('keeps every promise', () => fc.assert(fc.asyncProperty(STEPS, (steps) => play((clock) => openMongoStores(place(), clock), steps)), { numRuns: 4 })).timeout(300_000);
 });

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FileObjectStore } from '../../adapters/files/file-object-store.js';
+import { MemoryObjectStore } from '../../adapters/memory/memory-object-store.js';
 import { MemoryWakeUps } from '../../adapters/memory/memory-wake-ups.js';
 import { MemoryWakeUpTable } from '../../adapters/memory/wake-up-table.js';
 import { openSqlite } from '../../adapters/sqlite/open-sqlite.js';
@@ -9,6 +10,7 @@ import { TimerWakeUps } from '../../adapters/timers/timer-wake-ups.js';
 import { createContext, type Context } from '../../core/context.js';
 import type { WakeUps } from '../../core/ports/wake-ups.js';
 import { DEFAULT_SETTINGS } from '../../core/settings.js';
+import type { MongoPlace } from '../adapters/mongo/on-mongo.js';
 import { collected, streamOf } from '../fixtures/byte-streams.js';
 import { catalogOf } from '../fixtures/catalog-of.js';
 import { imageModel } from '../fixtures/core-models.js';
@@ -50,6 +52,16 @@ export async function openSqliteStores(clock: ManualClock): Promise<OpenedStores
       await opened.close();
       rmSync(folder, { recursive: true, force: true });
     },
+  };
+}
+
+/** MongoDB for everything that has no files: those are another adapter's. */
+export async function openMongoStores(place: MongoPlace, clock: ManualClock): Promise<OpenedStores> {
+  const { accounts, generations, claims, uploads, credentials, wakeUpTable } = await place.open();
+  return {
+    stores: { accounts, generations, claims, uploads, credentials, objects: new MemoryObjectStore({ clock }) },
+    wakeUps: (_, interceptor) => new TimerWakeUps({ table: intercepted('wakeUpTable', wakeUpTable, interceptor), clock }),
+    close: () => place.settle(),
   };
 }
 

@@ -5,10 +5,10 @@ import { expect } from 'chai';
 import { migrateMongo, openMongo, type MongoStores } from '../../../adapters/mongo/open-mongo.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { aChange, aClaim, aGeneration, anAccount, anApiKey, anUpload, uuidAt } from '../../fixtures/stored-records.js';
+import { TcpLink } from '../../fixtures/tcp-link.js';
 import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js';
 import { mongoServer, orSkip, toxiproxyServer, type MongoServer, type ToxiproxyServer } from '../../servers/servers.js';
 import { LANES } from './on-mongo.js';
-import { ProxiedLink } from './proxied-link.js';
 
 const TIMEOUT_MS = 400;
 /** What is meant by "about" its time, on a machine that does many things at once. */
@@ -28,7 +28,7 @@ for (const lane of LANES) {
     let server: MongoServer;
     let toxiproxy: ToxiproxyServer;
     let database: FreshDatabase;
-    let link: ProxiedLink;
+    let link: TcpLink;
     let stores: MongoStores;
     before(async function servers() {
       server = await orSkip(this, mongoServer(lane));
@@ -37,12 +37,13 @@ for (const lane of LANES) {
     beforeEach(async () => {
       database = freshDatabase(server);
       await migrateMongo(database);
-      link = await ProxiedLink.open(toxiproxy.url, server.url);
-      stores = await openMongo({ url: link.url, database: database.database, timeoutMs: TIMEOUT_MS, poolSize: 4 });
+      const { host } = new URL(server.url);
+      link = await TcpLink.open(toxiproxy, host);
+      stores = await openMongo({ url: server.url.replace(host, link.address), database: database.database, timeoutMs: TIMEOUT_MS, poolSize: 4 });
       await stores.generations.insert(aGeneration(1));
     });
     afterEach(async () => {
-      await link.mend();
+      await link.heal();
       await stores.close();
       await link.close();
       await database.drop();
@@ -64,16 +65,16 @@ for (const lane of LANES) {
     }
 
     it('swallows everything: every call ends in time as an outage, and works again afterwards', async () => {
-      await link.add('timeout', { timeout: 0 });
+      await link.swallow();
       await expectOutage();
-      await link.mend();
+      await link.heal();
       await expectRecovered();
     });
 
     it('swallows answers alone: what was written stands, and a repeat does no harm', async () => {
-      await link.add('timeout', { timeout: 0 }, 'downstream');
+      await link.fail({ type: 'timeout', stream: 'downstream', attributes: { timeout: 0 } });
       expect(await stores.generations.insert(aGeneration(5)).catch((error: unknown) => error)).to.be.instanceOf(StoreUnavailable);
-      await link.mend();
+      await link.heal();
       while (!(await stores.isReady()));
       expect(await stores.generations.insert(aGeneration(5, { version: 9 }))).to.deep.equal({ inserted: false, existing: aGeneration(5) });
     });
@@ -81,20 +82,20 @@ for (const lane of LANES) {
     it('is cut: every call ends in time as an outage, and works again afterwards', async () => {
       await link.cut();
       await expectOutage();
-      await link.mend();
+      await link.heal();
       await expectRecovered();
     });
 
     it('is slower than anybody may wait: every call ends in time as an outage, and works again afterwards', async () => {
-      await link.add('latency', { latency: 5 * TIMEOUT_MS });
+      await link.fail({ type: 'latency', stream: 'downstream', attributes: { latency: 5 * TIMEOUT_MS } });
       await expectOutage();
-      await link.mend();
+      await link.heal();
       await expectRecovered();
     });
 
     it('lets the stores close while it swallows everything', async () => {
       await stores.accounts.create(anAccount(1));
-      await link.add('timeout', { timeout: 0 });
+      await link.swallow();
       const started = performance.now();
       await stores.close();
       expect(performance.now() - started).to.be.below(2 * PATIENCE_MS);
