@@ -17,5 +17,5 @@ export async function removeAbandoned(s3: S3Bucket, now: number): Promise<readon
   // The client takes a key of digits for a number; none of ours is one.
   const abandoned = (page?.uploads ?? []).filter((upload) => Number.isNaN(Number(upload.key)) && isObjectKey(upload.key) && isAbandoned(upload));
   for (const { key, uploadId } of abandoned) await abortUpload(s3, key, uploadId);
-  return abandoned.length === 0 ? [] : [`Removed ${abandoned.length} incomplete uploads from the ${s3.where}.`];
+  return abandoned.length === 0 ? [] : [`Incomplete uploads removed from the ${s3.where}: ${abandoned.length}.`];
 }

@@ -11,6 +11,8 @@ const MAX_SECONDS = 7 * 24 * 60 * 60;
 
 /** Signs addresses at the public endpoint, with every header and parameter in the signature (AWS Signature Version 4). */
 export class SignedAddresses {
+  private keys: { readonly day: number; readonly derived: Map<string, ArrayBuffer> } = { day: 0, derived: new Map() };
+
   constructor(
     private readonly options: CheckedOptions,
     private readonly clock: Pick<Clock, 'now'>,
@@ -51,11 +53,19 @@ export class SignedAddresses {
       datetime: new Date(signedAt * 1000).toISOString().replace(/[:-]|\.\d{3}/g, ''),
       signQuery: true,
       allHeaders: true,
+      cache: this.keysOf(signedAt),
     });
     const { url } = await signer.sign();
     // A space is "+" to forms and "%20" to the signature; a plus sign itself is neither.
     url.search = url.search.replaceAll('+', '%20');
     return url.toString();
+  }
+
+  /** The signing keys of a day, which are derived from the secret in four steps. */
+  private keysOf(signedAt: number): Map<string, ArrayBuffer> {
+    const day = Math.floor(signedAt / 86_400);
+    if (day !== this.keys.day) this.keys = { day, derived: new Map() };
+    return this.keys.derived;
   }
 
   /** S3 counts in seconds from the signing: whole ones, so that nothing lives longer than was asked; what has expired is signed as such. */

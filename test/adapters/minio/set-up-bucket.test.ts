@@ -75,7 +75,7 @@ for (const kind of S3_KINDS) {
       const s3 = new S3Bucket(checkOptions(bucket));
       expect(await removeAbandoned(s3, Date.now())).to.deep.equal([]);
       expect(await incompleteUploads(bucket, 'media/key')).to.equal(1);
-      expect((await removeAbandoned(s3, Date.now() + 2 * DAY_MS)).join('\n')).to.include('1 incomplete upload');
+      expect((await removeAbandoned(s3, Date.now() + 2 * DAY_MS)).join('\n')).to.match(/removed .*: 1\.$/);
       expect(await incompleteUploads(bucket, 'media/key')).to.equal(0);
     });
   });
