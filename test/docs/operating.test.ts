@@ -6,6 +6,8 @@
 import { expect } from 'chai';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { COLLECTION as AGENDA_COLLECTION } from '../../adapters/agenda/wake-up-document.js';
+import { schemaCollections } from '../../adapters/mongo/schema.js';
 import { CONFIG_KEYS, variableOf } from '../../apps/config/config-keys.js';
 import { DEFAULT_SETTINGS } from '../../core/settings.js';
 import { allPages, codeSpans, plain, readPage, ROOT, tablesOf } from './pages.js';
@@ -21,6 +23,13 @@ describe('docs/operating.md', () => {
   it('has every event of the log with its level, and no other', () => {
     const rows = tablesOf(readPage('docs/operating.md')).find(({ columns }) => columns[0] === 'Event')?.rows ?? [];
     expect(rows.map(([event, level]) => `${level}: ${plain(event)}`).sort()).to.deep.equal(loggedEvents().sort());
+  });
+
+  it('has the shard key of every collection, and no other', () => {
+    const rows = tablesOf(readPage('docs/operating.md')).find(({ columns }) => columns[1] === 'Shard key')?.rows ?? [];
+    const shown = rows.map(([collection, key]) => [plain(collection), plain(key)]);
+    const known = schemaCollections().map(([name, { shardKey }]) => [name, shardKey === null ? 'not sharded' : keyText(shardKey)]);
+    expect(shown).to.have.deep.members([...known, [AGENDA_COLLECTION, 'not sharded']]);
   });
 
   it('gives retentions as they are by default', () => {
@@ -45,6 +54,11 @@ describe('configuration named in the documentation', () => {
     });
   }
 });
+
+/** As it is given to `sh.shardCollection`. */
+function keyText(key: Readonly<Record<string, string>>): string {
+  return `{ ${Object.entries(key).map(([field, kind]) => `${field}: "${kind}"`).join(', ')} }`;
+}
 
 /** What is said to a log anywhere in the source, with its level; `varies` where the level is worked out. */
 function loggedEvents(): string[] {
