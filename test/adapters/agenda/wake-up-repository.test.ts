@@ -1,0 +1,51 @@
+// Goal: what a process holds and has not begun is given back when it stops, and not sooner; what Agenda has no place for stays.
+// Method: the repository alone, with nobody listening, so that what it holds is never begun.
+import { expect } from 'chai';
+import type { Db } from 'mongodb';
+import { SystemClock } from '../../../adapters/system/system-clock.js';
+import { WakeUpChannel } from '../../../adapters/agenda/wake-up-channel.js';
+import { WakeUpCollection } from '../../../adapters/agenda/wake-up-collection.js';
+import { WakeUpRepository } from '../../../adapters/agenda/wake-up-repository.js';
+import { uuidAt } from '../../fixtures/stored-records.js';
+import { onAgenda } from './on-agenda.js';
+
+const clock = new SystemClock();
+
+onAgenda('WakeUpRepository', (place) => {
+  let db: Db;
+  let wakeUps: WakeUpCollection;
+  let repository: WakeUpRepository;
+
+  beforeEach(() => {
+    db = place.connect();
+    wakeUps = new WakeUpCollection(db, clock, 600_000);
+    const channel = new WakeUpChannel({ db, clock, streams: false, pollMs: 1_000, onStreamLost: () => undefined });
+    repository = new WakeUpRepository({ db, clock, wakeUps, channel, onTrouble: (error) => { throw error; } });
+  });
+  afterEach(() => place.empty());
+
+  it('hides what is held from others, and gives it back at the end', async () => {
+    await repository.hold(uuidAt(1));
+    expect(repository.heldCount).to.equal(1);
+    expect(await wakeUps.take(clock.now())).to.equal(undefined);
+    repository.close();
+    await repository.handOver();
+    expect(repository.heldCount).to.equal(0);
+    expect(await wakeUps.take(clock.now())).to.include({ generationId: uuidAt(1) });
+  });
+
+  it('gives back at once what it is to hold when it is closed already', async () => {
+    repository.close();
+    await repository.hold(uuidAt(1));
+    expect(repository.heldCount).to.equal(0);
+    expect(await wakeUps.take(clock.now())).to.include({ generationId: uuidAt(1) });
+  });
+
+  it('does not give back over a later schedule', async () => {
+    await repository.hold(uuidAt(1));
+    await wakeUps.put(uuidAt(1), clock.now() + 3_600_000);
+    repository.close();
+    await repository.handOver();
+    expect(await wakeUps.take(clock.now())).to.equal(undefined);
+  });
+});
