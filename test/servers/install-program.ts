@@ -94,8 +94,10 @@ function run({ program, args, environment: own = {} }: Command, environment: Env
     child.stderr.setEncoding('utf8').on('data', (text: string) => { complaint = (complaint + text).slice(-20_000); });
     child.on('error', (error) => reject(new Error(`${basename(program)} cannot be run (${error.message})`)));
     child.on('close', (code, signal) => {
+      const command = `${basename(program)} ${args.slice(0, 3).join(' ')}`;
       if (code === 0) resolve();
-      else reject(new Error(`${basename(program)} ${args.slice(0, 3).join(' ')} ended with ${code ?? signal}${reasonIn(complaint)}`));
+      else if (child.killed) reject(new Error(`${command} was not done after ${TOOL_LIMIT_MS / 60_000} minutes`));
+      else reject(new Error(`${command} ended with ${code ?? signal}${reasonIn(complaint)}`));
     });
   });
 }

@@ -87,7 +87,7 @@ function secantusFromRust(version: string): Install {
     needs: 'Rust',
     version,
     commands: (folder) => [{ program: 'cargo', args: ['install', '--quiet', `secantus-mdb@${version}`, '--ignore-rust-version', '--root', folder] }],
-    places: [`bin/${SECANTUS}`, 'bin/*'],
+    places: [`bin/${SECANTUS}`],
   };
 }
 
