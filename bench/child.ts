@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 export type Commands = Readonly<Record<string, (argument: never) => unknown>>;
 
 export interface ChildOptions {
-  readonly argument?: string;
+  readonly arguments?: readonly string[];
   readonly nodeArguments?: readonly string[];
 }
 
@@ -37,9 +37,9 @@ export class Child<C extends Commands> {
   }
 
   /** Starts the compiled module at `path`, relative to this folder. */
-  static start<C extends Commands>(path: string, { argument = '', nodeArguments = [] }: ChildOptions = {}): Child<C> {
+  static start<C extends Commands>(path: string, { arguments: given = [], nodeArguments = [] }: ChildOptions = {}): Child<C> {
     const module = fileURLToPath(new URL(path, import.meta.url));
-    return new Child(fork(module, [argument], { execArgv: ['--enable-source-maps', ...nodeArguments] }), path);
+    return new Child(fork(module, given, { execArgv: ['--enable-source-maps', ...nodeArguments] }), path);
   }
 
   /** Rejects when the child could not do it, has ended, or takes too long. */

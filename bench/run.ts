@@ -36,7 +36,7 @@ export class Run {
   private readonly children: { stop(): Promise<void> }[] = [];
 
   constructor(readonly sizes: Sizes, private readonly folder: string, private readonly profileFolder: string | undefined) {
-    this.load = this.start('./load/generator.js', '');
+    this.load = this.start('./load/generator.js');
   }
 
   /** A new folder under the run's own. */
@@ -46,21 +46,21 @@ export class Run {
     return path;
   }
 
-  start<C extends Commands>(path: string, argument: string, nodeArguments: readonly string[] = []): Child<C> {
-    const child = Child.start<C>(path, { argument, nodeArguments });
+  start<C extends Commands>(path: string, given: readonly string[] = [], nodeArguments: readonly string[] = []): Child<C> {
+    const child = Child.start<C>(path, { arguments: given, nodeArguments });
     this.children.push(child);
     return child;
   }
 
-  /** The program over a data folder, listening; profiled when the run was asked to. */
-  async startSubject(dataFolder: string): Promise<Server & { readonly child: Child<SubjectCommands> }> {
+  /** The program over a data folder, listening; profiled when the run was asked to, and `measured` when it is to count what it does. */
+  async startSubject(dataFolder: string, ...modes: readonly 'measured'[]): Promise<Server & { readonly child: Child<SubjectCommands> }> {
     const profiling = this.profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${this.profileFolder}`];
-    const child = this.start<SubjectCommands>('./servers/subject.js', dataFolder, profiling);
+    const child = this.start<SubjectCommands>('./servers/subject.js', [dataFolder, ...modes], profiling);
     return { child, port: await child.ask('listen', undefined) };
   }
 
   async startControl(): Promise<Server & { readonly child: Child<ControlCommands> }> {
-    const child = this.start<ControlCommands>('./servers/bare-koa.js', this.newFolder('control'));
+    const child = this.start<ControlCommands>('./servers/bare-koa.js', [this.newFolder('control')]);
     return { child, port: await child.ask('listen', undefined) };
   }
 

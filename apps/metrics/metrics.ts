@@ -1,8 +1,9 @@
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { Registry } from 'prom-client';
 import { GenerationWrites } from './generation-writes.js';
 import { HttpRequests } from './http-requests.js';
 import { LedgerWrites } from './ledger-writes.js';
 import { ObjectBytes } from './object-bytes.js';
+import { ProcessUse } from './process-use.js';
 import { ProviderCalls } from './provider-calls.js';
 import { RecoveryPasses } from './recovery-passes.js';
 import { StoreCalls } from './store-calls.js';
@@ -26,10 +27,7 @@ export class Metrics {
   readonly worker = new WorkerLoad(this.registry);
   readonly recovery = new RecoveryPasses(this.registry);
   readonly warnings = new Warnings(this.registry);
-
-  constructor() {
-    collectDefaultMetrics({ register: this.registry });
-  }
+  readonly process = new ProcessUse(this.registry);
 
   get contentType(): string {
     return this.registry.contentType;

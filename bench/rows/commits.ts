@@ -8,7 +8,7 @@ import type { CommitCommands } from '../servers/commit-rates.js';
 /** Writes of many clients that share commits, beside writes that each have a commit of their own. */
 export async function measureCommits(run: Run): Promise<Row[]> {
   const { sizes } = run;
-  const store: Child<CommitCommands> = run.start('./servers/commit-rates.js', run.newFolder('commits'));
+  const store: Child<CommitCommands> = run.start('./servers/commit-rates.js', [run.newFolder('commits')]);
   const writesPerCommit: number[] = [];
   const write = async (clients: number): Promise<Measured> => {
     const { writes, commits, elapsedMs, cpuMicros } = await store.ask('write', { clients, durationMs: sizes.sliceMs });

@@ -53,7 +53,7 @@ function footprint(few: FilledServer, many: FilledServer, rss: { readonly few: n
 
 async function startFilled(run: Run, name: string, count: number): Promise<FilledServer> {
   const folder = run.newFolder(name);
-  const filler = run.start<FillCommands>('./servers/fill.js', folder);
+  const filler = run.start<FillCommands>('./servers/fill.js', [folder]);
   const filled = await filler.ask('fill', { count, limitMs: run.sizes.fillLimitMs });
   await filler.stop();
   const bytes = storeBytes(folder);

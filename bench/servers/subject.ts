@@ -1,20 +1,29 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLogger } from '../../apps/logging.js';
+import { createLogger, logTo } from '../../apps/logging.js';
+import { measuredPorts } from '../../apps/metrics/measured-ports.js';
+import { Metrics } from '../../apps/metrics/metrics.js';
 import { createRestServer } from '../../apps/rest/server.js';
 import { Worker } from '../../apps/worker/worker.js';
 import { Authenticator } from '../../core/access/authenticate.js';
-import type { Context } from '../../core/context.js';
+import { createContext, type Context } from '../../core/context.js';
 import type { Provider } from '../../core/ports/provider.js';
 import { answerCommands } from '../child.js';
 import { machineMicros, usageOfThisProcess } from '../usage.js';
 import { createCredential, openBenchProgram, type Credential } from './program.js';
 
-/** The program under measurement, in a process of its own, over the data folder named on the command line. */
+/**
+ * The program under measurement, in a process of its own, over the data folder named on the command line; `measured` after
+ * that has it count what it does, as with a port for metrics.
+ */
 const { program, config } = await openBenchProgram(process.argv[2] ?? '');
 
 /** When each generation was handed to its provider. */
 const submittedAtMicros = new Map<string, number>();
-const context: Context = { ...program.context, providers: { find: (name) => recorded(program.context.providers.find(name)) } };
+const metrics = process.argv[3] === 'measured' ? new Metrics() : undefined;
+metrics?.process.start();
+const { settings } = program.context;
+const counting = metrics ? createContext(measuredPorts(program.context, metrics), settings, metrics.warnings.counted(logTo(createLogger(config.log)))) : program.context;
+const context: Context = { ...counting, providers: { find: (name) => recorded(counting.providers.find(name)) } };
 
 const rest = createRestServer({
   context,
@@ -23,6 +32,7 @@ const rest = createRestServer({
   limits: config.rest.limits,
   ...(program.signedObjects ? { signedObjects: program.signedObjects } : {}),
   readiness: () => Promise.resolve(true),
+  ...(metrics ? { observer: metrics.http } : {}),
 });
 let worker: Worker | undefined;
 

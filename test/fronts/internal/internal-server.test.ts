@@ -43,7 +43,7 @@ describe('the internal listener', () => {
     const response = await fetch(`${origin}/metrics`);
     expect(response.headers.get('content-type')).to.equal('text/plain; version=0.0.4; charset=utf-8');
     const names = parseExposition(await response.text()).map(({ name }) => name);
-    expect(names).to.include.members(['darkroom_http_requests_total', 'process_cpu_seconds_total', 'nodejs_eventloop_lag_seconds', 'process_resident_memory_bytes']);
+    expect(names).to.include.members(['darkroom_http_requests_total', 'process_cpu_seconds_total', 'darkroom_event_loop_delay_seconds', 'process_resident_memory_bytes']);
   });
 
   it('has no other page, and takes no other method', async () => {
