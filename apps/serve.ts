@@ -2,7 +2,9 @@ import { Authenticator } from '../core/access/authenticate.js';
 import type { Logger } from 'pino';
 import type { Config } from './config/config.js';
 import { firstStart, type Demo } from './first-start.js';
+import { createInternalServer, type InternalServer } from './internal/internal-server.js';
 import { createLogger, logTo } from './logging.js';
+import { Metrics } from './metrics/metrics.js';
 import { createRestServer, type RestServer } from './rest/server.js';
 import { configuredUrl, openProgram, type Program } from './wiring.js';
 import { Worker } from './worker/worker.js';
@@ -16,21 +18,28 @@ export interface Served {
   stop(): Promise<void>;
 }
 
+/** How long a scrape under way may keep a process that has stopped. */
+const INTERNAL_GRACE_MS = 1_000;
+
 /** Starts what the configured role asks for in this process. Throws one sentence when it cannot. */
 export async function startService(config: Config, logger: Logger = createLogger(config.log)): Promise<Served> {
   let url = configuredUrl(config);
-  const program = await openProgram(config, 'server', { log: logTo(logger), publicUrl: () => url });
-  const front = config.role === 'worker' ? undefined : createFront(program, config, logger);
+  const metrics = config.internal && new Metrics();
+  const log = metrics?.warnings.counted(logTo(logger)) ?? logTo(logger);
+  const program = await openProgram(config, 'server', { log, publicUrl: () => url, metrics });
+  const front = config.role === 'worker' ? undefined : createFront(program, { config, logger, metrics });
+  let internal: InternalServer | undefined;
   try {
     if (front !== undefined) url = configuredUrl(config, (await front.rest.listen(config.rest.host, config.rest.port)).port);
+    internal = await openInternal(program, config, metrics);
     // Only once nothing stands in the way any more: the key it makes is shown once.
     const demo = config.role === 'all' ? await firstStart(program.context) : null;
-    const worker = works(config) ? new Worker(program.context, { ...config.worker, workerId: `${process.pid}-${program.context.ids.uuid()}` }) : undefined;
+    const worker = works(config) ? createWorker(program, config, metrics) : undefined;
     await worker?.start();
-    logger.info({ role: config.role, ...(front ? { address: url } : {}), ...whereData(config), worker: worker !== undefined }, 'serving');
-    return { url: front ? url : null, demo, stop: () => stop({ front, worker, program, config, logger }) };
+    logger.info({ role: config.role, ...(front ? { address: url } : {}), ...(internal ? { internal: `${internal.host}:${internal.port}` } : {}), ...whereData(config), worker: worker !== undefined }, 'serving');
+    return { url: front ? url : null, demo, stop: () => stop({ front, internal, worker, program, config, logger }) };
   } catch (error) {
-    await front?.close(0);
+    await Promise.all([front?.close(0), internal?.close(0)]);
     await program.close();
     throw error;
   }
@@ -49,7 +58,7 @@ interface Front {
   close(graceMs: number): Promise<void>;
 }
 
-function createFront(program: Program, config: Config, logger: Logger): Front {
+function createFront(program: Program, { config, logger, metrics }: { readonly config: Config; readonly logger: Logger; readonly metrics: Metrics | undefined }): Front {
   const { context, signedObjects } = program;
   const authenticator = new Authenticator(context);
   const rest = createRestServer({
@@ -59,22 +68,44 @@ function createFront(program: Program, config: Config, logger: Logger): Front {
     limits: config.rest.limits,
     ...(signedObjects ? { signedObjects } : {}),
     readiness: () => program.isReady(),
+    ...(metrics ? { observer: metrics.http } : {}),
   });
   return { rest, close: (graceMs) => rest.close(graceMs).finally(() => authenticator.close()) };
 }
 
+/** Once the front listens, so that whoever asks is not told that a process is ready which takes no requests yet. */
+async function openInternal(program: Program, { internal }: Config, metrics: Metrics | undefined): Promise<InternalServer | undefined> {
+  if (internal === undefined || metrics === undefined) return undefined;
+  metrics.process.start();
+  return createInternalServer({ ...internal, readiness: () => program.isReady(), metrics });
+}
+
+function createWorker({ context }: Program, config: Config, metrics: Metrics | undefined): Worker {
+  const worker = new Worker(context, {
+    ...config.worker,
+    workerId: `${process.pid}-${context.ids.uuid()}`,
+    ...(metrics ? { onPassed: (...pass) => metrics.recovery.passed(...pass) } : {}),
+  });
+  metrics?.worker.watch(() => worker.counts);
+  return worker;
+}
+
 interface Parts {
   readonly front: Front | undefined;
+  readonly internal: InternalServer | undefined;
   readonly worker: Worker | undefined;
   readonly program: Program;
   readonly config: Config;
   readonly logger: Logger;
 }
 
-async function stop({ front, worker, program, config, logger }: Parts): Promise<void> {
+async function stop({ front, internal, worker, program, config, logger }: Parts): Promise<void> {
   logger.info('stopping');
+  internal?.stopping();
   await Promise.all([front?.close(config.worker.stopGraceMs), worker?.stop()]);
   await program.close();
+  // Last of all: until then there is somebody to ask how it goes.
+  await internal?.close(INTERNAL_GRACE_MS);
   logger.info('stopped');
 }
 

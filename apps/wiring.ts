@@ -13,6 +13,8 @@ import type { Provider, Providers } from '../core/ports/provider.js';
 import { TOKENS, type Ports } from '../core/ports/tokens.js';
 import { catalogTools } from './catalog-tools.js';
 import type { Config } from './config/config.js';
+import { measuredPorts } from './metrics/measured-ports.js';
+import type { Metrics } from './metrics/metrics.js';
 import type { SignedObjectGate } from './rest/signed-objects.js';
 import { openSecrets } from './secrets.js';
 import { openDatabase } from './stores/open-database.js';
@@ -34,6 +36,8 @@ export interface ProgramOptions {
   readonly catalog?: Catalog;
   /** Where clients reach the REST process, asked for whenever an address is signed; from the configuration when absent. */
   readonly publicUrl?: () => string;
+  /** What passes through the ports is measured when they are given. */
+  readonly metrics?: Metrics | undefined;
 }
 
 /**
@@ -59,7 +63,8 @@ export async function openProgram(config: Config, role: 'server' | 'tool', optio
     container.load(systemModule({ secret: secrets.credentials }), mediaModule, database.module, wakeUps.module, objects.module);
     container.bind<Catalog>(TOKENS.catalog.id).toConstantValue(catalog);
     container.bind<Providers>(TOKENS.providers.id).toConstantValue({ find: (name) => connected.get(name) });
-    const context = createContext(portsFrom(container), config.settings, log);
+    const ports = portsFrom(container);
+    const context = createContext(options.metrics ? measuredPorts(ports, options.metrics) : ports, config.settings, log);
     const { signedObjects } = objects;
     return { context, ...(signedObjects ? { signedObjects } : {}), isReady: () => database.isReady(), close: () => opened.close() };
   } catch (error) {
