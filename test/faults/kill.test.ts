@@ -17,7 +17,8 @@ import { verifyCredits } from '../../core/credits/verify.js';
 import type { Config } from '../../apps/config/config.js';
 import { newOwner } from '../fixtures/owner.js';
 import { ClientHistory } from './client-history.js';
-import { drawsFrom, Load } from './load.js';
+import { drawsFrom } from './draws.js';
+import { Load } from './load.js';
 import { freePort, ServedProcess } from './served-process.js';
 
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 30);

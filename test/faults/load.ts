@@ -1,16 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import fc from 'fast-check';
 import type { JsonObject } from '../../core/json.js';
+import { drawsFrom, type Draw } from './draws.js';
 import type { ClientHistory, SentCreate } from './client-history.js';
 
 const API = '/api/v1/developer';
-
-/** A small stream of numbers from one seed, so that a round can be drawn again. */
-export function drawsFrom(seed: number): (below: number) => number {
-  const [values] = fc.sample(fc.infiniteStream(fc.nat({ max: 0x7fff_ffff })), { numRuns: 1, seed });
-  return (below) => Number(values?.next().value ?? 0) % below;
-}
 
 const TASKS: readonly { readonly model_key: string; readonly parameters: JsonObject }[] = [
   { model_key: 'sandbox-noop', parameters: {} },
@@ -54,7 +48,7 @@ export class Load {
     return answer?.status === 200 ? answer.data : undefined;
   }
 
-  private async loop(draw: (below: number) => number): Promise<void> {
+  private async loop(draw: Draw): Promise<void> {
     const mine: SentCreate[] = [];
     while (this.running) {
       const known = mine.filter(({ generationId }) => generationId !== undefined);
@@ -66,7 +60,7 @@ export class Load {
     }
   }
 
-  private async create(mine: SentCreate[], draw: (below: number) => number): Promise<void> {
+  private async create(mine: SentCreate[], draw: Draw): Promise<void> {
     const task = TASKS[draw(TASKS.length)] ?? { model_key: 'sandbox-noop', parameters: {} };
     const create: SentCreate = { key: randomUUID(), body: { ...task, operation: 'image_generation', prompt: `A test card, number ${draw(1_000)}` } };
     mine.push(create);

@@ -4,7 +4,7 @@
 // they appeared and times left out, and compared. A failure prints its seed (SAME_STATES_SEED repeats it).
 import { expect } from 'chai';
 import type { JsonObject } from '../../core/json.js';
-import { drawsFrom } from '../faults/load.js';
+import { drawsFrom } from '../faults/draws.js';
 import { DISTRIBUTED, EMBEDDED, type Lane } from './lanes.js';
 import { LiveService } from './live-service.js';
 import { Story, type Told } from './story.js';

@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto';
+import type { JsonObject } from '../../../core/json.js';
+import type { Answer, Fetched, Party, Request } from '../history/history.js';
+import type { RestName } from '../rounds/schedule.js';
+import type { Recorder } from './recorder.js';
+import { textOf } from '../../simulation/audit/same.js';
+
+const API = '/api/v1/developer';
+/** How long a client waits before it gives up an answer, and may ask again. */
+const PATIENCE_MS = 7_000;
+
+/** One party's way to the service, through whichever REST process, with everything written down. */
+export class ApiClient {
+  constructor(
+    readonly party: Party,
+    private readonly secret: string,
+    private readonly urls: Readonly<Record<RestName, string>>,
+    readonly recorder: Recorder,
+  ) {}
+
+  create(through: RestName, key: string, body: JsonObject): Promise<Answer | undefined> {
+    return this.ask(through, { operation: 'create', key, body }, 'POST', '/generations', { key, body });
+  }
+
+  get(through: RestName, generationId: string): Promise<Answer | undefined> {
+    return this.ask(through, { operation: 'get', generationId }, 'GET', `/generations/${generationId}`);
+  }
+
+  cancel(through: RestName, generationId: string): Promise<Answer | undefined> {
+    return this.ask(through, { operation: 'cancel', generationId }, 'POST', `/generations/${generationId}/cancel`);
+  }
+
+  credits(through: RestName): Promise<Answer | undefined> {
+    return this.ask(through, { operation: 'credits' }, 'GET', '/credits');
+  }
+
+  prepare(through: RestName, key: string, body: JsonObject): Promise<Answer | undefined> {
+    return this.ask(through, { operation: 'prepare', key, body }, 'POST', '/uploads', { key, body });
+  }
+
+  complete(through: RestName, key: string, uploadId: string, body: JsonObject): Promise<Answer | undefined> {
+    return this.ask(through, { operation: 'complete', key, uploadId, body }, 'POST', `/uploads/${uploadId}/complete`, { key, body });
+  }
+
+  /** Sends bytes to a signed target, as it says. */
+  put(uploadId: string, target: JsonObject, bytes: Uint8Array): Promise<Answer | undefined> {
+    const request: Request = { operation: 'put', uploadId, sha256: sha256Of(bytes), byteSize: bytes.byteLength };
+    return this.recorder.note({ by: this.party.name, through: 's3', request }, async () => {
+      const response = await fetch(textOf(target['upload_url']), {
+        method: textOf(target['method']), headers: target['required_headers'] as Record<string, string>, body: bytes, signal: AbortSignal.timeout(PATIENCE_MS),
+      });
+      await response.arrayBuffer();
+      return { status: response.status };
+    });
+  }
+
+  /** Fetches a delivered output by its signed address, and looks at it. */
+  fetchOutput(generationId: string, mediaId: string, url: string): Promise<Answer | undefined> {
+    return this.recorder.note({ by: this.party.name, through: 's3', request: { operation: 'fetch', generationId, mediaId } }, async () => {
+      const response = await fetch(url, { signal: AbortSignal.timeout(PATIENCE_MS) });
+      const bytes = Buffer.from(await response.arrayBuffer());
+      return response.status === 200 ? { status: 200, bytes: lookAt(bytes, response.headers.get('content-type') ?? '') } : { status: response.status };
+    });
+  }
+
+  private ask(through: RestName, request: Request, method: string, path: string, sent: { readonly key?: string; readonly body?: JsonObject } = {}): Promise<Answer | undefined> {
+    return this.recorder.note({ by: this.party.name, through, request }, async () => {
+      const response = await fetch(this.urls[through] + API + path, {
+        method,
+        headers: {
+          Authorization: `Bearer ${this.secret}`,
+          ...(sent.key === undefined ? {} : { 'Idempotency-Key': sent.key }),
+          ...(sent.body ? { 'Content-Type': 'application/json' } : {}),
+        },
+        ...(sent.body ? { body: JSON.stringify(sent.body) } : {}),
+        signal: AbortSignal.timeout(PATIENCE_MS),
+      });
+      const { code, message, data } = (await response.json()) as { code: string; message: string; data?: JsonObject };
+      return { status: response.status, code, message, ...(data ? { data } : {}) };
+    });
+  }
+}
+
+export function sha256Of(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+const PNG = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
+
+/** What bytes are by their own first ones, whatever they are said to be. */
+function lookAt(bytes: Buffer, contentType: string): Fetched {
+  const facts = { contentType, byteSize: bytes.byteLength, sha256: sha256Of(bytes) };
+  if (bytes.subarray(0, 8).equals(PNG)) return { ...facts, kind: 'image', widthPx: bytes.readUInt32BE(16), heightPx: bytes.readUInt32BE(20) };
+  return { ...facts, kind: bytes.subarray(4, 8).toString('latin1') === 'ftyp' ? 'video' : 'unknown' };
+}

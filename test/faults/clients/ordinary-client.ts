@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { JsonObject } from '../../../core/json.js';
+import type { Answer } from '../history/history.js';
+import { taskHasEnded } from '../history/known.js';
+import { between, oneOf, type Draw } from '../draws.js';
+import { REST, type RestName } from '../rounds/schedule.js';
+import type { ApiClient } from './api-client.js';
+import { drawWish } from './wishes.js';
+import { textOf } from '../../simulation/audit/same.js';
+
+const MAX_OPEN = 8;
+const THINKS_AT_MOST_MS = 120;
+
+interface Mine { readonly key: string; readonly body: JsonObject; generationId?: string; hasEnded: boolean }
+
+/** A client that creates, repeats itself to the other process, races itself, looks, cancels, and fetches what it was promised. */
+export class OrdinaryClient {
+  private readonly mine: Mine[] = [];
+
+  constructor(private readonly api: ApiClient, private readonly draw: Draw) {}
+
+  async run(goOn: () => boolean): Promise<void> {
+    while (goOn()) {
+      await this.act();
+      await sleep(this.draw(THINKS_AT_MOST_MS));
+    }
+  }
+
+  private async act(): Promise<void> {
+    const open = this.mine.filter(({ hasEnded }) => !hasEnded);
+    const known = this.mine.filter(({ generationId }) => generationId !== undefined);
+    const chosen = open[this.draw(Math.max(1, open.length))];
+    const action = this.draw(20);
+    if (!chosen || (action < 6 && open.length < MAX_OPEN)) await this.create();
+    else if (action < 8) await this.send(chosen, this.anyRest());
+    else if (action < 9) await this.race();
+    else if (action < 10) await this.changeMind(chosen);
+    else if (action < 16) await this.look(chosen);
+    else if (action < 18) await this.cancel(chosen);
+    else if (action < 19) await this.api.credits(this.anyRest());
+    else await this.look(known[this.draw(Math.max(1, known.length))] ?? chosen);
+  }
+
+  private anyRest(): RestName {
+    return oneOf(this.draw, REST);
+  }
+
+  private begin(): Mine {
+    const key = randomUUID();
+    const mine: Mine = { key, body: drawWish(this.draw, key), hasEnded: false };
+    this.mine.push(mine);
+    return mine;
+  }
+
+  /** What got no answer is sent again, to the other process. */
+  private async create(): Promise<void> {
+    const first = this.anyRest();
+    const mine = this.begin();
+    if (!(await this.send(mine, first))) await this.send(mine, first === 'rest-1' ? 'rest-2' : 'rest-1');
+  }
+
+  /** The same request several times at once, through both processes. */
+  private async race(): Promise<void> {
+    const mine = this.begin();
+    await Promise.all(Array.from({ length: between(this.draw, 2, 4) }, (_, index) => this.send(mine, index % 2 === 0 ? 'rest-1' : 'rest-2')));
+  }
+
+  /** Another payload under a key whose effect is known must have none. */
+  private async changeMind({ key, body, generationId }: Mine): Promise<void> {
+    if (generationId !== undefined) await this.api.create(this.anyRest(), key, { ...body, prompt: 'Something else altogether' });
+  }
+
+  private async send(mine: Mine, through: RestName): Promise<Answer | undefined> {
+    const answer = await this.api.create(through, mine.key, mine.body);
+    if (answer?.status === 202) await this.learn(mine, answer);
+    return answer;
+  }
+
+  private async look(mine: Mine): Promise<void> {
+    if (mine.generationId !== undefined) await this.learn(mine, await this.api.get(this.anyRest(), mine.generationId));
+  }
+
+  private async cancel(mine: Mine): Promise<void> {
+    if (mine.generationId !== undefined) await this.learn(mine, await this.api.cancel(this.anyRest(), mine.generationId));
+  }
+
+  private async learn(mine: Mine, answer: Answer | undefined): Promise<void> {
+    const { data } = answer ?? {};
+    if (!data) return;
+    mine.generationId = textOf(data['generation_id']);
+    const isNews = !mine.hasEnded && taskHasEnded(textOf(data['status']));
+    if (!isNews) return;
+    mine.hasEnded = true;
+    if (this.draw(2) === 0) await fetchOutputs(this.api, data);
+  }
+}
+
+/** Fetches everything that a task shows. */
+export async function fetchOutputs(api: ApiClient, task: JsonObject): Promise<void> {
+  const outputs = (task['outputs'] ?? []) as JsonObject[];
+  for (const output of outputs) await api.fetchOutput(textOf(task['generation_id']), textOf(output['media_id']), textOf(output['url']));
+}

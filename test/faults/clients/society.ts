@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createApp, createKey, revokeKey } from '../../../core/access/manage.js';
+import type { Context } from '../../../core/context.js';
+import { StoreUnavailable } from '../../../core/errors.js';
+import { newOwner, type Owner } from '../../fixtures/owner.js';
+import type { Burst, Facts, Party } from '../history/history.js';
+import type { RestName } from '../rounds/schedule.js';
+import { ApiClient } from './api-client.js';
+import type { Recorder } from './recorder.js';
+import { slowWish } from './wishes.js';
+
+type Secret = Facts['secrets'][number];
+type Revocation = Facts['revocations'][number];
+
+/** What tells that text was written where no secret may be: the part of a key that nobody can guess. */
+const PREFIX_LENGTH = 'svc_live_'.length;
+const BODY_LENGTH = 43;
+const BETWEEN_TRIES_MS = 100;
+
+/** A key that an operator is going to revoke. */
+export interface Leaving { readonly api: ApiClient; readonly keyId: string }
+
+/** Everybody who uses the service in a run, made by the operator, and what the test knows of them. */
+export class Society {
+  readonly parties: Party[] = [];
+  readonly granted: Record<string, number> = {};
+  readonly secrets: Secret[] = [];
+  readonly revocations: Revocation[] = [];
+  readonly bursts: Burst[] = [];
+  private readonly clients = new Map<string, ApiClient>();
+
+  constructor(private readonly context: Context, private readonly urls: Readonly<Record<RestName, string>>, private readonly recorder: Recorder) {}
+
+  /** Somebody with an account of their own. */
+  async settle(name: string, credits: number): Promise<ApiClient> {
+    const owner = await newOwner(this.context, name, credits);
+    this.granted[owner.accountId] = credits;
+    return (await this.giveKey(name, owner)).api;
+  }
+
+  /** Another App of somebody's account: the credits are shared, and nothing else. */
+  async addApp(name: string, { accountId }: Owner): Promise<ApiClient> {
+    const { appId } = await createApp(this.context, { accountId, name });
+    return (await this.giveKey(name, { accountId, appId })).api;
+  }
+
+  /** Another key of somebody's App. */
+  async giveKey(name: string, { accountId, appId }: Owner): Promise<Leaving> {
+    const { key, secret } = await createKey(this.context, { appId, name });
+    const party = { name, accountId, appId };
+    this.parties.push(party);
+    this.secrets.push({ name: `the key of ${name}`, text: secret.slice(PREFIX_LENGTH, PREFIX_LENGTH + BODY_LENGTH) });
+    const api = new ApiClient(party, secret, this.urls, this.recorder);
+    this.clients.set(appId, this.clients.get(appId) ?? api);
+    return { api, keyId: key.keyId };
+  }
+
+  /** Again and again, where the operator cannot reach the store either. */
+  async revoke({ api, keyId }: Leaving): Promise<void> {
+    const askedAt = this.recorder.now();
+    for (;;) {
+      try {
+        await revokeKey(this.context, keyId);
+        this.revocations.push({ by: api.party.name, askedAt, doneAt: this.recorder.now() });
+        return;
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) throw error;
+        await sleep(BETWEEN_TRIES_MS);
+      }
+    }
+  }
+
+  /** The first key of a party's App, which is never revoked. */
+  clientOf(name: string): ApiClient {
+    const party = this.parties.find((candidate) => candidate.name === name);
+    const client = party && this.clients.get(party.appId);
+    if (!client) throw new Error(`Nobody is called ${name}.`);
+    return client;
+  }
+
+  /** More creates at once than the account can pay, through both processes, each once. */
+  async burst(api: ApiClient, { balance, creates, cost, isExact }: { readonly balance: number; readonly creates: number; readonly cost: number; readonly isExact: boolean }): Promise<void> {
+    const keys = Array.from({ length: creates }, () => randomUUID());
+    this.bursts.push({ by: api.party.name, keys, cost, balance, isExact });
+    await Promise.all(keys.map((key, index) => api.create(index % 2 === 0 ? 'rest-1' : 'rest-2', key, slowWish(cost, 1_500, key))));
+  }
+}

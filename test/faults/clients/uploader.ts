@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { image } from '../../fixtures/images.js';
+import { between, oneOf, type Draw } from '../draws.js';
+import type { Answer } from '../history/history.js';
+import { REST, type RestName } from '../rounds/schedule.js';
+import { sha256Of, type ApiClient } from './api-client.js';
+import { wishWith } from './wishes.js';
+import { textOf } from '../../simulation/audit/same.js';
+
+const MAX_TRIES = 6;
+const BETWEEN_TRIES_MS = 300;
+
+/** A client that sends pictures, now and then other bytes than it declared, and has generations made from them. */
+export class Uploader {
+  constructor(private readonly api: ApiClient, private readonly draw: Draw) {}
+
+  async run(goOn: () => boolean): Promise<void> {
+    while (goOn()) {
+      await this.upload(goOn);
+      await sleep(this.draw(BETWEEN_TRIES_MS));
+    }
+  }
+
+  private async upload(goOn: () => boolean): Promise<void> {
+    const bytes = await image('png', between(this.draw, 16, 80), between(this.draw, 16, 80));
+    const sha256 = sha256Of(bytes);
+    const key = randomUUID();
+    const declared = this.draw(2) === 0 ? { sha256 } : {};
+    const body = { filename: `${key}.png`, media_type: 'image/png', byte_size: bytes.byteLength, role: 'reference_image', ...declared };
+    const prepared = await this.insist(goOn, (through) => this.api.prepare(through, key, body));
+    const target = prepared?.data;
+    if (!target) return;
+    const uploadId = textOf(target['upload_id']);
+
+    if (this.draw(4) === 0) await this.api.put(uploadId, target, damaged(bytes));
+    const completeKey = randomUUID();
+    const checksum = this.draw(2) === 0 ? { sha256 } : {};
+    const completed = await this.insist(goOn, async (through) => {
+      const put = await this.api.put(uploadId, target, bytes);
+      return put?.status === 200 ? this.api.complete(through, completeKey, uploadId, checksum) : undefined;
+    });
+    if (completed?.status !== 200) return;
+    const createKey = randomUUID();
+    await this.insist(goOn, (through) => this.api.create(through, createKey, wishWith([uploadId], createKey)));
+  }
+
+  /** Again, through either process, until an answer says how it stands; gives up after a few tries, and is asked again at the end. */
+  private async insist(goOn: () => boolean, ask: (through: RestName) => Promise<Answer | undefined>): Promise<Answer | undefined> {
+    for (let tries = 0; tries < MAX_TRIES && goOn(); tries += 1) {
+      const answer = await ask(oneOf(this.draw, REST));
+      if (answer && answer.status < 300) return answer;
+      await sleep(BETWEEN_TRIES_MS);
+    }
+    return undefined;
+  }
+}
+
+/** As long, and not the same. */
+function damaged(bytes: Uint8Array): Uint8Array {
+  const other = Uint8Array.from(bytes);
+  const last = other.length - 20;
+  other[last] = (other[last] ?? 0) ^ 0xff;
+  return other;
+}

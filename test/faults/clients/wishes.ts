@@ -1,0 +1,45 @@
+import type { JsonObject } from '../../../core/json.js';
+import { between, oneOf, type Draw } from '../draws.js';
+
+const IMAGE = { model_key: 'sandbox-test', operation: 'image_generation' } as const;
+
+/** A request of the sandbox's test model, small so that painting is not what the machine is busy with. */
+function test(behaviour: string, parameters: JsonObject = {}): JsonObject {
+  return { ...IMAGE, parameters: { behaviour, size: '128x128', ...parameters } };
+}
+
+/** What clients ask for: everything the sandbox can do, well and badly, what is quick most often. */
+const WISHES: readonly [(draw: Draw) => JsonObject, ...((draw: Draw) => JsonObject)[]] = [
+  (draw) => ({ model_key: 'sandbox-noop', operation: 'image_generation', parameters: { n: between(draw, 1, 4) } }),
+  (draw) => ({ model_key: 'sandbox-noop', operation: 'image_generation', parameters: { n: between(draw, 1, 4) } }),
+  () => ({ model_key: 'sandbox-noop', operation: 'image_generation' }),
+  () => test('succeed'),
+  (draw) => test('slow', { n: between(draw, 1, 2), delay_ms: between(draw, 100, 3_000) }),
+  (draw) => test('slow', { delay_ms: between(draw, 100, 1_000) }),
+  (draw) => test('partial', { n: 3, deliver: between(draw, 0, 2) }),
+  (draw) => test('fail', { error_code: oneOf(draw, ['CONTENT_REJECTED_OUTPUT', 'PROVIDER_UNAVAILABLE', 'INTERNAL_ERROR']), retryable_attempts: between(draw, 0, 2) }),
+  () => test('refuse', { error_code: 'CONTENT_REJECTED_INPUT' }),
+  (draw) => test('late_success_after_cancel', { delay_ms: between(draw, 500, 3_000) }),
+  () => test('unknown_acceptance'),
+  () => test('unknown_acceptance_lost'),
+  () => test('bad_output'),
+  () => test('wrong_output'),
+  (draw) => (draw(3) === 0 ? test('hang') : test('succeed', { n: 2 })),
+  (draw) => (draw(2) === 0 ? { model_key: 'sandbox-image', operation: 'image_generation', parameters: { size: '256x256' } } : test('slow', { delay_ms: 500 })),
+  (draw) => (draw(6) === 0 ? { model_key: 'sandbox-video', operation: 'video_generation', parameters: { duration_seconds: 1, size: '256x256', fps: 12 } } : test('succeed')),
+];
+
+/** The body of a create under this key, which it carries as its trace. */
+export function drawWish(draw: Draw, key: string): JsonObject {
+  return { ...oneOf(draw, WISHES)(draw), prompt: `A test card, number ${draw(1_000)}`, client_trace_id: key };
+}
+
+/** One with reference files. */
+export function wishWith(uploadIds: readonly string[], key: string): JsonObject {
+  return { ...test('succeed'), prompt: 'A test card over a picture', reference_upload_ids: [...uploadIds], client_trace_id: key };
+}
+
+/** One that costs so much and does not end before this. */
+export function slowWish(credits: number, delayMs: number, key: string): JsonObject {
+  return { ...test('slow', { n: credits, delay_ms: delayMs }), prompt: 'A test card for the poor', client_trace_id: key };
+}

@@ -1,0 +1,53 @@
+/**
+ * Goal: nothing that a client was told is lost, doubled or stuck, whatever happens to the processes of an installation, to
+ * its stores and to the links between them.
+ * Method: two REST processes and three workers of the compiled program on a MongoDB server and an S3 server of their own,
+ * under the load of many clients. In rounds drawn from a seed processes are killed, stopped and frozen past their leases,
+ * stores killed and frozen, links slowed, cut and black-holed, and S3 refuses and truncates. Then all is quiet, clients ask
+ * until they know, and a checker that shares no code with the program holds what they saw against what is on record.
+ */
+import { rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { orSkip } from '../servers/servers.js';
+import { checkHistory } from './history/check-history.js';
+import { Run } from './rounds/run.js';
+import { drawRounds } from './rounds/schedule.js';
+import { Installation } from './stage/installation.js';
+
+const ROUNDS = Number(process.env['FAULT_ROUNDS'] ?? 20);
+const SEED = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000);
+/** The half of the rounds that each object store is given, of the same deal. */
+const HALVES = { minio: drawRounds(SEED, ROUNDS).slice(0, Math.ceil(ROUNDS / 2)), versitygw: drawRounds(SEED, ROUNDS).slice(Math.ceil(ROUNDS / 2)) } as const;
+
+for (const objects of ['minio', 'versitygw'] as const) {
+  const rounds = HALVES[objects];
+  if (rounds.length > 0) {
+    describe(`five processes over MongoDB and ${objects}, ${rounds.length} rounds of faults (seed ${SEED})`, function suite() {
+      this.timeout(600_000 + rounds.length * 120_000);
+      const logs = join(tmpdir(), `darkroom-faults-${SEED}-${objects}-${process.pid}`);
+      let installation: Installation | undefined;
+
+      before(async function open() {
+        installation = await orSkip(this, Installation.open({ objects, logs, name: `faults-${process.pid}-${objects}` }));
+      });
+
+      after(async function close() {
+        await installation?.close();
+        const hasFailed = this.test?.parent?.tests.some((test) => test.isFailed()) ?? false;
+        if (!hasFailed) await rm(logs, { recursive: true, force: true });
+      });
+
+      it('keep every promise they made', async () => {
+        const again = `Run it again with: npm run test:faults -- --rounds ${ROUNDS} --seed ${SEED}. Logs and history are in ${logs}.`;
+        const run = new Run(installation as Installation, rounds, SEED, again);
+        const history = await run.play();
+        await writeFile(join(logs, 'history.json'), JSON.stringify(history, (_, value: unknown) => (value instanceof Map ? [...value.values()] : value)));
+        for (const line of run.figures(history)) console.log(`      ${line}`);
+        const findings = checkHistory(history).map(({ invariant, sentence }) => `${invariant}: ${sentence}`);
+        expect([...run.complaints(), ...findings], again).to.deep.equal([]);
+      });
+    });
+  }
+}

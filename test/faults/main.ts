@@ -1,0 +1,31 @@
+/** `npm run test:faults`: the tests that break the running program, with a number of rounds and a seed of one's own. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { readOptions, runProgram, wholeNumber } from '../simulation/command-line.js';
+
+const USAGE = `Kills, freezes and cuts off the running program under load, and holds it to what its clients were told.
+
+  --rounds N   how many rounds of faults (20), half of them on each object store
+  --seed N     draws the rounds; without it, another seed every time
+
+KILL_ROUNDS and KILL_SEED are the same for the one embedded process, which is killed 30 times.
+`;
+
+const OPTIONS = { rounds: { type: 'string' }, seed: { type: 'string' } } as const;
+const MOCHA = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
+const TESTS = fileURLToPath(new URL('./**/*.test.js', import.meta.url));
+
+await runProgram(USAGE, async () => {
+  const options = readOptions(OPTIONS);
+  const [rounds, seed] = [wholeNumber('rounds', options.rounds), wholeNumber('seed', options.seed, 0)];
+  const environment = {
+    ...process.env,
+    ...(rounds === undefined ? {} : { FAULT_ROUNDS: String(rounds) }),
+    ...(seed === undefined ? {} : { FAULT_SEED: String(seed) }),
+  };
+  const mocha = spawn(process.execPath, [MOCHA, TESTS], { env: environment, stdio: 'inherit' });
+  const [code] = (await once(mocha, 'exit')) as [number | null];
+  return code ?? 1;
+});

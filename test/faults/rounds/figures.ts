@@ -1,0 +1,50 @@
+import { INSTALLATION_KEY } from '../../../adapters/minio/installation-id.js';
+import type { History } from '../history/history.js';
+import { isSuccess } from '../history/known.js';
+import type { Round } from './schedule.js';
+
+export interface Measured {
+  readonly rounds: readonly Round[];
+  /** From the moment all of a round's faults were healed to the first success of a request sent after it, in milliseconds. */
+  readonly recoveriesMs: readonly number[];
+  readonly starts: number;
+  readonly wallMs: number;
+}
+
+/** What happened, in a few lines. */
+export function tellFigures({ exchanges, atRest }: History, { rounds, recoveriesMs, starts, wallMs }: Measured): string[] {
+  const byKey = new Map<string, { requests: number; outcome: string }>();
+  for (const { request, answered } of exchanges) {
+    if (request.operation !== 'create') continue;
+    const known = byKey.get(request.key) ?? { requests: 0, outcome: 'unknown' };
+    const isAccepted = known.outcome === 'accepted' || (answered !== undefined && isSuccess(answered));
+    const code = answered?.answer.code;
+    byKey.set(request.key, { requests: known.requests + 1, outcome: isAccepted ? 'accepted' : code !== undefined && answered && answered.answer.status < 500 ? 'refused' : known.outcome });
+  }
+  const keys = [...byKey.values()];
+  const unanswered = exchanges.filter(({ answered }) => !answered).length;
+  const away = exchanges.filter(({ answered }) => answered?.answer.status === 503).length;
+  return [
+    `${exchanges.length} requests, ${unanswered} without an answer, ${away} answered 503; ${keys.length} creates: ${counted(keys.map(({ outcome }) => outcome))}; ${keys.reduce((sum, { requests }) => sum + requests - 1, 0)} repeats`,
+    `generations: ${counted(atRest.generations.map((record) => (record.kind === 'generation' ? record.status : record.kind)))}; uploads: ${counted(atRest.uploads.map(({ record }) => (record.kind === 'upload' ? record.status : record.kind)))}`,
+    `failures: ${counted(atRest.generations.flatMap((record) => (record.kind === 'generation' && record.error ? [record.error.code] : [])))}`,
+    `faults: ${counted(rounds.flatMap(({ faults }) => faults.map(({ kind }) => kind)))}`,
+    `first success at most ${Math.round(Math.max(0, ...recoveriesMs))} ms after healing; ${starts} starts of processes; ${Math.round(wallMs / 1_000)} s`,
+    `left in the bucket, and referred to by nothing: ${counted(leftovers(atRest))}`,
+  ];
+}
+
+/** Objects that no record names, by the folder they lie in. They cost room and nothing else. */
+function leftovers({ objects, generations, uploads }: History['atRest']): string[] {
+  const named = new Set<string>();
+  for (const record of generations) if (record.kind === 'generation') for (const { objectKey } of record.outputs) named.add(objectKey);
+  for (const { record } of uploads) if (record.kind === 'upload') for (const key of [record.objectKey, record.stagingKey]) if (key !== undefined) named.add(key);
+  return objects.filter(({ key }) => !named.has(key) && key !== INSTALLATION_KEY).map(({ key }) => key.split('/')[0] ?? key);
+}
+
+function counted(names: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  if (counts.size === 0) return 'none';
+  return [...counts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, count]) => `${count} ${name}`).join(', ');
+}

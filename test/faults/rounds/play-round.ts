@@ -1,0 +1,43 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ApiClient } from '../clients/api-client.js';
+import { useUntil } from '../clients/leaver.js';
+import type { Society } from '../clients/society.js';
+import { drawsFrom } from '../draws.js';
+import type { Installation } from '../stage/installation.js';
+import { perform } from './perform.js';
+import type { Fault, Round } from './schedule.js';
+
+const BURST = { balance: 5, creates: 5, cost: 2, isExact: false } as const;
+/** Long enough for a revocation to have reached everybody, and for some more requests after that. */
+const USED_AFTER_REVOCATION_MS = 7_000;
+
+export interface PlayedRound {
+  /** Goes on beyond the round: a revoked key is used for a while yet. */
+  readonly aftermath: Promise<void>;
+}
+
+/** One round: its faults, each for its time, beside a burst on a poor account and the revocation of a key; then all is healed. */
+export async function playRound(round: Round, installation: Installation, society: Society, rich: ApiClient, seed: number): Promise<PlayedRound> {
+  const poor = await society.settle(`poor-${round.number}`, BURST.balance);
+  const leaving = await society.giveKey(`leaver-${round.number}`, rich.party);
+  let isOver = false;
+  const usesItsKey = useUntil(leaving.api, drawsFrom(seed + round.number), () => !isOver);
+  const revoked = sleep(round.revokeAfterMs).then(() => society.revoke(leaving)).then(() => sleep(USED_AFTER_REVOCATION_MS)).finally(() => { isOver = true; });
+  await Promise.all([
+    ...round.faults.map((fault) => playFault(installation, fault)),
+    sleep(round.burstAfterMs).then(() => society.burst(poor, BURST)),
+  ]);
+  await heal(installation);
+  return { aftermath: Promise.all([usesItsKey, revoked]).then(() => undefined) };
+}
+
+async function playFault(installation: Installation, { deed, afterMs, forMs }: Fault): Promise<void> {
+  await sleep(afterMs);
+  const undo = await perform(installation, deed);
+  await sleep(forMs);
+  await undo();
+}
+
+async function heal(installation: Installation): Promise<void> {
+  await Promise.all(installation.processes.map((process) => process.ensureServing()));
+}

@@ -1,0 +1,143 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { JsonObject } from '../../../core/json.js';
+import type { ApiClient } from '../clients/api-client.js';
+import { OrdinaryClient } from '../clients/ordinary-client.js';
+import { Recorder } from '../clients/recorder.js';
+import { Society } from '../clients/society.js';
+import { Stranger } from '../clients/stranger.js';
+import { Uploader } from '../clients/uploader.js';
+import { drawsFrom } from '../draws.js';
+import type { AtRest, History } from '../history/history.js';
+import { textOf } from '../../simulation/audit/same.js';
+import { findAtRest } from '../stage/at-rest.js';
+import type { Installation } from '../stage/installation.js';
+import { QUEUE_TIMEOUT_MS, RUN_TIMEOUT_MS, STOP_GRACE_MS } from '../stage/settings.js';
+import { tellFigures } from './figures.js';
+import { playRound } from './play-round.js';
+import { toldRound, type Round } from './schedule.js';
+import { Settling } from './settle.js';
+
+const CLIENTS = 8;
+const UPLOADERS = 2;
+const GRANTED = 1_000_000;
+/** What leases, recovery, graces and retries may add to a deadline, on a machine that is busy with five processes. */
+const SLACK_MS = 30_000;
+const LOOK_EVERY_MS = 500;
+/** Load between two rounds, after everything was healed: enough to see that it is. */
+const CALM_MS = 1_000;
+const EXACT_BURSTS = 3;
+
+/** One run over one installation: rounds of faults under load, then quiet, then everything there is to know of it. */
+export class Run {
+  private readonly recorder = new Recorder();
+  private readonly society: Society;
+  private readonly recoveriesMs: number[] = [];
+  private readonly exits: string[] = [];
+  private readonly startedAt = Date.now();
+  /** What goes on beyond its round. */
+  private readonly aftermaths: Promise<void>[] = [];
+  private isLoaded = true;
+
+  constructor(private readonly installation: Installation, private readonly rounds: readonly Round[], private readonly seed: number, private readonly again: string) {
+    this.society = new Society(installation.operator.context, installation.urls, this.recorder);
+  }
+
+  async play(): Promise<History> {
+    const { installation, society, recorder } = this;
+    await Promise.all(installation.processes.map((process) => process.ensureServing()));
+    await this.playRounds();
+    await Promise.all(this.aftermaths);
+
+    const quietAt = recorder.now();
+    const until = quietAt + QUEUE_TIMEOUT_MS + RUN_TIMEOUT_MS + SLACK_MS;
+    const settling = new Settling(recorder, society, quietAt);
+    await settling.learnOutcomes(until);
+    for (let number = 1; number <= EXACT_BURSTS; number += 1) {
+      await society.burst(await society.settle(`exact-${number}`, 9), { balance: 9, creates: 7, cost: 2, isExact: true });
+    }
+    await settling.learnOutcomes(until);
+    await settling.follow(until);
+    await this.untilSettled(until);
+    const models = await this.models();
+    await this.stopAll();
+    const { parties, granted, bursts, revocations, secrets } = society;
+    const facts = { parties, granted, bursts, revocations, secrets: [...secrets, ...installation.secrets], models, quietAt, slackMs: SLACK_MS };
+    return { facts, exchanges: recorder.exchanges, atRest: await this.atRest() };
+  }
+
+  /** What was wrong with the processes themselves. */
+  complaints(): string[] {
+    return [...this.installation.processes.flatMap(({ crashes }) => crashes), ...this.exits];
+  }
+
+  figures(history: History): string[] {
+    const starts = this.installation.processes.reduce((sum, process) => sum + process.starts, 0);
+    return tellFigures(history, { rounds: this.rounds, recoveriesMs: this.recoveriesMs, starts, wallMs: Date.now() - this.startedAt });
+  }
+
+  private async playRounds(): Promise<void> {
+    const { society, seed } = this;
+    const rich = await society.settle('rich', GRANTED);
+    const neighbour = await society.addApp('neighbour', rich.party);
+    const other = await society.settle('other', GRANTED);
+    const goOn = () => this.isLoaded;
+    const draw = (index: number) => drawsFrom(seed * 100 + index);
+    const load = [
+      ...Array.from({ length: CLIENTS }, (_, index) => new OrdinaryClient(index % 4 === 3 ? other : rich, draw(index)).run(goOn)),
+      ...Array.from({ length: UPLOADERS }, (_, index) => new Uploader(index === 0 ? rich : other, draw(50 + index)).run(goOn)),
+      new Stranger(other, draw(60)).run(goOn),
+      new Stranger(neighbour, draw(61)).run(goOn),
+    ];
+    try {
+      for (const round of this.rounds) await this.playRound(round, rich);
+    } finally {
+      this.isLoaded = false;
+      await Promise.all(load);
+    }
+  }
+
+  private async playRound(round: Round, rich: ApiClient): Promise<void> {
+    try {
+      const { aftermath } = await playRound(round, this.installation, this.society, rich, this.seed);
+      this.aftermaths.push(aftermath);
+      const watched = this.recorder.watchForSuccess();
+      await sleep(CALM_MS);
+      while (watched.firstSuccessMs() === undefined) await sleep(20);
+      this.recoveriesMs.push(watched.firstSuccessMs() ?? 0);
+    } catch (error) {
+      throw new Error(`${toldRound(round)} could not be played to its end. ${this.again}`, { cause: error });
+    }
+  }
+
+  /** A generation's end is shown before its hold is settled; recovery does what was cut. */
+  private async untilSettled(until: number): Promise<void> {
+    const { context } = this.installation.operator;
+    while (this.recorder.now() < until) {
+      const accounts = await Promise.all(this.society.parties.map(({ accountId }) => context.accounts.read(accountId)));
+      if (accounts.every((account) => account?.holds.size === 0)) break;
+      await sleep(LOOK_EVERY_MS);
+    }
+    // The mark that it is settled is written after the hold has gone.
+    await sleep(LOOK_EVERY_MS);
+  }
+
+  private async stopAll(): Promise<void> {
+    await Promise.all(this.installation.processes.map(async (process) => {
+      const how = await process.stop(STOP_GRACE_MS + SLACK_MS);
+      if (how !== 0) this.exits.push(`${process.name} was asked to stop at rest, and ended with ${how}`);
+    }));
+  }
+
+  private async models(): Promise<JsonObject[]> {
+    const response = await fetch(`${this.installation.urls['rest-1']}/api/v1/developer/models`);
+    return ((await response.json()) as { data: { models: JsonObject[] } }).data.models;
+  }
+
+  private atRest(): Promise<AtRest> {
+    const told = (field: string) => this.recorder.exchanges.flatMap(({ answered }) => {
+      const id = answered?.answer.data?.[field];
+      return id === undefined ? [] : [textOf(id)];
+    });
+    return findAtRest(this.installation, told('upload_id'), told('generation_id'));
+  }
+}

@@ -1,0 +1,121 @@
+import type { Direction, Toxic } from '../stage/toxiproxy.js';
+import type { Trouble } from '../stage/troubled-s3.js';
+import { between, drawsFrom, oneOf, shuffled, type Draw } from '../draws.js';
+
+export const REST = ['rest-1', 'rest-2'] as const;
+export const WORKERS = ['worker-1', 'worker-2', 'worker-3'] as const;
+export const PROCESSES = [...REST, ...WORKERS] as const;
+export type RestName = (typeof REST)[number];
+export type ProcessName = (typeof PROCESSES)[number];
+export type StoreName = 'mongo' | 's3';
+
+/** What is done, and to whom. */
+export type Deed =
+  | { readonly to: 'processes'; readonly does: 'SIGKILL' | 'SIGTERM' | 'freeze'; readonly processes: readonly ProcessName[] }
+  | { readonly to: 'store'; readonly does: 'SIGKILL' | 'freeze'; readonly store: StoreName }
+  | { readonly to: 'links'; readonly store: StoreName; readonly processes: readonly ProcessName[]; readonly toxic: Toxic; readonly directions: readonly Direction[] }
+  | { readonly to: 's3'; readonly trouble: Trouble; readonly processes: readonly ProcessName[] };
+
+export interface Fault {
+  readonly kind: FaultKind;
+  readonly deed: Deed;
+  /** From the beginning of the round, in milliseconds; it is undone after `forMs`. */
+  readonly afterMs: number;
+  readonly forMs: number;
+}
+
+export interface Round {
+  readonly number: number;
+  readonly faults: readonly Fault[];
+  /** When, in the round, the poor account's clients all come at once. */
+  readonly burstAfterMs: number;
+  readonly revokeAfterMs: number;
+}
+
+type Drawn = { readonly deed: Deed; readonly forMs: number };
+
+/** Longer than a worker's lease and a claim's, so that another process takes over from one that is not dead. */
+const PAST_THE_LEASES_MS = 6_000;
+
+const KINDS = {
+  'a REST process killed': (draw: Draw) => processes('SIGKILL', [oneOf(draw, REST)], between(draw, 0, 2_000)),
+  'a worker killed': (draw: Draw) => processes('SIGKILL', [oneOf(draw, WORKERS)], between(draw, 0, 4_000)),
+  'several processes killed': (draw: Draw) => processes('SIGKILL', several(draw), between(draw, 0, 2_000)),
+  'a REST process stopped': (draw: Draw) => processes('SIGTERM', [oneOf(draw, REST)], between(draw, 0, 2_000)),
+  'a worker stopped': (draw: Draw) => processes('SIGTERM', [oneOf(draw, WORKERS)], between(draw, 0, 2_000)),
+  'a REST process frozen': (draw: Draw) => processes('freeze', [oneOf(draw, REST)], PAST_THE_LEASES_MS + draw(1_000)),
+  'a worker frozen': (draw: Draw) => processes('freeze', [oneOf(draw, WORKERS)], PAST_THE_LEASES_MS - 2_000 + draw(2_000)),
+  'MongoDB killed': (draw: Draw) => store('SIGKILL', 'mongo', between(draw, 0, 3_000)),
+  'MongoDB frozen': (draw: Draw) => store('freeze', 'mongo', between(draw, 500, 4_000)),
+  'S3 killed': (draw: Draw) => store('SIGKILL', 's3', between(draw, 0, 3_000)),
+  'a link slowed': (draw: Draw) => links(draw, { type: 'latency', attributes: { latency: between(draw, 50, 800), jitter: 50 } }, 4_000),
+  'a link narrowed': (draw: Draw) => links(draw, { type: 'bandwidth', attributes: { rate: between(draw, 1, 20) } }, 4_000),
+  'a link cut': (draw: Draw) => links(draw, { type: 'reset_peer', attributes: { timeout: draw(300) } }, 3_000),
+  'a link black-holed': (draw: Draw) => links(draw, { type: 'timeout', attributes: { timeout: 0 } }, 5_000),
+  'a link that ends early': (draw: Draw) => links(draw, { type: 'limit_data', attributes: { bytes: between(draw, 500, 20_000) } }, 4_000),
+  'S3 asks to slow down': (draw: Draw) => trouble(draw, 'slow-down'),
+  'S3 fails': (draw: Draw) => trouble(draw, 'internal-error'),
+  'S3 takes half': (draw: Draw) => trouble(draw, 'half-requests'),
+  'S3 gives half': (draw: Draw) => trouble(draw, 'half-answers'),
+} as const satisfies Readonly<Record<string, (draw: Draw) => Drawn>>;
+
+export type FaultKind = keyof typeof KINDS;
+export const FAULT_KINDS = Object.keys(KINDS) as FaultKind[];
+
+/**
+ * The rounds of one seed, each with one to three faults that overlap. Kinds are dealt like cards, so that a run of so many
+ * rounds has each of them: a fault that happens not to be drawn proves nothing.
+ */
+export function drawRounds(seed: number, count: number): Round[] {
+  const draw = drawsFrom(seed);
+  let deck: FaultKind[] = [];
+  const deal = () => {
+    if (deck.length === 0) deck = shuffled(draw, FAULT_KINDS);
+    return deck.pop() as FaultKind;
+  };
+  return Array.from({ length: count }, (_, index) => {
+    const kinds = new Set(Array.from({ length: between(draw, 1, 3) }, deal));
+    const faults = [...kinds].map((kind) => ({ kind, ...KINDS[kind](draw), afterMs: between(draw, 300, 2_000) }));
+    return { number: index + 1, faults, burstAfterMs: between(draw, 200, 3_000), revokeAfterMs: between(draw, 200, 3_000) };
+  });
+}
+
+/** A round in one line, for a person who wants to know what happened. */
+export function toldRound({ number, faults }: Round): string {
+  return `round ${number}: ${faults.map(({ kind, deed, afterMs, forMs }) => `${kind} (${toldDeed(deed)}) from ${afterMs} ms for ${forMs} ms`).join('; ')}`;
+}
+
+function toldDeed(deed: Deed): string {
+  switch (deed.to) {
+    case 'processes': return deed.processes.join(', ');
+    case 'store': return deed.store;
+    case 'links': return `${deed.store} of ${deed.processes.join(', ')}, ${deed.directions.join(' and ')}, ${JSON.stringify(deed.toxic.attributes)}`;
+    case 's3': return deed.processes.join(', ');
+  }
+}
+
+function processes(does: 'SIGKILL' | 'SIGTERM' | 'freeze', names: readonly ProcessName[], forMs: number): Drawn {
+  return { deed: { to: 'processes', does, processes: names }, forMs };
+}
+
+function store(does: 'SIGKILL' | 'freeze', name: StoreName, forMs: number): Drawn {
+  return { deed: { to: 'store', does, store: name }, forMs };
+}
+
+function several(draw: Draw): ProcessName[] {
+  return shuffled(draw, PROCESSES).slice(0, between(draw, 2, PROCESSES.length));
+}
+
+/** The links of one process to a store, or of all. */
+function links(draw: Draw, toxic: Toxic, atMostMs: number): Drawn {
+  const directions = oneOf<readonly Direction[]>(draw, [['upstream'], ['downstream'], ['upstream', 'downstream']]);
+  return { deed: { to: 'links', store: oneOf(draw, ['mongo', 's3']), processes: oneOrAll(draw), toxic, directions }, forMs: between(draw, 1_000, atMostMs) };
+}
+
+function trouble(draw: Draw, what: Trouble): Drawn {
+  return { deed: { to: 's3', trouble: what, processes: oneOrAll(draw) }, forMs: between(draw, 2_000, 4_000) };
+}
+
+function oneOrAll(draw: Draw): readonly ProcessName[] {
+  return draw(2) === 0 ? PROCESSES : [oneOf(draw, PROCESSES)];
+}

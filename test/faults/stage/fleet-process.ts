@@ -1,0 +1,134 @@
+import { appendFileSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { supervision, type Started } from '../../servers/supervision.js';
+
+const PROGRAM = fileURLToPath(new URL('../../../apps/cli/main.js', import.meta.url));
+const LOOK_EVERY_MS = 50;
+const MAX_STARTS = 20;
+const LOG_TAIL = 2_000;
+
+export interface FleetOptions {
+  readonly name: string;
+  readonly role: 'rest' | 'worker';
+  readonly folder: string;
+  readonly configFile: string;
+  /** Variables over the shared configuration: its own ports and links. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly logFile: string;
+}
+
+/** One process of the installation: the compiled program, that can be killed, stopped, frozen and started again. */
+export class FleetProcess {
+  private started: Started | undefined;
+  private starting: Promise<Started> | undefined;
+  /** Whether its end was asked for. */
+  private isToEnd = false;
+  private logFrom = 0;
+  private hasServed = false;
+  private lastEnd: number | string | undefined;
+  /** Ends that nobody had asked for, once it was serving. */
+  readonly crashes: string[] = [];
+  /** How often it was started. */
+  starts = 0;
+
+  constructor(private readonly options: FleetOptions) {}
+
+  get name(): string {
+    return this.options.name;
+  }
+
+  get role(): 'rest' | 'worker' {
+    return this.options.role;
+  }
+
+  get log(): string {
+    return readFileSync(this.options.logFile, 'utf8');
+  }
+
+  /** Starts it unless it runs, and waits until it serves; one that ends by itself before that is started again. */
+  async ensureServing(): Promise<void> {
+    for (let tries = 0; tries < MAX_STARTS; tries += 1) {
+      const started = await this.startAgain();
+      while (this.started === started) {
+        if (this.isServing()) return;
+        await sleep(LOOK_EVERY_MS);
+      }
+    }
+    throw new Error(`${this.name} ended ${MAX_STARTS} times before it served: ${this.log.slice(-LOG_TAIL)}`);
+  }
+
+  /** Starts it unless it runs, without waiting until it serves; one that was asked to end is waited for first. */
+  async startAgain(): Promise<Started> {
+    if (this.isToEnd) await this.started?.untilEnded();
+    if (this.started) return this.started;
+    this.starting ??= this.launch().finally(() => { this.starting = undefined; });
+    return this.starting;
+  }
+
+  /** Sends a signal that ends it, and waits until it has. */
+  async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    const { started } = this;
+    if (!started) return;
+    this.isToEnd = true;
+    this.send(signal);
+    await started.untilEnded();
+  }
+
+  /** Stops it in good order; one that has not ended after `graceMs` is killed, and the answer says so. */
+  async stop(graceMs: number): Promise<number | string | undefined> {
+    const late = sleep(graceMs, 'late', { ref: false });
+    if (await Promise.race([this.end('SIGTERM'), late]) !== 'late') return this.lastEnd;
+    await this.end('SIGKILL');
+    return `nothing within ${graceMs} ms`;
+  }
+
+  /** Asks it to end, without waiting: it may be frozen. */
+  askToEnd(): void {
+    this.isToEnd = true;
+    this.send('SIGTERM');
+  }
+
+  freeze(): void {
+    this.send('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.send('SIGCONT');
+  }
+
+  private send(signal: NodeJS.Signals): void {
+    if (this.started) process.kill(this.started.pid, signal);
+  }
+
+  private async launch(): Promise<Started> {
+    const { role, folder, configFile, environment, logFile, name } = this.options;
+    appendFileSync(logFile, '');
+    this.logFrom = readFileSync(logFile).byteLength;
+    this.isToEnd = false;
+    this.hasServed = false;
+    this.starts += 1;
+    const started = await (await supervision()).start({
+      program: process.execPath,
+      args: [PROGRAM, 'serve', '--role', role, '--config', configFile],
+      environment: { PATH: process.env['PATH'] ?? '', HOME: folder, ...environment },
+      folder,
+      logFile,
+      endSignal: 'SIGKILL',
+    });
+    this.started = started;
+    void started.ended.then((how) => {
+      this.lastEnd = how;
+      const wasServing = this.isServing();
+      if (wasServing && !this.isToEnd) this.crashes.push(`${name} ended by itself with ${how}: ${this.log.slice(-LOG_TAIL)}`);
+      this.started = undefined;
+    });
+    return started;
+  }
+
+  /** A process says so in its log, whichever its role. */
+  private isServing(): boolean {
+    this.hasServed ||= readFileSync(this.options.logFile).subarray(this.logFrom).includes('"msg":"serving"');
+    return this.hasServed;
+  }
+}

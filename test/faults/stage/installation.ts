@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { loadConfig } from '../../../apps/config/load-config.js';
+import { migrateStores } from '../../../apps/stores/migrate-stores.js';
+import { openProgram, type Program } from '../../../apps/wiring.js';
+import { freePort } from '../../servers/free-port.js';
+import { ServerProcess } from '../../servers/server-process.js';
+import { toxiproxyServer } from '../../servers/servers.js';
+import { PROCESSES, type ProcessName, type RestName } from '../rounds/schedule.js';
+import { FleetProcess } from './fleet-process.js';
+import { catalogText, configText } from './settings.js';
+import { Toxiproxy, type Link } from './toxiproxy.js';
+import { TroubledS3 } from './troubled-s3.js';
+
+/** What stands between one process and the stores. */
+export interface Ways {
+  readonly mongo: Link;
+  readonly s3: Link;
+  /** Behind the link: what makes the store seem in trouble. */
+  readonly trouble: TroubledS3;
+}
+
+export interface FleetMember {
+  readonly process: FleetProcess;
+  readonly ways: Ways;
+}
+
+export interface InstallationOptions {
+  readonly objects: 'minio' | 'versitygw';
+  /** Where logs are kept for whoever wants to know why a run failed. */
+  readonly logs: string;
+  /** Told apart from other runs that share a toxiproxy. */
+  readonly name: string;
+}
+
+/**
+ * Two REST processes and three workers of the compiled program over a MongoDB server and an S3 server of their own, each
+ * process with links of its own to both. All of it ends with the test process, however that ends.
+ */
+export class Installation {
+  readonly members = new Map<ProcessName, FleetMember>();
+  readonly urls: Readonly<Record<RestName, string>>;
+
+  private constructor(
+    readonly mongo: ServerProcess,
+    readonly s3: ServerProcess,
+    /** The operator's own way to the stores, which no fault is put on. */
+    readonly operator: Program,
+    readonly database: string,
+    readonly bucket: string,
+    /** What must stand in no log: the installation's secret and the object store's. */
+    readonly secrets: readonly { readonly name: string; readonly text: string }[],
+    ports: Readonly<Record<RestName, number>>,
+  ) {
+    this.urls = { 'rest-1': `http://127.0.0.1:${ports['rest-1']}`, 'rest-2': `http://127.0.0.1:${ports['rest-2']}` };
+  }
+
+  /** Everything but the processes of the program. Throws `ServerAbsent` where a server's program is not on this machine. */
+  static async open(options: InstallationOptions): Promise<Installation> {
+    const toxiproxy = new Toxiproxy((await toxiproxyServer()).url);
+    const [mongo, s3] = await Promise.all([ServerProcess.start('mongo-replica-set'), ServerProcess.start(options.objects)]);
+    const folder = options.logs;
+    mkdirSync(folder, { recursive: true });
+    // While the folder is empty, its configuration is the default one.
+    const shipped = await readFile(loadConfig({ folder, environment: {} }).catalog, 'utf8');
+    const secret = randomBytes(32).toString('hex');
+    const [database, bucket] = ['darkroom-faults', 'darkroom-faults'];
+    const configFile = join(folder, 'darkroom.yaml');
+    await writeFile(join(folder, 'secret'), `${secret}\n`, { mode: 0o600 });
+    await writeFile(configFile, configText({ mongoUrl: mongo.url, database, bucket, s3: s3.s3 }));
+    await writeFile(join(folder, 'catalog.yaml'), catalogText(shipped));
+
+    const config = loadConfig({ file: configFile, folder, environment: {} });
+    await migrateStores(config);
+    const operator = await openProgram(config, 'tool');
+    const secrets = [{ name: "the installation's secret", text: secret }, { name: "the object store's secret key", text: s3.s3.secretKey }];
+    const installation = new Installation(mongo, s3, operator, database, bucket, secrets, { 'rest-1': await freePort(), 'rest-2': await freePort() });
+    for (const name of PROCESSES) installation.members.set(name, await installation.member(name, toxiproxy, options, configFile));
+    return installation;
+  }
+
+  process(name: ProcessName): FleetProcess {
+    return this.memberNamed(name).process;
+  }
+
+  ways(name: ProcessName): Ways {
+    return this.memberNamed(name).ways;
+  }
+
+  get processes(): FleetProcess[] {
+    return [...this.members.values()].map(({ process }) => process);
+  }
+
+  /** Ends everything, frozen or not. */
+  async close(): Promise<void> {
+    for (const process of this.processes) {
+      process.thaw();
+      await process.end('SIGKILL');
+    }
+    await this.operator.close();
+    for (const { ways } of this.members.values()) {
+      await Promise.all([ways.mongo.remove(), ways.s3.remove()]);
+      await ways.trouble.close();
+    }
+    await Promise.all([this.mongo.stop(), this.s3.stop()]);
+  }
+
+  private memberNamed(name: ProcessName): FleetMember {
+    const member = this.members.get(name);
+    if (!member) throw new Error(`There is no process ${name}.`);
+    return member;
+  }
+
+  private async member(name: ProcessName, toxiproxy: Toxiproxy, { name: run, logs }: InstallationOptions, configFile: string): Promise<FleetMember> {
+    const trouble = await TroubledS3.open(this.s3.port);
+    const ways = {
+      mongo: await toxiproxy.link(`${run}-${name}-mongo`, this.mongo.port),
+      s3: await toxiproxy.link(`${run}-${name}-s3`, trouble.port),
+      trouble,
+    };
+    const isRest = name === 'rest-1' || name === 'rest-2';
+    const environment = {
+      DARKROOM_MONGO_URL: `mongodb://127.0.0.1:${ways.mongo.port}/?directConnection=true`,
+      DARKROOM_MINIO_ENDPOINT: `http://127.0.0.1:${ways.s3.port}`,
+      ...(isRest ? { DARKROOM_REST_PORT: new URL(this.urls[name]).port } : {}),
+    };
+    const process = new FleetProcess({ name, role: isRest ? 'rest' : 'worker', folder: logs, configFile, environment, logFile: join(logs, `${name}.log`) });
+    return { process, ways };
+  }
+}

@@ -1,0 +1,53 @@
+interface Places {
+  readonly mongoUrl: string;
+  readonly database: string;
+  readonly bucket: string;
+  readonly s3: { readonly endpoint: string; readonly region: string; readonly accessKey: string; readonly secretKey: string };
+}
+
+export const STOP_GRACE_MS = 5_000;
+
+/** Every lease and wait as short as it may be, so that a fault outlasts it. Clients reach the object store by its own address. */
+export function configText({ mongoUrl, database, bucket, s3 }: Places): string {
+  return `
+secret_file: secret
+catalog: catalog.yaml
+stores: { database: mongo, objects: minio, wake_ups: agenda }
+mongo: { url: "${mongoUrl}", database: ${database}, pool_size: 20, timeout_seconds: 2 }
+minio:
+  endpoint: ${s3.endpoint}
+  public_endpoint: ${s3.endpoint}
+  region: ${s3.region}
+  bucket: ${bucket}
+  access_key: ${s3.accessKey}
+  secret_key: ${s3.secretKey}
+  timeout_seconds: 3
+rest:
+  rate_limits: { reads_per_minute: 0, creates_per_minute: 0 }
+worker: { recovery_interval_seconds: 1, stop_grace_seconds: ${STOP_GRACE_MS / 1_000} }
+sandbox: { threads: 1 }
+log: { level: info, format: json }
+settings:
+  claim_lease_seconds: 5
+  lease_seconds: 3
+  recovery_grace_seconds: 2
+  cancel_grace_seconds: 2
+  provider_call_seconds: 3
+  retry_base_ms: 200
+  retry_cap_seconds: 2
+  poll_after_ms: 200
+  max_open_generations_per_account: 100000
+`;
+}
+
+/** How long a generation of these tests may wait, and then run: one that hangs ends by its deadline. */
+export const QUEUE_TIMEOUT_MS = 120_000;
+export const RUN_TIMEOUT_MS = 20_000;
+
+/** The shipped models, many at once, so that a fault finds generations in every state. */
+export function catalogText(shipped: string): string {
+  return shipped
+    .replaceAll(/(concurrency(?:_per_account)?): \d+/g, '$1: 32')
+    .replaceAll(/queue_timeout_seconds: \d+/g, `queue_timeout_seconds: ${QUEUE_TIMEOUT_MS / 1_000}`)
+    .replaceAll(/run_timeout_seconds: \d+/g, `run_timeout_seconds: ${RUN_TIMEOUT_MS / 1_000}`);
+}
