@@ -131,6 +131,14 @@ describe('a service in parts', () => {
     expect(await place.json(['verify'])).to.deep.include({ findings: [], generations: 2 });
   });
 
+  it('answers probes and metrics of a worker on its internal port, and nothing else', async () => {
+    const port = await freePort();
+    await serve('worker', { DARKROOM_INTERNAL_PORT: String(port) });
+    const url = `http://127.0.0.1:${port}`;
+    const statuses = await Promise.all(['/livez', '/readyz', '/metrics', '/api/v1/developer/models'].map(async (path) => (await fetch(url + path)).status));
+    expect(statuses).to.deep.equal([200, 200, 200, 404]);
+  });
+
   it('makes the demo account for nobody but a process that does everything', async () => {
     const before = await place.json<{ accounts: JsonObject[] }>(['accounts', 'list']);
     expect(before.accounts.map(({ name }) => name)).to.deep.equal(['parts']);
