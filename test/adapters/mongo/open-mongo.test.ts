@@ -87,6 +87,12 @@ function opening(place: () => FreshDatabase, own: () => MongoConnection): void {
     expect(await stores.generations.read(uuidAt(1)).then(() => undefined, (error: unknown) => error)).to.be.instanceOf(StoreUnavailable);
   });
 
+  it('gives up on an operation that would never end', async () => {
+    const hasty = await MongoConnection.open({ ...place(), timeoutMs: 50 });
+    expect(await hasty.ask(() => new Promise<never>(() => undefined)).catch((error: unknown) => error)).to.be.instanceOf(StoreUnavailable);
+    await hasty.close();
+  });
+
   it('gives back whatever names and texts clients and operators chose', async () => {
     await migrateMongo(place());
     const stores = await openMongo(place());
