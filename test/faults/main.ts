@@ -9,11 +9,12 @@ const USAGE = `Kills, freezes and cuts off the running program under load, and h
 
   --rounds N   how many rounds of faults (20), half of them on each object store
   --seed N     draws the rounds; without it, another seed every time
+  --mutant M   breaks the five processes' core as a mutant of the simulation does: then the test must fail
 
 KILL_ROUNDS and KILL_SEED are the same for the one embedded process, which is killed 30 times.
 `;
 
-const OPTIONS = { rounds: { type: 'string' }, seed: { type: 'string' } } as const;
+const OPTIONS = { rounds: { type: 'string' }, seed: { type: 'string' }, mutant: { type: 'string' } } as const;
 const MOCHA = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
 const TESTS = fileURLToPath(new URL('./**/*.test.js', import.meta.url));
 
@@ -24,6 +25,7 @@ await runProgram(USAGE, async () => {
     ...process.env,
     ...(rounds === undefined ? {} : { FAULT_ROUNDS: String(rounds) }),
     ...(seed === undefined ? {} : { FAULT_SEED: String(seed) }),
+    ...(options.mutant === undefined ? {} : { FAULT_MUTANT: options.mutant }),
   };
   const mocha = spawn(process.execPath, [MOCHA, TESTS], { env: environment, stdio: 'inherit' });
   const [code] = (await once(mocha, 'exit')) as [number | null];

@@ -163,6 +163,13 @@ describe('the history checker', () => {
     expect(checkHistory(story)).to.deep.equal([]);
   });
 
+  it('does not count the time in which a store could not be had', () => {
+    const story = cleanHistory();
+    story.facts.troubledUntil = QUIET_AT + 15_000;
+    record(story, IDS.failed).completedAt = QUIET_AT + 20_000;
+    expect(checkHistory(story).filter(({ invariant }) => invariant === 20)).to.deep.equal([]);
+  });
+
   it('knows every invariant that can be seen from outside', () => {
     const tested = new Set([...MONEY, ...VIEWS, ...KEYS, ...BYTES, ...ACCESS].map(({ invariant }) => invariant));
     expect([...tested].sort((a, b) => a - b)).to.deep.equal(Array.from({ length: 20 }, (_, index) => index + 1));

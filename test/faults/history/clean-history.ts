@@ -173,6 +173,7 @@ export function cleanHistory(): Draft<History> {
       revocations: [{ by: 'leaver', askedAt: 12_000, doneAt: 12_100 }],
       secrets: [{ name: "rich's key", text: 'SECRETSECRETSECRET' }],
       quietAt: QUIET_AT,
+      troubledUntil: QUIET_AT + 5_000,
       slackMs: 10_000,
     },
     exchanges: [...uploadExchanges(), ...otherExchanges(), ...STORIES.flatMap((story) => exchangesOf(story, story.owner === RICH ? 'rich' : 'poor'))],

@@ -75,7 +75,9 @@ export interface Facts {
   readonly secrets: readonly { readonly name: string; readonly text: string }[];
   /** When the last fault was healed and no client sent anything new any more. */
   readonly quietAt: number;
-  /** How late after its deadline, or after `quietAt`, something may end: leases, a pass of recovery, a busy machine. */
+  /** When a process was last told by a store that it cannot be had: a machine too busy to answer in time is a fault too. */
+  readonly troubledUntil: number;
+  /** How late after its deadline, or after all trouble, something may end: leases, a pass of recovery, a busy machine. */
   readonly slackMs: number;
 }
 

@@ -8,11 +8,13 @@ export interface Measured {
   /** From the moment all of a round's faults were healed to the first success of a request sent after it, in milliseconds. */
   readonly recoveriesMs: readonly number[];
   readonly starts: number;
+  /** From the first start until the last fault was healed, and until the last check could begin. */
+  readonly underFaultsMs: number;
   readonly wallMs: number;
 }
 
 /** What happened, in a few lines. */
-export function tellFigures({ exchanges, atRest }: History, { rounds, recoveriesMs, starts, wallMs }: Measured): string[] {
+export function tellFigures({ exchanges, atRest }: History, { rounds, recoveriesMs, starts, underFaultsMs, wallMs }: Measured): string[] {
   const byKey = new Map<string, { requests: number; outcome: string }>();
   for (const { request, answered } of exchanges) {
     if (request.operation !== 'create') continue;
@@ -29,7 +31,7 @@ export function tellFigures({ exchanges, atRest }: History, { rounds, recoveries
     `generations: ${counted(atRest.generations.map((record) => (record.kind === 'generation' ? record.status : record.kind)))}; uploads: ${counted(atRest.uploads.map(({ record }) => (record.kind === 'upload' ? record.status : record.kind)))}`,
     `failures: ${counted(atRest.generations.flatMap((record) => (record.kind === 'generation' && record.error ? [record.error.code] : [])))}`,
     `faults: ${counted(rounds.flatMap(({ faults }) => faults.map(({ kind }) => kind)))}`,
-    `first success at most ${Math.round(Math.max(0, ...recoveriesMs))} ms after healing; ${starts} starts of processes; ${Math.round(wallMs / 1_000)} s`,
+    `first success at most ${Math.round(Math.max(0, ...recoveriesMs))} ms after healing; ${starts} starts of processes; ${Math.round(underFaultsMs / 1_000)} s of faults, ${Math.round(wallMs / 1_000)} s in all`,
     `left in the bucket, and referred to by nothing: ${counted(leftovers(atRest))}`,
   ];
 }

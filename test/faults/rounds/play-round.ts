@@ -7,7 +7,7 @@ import type { Installation } from '../stage/installation.js';
 import { perform } from './perform.js';
 import type { Fault, Round } from './schedule.js';
 
-const BURST = { balance: 5, creates: 5, cost: 2, isExact: false } as const;
+const BURST = { balance: 5, creates: 5, cost: 2, mayBeExact: false } as const;
 /** Long enough for a revocation to have reached everybody, and for some more requests after that. */
 const USED_AFTER_REVOCATION_MS = 7_000;
 

@@ -46,6 +46,12 @@ export class FleetProcess {
     return readFileSync(this.options.logFile, 'utf8');
   }
 
+  /** When a store last failed to answer it in time, as its log has it; 0 when none ever did. */
+  get lastStoreTroubleAt(): number {
+    const line = this.log.split('\n').findLast((candidate) => candidate.includes('"type":"StoreUnavailable"'));
+    return Number(line?.match(/"time":(\d+)/)?.[1] ?? 0);
+  }
+
   /** Starts it unless it runs, and waits until it serves; one that ends by itself before that is started again. */
   async ensureServing(): Promise<void> {
     for (let tries = 0; tries < MAX_STARTS; tries += 1) {

@@ -10,6 +10,7 @@ import { ServerProcess } from '../../servers/server-process.js';
 import { toxiproxyServer } from '../../servers/servers.js';
 import { PROCESSES, type ProcessName, type RestName } from '../rounds/schedule.js';
 import { FleetProcess } from './fleet-process.js';
+import { mutated } from './mutated.js';
 import { catalogText, configText } from './settings.js';
 import { Toxiproxy, type Link } from './toxiproxy.js';
 import { TroubledS3 } from './troubled-s3.js';
@@ -124,9 +125,10 @@ export class Installation {
     const environment = {
       DARKROOM_MONGO_URL: `mongodb://127.0.0.1:${ways.mongo.port}/?directConnection=true`,
       DARKROOM_MINIO_ENDPOINT: `http://127.0.0.1:${ways.s3.port}`,
+      ...mutated(process.env['FAULT_MUTANT']),
       ...(isRest ? { DARKROOM_REST_PORT: new URL(this.urls[name]).port } : {}),
     };
-    const process = new FleetProcess({ name, role: isRest ? 'rest' : 'worker', folder: logs, configFile, environment, logFile: join(logs, `${name}.log`) });
-    return { process, ways };
+    const member = new FleetProcess({ name, role: isRest ? 'rest' : 'worker', folder: logs, configFile, environment, logFile: join(logs, `${name}.log`) });
+    return { process: member, ways };
   }
 }

@@ -1,7 +1,6 @@
 import type { Generation } from '../../../../core/generation/generation.js';
-import { taskHasEnded } from '../known.js';
 import type { Finding } from '../history.js';
-import type { Known } from '../known.js';
+import { taskHasEnded, type Known } from '../known.js';
 
 /** Invariants 6, 7, 12 and 20: once nothing goes wrong any more everything ends within its deadline, and is settled. */
 export function* checkRest(known: Known): Iterable<Finding> {
@@ -13,7 +12,7 @@ export function* checkRest(known: Known): Iterable<Finding> {
       continue;
     }
     if (settledAt === undefined) yield { invariant: 6, sentence: `at rest generation ${generationId} is ${status} and not settled` };
-    const lateMs = completedAt - Math.max(deadlineOf(generation), facts.quietAt);
+    const lateMs = completedAt - Math.max(deadlineOf(generation), facts.quietAt, facts.troubledUntil);
     if (lateMs > facts.slackMs) yield { invariant: 20, sentence: `generation ${generationId} ended ${Math.round(lateMs)} ms after its deadline and the end of all faults` };
     if (createdAt > updatedAt || completedAt < createdAt) yield { invariant: 9, sentence: `generation ${generationId} was created at ${createdAt}, updated at ${updatedAt} and completed at ${completedAt}` };
     if (generation.lease) yield { invariant: 7, sentence: `generation ${generationId} is ${status} and leased to ${generation.lease.worker}` };
