@@ -10,6 +10,9 @@ export interface Measured {
   readonly perSecond: number;
   /** What one request cost the load generator, where there was one. */
   readonly senderCpuMicros?: number;
+  /** What it cost the database and the object store behind, where they are processes whose CPU can be seen. */
+  readonly databaseCpuMicros?: number;
+  readonly objectsCpuMicros?: number;
 }
 
 export interface Ratio {
@@ -23,6 +26,8 @@ export interface Comparison {
   readonly control: Measured;
   /** Subject over control, pair by pair. */
   readonly cpu: Ratio;
+  /** With the servers behind. */
+  readonly wholeCpu: Ratio;
   readonly rate: Ratio;
 }
 
@@ -34,20 +39,45 @@ export interface Pairing {
   readonly warmUpMs: number;
 }
 
-/**
- * Measures two sides in turn, slice by slice, the first of each pair alternating: whatever else the machine does meets
- * both alike, and the ratio within a pair is what is kept.
- */
-export async function compare(subject: () => Promise<Measured>, control: () => Promise<Measured>, { pairs }: Pick<Pairing, 'pairs'>): Promise<Comparison> {
-  const subjects: Measured[] = [];
-  const controls: Measured[] = [];
-  for (let index = 0; index < pairs; index += 1) {
-    if (index % 2 === 0) subjects.push(await subject());
-    controls.push(await control());
-    if (index % 2 === 1) subjects.push(await subject());
+/** One side of a comparison, and what its slices showed, in order. */
+export class Side {
+  readonly shown: Measured[] = [];
+
+  constructor(private readonly measure: () => Promise<Measured>) {}
+
+  async showMore(): Promise<void> {
+    this.shown.push(await this.measure());
   }
-  const ratios = (of: 'cpuMicros' | 'perSecond') => ratioOf(subjects.map((measured, index) => measured[of] / (controls[index]?.[of] ?? Number.NaN)));
-  return { subject: middle(subjects), control: middle(controls), cpu: ratios('cpuMicros'), rate: ratios('perSecond') };
+}
+
+/**
+ * Measures sides in turn, slice by slice, every other round from the last to the first: whatever else the machine does
+ * meets all alike.
+ */
+export async function measureInTurn(sides: readonly Side[], rounds: number): Promise<void> {
+  for (let round = 0; round < rounds; round += 1) {
+    for (const side of round % 2 === 0 ? sides : sides.toReversed()) await side.showMore();
+  }
+}
+
+/** Of two sides that were measured in the same rounds: the ratio within a round is what is kept. */
+export function comparisonOf({ shown: subjects }: Side, { shown: controls }: Side): Comparison {
+  const ratios = (of: (measured: Measured) => number) => ratioOf(subjects.map((measured, index) => of(measured) / of(controls[index] as Measured)));
+  return {
+    subject: middle(subjects), control: middle(controls),
+    cpu: ratios(({ cpuMicros }) => cpuMicros), wholeCpu: ratios(wholeCpuMicros), rate: ratios(({ perSecond }) => perSecond),
+  };
+}
+
+export async function compare(subject: () => Promise<Measured>, control: () => Promise<Measured>, { pairs }: Pick<Pairing, 'pairs'>): Promise<Comparison> {
+  const sides = [new Side(subject), new Side(control)] as const;
+  await measureInTurn(sides, pairs);
+  return comparisonOf(...sides);
+}
+
+/** Our processes and the servers behind them, as far as their CPU can be seen. */
+export function wholeCpuMicros({ cpuMicros, databaseCpuMicros = 0, objectsCpuMicros = 0 }: Measured): number {
+  return cpuMicros + databaseCpuMicros + objectsCpuMicros;
 }
 
 export interface Server {
@@ -83,13 +113,10 @@ async function measureServer(load: Child<LoadCommands>, server: Server, slice: O
   };
 }
 
-function middle(measured: readonly Measured[]): Measured {
-  const sender = measured.flatMap(({ senderCpuMicros = [] }) => senderCpuMicros);
-  return {
-    cpuMicros: median(measured.map(({ cpuMicros }) => cpuMicros)),
-    perSecond: median(measured.map(({ perSecond }) => perSecond)),
-    ...(sender.length === 0 ? {} : { senderCpuMicros: median(sender) }),
-  };
+export function middle(measured: readonly Measured[]): Measured {
+  const of = (name: keyof Measured) => median(measured.flatMap((one) => one[name] ?? []));
+  const known = (['senderCpuMicros', 'databaseCpuMicros', 'objectsCpuMicros'] as const).filter((name) => measured.some((one) => one[name] !== undefined));
+  return { cpuMicros: of('cpuMicros'), perSecond: of('perSecond'), ...Object.fromEntries(known.map((name) => [name, of(name)])) };
 }
 
 function ratioOf(ratios: readonly number[]): Ratio {

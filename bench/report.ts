@@ -1,4 +1,5 @@
-import type { Comparison, Ratio } from './compare.js';
+import { wholeCpuMicros, type Comparison, type Measured, type Ratio } from './compare.js';
+import { percentile } from './statistics.js';
 
 /** One line of the table. */
 export interface Line {
@@ -26,6 +27,32 @@ export function comparisonLines(what: string, { subject, control, cpu, rate }: C
     { what: `${what}: requests/s`, measured: whole(subject.perSecond), control: whole(control.perSecond), ratio: ratioText(rate) },
     { what: `${what}: CPU of the load generator a request`, measured: micros(sender) },
   ];
+}
+
+/** The lines of a comparison in which a database is a process of its own, on one side or both. */
+export function fleetLines(what: string, { subject, control, cpu, wholeCpu, rate }: Comparison, unit = 'request'): Line[] {
+  return [
+    { what: `${what}: CPU a ${unit}`, measured: micros(subject.cpuMicros), control: micros(control.cpuMicros), ratio: ratioText(cpu) },
+    { what: `${what}: CPU a ${unit}, with the servers`, measured: micros(wholeCpuMicros(subject)), control: micros(wholeCpuMicros(control)), ratio: ratioText(wholeCpu) },
+    { what: `${what}: ${unit}s/s`, measured: whole(subject.perSecond), control: whole(control.perSecond), ratio: ratioText(rate) },
+  ];
+}
+
+/** Who kept how many of the machine's cores busy while one side was measured. */
+export function coresLine(what: string, { perSecond, cpuMicros, databaseCpuMicros, objectsCpuMicros, senderCpuMicros }: Measured): Line {
+  const cores = (micro: number | undefined) => (micro === undefined ? 'unseen' : ((micro * perSecond) / 1_000_000).toFixed(2));
+  const parts = [cpuMicros, databaseCpuMicros, objectsCpuMicros, senderCpuMicros].map(cores);
+  return { what: `${what}: cores: ours, database, objects, load`, measured: parts.join(' + ') };
+}
+
+/** Of times in microseconds. */
+export function latencyPercentiles(times: readonly number[]): { readonly p50: number; readonly p99: number } {
+  return { p50: percentile(times, 0.5), p99: percentile(times, 0.99) };
+}
+
+export function latencyLine(what: string, times: readonly number[]): Line {
+  const { p50, p99 } = latencyPercentiles(times);
+  return { what, measured: `${(p50 / 1_000).toFixed(1)} ms`, control: `${(p99 / 1_000).toFixed(1)} ms` };
 }
 
 export function ratioText({ median, lowerQuartile, upperQuartile }: Ratio): string {

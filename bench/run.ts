@@ -16,24 +16,36 @@ export interface Sizes extends Pairing {
   readonly fillLimitMs: number;
   readonly pacedCreates: number;
   readonly endToEndGenerations: number;
+  /** Of what is compared among several sides: how often each has its turn, and how much it then does, where that is counted. */
+  readonly rounds: number;
+  readonly burst: number;
+  readonly paced: number;
 }
 
 export const FULL: Sizes = {
   pairs: 15, sliceMs: 800, warmUpRequests: 10_000, warmUpMs: 8_000, connections: 64,
   fewGenerations: 10_000, manyGenerations: 1_000_000, fillLimitMs: 210_000,
-  pacedCreates: 500, endToEndGenerations: 3_000,
+  pacedCreates: 500, endToEndGenerations: 3_000, rounds: 7, burst: 500, paced: 100,
 };
 
 export const QUICK: Sizes = {
   pairs: 5, sliceMs: 400, warmUpRequests: 3_000, warmUpMs: 2_500, connections: 64,
   fewGenerations: 1_000, manyGenerations: 100_000, fillLimitMs: 20_000,
-  pacedCreates: 100, endToEndGenerations: 500,
+  pacedCreates: 100, endToEndGenerations: 500, rounds: 3, burst: 200, paced: 50,
 };
+
+/** A process of the program, listening. */
+export interface Subject extends Server {
+  readonly child: Child<SubjectCommands>;
+}
+
+interface Stoppable { stop(): Promise<void> }
 
 /** One run: its sizes, its folder, its load generator, and every process it started. */
 export class Run {
   readonly load: Child<LoadCommands>;
-  private readonly children: { stop(): Promise<void> }[] = [];
+  private readonly children: Stoppable[] = [];
+  private readonly servers: Stoppable[] = [];
 
   constructor(readonly sizes: Sizes, private readonly folder: string, private readonly profileFolder: string | undefined) {
     this.load = this.start('./load/generator.js');
@@ -53,7 +65,7 @@ export class Run {
   }
 
   /** The program over a data folder, listening; profiled when the run was asked to, and `measured` when it is to count what it does. */
-  async startSubject(dataFolder: string, ...modes: readonly 'measured'[]): Promise<Server & { readonly child: Child<SubjectCommands> }> {
+  async startSubject(dataFolder: string, ...modes: readonly 'measured'[]): Promise<Subject> {
     const profiling = this.profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${this.profileFolder}`];
     const child = this.start<SubjectCommands>('./servers/subject.js', [dataFolder, ...modes], profiling);
     return { child, port: await child.ask('listen', undefined) };
@@ -64,7 +76,14 @@ export class Run {
     return { child, port: await child.ask('listen', undefined) };
   }
 
+  /** A server that the run's processes use, to be stopped after them. */
+  keep<S extends Stoppable>(server: S): S {
+    this.servers.push(server);
+    return server;
+  }
+
   async stop(): Promise<void> {
     await Promise.all(this.children.map((child) => child.stop()));
+    await Promise.all(this.servers.map((server) => server.stop()));
   }
 }

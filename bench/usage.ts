@@ -1,3 +1,8 @@
+import { readFileSync } from 'node:fs';
+
+/** Linux counts the time of other processes in hundredths of a second. */
+const MICROS_PER_TICK = 10_000;
+
 /** What a process has used since it began, all its threads together. */
 export interface Usage {
   readonly cpuMicros: number;
@@ -7,6 +12,19 @@ export interface Usage {
 export function usageOfThisProcess(): Usage {
   const { user, system } = process.cpuUsage();
   return { cpuMicros: user + system, rssBytes: process.memoryUsage.rss() };
+}
+
+/** How much CPU another process of this machine has used, all its threads together; undefined where that cannot be seen. */
+export function cpuMicrosOf(pid: number | undefined): number | undefined {
+  if (pid === undefined) return undefined;
+  try {
+    // After the command's name, which is in parentheses and may hold anything: user and system time are the 12th and 13th.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+    const micros = (Number(fields[11]) + Number(fields[12])) * MICROS_PER_TICK;
+    return Number.isFinite(micros) ? micros : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Microseconds on a clock that all processes of one machine read alike. */

@@ -34,7 +34,13 @@ export class Connection {
     });
   }
 
+  /** A server lets go of a connection that was idle for long. */
+  get isOpen(): boolean {
+    return !this.socket.destroyed && this.socket.writable && this.socket.readable;
+  }
+
   send(request: string): Promise<HttpAnswer> {
+    if (!this.isOpen) return Promise.reject(new Error('The connection is closed.'));
     return new Promise((resolve, reject) => {
       this.waiting = { resolve, reject };
       this.socket.write(request, 'latin1');

@@ -20,6 +20,7 @@ export interface Slice {
 /** A request that created a generation: when it went out and when its answer was here, on the machine's clock. */
 export interface Mark {
   readonly generationId: string;
+  readonly credential: string;
   readonly sentAtMicros: number;
   readonly answeredAtMicros: number;
 }
@@ -36,9 +37,9 @@ export interface SliceDone {
 const GENERATION_ID = /"generation_id":"([0-9a-f-]{36})"/;
 const connectionsByPort = new Map<number, Connection[]>();
 
-/** Connections are kept from slice to slice, as clients keep them. */
+/** Connections are kept from slice to slice, as clients keep them, until the server closes them. */
 async function connectionsTo(port: number, count: number): Promise<readonly Connection[]> {
-  const open = connectionsByPort.get(port) ?? [];
+  const open = (connectionsByPort.get(port) ?? []).filter(({ isOpen }) => isOpen);
   while (open.length < count) open.push(await Connection.open(port));
   connectionsByPort.set(port, open);
   return open.slice(0, count);
@@ -58,9 +59,10 @@ async function run({ port, kind, connections, durationMs, maxRequests = Infinity
     while (begun < maxRequests && performance.now() < endsAt) {
       begun += 1;
       const sentAtMicros = isMarked ? machineMicros() : 0;
-      const answer = await connection.send(write());
+      const { text, target: { credential } } = write();
+      const answer = await connection.send(text);
       refuseOther(answer, kind);
-      if (isMarked) marks.push({ generationId: GENERATION_ID.exec(answer.body)?.[1] ?? '', sentAtMicros, answeredAtMicros: machineMicros() });
+      if (isMarked) marks.push({ generationId: GENERATION_ID.exec(answer.body)?.[1] ?? '', credential, sentAtMicros, answeredAtMicros: machineMicros() });
       done += 1;
       if (intervalMs > 0) await sleep(intervalMs);
     }
@@ -71,7 +73,7 @@ async function run({ port, kind, connections, durationMs, maxRequests = Infinity
 }
 
 function refuseOther({ status, body }: HttpAnswer, kind: RequestKind): void {
-  if (status !== kind.status) throw new Error(`${kind.method} ${kind.paths[0]} was answered ${status}, not ${kind.status}: ${body.slice(0, 500)}`);
+  if (status !== kind.status) throw new Error(`${kind.method} ${kind.targets[0]?.path} was answered ${status}, not ${kind.status}: ${body.slice(0, 500)}`);
 }
 
 const commands = {
@@ -79,7 +81,7 @@ const commands = {
   /** One request, for its answer. */
   async get({ port, kind }: { readonly port: number; readonly kind: RequestKind }): Promise<string> {
     const [connection] = await connectionsTo(port, 1);
-    const answer = await (connection as Connection).send(requestWriter(kind)());
+    const answer = await (connection as Connection).send(requestWriter(kind)().text);
     refuseOther(answer, kind);
     return answer.body;
   },

@@ -1,8 +1,7 @@
 import type { SliceDone } from '../load/generator.js';
-import { micros, whole, type Line, type Row } from '../report.js';
+import { latencyLine, latencyPercentiles, micros, whole, type Row } from '../report.js';
 import type { Run } from '../run.js';
 import { createRequests } from '../servers/sample.js';
-import { percentile } from '../statistics.js';
 
 const PACE_MS = 10;
 const LONGEST_MS = 120_000;
@@ -11,7 +10,7 @@ const LONGEST_MS = 120_000;
 export async function measureWork(run: Run): Promise<Row[]> {
   const { load, sizes } = run;
   const subject = await run.startSubject(run.newFolder('work'));
-  const { secret, accountId } = await subject.child.ask('createCredential', undefined);
+  const { secret } = await subject.child.ask('createCredential', undefined);
   await subject.child.ask('startWorker', undefined);
   const kind = createRequests(secret);
   const create = (connections: number, maxRequests: number, intervalMs: number): Promise<SliceDone> =>
@@ -19,18 +18,18 @@ export async function measureWork(run: Run): Promise<Row[]> {
 
   // The first ones pay for code that was never run before.
   await create(sizes.connections, sizes.pacedCreates, 0);
-  await subject.child.ask('drained', { accountId });
+  await subject.child.ask('drained', undefined);
   await subject.child.ask('takeSubmissions', undefined);
 
   const paced = await create(1, sizes.pacedCreates, PACE_MS);
-  await subject.child.ask('drained', { accountId });
+  await subject.child.ask('drained', undefined);
   const submittedAt = new Map(await subject.child.ask('takeSubmissions', undefined));
   const fromSending = paced.marks.map((mark) => (submittedAt.get(mark.generationId) ?? Number.NaN) - mark.sentAtMicros);
   const fromAnswer = paced.marks.map((mark) => (submittedAt.get(mark.generationId) ?? Number.NaN) - mark.answeredAtMicros);
 
   const before = await subject.child.ask('usage', undefined);
   const burst = await create(sizes.connections, sizes.endToEndGenerations, 0);
-  const drainedAtMicros = await subject.child.ask('drained', { accountId });
+  const drainedAtMicros = await subject.child.ask('drained', undefined);
   const after = await subject.child.ask('usage', undefined);
   const perSecond = burst.requests / ((drainedAtMicros - burst.beganAtMicros) / 1_000_000);
   const cpuMicros = (after.cpuMicros - before.cpuMicros) / burst.requests;
@@ -40,7 +39,7 @@ export async function measureWork(run: Run): Promise<Row[]> {
     {
       name: 'create to provider',
       lines: [latencyLine('create sent → provider called, p50 and p99', fromSending), latencyLine('create answered → provider called, p50 and p99', fromAnswer)],
-      figures: { fromSendingMicros: percentiles(fromSending), fromAnswerMicros: percentiles(fromAnswer) },
+      figures: { fromSendingMicros: latencyPercentiles(fromSending), fromAnswerMicros: latencyPercentiles(fromAnswer) },
     },
     {
       name: 'end to end',
@@ -51,13 +50,4 @@ export async function measureWork(run: Run): Promise<Row[]> {
       figures: { perSecond, cpuMicros },
     },
   ];
-}
-
-function percentiles(times: readonly number[]): { readonly p50: number; readonly p99: number } {
-  return { p50: percentile(times, 0.5), p99: percentile(times, 0.99) };
-}
-
-function latencyLine(what: string, times: readonly number[]): Line {
-  const { p50, p99 } = percentiles(times);
-  return { what, measured: `${(p50 / 1_000).toFixed(1)} ms`, control: `${(p99 / 1_000).toFixed(1)} ms` };
 }

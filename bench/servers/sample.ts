@@ -1,6 +1,7 @@
 import type { Caller } from '../../core/access/credential.js';
 import type { Json } from '../../core/json.js';
 import { SCOPES } from '../../core/access/credential.js';
+import type { Mark } from '../load/generator.js';
 import type { RequestKind } from '../load/requests.js';
 import type { Credential } from './program.js';
 
@@ -15,12 +16,20 @@ export const SAMPLE_REQUEST: Json = {
   client_trace_id: 'bench-0001',
 };
 
-export function createRequests(secret: string, path = BASE): RequestKind {
-  return { method: 'POST', paths: [path], credential: secret, body: JSON.stringify(SAMPLE_REQUEST), isKeyed: true, status: 202 };
+/** Creates, each as one of these keys. */
+export function createRequests(...secrets: readonly string[]): RequestKind {
+  const targets = secrets.map((credential) => ({ path: BASE, credential }));
+  return { method: 'POST', targets, body: JSON.stringify(SAMPLE_REQUEST), isKeyed: true, status: 202 };
 }
 
 export function statusRequests(secret: string, generationIds: readonly string[]): RequestKind {
-  return { method: 'GET', paths: generationIds.map((id) => `${BASE}/${id}`), credential: secret, isKeyed: false, status: 200 };
+  return statusRequestsOf(generationIds.map((generationId) => ({ generationId, credential: secret })));
+}
+
+/** Each asks for one of these, as whoever made it. */
+export function statusRequestsOf(created: readonly Pick<Mark, 'generationId' | 'credential'>[]): RequestKind {
+  const targets = created.map(({ generationId, credential }) => ({ path: `${BASE}/${generationId}`, credential }));
+  return { method: 'GET', targets, isKeyed: false, status: 200 };
 }
 
 export function callerOf({ accountId, appId }: Credential): Caller {

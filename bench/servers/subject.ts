@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLogger, logTo } from '../../apps/logging.js';
+import { createLogger } from '../../apps/logging.js';
 import { measuredPorts } from '../../apps/metrics/measured-ports.js';
 import { Metrics } from '../../apps/metrics/metrics.js';
 import { createRestServer } from '../../apps/rest/server.js';
@@ -9,6 +9,7 @@ import { createContext, type Context } from '../../core/context.js';
 import type { Provider } from '../../core/ports/provider.js';
 import { answerCommands } from '../child.js';
 import { machineMicros, usageOfThisProcess } from '../usage.js';
+import { AccountWrites, type AccountWriteCounts } from './account-writes.js';
 import { createCredential, openBenchProgram, type Credential } from './program.js';
 
 /**
@@ -17,12 +18,17 @@ import { createCredential, openBenchProgram, type Credential } from './program.j
  */
 const { program, config } = await openBenchProgram(process.argv[2] ?? '');
 
+const AT_ONCE = 32;
+
 /** When each generation was handed to its provider. */
 const submittedAtMicros = new Map<string, number>();
 const metrics = process.argv[3] === 'measured' ? new Metrics() : undefined;
 metrics?.process.start();
 const { settings } = program.context;
-const counting = metrics ? createContext(measuredPorts(program.context, metrics), settings, metrics.warnings.counted(logTo(createLogger(config.log)))) : program.context;
+const writes = new AccountWrites(program.context.accounts);
+const ports = { ...program.context, accounts: writes.accounts };
+const log = metrics ? metrics.warnings.counted(program.context.log) : program.context.log;
+const counting = createContext(metrics ? measuredPorts(ports, metrics) : ports, settings, log);
 const context: Context = { ...counting, providers: { find: (name) => recorded(counting.providers.find(name)) } };
 
 const rest = createRestServer({
@@ -57,6 +63,18 @@ function recorded(provider: Provider | undefined): Provider | undefined {
 const commands = {
   listen: async () => (await rest.listen('127.0.0.1', 0)).port,
   createCredential: () => createCredential(program),
+  /** So many accounts with a key each. */
+  async createCredentials({ count }: { readonly count: number }): Promise<Credential[]> {
+    const credentials: Credential[] = [];
+    while (credentials.length < count) {
+      const some = Math.min(AT_ONCE, count - credentials.length);
+      credentials.push(...await Promise.all(Array.from({ length: some }, () => createCredential(program))));
+    }
+    return credentials;
+  },
+
+  /** Writes of accounts since the process began. */
+  accountWrites: (): AccountWriteCounts => ({ ...writes.counts }),
 
   /** From now on what is created is run in this process too. */
   async startWorker(): Promise<void> {
@@ -71,12 +89,13 @@ const commands = {
     return taken;
   },
 
-  /** Waits until every generation of the account has ended and is settled; answers when that was. */
-  async drained({ accountId }: Pick<Credential, 'accountId'>): Promise<number> {
+  /** Waits until every generation has ended and is settled; answers when that was. */
+  async drained(): Promise<number> {
     for (;;) {
       while (isWorking()) await sleep(2);
       const endedAtMicros = machineMicros();
-      if ((await context.accounts.read(accountId))?.holds.size === 0) return endedAtMicros;
+      const open = await context.accounts.holdsBefore(context.clock.now() + 1, { limit: 1 });
+      if (open.items.length === 0) return endedAtMicros;
       await sleep(20);
     }
   },

@@ -22,7 +22,7 @@ export type ProgramName = 'mongo' | 'minio' | 'versitygw' | 'toxiproxy';
 
 /** A server program that tests use: where it is looked for, and where it is had from. */
 export interface Program {
-  readonly name: ProgramName;
+  readonly name: string;
   readonly title: string;
   /** Its URLs in the environment; with all of them set, no program is needed. */
   readonly variables: readonly string[];

@@ -1,0 +1,151 @@
+import { freshDatabase } from '../../test/servers/fresh-places.js';
+import { comparisonOf, measureInTurn, Side, type Measured } from '../compare.js';
+import { fleetUse, loadFleet, spentBetween } from '../fleet.js';
+import { latencyLine, latencyPercentiles, fleetLines, type Row } from '../report.js';
+import type { Run } from '../run.js';
+import { needBullMq } from '../queues/bullmq.js';
+import { RedisServer, type Syncing } from '../queues/redis.js';
+import { createRequests } from '../servers/sample.js';
+import type { Added, QueueChoice, QueueCommands } from '../servers/queue.js';
+import { StoreServers } from '../servers/store-servers.js';
+import { cpuMicrosOf } from '../usage.js';
+import { withServers } from './distributed.js';
+import { burst, startDistributed, startEmbedded, stopWorking, type Working } from './workers.js';
+
+const PACE_MS = 10;
+/** Agenda asks for jobs every five seconds: its jobs are to come at any time between two questions. */
+const AGENDA_PACE_MS = 60;
+const LONGEST_MS = 120_000;
+
+/** Times on the machine's clock between what is named, in microseconds. */
+interface Latencies { readonly fromSending: number[]; readonly fromAnswer: number[] }
+
+/** Something that is given work and does it: at a pace, for the time until it begins; and as fast as it can. */
+interface Contestant {
+  readonly name: string;
+  paced(count: number): Promise<Latencies>;
+  burst(count: number): Promise<Measured>;
+  stop(): Promise<unknown>;
+}
+
+/** Creating a generation until its provider is called, beside adding a job until its function is; and how many of each a second. */
+export function measureQueues(run: Run): Promise<Row[]> {
+  return withServers('queues', async () => {
+    needBullMq();
+    const stores = await StoreServers.start(run);
+    const contestants = [
+      ours('ours, distributed', run, await startDistributed(run, stores, 1)),
+      ours('ours, embedded', run, await startEmbedded(run, 'queue-embedded')),
+      await bullMq(run, 'always'),
+      await bullMq(run, 'everysec'),
+      await agenda(run, stores),
+    ];
+    const { burst: burstSize, paced, rounds } = run.sizes;
+    const entries = contestants.map((contestant) => {
+      const latencies: Latencies = { fromSending: [], fromAnswer: [] };
+      const side = new Side(async () => {
+        const more = await contestant.paced(paced);
+        latencies.fromSending.push(...more.fromSending);
+        latencies.fromAnswer.push(...more.fromAnswer);
+        return contestant.burst(burstSize);
+      });
+      return { name: contestant.name, side, latencies };
+    });
+    // The first ones pay for code that was never run before.
+    for (const contestant of contestants) await contestant.burst(burstSize);
+    await measureInTurn(entries.map(({ side }) => side), rounds);
+    for (const contestant of contestants) await contestant.stop();
+    return rowsOf(entries);
+  });
+}
+
+interface Entry { readonly name: string; readonly side: Side; readonly latencies: Latencies }
+
+function rowsOf(entries: readonly Entry[]): Row[] {
+  const [distributed, embedded, ...queues] = entries;
+  if (distributed === undefined || embedded === undefined) return [];
+  return [
+    ...entries.map(({ name, latencies: { fromSending, fromAnswer } }): Row => ({
+      name: `begins: ${name}`,
+      lines: [
+        latencyLine(`${name}: sent → begins, p50 and p99`, fromSending),
+        latencyLine(`${name}: answered → begins, p50 and p99`, fromAnswer),
+      ],
+      figures: { fromSendingMicros: latencyPercentiles(fromSending), fromAnswerMicros: latencyPercentiles(fromAnswer) },
+    })),
+    ...[distributed, embedded].flatMap((own) => queues.map((queue): Row => {
+      const comparison = comparisonOf(own.side, queue.side);
+      return { name: `${own.name}, beside ${queue.name}`, lines: fleetLines(`${own.name}, beside ${queue.name}`, comparison, 'job'), figures: comparison };
+    })),
+  ];
+}
+
+function ours(name: string, run: Run, working: Working): Contestant {
+  const child = working.workers?.[0] ?? working.front.child;
+  const drained = async (): Promise<ReadonlyMap<string, number>> => {
+    await working.front.child.ask('drained', undefined);
+    return new Map(await child.ask('takeSubmissions', undefined));
+  };
+  return {
+    name,
+    async paced(count) {
+      const kind = createRequests(...working.secrets);
+      const { marks } = await loadFleet(run.load, working, { kind, connections: 1, maxRequests: count, intervalMs: PACE_MS, durationMs: LONGEST_MS, isMarked: true });
+      return latenciesOf(marks.map((mark) => ({ ...mark, id: mark.generationId })), await drained());
+    },
+    async burst(count) {
+      const measured = await burst(run, working, count);
+      await drained();
+      return measured;
+    },
+    stop: () => stopWorking(working),
+  };
+}
+
+async function bullMq(run: Run, syncing: Syncing): Promise<Contestant> {
+  const server = run.keep(await RedisServer.start(run.newFolder(`redis-${syncing}`), syncing));
+  const choice = { kind: 'bullmq', port: server.port, concurrency: run.sizes.connections } as const;
+  return queued(run, `BullMQ, appendfsync ${syncing}`, choice, { paceMs: PACE_MS, databaseUse: () => cpuMicrosOf(server.pid) });
+}
+
+async function agenda(run: Run, stores: StoreServers): Promise<Contestant> {
+  const place = freshDatabase({ url: stores.mongoUrl });
+  const choice = { kind: 'agenda', url: place.url, database: place.database, concurrency: run.sizes.connections } as const;
+  const contestant = await queued(run, 'Agenda, polling', choice, { paceMs: AGENDA_PACE_MS, databaseUse: () => stores.usage().database });
+  return { ...contestant, stop: () => contestant.stop().then(() => place.drop()) };
+}
+
+interface QueueSettings { readonly paceMs: number; readonly databaseUse: () => number | undefined }
+
+/** A job queue in two processes: one adds, one works. */
+async function queued(run: Run, name: string, choice: QueueChoice, { paceMs, databaseUse }: QueueSettings): Promise<Contestant> {
+  const [adder, worker] = [0, 1].map(() => run.start<QueueCommands>('./servers/queue.js', [JSON.stringify(choice)]));
+  if (adder === undefined || worker === undefined) throw new Error('Two processes were started.');
+  await worker.ask('work', undefined);
+  const use = async () => {
+    const used = await fleetUse({ fronts: [], workers: [adder, worker] });
+    return { ...used, servers: { database: databaseUse(), objects: undefined } };
+  };
+  return {
+    name,
+    async paced(count) {
+      const added = await adder.ask('add', { count, atOnce: 1, intervalMs: paceMs });
+      const { started } = await worker.ask('ended', { count });
+      return latenciesOf(added, new Map(started));
+    },
+    async burst(count) {
+      const before = await use();
+      const added = await adder.ask('add', { count, atOnce: run.sizes.connections, intervalMs: 0 });
+      const { atMicros } = await worker.ask('ended', { count });
+      const after = await use();
+      const beganAtMicros = Math.min(...added.map(({ sentAtMicros }) => sentAtMicros));
+      return { ...spentBetween(before, after, count), perSecond: count / ((atMicros - beganAtMicros) / 1_000_000) };
+    },
+    stop: () => Promise.all([adder.stop(), worker.stop()]),
+  };
+}
+
+function latenciesOf(given: readonly Added[], begunAtMicros: ReadonlyMap<string, number>): Latencies {
+  const after = (of: 'sentAtMicros' | 'answeredAtMicros') => given.map((one) => (begunAtMicros.get(one.id) ?? Number.NaN) - one[of]);
+  return { fromSending: after('sentAtMicros'), fromAnswer: after('answeredAtMicros') };
+}

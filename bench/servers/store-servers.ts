@@ -1,0 +1,82 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { migrateStores } from '../../apps/stores/migrate-stores.js';
+import { freshBucket, freshDatabase } from '../../test/servers/fresh-places.js';
+import { ServerProcess } from '../../test/servers/server-process.js';
+import { mongoServer, s3Server, VARIABLES, type MongoServer, type S3Server } from '../../test/servers/servers.js';
+import type { Measured } from '../compare.js';
+import type { Run } from '../run.js';
+import { cpuMicrosOf } from '../usage.js';
+import { benchConfig } from './program.js';
+
+/** A server of the run's own, whose CPU can be seen, or one that the environment names, whose CPU cannot. */
+interface Found<T> {
+  readonly server: T;
+  readonly process?: ServerProcess;
+}
+
+export interface ServersUse {
+  readonly database: number | undefined;
+  readonly objects: number | undefined;
+}
+
+/** The database and the object store of the distributed program, on this machine, with data of their own. */
+export class StoreServers {
+  private readonly places: { remove(): Promise<void> }[] = [];
+
+  private constructor(private readonly mongo: Found<MongoServer>, private readonly s3: Found<S3Server>) {}
+
+  /** Throws `ServerAbsent` where one is not to be had. */
+  static async start(run: Run): Promise<StoreServers> {
+    const mongo = await findOrStart(run, 'mongo-replica-set', () => mongoServer('replica-set'), ({ url }) => ({ url }));
+    const s3 = await findOrStart(run, 'minio', () => s3Server('minio'), (server) => server.s3);
+    return run.keep(new StoreServers(mongo, s3));
+  }
+
+  get mongoUrl(): string {
+    return this.mongo.server.url;
+  }
+
+  /** What the servers are, for the results. */
+  get names(): readonly string[] {
+    return [this.mongo, this.s3].map(({ process: own }) => (own ? `${own.kind} ${own.program.version ?? own.program.path}` : 'named by the environment'));
+  }
+
+  /** Makes a folder that processes of one installation are started over: a database and a bucket of its own, migrated. */
+  async newInstallation(run: Run, name: string): Promise<string> {
+    const folder = run.newFolder(name);
+    const database = freshDatabase(this.mongo.server);
+    const bucket = freshBucket(this.s3.server);
+    this.places.push({ remove: () => database.drop() }, bucket);
+    writeFileSync(join(folder, 'darkroom.yaml'), JSON.stringify({
+      stores: { database: 'mongo', objects: 'minio', wake_ups: 'agenda' },
+      mongo: { url: database.url, database: database.database, timeout_seconds: 30 },
+      minio: { endpoint: bucket.endpoint, region: bucket.region, bucket: bucket.bucket, access_key: bucket.accessKey, secret_key: bucket.secretKey },
+    }));
+    await migrateStores(benchConfig(folder));
+    return folder;
+  }
+
+  usage(): ServersUse {
+    return { database: cpuMicrosOf(this.mongo.process?.pid), objects: cpuMicrosOf(this.s3.process?.pid) };
+  }
+
+  async stop(): Promise<void> {
+    // Data of servers that live on is ours to remove.
+    if (!this.mongo.process || !this.s3.process) await Promise.all(this.places.map((place) => place.remove()));
+    await Promise.all([this.mongo.process?.stop(), this.s3.process?.stop()]);
+  }
+}
+
+/** What the servers spent between two looks, for each thing done. */
+export function serversCpu(before: ServersUse, after: ServersUse, count: number): Pick<Measured, 'databaseCpuMicros' | 'objectsCpuMicros'> {
+  const spent = (name: keyof ServersUse) => ((after[name] ?? Number.NaN) - (before[name] ?? Number.NaN)) / count;
+  const [database, objects] = [spent('database'), spent('objects')];
+  return { ...(Number.isNaN(database) ? {} : { databaseCpuMicros: database }), ...(Number.isNaN(objects) ? {} : { objectsCpuMicros: objects }) };
+}
+
+async function findOrStart<T>(run: Run, kind: 'mongo-replica-set' | 'minio', named: () => Promise<T>, own: (server: ServerProcess) => T): Promise<Found<T>> {
+  if (process.env[VARIABLES[kind]]) return { server: await named() };
+  const server = await ServerProcess.start(kind, { folder: run.newFolder(kind) });
+  return { server: own(server), process: server };
+}
