@@ -78,6 +78,8 @@ function clientOf({ url, poolSize = DEFAULT_POOL_SIZE, timeoutMs = DEFAULT_TIMEO
       maxPoolSize: poolSize,
       readPreference: 'primary',
       writeConcern: { w: 'majority', journal: true, wtimeoutMS: timeoutMs },
+      // Said once more, as `journal=false` in the URL would win over the line above.
+      journal: true,
       // The driver waits without a bound for a connection unless told, and its one `timeoutMS` for everything has no effect.
       serverSelectionTimeoutMS: timeoutMs,
       connectTimeoutMS: timeoutMs,
