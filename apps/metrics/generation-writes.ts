@@ -80,10 +80,10 @@ export class GenerationWrites {
     if (record.kind === 'generation' && record.lease && record.lease.expiresAt <= clock.now()) this.lapsed.note(record.generationId, record.lease);
   }
 
-  /** Whoever takes a lease over has read before that it had lapsed. */
+  /** Whoever takes a lease over has read before that it had lapsed. A holder that slept and goes on has not lost it. */
   private countTakenOver({ generationId, lease }: Generation): void {
     const lost = this.lapsed.forget(generationId);
-    if (lost !== undefined && lease?.fence === lost.fence + 1 && lease.worker !== lost.worker) this.takenOver.inc();
+    if (lost !== undefined && lease !== undefined && lease.worker !== lost.worker) this.takenOver.inc();
   }
 }
 

@@ -1,21 +1,22 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from 'prom-client';
 import { TASK_ERRORS } from '../../core/generation/task-errors.js';
 import type { Provider, ProviderFailure, ProviderReport, Providers } from '../../core/ports/provider.js';
 import { observedCalls, type MethodsOf } from './observed-calls.js';
+import { PreparedHistogram } from './prepared-histogram.js';
 
 const METHODS: MethodsOf<Provider> = { submit: true, poll: true, output: true, cancel: true, recover: true };
 const SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /** How the connected providers answer. */
 export class ProviderCalls {
-  private readonly durations: Histogram<'provider' | 'method'>;
+  private readonly durations: PreparedHistogram<'provider' | 'method'>;
   private readonly failures: Counter<'provider' | 'method'>;
   private readonly refusals: Counter<'provider' | 'code'>;
   private readonly underWay: Gauge<'provider'>;
 
   constructor(registry: Registry) {
     const registers = [registry];
-    this.durations = new Histogram({
+    this.durations = new PreparedHistogram({
       name: 'darkroom_provider_call_duration_seconds', help: 'Time of calls to the providers, failed ones included.',
       labelNames: ['provider', 'method'], buckets: SECONDS, registers,
     });
@@ -55,13 +56,14 @@ export class ProviderCalls {
     return observedCalls(provider, METHODS, (method) => {
       const labels = { provider: name, method };
       this.failures.inc(labels, 0);
+      const observe = this.durations.prepare(labels);
       return {
         begun: () => underWay.inc(),
         answered: (answer) => this.countRefusal(name, failureIn(answer as AnswerOf[typeof method])),
         failed: () => this.failures.inc(labels),
         ended: (seconds) => {
           underWay.dec();
-          this.durations.observe(labels, seconds);
+          observe(seconds);
         },
       };
     });

@@ -1,7 +1,8 @@
-import { Counter, Histogram, type Registry } from 'prom-client';
+import { Counter, type Registry } from 'prom-client';
 import { StoreUnavailable } from '../../core/errors.js';
 import type { Ports } from '../../core/ports/tokens.js';
 import { observedCalls, type MethodsOf } from './observed-calls.js';
+import { PreparedHistogram } from './prepared-histogram.js';
 
 /** The ports whose calls reach a store; of the wake-ups, only what is asked of one. */
 export interface StorePorts extends Pick<Ports, 'accounts' | 'generations' | 'claims' | 'uploads' | 'credentials' | 'objects'> {
@@ -31,13 +32,13 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
 
 /** How long the stores take, how often they cannot answer, and how often somebody else was faster. */
 export class StoreCalls {
-  private readonly durations: Histogram<'port' | 'method'>;
+  private readonly durations: PreparedHistogram<'port' | 'method'>;
   private readonly failures: Counter<'port' | 'reason'>;
   private readonly conflicts: Counter<'port' | 'method'>;
 
   constructor(registry: Registry) {
     const registers = [registry];
-    this.durations = new Histogram({
+    this.durations = new PreparedHistogram({
       name: 'darkroom_store_call_duration_seconds', help: 'Time of calls to the stores, failed ones included.',
       labelNames: ['port', 'method'], buckets: SECONDS, registers,
     });
@@ -65,7 +66,7 @@ export class StoreCalls {
           learnFrom?.(answer, args);
         },
         failed: (error) => this.failures.inc({ port, reason: error instanceof StoreUnavailable ? 'unavailable' : 'unexpected' }),
-        ended: (seconds) => this.durations.observe(labels, seconds),
+        ended: this.durations.prepare(labels),
       };
     });
   }

@@ -3,7 +3,9 @@
 // Method: processes with measured ports over stores in memory and a clock moved by hand; the counts are compared with the
 // stores and ledgers afterwards, and the contracts of the stores run on measured ones.
 import { expect } from 'chai';
+import { Registry } from 'prom-client';
 import { observedCalls } from '../../../apps/metrics/observed-calls.js';
+import { PreparedHistogram } from '../../../apps/metrics/prepared-histogram.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { cancelGeneration } from '../../../core/generation/cancel-generation.js';
 import { createGeneration } from '../../../core/generation/create-generation.js';
@@ -12,6 +14,7 @@ import { imageModel } from '../../fixtures/core-models.js';
 import { untilSettled } from '../../fixtures/core-worker.js';
 import { CoreWorld } from '../../fixtures/core-world.js';
 import { Life } from '../../fixtures/cut-processes.js';
+import { parseExposition, valueOf } from '../../fixtures/exposition.js';
 import { Gate, type Interceptor } from '../../fixtures/intercepted.js';
 import { MeasuredProcess } from '../../fixtures/measured-process.js';
 import { plainImage } from '../../fixtures/plain-media.js';
@@ -80,21 +83,40 @@ describe('measured ports', () => {
     world.clock.jump(70_000);
     const recovery = new Recovery(one.context);
     isLedgerAway = true;
-    expect((await recovery.pass()).generations.failed, 'passes that could not settle it').to.equal(1);
+    expect((await new Recovery(other.context).pass()).generations.failed, 'ended by another process, and not settled').to.equal(1);
     gate.open();
     await world.clock.advance(31_000);
     expect((await world.generation(generationId)).lateReport?.state).to.equal('succeeded');
-    expect((await new Recovery(other.context).pass()).generations.failed, 'and in another process').to.equal(1);
+    expect((await recovery.pass()).generations.failed, 'not settled here either').to.equal(1);
+    await world.clock.advance(31_000);
+    expect((await new Recovery(other.context).pass()).generations.failed, 'nor there').to.equal(1);
     isLedgerAway = false;
     await world.clock.advance(31_000);
     expect((await recovery.pass()).generations.settled).to.equal(1);
     await world.clock.advance(world.settings.outputRetentionMs);
     await recovery.pass();
     await recovery.pass();
-    expect([await one.value(FINISHED), await other.value(FINISHED)]).to.deep.equal([1, 0]);
-    expect(await one.value(FINISHED, { status: 'failed', code: 'TASK_TIMEOUT' })).to.equal(1);
+    expect([await one.value(FINISHED), await other.value(FINISHED)]).to.deep.equal([0, 1]);
+    expect(await other.value(FINISHED, { status: 'failed', code: 'TASK_TIMEOUT' })).to.equal(1);
     const away = { port: 'accounts', reason: 'unavailable' };
     expect(await one.value('darkroom_store_failures_total', away) + await other.value('darkroom_store_failures_total', away)).to.equal(turnedAway);
+  });
+
+  it('do not take an end for theirs that another process wrote and they could not settle', async () => {
+    const world = await CoreWorld.open();
+    let isLedgerAway = false;
+    const stores: Interceptor = async (call) => {
+      if (isLedgerAway && call.name === 'accounts.apply') throw new StoreUnavailable('The ledger is away.');
+      return call.proceed();
+    };
+    const [one, other] = [new MeasuredProcess(world, 'one', stores), new MeasuredProcess(world, 'other', stores)];
+    const generationId = await create(world, one);
+    isLedgerAway = true;
+    await cancelGeneration(other.context, world.caller, generationId);
+    await world.clock.advance(2_000);
+    expect((await new Recovery(one.context).pass()).generations.failed).to.equal(1);
+    expect((await world.generation(generationId)).settledAt).to.equal(undefined);
+    expect([await one.value(FINISHED), await other.value(FINISHED)]).to.deep.equal([0, 1]);
   });
 
   it('tell how long a generation waited and ran, and what it was when it never started', async () => {
@@ -135,6 +157,19 @@ describe('measured ports', () => {
     world.provider.onlyTask.report = { state: 'succeeded', outputs: [{ kind: 'image', mediaType: 'image/png' }] };
     await untilSettled(world, generationId);
     expect(await living.value('darkroom_leases_lost_total')).to.equal(1);
+  });
+
+  it('do not take a lease for lost whose holder slept and went on', async () => {
+    const world = await CoreWorld.open();
+    world.provider.newReport = () => ({ state: 'running', pollAfterMs: 100 });
+    const one = new MeasuredProcess(world, 'one');
+    const generationId = await create(world, one);
+    await one.dispatcher.deliver(generationId);
+    await world.clock.advance(50);
+    world.clock.jump(world.settings.leaseMs + 5_000);
+    await world.clock.advance(world.settings.leaseMs);
+    expect((await world.generation(generationId)).lease?.expiresAt).to.be.greaterThan(world.clock.now());
+    expect(await one.value('darkroom_leases_lost_total')).to.equal(0);
   });
 
   it('do not take a lease that was handed back for a lost one', async () => {
@@ -216,6 +251,21 @@ describe('measured ports', () => {
     for await (const piece of (await read('key')) ?? []) if (piece.byteLength > 0) break;
     expect(isLetGo).to.equal(true);
     expect(await one.value('darkroom_object_bytes_total', { direction: 'read' })).to.equal(2 * byteLength + 10);
+  });
+});
+
+describe('a prepared histogram', () => {
+  it('holds a value in the buckets it is not above, under its labels', async () => {
+    const registry = new Registry();
+    const histogram = new PreparedHistogram({ name: 'waits', help: 'Waits.', labelNames: ['of'], buckets: [1, 2], registers: [registry] });
+    const observe = histogram.prepare({ of: 'a' });
+    histogram.prepare({ of: 'never' });
+    for (const value of [0, 1, 1.5, 2, 7]) observe(value);
+    const families = parseExposition(await registry.metrics());
+    const bucket = (le: string) => valueOf(families, 'waits_bucket', { of: 'a', le });
+    expect([bucket('1'), bucket('2'), bucket('+Inf'), valueOf(families, 'waits_count'), valueOf(families, 'waits_sum')]).to.deep.equal([2, 4, 5, 5, 11.5]);
+    expect(families[0]?.samples.map(({ labels }) => labels['of'])).to.deep.equal(['a', 'a', 'a', 'a', 'a']);
+    expect(families[0]?.type).to.equal('histogram');
   });
 });
 
