@@ -21,7 +21,7 @@ function starting(end: string, options = '{}'): ScriptProcess {
   return ScriptProcess.ofLines(`
     const { ServerProcess } = await import(here + 'server-process.js');
     const [one, other] = [await ServerProcess.start('toxiproxy', ${options}), await ServerProcess.start('versitygw')];
-    other.pause();
+    await other.pause();
     const { supervision } = await import(here + 'supervision.js');
     const supervisor = (await supervision()).pid;
     console.log('started ' + JSON.stringify({ pids: [one.pid, other.pid], supervisor, folder: (await supervision()).freshFolder() }));

@@ -7,12 +7,15 @@ import { freePort, isFree } from './free-port.js';
 import { PROGRAMS } from './programs.js';
 import { ServerAbsent } from './server-absent.js';
 import { dataOf, REGION, SERVER_KINDS, type ServerKind, type Settings } from './server-kinds.js';
+import { isStopped } from './stopped.js';
 import { supervision, type Started } from './supervision.js';
 
 const READY_TRIES = 1_200;
 const BETWEEN_TRIES_MS = 50;
 const PORT_TRIES = 5;
 const STOP_LIMIT_MS = 20_000;
+const PAUSE_TRIES = 2_000;
+const BETWEEN_PAUSE_TRIES_MS = 5;
 const LOG_TAIL = 2_000;
 
 export interface ServerOptions {
@@ -105,9 +108,18 @@ export class ServerProcess {
     await this.launch();
   }
 
-  /** Stops it in the middle of whatever it does; connections stay open and get no answer. */
-  pause(): void {
+  /**
+   * Stops it in the middle of whatever it does, and waits until it stands still; connections stay open and get no answer.
+   * Does nothing to one that has ended.
+   */
+  async pause(): Promise<void> {
+    const { started } = this;
+    if (!started) return;
     this.send('SIGSTOP');
+    for (let tries = 0; this.started === started && !isStopped(started.pid); tries += 1) {
+      if (tries === PAUSE_TRIES) throw new Error(`${this.kind} could not be paused.`);
+      await sleep(BETWEEN_PAUSE_TRIES_MS);
+    }
   }
 
   resume(): void {

@@ -32,7 +32,7 @@ async function troubleProcesses(installation: Installation, { does, processes }:
 async function troubleStore(installation: Installation, { does, store }: Extract<Deed, { to: 'store' }>): Promise<Undo> {
   const server = store === 'mongo' ? installation.mongo : installation.s3;
   if (does === 'freeze') {
-    server.pause();
+    await server.pause();
     return async () => server.resume();
   }
   await server.kill();
