@@ -14,13 +14,21 @@ export interface Secrets {
   readonly fingerprint: string;
 }
 
+export interface SecretNeeds {
+  /** Whether there is data already that a new secret would be of no use to. */
+  readonly inUse: boolean;
+  /** Whether other processes need the same one, which then cannot be made here. */
+  readonly isShared: boolean;
+}
+
 /**
  * Reads the secret, or makes one that only its owner can read. Without it stored keys and signed addresses are
- * worthless, so it belongs in every backup. Throws one sentence when the file is not what was written, and when it is
- * gone from data `inUse`: a new one would make every key there invalid without a word.
+ * worthless, so it belongs in every backup. Throws one sentence when the file is not what was written, when it is gone
+ * from data `inUse`, as a new one would make every key there invalid without a word, and when it is missing though
+ * `isShared`: made here, it would be what the database remembers, and every process with the right one would be refused.
  */
-export function openSecrets(path: string, { inUse }: { readonly inUse: boolean }): Secrets {
-  const master = readSecret(path) ?? (inUse ? refuseLoss(path) : createSecret(path));
+export function openSecrets(path: string, { inUse, isShared }: SecretNeeds): Secrets {
+  const master = readSecret(path) ?? (inUse ? refuseLoss(path) : isShared ? refuseOwn(path) : createSecret(path));
   const derive = (purpose: string) => createHmac('sha256', master).update(purpose).digest();
   return { credentials: derive('credentials'), objects: derive('objects'), fingerprint: derive('fingerprint').toString('hex') };
 }
@@ -46,6 +54,10 @@ function readSecret(path: string): Buffer | undefined {
 
 function refuseLoss(path: string): never {
   throw new Error(`${path} is missing, and no API key is valid without it; restore it from a backup, or write ${SECRET_BYTES} random bytes in hex to it and issue new keys.`);
+}
+
+function refuseOwn(path: string): never {
+  throw new Error(`${path} is missing, and every process of an installation needs the same secret; make it with openssl rand -hex ${SECRET_BYTES}, once, and name it in secret_file everywhere.`);
 }
 
 function openNew(path: string): number {

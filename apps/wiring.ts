@@ -52,7 +52,8 @@ export async function openProgram(config: Config, role: 'server' | 'tool', optio
   try {
     const database = opened.keep(await openDatabase(config, role));
     // Whoever makes the first account has made the secret before.
-    const secrets = openSecrets(config.secretFile, { inUse: (await database.accounts.list({ limit: 1 })).items.length > 0 });
+    const inUse = (await database.accounts.list({ limit: 1 })).items.length > 0;
+    const secrets = openSecrets(config.secretFile, { inUse, isShared: isOneOfSeveral(config, role) });
     const publicUrl = options.publicUrl ?? (() => configuredUrl(config));
     const objects = opened.keep(await openObjects(config, { role, clock, publicUrl, secret: secrets.objects }));
     await database.checkInstallation({ secret: secrets.fingerprint, objects: () => objects.identity() });
@@ -71,6 +72,11 @@ export async function openProgram(config: Config, role: 'server' | 'tool', optio
     await opened.close();
     throw error;
   }
+}
+
+/** Whether there may be processes beside this one, of which none can make what all need. One that does everything may be the only one. */
+function isOneOfSeveral({ stores, role }: Config, openedAs: 'server' | 'tool'): boolean {
+  return stores.database === 'mongo' && (openedAs === 'tool' || role !== 'all');
 }
 
 /** What has to be closed again, the last first. */

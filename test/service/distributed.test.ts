@@ -39,6 +39,13 @@ describe('a start over shared stores that cannot be', () => {
     expect((await place.run(['migrate', '--check'])).stdout).to.match(/is ready; darkroom serve starts the service\.\n$/);
   });
 
+  it('misses the secret that all processes share, and none is made in its place', async () => {
+    const environment = { DARKROOM_SECRET_FILE: 'forgotten.secret' };
+    for (const args of [['migrate'], ['migrate', '--check'], ['accounts', 'list'], ['serve', '--role', 'rest'], ['serve', '--role', 'worker']]) {
+      expect(await place.refusal(args, environment), args.join(' ')).to.match(/forgotten\.secret is missing, and every process .* needs the same secret; make it with openssl rand -hex 32/);
+    }
+  });
+
   it('misses an index that somebody dropped', async () => {
     const { url, database } = place.config['mongo'] as { url: string; database: string };
     const client = new MongoClient(url);

@@ -1,6 +1,6 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../apps/config/config.js';
 import { loadConfig } from '../../apps/config/load-config.js';
@@ -53,7 +53,11 @@ export class LiveService {
     writeFileSync(configFile, JSON.stringify(sections));
     writeFileSync(join(folder, 'catalog.yaml'), catalog(readFileSync(loadConfig({ folder: tmpdir(), environment: {} }).catalog, 'utf8')));
     const read = loadConfig({ file: configFile, folder, environment: {} });
-    if (lane) await migrateStores(read);
+    if (lane) {
+      mkdirSync(dirname(read.secretFile), { recursive: true, mode: 0o700 });
+      writeFileSync(read.secretFile, 'ab'.repeat(32), { mode: 0o600 });
+      await migrateStores(read);
+    }
     return new LiveService(folder, configFile, read, new ServedProcess(configFile, folder, `http://127.0.0.1:${port}`), lane);
   }
 
