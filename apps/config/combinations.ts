@@ -1,13 +1,16 @@
 import type { Config } from './config.js';
 
-type Choice = Pick<Config, 'role' | 'stores' | 'mongo' | 'minio' | 'agenda' | 'worker'>;
+type Choice = Pick<Config, 'role' | 'stores' | 'mongo' | 'minio' | 'agenda' | 'worker' | 'settings'>;
+
+/** A change stream keeps one connection waiting most of the time, and a request must not wait for it. */
+const MIN_CONNECTIONS_WITH_AGENDA = 5;
 
 /**
  * One sentence for each thing that the chosen stores lack, and for each choice that several processes could not share:
  * they would not see each other's writes, and each would be right about half of the installation.
  */
 export function combinationFaults(config: Choice): string[] {
-  return [...missing(config), ...unshared(config)];
+  return [...missing(config), ...unshared(config), ...tooTight(config)];
 }
 
 function missing({ stores, mongo, minio, agenda, role, worker }: Choice): string[] {
@@ -36,5 +39,17 @@ function unshared({ role, stores }: Choice): string[] {
     ...(stores.database === 'sqlite' ? [needs('database', 'a SQLite file', 'mongo')] : []),
     ...(stores.objects === 'files' ? [needs('objects', 'a folder of one machine', 'minio')] : []),
     ...(stores.wakeUps === 'timers' ? [needs('wake_ups', 'timers', 'agenda')] : []),
+  ];
+}
+
+/** Limits that are each allowed, and together would have processes take work from each other that nobody has dropped. */
+function tooTight({ stores, mongo, settings }: Choice): string[] {
+  if (stores.database !== 'mongo') return [];
+  const leases = { claim_lease_seconds: settings.claimLeaseMs, lease_seconds: settings.leaseMs };
+  const shorter = Object.entries(leases).filter(([, leaseMs]) => leaseMs < mongo.timeoutMs);
+  const needsMore = stores.wakeUps === 'agenda' && mongo.poolSize < MIN_CONNECTIONS_WITH_AGENDA;
+  return [
+    ...shorter.map(([key]) => `mongo.timeout_seconds must not be more than settings.${key}, or one slow answer ends the lease.`),
+    ...(needsMore ? [`stores.wake_ups agenda needs a mongo.pool_size of ${MIN_CONNECTIONS_WITH_AGENDA} at least.`] : []),
   ];
 }

@@ -82,6 +82,13 @@ describe('configuration', () => {
     { of: 'wake-ups without their database', text: 'stores: { wake_ups: agenda }\n', faults: [
       'darkroom.yaml: stores.wake_ups agenda keeps wake-ups in the database, so it needs stores.database mongo.',
     ] },
+    { of: 'waits for a database that outlast a lease', text: 'stores: { database: mongo }\nmongo: { url: "mongodb://localhost/", timeout_seconds: 40 }\nsettings: { claim_lease_seconds: 39 }\n', faults: [
+      'darkroom.yaml: mongo.timeout_seconds must not be more than settings.claim_lease_seconds, or one slow answer ends the lease.',
+      'darkroom.yaml: mongo.timeout_seconds must not be more than settings.lease_seconds, or one slow answer ends the lease.',
+    ] },
+    { of: 'fewer connections than change streams leave any of', text: 'stores: { database: mongo, wake_ups: agenda }\nmongo: { url: "mongodb://localhost/", pool_size: 4 }\n', faults: [
+      'darkroom.yaml: stores.wake_ups agenda needs a mongo.pool_size of 5 at least.',
+    ] },
     { of: 'a process of several over stores that only one can use', text: 'role: worker\n', faults: [
       'darkroom.yaml: role worker is one process of several, which cannot share a SQLite file; set stores.database to mongo, or role to all.',
       'darkroom.yaml: role worker is one process of several, which cannot share a folder of one machine; set stores.objects to minio, or role to all.',
