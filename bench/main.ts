@@ -46,11 +46,17 @@ async function main(): Promise<void> {
       rows.push(...(await measure(run)));
     }
   } finally {
+    // What was measured before something went wrong is not lost.
+    report(machine, run, rows);
     await run.stop();
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+function report(machine: Machine, { sizes }: Run, rows: readonly Row[]): void {
+  if (rows.length === 0) return;
   console.log(`\n${table(rows)}`);
-  const results = { machine, sizes: run.sizes, rows: Object.fromEntries(rows.map(({ name, figures }) => [name, figures])) };
+  const results = { machine, sizes, rows: Object.fromEntries(rows.map(({ name, figures }) => [name, figures])) };
   writeFileSync(`${CHECKOUT}/bench/results.json`, `${JSON.stringify(results, null, 2)}\n`);
 }
 

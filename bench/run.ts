@@ -25,13 +25,13 @@ export interface Sizes extends Pairing {
 export const FULL: Sizes = {
   pairs: 15, sliceMs: 800, warmUpRequests: 10_000, warmUpMs: 8_000, connections: 64,
   fewGenerations: 10_000, manyGenerations: 1_000_000, fillLimitMs: 210_000,
-  pacedCreates: 500, endToEndGenerations: 3_000, rounds: 7, burst: 500, paced: 100,
+  pacedCreates: 500, endToEndGenerations: 3_000, rounds: 7, burst: 300, paced: 100,
 };
 
 export const QUICK: Sizes = {
   pairs: 5, sliceMs: 400, warmUpRequests: 3_000, warmUpMs: 2_500, connections: 64,
   fewGenerations: 1_000, manyGenerations: 100_000, fillLimitMs: 20_000,
-  pacedCreates: 100, endToEndGenerations: 500, rounds: 3, burst: 200, paced: 50,
+  pacedCreates: 100, endToEndGenerations: 500, rounds: 3, burst: 100, paced: 50,
 };
 
 /** A process of the program, listening. */
