@@ -1,4 +1,4 @@
-import { MongoClient, ReadConcern, type Collection, type Db, type Document, type MongoClientOptions } from 'mongodb';
+import { MongoClient, MongoServerSelectionError, ReadConcern, type Collection, type Db, type Document, type MongoClientOptions } from 'mongodb';
 import { StoreUnavailable } from '../../core/errors.js';
 import { MongoRefused } from './mongo-refused.js';
 import type { CollectionName } from './schema.js';
@@ -22,7 +22,8 @@ export interface CommandLimits {
 
 const DEFAULT_POOL_SIZE = 50;
 const DEFAULT_TIMEOUT_MS = 5_000;
-const AUTHENTICATION_FAILED = 18;
+/** The second is what MongoDB's own cloud answers. */
+const AUTHENTICATION_FAILED: ReadonlySet<unknown> = new Set([18, 8000]);
 
 /** A connected client and one database of it, through which everything is asked, with a bound on every wait. */
 export class MongoConnection {
@@ -95,8 +96,17 @@ function clientOf({ url, poolSize = DEFAULT_POOL_SIZE, timeoutMs = DEFAULT_TIMEO
 }
 
 function refusalOf(client: MongoClient, error: unknown): unknown {
-  const hosts = client.options.hosts.map(String).join(', ');
-  if (serverCode(error) === AUTHENTICATION_FAILED) return new MongoRefused(`MongoDB at ${hosts} does not accept the user name and password.`, error);
+  const { hosts, srvHost } = client.options;
+  const where = `MongoDB at ${srvHost ?? hosts.map(String).join(', ')}`;
+  if (AUTHENTICATION_FAILED.has(serverCode(error))) return new MongoRefused(`${where} does not accept the user name and password.`, error);
   const mapped = storeError(error);
-  return mapped instanceof StoreUnavailable ? new StoreUnavailable(`MongoDB at ${hosts} does not answer.`, error) : mapped;
+  return mapped instanceof StoreUnavailable ? new StoreUnavailable(`${where} does not answer${whyOf(error)}.`, error) : mapped;
+}
+
+/** The driver drops whoever is of another set, and then waits for nobody. Otherwise it says what the last try came to. */
+function whyOf(error: unknown): string {
+  if (!(error instanceof MongoServerSelectionError)) return '';
+  const { setName, servers } = error.reason ?? {};
+  if (setName && servers?.size === 0) return ` as a member of the replica set ${setName}`;
+  return ` (${error.message})`;
 }

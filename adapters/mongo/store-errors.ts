@@ -38,7 +38,12 @@ const SOCKET_CODE = /^(E[A-Z0-9]+|ERR_(STREAM|SOCKET|SSL|TLS)_\w+)$/;
 export function storeError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const isOutage = error instanceof MongoError ? !isProgramFault(error) : 'code' in error && SOCKET_CODE.test(String(error.code));
-  return isOutage ? new StoreUnavailable(`MongoDB could not answer (${error.name}).`, error) : error;
+  return isOutage ? new StoreUnavailable(`MongoDB could not answer (${kindOf(error)}).`, error) : error;
+}
+
+/** For whoever must do something about it: what a server says of itself is all of one kind to the driver, rights that are missing too. */
+function kindOf(error: Error): string {
+  return error instanceof MongoServerError && typeof error.codeName === 'string' ? error.codeName : error.name;
 }
 
 function isProgramFault(error: MongoError): boolean {

@@ -1,8 +1,9 @@
 // Goal: whatever a connection string asks for, what is written is acknowledged by a majority and journalled, and what is read
-// is what a majority of the primary's set has.
-// Method: connections by strings that ask for less, and the concerns that the driver then goes by.
+// is what a majority of the primary's set has; and one that leads nowhere is refused with what an operator must know.
+// Method: connections by strings that ask for less, and the concerns that the driver then goes by; strings with one mistake each.
 import { expect } from 'chai';
 import { MongoConnection } from '../../../adapters/mongo/connection.js';
+import { StoreUnavailable } from '../../../core/errors.js';
 import { freshDatabase } from '../../servers/fresh-places.js';
 import { mongoServer, orSkip, type MongoServer } from '../../servers/servers.js';
 import { LANES } from './on-mongo.js';
@@ -30,3 +31,23 @@ for (const lane of LANES) {
     }
   });
 }
+
+describe('A connection string that leads nowhere', () => {
+  let server: MongoServer;
+  before(async function servers() { server = await orSkip(this, mongoServer('replica-set')); });
+
+  async function refusal(url: string): Promise<string> {
+    const outcome = await MongoConnection.open({ url, database: 'x', timeoutMs: 500 }).then(() => undefined, (error: unknown) => error);
+    expect(outcome).to.be.instanceOf(StoreUnavailable);
+    return (outcome as StoreUnavailable).message;
+  }
+
+  it('says that the replica set is another one', async () => {
+    const { host } = new URL(server.url);
+    expect(await refusal(`mongodb://${host}/?replicaSet=another`)).to.equal(`MongoDB at ${host} does not answer as a member of the replica set another.`);
+  });
+
+  it('says that nobody listens there, and no password', async () => {
+    expect(await refusal('mongodb://user:hunter2@127.0.0.1:9/')).to.equal('MongoDB at 127.0.0.1:9 does not answer (connect ECONNREFUSED 127.0.0.1:9).');
+  });
+});

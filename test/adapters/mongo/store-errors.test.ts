@@ -40,6 +40,11 @@ describe('An error of MongoDB', () => {
     it(`that is ${name} stays what it is`, () => { expect(storeError(error)).to.equal(error); });
   }
 
+  it('is named by what the server calls it, so that missing rights are not taken for a broken link', () => {
+    const refused = new MongoServerError({ message: 'not authorized on darkroom', code: 13, codeName: 'Unauthorized' });
+    expect(storeError(refused)).to.have.property('message', 'MongoDB could not answer (Unauthorized).');
+  });
+
   it('that is an outage already stays the same', () => {
     const error = new StoreUnavailable('late');
     expect(storeError(error)).to.equal(error);
