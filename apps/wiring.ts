@@ -50,7 +50,7 @@ export async function openProgram(config: Config, role: 'server' | 'tool', optio
   const log = options.log ?? SILENT;
   const opened = new Opened();
   try {
-    const database = opened.keep(await openDatabase(config, role));
+    const database = opened.keep(await openDatabase(config, role, log));
     // Whoever makes the first account has made the secret before.
     const inUse = (await database.accounts.list({ limit: 1 })).items.length > 0;
     const secrets = openSecrets(config.secretFile, { inUse, isShared: isOneOfSeveral(config, role) });

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { MongoServerError, type Collection, type Db } from 'mongodb';
 import type { Clock } from '../../core/ports/clock.js';
 import { bounded } from './bounded.js';
@@ -7,6 +7,8 @@ import { COLLECTION, JOB_NAME, type HeldWakeUp, type WakeUpDocument } from './wa
 
 const TIMEOUT_MS = 10_000;
 const DUPLICATE_KEY = 11_000;
+/** Several times what asks at once: a few processes, with a few questions each. */
+const PICKED_FROM = 32;
 
 /**
  * What is asked of the collection, each time of one document or of those held. A replacement is announced by the change
@@ -31,15 +33,33 @@ export class WakeUpCollection {
     return { generationId, stamp, failCount: 0 };
   }
 
-  /** Takes the wake-up that has been due longest, if it was due by `at`. No other process gets it while it is held. */
+  /**
+   * Takes one of the wake-ups that have been due longest, if any was due by `at`. No other process gets it while it is held.
+   * Who asks at the same time picks at random among the same few: were all to reach for the first, all but one would wait
+   * for nothing, and the more there are, the longer.
+   */
   async take(at: number): Promise<HeldWakeUp | undefined> {
-    const stamp = randomUUID();
-    const taken = await this.asked(this.documents.findOneAndUpdate(
+    const due = await this.asked(this.documents.find(
       { name: JOB_NAME, nextRunAt: { $lte: new Date(at) } },
+      { sort: { nextRunAt: 1 }, limit: PICKED_FROM, projection: { _id: 0, failCount: 1, data: 1 } },
+    ).toArray());
+    while (due.length > 0) {
+      const [picked] = due.splice(randomInt(due.length), 1);
+      const taken = picked && await this.takeThis(picked);
+      if (taken) return taken;
+    }
+    return undefined;
+  }
+
+  /** Undefined when another process has taken it since, or it was scheduled anew. */
+  private async takeThis({ data: { generationId, stamp: readStamp }, failCount }: Pick<WakeUpDocument, 'data' | 'failCount'>): Promise<HeldWakeUp | undefined> {
+    const stamp = randomUUID();
+    const { matchedCount } = await this.asked(this.documents.updateOne(
+      { 'data.generationId': generationId, 'data.stamp': readStamp },
       { $set: { nextRunAt: this.holdEnd(), 'data.stamp': stamp } },
-      { sort: { nextRunAt: 1 }, returnDocument: 'after' },
+      { hint: BY_GENERATION },
     ));
-    return taken === null ? undefined : { generationId: taken.data.generationId, stamp, failCount: taken.failCount };
+    return matchedCount === 1 ? { generationId, stamp, failCount } : undefined;
   }
 
   /** When the first wake-up comes due, or came due. */

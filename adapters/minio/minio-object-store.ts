@@ -26,10 +26,15 @@ export class MinioObjectStore implements ObjectStore {
 
   /** Throws `MinioRefused` when the bucket cannot be used so, and `StoreUnavailable` when the server cannot be reached. */
   static async open(options: MinioOptions & { readonly clock: Pick<Clock, 'now'> }): Promise<MinioObjectStore> {
+    const store = MinioObjectStore.unasked(options);
+    if (!(await hasBucket(store.s3))) throw new MinioRefused(`There is no ${store.s3.where}: make it with \`darkroom migrate\`.`);
+    return store;
+  }
+
+  /** Without asking the server, for work that must go on while it is away. Throws `MinioRefused` for options that cannot work. */
+  static unasked(options: MinioOptions & { readonly clock: Pick<Clock, 'now'> }): MinioObjectStore {
     const checked = checkOptions(options);
-    const s3 = new S3Bucket(checked);
-    if (!(await hasBucket(s3))) throw new MinioRefused(`There is no ${s3.where}: make it with \`darkroom migrate\`.`);
-    return new MinioObjectStore(s3, new SignedAddresses(checked, options.clock));
+    return new MinioObjectStore(new S3Bucket(checked), new SignedAddresses(checked, options.clock));
   }
 
   /** A random id that the bucket keeps from the first time it is asked for. */

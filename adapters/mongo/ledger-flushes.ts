@@ -1,3 +1,4 @@
+import type { Log } from '../../core/log.js';
 import type { MongoLedger } from './mongo-ledger.js';
 
 /** From how many entries of this process on an account's outbox is emptied in the background. */
@@ -15,7 +16,10 @@ export class LedgerFlushes {
   private readonly underWay = new Map<string, Promise<void>>();
   private isClosed = false;
 
-  constructor(private readonly ledger: Pick<MongoLedger, 'flush'>) {}
+  /** Accounts whose last flush in the background failed. */
+  private readonly failing = new Set<string>();
+
+  constructor(private readonly ledger: Pick<MongoLedger, 'flush'>, private readonly log: Log) {}
 
   /** Says that so many entries were put into the account's outbox. */
   added(accountId: string, entries: number): void {
@@ -42,10 +46,14 @@ export class LedgerFlushes {
     await Promise.allSettled(this.underWay.values());
   }
 
-  /** One that fails is made up for by the next: the entries are where they were. */
+  /** One that fails is made up for by the next: the entries are where they were. It is told of once, until one goes well. */
   private flushBehind(accountId: string): void {
     if (this.isClosed || this.underWay.has(accountId) || this.underWay.size >= MAX_BACKGROUND_FLUSHES) return;
-    void this.flush(accountId).catch(() => undefined);
+    const failed = (error: unknown): void => {
+      if (!this.failing.has(accountId)) this.log.warn('ledger entries not moved', { accountId, error });
+      this.failing.add(accountId);
+    };
+    void this.flush(accountId).then(() => this.failing.delete(accountId), failed);
   }
 
   private async run(accountId: string): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Collection, UUID } from 'mongodb';
 import { assert } from '../../core/assert.js';
 import type { Account, AccountChange, Entry, Hold } from '../../core/credits/account.js';
+import type { Log } from '../../core/log.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { AccountStore } from '../../core/ports/account-store.js';
 import { changeFilter, changeUpdate } from './account-change.js';
@@ -13,6 +14,8 @@ import { BY_ID } from './schema.js';
 import { isDuplicateKey } from './store-errors.js';
 import { ownUuid, textOf, uuidOf } from './uuid-binary.js';
 
+const SILENT: Log = { info: () => undefined, warn: () => undefined };
+
 type AccountHold = Hold & { readonly accountId: string };
 
 /** Accounts, their open holds and their ledgers in MongoDB: one document an account, and the entries that left it. */
@@ -21,10 +24,10 @@ export class MongoAccountStore implements AccountStore {
   private readonly ledger: MongoLedger;
   private readonly flushes: LedgerFlushes;
 
-  constructor(private readonly connection: MongoConnection) {
+  constructor(private readonly connection: MongoConnection, log: Log = SILENT) {
     this.accounts = connection.collection('accounts');
     this.ledger = new MongoLedger(connection);
-    this.flushes = new LedgerFlushes(this.ledger);
+    this.flushes = new LedgerFlushes(this.ledger, log);
   }
 
   async create(account: Account): Promise<'created' | 'exists'> {

@@ -1,4 +1,5 @@
 import type { Db } from 'mongodb';
+import type { Log } from '../../core/log.js';
 import { MongoConnection, type MongoOptions } from './connection.js';
 import { indexFaults } from './migrate-mongo.js';
 import { MongoAccountStore } from './mongo-account-store.js';
@@ -36,7 +37,7 @@ export interface MongoStores {
  * Opens the stores of a database that `migrateMongo` has made ready. Throws `MongoRefused`, with one sentence, for one that
  * it has not, or that is of a newer release; and `StoreUnavailable` when the server does not answer.
  */
-export async function openMongo(options: MongoOptions): Promise<MongoStores> {
+export async function openMongo(options: MongoOptions & { readonly log?: Log }): Promise<MongoStores> {
   const connection = await MongoConnection.open(options);
   try {
     await checkSchema(connection, options.database);
@@ -44,12 +45,12 @@ export async function openMongo(options: MongoOptions): Promise<MongoStores> {
     await connection.close();
     throw error;
   }
-  return storesOver(connection);
+  return storesOver(connection, options.log);
 }
 
 /** The stores over a connection to a database that is known to be ready. */
-export function storesOver(connection: MongoConnection): MongoStores {
-  const accounts = new MongoAccountStore(connection);
+export function storesOver(connection: MongoConnection, log?: Log): MongoStores {
+  const accounts = new MongoAccountStore(connection, log);
   const { db } = connection;
   return {
     accounts,

@@ -7,7 +7,7 @@ const DELAY_SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
 
 /**
  * What the process takes of the machine, under the names that dashboards know, and how busy its main thread is. The library
- * has a set of its own for that, which watches every garbage collection; under load that costs more than all the rest.
+ * has a set of its own for that, which also watches every garbage collection, more than anybody here looks at.
  */
 export class ProcessUse {
   private readonly delays: Histogram;

@@ -3,6 +3,8 @@ import { mongoModule } from '../../adapters/mongo/module.js';
 import { sqliteModule } from '../../adapters/sqlite/module.js';
 import { openSqlite } from '../../adapters/sqlite/open-sqlite.js';
 import type { WakeUpTable } from '../../adapters/timers/wake-up-table.js';
+import { StoreUnavailable } from '../../core/errors.js';
+import type { Log } from '../../core/log.js';
 import type { AccountStore } from '../../core/ports/account-store.js';
 import type { Config } from '../config/config.js';
 import { mongoOptions } from './store-options.js';
@@ -17,7 +19,8 @@ export interface OpenDatabase {
   readonly db?: MongoStores['db'];
   /**
    * Refuses, with a sentence, to go on with another secret or other objects than the database was first used with: keys
-   * would be invalid and results missing, here and not in the process next door. A data folder has its own of both.
+   * would be invalid and results missing, here and not in the process next door. A data folder has its own of both. A tool
+   * goes on while the object store is away.
    */
   checkInstallation(facts: { readonly secret: string; readonly objects: () => Promise<string> }): Promise<void>;
   /** Whether it answers, and still takes writes. */
@@ -26,8 +29,8 @@ export interface OpenDatabase {
 }
 
 /** A `server` has a data folder to itself; a `tool` works beside it. Throws one sentence when the database cannot be used. */
-export function openDatabase(config: Config, role: 'server' | 'tool'): Promise<OpenDatabase> {
-  return config.stores.database === 'mongo' ? openShared(config) : openFolder(config, role);
+export function openDatabase(config: Config, role: 'server' | 'tool', log: Log): Promise<OpenDatabase> {
+  return config.stores.database === 'mongo' ? openShared(config, role, log) : openFolder(config, role);
 }
 
 async function openFolder({ dataFolder }: Config, role: 'server' | 'tool'): Promise<OpenDatabase> {
@@ -42,20 +45,25 @@ async function openFolder({ dataFolder }: Config, role: 'server' | 'tool'): Prom
   };
 }
 
-async function openShared(config: Config): Promise<OpenDatabase> {
-  const stores = await openMongo(mongoOptions(config));
+async function openShared(config: Config, role: 'server' | 'tool', log: Log): Promise<OpenDatabase> {
+  const stores = await openMongo({ ...mongoOptions(config), log });
   return {
     module: mongoModule(stores),
     accounts: stores.accounts,
     wakeUpTable: stores.wakeUpTable,
     db: stores.db,
     async checkInstallation({ secret, objects }) {
-      const claimed = await stores.installation.claim({ secret, objects: await objects() });
+      const known = await objects().catch((error: unknown) => whileAway(error, role));
+      const claimed = await (known === undefined ? stores.installation.check({ secret }) : stores.installation.claim({ secret, objects: known }));
       if (claimed !== 'same') throw new MongoRefused(otherInstallation(claimed.other, config));
     },
     isReady: () => stores.isReady(),
     close: () => stores.close(),
   };
+}
+
+function whileAway(error: unknown, role: 'server' | 'tool'): undefined {
+  if (role === 'server' || !(error instanceof StoreUnavailable)) throw error;
 }
 
 function otherInstallation(other: 'secret' | 'objects', { mongo, secretFile }: Config): string {

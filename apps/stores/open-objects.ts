@@ -11,6 +11,11 @@ import type { SignedObjectGate } from '../rest/signed-objects.js';
 import { readOrCreateToken } from '../secrets.js';
 import { minioOptions } from './store-options.js';
 
+/** Whether a server could open them. Throws as `openObjects` does. */
+export async function checkObjects(config: Config, clock: Clock): Promise<void> {
+  if (config.stores.objects === 'minio') await MinioObjectStore.open({ ...minioOptions(config), clock });
+}
+
 /** Where bytes are kept, open. */
 export interface OpenObjects {
   readonly module: ReturnType<typeof filesModule>;
@@ -31,7 +36,9 @@ export interface ObjectsNeeds {
 
 export async function openObjects(config: Config, { role, clock, publicUrl, secret }: ObjectsNeeds): Promise<OpenObjects> {
   if (config.stores.objects === 'minio') {
-    const objects = await MinioObjectStore.open({ ...minioOptions(config), clock });
+    const options = { ...minioOptions(config), clock };
+    // A key must be revocable while the object store is away.
+    const objects = role === 'server' ? await MinioObjectStore.open(options) : MinioObjectStore.unasked(options);
     return { module: minioModule(objects), identity: () => objects.installationId(), close: () => Promise.resolve() };
   }
   const lock = config.stores.database === 'sqlite' ? undefined : lockFolder(config.dataFolder, role);

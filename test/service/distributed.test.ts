@@ -80,7 +80,15 @@ describe('a start over shared stores that cannot be', () => {
   });
 
   it('has no such bucket', async () => {
-    expect(await place.refusal(['serve'], { DARKROOM_MINIO_BUCKET: 'darkroom-test-nowhere' })).to.include('darkroom-test-nowhere').and.to.include('darkroom migrate');
+    for (const args of [['serve'], ['migrate', '--check']]) {
+      expect(await place.refusal(args, { DARKROOM_MINIO_BUCKET: 'darkroom-test-nowhere' })).to.include('darkroom-test-nowhere').and.to.include('darkroom migrate');
+    }
+  });
+
+  it('keeps no operator from the accounts and keys while the object store is away', async () => {
+    const away = { DARKROOM_MINIO_ENDPOINT: `http://127.0.0.1:${await freePort()}`, DARKROOM_MINIO_TIMEOUT_SECONDS: '1' };
+    expect(await place.run(['accounts', 'create', 'while away', '--json'], away)).to.include({ code: 0, stderr: '' });
+    expect(await place.run(['verify'], away)).to.include({ code: 0, stderr: '' });
   });
 });
 

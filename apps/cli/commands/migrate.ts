@@ -35,6 +35,11 @@ async function migrate(options: Options): Promise<void> {
 /** Opens everything as a server does, which refuses what is missing or wrong; the catalog is another command's to check. */
 async function check(config: Config): Promise<void> {
   const { openProgram } = await import('../../wiring.js');
+  const { checkObjects } = await import('../../stores/open-objects.js');
   const program = await openProgram(config, 'tool', { catalog: new FileCatalog([]) });
-  await program.close();
+  try {
+    await checkObjects(config, program.context.clock);
+  } finally {
+    await program.close();
+  }
 }

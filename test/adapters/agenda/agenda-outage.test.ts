@@ -48,8 +48,8 @@ for (const lane of LANES) {
         await until(() => scheduling.schedule(afterwards, Date.now()).then(() => true, () => false));
         await until(() => delivered.has(afterwards) && delivered.has(later));
       }
-      // What it lost was told of, and not again and again.
-      expect(events.length).to.be.within(1, 2);
+      // What it lost was told of, and not again and again; a poll may just have waited until the server was back.
+      expect(events.length).to.be.within(lane.wokenBy === 'change-streams' ? 1 : 0, 2);
       expect(thrown).to.deep.equal([]);
     });
   });

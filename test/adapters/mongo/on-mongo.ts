@@ -1,6 +1,7 @@
 import type { Db } from 'mongodb';
 import { MongoConnection, type MongoOptions } from '../../../adapters/mongo/connection.js';
 import { migrateMongo, storesOver, type MongoStores } from '../../../adapters/mongo/open-mongo.js';
+import type { Log } from '../../../core/log.js';
 import type { ContractSubject } from '../../contracts/subject.js';
 import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js';
 import { mongoServer, orSkip } from '../../servers/servers.js';
@@ -41,8 +42,8 @@ export class MongoPlace {
   }
 
   /** The stores as another process has them; what they ask the server for goes through `around`, if given. */
-  another(around?: Around): MongoStores {
-    const stores = storesOver(around === undefined ? this.connection : askingThrough(this.connection, around));
+  another(around?: Around, log?: Log): MongoStores {
+    const stores = storesOver(around === undefined ? this.connection : askingThrough(this.connection, around), log);
     this.opened.add(stores);
     return stores;
   }
