@@ -30,7 +30,7 @@ export async function measureAccounts(run: Run, stores: StoreServers): Promise<R
   // A hot account's holds stay open, so each slice gets a new one.
   const hot = await create(run.sizes.rounds * FRONTS.length);
   const { connections, warmUpMs, warmUpRequests } = run.sizes;
-  await loadFleet(run.load, { fronts }, { kind: createRequests(...many), connections, durationMs: warmUpMs, maxRequests: warmUpRequests });
+  await loadFleet(run.load, { fronts }, { kind: createRequests(...many), connections, durationMs: warmUpMs * fronts.length, maxRequests: warmUpRequests * fronts.length });
 
   const caseOf = (count: number, next: () => readonly string[]): Case => {
     const [commandsPerWrite, conflictsPerWrite]: [number[], number[]] = [[], []];

@@ -56,7 +56,8 @@ function rowsOf(name: string, control: Side, [one, ...more]: readonly Side[]): R
 
 /** Accounts of its own, and requests for them; every process is warmed up by them on the way. */
 async function kindsOf({ load, sizes }: Run, fleet: Fleet<Subject>): Promise<Kinds> {
-  const { connections, warmUpMs: durationMs, warmUpRequests: maxRequests } = sizes;
+  const [processes, { connections }] = [fleet.fronts.length, sizes];
+  const [durationMs, maxRequests] = [sizes.warmUpMs * processes, sizes.warmUpRequests * processes];
   const credentials = await fleet.fronts[0]?.child.ask('createCredentials', { count: ACCOUNTS }) ?? [];
   const create = createRequests(...credentials.map(({ secret }) => secret));
   const { marks } = await loadFleet(load, fleet, { kind: create, connections, durationMs, maxRequests, isMarked: true });

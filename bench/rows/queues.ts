@@ -10,7 +10,7 @@ import type { Added, QueueChoice, QueueCommands } from '../servers/queue.js';
 import { StoreServers } from '../servers/store-servers.js';
 import { cpuMicrosOf } from '../usage.js';
 import { withServers } from './distributed.js';
-import { burst, startDistributed, startEmbedded, stopWorking, type Working } from './workers.js';
+import { burst, settledBy, startDistributed, startEmbedded, stopWorking, untilSettled, type Working } from './workers.js';
 
 const PACE_MS = 10;
 /** Agenda asks for jobs every five seconds: its jobs are to come at any time between two questions. */
@@ -82,22 +82,17 @@ function rowsOf(entries: readonly Entry[]): Row[] {
 
 function ours(name: string, run: Run, working: Working): Contestant {
   const child = working.workers?.[0] ?? working.front.child;
-  const drained = async (): Promise<ReadonlyMap<string, number>> => {
-    await working.front.child.ask('drained', undefined);
-    return new Map(await child.ask('takeSubmissions', undefined));
-  };
   return {
     name,
     async paced(count) {
+      const before = await settledBy(working);
+      await child.ask('takeSubmissions', undefined);
       const kind = createRequests(...working.secrets);
       const { marks } = await loadFleet(run.load, working, { kind, connections: 1, maxRequests: count, intervalMs: PACE_MS, durationMs: LONGEST_MS, isMarked: true });
-      return latenciesOf(marks.map((mark) => ({ ...mark, id: mark.generationId })), await drained());
+      await untilSettled(working, before.count + marks.length);
+      return latenciesOf(marks.map((mark) => ({ ...mark, id: mark.generationId })), new Map(await child.ask('takeSubmissions', undefined)));
     },
-    async burst(count) {
-      const measured = await burst(run, working, count);
-      await drained();
-      return measured;
-    },
+    burst: (count) => burst(run, working, count),
     stop: () => stopWorking(working),
   };
 }

@@ -9,6 +9,7 @@ import { PROCESSES } from './fronts.js';
 
 const ACCOUNTS = 64;
 const LONGEST_MS = 120_000;
+const POLL_MS = 10;
 const IDLE_MS = 5_000;
 const UNIT = 'generation';
 
@@ -90,13 +91,30 @@ async function secretsOf({ child }: Subject): Promise<readonly string[]> {
 
 /** So many creates as fast as they are taken, until the last generation is settled. */
 export async function burst({ load, sizes }: Run, working: Working, count: number): Promise<Measured> {
+  const settledBefore = await settledBy(working);
   const before = await fleetUse(working);
   const done = await loadFleet(load, working, { kind: createRequests(...working.secrets), connections: sizes.connections, durationMs: LONGEST_MS, maxRequests: count });
-  const drainedAtMicros = await working.front.child.ask('drained', undefined);
+  const settledAtMicros = await untilSettled(working, settledBefore.count + done.requests);
   const after = await fleetUse(working);
   return {
     ...spentBetween(before, after, done.requests),
-    perSecond: done.requests / ((drainedAtMicros - done.beganAtMicros) / 1_000_000),
+    perSecond: done.requests / ((settledAtMicros - done.beganAtMicros) / 1_000_000),
     senderCpuMicros: done.cpuMicros / done.requests,
   };
+}
+
+/** Waits until so many were settled by these processes since they began; answers when the last one was. */
+export async function untilSettled(working: Working, count: number): Promise<number> {
+  for (let waitedMs = 0; waitedMs < LONGEST_MS; waitedMs += POLL_MS) {
+    const settled = await settledBy(working);
+    if (settled.count >= count) return settled.lastAtMicros;
+    await sleep(POLL_MS);
+  }
+  throw new Error('Generations were not settled in time.');
+}
+
+/** Asked of the processes, as asking the database would be part of what is measured. */
+export async function settledBy({ front, workers = [] }: Working): Promise<{ readonly count: number; readonly lastAtMicros: number }> {
+  const counts = await Promise.all([front.child, ...workers].map((child) => child.ask('accountWrites', undefined)));
+  return { count: counts.reduce((sum, { settled }) => sum + settled, 0), lastAtMicros: Math.max(...counts.map(({ lastSettledAtMicros }) => lastSettledAtMicros)) };
 }

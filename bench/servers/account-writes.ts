@@ -1,16 +1,21 @@
+import type { AccountChange } from '../../core/credits/account.js';
 import type { AccountStore } from '../../core/ports/account-store.js';
+import { machineMicros } from '../usage.js';
 
 export interface AccountWriteCounts {
   /** Writes that stand. */
   readonly applied: number;
   /** Writes that another process was faster than, decided again by the desk. */
   readonly conflicts: number;
+  /** Holds closed by writes that stand, and when the last of these was answered. */
+  readonly settled: number;
+  readonly lastSettledAtMicros: number;
 }
 
 /** Counts the writes of accounts that pass through it. */
 export class AccountWrites {
   readonly accounts: AccountStore;
-  readonly counts = { applied: 0, conflicts: 0 };
+  readonly counts = { applied: 0, conflicts: 0, settled: 0, lastSettledAtMicros: 0 };
 
   constructor(store: AccountStore) {
     this.accounts = {
@@ -18,7 +23,8 @@ export class AccountWrites {
       read: (accountId) => store.read(accountId),
       apply: async (change) => {
         const outcome = await store.apply(change);
-        this.counts[outcome === 'applied' ? 'applied' : 'conflicts'] += 1;
+        if (outcome === 'applied') this.applied(change);
+        else this.counts.conflicts += 1;
         return outcome;
       },
       entries: (accountId, page) => store.entries(accountId, page),
@@ -26,5 +32,11 @@ export class AccountWrites {
       list: (page) => store.list(page),
       holdsBefore: (heldBefore, page) => store.holdsBefore(heldBefore, page),
     };
+  }
+
+  private applied({ holdsClosed }: AccountChange): void {
+    this.counts.applied += 1;
+    this.counts.settled += holdsClosed.length;
+    if (holdsClosed.length > 0) this.counts.lastSettledAtMicros = machineMicros();
   }
 }
