@@ -8,6 +8,8 @@ import type { CheckedOptions } from './minio-options.js';
 
 /** The longest that S3 lets a signature live. */
 const MAX_SECONDS = 7 * 24 * 60 * 60;
+/** An expiry of the longest kind that another process set is further away on a clock behind that one's; it ends as much early. */
+const SKEW_SECONDS = 300;
 
 /** Signs addresses at the public endpoint, with every header and parameter in the signature (AWS Signature Version 4). */
 export class SignedAddresses {
@@ -73,7 +75,7 @@ export class SignedAddresses {
     if (!Number.isSafeInteger(expiresAt)) throw new RangeError('An expiry is whole milliseconds since the epoch.');
     const end = Math.floor(expiresAt / 1000);
     const signedAt = Math.min(Math.floor(this.clock.now() / 1000), end - 1);
-    if (end - signedAt > MAX_SECONDS) throw new RangeError(`S3 signs for at most ${MAX_SECONDS} seconds.`);
-    return { signedAt, seconds: end - signedAt };
+    if (end - signedAt > MAX_SECONDS + SKEW_SECONDS) throw new RangeError(`S3 signs for at most ${MAX_SECONDS} seconds.`);
+    return { signedAt, seconds: Math.min(end - signedAt, MAX_SECONDS) };
   }
 }
