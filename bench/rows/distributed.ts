@@ -3,6 +3,7 @@ import type { Row } from '../report.js';
 import type { Run } from '../run.js';
 import { StoreServers } from '../servers/store-servers.js';
 import { measureAccounts } from './accounts.js';
+import { measureDatabase } from './database.js';
 import { measureFronts } from './fronts.js';
 import { measureWorkers } from './workers.js';
 
@@ -11,7 +12,7 @@ export async function measureDistributed(run: Run): Promise<Row[]> {
   return withServers('distributed', async () => {
     const stores = await StoreServers.start(run);
     console.log(`database and object store: ${stores.names.join(', ')}`);
-    return [...await measureFronts(run, stores), ...await measureAccounts(run, stores), ...await measureWorkers(run, stores)];
+    return [...await measureDatabase(run, stores), ...await measureFronts(run, stores), ...await measureAccounts(run, stores), ...await measureWorkers(run, stores)];
   });
 }
 
