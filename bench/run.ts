@@ -25,13 +25,13 @@ export interface Sizes extends Pairing {
 export const FULL: Sizes = {
   pairs: 15, sliceMs: 800, warmUpRequests: 10_000, warmUpMs: 8_000, connections: 64,
   fewGenerations: 10_000, manyGenerations: 1_000_000, fillLimitMs: 210_000,
-  pacedCreates: 500, endToEndGenerations: 3_000, rounds: 7, burst: 300, paced: 100,
+  pacedCreates: 500, endToEndGenerations: 3_000, rounds: 7, burst: 300, paced: 40,
 };
 
 export const QUICK: Sizes = {
   pairs: 5, sliceMs: 400, warmUpRequests: 3_000, warmUpMs: 2_500, connections: 64,
   fewGenerations: 1_000, manyGenerations: 100_000, fillLimitMs: 20_000,
-  pacedCreates: 100, endToEndGenerations: 500, rounds: 3, burst: 100, paced: 50,
+  pacedCreates: 100, endToEndGenerations: 500, rounds: 3, burst: 100, paced: 40,
 };
 
 /** A process of the program, listening. */
@@ -46,6 +46,7 @@ export class Run {
   readonly load: Child<LoadCommands>;
   private readonly children: Stoppable[] = [];
   private readonly servers: Stoppable[] = [];
+  private folders = 0;
 
   constructor(readonly sizes: Sizes, private readonly folder: string, private readonly profileFolder: string | undefined) {
     this.load = this.start('./load/generator.js');
@@ -53,7 +54,8 @@ export class Run {
 
   /** A new folder under the run's own. */
   newFolder(name: string): string {
-    const path = join(this.folder, name);
+    this.folders += 1;
+    const path = join(this.folder, `${this.folders}-${name}`);
     mkdirSync(path);
     return path;
   }

@@ -12,9 +12,10 @@ import { cpuMicrosOf } from '../usage.js';
 import { withServers } from './distributed.js';
 import { burst, settledBy, startDistributed, startEmbedded, stopWorking, untilSettled, type Working } from './workers.js';
 
-const PACE_MS = 10;
+/** Slow enough that nobody is busy yet with the one before. */
+const PACE_MS = 100;
 /** Agenda asks for jobs every five seconds: its jobs are to come at any time between two questions. */
-const AGENDA_PACE_MS = 60;
+const AGENDA_PACE_MS = 130;
 const LONGEST_MS = 120_000;
 
 /** Times on the machine's clock between what is named, in microseconds. */
@@ -55,6 +56,7 @@ export function measureQueues(run: Run): Promise<Row[]> {
     for (const contestant of contestants) await contestant.burst(burstSize);
     await measureInTurn(entries.map(({ side }) => side), rounds);
     for (const contestant of contestants) await contestant.stop();
+    await stores.stop();
     return rowsOf(entries);
   });
 }
