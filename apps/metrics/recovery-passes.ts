@@ -40,7 +40,7 @@ export class RecoveryPasses {
 
 /** Shows every kind from the first scrape on, so that the first one found is a change. */
 const NOTHING: Recovered = {
-  generations: { woken: 0, ended: 0, settled: 0, retired: 0, failed: 0 },
+  generations: { woken: 0, ended: 0, settled: 0, retired: 0, failed: 0, overtaken: 0 },
   holds: { released: 0, settled: 0, failed: 0 },
   uploads: { removed: 0, failed: 0 },
   claimsRemoved: 0,

@@ -33,6 +33,12 @@ export async function changeGeneration(
   throw new ServiceError('SERVICE_UNAVAILABLE', 'The generation is being changed by too many processes at once; try again.', { retryAfterMs: 1_000 });
 }
 
+/** Decides a command on the version that was read, and writes it only if that still is the newest; says whether it did. */
+export async function changeOnce({ generations, clock }: Pick<Context, 'generations' | 'clock'>, generation: Generation, command: GenerationCommand): Promise<boolean> {
+  const decision = decide(generation, command, clock.now());
+  return !('refused' in decision) && (await generations.replace(decision.next, generation.version)) === 'applied';
+}
+
 async function reload(generations: Context['generations'], known: Generation): Promise<Generation> {
   const record = await generations.read(known.generationId);
   if (record?.kind !== 'generation') throw new ServiceError('GENERATION_JOB_NOT_FOUND');

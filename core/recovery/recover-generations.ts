@@ -1,5 +1,5 @@
 import type { Context } from '../context.js';
-import { changeGeneration } from '../generation/change-generation.js';
+import { changeGeneration, changeOnce } from '../generation/change-generation.js';
 import { wake } from '../generation/wake.js';
 import { hasLiveLease } from '../generation/decide.js';
 import { isTerminal, type Generation, type GenerationRecord } from '../generation/generation.js';
@@ -11,6 +11,8 @@ import { retireGeneration } from './retire-generation.js';
 const LOOK_AGAIN_MS = 60_000;
 /** A step that failed is tried again after this. */
 const FAILED_AGAIN_MS = 30_000;
+/** After so many in a row that somebody else was faster with, the rest of the list is taken to be theirs as well. */
+const MAX_OVERTAKEN_IN_A_ROW = 10;
 
 export interface GenerationsRecovered {
   woken: number;
@@ -18,19 +20,26 @@ export interface GenerationsRecovered {
   settled: number;
   retired: number;
   failed: number;
+  /** Somebody else changed them since the list was read, and said when to look again. */
+  overtaken: number;
 }
 
 /**
  * Looks at every generation whose time has come and does what was left undone: wakes what nobody took or whose holder is
  * gone, ends what is past its deadline, settles what has ended, retires what is past retention. One pass takes at most
- * `recoveryBatch`; safe in many processes at once, since every step is a versioned change.
+ * `recoveryBatch`; safe in many processes at once, since every step is a versioned change. Processes that began together
+ * read the same list: one that finds itself behind another leaves the rest of it to that one.
  */
 export async function recoverGenerations(context: Context, now: number): Promise<GenerationsRecovered> {
-  const done: GenerationsRecovered = { woken: 0, ended: 0, settled: 0, retired: 0, failed: 0 };
+  const done: GenerationsRecovered = { woken: 0, ended: 0, settled: 0, retired: 0, failed: 0, overtaken: 0 };
+  let overtakenInARow = 0;
   const due = await context.generations.due(now, context.settings.recoveryBatch);
   for (const record of due) {
     try {
-      done[await recoverOne(context, record, now)] += 1;
+      const outcome = await recoverOne(context, record, now);
+      done[outcome] += 1;
+      overtakenInARow = outcome === 'overtaken' ? overtakenInARow + 1 : 0;
+      if (overtakenInARow === MAX_OVERTAKEN_IN_A_ROW) break;
     } catch (error) {
       done.failed += 1;
       context.log.warn('generation not recovered', { generationId: record.generationId, error });
@@ -54,15 +63,20 @@ async function recoverOne(context: Context, record: GenerationRecord, now: numbe
   return 'retired';
 }
 
-async function wakeOrEnd(context: Context, g: Generation): Promise<'woken' | 'ended'> {
+/**
+ * Put off first, and woken only by whoever put it off: several processes that have read the same list wake each generation
+ * once between them, and one that was leased meanwhile keeps the time its worker set. Should this process die in between,
+ * recovery looks again after the time it put it off by.
+ */
+async function wakeOrEnd(context: Context, g: Generation): Promise<'woken' | 'ended' | 'overtaken'> {
   const now = context.clock.now();
   const ended = await endIfTooLate(context, g, now);
   if (ended) {
     await settleGeneration(context, ended);
     return 'ended';
   }
+  if (!(await changeOnce(context, g, { event: 'postpone', until: lookAgainAt(g, now, LOOK_AGAIN_MS) }))) return 'overtaken';
   if (!hasLiveLease(g, now)) wake(context, g.generationId, now);
-  await postpone(context, g, LOOK_AGAIN_MS);
   return 'woken';
 }
 
@@ -75,10 +89,13 @@ async function endIfTooLate(context: Context, g: Generation, now: number): Promi
   return refused === undefined ? generation : null;
 }
 
+/** After a step that failed, which may have changed the generation before it did: the newest version is put off. */
 async function postpone(context: Context, record: GenerationRecord, byMs: number): Promise<void> {
   if (record.kind !== 'generation') return;
-  const deadline = record.status === 'queued' ? record.terms.queueDeadlineAt : record.runDeadlineAt;
-  const now = context.clock.now();
-  const until = Math.max(now + 1_000, Math.min(now + byMs, deadline === undefined || isTerminal(record.status) ? Infinity : deadline + 1));
-  await changeGeneration(context, record, { event: 'postpone', until });
+  await changeGeneration(context, record, { event: 'postpone', until: lookAgainAt(record, context.clock.now(), byMs) });
+}
+
+function lookAgainAt(g: Generation, now: number, byMs: number): number {
+  const deadline = g.status === 'queued' ? g.terms.queueDeadlineAt : g.runDeadlineAt;
+  return Math.max(now + 1_000, Math.min(now + byMs, deadline === undefined || isTerminal(g.status) ? Infinity : deadline + 1));
 }

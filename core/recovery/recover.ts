@@ -14,16 +14,21 @@ export interface Recovered {
 const MAX_STEP_MS = 3_600_000;
 
 const NOTHING: Recovered = {
-  generations: { woken: 0, ended: 0, settled: 0, retired: 0, failed: 0 },
+  generations: { woken: 0, ended: 0, settled: 0, retired: 0, failed: 0, overtaken: 0 },
   holds: { released: 0, settled: 0, failed: 0 },
   uploads: { removed: 0, failed: 0 },
   claimsRemoved: 0,
 };
 
-/** Whether there may be more of what a pass did: one of its parts took as much as it may. */
+/**
+ * Whether there may be more of what a pass did: one of its parts took as much as it may. Holds that belong to generations
+ * still under way are no work done: where many thousands are, pass after pass goes round them, and only one that found a
+ * lost one is followed by another at once.
+ */
 export function mayBeMore({ generations: g, holds, uploads, claimsRemoved }: Recovered, batch: number): boolean {
-  const generations = g.woken + g.ended + g.settled + g.retired + g.failed;
-  return generations >= batch || holds.nextCursor !== undefined || uploads.removed >= batch || claimsRemoved >= batch;
+  const generations = g.woken + g.ended + g.settled + g.retired + g.failed + g.overtaken;
+  const moreHolds = holds.nextCursor !== undefined && holds.released + holds.settled > 0;
+  return generations >= batch || moreHolds || uploads.removed >= batch || claimsRemoved >= batch;
 }
 
 /** Does again whatever was cut. Runs on a schedule in every worker, and by hand; one a process at a time. */
@@ -34,9 +39,9 @@ export class Recovery {
   constructor(private readonly context: Context) {}
 
   /**
-   * One bounded pass over everything. Throws `StoreUnavailable` when a list cannot be read; the next pass starts afresh.
-   * After a leap of the clock it does nothing once: should the clock be wrong, retention would remove what nobody can
-   * bring back, and should it be right, the next pass does the same work.
+   * One bounded pass over everything. Throws `StoreUnavailable` when a list cannot be read, once everything else has been
+   * done; the next pass starts afresh. After a leap of the clock it does nothing once: should the clock be wrong, retention
+   * would remove what nobody can bring back, and should it be right, the next pass does the same work.
    */
   async pass(): Promise<Recovered> {
     const { context } = this;
@@ -47,12 +52,15 @@ export class Recovery {
       context.log.warn('recovery pass left out after a leap of the clock', {});
       return NOTHING;
     }
+    const failures: unknown[] = [];
+    const evenIfItFails = <T>(part: Promise<T>, nothing: T): Promise<T> => part.catch((error: unknown) => { failures.push(error); return nothing; });
     // What goes for good goes by the time that was believed above: the clock may leap while the pass is under way.
-    const generations = await recoverGenerations(context, now);
-    const holds = await recoverHolds(context, this.holdsCursor);
+    const generations = await evenIfItFails(recoverGenerations(context, now), NOTHING.generations);
+    const holds = await evenIfItFails(recoverHolds(context, this.holdsCursor), NOTHING.holds);
     this.holdsCursor = holds.nextCursor;
-    const uploads = await recoverUploads(context, now);
-    const claimsRemoved = await context.claims.removeExpired(now, context.settings.recoveryBatch);
+    const uploads = await evenIfItFails(recoverUploads(context, now), NOTHING.uploads);
+    const claimsRemoved = await evenIfItFails(context.claims.removeExpired(now, context.settings.recoveryBatch), 0);
+    if (failures.length > 0) throw failures[0];
     return { generations, holds, uploads, claimsRemoved };
   }
 }

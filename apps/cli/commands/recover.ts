@@ -22,7 +22,7 @@ export function addRecover(program: Command): void {
       for (let passes = 0; passes < MAX_PASSES; passes += 1) {
         const done = await recovery.pass();
         add(total, done);
-        if (!mayBeMore(done, context.settings.recoveryBatch)) break;
+        if (!mayBeMore(done, context.settings.recoveryBatch) && done.holds.nextCursor === undefined) break;
       }
       show({
         json: total,

@@ -35,7 +35,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   status: ['queued', 'running', 'succeeded', 'failed', 'cancelled'],
   kind: ['grant', 'adjustment', 'hold', 'charge', 'release', 'generation', 'upload', 'claim'],
   to: ['issued', 'available', 'reserved', 'spent'],
-  outcome: ['done', 'failed', 'woken', 'ended', 'settled', 'retired', 'released', 'removed'],
+  outcome: ['done', 'failed', 'woken', 'ended', 'settled', 'retired', 'released', 'removed', 'overtaken'],
   provider: ['canned'],
   direction: ['read', 'written'],
   state: ['running', 'waiting'],

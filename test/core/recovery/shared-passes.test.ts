@@ -1,0 +1,127 @@
+// Goal: processes that recover at once share the work instead of doing it over and over, and no part of a pass keeps the
+// others from being done.
+// Method: several processes read the same list of what is due and are interleaved by a seed, every call of theirs counted;
+// then each list of a pass is made unreadable in turn.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { StoreUnavailable } from '../../../core/errors.js';
+import { recoverGenerations } from '../../../core/recovery/recover-generations.js';
+import { mayBeMore, Recovery } from '../../../core/recovery/recover.js';
+import { prepareUpload } from '../../../core/uploads/prepare-upload.js';
+import { CoreWorker } from '../../fixtures/core-worker.js';
+import { CoreWorld } from '../../fixtures/core-world.js';
+import { plainImage } from '../../fixtures/plain-media.js';
+import { prepareBody } from '../uploads/upload-steps.js';
+
+/** The most writes in a row that a process loses before it leaves the list to another one. */
+const OVERTAKEN = 10;
+
+async function queued(world: CoreWorld, count: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let made = 0; made < count; made += 1) ids.push((await world.create()).generationId);
+  world.clock.jump(world.settings.recoveryGraceMs + 1);
+  return ids;
+}
+
+describe('recovery in several processes at once', () => {
+  it('wakes each queued generation once between them, whoever comes first', async () => {
+    await fc.assert(fc.asyncProperty(fc.scheduler(), fc.integer({ min: 2, max: 4 }), async (scheduler, processes) => {
+      const world = await CoreWorld.open({ credits: 10_000 });
+      const ids = await queued(world, 12);
+      const woken: string[] = [];
+      const passes = Array.from({ length: processes }, (_, index) => recoverGenerations(world.process(async (call) => {
+        await scheduler.schedule(Promise.resolve(), `${index} ${call.name}`);
+        if (call.name === 'wakeUps.schedule') woken.push(call.args[0] as string);
+        return call.proceed();
+      }), world.clock.now()));
+      await scheduler.waitFor(Promise.all(passes));
+      await scheduler.waitIdle();
+      const done = await Promise.all(passes);
+      expect(woken.toSorted()).to.deep.equal(ids.toSorted());
+      expect(done.reduce((sum, { woken: count }) => sum + count, 0)).to.equal(ids.length);
+      expect(done.every(({ failed }) => failed === 0)).to.equal(true);
+    }), { numRuns: 60 });
+  });
+
+  it('leaves a list that another process is going through to that one', async () => {
+    const world = await CoreWorld.open({ credits: 10_000 });
+    await queued(world, 100);
+    let replaced = 0;
+    let reads = 0;
+    const late = world.process(async (call) => {
+      const answer = await call.proceed();
+      if (call.name === 'generations.due') await recoverGenerations(world.context, world.clock.now());
+      if (call.name === 'generations.replace') replaced += 1;
+      if (call.name === 'generations.read') reads += 1;
+      return answer;
+    });
+    expect(await recoverGenerations(late, world.clock.now())).to.deep.include({ woken: 0, overtaken: OVERTAKEN, failed: 0 });
+    expect([replaced, reads]).to.deep.equal([OVERTAKEN, 0]);
+  });
+
+  it('neither wakes nor puts off what a worker has leased since the list was read', async () => {
+    const world = await CoreWorld.open();
+    const [generationId = ''] = await queued(world, 1);
+    const worker = CoreWorker.idle(world, 'worker');
+    world.provider.onSubmit = () => new Promise(() => undefined);
+    const woken: unknown[] = [];
+    const late = world.process(async (call) => {
+      const answer = await call.proceed();
+      if (call.name === 'generations.due') await worker.dispatcher.deliver(generationId);
+      if (call.name === 'wakeUps.schedule') woken.push(call.args[0]);
+      return answer;
+    });
+    expect(await recoverGenerations(late, world.clock.now())).to.deep.include({ woken: 0, overtaken: 1 });
+    const leased = await world.generation(generationId);
+    expect([woken.length, leased.status]).to.deep.equal([0, 'running']);
+    expect(leased.attentionAt).to.be.at.least(leased.lease?.expiresAt ?? Infinity);
+  });
+});
+
+describe('a recovery pass that cannot read one of its lists', () => {
+  const parts = ['generations.due', 'accounts.holdsBefore', 'uploads.due', 'claims.removeExpired'] as const;
+  for (const unreadable of parts) {
+    it(`does everything else when ${unreadable} fails, and then says so`, async () => {
+      const world = await CoreWorld.open();
+      await prepareUpload(world.context, world.caller, 'once', prepareBody(plainImage()));
+      const lost = world.ports.ids.uuid();
+      await world.clock.run(world.context.desk.execute(world.caller.accountId, { kind: 'hold', generationId: lost, credits: 7, maxOpenHolds: 10 }));
+      const { generationId } = await world.create();
+      world.clock.jump(world.settings.claimRetentionMs + world.settings.uploadRetentionMs);
+      const asked: string[] = [];
+      const down = new StoreUnavailable('The line broke.');
+      const recovery = new Recovery(world.process(async (call) => {
+        asked.push(call.name);
+        if (call.name === unreadable) throw down;
+        return call.proceed();
+      }));
+      expect(await recovery.pass().catch((error: unknown) => error)).to.equal(down);
+      expect((await world.generation(generationId)).status).to.equal(unreadable === 'generations.due' ? 'queued' : 'failed');
+      expect((await world.account()).holds.has(lost)).to.equal(unreadable === 'accounts.holdsBefore');
+      expect(asked.includes('uploads.replace')).to.equal(unreadable !== 'uploads.due');
+      expect(asked).to.include.members([...parts]);
+    });
+  }
+});
+
+describe('whether a pass is followed by another at once', () => {
+  const nothing = {
+    generations: { woken: 0, ended: 0, settled: 0, retired: 0, failed: 0, overtaken: 0 }, holds: { released: 0, settled: 0, failed: 0 },
+    uploads: { removed: 0, failed: 0 }, claimsRemoved: 0,
+  };
+
+  it('is, when one of its parts took as much as it may, whatever came of it', () => {
+    for (const outcome of Object.keys(nothing.generations)) {
+      const found = (count: number) => ({ ...nothing, generations: { ...nothing.generations, [outcome]: count } });
+      expect([mayBeMore(found(4), 5), mayBeMore(found(5), 5)], outcome).to.deep.equal([false, true]);
+    }
+    expect(mayBeMore({ ...nothing, uploads: { removed: 5, failed: 0 } }, 5)).to.equal(true);
+    expect(mayBeMore({ ...nothing, claimsRemoved: 5 }, 5)).to.equal(true);
+  });
+
+  it('is not for holds whose generations are all there, however many pages of them there are', () => {
+    expect(mayBeMore({ ...nothing, holds: { ...nothing.holds, nextCursor: 'next' } }, 5)).to.equal(false);
+    expect(mayBeMore({ ...nothing, holds: { ...nothing.holds, released: 1, nextCursor: 'next' } }, 5)).to.equal(true);
+    expect(mayBeMore({ ...nothing, holds: { ...nothing.holds, released: 1 } }, 5)).to.equal(false);
+  });
+});
