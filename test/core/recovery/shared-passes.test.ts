@@ -63,7 +63,6 @@ describe('recovery in several processes at once', () => {
     const world = await CoreWorld.open();
     const [generationId = ''] = await queued(world, 1);
     const worker = CoreWorker.idle(world, 'worker');
-    world.provider.onSubmit = () => new Promise(() => undefined);
     const woken: unknown[] = [];
     const late = world.process(async (call) => {
       const answer = await call.proceed();
