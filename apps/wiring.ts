@@ -17,6 +17,7 @@ import { measuredPorts } from './metrics/measured-ports.js';
 import type { Metrics } from './metrics/metrics.js';
 import type { SignedObjectGate } from './rest/signed-objects.js';
 import { openSecrets } from './secrets.js';
+import { AwaitedSchedules } from './stores/awaited-schedules.js';
 import { openDatabase } from './stores/open-database.js';
 import { openObjects } from './stores/open-objects.js';
 import { openWakeUps } from './stores/open-wake-ups.js';
@@ -64,7 +65,8 @@ export async function openProgram(config: Config, role: 'server' | 'tool', optio
     container.load(systemModule({ secret: secrets.credentials }), mediaModule, database.module, wakeUps.module, objects.module);
     container.bind<Catalog>(TOKENS.catalog.id).toConstantValue(catalog);
     container.bind<Providers>(TOKENS.providers.id).toConstantValue({ find: (name) => connected.get(name) });
-    const ports = portsFrom(container);
+    const wired = portsFrom(container);
+    const ports = { ...wired, wakeUps: opened.keep(new AwaitedSchedules(wired.wakeUps)) };
     const context = createContext(options.metrics ? measuredPorts(ports, options.metrics) : ports, config.settings, log);
     const { signedObjects } = objects;
     return { context, ...(signedObjects ? { signedObjects } : {}), isReady: () => database.isReady(), close: () => opened.close() };

@@ -120,16 +120,21 @@ export class WakeUpRepository extends MongoJobRepository {
     return { _id: toJobId(stamp), name: JOB_NAME, type: 'normal', priority: 0, nextRunAt: null, lockedAt: NEVER, failCount, data: { generationId } };
   }
 
-  /** Agenda comes here before a run, with a lock, and after it, without. */
+  /**
+   * Agenda comes here before a run, with a lock, and after it, without. It does not wait for the write: to Agenda a run that
+   * is being written down is one that has lost its lock, and after half a second it reports it as an error.
+   */
   override async saveJobState({ _id, lockedAt, nextRunAt, failCount }: JobParameters): Promise<void> {
     const entry = this.held.get(String(_id));
     if (lockedAt !== undefined || entry === undefined) return;
     const { wakeUp, state } = entry;
     this.held.delete(wakeUp.stamp);
-    if (state === 'succeeded') return this.write(this.options.wakeUps.end(wakeUp));
+    if (state === 'succeeded') {
+      void this.write(this.options.wakeUps.end(wakeUp));
+      return;
+    }
     const at = nextRunAt?.getTime() ?? this.options.clock.now() + PATIENCE_MS;
-    await this.write(this.options.wakeUps.putBack(wakeUp, at, failCount ?? 0));
-    this.options.channel.ringAt(at);
+    void this.write(this.options.wakeUps.putBack(wakeUp, at, failCount ?? 0)).then(() => this.options.channel.ringAt(at));
   }
 
   /** Agenda has no place for it after all. It does not wait for the answer. */

@@ -1,0 +1,35 @@
+import type { WakeUps } from '../../core/ports/wake-ups.js';
+
+/**
+ * Wake-ups whose schedules are let come to their end before the stores go. Use cases do not wait for them, and a request that
+ * was answered as the process stopped would otherwise leave its generation to recovery.
+ */
+export class AwaitedSchedules implements WakeUps {
+  private readonly underWay = new Set<Promise<void>>();
+
+  constructor(private readonly wakeUps: WakeUps) {}
+
+  schedule(generationId: string, at: number): Promise<void> {
+    const scheduled = this.wakeUps.schedule(generationId, at);
+    const ended: Promise<void> = scheduled.catch(() => undefined).finally(() => this.underWay.delete(ended));
+    this.underWay.add(ended);
+    return scheduled;
+  }
+
+  every(name: string, intervalMs: number, task: () => Promise<void>): void {
+    this.wakeUps.every(name, intervalMs, task);
+  }
+
+  start(...delivery: Parameters<WakeUps['start']>): Promise<void> {
+    return this.wakeUps.start(...delivery);
+  }
+
+  stop(): Promise<void> {
+    return this.wakeUps.stop();
+  }
+
+  /** Waits for the schedules under way, each of which its adapter bounds. */
+  async close(): Promise<void> {
+    while (this.underWay.size > 0) await Promise.all(this.underWay);
+  }
+}
