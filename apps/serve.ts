@@ -20,6 +20,8 @@ export interface Served {
 
 /** How long a scrape under way may keep a process that has stopped. */
 const INTERNAL_GRACE_MS = 1_000;
+/** How long a process that has stopped may take to come to its end by itself. */
+const LEFT_BEHIND_MS = 1_000;
 
 /** Starts what the configured role asks for in this process. Throws one sentence when it cannot. */
 export async function startService(config: Config, logger: Logger = createLogger(config.log)): Promise<Served> {
@@ -117,6 +119,8 @@ export async function serve(config: Config, onServing: (served: Served) => void 
   await onServing(served);
   await stopAsked;
   await served.stop();
+  // What the grace did not wait for may hold the process still; it was given up, and others recover it.
+  setTimeout(() => process.exit(), LEFT_BEHIND_MS).unref();
 }
 
 function stopSignal(): Promise<void> {

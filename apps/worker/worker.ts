@@ -21,6 +21,7 @@ const MAX_PASSES = 20;
 export class Worker {
   private readonly dispatcher: Dispatcher;
   private readonly recovery: Recovery;
+  private recovering: Promise<void> | undefined;
 
   constructor(private readonly context: Context, private readonly options: WorkerOptions) {
     this.dispatcher = new Dispatcher(context, options.workerId);
@@ -31,22 +32,40 @@ export class Worker {
     return this.dispatcher.counts;
   }
 
-  /** The first recovery pass runs at once: after a crash this is what picks everything up. */
+  /**
+   * Takes wake-ups from when it resolves. The first recovery pass runs at once, as after a crash it is what picks everything
+   * up; it is not waited for, so that a process with much to pick up can be asked to stop.
+   */
   async start(): Promise<void> {
     const { wakeUps } = this.context;
     await wakeUps.start((generationId) => this.dispatcher.deliver(generationId), MAX_WAKE_UPS);
-    await this.recover();
+    void this.recover();
     wakeUps.every('recovery', this.options.recoveryIntervalMs, () => this.recover());
   }
 
-  /** Hands every lease back, or leaves it to lapse after the grace. */
+  /** Hands every lease back, or leaves it to lapse after the grace; what is still under way then is cut, and recovered. */
   async stop(): Promise<void> {
-    const delivered = this.context.wakeUps.stop();
-    await this.dispatcher.stop(this.options.stopGraceMs);
-    await delivered;
+    const { stopGraceMs } = this.options;
+    this.recovery.stop();
+    const ended = this.within(stopGraceMs, Promise.all([this.context.wakeUps.stop(), this.recovering]));
+    await this.dispatcher.stop(stopGraceMs);
+    await ended;
   }
 
-  private async recover(): Promise<void> {
+  private within(graceMs: number, work: Promise<unknown>): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const cancel = this.context.clock.after(graceMs, () => resolve(undefined));
+      work.finally(cancel).then(resolve, reject);
+    });
+  }
+
+  /** Never two at a time: the first one may take longer than the interval. */
+  private recover(): Promise<void> {
+    this.recovering ??= this.recoverInPasses().finally(() => { this.recovering = undefined; });
+    return this.recovering;
+  }
+
+  private async recoverInPasses(): Promise<void> {
     try {
       for (let passes = 0; passes < MAX_PASSES; passes += 1) {
         const beganAt = performance.now();

@@ -1,4 +1,5 @@
 import type { Context } from '../context.js';
+import { StoreUnavailable } from '../errors.js';
 import { changeGeneration, changeOnce } from '../generation/change-generation.js';
 import { wake } from '../generation/wake.js';
 import { hasLiveLease } from '../generation/decide.js';
@@ -27,14 +28,23 @@ export interface GenerationsRecovered {
 /**
  * Looks at every generation whose time has come and does what was left undone: wakes what nobody took or whose holder is
  * gone, ends what is past its deadline, settles what has ended, retires what is past retention. One pass takes at most
- * `recoveryBatch`; safe in many processes at once, since every step is a versioned change. Processes that began together
- * read the same list: one that finds itself behind another leaves the rest of it to that one.
+ * `recoveryBatch`, and looks at no more once `goesOn` says no. Safe in many processes at once, since every step is a versioned
+ * change. Processes that began together read the same list: one that finds itself behind another leaves the rest of it to
+ * that one. Once an outage has kept a retirement from being done, the others are put off: each of them might wait as long,
+ * and what is late would wait behind them.
  */
-export async function recoverGenerations(context: Context, now: number): Promise<GenerationsRecovered> {
+export async function recoverGenerations(context: Context, now: number, goesOn: () => boolean): Promise<GenerationsRecovered> {
   const done: GenerationsRecovered = { woken: 0, ended: 0, settled: 0, retired: 0, failed: 0, overtaken: 0 };
   let overtakenInARow = 0;
+  let retires = true;
   const due = await context.generations.due(now, context.settings.recoveryBatch);
   for (const record of due) {
+    if (!goesOn()) break;
+    if (!retires && isToRetire(record)) {
+      done.failed += 1;
+      await postpone(context, record, FAILED_AGAIN_MS).catch(() => undefined);
+      continue;
+    }
     try {
       const outcome = await recoverOne(context, record, now);
       done[outcome] += 1;
@@ -42,6 +52,7 @@ export async function recoverGenerations(context: Context, now: number): Promise
       if (overtakenInARow === MAX_OVERTAKEN_IN_A_ROW) break;
     } catch (error) {
       done.failed += 1;
+      if (error instanceof StoreUnavailable && isToRetire(record)) retires = false;
       context.log.warn('generation not recovered', { generationId: record.generationId, error });
       await postpone(context, record, FAILED_AGAIN_MS).catch(() => undefined);
     }
@@ -61,6 +72,11 @@ async function recoverOne(context: Context, record: GenerationRecord, now: numbe
   }
   await retireGeneration(context, record, now);
   return 'retired';
+}
+
+/** Ended and settled: nothing is left to be done but to remove it in time. */
+function isToRetire(record: GenerationRecord): boolean {
+  return record.kind === 'generation' && isTerminal(record.status) && record.settledAt !== undefined;
 }
 
 /**

@@ -14,14 +14,15 @@ export interface HoldsRecovered {
 /**
  * Looks at holds older than any request may take. One without a generation belongs to a create that was cut: its id is
  * ruled out, then the hold released, in that order, so that the create, should it wake up, comes to nothing. One pass
- * takes at most `recoveryBatch`; give its cursor to the next.
+ * takes at most `recoveryBatch`; give its cursor to the next. Ends early once `goesOn` says no.
  */
-export async function recoverHolds(context: Context, cursor?: string): Promise<HoldsRecovered> {
+export async function recoverHolds(context: Context, cursor: string | undefined, goesOn: () => boolean): Promise<HoldsRecovered> {
   const { accounts, clock, settings } = context;
   const done: HoldsRecovered = { released: 0, settled: 0, failed: 0 };
   const heldBefore = clock.now() - settings.claimLeaseMs - settings.recoveryGraceMs;
   const page = await accounts.holdsBefore(heldBefore, { limit: settings.recoveryBatch, ...(cursor === undefined ? {} : { cursor }) });
   for (const hold of page.items) {
+    if (!goesOn()) break;
     try {
       const outcome = await recoverHold(context, hold.accountId, hold.generationId);
       if (outcome) done[outcome] += 1;

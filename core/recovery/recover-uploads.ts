@@ -1,4 +1,5 @@
 import type { Context } from '../context.js';
+import { StoreUnavailable } from '../errors.js';
 import type { Upload, UploadRecord } from '../uploads/upload.js';
 
 /** A removal that was cut, or found the store away, is tried again after this. */
@@ -9,16 +10,21 @@ export interface UploadsRecovered {
   failed: number;
 }
 
-/** Removes uploads past retention, with their bytes. One pass takes at most `recoveryBatch`. */
-export async function recoverUploads(context: Context, now: number): Promise<UploadsRecovered> {
+/**
+ * Removes uploads past retention, with their bytes. One pass takes at most `recoveryBatch`, and ends at the first one that
+ * an outage keeps, as the others would wait for it too, or once `goesOn` says no.
+ */
+export async function recoverUploads(context: Context, now: number, goesOn: () => boolean): Promise<UploadsRecovered> {
   const done: UploadsRecovered = { removed: 0, failed: 0 };
   for (const record of await context.uploads.due(now, context.settings.recoveryBatch)) {
+    if (!goesOn()) break;
     try {
       await removeUpload(context, record);
       done.removed += 1;
     } catch (error) {
       done.failed += 1;
       context.log.warn('upload not removed', { uploadId: record.uploadId, error });
+      if (error instanceof StoreUnavailable) break;
     }
   }
   return done;

@@ -35,6 +35,7 @@ export function mayBeMore({ generations: g, holds, uploads, claimsRemoved }: Rec
 export class Recovery {
   private holdsCursor: string | undefined;
   private lastPassAt: number | undefined;
+  private isStopped = false;
 
   constructor(private readonly context: Context) {}
 
@@ -53,14 +54,23 @@ export class Recovery {
       return NOTHING;
     }
     const failures: unknown[] = [];
-    const evenIfItFails = <T>(part: Promise<T>, nothing: T): Promise<T> => part.catch((error: unknown) => { failures.push(error); return nothing; });
+    const evenIfOthersFail = <T>(part: () => Promise<T>, nothing: T): Promise<T> => {
+      if (this.isStopped) return Promise.resolve(nothing);
+      return part().catch((error: unknown) => { failures.push(error); return nothing; });
+    };
+    const goesOn = () => !this.isStopped;
     // What goes for good goes by the time that was believed above: the clock may leap while the pass is under way.
-    const generations = await evenIfItFails(recoverGenerations(context, now), NOTHING.generations);
-    const holds = await evenIfItFails(recoverHolds(context, this.holdsCursor), NOTHING.holds);
+    const generations = await evenIfOthersFail(() => recoverGenerations(context, now, goesOn), NOTHING.generations);
+    const holds = await evenIfOthersFail(() => recoverHolds(context, this.holdsCursor, goesOn), NOTHING.holds);
     this.holdsCursor = holds.nextCursor;
-    const uploads = await evenIfItFails(recoverUploads(context, now), NOTHING.uploads);
-    const claimsRemoved = await evenIfItFails(context.claims.removeExpired(now, context.settings.recoveryBatch), 0);
+    const uploads = await evenIfOthersFail(() => recoverUploads(context, now, goesOn), NOTHING.uploads);
+    const claimsRemoved = await evenIfOthersFail(() => context.claims.removeExpired(now, context.settings.recoveryBatch), 0);
     if (failures.length > 0) throw failures[0];
     return { generations, holds, uploads, claimsRemoved };
+  }
+
+  /** Ends a pass under way once it is done with what it is at, and has later ones do nothing. */
+  stop(): void {
+    this.isStopped = true;
   }
 }

@@ -95,7 +95,7 @@ describe('retention', () => {
     let cursor: string | undefined;
     let released = 0;
     for (let page = 0; page < 10; page += 1) {
-      const done = await world.clock.run(recoverHolds(world.context, cursor));
+      const done = await world.clock.run(recoverHolds(world.context, cursor, () => true));
       released += done.released;
       expect(done.failed).to.equal(0);
       cursor = done.nextCursor;

@@ -15,6 +15,7 @@ import { prepareBody } from '../uploads/upload-steps.js';
 
 /** The most writes in a row that a process loses before it leaves the list to another one. */
 const OVERTAKEN = 10;
+const always = (): boolean => true;
 
 async function queued(world: CoreWorld, count: number): Promise<string[]> {
   const ids: string[] = [];
@@ -33,7 +34,7 @@ describe('recovery in several processes at once', () => {
         await scheduler.schedule(Promise.resolve(), `${index} ${call.name}`);
         if (call.name === 'wakeUps.schedule') woken.push(call.args[0] as string);
         return call.proceed();
-      }), world.clock.now()));
+      }), world.clock.now(), always));
       await scheduler.waitFor(Promise.all(passes));
       await scheduler.waitIdle();
       const done = await Promise.all(passes);
@@ -50,12 +51,12 @@ describe('recovery in several processes at once', () => {
     let reads = 0;
     const late = world.process(async (call) => {
       const answer = await call.proceed();
-      if (call.name === 'generations.due') await recoverGenerations(world.context, world.clock.now());
+      if (call.name === 'generations.due') await recoverGenerations(world.context, world.clock.now(), always);
       if (call.name === 'generations.replace') replaced += 1;
       if (call.name === 'generations.read') reads += 1;
       return answer;
     });
-    expect(await recoverGenerations(late, world.clock.now())).to.deep.include({ woken: 0, overtaken: OVERTAKEN, failed: 0 });
+    expect(await recoverGenerations(late, world.clock.now(), always)).to.deep.include({ woken: 0, overtaken: OVERTAKEN, failed: 0 });
     expect([replaced, reads]).to.deep.equal([OVERTAKEN, 0]);
   });
 
@@ -70,7 +71,7 @@ describe('recovery in several processes at once', () => {
       if (call.name === 'wakeUps.schedule') woken.push(call.args[0]);
       return answer;
     });
-    expect(await recoverGenerations(late, world.clock.now())).to.deep.include({ woken: 0, overtaken: 1 });
+    expect(await recoverGenerations(late, world.clock.now(), always)).to.deep.include({ woken: 0, overtaken: 1 });
     const leased = await world.generation(generationId);
     expect([woken.length, leased.status]).to.deep.equal([0, 'running']);
     expect(leased.attentionAt).to.be.at.least(leased.lease?.expiresAt ?? Infinity);

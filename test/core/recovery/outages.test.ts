@@ -1,0 +1,125 @@
+// Goal: what an outage keeps from being removed keeps nothing else waiting, and a process that is asked to stop does not go
+// through the rest of a long list first.
+// Method: the object store fails every removal, or the pass is stopped at one of its calls, and the calls made are counted.
+import { expect } from 'chai';
+import { StoreUnavailable } from '../../../core/errors.js';
+import { Recovery } from '../../../core/recovery/recover.js';
+import { prepareUpload } from '../../../core/uploads/prepare-upload.js';
+import { Worker } from '../../../apps/worker/worker.js';
+import { CoreWorker, untilSettled } from '../../fixtures/core-worker.js';
+import { CoreWorld } from '../../fixtures/core-world.js';
+import { Gate, type Interceptor } from '../../fixtures/intercepted.js';
+import { plainImage } from '../../fixtures/plain-media.js';
+import { prepareBody } from '../uploads/upload-steps.js';
+
+/** Counts calls by name; those that `fails` names find their store away. */
+function counting(calls: Map<string, number>, fails: (name: string) => boolean = () => false): Interceptor {
+  return (call) => {
+    calls.set(call.name, (calls.get(call.name) ?? 0) + 1);
+    return fails(call.name) ? Promise.reject(new StoreUnavailable('The line broke.')) : call.proceed();
+  };
+}
+
+async function withEnded(world: CoreWorld, count: number): Promise<string[]> {
+  const worker = await CoreWorker.start(world);
+  const ids: string[] = [];
+  for (let made = 0; made < count; made += 1) ids.push((await world.create()).generationId);
+  for (const id of ids) await untilSettled(world, id);
+  await worker.dispatcher.stop(0);
+  return ids;
+}
+
+describe('recovery while the object store is away', () => {
+  it('tries one retirement a pass, puts the others off, and ends what is late all the same', async () => {
+    const world = await CoreWorld.open({ credits: 10_000 });
+    const ended = await withEnded(world, 6);
+    world.clock.jump(world.settings.outputRetentionMs);
+    const late = await world.create();
+    world.clock.jump(700_000);
+    const calls = new Map<string, number>();
+    const away = new Recovery(world.process(counting(calls, (name) => name === 'objects.remove')));
+    const { generations } = await world.clock.run(away.pass());
+    expect([calls.get('objects.remove'), generations.failed]).to.deep.equal([1, ended.length]);
+    expect((await world.generation(late.generationId)).status).to.equal('failed');
+    for (const id of ended) expect((await world.generation(id)).attentionAt, 'not in the way of others').to.be.greaterThan(world.clock.now());
+    await world.clock.advance(31_000);
+    const back = await world.clock.run(new Recovery(world.context).pass());
+    expect([back.generations.retired, back.generations.failed]).to.deep.equal([ended.length, 0]);
+  });
+
+  it('ends its uploads at the first one it cannot remove, and removes all of them later', async () => {
+    const world = await CoreWorld.open();
+    for (const key of ['a', 'b', 'c']) await prepareUpload(world.context, world.caller, key, prepareBody(plainImage()));
+    world.clock.jump(world.settings.uploadRetentionMs + world.settings.claimRetentionMs);
+    const calls = new Map<string, number>();
+    const away = new Recovery(world.process(counting(calls, (name) => name === 'objects.remove')));
+    expect((await world.clock.run(away.pass())).uploads).to.deep.equal({ removed: 0, failed: 1 });
+    expect(calls.get('objects.remove')).to.equal(1);
+    world.clock.jump(600_000);
+    expect((await world.clock.run(new Recovery(world.context).pass())).uploads).to.deep.equal({ removed: 3, failed: 0 });
+  });
+});
+
+describe('recovery in a process that stops', () => {
+  it('is done with what it is at, looks at nothing more, and does nothing afterwards', async () => {
+    const world = await CoreWorld.open({ credits: 10_000 });
+    for (let made = 0; made < 5; made += 1) await world.create();
+    world.clock.jump(700_000);
+    const names: string[] = [];
+    const recovery = new Recovery(world.process((call) => {
+      names.push(call.name);
+      if (call.name === 'generations.replace') recovery.stop();
+      return call.proceed();
+    }));
+    expect((await world.clock.run(recovery.pass())).generations).to.deep.include({ ended: 1, failed: 0 });
+    expect(names).to.include('generations.due').and.not.include.members(['accounts.holdsBefore']);
+    expect(names.includes('uploads.due') || names.includes('claims.removeExpired')).to.equal(false);
+    names.length = 0;
+    await world.clock.run(recovery.pass());
+    expect(names).to.deep.equal([]);
+  });
+});
+
+describe('a worker whose recovery hangs', () => {
+  it('starts all the same, looks only once at a time, and stops within its grace', async () => {
+    const world = await CoreWorld.open();
+    const gate = new Gate();
+    let looks = 0;
+    const worker = new Worker(world.process(async (call) => {
+      if (call.name === 'generations.due') {
+        looks += 1;
+        await gate.wait();
+      }
+      return call.proceed();
+    }), { workerId: 'worker', recoveryIntervalMs: 1_000, stopGraceMs: 5_000 });
+    await worker.start();
+    await world.clock.advance(10_000);
+    expect(looks).to.equal(1);
+    let hasStopped = false;
+    const stopped = worker.stop().then(() => { hasStopped = true; });
+    await world.clock.advance(4_999);
+    expect(hasStopped).to.equal(false);
+    await world.clock.advance(1);
+    await stopped;
+    gate.open();
+  });
+
+  it('waits for what recovery is at, when that takes less than the grace', async () => {
+    const world = await CoreWorld.open();
+    const gate = new Gate();
+    const names: string[] = [];
+    const worker = new Worker(world.process(async (call) => {
+      names.push(call.name);
+      if (call.name === 'generations.due') await gate.wait();
+      return call.proceed();
+    }), { workerId: 'worker', recoveryIntervalMs: 1_000, stopGraceMs: 5_000 });
+    await worker.start();
+    let hasStopped = false;
+    const stopped = worker.stop().then(() => { hasStopped = true; });
+    await world.clock.advance(1_000);
+    expect(hasStopped).to.equal(false);
+    gate.open();
+    await world.clock.run(stopped);
+    expect(names).to.include('generations.due').and.not.include('accounts.holdsBefore');
+  });
+});
