@@ -19,7 +19,8 @@ import { newOwner } from '../fixtures/owner.js';
 import { ClientHistory } from './client-history.js';
 import { drawsFrom } from './draws.js';
 import { Load } from './load.js';
-import { freePort, ServedProcess } from './served-process.js';
+import { freePort } from '../servers/free-port.js';
+import { ServedProcess } from './served-process.js';
 
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 30);
 const SEED = Number(process.env['KILL_SEED'] ?? Date.now() % 1_000_000);

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { MongoClient } from 'mongodb';
 import { expect } from 'chai';
 import type { JsonObject } from '../../core/json.js';
-import { freePort } from '../faults/served-process.js';
+import { freePort } from '../servers/free-port.js';
 import { CliProcess, type Ran } from '../fixtures/cli-process.js';
 import { DISTRIBUTED, type OpenLane } from './lanes.js';
 import { Client } from './live-service.js';
