@@ -2,7 +2,7 @@ import type { Db, IndexDescriptionInfo } from 'mongodb';
 import { MongoConnection, type MongoOptions } from './connection.js';
 import { MongoRefused } from './mongo-refused.js';
 import { schemaCollections, SCHEMA_VERSION, type IndexDefinition } from './schema.js';
-import { checkNotNewer, schemaVersions } from './schema-version.js';
+import { checkReadable, schemaVersions } from './schema-version.js';
 import { isDuplicateKey, serverCode } from './store-errors.js';
 
 const NAMESPACE_EXISTS = 48;
@@ -14,8 +14,9 @@ const MIGRATION_TIMEOUT_MS = 3_600_000;
 
 /**
  * Makes the collections and indexes this release needs, and says line by line what it made: nothing, when all was there.
- * Safe to run in many processes at once, beside running servers, and again after it was cut. Throws `MongoRefused` when the
- * database is of a newer release or an index of ours is there with other keys, and `StoreUnavailable`.
+ * Safe to run in many processes at once, beside running servers, again after it was cut, and after a newer release: what it
+ * does not know it leaves alone. Throws `MongoRefused` when a newer release has made the database unreadable for this one or
+ * an index of ours is there with other keys, and `StoreUnavailable`.
  */
 export async function migrateMongo(options: MongoOptions): Promise<readonly string[]> {
   const { timeoutMs = 5_000 } = options;
@@ -43,7 +44,7 @@ export async function indexFaults(connection: MongoConnection): Promise<string[]
 }
 
 async function migrate(connection: MongoConnection, database: string): Promise<string[]> {
-  checkNotNewer(database, await connection.ask(() => schemaVersions(connection.db).read()));
+  checkReadable(database, await connection.ask(() => schemaVersions(connection.db).read()));
   const done: string[] = [];
   const existing = new Set((await connection.ask(() => connection.db.listCollections({}, { nameOnly: true }).toArray())).map(({ name }) => name));
   for (const [name, { indexes }] of schemaCollections()) {

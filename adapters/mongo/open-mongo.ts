@@ -11,7 +11,7 @@ import { MongoRefused } from './mongo-refused.js';
 import { MongoUploadStore } from './mongo-upload-store.js';
 import { MongoWakeUpTable } from './mongo-wake-up-table.js';
 import { SCHEMA_VERSION } from './schema.js';
-import { checkNotNewer, schemaVersions } from './schema-version.js';
+import { checkReadable, schemaVersions } from './schema-version.js';
 
 export type { MongoOptions } from './connection.js';
 export { migrateMongo } from './migrate-mongo.js';
@@ -35,7 +35,7 @@ export interface MongoStores {
 
 /**
  * Opens the stores of a database that `migrateMongo` has made ready. Throws `MongoRefused`, with one sentence, for one that
- * it has not, or that is of a newer release; and `StoreUnavailable` when the server does not answer.
+ * it has not, or that a newer release has made unreadable for this one; and `StoreUnavailable` when the server does not answer.
  */
 export async function openMongo(options: MongoOptions & { readonly log?: Log }): Promise<MongoStores> {
   const connection = await MongoConnection.open(options);
@@ -70,8 +70,9 @@ export function storesOver(connection: MongoConnection, log?: Log): MongoStores 
 }
 
 async function checkSchema(connection: MongoConnection, database: string): Promise<void> {
-  const version = await connection.ask(() => schemaVersions(connection.db).read());
-  checkNotNewer(database, version);
+  const state = await connection.ask(() => schemaVersions(connection.db).read());
+  checkReadable(database, state);
+  const { version } = state;
   if (version < SCHEMA_VERSION) throw new MongoRefused(`Database ${database} has schema ${version} and needs ${SCHEMA_VERSION}; run darkroom migrate first.`);
   const [fault] = await indexFaults(connection);
   if (fault !== undefined) throw new MongoRefused(`Database ${database} is not ready (${fault}); run darkroom migrate first.`);

@@ -1,22 +1,34 @@
 import type { Db } from 'mongodb';
 import { MongoRefused } from './mongo-refused.js';
-import { INSTALLATION, SCHEMA_VERSION } from './schema.js';
+import { INSTALLATION, READABLE_FROM, SCHEMA_VERSION } from './schema.js';
 import { isDuplicateKey } from './store-errors.js';
 
 interface SchemaDocument {
   readonly _id: 'schema';
   readonly version: number;
+  readonly readableFrom?: number;
+}
+
+/** What a database says of its schema. */
+export interface SchemaState {
+  /** 0 for a database that was never set up. */
+  readonly version: number;
+  /** The oldest version a program may know to use it. */
+  readonly readableFrom: number;
 }
 
 /** The version of the schema, as the database says it. */
 export function schemaVersions(db: Db) {
   const collection = db.collection<SchemaDocument>(INSTALLATION);
-  const raise = () => collection.updateOne({ _id: 'schema' }, { $max: { version: SCHEMA_VERSION } }, { upsert: true });
+  const newest = { version: SCHEMA_VERSION, readableFrom: READABLE_FROM };
+  const raise = () => collection.updateOne({ _id: 'schema' }, { $max: newest }, { upsert: true });
   return {
-    /** 0 for a database that was never set up. */
-    read: async (): Promise<number> => (await collection.findOne({ _id: 'schema' }))?.version ?? 0,
+    async read(): Promise<SchemaState> {
+      const { version = 0, readableFrom = 1 } = (await collection.findOne({ _id: 'schema' })) ?? {};
+      return { version, readableFrom };
+    },
 
-    /** Never lowers it. Answers whether it was lower before. */
+    /** Never lowers any of it. Answers whether some of it was lower before. */
     async raise(): Promise<boolean> {
       // Of two first writes at once one may find the other there, having written nothing.
       const { modifiedCount, upsertedCount } = await raise().catch((error: unknown) => (isDuplicateKey(error) ? raise() : Promise.reject(error)));
@@ -25,9 +37,9 @@ export function schemaVersions(db: Db) {
   };
 }
 
-/** Throws `MongoRefused` for a database that a newer release has written. */
-export function checkNotNewer(database: string, version: number): void {
-  if (version <= SCHEMA_VERSION) return;
-  const known = `newer than the ${SCHEMA_VERSION} this release knows`;
-  throw new MongoRefused(`Database ${database} has schema ${version}, ${known}; use the release that wrote it, or a later one.`);
+/** Throws `MongoRefused` for a database that a newer release has made unreadable for this one. */
+export function checkReadable(database: string, { version, readableFrom }: SchemaState): void {
+  if (readableFrom <= SCHEMA_VERSION) return;
+  const needed = `which needs a release that knows ${readableFrom}, and this one knows ${SCHEMA_VERSION}`;
+  throw new MongoRefused(`Database ${database} has schema ${version}, ${needed}; use the release that wrote it, or a later one.`);
 }

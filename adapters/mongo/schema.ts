@@ -1,6 +1,12 @@
 /** Grows by one with every release that changes what is below, or the form of a document. */
 export const SCHEMA_VERSION = 1;
 
+/**
+ * The oldest version a program may know to use a database of this one. Stays as it is while migrations only add, so that
+ * processes of releases before go on, or come back; raised by a release with whose changes they would do harm.
+ */
+export const READABLE_FROM = 1;
+
 /** Where the schema's version and the installation's fingerprints are kept, one document each, found by `_id`. */
 export const INSTALLATION = 'installation';
 

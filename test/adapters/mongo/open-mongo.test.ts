@@ -2,6 +2,7 @@
 // the schema says, in any number of processes at once and again; and processes of another installation are told apart.
 // Method: databases spoilt one way each, on both kinds of server.
 import { expect } from 'chai';
+import type { Collection } from 'mongodb';
 import { MongoConnection, type MongoOptions } from '../../../adapters/mongo/connection.js';
 import { migrateMongo, MongoRefused, openMongo } from '../../../adapters/mongo/open-mongo.js';
 import { SCHEMA_VERSION, schemaCollections } from '../../../adapters/mongo/schema.js';
@@ -18,6 +19,10 @@ async function refusal(work: Promise<unknown>): Promise<string> {
   const { message } = outcome as MongoRefused;
   expect(message).to.match(/^[A-Z].*\.$/).and.not.include('\n');
   return message;
+}
+
+function schemaOf({ db }: MongoConnection): Collection<{ _id: string }> {
+  return db.collection<{ _id: string }>('installation');
 }
 
 for (const lane of LANES) {
@@ -63,10 +68,40 @@ function opening(place: () => FreshDatabase, own: () => MongoConnection): void {
     expect(await own().db.collections()).to.deep.equal([]);
   });
 
-  it('is refused when a newer release has written it, by the set-up too', async () => {
+  it('is refused when a newer release has made it unreadable for this one, by the set-up too, and left as it is', async () => {
     await migrateMongo(place());
-    await own().db.collection<{ _id: string }>('installation').updateOne({ _id: 'schema' }, { $set: { version: SCHEMA_VERSION + 1 } });
-    for (const use of [openMongo, migrateMongo]) expect(await refusal(use(place()))).to.include(`schema ${SCHEMA_VERSION + 1}`);
+    const marked = { version: SCHEMA_VERSION + 2, readableFrom: SCHEMA_VERSION + 1 };
+    await schemaOf(own()).updateOne({ _id: 'schema' }, { $set: marked });
+    await own().db.collection('claims').dropIndex('claims_by_removal');
+    for (const use of [openMongo, migrateMongo]) {
+      expect(await refusal(use(place()))).to.include(`schema ${SCHEMA_VERSION + 2}`).and.include(`knows ${SCHEMA_VERSION + 1}`);
+    }
+    expect(await schemaOf(own()).findOne()).to.deep.equal({ _id: 'schema', ...marked });
+    expect(await own().db.collection('claims').indexExists('claims_by_removal')).to.equal(false);
+  });
+
+  it('is used though a newer release has added to it, and set up beside what that added', async () => {
+    await migrateMongo(place());
+    const claims = own().db.collection('claims');
+    await claims.dropIndex('claims_by_removal');
+    await claims.createIndex({ addedLater: 1 }, { name: 'claims_by_what_is_new' });
+    await own().db.collection('added_later').insertOne({ new: true });
+    for (const readableFrom of [SCHEMA_VERSION, undefined]) {
+      const newer = { version: SCHEMA_VERSION + 1, ...(readableFrom === undefined ? {} : { readableFrom }), addedLater: 'x' };
+      await schemaOf(own()).replaceOne({ _id: 'schema' }, newer);
+      await migrateMongo(place());
+      expect(await schemaOf(own()).findOne()).to.deep.equal({ _id: 'schema', ...newer, readableFrom: SCHEMA_VERSION });
+    }
+    await (await openMongo(place())).close();
+    expect((await claims.indexes()).map(({ name }) => name)).to.have.members(['_id_', 'claims_by_removal', 'claims_by_what_is_new']);
+    expect(await own().db.collection('added_later').countDocuments()).to.equal(1);
+  });
+
+  it('is refused when it was last set up by an older release', async () => {
+    await migrateMongo(place());
+    await schemaOf(own()).updateOne({ _id: 'schema' }, { $set: { version: SCHEMA_VERSION - 1 } });
+    expect(await refusal(openMongo(place()))).to.include(`needs ${SCHEMA_VERSION}`).and.include('darkroom migrate');
+    expect(await migrateMongo(place())).to.deep.equal([`The schema is of version ${SCHEMA_VERSION}.`]);
   });
 
   it('is refused when an index is missing or is another one', async () => {
