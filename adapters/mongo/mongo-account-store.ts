@@ -1,33 +1,33 @@
 import type { Collection, UUID } from 'mongodb';
 import { assert } from '../../core/assert.js';
-import type { Account, AccountChange, Entry, Hold } from '../../core/credits/account.js';
+import type { Account, AccountChange, Entry } from '../../core/credits/account.js';
 import type { Log } from '../../core/log.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { AccountStore } from '../../core/ports/account-store.js';
 import { changeFilter, changeUpdate } from './account-change.js';
-import { accountOf, booksDocument, holdOf, type AccountDocument, type HoldDocument } from './account-documents.js';
+import { accountOf, booksDocument, type AccountDocument } from './account-documents.js';
 import type { MongoConnection } from './connection.js';
 import { LedgerFlushes } from './ledger-flushes.js';
 import { MongoLedger } from './mongo-ledger.js';
-import { oldHoldsPipeline } from './old-holds.js';
+import { cursorOf, OldHolds, type AccountHold } from './old-holds.js';
 import { BY_ID } from './schema.js';
 import { isDuplicateKey } from './store-errors.js';
-import { ownUuid, textOf, uuidOf } from './uuid-binary.js';
+import { ownUuid, uuidOf } from './uuid-binary.js';
 
 const SILENT: Log = { info: () => undefined, warn: () => undefined };
-
-type AccountHold = Hold & { readonly accountId: string };
 
 /** Accounts, their open holds and their ledgers in MongoDB: one document an account, and the entries that left it. */
 export class MongoAccountStore implements AccountStore {
   private readonly accounts: Collection<AccountDocument>;
   private readonly ledger: MongoLedger;
   private readonly flushes: LedgerFlushes;
+  private readonly oldHolds: OldHolds;
 
   constructor(private readonly connection: MongoConnection, log: Log = SILENT) {
     this.accounts = connection.collection('accounts');
     this.ledger = new MongoLedger(connection);
     this.flushes = new LedgerFlushes(this.ledger, log);
+    this.oldHolds = new OldHolds(connection);
   }
 
   async create(account: Account): Promise<'created' | 'exists'> {
@@ -87,12 +87,7 @@ export class MongoAccountStore implements AccountStore {
   }
 
   async holdsBefore(heldBefore: number, page: PageRequest): Promise<Page<AccountHold>> {
-    const pipeline = oldHoldsPipeline(heldBefore, page.cursor, checkedLimit(page.limit) + 1);
-    if (pipeline === null) return { items: [] };
-    const found = await this.connection.ask((limits) =>
-      this.accounts.aggregate<{ _id: UUID; hold: HoldDocument }>(pipeline, { ...limits, hint: 'holds_by_time' }).toArray());
-    const holds = found.map(({ _id, hold }): AccountHold => ({ accountId: textOf(_id), ...holdOf(hold) }));
-    return pageOf(holds, page, (hold) => `${hold.heldAt}/${hold.accountId}/${hold.generationId}`);
+    return pageOf(await this.oldHolds.find(heldBefore, page.cursor, checkedLimit(page.limit) + 1), page, cursorOf);
   }
 
   /** Waits for entries that are on their way out of their accounts. */

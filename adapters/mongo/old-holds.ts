@@ -1,31 +1,106 @@
-import type { Document } from 'mongodb';
-import { uuidOf } from './uuid-binary.js';
+import type { Collection, Document, UUID } from 'mongodb';
+import { assert } from '../../core/assert.js';
+import type { Hold } from '../../core/credits/account.js';
+import { holdOf, type AccountDocument, type HoldDocument } from './account-documents.js';
+import type { MongoConnection } from './connection.js';
+import { textOf, uuidOf } from './uuid-binary.js';
+
+export type AccountHold = Hold & { readonly accountId: string };
+
+const BY_TIME = 'holds_by_time';
+/** How much time is looked through first; twice as much each time that was too little. */
+const FIRST_WINDOW_MS = 60_000;
 
 /**
- * Open holds held before a time, oldest first, after the one a cursor names. The index finds the accounts that have such a
- * hold and no others; their holds are then sorted, and no more of them kept than are asked for. Null for a cursor that is none.
+ * Open holds of all accounts by their age. The index finds the accounts that have a hold of some time, but in no order that
+ * holds of several accounts could be listed in: they have to be sorted. So they are looked for in one window of time after
+ * the other, and a page costs as much as the windows it lies in, not as much as all holds there are. As windows double,
+ * and times without holds are leapt over, there are few of them however long the time is.
  */
-export function oldHoldsPipeline(heldBefore: number, cursor: string | undefined, limit: number): Document[] | null {
-  const after = cursor === undefined ? { from: -Infinity, match: {} } : afterHold(cursor);
-  if (after === null) return null;
-  return [
-    { $match: { holds: { $elemMatch: { heldAt: { $gte: after.from, $lt: heldBefore } } } } },
-    { $project: { hold: '$holds' } },
-    { $unwind: '$hold' },
-    { $match: { 'hold.heldAt': { $lt: heldBefore }, ...after.match } },
-    { $sort: { 'hold.heldAt': 1, _id: 1, 'hold.generation': 1 } },
-    { $limit: limit },
-  ];
+export class OldHolds {
+  private readonly accounts: Collection<AccountDocument>;
+
+  constructor(private readonly connection: MongoConnection) {
+    this.accounts = connection.collection('accounts');
+  }
+
+  /** Up to `limit` of those held before a time, oldest first, after the one that the cursor names; none for a cursor that is none. */
+  async find(heldBefore: number, cursor: string | undefined, limit: number): Promise<AccountHold[]> {
+    const after = cursor === undefined ? undefined : placeOf(cursor);
+    if (after === null) return [];
+    const found: AccountHold[] = [];
+    let from = after?.heldAt ?? (await this.oldest(-Infinity, heldBefore));
+    for (let windowMs = FIRST_WINDOW_MS; from < heldBefore && found.length < limit; windowMs *= 2) {
+      const to = Math.min(from + windowMs, heldBefore);
+      const more = await this.between(from, to, after, limit - found.length);
+      found.push(...more);
+      from = more.length > 0 ? to : await this.oldest(to, heldBefore);
+    }
+    return found;
+  }
+
+  /** Oldest first. All those of the window are sorted, and no more of them kept than are asked for. */
+  private async between(from: number, to: number, after: Place | undefined, limit: number): Promise<AccountHold[]> {
+    const pipeline = [
+      { $match: heldIn(from, to) },
+      { $project: { hold: '$holds' } },
+      { $unwind: '$hold' },
+      { $match: { 'hold.heldAt': { $gte: from, $lt: to }, ...(after === undefined ? {} : laterThan(after)) } },
+      { $sort: { 'hold.heldAt': 1, _id: 1, 'hold.generation': 1 } },
+      { $limit: limit },
+    ];
+    const found = await this.connection.ask((limits) =>
+      this.accounts.aggregate<{ _id: UUID; hold: HoldDocument }>(pipeline, { ...limits, hint: BY_TIME }).toArray());
+    return found.map(({ _id, hold }) => ({ accountId: textOf(_id), ...holdOf(hold) }));
+  }
+
+  /**
+   * When the oldest of a span of time was held; Infinity when there is none. A sort would read the whole span. Without one
+   * a server answers in the order of the index, with the oldest first, and is asked only once more to make sure of it; of
+   * several shards each has an oldest of its own.
+   */
+  private async oldest(from: number, to: number): Promise<number> {
+    let [oldest, before] = [Infinity, to];
+    while (from < before) {
+      const filter = heldIn(from, before);
+      const account = await this.connection.ask((limits) =>
+        this.accounts.findOne<Pick<AccountDocument, 'holds'>>(filter, { projection: { _id: 0, 'holds.heldAt': 1 }, ...limits, hint: BY_TIME }));
+      if (account === null) break;
+      oldest = account.holds.reduce((least, { heldAt }) => (heldAt >= from ? Math.min(least, heldAt) : least), before);
+      assert(oldest < before, 'an account that is found by a hold has it');
+      before = oldest;
+    }
+    return oldest;
+  }
 }
 
-function afterHold(cursor: string): { readonly from: number; readonly match: Document } | null {
+export function cursorOf({ heldAt, accountId, generationId }: AccountHold): string {
+  return `${heldAt}/${accountId}/${generationId}`;
+}
+
+/** Where a cursor stands in the order of holds. */
+interface Place {
+  readonly heldAt: number;
+  readonly account: UUID;
+  readonly generation: UUID;
+}
+
+function placeOf(cursor: string): Place | null {
   const [time = '', accountId = '', generationId = ''] = cursor.split('/');
   const [heldAt, account, generation] = [Number(time), uuidOf(accountId), uuidOf(generationId)];
-  if (!Number.isSafeInteger(heldAt) || account === null || generation === null) return null;
-  const later = [
-    { 'hold.heldAt': { $gt: heldAt } },
-    { 'hold.heldAt': heldAt, _id: { $gt: account } },
-    { 'hold.heldAt': heldAt, _id: account, 'hold.generation': { $gt: generation } },
-  ];
-  return { from: heldAt, match: { $or: later } };
+  return !Number.isSafeInteger(heldAt) || account === null || generation === null ? null : { heldAt, account, generation };
+}
+
+function heldIn(from: number, to: number) {
+  return { holds: { $elemMatch: { heldAt: { $gte: from, $lt: to } } } };
+}
+
+function laterThan({ heldAt, account, generation }: Place): Document {
+  return {
+    $or: [
+      { 'hold.heldAt': { $gt: heldAt } },
+      { 'hold.heldAt': heldAt, _id: { $gt: account } },
+      { 'hold.heldAt': heldAt, _id: account, 'hold.generation': { $gt: generation } },
+    ],
+  };
 }
