@@ -72,24 +72,24 @@ export class MongoLedger {
     const head = await this.head(ownUuid(accountId));
     const last = head?.outbox.at(-1);
     if (head === null || last === undefined) return;
-    await this.put(head.outbox.map((entry) => entryOf(accountId, entry)));
+    await this.put(head._id, head.outbox.map((entry) => entryOf(accountId, entry)));
     const moved = { $pull: { outbox: { sequence: { $lte: last.sequence } } } };
     await this.connection.ask((limits) => this.accounts.updateOne({ _id: head._id }, moved, limits));
   }
 
   /** Those that are there already were put there by somebody whose flush was cut, or is under way. */
-  private async put(entries: readonly Entry[]): Promise<void> {
+  private async put(account: UUID, entries: readonly Entry[]): Promise<void> {
     try {
       await this.connection.ask((limits) => this.entries.insertMany(entries.map(entryDocument), { ...limits, ordered: false }));
     } catch (error) {
       if (!isOnlyDuplicates(error)) throw error;
-      await this.checkSame(entries);
+      await this.checkSame(account, entries);
     }
   }
 
   /** An entry never changes. If another one stood under its number, it would be lost once the outbox let go of it. */
-  private async checkSame(entries: readonly Entry[]): Promise<void> {
-    const filter = { _id: { $in: entries.map(({ accountId, sequence }) => entryId(accountId, sequence)) } };
+  private async checkSame(account: UUID, entries: readonly Entry[]): Promise<void> {
+    const filter = { _id: { $in: entries.map(({ accountId, sequence }) => entryId(accountId, sequence)) }, account };
     const found = await this.connection.ask((limits) => this.entries.find(filter, { ...limits, hint: BY_ID }).toArray());
     const written = new Map(found.map((entry) => [entry.sequence, entryOf(textOf(entry.account), entry)]));
     for (const entry of entries) {

@@ -2,6 +2,11 @@ import { expect } from 'chai';
 import type { CommandStartedEvent, Db, Document } from 'mongodb';
 import { schemaCollections } from '../../../adapters/mongo/schema.js';
 
+interface Target {
+  readonly collection: string;
+  readonly fields: readonly string[];
+}
+
 const LOOKING = ['find', 'aggregate', 'update', 'delete', 'findAndModify', 'count', 'distinct'];
 
 /**
@@ -11,12 +16,15 @@ const LOOKING = ['find', 'aggregate', 'update', 'delete', 'findAndModify', 'coun
 export class ExplainedCommands {
   private readonly byShape = new Map<string, Document>();
   /** Of what was written, the collection and the names of fields it was found or put by. */
-  private readonly written = new Map<string, { readonly collection: string; readonly fields: readonly string[] }>();
+  private readonly written = new Map<string, Target>();
+  /** Of what was read of ledgers, the same. */
+  private readonly ledgersRead = new Map<string, Target>();
 
   constructor(private readonly db: Db) {
     db.client.on('commandStarted', ({ commandName, command, databaseName }: CommandStartedEvent) => {
       if (databaseName !== db.databaseName) return;
       this.noteWrites(command);
+      this.noteReads(command);
       if (LOOKING.includes(commandName)) for (const query of queriesOf(command)) this.byShape.set(shapeOf(query), query);
     });
   }
@@ -34,10 +42,18 @@ export class ExplainedCommands {
     return JSON.stringify(plan['queryPlanner'] ?? plan);
   }
 
-  /** What is written names the key its collection may be sharded by, so that a cluster sends it to one shard. */
+  /** What is written, and what is read of a ledger, names the key its collection may be sharded by, so that a cluster asks one shard. */
   expectShardKeys(): void {
     const keys = new Map(schemaCollections().map(([name, { shardKey }]) => [name as string, Object.keys(shardKey ?? {})]));
-    for (const { collection, fields } of this.written.values()) expect(fields, collection).to.include.members(keys.get(collection) ?? []);
+    for (const { collection, fields } of [...this.written.values(), ...this.ledgersRead.values()]) {
+      expect(fields, collection).to.include.members(keys.get(collection) ?? []);
+    }
+  }
+
+  /** A ledger is read of one account, whose shard is known. Elsewhere a reader may look for something wherever it lies. */
+  private noteReads({ find, filter }: Document): void {
+    const fields = Object.keys((filter ?? {}) as Document);
+    if (find === 'entries') this.ledgersRead.set(fields.join(), { collection: find, fields });
   }
 
   private noteWrites({ insert, update, delete: deletion, documents, updates, deletes }: Document): void {

@@ -83,7 +83,7 @@ export function onMongo(title: string, suite: (place: () => MongoPlace) => void)
       // In a suite of its own, as mocha runs what stands beside suites before them.
       describe('of all that was asked of the server', () => {
         it('nothing is looked for but by an index', () => prepared().commands.expectNoScan());
-        it('nothing is written but by the shard key', () => prepared().commands.expectShardKeys());
+        it('nothing is written, and no ledger read, but by the shard key', () => prepared().commands.expectShardKeys());
       });
     });
   }
