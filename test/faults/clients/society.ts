@@ -40,6 +40,11 @@ export class Society {
 
   constructor(private readonly context: Context, private readonly urls: Readonly<Record<RestName, string>>, private readonly recorder: Recorder) {}
 
+  /** By the clock of everything that is written down. */
+  now(): number {
+    return this.recorder.now();
+  }
+
   /** Somebody with an account of their own. */
   async settle(name: string, credits: number): Promise<ApiClient> {
     const owner = await newOwner(this.context, name, credits);

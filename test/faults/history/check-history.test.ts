@@ -8,6 +8,7 @@ import type { Generation } from '../../../core/generation/generation.js';
 import type { Entry } from '../../../core/credits/account.js';
 import type { JsonObject } from '../../../core/json.js';
 import { checkHistory } from './check-history.js';
+import { whatIsMissing } from './enough.js';
 import { cleanHistory, IDS, POOR, QUIET_AT, RICH, type Draft } from './clean-history.js';
 import type { Exchange, History, Request } from './history.js';
 
@@ -127,6 +128,23 @@ const BYTES: readonly Breach[] = [
   { invariant: 16, what: 'a fresh signed address is refused', make: (story) => { asked(story, 'fetch', IDS.succeeded).answered.answer = { status: 403 }; } },
 ];
 
+const ENDS: readonly Breach[] = [
+  { invariant: 12, what: 'what must succeed failed in calm', make: (story) => { fail(story, IDS.poor, 'TASK_TIMEOUT'); } },
+  { invariant: 12, what: 'nobody ran it, though there was calm enough', make: (story) => { fail(story, IDS.poor, 'TASK_TIMEOUT', { runDeadlineAt: undefined, completedAt: 90_000 }); story.facts.bursts = []; story.facts.troubles = [{ from: 20_000, until: 30_000 }]; } },
+  { invariant: 12, what: 'a burst at rest failed, whatever the trouble', make: (story) => { fail(story, IDS.poor, 'TASK_TIMEOUT'); story.facts.troubles = [{ from: 20_000, until: 30_000 }]; } },
+  { invariant: 12, what: 'what must succeed failed with what no trouble makes', make: (story) => { fail(story, IDS.poor, 'INTERNAL_ERROR'); story.facts.bursts = []; story.facts.troubles = [{ from: 20_000, until: 30_000 }]; } },
+  { invariant: 12, what: 'fewer outputs were delivered than were asked for', make: (story) => { record(story, IDS.poor).outputs.pop(); } },
+  { invariant: 12, what: 'it succeeded where it was asked to fail', make: (story) => { const g = record(story, IDS.failed); g.status = 'succeeded'; } },
+  { invariant: 12, what: 'it failed with another error than was asked for', make: (story) => { the(record(story, IDS.failed).error).code = 'TASK_TIMEOUT'; } },
+];
+
+/** One that never failed in the clean story, as if it had. */
+function fail(story: Story, generationId: string, code: 'TASK_TIMEOUT' | 'INTERNAL_ERROR', more: { readonly runDeadlineAt?: undefined; readonly completedAt?: number } = {}): void {
+  const g = record(story, generationId);
+  Object.assign(g, { status: 'failed', outputs: [], error: { code, message: 'No.', retryable: true } }, more);
+  if ('runDeadlineAt' in more) delete g.runDeadlineAt;
+}
+
 const ACCESS: readonly Breach[] = [
   { invariant: 17, what: 'a foreign id is answered otherwise than a random one', make: (story) => { asked(story, 'get', IDS.random).answered.answer = { status: 404, code: 'TASK_NOT_FOUND', message: 'Never was.' }; } },
   { invariant: 17, what: 'a stranger is shown a generation', make: (story) => { const get = asked(story, 'get', IDS.succeeded, 0); get.answered.answer = asked(story, 'get', IDS.succeeded).answered.answer; } },
@@ -148,7 +166,7 @@ describe('the history checker', () => {
     expect(checkHistory(cleanHistory())).to.deep.equal([]);
   });
 
-  for (const { invariant, what, make } of [...MONEY, ...VIEWS, ...KEYS, ...BYTES, ...ACCESS]) {
+  for (const { invariant, what, make } of [...MONEY, ...VIEWS, ...KEYS, ...BYTES, ...ACCESS, ...ENDS]) {
     it(`finds against ${invariant} that ${what}`, () => {
       const story = cleanHistory();
       make(story);
@@ -168,6 +186,25 @@ describe('the history checker', () => {
     story.facts.troubledUntil = QUIET_AT + 15_000;
     record(story, IDS.failed).completedAt = QUIET_AT + 20_000;
     expect(checkHistory(story).filter(({ invariant }) => invariant === 20)).to.deep.equal([]);
+  });
+
+  it('lets trouble keep something from succeeding', () => {
+    const story = cleanHistory();
+    fail(story, IDS.poor, 'TASK_TIMEOUT');
+    story.facts.bursts = [];
+    story.facts.troubles = [{ from: 25_000, until: 26_000 }];
+    expect(checkHistory(story).filter(({ sentence }) => sentence.includes('asked for'))).to.deep.equal([]);
+    fail(story, IDS.poor, 'TASK_TIMEOUT', { runDeadlineAt: undefined, completedAt: 40_000 });
+    expect(checkHistory(story).filter(({ sentence }) => sentence.includes('asked for'))).to.deep.equal([]);
+  });
+
+  it('says of what there is too little', () => {
+    const story = cleanHistory();
+    expect(whatIsMissing(story, 0)).to.deep.equal([]);
+    expect(whatIsMissing(story, 20)).to.have.lengthOf(3);
+    fail(story, IDS.poor, 'TASK_TIMEOUT');
+    fail(story, IDS.succeeded, 'TASK_TIMEOUT');
+    expect(whatIsMissing(story, 0)).to.deep.equal(['Of 2 generations that could only succeed 0 did.']);
   });
 
   it('knows every invariant that can be seen from outside', () => {

@@ -5,6 +5,7 @@ import { checkAnswers } from './rules/answers.js';
 import { checkBalances, checkBooks } from './rules/books.js';
 import { checkCancels } from './rules/cancels.js';
 import { checkCharges } from './rules/charges.js';
+import { checkEnds } from './rules/ends.js';
 import { checkKeys } from './rules/keys.js';
 import { checkOutputs } from './rules/outputs.js';
 import { checkRefusals } from './rules/refusals.js';
@@ -15,7 +16,7 @@ import { checkViews } from './rules/views.js';
 
 const RULES = [
   checkBooks, checkBalances, checkCharges, checkViews, checkCancels, checkKeys, checkRefusals,
-  checkUploads, checkOutputs, checkStrangers, checkAccess, checkAnswers, checkRest,
+  checkUploads, checkOutputs, checkStrangers, checkAccess, checkAnswers, checkRest, checkEnds,
 ];
 
 /**

@@ -29,24 +29,26 @@ interface Story {
   readonly status: 'succeeded' | 'failed' | 'cancelled';
   readonly outputs: number;
   readonly wasBegun: boolean;
+  /** What it was asked to do, beside n. */
+  readonly asked: JsonObject;
 }
 
 const STORIES: readonly Story[] = [
-  { generationId: IDS.succeeded, key: 'key-succeeded', owner: RICH, n: 2, createdAt: 1_000, endedAt: 3_000, status: 'succeeded', outputs: 1, wasBegun: true },
-  { generationId: IDS.cancelled, key: 'key-cancelled', owner: RICH, n: 1, createdAt: 4_000, endedAt: 4_500, status: 'cancelled', outputs: 0, wasBegun: false },
-  { generationId: IDS.failed, key: 'key-failed', owner: RICH, n: 3, createdAt: 5_000, endedAt: 6_000, status: 'failed', outputs: 0, wasBegun: true },
-  { generationId: IDS.stopped, key: 'key-stopped', owner: RICH, n: 1, createdAt: 7_000, endedAt: 9_000, status: 'cancelled', outputs: 0, wasBegun: true },
-  { generationId: IDS.poor, key: 'poor-1', owner: POOR, n: 2, createdAt: 20_100, endedAt: 30_000, status: 'succeeded', outputs: 2, wasBegun: true },
+  { generationId: IDS.succeeded, key: 'key-succeeded', owner: RICH, n: 2, createdAt: 1_000, endedAt: 3_000, status: 'succeeded', outputs: 1, wasBegun: true, asked: { behaviour: 'partial', deliver: 1 } },
+  { generationId: IDS.cancelled, key: 'key-cancelled', owner: RICH, n: 1, createdAt: 4_000, endedAt: 4_500, status: 'cancelled', outputs: 0, wasBegun: false, asked: { behaviour: 'slow' } },
+  { generationId: IDS.failed, key: 'key-failed', owner: RICH, n: 3, createdAt: 5_000, endedAt: 6_000, status: 'failed', outputs: 0, wasBegun: true, asked: { behaviour: 'fail' } },
+  { generationId: IDS.stopped, key: 'key-stopped', owner: RICH, n: 1, createdAt: 7_000, endedAt: 9_000, status: 'cancelled', outputs: 0, wasBegun: true, asked: { behaviour: 'slow' } },
+  { generationId: IDS.poor, key: 'poor-1', owner: POOR, n: 2, createdAt: 20_100, endedAt: 30_000, status: 'succeeded', outputs: 2, wasBegun: true, asked: {} },
 ];
 
 const MODEL: JsonObject = {
   model_key: 'sandbox-test', price: 1, price_unit: 'image',
-  input_schema: { type: 'object', properties: { n: { type: 'integer', default: 1 }, size: { type: 'string' } } },
+  input_schema: { type: 'object', properties: { n: { type: 'integer', default: 1 }, behaviour: { type: 'string', default: 'succeed' }, deliver: { type: 'integer' }, error_code: { type: 'string', default: 'PROVIDER_REJECTED' }, size: { type: 'string' } } },
 };
 
-function bodyOf(story: Pick<Story, 'key' | 'n' | 'generationId'>): JsonObject {
+function bodyOf(story: Pick<Story, 'key' | 'n' | 'generationId' | 'asked'>): JsonObject {
   const references = story.generationId === IDS.succeeded ? { reference_upload_ids: [IDS.upload] } : {};
-  return { model_key: 'sandbox-test', operation: 'image_generation', prompt: 'A test', parameters: { n: story.n, size: '128x128' }, client_trace_id: story.key, ...references };
+  return { model_key: 'sandbox-test', operation: 'image_generation', prompt: 'A test', parameters: { n: story.n, size: '128x128', ...story.asked }, client_trace_id: story.key, ...references };
 }
 
 function outputsOf({ generationId, outputs }: Story): Output[] {
@@ -60,7 +62,7 @@ function recordOf(story: Story): Generation {
   const { generationId, owner, key, n, createdAt, endedAt, status, wasBegun } = story;
   return {
     kind: 'generation', generationId, ...owner, version: 9, status, modelKey: 'sandbox-test', modality: 'image', operation: 'image_generation', prompt: 'A test',
-    parameters: { n, size: '128x128' },
+    parameters: { n, size: '128x128', ...story.asked },
     references: generationId === IDS.succeeded ? [{ uploadId: IDS.upload, role: 'reference_image', objectKey: 'media/u', mediaType: 'image/png', byteSize: 100, sha256: sha('b') }] : [],
     clientTraceId: key, createdAt, updatedAt: endedAt, completedAt: endedAt, estimatedCredits: n, reservedCredits: n, chargedCredits: story.outputs,
     terms: { priceVersion: '1', creditsByOutputs: Array.from({ length: n + 1 }, (_, index) => index), cancelFloorCredits: 0, queueDeadlineAt: createdAt + 60_000, runTimeoutMs: 20_000, maxAttempts: 3 },
@@ -140,7 +142,7 @@ function uploadExchanges(): Exchange[] {
 
 /** Strangers, a revoked key, and a poor account where three creates of 2 credits meet 3. */
 function otherExchanges(): Exchange[] {
-  const poor = (key: string): Request => ({ operation: 'create', key, body: bodyOf({ key, n: 2, generationId: '' }) });
+  const poor = (key: string): Request => ({ operation: 'create', key, body: bodyOf({ key, n: 2, generationId: '', asked: {} }) });
   return [
     exchange('rich', 1_500, { operation: 'create', key: 'key-succeeded', body: { prompt: 'Another', client_trace_id: 'key-succeeded' } }, refused(409, 'IDEMPOTENCY_PAYLOAD_MISMATCH')),
     exchange('poor', 10_000, { operation: 'get', generationId: IDS.succeeded }, refused(404, 'TASK_NOT_FOUND')),
@@ -174,6 +176,8 @@ export function cleanHistory(): Draft<History> {
       secrets: [{ name: "rich's key", text: 'SECRETSECRETSECRET' }],
       quietAt: QUIET_AT,
       troubledUntil: QUIET_AT + 5_000,
+      troubles: [{ from: 100_000, until: 200_000 }],
+      enoughCalmMs: 30_000,
       slackMs: 10_000,
     },
     exchanges: [...uploadExchanges(), ...otherExchanges(), ...STORIES.flatMap((story) => exchangesOf(story, story.owner === RICH ? 'rich' : 'poor'))],

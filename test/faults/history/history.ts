@@ -62,6 +62,12 @@ export interface Burst {
   readonly isExact: boolean;
 }
 
+/** A stretch of time. */
+export interface Span {
+  readonly from: number;
+  readonly until: number;
+}
+
 /** What the test itself did or knows. */
 export interface Facts {
   readonly parties: readonly Party[];
@@ -77,6 +83,10 @@ export interface Facts {
   readonly quietAt: number;
   /** When a process was last told by a store that it cannot be had: a machine too busy to answer in time is a fault too. */
   readonly troubledUntil: number;
+  /** When faults were under way or had just been healed, and when a store could not be had: what ran then may have come to nothing. */
+  readonly troubles: readonly Span[];
+  /** Calm in one piece in which whatever waits is found and begun: a lost wake-up, even, for which recovery looks last. */
+  readonly enoughCalmMs: number;
   /** How late after its deadline, or after all trouble, something may end: leases, a pass of recovery, a busy machine. */
   readonly slackMs: number;
 }

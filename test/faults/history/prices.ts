@@ -12,7 +12,12 @@ export function priceOf(models: readonly JsonObject[], body: JsonObject, deliver
   return undefined;
 }
 
-/** As it was sent, or its default. */
+/** A parameter of a request as it was sent, or the default that the public catalog shows for it. */
+export function parameterIn(models: readonly JsonObject[], body: JsonObject, name: string): Json | undefined {
+  const model = models.find((candidate) => candidate['model_key'] === body['model_key']);
+  return model && parameterOf(model, body, name);
+}
+
 function parameterOf(model: JsonObject, body: JsonObject, name: string): Json | undefined {
   const schema = objectOf(objectOf(objectOf(model['input_schema'])['properties'])[name]);
   return objectOf(body['parameters'])[name] ?? schema['default'];

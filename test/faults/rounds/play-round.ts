@@ -3,6 +3,7 @@ import type { ApiClient } from '../clients/api-client.js';
 import { useUntil } from '../clients/leaver.js';
 import type { Society } from '../clients/society.js';
 import { drawsFrom } from '../draws.js';
+import type { Span } from '../history/history.js';
 import type { Installation } from '../stage/installation.js';
 import { perform } from './perform.js';
 import type { Fault, Round } from './schedule.js';
@@ -14,6 +15,8 @@ const USED_AFTER_REVOCATION_MS = 7_000;
 export interface PlayedRound {
   /** Goes on beyond the round: a revoked key is used for a while yet. */
   readonly aftermath: Promise<void>;
+  /** From the first fault until everything was healed. */
+  readonly trouble: Span;
 }
 
 /** One round: its faults, each for its time, beside a burst on a poor account and the revocation of a key; then all is healed. */
@@ -23,12 +26,13 @@ export async function playRound(round: Round, installation: Installation, societ
   let isOver = false;
   const usesItsKey = useUntil(leaving.api, drawsFrom(seed + round.number), () => !isOver);
   const revoked = sleep(round.revokeAfterMs).then(() => society.revoke(leaving)).then(() => sleep(USED_AFTER_REVOCATION_MS)).finally(() => { isOver = true; });
+  const from = society.now() + Math.min(...round.faults.map(({ afterMs }) => afterMs));
   await Promise.all([
     ...round.faults.map((fault) => playFault(installation, fault)),
     sleep(round.burstAfterMs).then(() => society.burst(poor, BURST)),
   ]);
   await heal(installation);
-  return { aftermath: Promise.all([usesItsKey, revoked]).then(() => undefined) };
+  return { aftermath: Promise.all([usesItsKey, revoked]).then(() => undefined), trouble: { from, until: society.now() } };
 }
 
 async function playFault(installation: Installation, { deed, afterMs, forMs }: Fault): Promise<void> {

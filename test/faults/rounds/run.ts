@@ -7,7 +7,8 @@ import { Society } from '../clients/society.js';
 import { Stranger } from '../clients/stranger.js';
 import { Uploader } from '../clients/uploader.js';
 import { drawsFrom } from '../draws.js';
-import type { AtRest, History } from '../history/history.js';
+import { whatIsMissing } from '../history/enough.js';
+import type { AtRest, History, Span } from '../history/history.js';
 import { textOf } from '../../simulation/audit/same.js';
 import { findAtRest } from '../stage/at-rest.js';
 import type { Installation } from '../stage/installation.js';
@@ -22,6 +23,12 @@ const UPLOADERS = 2;
 const GRANTED = 1_000_000;
 /** What leases, recovery, graces and retries may add to a deadline, on a machine that is busy with five processes. */
 const SLACK_MS = 30_000;
+/** How long recovery may put off something whose wake-up it sent again, and that one was lost too; and then it has to be done. */
+const ENOUGH_CALM_MS = 60_000 + SLACK_MS;
+/** What is left of trouble once it is over: a lease, recovery's grace and one pass of it. */
+const AFTERMATH_MS = 6_000;
+/** A store that did not answer may have been asked so long before that was told. */
+const STORE_PATIENCE_MS = 3_000;
 const LOOK_EVERY_MS = 500;
 /** Load between two rounds, after everything was healed: enough to see that it is. */
 const CALM_MS = 1_000;
@@ -36,6 +43,8 @@ export class Run {
   private readonly complained: string[] = [];
   private readonly startedAt = Date.now();
   private underFaultsMs = 0;
+  /** From each round's first fault until everything was healed. */
+  private readonly troubles: Span[] = [];
   /** What goes on beyond its round. */
   private readonly aftermaths: Promise<void>[] = [];
   private isLoaded = true;
@@ -61,14 +70,15 @@ export class Run {
     await this.untilSettled(until);
     const models = await this.models();
     await this.stopAll();
-    const { parties, granted, bursts, revocations, secrets } = society;
-    const facts = { parties, granted, bursts, revocations, secrets: [...secrets, ...installation.secrets], models, quietAt, troubledUntil: this.troubledUntil(), slackMs: SLACK_MS };
+    const { parties, granted, bursts, revocations } = society;
+    const secrets = [...society.secrets, ...installation.secrets];
+    const facts = { parties, granted, bursts, revocations, secrets, models, quietAt, ...this.trouble(), enoughCalmMs: ENOUGH_CALM_MS, slackMs: SLACK_MS };
     return { facts, exchanges: recorder.exchanges, atRest: await this.atRest() };
   }
 
-  /** What was wrong with the processes themselves. */
-  complaints(): string[] {
-    return [...this.installation.processes.flatMap(({ crashes }) => crashes), ...this.complained];
+  /** What was wrong with the processes themselves, and what the run has too little of to prove anything. */
+  complaints(history: History): string[] {
+    return [...this.installation.processes.flatMap(({ crashes }) => crashes), ...this.complained, ...whatIsMissing(history, this.rounds.length)];
   }
 
   figures(history: History): string[] {
@@ -99,8 +109,9 @@ export class Run {
 
   private async playRound(round: Round, rich: ApiClient): Promise<void> {
     try {
-      const { aftermath } = await playRound(round, this.installation, this.society, rich, this.seed);
+      const { aftermath, trouble } = await playRound(round, this.installation, this.society, rich, this.seed);
       this.aftermaths.push(aftermath);
+      this.troubles.push(trouble);
       const watched = this.recorder.watchForSuccess();
       await sleep(CALM_MS);
       while (watched.firstSuccessMs() === undefined) await sleep(20);
@@ -143,8 +154,11 @@ export class Run {
     return ((await response.json()) as { data: { models: JsonObject[] } }).data.models;
   }
 
-  private troubledUntil(): number {
-    return Math.max(...this.installation.processes.map(({ lastStoreTroubleAt }) => lastStoreTroubleAt));
+  /** Faults, and what stores did not answer: a machine too busy to answer in time is a fault too. */
+  private trouble(): Pick<History['facts'], 'troubles' | 'troubledUntil'> {
+    const unanswered = this.installation.processes.flatMap(({ storeTroublesAt }) => storeTroublesAt);
+    const spans = [...this.troubles, ...unanswered.map((at) => ({ from: at - STORE_PATIENCE_MS, until: at }))];
+    return { troubles: spans.map(({ from, until }) => ({ from, until: until + AFTERMATH_MS })), troubledUntil: Math.max(0, ...unanswered) };
   }
 
   private atRest(): Promise<AtRest> {

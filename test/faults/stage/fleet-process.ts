@@ -46,10 +46,10 @@ export class FleetProcess {
     return readFileSync(this.options.logFile, 'utf8');
   }
 
-  /** When a store last failed to answer it in time, as its log has it; 0 when none ever did. */
-  get lastStoreTroubleAt(): number {
-    const line = this.log.split('\n').findLast((candidate) => candidate.includes('"type":"StoreUnavailable"'));
-    return Number(line?.match(/"time":(\d+)/)?.[1] ?? 0);
+  /** When a store had failed to answer it in time, as its log has it. */
+  get storeTroublesAt(): number[] {
+    const lines = this.log.split('\n').filter((line) => line.includes('"type":"StoreUnavailable"'));
+    return lines.map((line) => Number(line.match(/"time":(\d+)/)?.[1] ?? 0));
   }
 
   /** Starts it unless it runs, and waits until it serves; one that ends by itself before that is started again. */

@@ -6,6 +6,14 @@ const COLLECT = 'core/generation/run/collect-outputs.js';
 /** What can be got wrong while a worker runs a generation. */
 export const RUN_MUTANTS: readonly Mutant[] = [
   {
+    name: 'wake-ups-dropped',
+    breaks: [12, 20],
+    file: 'core/generation/run/dispatcher.js',
+    find: 'deliver(generationId) { const run = this.runs.get(generationId); if (run) {',
+    replace: 'deliver(generationId) { const run = this.runs.get(generationId); if (!run) return Promise.resolve(); if (run) {',
+    why: 'A worker takes a wake-up for done, and runs nothing.',
+  },
+  {
     name: 'overtaker-submits-without-asking',
     breaks: [5],
     file: 'core/generation/run/take-lease.js',
