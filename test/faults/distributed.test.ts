@@ -28,12 +28,15 @@ for (const objects of ['minio', 'versitygw'] as const) {
       this.timeout(600_000 + rounds.length * 120_000);
       const logs = join(tmpdir(), `darkroom-faults-${SEED}-${objects}-${process.pid}`);
       let installation: Installation | undefined;
+      /** Ends whatever a run that came to no end still does: it would keep the test process alive. */
+      const over = new AbortController();
 
       before(async function open() {
         installation = await orSkip(this, Installation.open({ objects, logs, name: `faults-${process.pid}-${objects}` }));
       });
 
       after(async function close() {
+        over.abort();
         await installation?.close();
         const hasFailed = this.test?.parent?.tests.some((test) => test.isFailed()) ?? false;
         if (!hasFailed) await rm(logs, { recursive: true, force: true });
@@ -41,7 +44,7 @@ for (const objects of ['minio', 'versitygw'] as const) {
 
       it('keep every promise they made', async () => {
         const again = `Run it again with: npm run test:faults -- --rounds ${ROUNDS} --seed ${SEED}. Logs and history are in ${logs}.`;
-        const run = new Run(installation as Installation, rounds, SEED, again);
+        const run = new Run(installation as Installation, rounds, SEED, again, over.signal);
         const history = await run.play();
         await writeFile(join(logs, 'history.json'), JSON.stringify(history, (_, value: unknown) => (value instanceof Map ? [...value.values()] : value)));
         for (const line of run.figures(history)) console.log(`      ${line}`);

@@ -34,6 +34,8 @@ describe(`a process killed ${ROUNDS} times under load (seed ${SEED})`, function 
   let server: ServedProcess;
   let load: Load;
   let accountId: string;
+  /** Ends whatever still goes on once the test has, by its timeout too: it would keep the whole run alive. */
+  const over = new AbortController();
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'darkroom-kill-'));
@@ -47,10 +49,11 @@ describe(`a process killed ${ROUNDS} times under load (seed ${SEED})`, function 
     const prepared = await prepareAccount(config);
     accountId = prepared.accountId;
     server = new ServedProcess(file, folder, `http://127.0.0.1:${port}`);
-    load = new Load(new ClientHistory(), server.url, prepared.secret);
+    load = new Load(new ClientHistory(), server.url, prepared.secret, over.signal);
   });
 
   after(async () => {
+    over.abort();
     await (server as ServedProcess | undefined)?.end('SIGKILL');
     await rm(folder, { recursive: true, force: true });
   });
@@ -60,15 +63,16 @@ describe(`a process killed ${ROUNDS} times under load (seed ${SEED})`, function 
     const draw = drawsFrom(SEED);
     for (let round = 0; round < ROUNDS; round += 1) {
       await server.start();
+      over.signal.throwIfAborted();
       const running = load.run(CLIENTS, SEED + round);
-      await sleep(100 + draw(1_200));
+      await sleep(100 + draw(1_200), undefined, { signal: over.signal });
       await server.end('SIGKILL');
       load.stop();
       await running;
     }
     await server.start();
-    await until(() => Promise.all(history.unknown.map((create) => load.settle(create))));
-    await until(() => Promise.all(history.accepted.map(async ({ generationId }) => isOver(await load.look(generationId ?? '')))));
+    await until(over.signal, () => Promise.all(history.unknown.map((create) => load.settle(create))));
+    await until(over.signal, () => Promise.all(history.accepted.map(async ({ generationId }) => isOver(await load.look(generationId ?? '')))));
     expect(await server.end('SIGTERM'), server.log).to.equal(0);
 
     expect(history.contradictions).to.deep.equal([]);
@@ -108,8 +112,8 @@ function isOver(task: { readonly [name: string]: unknown } | undefined): boolean
 }
 
 /** Again and again until all are true; the suite's timeout is the only bound, and stands for "stuck". */
-async function until(check: () => Promise<readonly boolean[]>): Promise<void> {
-  while ((await check()).includes(false)) await sleep(500);
+async function until(signal: AbortSignal, check: () => Promise<readonly boolean[]>): Promise<void> {
+  while ((await check()).includes(false)) await sleep(500, undefined, { signal });
 }
 
 const CONFIG = (port: number) => `

@@ -21,7 +21,8 @@ const TASKS: readonly { readonly model_key: string; readonly parameters: JsonObj
 export class Load {
   private running = true;
 
-  constructor(readonly history: ClientHistory, private readonly url: string, private readonly secret: string) {}
+  /** Whatever is asked ends with the signal, and so do the loops. */
+  constructor(readonly history: ClientHistory, private readonly url: string, private readonly secret: string, private readonly signal: AbortSignal) {}
 
   /** Runs `clients` loops until `stop`; resolves when all have ended. */
   async run(clients: number, seed: number): Promise<void> {
@@ -50,7 +51,7 @@ export class Load {
 
   private async loop(draw: Draw): Promise<void> {
     const mine: SentCreate[] = [];
-    while (this.running) {
+    while (this.running && !this.signal.aborted) {
       const known = mine.filter(({ generationId }) => generationId !== undefined);
       const [action, chosen] = [draw(10), known[draw(Math.max(1, known.length))]];
       if (action < 5 || !chosen?.generationId) await this.create(mine, draw);
@@ -79,6 +80,7 @@ export class Load {
         method,
         headers: { Authorization: `Bearer ${this.secret}`, ...(key === undefined ? {} : { 'Idempotency-Key': key }), ...(body ? { 'Content-Type': 'application/json' } : {}) },
         ...(body ? { body: JSON.stringify(body) } : {}),
+        signal: this.signal,
       });
       const envelope = (await response.json()) as { data?: JsonObject };
       return { status: response.status, data: envelope.data ?? {} };

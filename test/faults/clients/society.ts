@@ -70,7 +70,7 @@ export class Society {
   }
 
   /** Again and again, where the operator cannot reach the store either. */
-  async revoke({ api, keyId }: Leaving): Promise<void> {
+  async revoke({ api, keyId }: Leaving, signal: AbortSignal): Promise<void> {
     const askedAt = this.recorder.now();
     for (;;) {
       try {
@@ -79,7 +79,7 @@ export class Society {
         return;
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) throw error;
-        await sleep(BETWEEN_TRIES_MS);
+        await sleep(BETWEEN_TRIES_MS, undefined, { signal });
       }
     }
   }

@@ -26,7 +26,8 @@ async function troubleProcesses(installation: Installation, { does, processes }:
   if (does === 'SIGTERM') for (const process of troubled) process.askToEnd();
   else await Promise.all(troubled.map((process) => process.end('SIGKILL')));
   // Not waited for: it may be long in starting while another fault lasts, and is waited for when all are healed.
-  return async () => { for (const process of troubled) void process.startAgain(); };
+  // One that cannot be started says so there again.
+  return async () => { for (const process of troubled) process.startAgain().catch(() => undefined); };
 }
 
 async function troubleStore(installation: Installation, { does, store }: Extract<Deed, { to: 'store' }>): Promise<Undo> {

@@ -19,26 +19,44 @@ export interface PlayedRound {
   readonly trouble: Span;
 }
 
+/** What all rounds of a run have in common. Whatever goes on in them ends with the signal. */
+export interface Play {
+  readonly installation: Installation;
+  readonly society: Society;
+  readonly rich: ApiClient;
+  readonly seed: number;
+  readonly signal: AbortSignal;
+}
+
 /** One round: its faults, each for its time, beside a burst on a poor account and the revocation of a key; then all is healed. */
-export async function playRound(round: Round, installation: Installation, society: Society, rich: ApiClient, seed: number): Promise<PlayedRound> {
+export async function playRound(round: Round, { installation, society, rich, seed, signal }: Play): Promise<PlayedRound> {
+  const pause = (ms: number) => sleep(ms, undefined, { signal });
   const poor = await society.settle(`poor-${round.number}`, BURST.balance);
   const leaving = await society.giveKey(`leaver-${round.number}`, rich.party);
   let isOver = false;
-  const usesItsKey = useUntil(leaving.api, drawsFrom(seed + round.number), () => !isOver);
-  const revoked = sleep(round.revokeAfterMs).then(() => society.revoke(leaving)).then(() => sleep(USED_AFTER_REVOCATION_MS)).finally(() => { isOver = true; });
+  const usesItsKey = useUntil(leaving.api, drawsFrom(seed + round.number), () => !isOver && !signal.aborted);
+  const revoke = async () => {
+    await pause(round.revokeAfterMs);
+    await society.revoke(leaving, signal);
+    await pause(USED_AFTER_REVOCATION_MS);
+  };
+  const aftermath = Promise.all([usesItsKey, revoke().finally(() => { isOver = true; })]).then(() => undefined);
+  // Nobody waits for it should the round fail, and its own failure is of no interest then.
+  aftermath.catch(() => undefined);
   const from = society.now() + Math.min(...round.faults.map(({ afterMs }) => afterMs));
   await Promise.all([
-    ...round.faults.map((fault) => playFault(installation, fault)),
-    sleep(round.burstAfterMs).then(() => society.burst(poor, BURST)),
+    ...round.faults.map((fault) => playFault(installation, fault, pause)),
+    pause(round.burstAfterMs).then(() => society.burst(poor, BURST)),
   ]);
   await heal(installation);
-  return { aftermath: Promise.all([usesItsKey, revoked]).then(() => undefined), trouble: { from, until: society.now() } };
+  return { aftermath, trouble: { from, until: society.now() } };
 }
 
-async function playFault(installation: Installation, { deed, afterMs, forMs }: Fault): Promise<void> {
-  await sleep(afterMs);
+/** One that is cut short is not undone: the installation is ended then. */
+async function playFault(installation: Installation, { deed, afterMs, forMs }: Fault, pause: (ms: number) => Promise<void>): Promise<void> {
+  await pause(afterMs);
   const undo = await perform(installation, deed);
-  await sleep(forMs);
+  await pause(forMs);
   await undo();
 }
 

@@ -48,12 +48,24 @@ export class Run {
   /** What goes on beyond its round. */
   private readonly aftermaths: Promise<void>[] = [];
   private isLoaded = true;
+  private readonly over = new AbortController();
+  private readonly signal: AbortSignal;
 
-  constructor(private readonly installation: Installation, private readonly rounds: readonly Round[], private readonly seed: number, private readonly again: string) {
+  /** Whatever goes on in a run ends with it, and with the signal. */
+  constructor(private readonly installation: Installation, private readonly rounds: readonly Round[], private readonly seed: number, private readonly again: string, signal: AbortSignal) {
+    this.signal = AbortSignal.any([signal, this.over.signal]);
     this.society = new Society(installation.operator.context, installation.urls, this.recorder);
   }
 
   async play(): Promise<History> {
+    try {
+      return await this.playToTheEnd();
+    } finally {
+      this.over.abort();
+    }
+  }
+
+  private async playToTheEnd(): Promise<History> {
     const { installation, society, recorder } = this;
     await Promise.all(installation.processes.map((process) => process.ensureServing()));
     await this.playRounds();
@@ -62,7 +74,7 @@ export class Run {
     const quietAt = recorder.now();
     this.underFaultsMs = Date.now() - this.startedAt;
     const until = quietAt + QUEUE_TIMEOUT_MS + RUN_TIMEOUT_MS + SLACK_MS;
-    const settling = new Settling(recorder, society, quietAt);
+    const settling = new Settling(recorder, society, quietAt, this.signal);
     await settling.learnOutcomes(until);
     await this.burstExactly();
     await settling.learnOutcomes(until);
@@ -91,30 +103,32 @@ export class Run {
     const rich = await society.settle('rich', GRANTED);
     const neighbour = await society.addApp('neighbour', rich.party);
     const other = await society.settle('other', GRANTED);
-    const goOn = () => this.isLoaded;
+    const goOn = () => this.isLoaded && !this.signal.aborted;
     const draw = (index: number) => drawsFrom(seed * 100 + index);
-    const load = [
+    const load = Promise.all([
       ...Array.from({ length: CLIENTS }, (_, index) => new OrdinaryClient(index % 4 === 3 ? other : rich, draw(index)).run(goOn)),
       ...Array.from({ length: UPLOADERS }, (_, index) => new Uploader(index === 0 ? rich : other, draw(50 + index)).run(goOn)),
       new Stranger(other, draw(60)).run(goOn),
       new Stranger(neighbour, draw(61)).run(goOn),
-    ];
+    ]);
+    // One that fails is told at the end of the rounds.
+    load.catch(() => undefined);
     try {
       for (const round of this.rounds) await this.playRound(round, rich);
     } finally {
       this.isLoaded = false;
-      await Promise.all(load);
+      await load;
     }
   }
 
   private async playRound(round: Round, rich: ApiClient): Promise<void> {
     try {
-      const { aftermath, trouble } = await playRound(round, this.installation, this.society, rich, this.seed);
+      const { aftermath, trouble } = await playRound(round, { installation: this.installation, society: this.society, rich, seed: this.seed, signal: this.signal });
       this.aftermaths.push(aftermath);
       this.troubles.push(trouble);
       const watched = this.recorder.watchForSuccess();
-      await sleep(CALM_MS);
-      while (watched.firstSuccessMs() === undefined) await sleep(20);
+      await this.pause(CALM_MS);
+      while (watched.firstSuccessMs() === undefined) await this.pause(20);
       this.recoveriesMs.push(watched.firstSuccessMs() ?? 0);
     } catch (error) {
       throw new Error(`${toldRound(round)} could not be played to its end. ${this.again}`, { cause: error });
@@ -125,6 +139,7 @@ export class Run {
   private async burstExactly(): Promise<void> {
     let exact = 0;
     for (let number = 1; number <= MOST_BURSTS && exact < EXACT_BURSTS; number += 1) {
+      this.signal.throwIfAborted();
       if (await this.society.burst(await this.society.settle(`exact-${number}`, 9), { balance: 9, creates: 7, cost: 2, mayBeExact: true })) exact += 1;
     }
     if (exact < EXACT_BURSTS) this.complained.push(`Only ${exact} of ${MOST_BURSTS} bursts were answered at once while nothing went wrong.`);
@@ -136,10 +151,10 @@ export class Run {
     while (this.recorder.now() < until) {
       const accounts = await Promise.all(this.society.parties.map(({ accountId }) => context.accounts.read(accountId)));
       if (accounts.every((account) => account?.holds.size === 0)) break;
-      await sleep(LOOK_EVERY_MS);
+      await this.pause(LOOK_EVERY_MS);
     }
     // The mark that it is settled is written after the hold has gone.
-    await sleep(LOOK_EVERY_MS);
+    await this.pause(LOOK_EVERY_MS);
   }
 
   private async stopAll(): Promise<void> {
@@ -147,6 +162,10 @@ export class Run {
       const how = await process.stop(STOP_GRACE_MS + SLACK_MS);
       if (how !== 0) this.complained.push(`${process.name} was asked to stop at rest, and ended with ${how}`);
     }));
+  }
+
+  private pause(ms: number): Promise<void> {
+    return sleep(ms, undefined, { signal: this.signal });
   }
 
   private async models(): Promise<JsonObject[]> {

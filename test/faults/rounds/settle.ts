@@ -18,13 +18,14 @@ type Keyed = Exchange & { readonly request: OperationOf<'create' | 'prepare' | '
 export class Settling {
   private turn = 0;
 
-  constructor(private readonly recorder: Recorder, private readonly society: Society, private readonly quietAt: number) {}
+  /** Nobody is asked any more once the signal says so. */
+  constructor(private readonly recorder: Recorder, private readonly society: Society, private readonly quietAt: number, private readonly signal: AbortSignal) {}
 
   /** Sends every request of unknown outcome again, with its key, until an answer says how it stands. */
   async learnOutcomes(until: number): Promise<void> {
     const unknown = this.unknown();
     await inTurns(unknown, async (exchange) => {
-      while (this.recorder.now() < until && !isOutcome(await this.sendAgain(exchange))) await sleep(BETWEEN_TRIES_MS);
+      while (this.recorder.now() < until && !isOutcome(await this.sendAgain(exchange))) await this.pause();
     });
   }
 
@@ -43,7 +44,7 @@ export class Settling {
           if ((left -= 1) >= 0) await fetchOutputs(api, task);
           return;
         }
-        await sleep(BETWEEN_TRIES_MS);
+        await this.pause();
       }
     });
   }
@@ -72,6 +73,10 @@ export class Settling {
       case 'prepare': return api.prepare(this.nextRest(), request.key, request.body);
       case 'complete': return api.complete(this.nextRest(), request.key, request.uploadId, request.body);
     }
+  }
+
+  private pause(): Promise<void> {
+    return sleep(BETWEEN_TRIES_MS, undefined, { signal: this.signal });
   }
 
   private nextRest() {

@@ -24,6 +24,8 @@ export class FleetProcess {
   private starting: Promise<Started> | undefined;
   /** Whether its end was asked for. */
   private isToEnd = false;
+  /** Whether it was ended for good. */
+  private isClosed = false;
   private logFrom = 0;
   private hasServed = false;
   private lastEnd: number | string | undefined;
@@ -68,6 +70,7 @@ export class FleetProcess {
   async startAgain(): Promise<Started> {
     if (this.isToEnd) await this.started?.untilEnded();
     if (this.started) return this.started;
+    if (this.isClosed) throw new Error(`${this.name} was ended for good.`);
     this.starting ??= this.launch().finally(() => { this.starting = undefined; });
     return this.starting;
   }
@@ -87,6 +90,14 @@ export class FleetProcess {
     if (await Promise.race([this.end('SIGTERM'), late]) !== 'late') return this.lastEnd;
     await this.end('SIGKILL');
     return `nothing within ${graceMs} ms`;
+  }
+
+  /** Ends it for good, frozen or not: whoever starts it again from then on gets an error. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    await this.starting?.catch(() => undefined);
+    this.thaw();
+    await this.end('SIGKILL');
   }
 
   /** Asks it to end, without waiting: it may be frozen. */

@@ -96,10 +96,7 @@ export class Installation {
 
   /** Ends everything, frozen or not. */
   async close(): Promise<void> {
-    for (const process of this.processes) {
-      process.thaw();
-      await process.end('SIGKILL');
-    }
+    for (const process of this.processes) await process.close();
     await this.operator.close();
     for (const { ways } of this.members.values()) {
       await Promise.all([ways.mongo.remove(), ways.s3.remove()]);
