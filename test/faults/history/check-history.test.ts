@@ -62,6 +62,8 @@ const MONEY: readonly Breach[] = [
   { invariant: 1, what: 'an entry says another balance', make: (story) => { entry(story, IDS.failed, 'hold').availableAfter += 1; } },
   { invariant: 1, what: 'a release goes to the wrong book', make: (story) => { entry(story, IDS.failed, 'release').to = 'spent'; } },
   { invariant: 1, what: 'a client is shown a balance that never was', make: (story) => { for (const name of ['balance_credits', 'available_credits', 'remaining_credits']) dataOf(the(story.exchanges.find(({ request }) => request.operation === 'credits') as ReturnType<typeof asked>))[name] = 55; } },
+  { invariant: 1, what: 'a client is shown a balance of long ago', make: (story) => { ask(story, 'rich', QUIET_AT, { operation: 'credits' }, { status: 200, code: 'OK', data: { balance_credits: 100, available_credits: 100, remaining_credits: 100 } }); } },
+  { invariant: 1, what: 'a client is shown a balance before it is had', make: (story) => { ask(story, 'rich', 3_500, { operation: 'credits' }, { status: 200, code: 'OK', data: { balance_credits: 96, available_credits: 96, remaining_credits: 96 } }); } },
   { invariant: 1, what: 'verify finds something', make: (story) => { story.atRest.verifyFindings.push('Something.'); } },
   { invariant: 2, what: 'a fraction of a credit moves', make: (story) => { entry(story, IDS.failed, 'hold').credits = 2.5; } },
   { invariant: 2, what: 'more is held than there is', make: (story) => { the(account(story, POOR).entries[0]).credits = 1; } },
@@ -94,6 +96,11 @@ const VIEWS: readonly Breach[] = [
   { invariant: 10, what: 'an attempt began after the cancel', make: (story) => { the(record(story, IDS.stopped).attempt).startedAt = 9_500; } },
   { invariant: 10, what: 'an acknowledged cancel is forgotten', make: (story) => { delete record(story, IDS.stopped).cancelRequestedAt; } },
   { invariant: 10, what: 'nobody had asked for a cancel', make: (story) => { story.exchanges = story.exchanges.filter(({ request }) => request.operation !== 'cancel' || request.generationId !== IDS.stopped); } },
+  { invariant: 7, what: 'two answers that overlap show two ends', make: (story) => { const get = asked(story, 'get', IDS.failed); story.exchanges.push(structuredClone(get)); Object.assign(dataOf(get), { status: 'cancelled', error: undefined }); } },
+  { invariant: 15, what: 'the record has another error than was shown', make: (story) => { the(record(story, IDS.failed).error).code = 'INTERNAL_ERROR'; } },
+  { invariant: 15, what: 'clients are shown one output of two', make: (story) => { for (const { request, answered } of story.exchanges) if (request.operation === 'get' && request.generationId === IDS.poor && Array.isArray(answered?.answer.data?.['outputs'])) answered.answer.data['outputs'].splice(1); } },
+  { invariant: 15, what: 'the record ended at another time than was shown', make: (story) => { record(story, IDS.failed).completedAt = 5_999; } },
+  { invariant: 3, what: 'the record has another time of creation than was shown', make: (story) => { record(story, IDS.failed).createdAt = 4_999; } },
   { invariant: 15, what: 'the record ended otherwise than clients were shown', make: (story) => { record(story, IDS.failed).status = 'cancelled'; } },
 ];
 
@@ -110,6 +117,7 @@ const KEYS: readonly Breach[] = [
   { invariant: 12, what: 'an account is gone', make: (story) => { story.atRest.accounts.pop(); } },
   { invariant: 13, what: 'a refused create left a generation', make: (story) => { story.atRest.generations.push({ ...record(story, IDS.failed), ...POOR, generationId: IDS.random, clientTraceId: 'poor-2' }); } },
   { invariant: 13, what: 'a refusal for want of credits was not true', make: (story) => { asked(story, 'create', 'key-failed', 0).answered.answer = { status: 402, code: 'CREDITS_INSUFFICIENT' }; } },
+  { invariant: 13, what: 'a refusal for want of credits came after the want', make: (story) => { wantUntil(story, 15_000); ask(story, 'rich', 19_000, asked(story, 'create', 'key-failed').request, { status: 402, code: 'CREDITS_INSUFFICIENT' }); } },
   { invariant: 13, what: 'fewer of a burst are accepted than can be paid', make: (story) => { the(story.facts.bursts[0]).balance = 5; } },
   { invariant: 13, what: 'more of a burst are accepted than can be paid', make: (story) => { Object.assign(the(story.facts.bursts[0]), { balance: 1, isExact: false }); } },
   { invariant: 20, what: 'a client never learns what became of its request', make: (story) => { asked(story, 'create', 'poor-2').answered.answer = { status: 503, code: 'SERVICE_UNAVAILABLE' }; } },
@@ -127,6 +135,18 @@ const BYTES: readonly Breach[] = [
   { invariant: 16, what: 'a signed address gives another type', make: (story) => { the(asked(story, 'fetch', IDS.succeeded).answered.answer.bytes).contentType = 'text/html'; } },
   { invariant: 16, what: 'a fresh signed address is refused', make: (story) => { asked(story, 'fetch', IDS.succeeded).answered.answer = { status: 403 }; } },
 ];
+
+/** As if all the rich account has had been held for something that was nothing, from its last entry until then. */
+function wantUntil(story: Story, at: number): void {
+  const { entries } = account(story, RICH);
+  const last = the(entries.at(-1));
+  const { availableAfter: credits } = last;
+  const about = { accountId: RICH.accountId, generationId: IDS.random, credits } as const;
+  entries.push(
+    { ...about, sequence: last.sequence + 1, kind: 'hold', from: 'available', to: 'reserved', at: last.at, availableAfter: 0 },
+    { ...about, sequence: last.sequence + 2, kind: 'release', from: 'reserved', to: 'available', at, availableAfter: credits },
+  );
+}
 
 const ENDS: readonly Breach[] = [
   { invariant: 12, what: 'what must succeed failed in calm', make: (story) => { fail(story, IDS.poor, 'TASK_TIMEOUT'); } },
@@ -186,6 +206,17 @@ describe('the history checker', () => {
     story.facts.troubledUntil = QUIET_AT + 15_000;
     record(story, IDS.failed).completedAt = QUIET_AT + 20_000;
     expect(checkHistory(story).filter(({ invariant }) => invariant === 20)).to.deep.equal([]);
+  });
+
+  it('takes a refusal for true while the want may have lasted', () => {
+    const story = cleanHistory();
+    wantUntil(story, 15_000);
+    const refuse = (at: number) => ask(story, 'rich', at, asked(story, 'create', 'key-failed').request, { status: 402, code: 'CREDITS_INSUFFICIENT' });
+    refuse(17_000);
+    expect(checkHistory(story).filter(({ invariant }) => invariant === 13)).to.deep.equal([]);
+    refuse(30_000);
+    story.facts.troubles = [{ from: 16_000, until: 28_000 }];
+    expect(checkHistory(story).filter(({ invariant }) => invariant === 13)).to.deep.equal([]);
   });
 
   it('lets trouble keep something from succeeding', () => {

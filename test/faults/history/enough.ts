@@ -5,7 +5,7 @@ import { mustSucceed, wishOf } from './wish.js';
 /** What so many rounds must have shown at least: far below what they do, and far above what says nothing. */
 const SUCCEEDED_A_ROUND = 10;
 const FETCHED_A_ROUND = 10;
-const UNSURE_A_ROUND = 1;
+const UNSURE_A_ROUND = 0.5;
 /** A few rounds may happen to have faults that no client notices. */
 const ROUNDS_THAT_ARE_NOTICED = 5;
 /** Of what must succeed, and nobody cancelled. */

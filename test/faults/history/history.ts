@@ -87,6 +87,8 @@ export interface Facts {
   readonly troubles: readonly Span[];
   /** Calm in one piece in which whatever waits is found and begun: a lost wake-up, even, for which recovery looks last. */
   readonly enoughCalmMs: number;
+  /** How long after it was decided an entry of the ledger may be written, while there is no trouble. */
+  readonly writingMs: number;
   /** How late after its deadline, or after all trouble, something may end: leases, a pass of recovery, a busy machine. */
   readonly slackMs: number;
 }

@@ -50,6 +50,12 @@ export class Known {
     return this.entries.get(generationId) ?? [];
   }
 
+  /** All entries of a party's account, in order. */
+  ledgerOf(party: string): readonly Entry[] {
+    const { accountId } = this.party(party);
+    return this.history.atRest.accounts.find((account) => account.accountId === accountId)?.entries ?? [];
+  }
+
   /** What the client had asked for that this generation came from. */
   bodyOf({ clientTraceId }: Generation): JsonObject | undefined {
     return clientTraceId === undefined ? undefined : this.bodies.get(clientTraceId);

@@ -27,6 +27,8 @@ const SLACK_MS = 30_000;
 const ENOUGH_CALM_MS = 60_000 + SLACK_MS;
 /** What is left of trouble once it is over: a lease, recovery's grace and one pass of it. */
 const AFTERMATH_MS = 6_000;
+/** MongoDB is given two seconds; the rest is for a busy machine. */
+const WRITING_MS = 3_000;
 /** A store that did not answer may have been asked so long before that was told. */
 const STORE_PATIENCE_MS = 3_000;
 const LOOK_EVERY_MS = 500;
@@ -84,7 +86,7 @@ export class Run {
     await this.stopAll();
     const { parties, granted, bursts, revocations } = society;
     const secrets = [...society.secrets, ...installation.secrets];
-    const facts = { parties, granted, bursts, revocations, secrets, models, quietAt, ...this.trouble(), enoughCalmMs: ENOUGH_CALM_MS, slackMs: SLACK_MS };
+    const facts = { parties, granted, bursts, revocations, secrets, models, quietAt, ...this.trouble(), enoughCalmMs: ENOUGH_CALM_MS, writingMs: WRITING_MS, slackMs: SLACK_MS };
     return { facts, exchanges: recorder.exchanges, atRest: await this.atRest() };
   }
 

@@ -1,6 +1,7 @@
 import type { Book, Entry } from '../../../../core/credits/account.js';
+import { mayHaveHad } from '../balances.js';
 import type { AtRest, Finding } from '../history.js';
-import type { Known } from '../known.js';
+import { told, type Known } from '../known.js';
 
 const MOVES: Readonly<Record<string, readonly string[]>> = {
   grant: ['issued available'],
@@ -58,16 +59,14 @@ function move(sums: Record<Book, bigint>, { from, to, credits }: Entry): void {
   sums[to] += BigInt(credits);
 }
 
-/** The balance that a client reads is one that the account had. */
+/** The balance that a client reads is one that the account had while the request was under way. */
 export function* checkBalances(known: Known): Iterable<Finding> {
-  const { atRest } = known.history;
   for (const exchange of known.answered('credits')) {
-    const { answer, by } = exchange;
+    const { answer, by, sentAt, at } = exchange;
     if (answer.status !== 200) continue;
     const { balance_credits: balance, available_credits: available, remaining_credits: remaining } = answer.data ?? {};
-    const account = atRest.accounts.find(({ accountId }) => accountId === known.party(by).accountId);
-    const was = account?.entries.some((entry) => entry.availableAfter === balance);
+    const had = mayHaveHad(known.ledgerOf(by), known.history.facts, { from: sentAt, until: at }, (amount) => amount === balance);
     const isOne = balance === available && balance === remaining;
-    if (!was || !isOne) yield { invariant: 1, sentence: `${by} was shown a balance of ${JSON.stringify([balance, available, remaining])}, which the account never had` };
+    if (!had || !isOne) yield { invariant: 1, sentence: `${told(exchange)} showed a balance of ${JSON.stringify([balance, available, remaining])}, which the account did not have at the time` };
   }
 }

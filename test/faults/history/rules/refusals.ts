@@ -1,3 +1,4 @@
+import { mayHaveHad } from '../balances.js';
 import type { Burst, Finding } from '../history.js';
 import { isSuccess, told, type Answered, type Known } from '../known.js';
 import { textOf } from '../../../simulation/audit/same.js';
@@ -8,20 +9,12 @@ export function* checkRefusals(known: Known): Iterable<Finding> {
   for (const burst of known.history.facts.bursts) yield* checkBurst(known, burst);
 }
 
-/**
- * At some moment while the request was under way there was less available than it costs. An entry counts from the time it
- * says until the next one may have been written: entries say when they were decided, and writing one may have taken long.
- */
+/** At some moment while the request was under way there was less available than it costs. */
 function* checkTrue(known: Known, exchange: Answered<'create'>): Iterable<Finding> {
-  const { accountId } = known.party(exchange.by);
-  const { facts, atRest } = known.history;
   const cost = known.priceOf(exchange.request.body);
-  const entries = atRest.accounts.find((account) => account.accountId === accountId)?.entries ?? [];
-  if (cost === undefined || entries.length === 0) return;
-  const wasShort = entries.some(({ at, availableAfter }, index) => {
-    const until = (entries[index + 1]?.at ?? Infinity) + facts.slackMs;
-    return availableAfter < cost && at <= exchange.at + 1 && until >= exchange.sentAt;
-  });
+  if (cost === undefined) return;
+  const span = { from: exchange.sentAt, until: exchange.at };
+  const wasShort = mayHaveHad(known.ledgerOf(exchange.by), known.history.facts, span, (available) => available < cost);
   if (!wasShort) yield { invariant: 13, sentence: `${told(exchange)} was refused for want of ${cost} credits, and there were enough all the time` };
 }
 

@@ -1,3 +1,4 @@
+import type { Generation } from '../../../../core/generation/generation.js';
 import type { JsonObject } from '../../../../core/json.js';
 import { taskFault } from '../../../simulation/audit/view-shape.js';
 import { canonical, textOf } from '../../../simulation/audit/same.js';
@@ -83,7 +84,7 @@ function learn(known: Knowledge | undefined, view: View): Knowledge {
   };
 }
 
-/** What is on record at the end is what was shown last. */
+/** What never changes is as it was shown, and all that were shown an end were shown the one on record, overlapping or not. */
 function* checkLast(known: Known, views: readonly View[]): Iterable<Finding> {
   const [{ id } = { id: '' }] = views;
   const record = known.record(id);
@@ -91,11 +92,31 @@ function* checkLast(known: Known, views: readonly View[]): Iterable<Finding> {
     yield { invariant: 12, sentence: `clients were shown generation ${id}, and ${record?.kind ?? 'nothing'} stands there at the end` };
     return;
   }
-  const ended = views.find(({ rank }) => rank === 2);
-  const shown = ended?.exchange.answer.data;
-  if (shown && (shown['status'] !== record.status || shown['charged_credits'] !== record.chargedCredits)) {
-    yield { invariant: 15, sentence: `generation ${id} was shown as ${textOf(shown['status'])}, charged ${textOf(shown['charged_credits'])}, and is ${record.status}, charged ${record.chargedCredits}, on record` };
+  const constant = constantOf(record);
+  const other = views.find((view) => view.constant !== constant);
+  if (other) yield { invariant: 3, sentence: `${told(other.exchange)} showed ${other.constant}, and ${constant} is on record` };
+  const ended = views.filter(({ rank }) => rank === 2);
+  const ends = new Map(ended.map((view) => [view.end, view]));
+  const [first, second] = [...ends.values()];
+  if (first && second) yield { invariant: 7, sentence: `${told(first.exchange)} showed the end ${first.end}, and ${told(second.exchange)} ${second.end}` };
+  const end = endOf(record);
+  for (const view of ends.values()) {
+    if (view.end !== end) yield { invariant: 15, sentence: `${told(view.exchange)} showed generation ${id} as ${view.end}, and it is ${end} on record` };
   }
+}
+
+function constantOf({ estimatedCredits, reservedCredits, createdAt, modelKey, clientTraceId }: Generation): string {
+  return canonical([estimatedCredits, reservedCredits, timestamp(createdAt), modelKey, clientTraceId]);
+}
+
+/** The record's end as clients are to see it. */
+function endOf({ status, completedAt, chargedCredits, outputs, error }: Generation): string {
+  const delivered = outputs.map(({ mediaId, kind, widthPx, heightPx, durationMs }) => canonical({ media_id: mediaId, media_type: kind, width: widthPx, height: heightPx, duration_ms: durationMs }));
+  return canonical([status, completedAt === undefined ? undefined : timestamp(completedAt), chargedCredits, delivered, error]);
+}
+
+function timestamp(at: number): string {
+  return new Date(at).toISOString();
 }
 
 /** A generation that its owner was shown is not denied to that owner. */
