@@ -232,7 +232,7 @@ describe('the history checker', () => {
   it('says of what there is too little', () => {
     const story = cleanHistory();
     expect(whatIsMissing(story, 0)).to.deep.equal([]);
-    expect(whatIsMissing(story, 20)).to.have.lengthOf(3);
+    expect(whatIsMissing(story, 100)).to.have.lengthOf(3);
     fail(story, IDS.poor, 'TASK_TIMEOUT');
     fail(story, IDS.succeeded, 'TASK_TIMEOUT');
     expect(whatIsMissing(story, 0)).to.deep.equal(['Of 2 generations that could only succeed 0 did.']);
