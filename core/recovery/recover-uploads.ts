@@ -43,7 +43,7 @@ async function removeUpload(context: Context, record: UploadRecord): Promise<voi
   const removing: Upload = { ...record, version: record.version + 1, status: 'removing', attentionAt: clock.now() + REMOVE_AGAIN_MS };
   if ((await uploads.replace(removing, record.version)) === 'conflict') return;
   await objects.remove(removing.stagingKey);
-  if (removing.objectKey !== undefined) await objects.remove(removing.objectKey);
+  for (const key of [...(removing.abandonedKeys ?? []), removing.objectKey]) if (key !== undefined) await objects.remove(key);
   const { uploadId, accountId, appId, createdAt, version } = removing;
   const attentionAt = Math.max(clock.now(), createdAt + settings.claimRetentionMs) + REMOVE_AGAIN_MS;
   await uploads.replace({ kind: 'expired', uploadId, accountId, appId, version: version + 1, createdAt, attentionAt }, version);

@@ -16,6 +16,8 @@ export interface Completed {
 }
 
 const MAX_TRIES = 4;
+/** Each is a completion that was cut in the middle of a copy, of an upload whose target lasts for minutes. */
+const MAX_ABANDONED = 20;
 
 /**
  * Copies what was sent to the target to where nobody can write, checks the copy, and says ready only when it is what was
@@ -76,7 +78,7 @@ async function makeReady(context: Context, caller: Caller, uploadId: string, sha
     }
     // Where the copy goes is on record before it is made, so that a crash in between leaves nothing nobody knows of.
     const objectKey = `media/${uploadId}/${ids.uuid()}`;
-    const copying: Upload = { ...upload, version: upload.version + 1, objectKey };
+    const copying: Upload = { ...withAbandoned(upload), version: upload.version + 1, objectKey };
     if ((await uploads.replace(copying, upload.version)) === 'conflict') continue;
     if (upload.objectKey !== undefined) await objects.remove(upload.objectKey);
     if ((await objects.copy(upload.stagingKey, objectKey, staged.etag)) !== 'copied') continue;
@@ -101,6 +103,12 @@ async function makeReady(context: Context, caller: Caller, uploadId: string, sha
     return ready;
   }
   throw new ServiceError('IDEMPOTENCY_IN_PROGRESS', 'The upload is being changed by another request; try again.', { retryAfterMs: 1_000 });
+}
+
+/** A copy on record that is begun anew was cut, or is another request's that is about to lose: either may yet come about. */
+function withAbandoned(upload: Upload): Upload {
+  if (upload.objectKey === undefined) return upload;
+  return { ...upload, abandonedKeys: [...(upload.abandonedKeys ?? []), upload.objectKey].slice(-MAX_ABANDONED) };
 }
 
 /** Leaves of a copy that was refused neither the bytes nor a word. The refusal stands unless the upload changed meanwhile. */

@@ -21,6 +21,8 @@ export interface Upload {
   readonly expiresAt: number;
   /** Where checked bytes are being copied, or were. Nobody but us can write here. */
   readonly objectKey?: string;
+  /** Where a copy was begun that nobody saw the end of: it may have come about later, and goes with the upload. */
+  readonly abandonedKeys?: readonly string[];
   /** Present once ready. */
   readonly ready?: { readonly mediaId: string; readonly sha256: string; readonly widthPx: number; readonly heightPx: number; readonly at: number };
   readonly lastUsedAt?: number;

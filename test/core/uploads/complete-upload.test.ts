@@ -211,6 +211,28 @@ describe('uploads past retention', () => {
     expect(await storedBytes(world, keep.upload.objectKey)).to.equal(null);
   });
 
+  it('leave nothing of a copy that came about after it was given up', async () => {
+    const world = await CoreWorld.open();
+    const prepared = await prepare(world, BYTES);
+    send(world, prepared, BYTES);
+    const late: (() => Promise<unknown>)[] = [];
+    const cut = world.process(async (call) => {
+      if (call.name !== 'objects.copy') return call.proceed();
+      late.push(() => call.proceed());
+      throw new StoreUnavailable('The line broke.');
+    });
+    const { uploadId } = prepared.upload;
+    for (const key of ['one', 'two']) await completeUpload(cut, world.caller, key, uploadId, {}).catch(() => undefined);
+    for (const copy of late) await copy();
+    const { upload } = await complete(world, uploadId);
+    const abandoned = upload.abandonedKeys ?? [];
+    expect([late.length, abandoned.length]).to.deep.equal([2, 2]);
+    expect(await storedBytes(world, abandoned[0]), 'it came about after the next try had removed it').not.to.equal(null);
+    world.clock.jump(world.settings.uploadRetentionMs + 1);
+    await world.clock.run(new Recovery(world.context).pass());
+    for (const key of [...abandoned, upload.objectKey, upload.stagingKey]) expect(await storedBytes(world, key)).to.equal(null);
+  });
+
   it('keep their key from preparing another one, until the key is free again', async () => {
     const world = await CoreWorld.open();
     const request = { filename: 'a.png', media_type: 'image/png', byte_size: BYTES.length, role: 'reference_image' };

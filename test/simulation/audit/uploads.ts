@@ -11,7 +11,7 @@ import type { GuardedObjects } from './guarded-objects.js';
 import { canBeDue, type ProcessClocks } from './process-clocks.js';
 import { changedMembers, textOf } from './same.js';
 
-const MAY_CHANGE = new Set(['version', 'status', 'objectKey', 'ready', 'lastUsedAt', 'attentionAt']);
+const MAY_CHANGE = new Set(['version', 'status', 'objectKey', 'abandonedKeys', 'ready', 'lastUsedAt', 'attentionAt']);
 const NEXT: Readonly<Record<Upload['status'], readonly Upload['status'][]>> = {
   prepared: ['prepared', 'ready', 'removing'],
   ready: ['ready', 'removing'],
@@ -124,7 +124,7 @@ export class Uploads implements GenerationListener {
     if (next.kind !== 'upload') return demand(next.kind === 'expired' && before.status === 'removing', 16, () => `upload ${uploadId} became ${next.kind} while ${before.status}`);
 
     demand(NEXT[before.status].includes(next.status), 16, () => `upload ${uploadId} went from ${before.status} to ${next.status}`);
-    const changed = changedMembers(before, next).filter((name) => !MAY_CHANGE.has(name) || (before.status !== 'prepared' && (name === 'ready' || name === 'objectKey')));
+    const changed = changedMembers(before, next).filter((name) => !MAY_CHANGE.has(name) || (before.status !== 'prepared' && ['ready', 'objectKey', 'abandonedKeys'].includes(name)));
     demand(changed.length === 0, 16, () => `upload ${uploadId} was ${before.status}, and its ${changed.join(', ')} changed`);
     if (next.status === 'removing' && before.status !== 'removing') {
       demand(canBeDue(before.attentionAt, at), 16, () => `upload ${uploadId} was kept until ${before.attentionAt}, and ${process} removes it at ${processNow} by its clock`);
