@@ -28,14 +28,27 @@ export interface SecretNeeds {
  * `isShared`: made here, it would be what the database remembers, and every process with the right one would be refused.
  */
 export function openSecrets(path: string, { inUse, isShared }: SecretNeeds): Secrets {
-  const master = readSecret(path) ?? (inUse ? refuseLoss(path) : isShared ? refuseOwn(path) : createSecret(path));
+  return derivedFrom(readSecret(path) ?? (inUse ? refuseLoss(path) : isShared ? refuseOwn(path) : createSecret(path)));
+}
+
+/** The same where nothing is to be made: a secret that is not there is refused with one sentence. */
+export function readSecrets(path: string, { inUse, isShared }: SecretNeeds): Secrets {
+  return derivedFrom(readSecret(path) ?? (inUse ? refuseLoss(path) : isShared ? refuseOwn(path) : refuseUnmade(path)));
+}
+
+function derivedFrom(master: Buffer): Secrets {
   const derive = (purpose: string) => createHmac('sha256', master).update(purpose).digest();
   return { credentials: derive('credentials'), objects: derive('objects'), fingerprint: derive('fingerprint').toString('hex') };
 }
 
 /** A random name that stands in a file of its own, made by whoever asks first. */
 export function readOrCreateToken(path: string): string {
-  return (readSecret(path) ?? createSecret(path)).toString('hex');
+  return readToken(path) ?? createSecret(path).toString('hex');
+}
+
+/** The same name where it was made before. */
+export function readToken(path: string): string | undefined {
+  return readSecret(path)?.toString('hex');
 }
 
 function readSecret(path: string): Buffer | undefined {
@@ -53,11 +66,15 @@ function readSecret(path: string): Buffer | undefined {
 }
 
 function refuseLoss(path: string): never {
-  throw new Error(`${path} is missing, and no API key is valid without it; restore it from a backup, or write ${SECRET_BYTES} random bytes in hex to it and issue new keys.`);
+  throw new Error(`${path} is missing, and no API key is valid without it; restore it from a backup, or begin with a new one as docs/operating.md says.`);
 }
 
 function refuseOwn(path: string): never {
   throw new Error(`${path} is missing, and every process of an installation needs the same secret; make it with openssl rand -hex ${SECRET_BYTES}, once, and name it in secret_file everywhere.`);
+}
+
+function refuseUnmade(path: string): never {
+  throw new Error(`${path} is not there yet; run darkroom migrate, or start the server, which makes it.`);
 }
 
 function openNew(path: string): number {

@@ -21,6 +21,7 @@ import { AwaitedSchedules } from './stores/awaited-schedules.js';
 import { openDatabase } from './stores/open-database.js';
 import { openObjects } from './stores/open-objects.js';
 import { openWakeUps } from './stores/open-wake-ups.js';
+import { hadSecret, joinInstallation } from './stores/same-installation.js';
 
 export interface Program {
   readonly context: Context;
@@ -52,12 +53,10 @@ export async function openProgram(config: Config, role: 'server' | 'tool', optio
   const opened = new Opened();
   try {
     const database = opened.keep(await openDatabase(config, role, log));
-    // Whoever makes the first account has made the secret before.
-    const inUse = (await database.accounts.list({ limit: 1 })).items.length > 0;
-    const secrets = openSecrets(config.secretFile, { inUse, isShared: isOneOfSeveral(config, role) });
+    const secrets = openSecrets(config.secretFile, { inUse: await hadSecret(config, database), isShared: isOneOfSeveral(config, role) });
     const publicUrl = options.publicUrl ?? (() => configuredUrl(config));
     const objects = opened.keep(await openObjects(config, { role, clock, publicUrl, secret: secrets.objects }));
-    await database.checkInstallation({ secret: secrets.fingerprint, objects: () => objects.identity() });
+    await joinInstallation(config, database.installation, role, { secret: secrets.fingerprint, objects: () => objects.identity() });
     const wakeUps = await openWakeUps(config, database, { clock, log });
     const sandbox = opened.keep(new SandboxProvider({ clock, threads: config.sandbox.threads }));
     const connected = new Map<string, Provider>([['sandbox', sandbox]]);

@@ -7,8 +7,8 @@ import type { S3Bucket } from './s3-bucket.js';
 export const INSTALLATION_KEY = 'INSTALLATION-ID';
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** The id that the bucket keeps, or undefined when it has none yet. Throws `StoreUnavailable`, and `MinioRefused` when something else stands there. */
-async function keptId(s3: S3Bucket): Promise<string | undefined> {
+/** The id that the bucket keeps, or undefined when it has none yet; writes nothing. Throws `StoreUnavailable`, and `MinioRefused` when something else stands there. */
+export async function keptId(s3: S3Bucket): Promise<string | undefined> {
   const answer = await s3.send({ method: 'GET', key: INSTALLATION_KEY }, { NoSuchKey: undefined });
   if (answer === undefined) return undefined;
   const id = await textOf(s3, answer);

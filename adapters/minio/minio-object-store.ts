@@ -3,7 +3,7 @@ import type { Clock } from '../../core/ports/clock.js';
 import type { ObjectFacts, ObjectStore, SignedRequest } from '../../core/ports/object-store.js';
 import { bytesOf } from './answer-body.js';
 import { copyObject } from './copy-object.js';
-import { installationId } from './installation-id.js';
+import { installationId, keptId } from './installation-id.js';
 import { checkOptions } from './minio-options.js';
 import type { MinioOptions } from './minio-options.js';
 import { MinioRefused } from './minio-refused.js';
@@ -40,6 +40,11 @@ export class MinioObjectStore implements ObjectStore {
   /** A random id that the bucket keeps from the first time it is asked for. */
   async installationId(): Promise<string> {
     return installationId(this.s3);
+  }
+
+  /** The same id where the bucket has one, for whoever is to write nothing. */
+  async keptInstallationId(): Promise<string | undefined> {
+    return keptId(this.s3);
   }
 
   async signPut(target: Parameters<ObjectStore['signPut']>[0]): Promise<SignedRequest> {

@@ -12,6 +12,7 @@ import { SqliteAccountStore } from './sqlite-account-store.js';
 import { SqliteClaimStore } from './sqlite-claim-store.js';
 import { SqliteCredentialStore } from './sqlite-credential-store.js';
 import { SqliteGenerationStore } from './sqlite-generation-store.js';
+import { SqliteInstallation } from './sqlite-installation.js';
 import { SqliteUploadStore } from './sqlite-upload-store.js';
 import { SqliteWakeUpTable } from './sqlite-wake-up-table.js';
 import { SqliteWriter } from './writer.js';
@@ -34,6 +35,7 @@ export interface SqliteStores {
   readonly uploads: SqliteUploadStore;
   readonly credentials: SqliteCredentialStore;
   readonly wakeUpTable: SqliteWakeUpTable;
+  readonly installation: SqliteInstallation;
   /** Writes acknowledged by this process, and the transactions they took. */
   readonly counters: { readonly writes: number; readonly commits: number };
   /** Whether the writing thread is there; once it has died every write is refused until the process starts anew. */
@@ -48,7 +50,7 @@ export async function openSqlite({ folder, role, readOnly = false, maxPages }: S
   if (!readOnly) ensureFolder(folder);
   if (existsSync(folder)) checkRights(folder, { readOnly });
   if (readOnly && !existsSync(path)) {
-    throw new DataFolderRefused(`There is no database in ${folder}; start the server once, or name its data folder.`);
+    throw new DataFolderRefused(`There is no database in ${folder}; run darkroom migrate, or start the server, which makes it, or name the right data_folder.`);
   }
   const lock = role === 'server' && !readOnly ? ServerLock.take(folder) : undefined;
   try {
@@ -103,6 +105,7 @@ function storesOver(writer: WriterLike, reader: SqliteReader, lock: ServerLock |
     uploads: new SqliteUploadStore(writer, reader),
     credentials: new SqliteCredentialStore(writer, reader),
     wakeUpTable: new SqliteWakeUpTable(writer, reader),
+    installation: new SqliteInstallation(writer, reader),
     counters: writer.counters,
     isWritable: () => writer.isWritable,
     async close() {

@@ -61,6 +61,12 @@ const MIGRATIONS: readonly string[] = [
   CREATE TABLE wake_ups (generation BLOB NOT NULL PRIMARY KEY, at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   CREATE INDEX wake_ups_by_time ON wake_ups (at, generation);
   `,
+  // What the file was first used with, at most one row of it.
+  `
+  CREATE TABLE installation (
+    row INTEGER NOT NULL PRIMARY KEY CHECK (row = 1), secret TEXT NOT NULL, objects TEXT NOT NULL
+  ) STRICT;
+  `,
 ];
 
 /** Brings the file's schema up to this release's, all or nothing; refuses a file of a newer release. */
@@ -72,7 +78,7 @@ export function migrate(database: Database, { path, readOnly }: { readonly path:
   }
   if (version === MIGRATIONS.length) return;
   if (readOnly) {
-    throw new DataFolderRefused(`${path} has schema ${version} and needs ${MIGRATIONS.length}; start the server once to bring it up to date.`);
+    throw new DataFolderRefused(`${path} has schema ${version} and needs ${MIGRATIONS.length}; run darkroom migrate, or start the server, to bring it up to date.`);
   }
   database.exec('BEGIN IMMEDIATE');
   try {

@@ -3,6 +3,7 @@ import { accountWrites } from './account-writes.js';
 import { claimWrites } from './claim-writes.js';
 import { credentialWrites } from './credential-writes.js';
 import { generationWrites } from './generation-writes.js';
+import { installationWrites } from './installation-writes.js';
 import { uploadWrites } from './upload-writes.js';
 import { wakeUpWrites } from './wake-up-writes.js';
 
@@ -21,6 +22,7 @@ export function prepareWrites(database: Database) {
     ...uploadWrites(database),
     ...credentialWrites(database),
     ...wakeUpWrites(database),
+    ...installationWrites(database),
   } satisfies Record<string, Write>;
 }
 

@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { checkRights, REAL_DISK } from '../../adapters/files/disk.js';
 import { FileObjectStore } from '../../adapters/files/file-object-store.js';
 import { filesModule } from '../../adapters/files/module.js';
 import { MinioObjectStore } from '../../adapters/minio/minio-object-store.js';
@@ -8,12 +10,40 @@ import { ServerLock } from '../../adapters/sqlite/server-lock.js';
 import type { Clock } from '../../core/ports/clock.js';
 import type { Config } from '../config/config.js';
 import type { SignedObjectGate } from '../rest/signed-objects.js';
-import { readOrCreateToken } from '../secrets.js';
+import { readOrCreateToken, readToken } from '../secrets.js';
 import { minioOptions } from './store-options.js';
+
+/** A SQLite file and its objects lie in one folder, wherever that is moved or restored to. */
+const BESIDE_THE_DATABASE = 'in the folder of the database';
 
 /** Whether a server could open them. Throws as `openObjects` does. */
 export async function checkObjects(config: Config, clock: Clock): Promise<void> {
   if (config.stores.objects === 'minio') await MinioObjectStore.open({ ...minioOptions(config), clock });
+}
+
+/** Their identity, found by reading alone. Throws one sentence when a server could not use them, or they were never made. */
+export async function lookForObjects(config: Config, clock: Clock): Promise<string> {
+  if (config.stores.objects === 'files') return lookForFiles(config);
+  const { bucket } = config.minio;
+  const objects = await MinioObjectStore.open({ ...minioOptions(config), clock });
+  return (await objects.keptInstallationId()) ?? refuseUnmade(`The bucket ${bucket} was not made ready`);
+}
+
+async function lookForFiles({ stores, dataFolder }: Config): Promise<string> {
+  const folder = join(dataFolder, 'objects');
+  if (!existsSync(folder)) refuseUnmade(`There is no folder ${folder}`);
+  await checkRights(REAL_DISK, folder);
+  if (stores.database === 'sqlite') return BESIDE_THE_DATABASE;
+  const path = identityFile(dataFolder);
+  return readToken(path) ?? refuseUnmade(`There is no ${path}`);
+}
+
+function refuseUnmade(what: string): never {
+  throw new Error(`${what}; run darkroom migrate first.`);
+}
+
+function identityFile(dataFolder: string): string {
+  return join(dataFolder, 'objects.id');
 }
 
 /** Where bytes are kept, open. */
@@ -46,7 +76,7 @@ export async function openObjects(config: Config, { role, clock, publicUrl, secr
   return {
     module: filesModule(objects),
     signedObjects: objects.signedObjects,
-    identity: () => Promise.resolve(readOrCreateToken(join(config.dataFolder, 'objects.id'))),
+    identity: () => Promise.resolve(config.stores.database === 'sqlite' ? BESIDE_THE_DATABASE : readOrCreateToken(identityFile(config.dataFolder))),
     close: async () => lock?.release(),
   };
 }

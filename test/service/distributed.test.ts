@@ -1,18 +1,17 @@
 // Goal: several processes share MongoDB, an S3 store and Agenda as the documentation says: what is not ready, not the same or
 // not there is refused with one sentence, and what is started in parts works as one.
 // Method: the compiled program's own commands and servers over a database and a bucket of the test's own.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { MongoClient } from 'mongodb';
+import { MongoClient, type Db } from 'mongodb';
 import { expect } from 'chai';
 import type { JsonObject } from '../../core/json.js';
+import type { CliProcess } from '../fixtures/cli-process.js';
 import { freePort } from '../servers/free-port.js';
-import { CliProcess, type Ran } from '../fixtures/cli-process.js';
+import { freshBucket } from '../servers/fresh-places.js';
+import { s3Client } from '../servers/readiness.js';
+import { s3Server } from '../servers/servers.js';
 import { DISTRIBUTED, type OpenLane } from './lanes.js';
 import { Client } from './live-service.js';
-
-const SECRET = 'ab'.repeat(32);
+import { Place } from './place.js';
 
 describe('a start over shared stores that cannot be', () => {
   let lane: OpenLane | undefined;
@@ -32,11 +31,32 @@ describe('a start over shared stores that cannot be', () => {
     }
   });
 
+  it('leaves a database as empty as a check found it', async () => {
+    expect(await inDatabase(place, async (db) => (await db.collections()).length)).to.equal(0);
+  });
+
   it('is migrated by a command that says what it did, and nothing the second time', async () => {
     const first = await place.json<{ done: string[] }>(['migrate']);
     expect(first.done.join('\n')).to.match(/index/i).and.to.match(/bucket/i);
     expect(await place.json<{ done: string[] }>(['migrate'])).to.deep.include({ done: [] });
     expect((await place.run(['migrate', '--check'])).stdout).to.match(/is ready; darkroom serve starts the service\.\n$/);
+  });
+
+  it('is bound to nothing by a check with another secret or bucket', async () => {
+    const facts = (db: Db) => db.collection<{ _id: string }>('installation').findOne({ _id: 'facts' });
+    await inDatabase(place, (db) => db.collection<{ _id: string }>('installation').deleteOne({ _id: 'facts' }));
+    const other = new Place(place.config, 'cd'.repeat(32));
+    expect(await other.run(['migrate', '--check'])).to.include({ code: 0, stderr: '' });
+    other.remove();
+    const bare = freshBucket(await s3Server('minio'));
+    const client = s3Client(bare);
+    await client.makeBucket(bare.bucket);
+    expect(await place.refusal(['migrate', '--check'], { DARKROOM_MINIO_BUCKET: bare.bucket })).to.match(/was not made ready; run darkroom migrate first\.\n$/);
+    expect((await client.listObjectsV2(bare.bucket).toArray()).length, 'objects in that bucket').to.equal(0);
+    await bare.remove();
+    expect(await inDatabase(place, facts), 'facts after the checks').to.equal(null);
+    expect(await place.run(['accounts', 'list'])).to.include({ code: 0, stderr: '' });
+    expect(await inDatabase(place, facts), 'facts of the first that used it').to.be.an('object');
   });
 
   it('misses the secret that all processes share, and none is made in its place', async () => {
@@ -47,17 +67,14 @@ describe('a start over shared stores that cannot be', () => {
   });
 
   it('misses an index that somebody dropped', async () => {
-    const { url, database } = place.config['mongo'] as { url: string; database: string };
-    const client = new MongoClient(url);
-    await client.db(database).collection('generations').dropIndexes();
-    await client.close();
+    await inDatabase(place, (db) => db.collection('generations').dropIndexes());
     expect(await place.refusal(['serve'])).to.include('run darkroom migrate first');
     await place.json(['migrate']);
   });
 
   it('has another secret', async () => {
     const other = new Place(place.config, 'cd'.repeat(32));
-    expect(await other.refusal(['serve'])).to.match(/^darkroom: The secret in \S+ is not the one that database \S+ was first used with; give every process the same secret_file\.\n$/);
+    for (const args of [['serve'], ['migrate', '--check']]) expect(await other.refusal(args)).to.match(/^darkroom: The secret in \S+ is not the one that database \S+ was first used with; give every process the same secret_file\.\n$/);
     other.remove();
   });
 
@@ -89,6 +106,42 @@ describe('a start over shared stores that cannot be', () => {
     const away = { DARKROOM_MINIO_ENDPOINT: `http://127.0.0.1:${await freePort()}`, DARKROOM_MINIO_TIMEOUT_SECONDS: '1' };
     expect(await place.run(['accounts', 'create', 'while away', '--json'], away)).to.include({ code: 0, stderr: '' });
     expect(await place.run(['verify'], away)).to.include({ code: 0, stderr: '' });
+  });
+});
+
+describe('SQLite with other objects than before', () => {
+  let lane: OpenLane | undefined;
+  let place: Place;
+  const stores = (objects: 'files' | 'minio') => ({ DARKROOM_STORES_DATABASE: 'sqlite', DARKROOM_STORES_OBJECTS: objects, DARKROOM_STORES_WAKE_UPS: 'timers' });
+  before(async function open() {
+    lane = await DISTRIBUTED[0]?.open(this);
+    place = new Place(lane?.config ?? {});
+  });
+  after(async () => {
+    place.remove();
+    await lane?.remove();
+  });
+
+  it('is refused as over MongoDB: another bucket, or a folder', async () => {
+    const migrated = async (environment: Readonly<Record<string, string>>) => expect((await place.run(['migrate'], environment)).stderr).to.equal('');
+    await migrated(stores('minio'));
+    expect(await place.run(['migrate', '--check'], stores('minio'))).to.include({ code: 0, stderr: '' });
+    const other = freshBucket(await s3Server('minio'));
+    const elsewhere = { ...stores('minio'), DARKROOM_MINIO_BUCKET: other.bucket };
+    await migrated({ ...elsewhere, DARKROOM_DATA_FOLDER: 'another' });
+    for (const environment of [elsewhere, stores('files')]) {
+      for (const args of [['serve'], ['migrate'], ['accounts', 'list']]) {
+        expect(await place.refusal(args, environment)).to.match(/^darkroom: Database darkroom\.db in \S+ was first used with other objects .* or another data_folder\.\n$/);
+      }
+    }
+    expect(await place.refusal(['migrate', '--check'], elsewhere)).to.include('with other objects');
+    await other.remove();
+  });
+
+  it('is refused when it had files', async () => {
+    const had = { DARKROOM_DATA_FOLDER: 'had-files' };
+    expect((await place.run(['migrate'], { ...stores('files'), ...had })).code).to.equal(0);
+    expect(await place.refusal(['serve'], { ...stores('minio'), ...had })).to.include('with other objects');
   });
 });
 
@@ -187,40 +240,13 @@ describe('MongoDB with files and timers in one process', () => {
   });
 });
 
-/** A folder of configuration for the program's own commands. */
-class Place {
-  private readonly folder = mkdtempSync(join(tmpdir(), 'darkroom-distributed-'));
-
-  constructor(readonly config: JsonObject, secret = SECRET) {
-    writeFileSync(join(this.folder, 'darkroom.secret'), secret, { mode: 0o600 });
-    const common = { secret_file: 'darkroom.secret', log: { level: 'warn', format: 'json' }, worker: { stop_grace_seconds: 5 } };
-    writeFileSync(join(this.folder, 'darkroom.yaml'), JSON.stringify({ ...common, ...config }));
-  }
-
-  start(args: readonly string[], environment: Readonly<Record<string, string>> = {}): CliProcess {
-    return new CliProcess(this.folder, args, { environment });
-  }
-
-  run(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Ran> {
-    return this.start(args, environment).ended;
-  }
-
-  async json<T>(args: readonly string[]): Promise<T> {
-    const { code, stdout, stderr } = await this.run([...args, '--json']);
-    expect(code, stderr).to.equal(0);
-    return JSON.parse(stdout) as T;
-  }
-
-  /** The one sentence of a command that is refused. */
-  async refusal(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<string> {
-    const { code, stdout, stderr } = await this.run(args, environment);
-    expect(stderr).to.match(/^darkroom: [^\n]+[.]\n$/);
-    expect({ code, stdout }).to.deep.equal({ code: 1, stdout: '' });
-    return stderr;
-  }
-
-  remove(): void {
-    rmSync(this.folder, { recursive: true, force: true });
+async function inDatabase<T>({ config }: Place, work: (db: Db) => Promise<T>): Promise<T> {
+  const { url, database } = config['mongo'] as { url: string; database: string };
+  const client = new MongoClient(url);
+  try {
+    return await work(client.db(database));
+  } finally {
+    await client.close();
   }
 }
 

@@ -18,22 +18,28 @@ repeated, and may run beside servers of this release and the one before.`;
 export function addMigrate(program: Command): void {
   operatorCommand(program, 'migrate')
     .description('make what the stores need: collections, indexes, the bucket and its rules')
-    .option('--check', 'only say whether everything is there')
+    .option('--check', 'change nothing, only say whether everything is there')
     .addHelpText('after', examples(['darkroom migrate', 'darkroom migrate --check --config distributed.yaml'], ABOUT))
     .action((options: Options) => migrate(options));
 }
 
 async function migrate(options: Options): Promise<void> {
   const config = loadConfig({ file: options.config });
-  const { migrateStores } = await import('../../stores/migrate-stores.js');
-  const done = options.check ? [] : await migrateStores(config);
-  await check(config);
+  const done = options.check ? await check(config) : await make(config);
   const text = [...done, `${dataPlace(config).text} is ready; darkroom serve starts the service.`].join('\n');
   show({ json: { ...dataPlace(config).json, done }, text }, options);
 }
 
-/** Opens everything as a server does, which refuses what is missing or wrong; the catalog is another command's to check. */
-async function check(config: Config): Promise<void> {
+async function check(config: Config): Promise<readonly string[]> {
+  const { checkStores } = await import('../../stores/check-stores.js');
+  await checkStores(config);
+  return [];
+}
+
+/** Opens everything afterwards as a server does, which makes the rest and refuses what is wrong; the catalog is another command's to check. */
+async function make(config: Config): Promise<readonly string[]> {
+  const { migrateStores } = await import('../../stores/migrate-stores.js');
+  const done = await migrateStores(config);
   const { openProgram } = await import('../../wiring.js');
   const { checkObjects } = await import('../../stores/open-objects.js');
   const program = await openProgram(config, 'tool', { catalog: new FileCatalog([]) });
@@ -42,4 +48,5 @@ async function check(config: Config): Promise<void> {
   } finally {
     await program.close();
   }
+  return done;
 }

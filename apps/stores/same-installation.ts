@@ -1,0 +1,72 @@
+import { StoreUnavailable } from '../../core/errors.js';
+import type { AccountStore } from '../../core/ports/account-store.js';
+import type { Config } from '../config/config.js';
+
+/** What a database remembers of its first use, as fingerprints. */
+export interface InstallationFacts {
+  readonly secret: string;
+  readonly objects: string;
+}
+
+/** The fingerprint of none. */
+const NOBODYS_SECRET = '';
+
+type Compared = 'same' | { readonly other: keyof InstallationFacts };
+
+/** Where a database keeps them. Throws `StoreUnavailable`. */
+export interface Installation {
+  /** Compares what is known, and writes nothing. */
+  check(facts: Partial<InstallationFacts>): Promise<Compared>;
+  /** The first claim is written, any later one compared with it. */
+  claim(facts: InstallationFacts): Promise<Compared>;
+}
+
+export interface FactsAtHand {
+  readonly secret: string;
+  readonly objects: () => Promise<string>;
+}
+
+/** Thrown when a database was first used with something else; the message is one sentence fit for the operator. */
+export class OtherInstallation extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'OtherInstallation';
+  }
+}
+
+/**
+ * Refuses to go on with another secret or other objects than the database was first used with: keys would be invalid and
+ * results missing, here and not in the process next door, or not before the configuration was changed. A tool goes on
+ * while the object store is away. Throws `OtherInstallation` and `StoreUnavailable`.
+ */
+export async function joinInstallation(config: Config, installation: Installation, role: 'server' | 'tool', { secret, objects }: FactsAtHand): Promise<void> {
+  const known = await objects().catch((error: unknown) => whileAway(error, role));
+  refuseOther(config, await (known === undefined ? installation.check({ secret }) : installation.claim({ secret, objects: known })));
+}
+
+/** The same for whoever is to write nothing: what the database does not remember yet is as good as the same. */
+export async function checkInstallation(config: Config, installation: Installation, facts: InstallationFacts): Promise<void> {
+  refuseOther(config, await installation.check(facts));
+}
+
+/**
+ * Whether a secret was in use here before, so that a new one would be of no use. Whoever makes the first account has made
+ * the secret before; and what a data folder remembers of its secret it had, before there was any account. Over MongoDB a
+ * process without accounts is told instead that all processes need the same one, which it more likely lacks than lost.
+ */
+export async function hadSecret({ stores }: Config, { accounts, installation }: { readonly accounts: AccountStore; readonly installation: Installation }): Promise<boolean> {
+  if ((await accounts.list({ limit: 1 })).items.length > 0) return true;
+  return stores.database === 'sqlite' && (await installation.check({ secret: NOBODYS_SECRET })) !== 'same';
+}
+
+function whileAway(error: unknown, role: 'server' | 'tool'): undefined {
+  if (role === 'server' || !(error instanceof StoreUnavailable)) throw error;
+}
+
+function refuseOther({ stores, mongo, dataFolder, secretFile }: Config, compared: Compared): void {
+  if (compared === 'same') return;
+  const [place, key] = stores.database === 'mongo' ? [mongo.database, 'mongo.database'] : [`darkroom.db in ${dataFolder}`, 'data_folder'];
+  throw new OtherInstallation(compared.other === 'secret'
+    ? `The secret in ${secretFile} is not the one that database ${place} was first used with; give every process the same secret_file.`
+    : `Database ${place} was first used with other objects than the ones configured here; name the same bucket everywhere, or another ${key}.`);
+}

@@ -1,0 +1,74 @@
+// Goal: a database file remembers what it was first used with, whoever asks at once, and a file of an older release learns it.
+// Method: stores over one folder, opened again, twice at once and to read only; a file taken back to the schema before.
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { openDatabase } from '../../../adapters/sqlite/driver.js';
+import { openSqlite, type SqliteOptions, type SqliteStores } from '../../../adapters/sqlite/open-sqlite.js';
+import { anAccount } from '../../fixtures/stored-records.js';
+import { temporaryFolder } from './sqlite-subject.js';
+
+const FACTS = { secret: 'one', objects: 'one' };
+
+describe('SqliteInstallation', () => {
+  let folder: string;
+  const open: SqliteStores[] = [];
+  beforeEach(() => { folder = temporaryFolder(); });
+  afterEach(async () => {
+    await closeAll();
+    rmSync(folder, { recursive: true });
+  });
+
+  async function opened(options: Partial<SqliteOptions> = {}): Promise<SqliteStores> {
+    const stores = await openSqlite({ folder, role: 'tool', ...options });
+    open.push(stores);
+    return stores;
+  }
+
+  async function closeAll(): Promise<void> {
+    for (const stores of open.splice(0)) await stores.close();
+  }
+
+  it('takes the first facts, and tells any later process which of its own is another', async () => {
+    const first = await opened({ role: 'server' });
+    expect(await first.installation.check({ secret: 'any', objects: 'any' }), 'before there are any').to.equal('same');
+    expect(await first.installation.claim(FACTS)).to.equal('same');
+    await closeAll();
+    for (const options of [{ role: 'server' }, { role: 'tool' }] as const) {
+      const { installation } = await opened(options);
+      for (const ask of ['claim', 'check'] as const) {
+        expect(await installation[ask](FACTS)).to.equal('same');
+        expect(await installation[ask]({ ...FACTS, secret: 'two' })).to.deep.equal({ other: 'secret' });
+        expect(await installation[ask]({ ...FACTS, objects: 'two' })).to.deep.equal({ other: 'objects' });
+      }
+      expect(await installation.check({ secret: 'one' })).to.equal('same');
+      expect(await installation.check({})).to.equal('same');
+    }
+  });
+
+  it('takes the facts of one of those who come at once', async () => {
+    const stores = [await opened(), await opened()];
+    const answers = await Promise.all(stores.flatMap(({ installation }, side) => (
+      Array.from({ length: 8 }, (_, n) => installation.claim({ ...FACTS, secret: `secret ${side}-${n}` }))
+    )));
+    expect(answers.filter((answer) => answer === 'same').length).to.equal(1);
+  });
+
+  it('is there in a file of the release before, which is left as it is by whoever only reads', async () => {
+    const before = await opened();
+    await before.accounts.create(anAccount(1));
+    await closeAll();
+    const path = join(folder, 'darkroom.db');
+    const database = openDatabase(path);
+    database.exec('DROP TABLE installation; PRAGMA user_version = 1; PRAGMA wal_checkpoint(TRUNCATE)');
+    database.close();
+    const bytes = readFileSync(path);
+    const refused: unknown = await opened({ readOnly: true }).catch((error: unknown) => error);
+    expect(refused).to.have.property('message').that.matches(/has schema 1 and needs 2; run darkroom migrate, or start the server, to bring it up to date\.$/);
+    expect(readFileSync(path).equals(bytes), 'nothing was written').to.equal(true);
+    const after = await opened();
+    expect(await after.accounts.list({ limit: 10 }).then(({ items }) => items.length)).to.equal(1);
+    expect(await after.installation.claim(FACTS)).to.equal('same');
+    expect(await after.installation.claim({ ...FACTS, objects: 'two' })).to.deep.equal({ other: 'objects' });
+  });
+});

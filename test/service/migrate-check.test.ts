@@ -1,0 +1,88 @@
+// Goal: a check of a data folder says whether a server could start there, and changes nothing; a folder that is moved or
+// restored is the same installation, one with another secret is not.
+// Method: the compiled program's own commands over folders in every state; what is in them compared before and after.
+import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { expect } from 'chai';
+import { Place } from './place.js';
+
+const CHECK = ['migrate', '--check'];
+
+describe('darkroom migrate --check of a data folder', () => {
+  let place: Place;
+  beforeEach(() => { place = new Place({ secret_file: null }); });
+  afterEach(() => place.remove());
+
+  const inData = (name: string) => join(place.folder, 'data', name);
+
+  /** Every file with its bytes, but for what SQLite keeps beside a database while it is read. */
+  function everything(): Map<string, string> {
+    const files = readdirSync(place.folder, { recursive: true, withFileTypes: true }).filter((entry) => !/-(?:wal|shm)$/.test(entry.name));
+    return new Map(files.map((entry) => [join(entry.parentPath, entry.name), entry.isFile() ? readFileSync(join(entry.parentPath, entry.name), 'base64') : '']));
+  }
+
+  function change(sql: string): void {
+    const database = new DatabaseSync(inData('darkroom.db'));
+    database.exec(`${sql}; PRAGMA wal_checkpoint(TRUNCATE)`);
+    database.close();
+  }
+
+  async function refused(environment: Readonly<Record<string, string>> = {}): Promise<string> {
+    const before = everything();
+    const sentence = await place.refusal(CHECK, environment);
+    expect([...everything()]).to.deep.equal([...before]);
+    return sentence;
+  }
+
+  it('fails in an empty folder, and leaves it empty', async () => {
+    expect(await refused()).to.include(`There is no database in ${join(place.folder, 'data')}; run darkroom migrate`);
+    expect(existsSync(join(place.folder, 'data'))).to.equal(false);
+    expect(await refused({ DARKROOM_DATA_FOLDER: 'dta' })).to.include('dta');
+  });
+
+  it('is content after a migration, and changes nothing', async () => {
+    expect((await place.run(['migrate'])).code).to.equal(0);
+    const before = everything();
+    expect(await place.run(CHECK)).to.include({ code: 0, stderr: '', stdout: `${join(place.folder, 'data')} is ready; darkroom serve starts the service.\n` });
+    expect([...everything()]).to.deep.equal([...before]);
+  });
+
+  it('misses what somebody took away, and does not make it anew', async () => {
+    await place.json(['migrate']);
+    for (const [name, words] of [['secret', 'is missing, and no API key is valid without it; restore it from a backup'], ['objects', 'There is no folder'], ['darkroom.db', 'There is no database']] as const) {
+      renameSync(inData(name), join(place.folder, 'aside'));
+      expect(await refused(), name).to.include(words);
+      renameSync(join(place.folder, 'aside'), inData(name));
+    }
+    expect((await place.run(CHECK)).code).to.equal(0);
+  });
+
+  it('misses a secret that was never made', async () => {
+    await place.json(['migrate']);
+    change('DELETE FROM installation');
+    rmSync(inData('secret'));
+    expect(await refused()).to.include('secret is not there yet; run darkroom migrate');
+  });
+
+  it('leaves a database of an older release as it is', async () => {
+    await place.json(['migrate']);
+    change('DROP TABLE installation; PRAGMA user_version = 1');
+    expect(await refused()).to.include('has schema 1 and needs 2; run darkroom migrate');
+    await place.json(['migrate']);
+    expect((await place.run(CHECK)).code).to.equal(0);
+  });
+
+  it('is of the same installation when the folder is moved or restored, and of another with another secret', async () => {
+    await place.json(['init', '--account', 'studio']);
+    cpSync(join(place.folder, 'data'), join(place.folder, 'copy'), { recursive: true });
+    rmSync(join(place.folder, 'data'), { recursive: true });
+    const restored = { DARKROOM_DATA_FOLDER: 'copy' };
+    expect(await place.run(CHECK, restored)).to.include({ code: 0, stderr: '' });
+    expect((await place.run(['accounts', 'list'], restored)).stdout).to.include('studio');
+    writeFileSync(join(place.folder, 'copy', 'secret'), 'cd'.repeat(32));
+    for (const args of [CHECK, ['serve'], ['accounts', 'list']]) {
+      expect(await place.refusal(args, restored)).to.match(/^darkroom: The secret in \S+ is not the one that database darkroom\.db in \S+ was first used with; .*\n$/);
+    }
+  });
+});
