@@ -3,12 +3,17 @@ import { ServiceError } from '../errors.js';
 import type { Account } from './account.js';
 import type { AccountCommand } from './decide.js';
 
+/** Both stand in the ledger for ever, and in the account's own record first, which a store may bound. */
+const MAX_OPERATION_ID = 255;
+const MAX_REASON = 1_000;
+
 export interface CreditOperation {
   readonly accountId: string;
-  /** Names the operation: given twice, it happens once. */
+  /** Names the operation: given twice, it happens once. 1 to 255 characters. */
   readonly operationId: string;
   /** Whole credits; positive for a grant, either way but not 0 for an adjustment. */
   readonly credits: number;
+  /** At most 1,000 characters; may be empty for a grant. */
   readonly reason: string;
 }
 
@@ -25,6 +30,7 @@ export async function adjustCredits(context: Context, operation: CreditOperation
 
 async function operate(context: Context, operation: CreditOperation & Extract<AccountCommand, { kind: 'grant' | 'adjust' }>): Promise<Account> {
   const { accountId, kind, operationId, credits, reason } = operation;
+  checkTexts(operation);
   const { refused } = await context.desk.execute(accountId, { kind, operationId, credits, reason });
   if (refused === 'CREDITS_INSUFFICIENT') throw new ServiceError('CREDITS_INSUFFICIENT', 'The adjustment would take the balance below zero.');
   if (refused === 'OPERATION_DIFFERS') throw new ServiceError('CONFLICT', `The operation id ${operationId} was used before, for another amount or kind.`);
@@ -32,4 +38,9 @@ async function operate(context: Context, operation: CreditOperation & Extract<Ac
   const account = await context.accounts.read(accountId);
   if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
   return account;
+}
+
+function checkTexts({ operationId, reason }: CreditOperation): void {
+  if (operationId === '' || operationId.length > MAX_OPERATION_ID) throw new ServiceError('FIELD_INVALID', `An operation id must have 1 to ${MAX_OPERATION_ID} characters.`);
+  if (reason.length > MAX_REASON) throw new ServiceError('FIELD_INVALID', 'A reason must have at most 1,000 characters.');
 }

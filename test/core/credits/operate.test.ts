@@ -3,9 +3,18 @@
 import { expect } from 'chai';
 import { getBalance } from '../../../core/credits/get-balance.js';
 import { adjustCredits, grantCredits } from '../../../core/credits/operate.js';
+import { ServiceError } from '../../../core/errors.js';
 import { CoreWorld } from '../../fixtures/core-world.js';
 import { expectBooksRight } from '../../fixtures/ledger-checks.js';
 import { codeOf } from '../../fixtures/refusals.js';
+
+/** The sentence of a refusal. */
+function messageOf(work: Promise<unknown>): Promise<string> {
+  return work.then(() => 'OK', (error: unknown) => {
+    if (error instanceof ServiceError) return error.message;
+    throw error;
+  });
+}
 
 describe('credit operations', () => {
   let world: CoreWorld;
@@ -43,5 +52,20 @@ describe('credit operations', () => {
     expect(await codeOf(grantCredits(world.context, operation('x', Number.MAX_SAFE_INTEGER)))).to.equal('FIELD_INVALID');
     expect(await codeOf(adjustCredits(world.context, operation('x', 1, '  ')))).to.equal('FIELD_INVALID');
     expect(await codeOf(grantCredits(world.context, { ...operation('x', 1), accountId: 'nobody' }))).to.equal('NOT_FOUND');
+  });
+
+  it('take an operation id of 1 to 255 characters and a reason of at most 1,000, and write nothing of longer ones', async () => {
+    const [long, longest] = ['i'.repeat(255), 'r'.repeat(1_000)];
+    for (const operate of [grantCredits, adjustCredits]) {
+      const before = await world.account();
+      for (const operationId of ['', `${long}i`]) {
+        expect(await messageOf(operate(world.context, operation(operationId, 1)))).to.equal('An operation id must have 1 to 255 characters.');
+      }
+      expect(await messageOf(operate(world.context, operation('x', 1, `${longest}r`)))).to.equal('A reason must have at most 1,000 characters.');
+      expect(await world.account()).to.deep.equal(before);
+    }
+    expect(await grantCredits(world.context, operation(long, 1, ''))).to.include({ available: 101 });
+    expect(await adjustCredits(world.context, operation('i', 1, longest))).to.include({ available: 102 });
+    expect((await world.entries()).slice(-2).map(({ operationId, reason }) => [operationId, reason])).to.deep.equal([[long, ''], ['i', longest]]);
   });
 });
