@@ -73,11 +73,11 @@ export class WakeUpCollection {
     await this.asked(this.documents.deleteOne({ 'data.generationId': generationId, 'data.stamp': stamp }, { hint: BY_GENERATION }));
   }
 
-  /** Gives the wake-up back, to be taken at `at`. */
+  /** Gives the wake-up back, to be taken at `at`. A `keep` of it that is still under way finds another stamp, and moves nothing. */
   async putBack({ generationId, stamp }: HeldWakeUp, at: number, failCount: number): Promise<void> {
     await this.asked(this.documents.updateOne(
       { 'data.generationId': generationId, 'data.stamp': stamp },
-      { $set: { nextRunAt: new Date(at), failCount } },
+      { $set: { nextRunAt: new Date(at), failCount, 'data.stamp': randomUUID() } },
       { hint: BY_GENERATION },
     ));
   }

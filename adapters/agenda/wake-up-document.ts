@@ -18,7 +18,7 @@ export interface WakeUpDocument {
   readonly failCount: number;
   readonly data: {
     readonly generationId: string;
-    /** Written anew by every schedule and every taking: only who knows it may end this wake-up or put it back. */
+    /** Written anew whenever it is scheduled, taken or put back: only who knows it may keep this wake-up, end it or put it back. */
     readonly stamp: string;
   };
 }

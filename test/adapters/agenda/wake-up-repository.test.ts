@@ -41,6 +41,15 @@ onAgenda('WakeUpRepository', (place) => {
     expect(await wakeUps.take(clock.now())).to.include({ generationId: uuidAt(1) });
   });
 
+  it('is not moved again, once it was put back, by what was to keep hold of it and came late', async () => {
+    const held = await wakeUps.putHeld(uuidAt(1));
+    await wakeUps.putBack(held, clock.now(), 3);
+    await wakeUps.keep([held]);
+    const taken = await wakeUps.take(clock.now());
+    expect(taken).to.include({ generationId: uuidAt(1), failCount: 3 });
+    expect(taken?.stamp).not.to.equal(held.stamp);
+  });
+
   it('does not give back over a later schedule', async () => {
     await repository.hold(uuidAt(1));
     await wakeUps.put(uuidAt(1), clock.now() + 3_600_000);
