@@ -1,9 +1,9 @@
 import { Agenda, backoffStrategies, type Job } from 'agenda';
-import type { Db } from 'mongodb';
 import { assert } from '../../core/assert.js';
 import type { Log } from '../../core/log.js';
 import type { Clock } from '../../core/ports/clock.js';
 import type { WakeUps } from '../../core/ports/wake-ups.js';
+import type { AgendaDatabase } from './agenda-database.js';
 import { AgendaRefused } from './agenda-refused.js';
 import { LatestWrites } from './latest-writes.js';
 import { missingFromAgenda } from './migrate-agenda.js';
@@ -26,9 +26,7 @@ const AGENDA_INTERVAL_MS = 1_000;
 const QUIET_MS = 60_000;
 const SILENT: Log = { info: () => undefined, warn: () => undefined };
 
-export interface AgendaWakeUpsOptions {
-  /** Its writes are to be acknowledged by a majority and journalled: they are made as the database says. */
-  readonly db: Db;
+export interface AgendaWakeUpsOptions extends AgendaDatabase {
   readonly clock: Clock;
   /** `auto` asks the server whether it tells of changes, and polls where it does not. */
   readonly wokenBy: WokenBy;
@@ -69,14 +67,14 @@ export class AgendaWakeUps implements WakeUps {
   private constructor(private readonly options: AgendaWakeUpsOptions, private readonly streams: boolean) {
     this.holdMs = options.holdMs ?? HOLD_MS;
     this.log = options.log ?? SILENT;
-    this.wakeUps = new WakeUpCollection(options.db, options.clock, this.holdMs);
+    this.wakeUps = new WakeUpCollection(options, options.clock, this.holdMs);
   }
 
-  /** Throws `AgendaRefused` when the database is not ready, or cannot tell of changes though it should. */
+  /** Throws `AgendaRefused` when the database is not ready, or cannot tell of changes though it should, and `StoreUnavailable`. */
   static async open(options: AgendaWakeUpsOptions): Promise<AgendaWakeUps> {
-    const missing = await missingFromAgenda(options.db);
+    const missing = await missingFromAgenda(options);
     if (missing.length > 0) throw new AgendaRefused(`${missing.join(' ')} Run \`darkroom migrate\` first.`);
-    return new AgendaWakeUps(options, await hearsOfChanges(options.db, options.wokenBy));
+    return new AgendaWakeUps(options, await hearsOfChanges(options, options.wokenBy));
   }
 
   /** Throws `StoreUnavailable` when the database does not answer; the wake-up may then be there or not. */

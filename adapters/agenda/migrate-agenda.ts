@@ -1,49 +1,63 @@
-import type { Collection, Db } from 'mongodb';
+import { MongoServerError } from 'mongodb';
+import type { AgendaDatabase } from './agenda-database.js';
 import { AgendaRefused } from './agenda-refused.js';
 import { INDEXES, type Index } from './indexes.js';
 import { COLLECTION } from './wake-up-document.js';
 
+const NAMESPACE_NOT_FOUND = 26;
+/** An index of that name or those keys is there with others, or documents are that it does not allow. */
+const IN_THE_WAY: ReadonlySet<unknown> = new Set([67, 85, 86, 11_000]);
+
 /**
  * Makes what wake-ups need in the database, and answers a line for each thing it did: none when all was there. Any number
- * of processes may do so at once. Throws `AgendaRefused` when an index of that name is there and is another one.
+ * of processes may do so at once. An index over many wake-ups takes its time, so `ask` is to be patient. Throws
+ * `AgendaRefused` when something is in an index's way, and `StoreUnavailable`.
  */
-export async function migrateAgenda(db: Db): Promise<readonly string[]> {
-  const collection = db.collection(COLLECTION);
+export async function migrateAgenda(database: AgendaDatabase): Promise<readonly string[]> {
   const done: string[] = [];
-  for (const { name, key, unique } of await missing(collection)) {
-    await collection.createIndex(key, { name, unique });
+  for (const index of await missing(database)) {
+    const { name, key, unique } = index;
+    await database.ask(() => database.db.collection(COLLECTION).createIndex(key, { name, unique })).catch((error: unknown) => {
+      throw IN_THE_WAY.has(codeOf(error)) ? otherIndex(index, error) : error;
+    });
     done.push(`Made the index ${name} of ${COLLECTION}.`);
   }
   return done;
 }
 
 /** What `migrateAgenda` has yet to make, in words; none when the database is ready. */
-export async function missingFromAgenda(db: Db): Promise<readonly string[]> {
-  return (await missing(db.collection(COLLECTION))).map(({ name }) => `The index ${name} of ${COLLECTION} is missing.`);
+export async function missingFromAgenda(database: AgendaDatabase): Promise<readonly string[]> {
+  return (await missing(database)).map(({ name }) => `The index ${name} of ${COLLECTION} is missing.`);
 }
 
-async function missing(collection: Collection): Promise<readonly Index[]> {
+async function missing(database: AgendaDatabase): Promise<readonly Index[]> {
   const there = new Map<string, string>();
-  for (const { name, key, unique } of await listed(collection)) there.set(String(name), shapeOf({ key, unique: unique === true }));
+  for (const { name, key, unique } of await listed(database)) there.set(String(name), shapeOf({ key, unique: unique === true }));
   for (const index of INDEXES) {
     const shape = there.get(index.name);
-    if (shape === undefined || shape === shapeOf(index)) continue;
-    throw new AgendaRefused(`The index ${index.name} of ${COLLECTION} is not the one this version needs; drop it and run \`darkroom migrate\`.`);
+    if (shape !== undefined && shape !== shapeOf(index)) throw otherIndex(index);
   }
   return INDEXES.filter(({ name }) => !there.has(name));
 }
 
-async function listed(collection: Collection) {
+async function listed(database: AgendaDatabase) {
   try {
-    return await collection.listIndexes().toArray();
+    return await database.ask(() => database.db.collection(COLLECTION).listIndexes().toArray());
   } catch (error) {
-    if (isNoCollection(error)) return [];
+    if (codeOf(error) === NAMESPACE_NOT_FOUND) return [];
     throw error;
   }
 }
 
-function isNoCollection(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 26;
+function otherIndex({ name, key }: Index, cause?: unknown): AgendaRefused {
+  return new AgendaRefused(
+    `The index ${name} of ${COLLECTION} cannot be the one with the keys ${JSON.stringify(key)} that this version needs; drop what is in its way, and run \`darkroom migrate\` again.`,
+    cause,
+  );
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof MongoServerError ? error.code : undefined;
 }
 
 function shapeOf({ key, unique }: { readonly key: unknown; readonly unique: boolean }): string {

@@ -1,11 +1,10 @@
 import { randomInt, randomUUID } from 'node:crypto';
-import { MongoServerError, type Collection, type Db } from 'mongodb';
+import { MongoServerError, type Collection } from 'mongodb';
 import type { Clock } from '../../core/ports/clock.js';
-import { bounded } from './bounded.js';
+import type { AgendaDatabase } from './agenda-database.js';
 import { BY_GENERATION } from './indexes.js';
 import { COLLECTION, JOB_NAME, type HeldWakeUp, type WakeUpDocument } from './wake-up-document.js';
 
-const TIMEOUT_MS = 10_000;
 const DUPLICATE_KEY = 11_000;
 /** Several times what asks at once: a few processes, with a few questions each. */
 const PICKED_FROM = 32;
@@ -13,13 +12,13 @@ const PICKED_FROM = 32;
 /**
  * What is asked of the collection, each time of one document or of those held. A replacement is announced by the change
  * stream with its whole document, an update is not: so whatever others should come for at once is written by replacement.
- * Every method throws `StoreUnavailable` when there is no answer within ten seconds.
+ * Every method throws `StoreUnavailable` when there is no answer in time.
  */
 export class WakeUpCollection {
   private readonly documents: Collection<WakeUpDocument>;
 
-  constructor(db: Db, private readonly clock: Clock, private readonly holdMs: number) {
-    this.documents = db.collection<WakeUpDocument>(COLLECTION);
+  constructor(private readonly database: AgendaDatabase, private readonly clock: Clock, private readonly holdMs: number) {
+    this.documents = database.db.collection<WakeUpDocument>(COLLECTION);
   }
 
   /** Replaces the generation's wake-up. Durable on return. */
@@ -39,7 +38,7 @@ export class WakeUpCollection {
    * for nothing, and the more there are, the longer.
    */
   async take(at: number): Promise<HeldWakeUp | undefined> {
-    const due = await this.asked(this.documents.find(
+    const due = await this.database.ask(() => this.documents.find(
       { name: JOB_NAME, nextRunAt: { $lte: new Date(at) } },
       { sort: { nextRunAt: 1 }, limit: PICKED_FROM, projection: { _id: 0, failCount: 1, data: 1 } },
     ).toArray());
@@ -54,7 +53,7 @@ export class WakeUpCollection {
   /** Undefined when another process has taken it since, or it was scheduled anew. */
   private async takeThis({ data: { generationId, stamp: readStamp }, failCount }: Pick<WakeUpDocument, 'data' | 'failCount'>): Promise<HeldWakeUp | undefined> {
     const stamp = randomUUID();
-    const { matchedCount } = await this.asked(this.documents.updateOne(
+    const { matchedCount } = await this.database.ask(() => this.documents.updateOne(
       { 'data.generationId': generationId, 'data.stamp': readStamp },
       { $set: { nextRunAt: this.holdEnd(), 'data.stamp': stamp } },
       { hint: BY_GENERATION },
@@ -64,18 +63,18 @@ export class WakeUpCollection {
 
   /** When the first wake-up comes due, or came due. */
   async firstAt(): Promise<number | undefined> {
-    const first = await this.asked(this.documents.findOne({ name: JOB_NAME }, { sort: { nextRunAt: 1 }, projection: { _id: 0, name: 1, nextRunAt: 1 } }));
+    const first = await this.database.ask(() => this.documents.findOne({ name: JOB_NAME }, { sort: { nextRunAt: 1 }, projection: { _id: 0, name: 1, nextRunAt: 1 } }));
     return first?.nextRunAt.getTime();
   }
 
   /** Removes the wake-up, unless it was scheduled anew or its time with us is over. */
   async end({ generationId, stamp }: HeldWakeUp): Promise<void> {
-    await this.asked(this.documents.deleteOne({ 'data.generationId': generationId, 'data.stamp': stamp }, { hint: BY_GENERATION }));
+    await this.database.ask(() => this.documents.deleteOne({ 'data.generationId': generationId, 'data.stamp': stamp }, { hint: BY_GENERATION }));
   }
 
   /** Gives the wake-up back, to be taken at `at`. A `keep` of it that is still under way finds another stamp, and moves nothing. */
   async putBack({ generationId, stamp }: HeldWakeUp, at: number, failCount: number): Promise<void> {
-    await this.asked(this.documents.updateOne(
+    await this.database.ask(() => this.documents.updateOne(
       { 'data.generationId': generationId, 'data.stamp': stamp },
       { $set: { nextRunAt: new Date(at), failCount, 'data.stamp': randomUUID() } },
       { hint: BY_GENERATION },
@@ -85,14 +84,14 @@ export class WakeUpCollection {
   /** Gives the wake-up back, to be taken by another process now. */
   async handOver({ generationId, stamp, failCount }: HeldWakeUp): Promise<void> {
     const document = { ...aWakeUp(generationId, this.clock.now(), randomUUID()), failCount };
-    await this.asked(this.documents.replaceOne({ 'data.generationId': generationId, 'data.stamp': stamp }, document, { hint: BY_GENERATION }));
+    await this.database.ask(() => this.documents.replaceOne({ 'data.generationId': generationId, 'data.stamp': stamp }, document, { hint: BY_GENERATION }));
   }
 
   /** Keeps hold of wake-ups, at most 1,000, that were not scheduled anew. */
   async keep(held: readonly HeldWakeUp[]): Promise<void> {
     const ids = held.map(({ generationId }) => generationId);
     const stamps = held.map(({ stamp }) => stamp);
-    await this.asked(this.documents.updateMany(
+    await this.database.ask(() => this.documents.updateMany(
       { 'data.generationId': { $in: ids }, 'data.stamp': { $in: stamps } },
       { $set: { nextRunAt: this.holdEnd() } },
       { hint: BY_GENERATION },
@@ -104,16 +103,12 @@ export class WakeUpCollection {
     const document = aWakeUp(generationId, at, stamp);
     const write = () => this.documents.replaceOne({ 'data.generationId': generationId }, document, { upsert: true });
     // Two processes that schedule a generation for the first time at once both insert, and one is refused: it is there then.
-    await this.asked(write().catch((error: unknown) => (isDuplicate(error) ? write() : Promise.reject(error))));
+    await this.database.ask(() => write().catch((error: unknown) => (isDuplicate(error) ? write() : Promise.reject(error))));
     return stamp;
   }
 
   private holdEnd(): Date {
     return new Date(this.clock.now() + this.holdMs);
-  }
-
-  private asked<T>(answer: Promise<T>): Promise<T> {
-    return bounded(this.clock, TIMEOUT_MS, answer);
   }
 }
 

@@ -1,13 +1,13 @@
-import type { Db } from 'mongodb';
+import type { AgendaDatabase } from './agenda-database.js';
 import { AgendaRefused } from './agenda-refused.js';
 
 /** How a process hears of wake-ups that others have scheduled. */
 export type WokenBy = 'auto' | 'change-streams' | 'polling';
 
-/** Whether there is to be a change stream. Throws `AgendaRefused` when one is asked for of a server that has none. */
-export async function hearsOfChanges(db: Db, wokenBy: WokenBy): Promise<boolean> {
+/** Whether there is to be a change stream. Throws `AgendaRefused` when one is asked for of a server that has none, and `StoreUnavailable`. */
+export async function hearsOfChanges(database: AgendaDatabase, wokenBy: WokenBy): Promise<boolean> {
   if (wokenBy === 'polling') return false;
-  const hello = await db.command({ hello: 1 });
+  const hello = await database.ask(() => database.db.command({ hello: 1 }));
   // Only members of a replica set have a name for it, and only a router answers with this message.
   const tells = hello['setName'] !== undefined || hello['msg'] === 'isdbgrid';
   if (wokenBy === 'change-streams' && !tells) {

@@ -1,5 +1,6 @@
 import { MongoClient, MongoServerSelectionError, ReadConcern, type Collection, type Db, type Document, type MongoClientOptions } from 'mongodb';
 import { StoreUnavailable } from '../../core/errors.js';
+import { bounded } from './bounded.js';
 import { MongoRefused } from './mongo-refused.js';
 import type { CollectionName } from './schema.js';
 import { serverCode, storeError } from './store-errors.js';
@@ -51,20 +52,10 @@ export class MongoConnection {
 
   /**
    * One operation. Throws `StoreUnavailable` when it failed for want of the server or its time is over, in which case it
-   * may have happened, or may yet. The driver's own limits end each step of an operation; this one ends their sum.
+   * may have happened, or may yet.
    */
-  async ask<T>(operation: (limits: CommandLimits) => Promise<T>): Promise<T> {
-    let timer: NodeJS.Timeout | undefined;
-    const tooLate = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new StoreUnavailable(`MongoDB did not answer within ${this.timeoutMs} ms.`)), this.timeoutMs);
-    });
-    try {
-      return await Promise.race([operation({ maxTimeMS: this.timeoutMs }), tooLate]);
-    } catch (error) {
-      throw storeError(error);
-    } finally {
-      clearTimeout(timer);
-    }
+  ask<T>(operation: (limits: CommandLimits) => Promise<T>): Promise<T> {
+    return bounded(this.timeoutMs, () => operation({ maxTimeMS: this.timeoutMs }));
   }
 
   close(): Promise<void> {

@@ -12,19 +12,25 @@ const INDEX_CONFLICTS: ReadonlySet<unknown> = new Set([67, 85, 86]);
 /** An index over many documents takes its time to build; longer than any request may wait. */
 const MIGRATION_TIMEOUT_MS = 3_600_000;
 
+/** Sets up something else, and says line by line what it made. */
+type SetUpBeside = (database: Pick<MongoConnection, 'db' | 'ask'>) => Promise<readonly string[]>;
+
+const nothingBeside: SetUpBeside = () => Promise.resolve([]);
+
 /**
  * Makes the collections and indexes this release needs, and says line by line what it made: nothing, when all was there.
  * Safe to run in many processes at once, beside running servers, again after it was cut, and after a newer release: what it
  * does not know it leaves alone. Throws `MongoRefused` when a newer release has made the database unreadable for this one or
- * an index of ours is there with other keys, and `StoreUnavailable`.
+ * an index of ours is there with other keys, and `StoreUnavailable`. What others keep in the same database is set up by
+ * `beside`, afterwards, on a connection that is as patient.
  */
-export async function migrateMongo(options: MongoOptions): Promise<readonly string[]> {
+export async function migrateMongo(options: MongoOptions, beside: SetUpBeside = nothingBeside): Promise<readonly string[]> {
   const { timeoutMs = 5_000 } = options;
   // Finding the server and a connection is to take no longer than ever; only the commands may.
   const patient = { serverSelectionTimeoutMS: timeoutMs, connectTimeoutMS: timeoutMs, waitQueueTimeoutMS: timeoutMs };
   const connection = await MongoConnection.open({ ...options, timeoutMs: Math.max(timeoutMs, MIGRATION_TIMEOUT_MS) }, patient);
   try {
-    return await migrate(connection, options.database);
+    return [...(await migrate(connection, options.database)), ...(await beside(connection))];
   } finally {
     await connection.close();
   }

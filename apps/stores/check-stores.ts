@@ -3,6 +3,7 @@ import { checkRights } from '../../adapters/sqlite/data-folder.js';
 import { SystemClock } from '../../adapters/system/system-clock.js';
 import { readSecrets } from '../secrets.js';
 import type { Config } from '../config/config.js';
+import { agendaDatabase } from './agenda-database.js';
 import { lookIntoDatabase, type OpenDatabase } from './open-database.js';
 import { lookForObjects } from './open-objects.js';
 import { checkInstallation, hadSecret } from './same-installation.js';
@@ -27,6 +28,6 @@ export async function checkStores(config: Config): Promise<void> {
   }
 }
 
-async function checkWakeUps({ stores, agenda }: Config, { db }: OpenDatabase, clock: SystemClock): Promise<void> {
-  if (stores.wakeUps === 'agenda' && db !== undefined) await AgendaWakeUps.open({ db, clock, ...agenda });
+async function checkWakeUps(config: Config, database: OpenDatabase, clock: SystemClock): Promise<void> {
+  if (config.stores.wakeUps === 'agenda') await AgendaWakeUps.open({ ...agendaDatabase(config, database), clock, ...config.agenda });
 }

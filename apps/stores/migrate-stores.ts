@@ -1,7 +1,6 @@
 import { migrateAgenda } from '../../adapters/agenda/migrate-agenda.js';
 import { setUpBucket } from '../../adapters/minio/set-up-bucket.js';
 import { migrateMongo } from '../../adapters/mongo/migrate-mongo.js';
-import { openMongo } from '../../adapters/mongo/open-mongo.js';
 import { openSqlite } from '../../adapters/sqlite/open-sqlite.js';
 import type { Config } from '../config/config.js';
 import { minioOptions, mongoOptions } from './store-options.js';
@@ -21,14 +20,7 @@ async function migrateDatabase(config: Config): Promise<readonly string[]> {
     await stores.close();
     return [];
   }
-  const done = await migrateMongo(mongoOptions(config));
-  if (config.stores.wakeUps !== 'agenda') return done;
-  const stores = await openMongo(mongoOptions(config));
-  try {
-    return [...done, ...await migrateAgenda(stores.db)];
-  } finally {
-    await stores.close();
-  }
+  return config.stores.wakeUps === 'agenda' ? migrateMongo(mongoOptions(config), migrateAgenda) : migrateMongo(mongoOptions(config));
 }
 
 async function migrateObjects(config: Config): Promise<readonly string[]> {

@@ -1,66 +1,94 @@
 // Goal: a database is made ready for wake-ups by any number of processes at once, and one that is not ready is refused.
 // Method: databases of their own on a real server, with an index missing, or another in its place.
 import { expect } from 'chai';
-import { MongoClient, type Db } from 'mongodb';
+import { MongoClient, MongoServerError, type Db } from 'mongodb';
+import type { AgendaDatabase } from '../../../adapters/agenda/agenda-database.js';
 import { AgendaRefused } from '../../../adapters/agenda/agenda-refused.js';
 import { AgendaWakeUps } from '../../../adapters/agenda/agenda-wake-ups.js';
 import { migrateAgenda, missingFromAgenda } from '../../../adapters/agenda/migrate-agenda.js';
+import { WakeUpCollection } from '../../../adapters/agenda/wake-up-collection.js';
+import { bounded } from '../../../adapters/mongo/bounded.js';
 import { SystemClock } from '../../../adapters/system/system-clock.js';
+import { StoreUnavailable } from '../../../core/errors.js';
+import { uuidAt } from '../../fixtures/stored-records.js';
 import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js';
 import { mongoServer, orSkip, type MongoServer } from '../../servers/servers.js';
+import { asked } from './on-agenda.js';
 
 const clock = new SystemClock();
 
 describe('migrateAgenda', () => {
   let server: MongoServer;
-  let database: FreshDatabase;
+  let place: FreshDatabase;
+  let database: AgendaDatabase;
   let client: MongoClient;
   let db: Db;
 
   before(async function standalone() { server = await orSkip(this, mongoServer('standalone')); });
   beforeEach(() => {
-    database = freshDatabase(server);
-    client = new MongoClient(database.url);
-    db = client.db(database.database);
+    place = freshDatabase(server);
+    client = new MongoClient(place.url);
+    db = client.db(place.database);
+    database = asked(db);
   });
   afterEach(async () => {
     await client.close();
-    await database.drop();
+    await place.drop();
   });
 
   it('makes the indexes, says so, and finds nothing to do the next time', async () => {
-    expect(await missingFromAgenda(db)).to.have.length(2);
-    expect(await migrateAgenda(db)).to.deep.equal(['Made the index generation of agenda_wake_ups.', 'Made the index due of agenda_wake_ups.']);
-    expect(await missingFromAgenda(db)).to.deep.equal([]);
-    expect(await migrateAgenda(db)).to.deep.equal([]);
+    expect(await missingFromAgenda(database)).to.have.length(2);
+    expect(await migrateAgenda(database)).to.deep.equal(['Made the index generation of agenda_wake_ups.', 'Made the index due of agenda_wake_ups.']);
+    expect(await missingFromAgenda(database)).to.deep.equal([]);
+    expect(await migrateAgenda(database)).to.deep.equal([]);
   });
 
   it('may run in many processes at once', async () => {
-    await Promise.all(Array.from({ length: 8 }, () => migrateAgenda(db)));
-    expect(await missingFromAgenda(db)).to.deep.equal([]);
+    await Promise.all(Array.from({ length: 8 }, () => migrateAgenda(database)));
+    expect(await missingFromAgenda(database)).to.deep.equal([]);
   });
 
   it('makes the one that is missing', async () => {
-    await migrateAgenda(db);
+    await migrateAgenda(database);
     await db.collection('agenda_wake_ups').dropIndex('due');
-    expect(await migrateAgenda(db)).to.deep.equal(['Made the index due of agenda_wake_ups.']);
+    expect(await migrateAgenda(database)).to.deep.equal(['Made the index due of agenda_wake_ups.']);
   });
 
   it('refuses another index of that name', async () => {
     await db.collection('agenda_wake_ups').createIndex({ nextRunAt: 1 }, { name: 'due' });
-    const refused: unknown = await migrateAgenda(db).catch((error: unknown) => error);
+    const refused: unknown = await migrateAgenda(database).catch((error: unknown) => error);
     expect(refused).to.be.instanceOf(AgendaRefused).with.property('message').that.includes('due');
   });
 
+  it('refuses two wake-ups of one generation, which are in the way of an index', async () => {
+    await db.collection('agenda_wake_ups').insertMany([1, 2].map(() => ({ data: { generationId: 'one' } })));
+    const refused: unknown = await migrateAgenda(database).catch((error: unknown) => error);
+    expect(refused).to.be.instanceOf(AgendaRefused).with.property('message').that.matches(/^The index generation .* again\.$/);
+  });
+
+  it('calls a server that does not answer, or not in time, an outage, and a mistake what the server says it is', async () => {
+    const never = { db, ask: <T>() => bounded(20, () => new Promise<T>(() => undefined)) };
+    for (const use of [migrateAgenda, missingFromAgenda, (silent: AgendaDatabase) => AgendaWakeUps.open({ ...silent, clock, wokenBy: 'auto' })]) {
+      expect(await use(never).catch((error: unknown) => error)).to.be.instanceOf(StoreUnavailable);
+    }
+    await migrateAgenda(database);
+    const wakeUps = new WakeUpCollection(database, clock, 1_000);
+    await db.collection('agenda_wake_ups').dropIndexes();
+    const said: unknown = await wakeUps.keep([{ generationId: uuidAt(1), stamp: 'x', failCount: 0 }]).catch((error: unknown) => error);
+    expect(said).to.be.instanceOf(MongoServerError);
+    await client.close();
+    expect(await wakeUps.put(uuidAt(1), 0).catch((error: unknown) => error)).to.be.instanceOf(StoreUnavailable);
+  });
+
   it('is what a process asks for that finds the database not ready', async () => {
-    const refused: unknown = await AgendaWakeUps.open({ db, clock, wokenBy: 'polling' }).catch((error: unknown) => error);
+    const refused: unknown = await AgendaWakeUps.open({ ...database, clock, wokenBy: 'polling' }).catch((error: unknown) => error);
     expect(refused).to.be.instanceOf(AgendaRefused).with.property('message').that.includes('darkroom migrate');
   });
 
   it('does not give a server change streams that has none', async () => {
-    await migrateAgenda(db);
-    const refused: unknown = await AgendaWakeUps.open({ db, clock, wokenBy: 'change-streams' }).catch((error: unknown) => error);
+    await migrateAgenda(database);
+    const refused: unknown = await AgendaWakeUps.open({ ...database, clock, wokenBy: 'change-streams' }).catch((error: unknown) => error);
     expect(refused).to.be.instanceOf(AgendaRefused).with.property('message').that.includes('agenda.woken_by');
-    await AgendaWakeUps.open({ db, clock, wokenBy: 'auto' });
+    await AgendaWakeUps.open({ ...database, clock, wokenBy: 'auto' });
   });
 });

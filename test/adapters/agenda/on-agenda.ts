@@ -1,6 +1,8 @@
 import { MongoClient, type Db } from 'mongodb';
+import type { AgendaDatabase } from '../../../adapters/agenda/agenda-database.js';
 import { AgendaWakeUps, type AgendaWakeUpsOptions } from '../../../adapters/agenda/agenda-wake-ups.js';
 import { migrateAgenda } from '../../../adapters/agenda/migrate-agenda.js';
+import { bounded } from '../../../adapters/mongo/bounded.js';
 import { SystemClock } from '../../../adapters/system/system-clock.js';
 import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js';
 import { mongoServer, orSkip, type MongoServer } from '../../servers/servers.js';
@@ -24,7 +26,7 @@ export class AgendaPlace {
 
   async prepare(server: MongoServer): Promise<void> {
     this.database = freshDatabase(server);
-    await migrateAgenda(this.connect());
+    await migrateAgenda(asked(this.connect()));
   }
 
   connect(): Db {
@@ -34,7 +36,7 @@ export class AgendaPlace {
   /** Another process. */
   async open(options: Partial<AgendaWakeUpsOptions> = {}): Promise<AgendaWakeUps> {
     const client = this.client();
-    const wakeUps = await AgendaWakeUps.open({ db: this.dbOf(client), clock: new SystemClock(), wokenBy: this.lane.wokenBy, ...options });
+    const wakeUps = await AgendaWakeUps.open({ ...asked(this.dbOf(client)), clock: new SystemClock(), wokenBy: this.lane.wokenBy, ...options });
     this.opened.set(wakeUps, client);
     return wakeUps;
   }
@@ -73,6 +75,11 @@ export class AgendaPlace {
     this.clients.push(client);
     return client;
   }
+}
+
+/** The database with a bound on every question, and with outages told from mistakes, as the program asks it. */
+export function asked(db: Db, timeoutMs = 10_000): AgendaDatabase {
+  return { db, ask: (operation) => bounded(timeoutMs, operation) };
 }
 
 /** A suite on each way to be woken, over a database of its own that goes afterwards. */

@@ -7,7 +7,7 @@ import { WakeUpChannel } from '../../../adapters/agenda/wake-up-channel.js';
 import { WakeUpCollection } from '../../../adapters/agenda/wake-up-collection.js';
 import { WakeUpRepository } from '../../../adapters/agenda/wake-up-repository.js';
 import { uuidAt } from '../../fixtures/stored-records.js';
-import { onAgenda } from './on-agenda.js';
+import { asked, onAgenda } from './on-agenda.js';
 
 const clock = new SystemClock();
 
@@ -18,7 +18,7 @@ onAgenda('WakeUpRepository', (place) => {
 
   beforeEach(() => {
     db = place.connect();
-    wakeUps = new WakeUpCollection(db, clock, 600_000);
+    wakeUps = new WakeUpCollection(asked(db), clock, 600_000);
     const channel = new WakeUpChannel({ db, clock, streams: false, pollMs: 1_000, onStreamLost: () => undefined });
     repository = new WakeUpRepository({ db, clock, wakeUps, channel, onTrouble: (error) => { throw error; } });
   });

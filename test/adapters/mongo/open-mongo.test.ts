@@ -161,6 +161,11 @@ function settingUp(place: () => FreshDatabase, own: () => MongoConnection): void
     expect(await migrateMongo(place())).to.deep.equal([]);
   });
 
+  it('sets up what others keep in it as patiently, after its own, and tells of both', async () => {
+    const lines = await migrateMongo(place(), async (beside) => [`Made ${beside.db.databaseName}.`, `${await beside.ask(({ maxTimeMS }) => Promise.resolve(maxTimeMS))}`]);
+    expect(lines.slice(-3)).to.deep.equal([`The schema is of version ${SCHEMA_VERSION}.`, `Made ${place().database}.`, '3600000']);
+  });
+
   it('is done once by eight processes at once', async () => {
     await Promise.all(Array.from({ length: 8 }, () => migrateMongo(place())));
     expect(await migrateMongo(place())).to.deep.equal([]);
