@@ -1,31 +1,46 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { OpenConnections } from './open-connections.js';
 
-/** Port 0 takes any free one; answers the one taken. Throws one sentence that names the keys of `section` when it cannot. */
-export function listen(server: Server, section: 'rest' | 'internal', host: string, port: number): Promise<{ readonly host: string; readonly port: number }> {
-  return new Promise((resolve, reject) => {
-    const refuse = (error: NodeJS.ErrnoException) => reject(cannotListen(section, host, port, error));
-    server.once('error', refuse);
-    server.listen(port, host, () => {
-      server.off('error', refuse);
-      resolve({ host, port: (server.address() as AddressInfo).port });
+/** The port of one HTTP server, and its connections from the first to the last. */
+export class Listening {
+  private readonly connections: OpenConnections;
+
+  /** Before anybody can connect. `section` is that of the configuration. */
+  constructor(private readonly server: Server, private readonly section: 'rest' | 'internal') {
+    this.connections = new OpenConnections(server);
+  }
+
+  /** Port 0 takes any free one; answers the one taken. Throws one sentence that names the keys of the section when it cannot. */
+  listen(host: string, port: number): Promise<{ readonly host: string; readonly port: number }> {
+    const { server, section } = this;
+    return new Promise((resolve, reject) => {
+      const refuse = (error: NodeJS.ErrnoException) => reject(cannotListen(section, host, port, error));
+      server.once('error', refuse);
+      server.listen(port, host, () => {
+        server.off('error', refuse);
+        resolve({ host, port: (server.address() as AddressInfo).port });
+      });
     });
-  });
+  }
+
+  /**
+   * Takes no more connections, finishes the requests under way, lets go of every connection that has none, and cuts what
+   * is left after `graceMs`.
+   */
+  close(graceMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const cut = setTimeout(() => this.server.closeAllConnections(), graceMs);
+      this.server.close(() => {
+        clearTimeout(cut);
+        resolve();
+      });
+      this.connections.letGo();
+    });
+  }
 }
 
 function cannotListen(section: string, host: string, port: number, error: NodeJS.ErrnoException): Error {
   const reason = error.code === 'EADDRINUSE' ? 'another process does' : error.code === 'EACCES' ? 'this user may not' : `the system says ${error.code ?? error.message}`;
   return new Error(`The server cannot listen on port ${port} of ${host}, since ${reason}; choose another ${section}.port or ${section}.host.`, { cause: error });
-}
-
-/** Takes no more connections, finishes the requests under way, and cuts what is left after `graceMs`. */
-export function closeServer(server: Server, graceMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    const cut = setTimeout(() => server.closeAllConnections(), graceMs);
-    server.close(() => {
-      clearTimeout(cut);
-      resolve();
-    });
-    server.closeIdleConnections();
-  });
 }

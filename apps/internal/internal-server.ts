@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { closeServer, listen } from '../listening.js';
+import { Listening } from '../listening.js';
 import { isReady, READY, UP, type ReadinessParts } from '../rest/health.js';
 import { askedOnce } from './asked-once.js';
 
@@ -18,7 +18,7 @@ export interface InternalServer {
   readonly port: number;
   /** From now on the process is not ready, and still alive. */
   stopping(): void;
-  /** Takes no more connections, finishes the requests under way, and cuts what is left after `graceMs`. */
+  /** Takes no more connections, finishes the requests under way, lets go of whoever has none, and cuts what is left after `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -45,9 +45,9 @@ const READINESS_TIMEOUT_MS = 4_000;
 export async function createInternalServer({ host, port, readiness, metrics }: InternalServerOptions): Promise<InternalServer> {
   let isStopping = false;
   const parts = { readiness: askedOnce(readiness, READINESS_TIMEOUT_MS), isStopping: () => isStopping };
-  const server = createHttpServer(pagesOf(parts, metrics));
-  const address = await listen(server, 'internal', host, port);
-  return { ...address, stopping: () => { isStopping = true; }, close: (graceMs) => closeServer(server, graceMs) };
+  const listening = new Listening(createHttpServer(pagesOf(parts, metrics)), 'internal');
+  const address = await listening.listen(host, port);
+  return { ...address, stopping: () => { isStopping = true; }, close: (graceMs) => listening.close(graceMs) };
 }
 
 function pagesOf(parts: ReadinessParts, metrics: InternalServerOptions['metrics']): Pages {

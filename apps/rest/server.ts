@@ -3,7 +3,7 @@ import Koa from 'koa';
 import type { Logger } from 'pino';
 import type { Authenticator } from '../../core/access/authenticate.js';
 import type { Context } from '../../core/context.js';
-import { closeServer, listen } from '../listening.js';
+import { Listening } from '../listening.js';
 import { docsEndpoints } from './docs-page.js';
 import { handleRequest } from './handle-request.js';
 import { serveHealth, serveReadiness } from './health.js';
@@ -35,7 +35,7 @@ export interface RestServerOptions {
 export interface RestServer {
   /** Port 0 takes any free one; answers the one taken. */
   listen(host: string, port: number): Promise<{ readonly host: string; readonly port: number }>;
-  /** Takes no more connections, finishes the requests under way, and cuts what is left after `graceMs`. */
+  /** Takes no more connections, finishes the requests under way, lets go of whoever has none, and cuts what is left after `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -43,12 +43,12 @@ export interface RestServer {
 export function createRestServer(options: RestServerOptions): RestServer {
   let stopping = false;
   const app = createApp(options, () => stopping);
-  const server = createHttpServer(app, options);
+  const listening = new Listening(createHttpServer(app, options), 'rest');
   return {
-    listen: (host, port) => listen(server, 'rest', host, port),
+    listen: (host, port) => listening.listen(host, port),
     close: (graceMs) => {
       stopping = true;
-      return closeServer(server, graceMs);
+      return listening.close(graceMs);
     },
   };
 }
@@ -89,7 +89,7 @@ function createHttpServer(app: Koa<RestState>, { limits, context, observer }: Re
   // Whoever asks and then does not read, or sends no more, holds a connection that others could use.
   server.setTimeout(limits.idleTimeoutMs);
   // The only expectation there is to meet is 100-continue, which the runtime does; any other changes nothing.
-  server.on('checkExpectation', (req, res) => void serve(req, res));
+  server.on('checkExpectation', (req, res) => server.emit('request', req, res));
   answerRefusedConnections(server, context.ids, observer);
   return server;
 }
