@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 
@@ -88,7 +88,8 @@ function openNew(path: string): number {
 
 /** Appears whole or not at all, and two processes that start at once end up with the same one. */
 function createSecret(path: string): Buffer {
-  const temporary = `${path}.${process.pid}`;
+  // A process id would do, were it not the same at each start in a container: what a crash left would be in the way.
+  const temporary = `${path}.${randomUUID()}`;
   const file = openNew(temporary);
   writeSync(file, `${randomBytes(SECRET_BYTES).toString('hex')}\n`);
   fsyncSync(file);

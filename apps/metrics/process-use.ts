@@ -11,7 +11,6 @@ const DELAY_SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
  */
 export class ProcessUse {
   private readonly delays: Histogram;
-  private sampling: NodeJS.Timeout | undefined;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -29,19 +28,14 @@ export class ProcessUse {
     new Gauge({ name: 'nodejs_version_info', help: 'The runtime.', labelNames: ['version'], registers }).set({ version: process.version }, 1);
   }
 
-  /** Begins to look how late the main thread is. Keeps no process alive. */
+  /** Begins to look how late the main thread is, once and until the process ends, which it does not keep alive. */
   start(): void {
     let expectedAt = performance.now() + SAMPLE_MS;
-    this.sampling ??= setInterval(() => {
+    setInterval(() => {
       const now = performance.now();
       this.delays.observe(Math.max(0, now - expectedAt) / 1_000);
       expectedAt = now + SAMPLE_MS;
     }, SAMPLE_MS).unref();
-  }
-
-  stop(): void {
-    clearInterval(this.sampling);
-    this.sampling = undefined;
   }
 }
 
