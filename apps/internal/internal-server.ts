@@ -1,13 +1,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Listening } from '../listening.js';
-import { isReady, READY, UP, type ReadinessParts } from '../rest/health.js';
-import { askedOnce } from './asked-once.js';
+import { READY, readyWhile, UP } from '../rest/health.js';
 
 export interface InternalServerOptions {
   readonly host: string;
   /** 0 takes any free one. */
   readonly port: number;
-  /** Whether the stores answer; asked for `/readyz`. */
+  /** Whether the database answers; asked for `/readyz`, once at a time. */
   readonly readiness: () => Promise<boolean>;
   readonly metrics: { readonly contentType: string; text(): Promise<string> };
 }
@@ -35,8 +34,6 @@ const MAX_CONNECTIONS = 32;
 const MAX_HEADER_BYTES = 8 * 1024;
 const REQUEST_TIMEOUT_MS = 5_000;
 const IDLE_TIMEOUT_MS = 15_000;
-/** A store that does not answer within this does not answer, as far as a probe is concerned. */
-const READINESS_TIMEOUT_MS = 4_000;
 
 /**
  * Listens for those who look after the process: `/livez`, `/readyz` and `/metrics`, for every role alike. Throws one sentence
@@ -44,16 +41,16 @@ const READINESS_TIMEOUT_MS = 4_000;
  */
 export async function createInternalServer({ host, port, readiness, metrics }: InternalServerOptions): Promise<InternalServer> {
   let isStopping = false;
-  const parts = { readiness: askedOnce(readiness, READINESS_TIMEOUT_MS), isStopping: () => isStopping };
-  const listening = new Listening(createHttpServer(pagesOf(parts, metrics)), 'internal');
+  const isReady = readyWhile({ readiness, isStopping: () => isStopping });
+  const listening = new Listening(createHttpServer(pagesOf(isReady, metrics)), 'internal');
   const address = await listening.listen(host, port);
   return { ...address, stopping: () => { isStopping = true; }, close: (graceMs) => listening.close(graceMs) };
 }
 
-function pagesOf(parts: ReadinessParts, metrics: InternalServerOptions['metrics']): Pages {
+function pagesOf(isReady: () => Promise<boolean>, metrics: InternalServerOptions['metrics']): Pages {
   return new Map<string, () => Page | Promise<Page>>([
     ['/livez', () => json(200, UP)],
-    ['/readyz', async () => ((await isReady(parts)) ? json(200, READY) : json(503, { status: 'not ready' }))],
+    ['/readyz', async () => ((await isReady()) ? json(200, READY) : json(503, { status: 'not ready' }))],
     ['/metrics', async () => ({ status: 200, contentType: metrics.contentType, text: await metrics.text() })],
   ]);
 }

@@ -24,7 +24,7 @@ export interface RestServerOptions {
   readonly limits: RestLimits;
   /** Serves `/objects/…`, for an object store that has no server of its own. */
   readonly signedObjects?: SignedObjectGate;
-  /** Whether the stores answer; asked for `/readyz`. */
+  /** Whether the database answers; asked for `/readyz`, once at a time. */
   readonly readiness: () => Promise<boolean>;
   /** One success in so many is logged at `info`; 0, the default, logs all of them at `debug`. Refusals are always logged. */
   readonly logOneSuccessIn?: number;

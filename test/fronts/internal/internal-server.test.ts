@@ -1,9 +1,9 @@
 // Goal: the internal listener answers probes and scrapes of any process, nothing else, and cannot be held up.
-// Method: real listeners on free ports; stores that answer, refuse and hang; requests by hand.
+// Method: real listeners on free ports; a database that answers, refuses and hangs; requests by hand.
 import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { expect } from 'chai';
-import { askedOnce } from '../../../apps/internal/asked-once.js';
+import { askedOnce } from '../../../apps/asked-once.js';
 import { createInternalServer, type InternalServer, type InternalServerOptions } from '../../../apps/internal/internal-server.js';
 import { Metrics } from '../../../apps/metrics/metrics.js';
 import { parseExposition } from '../../fixtures/exposition.js';
@@ -19,7 +19,7 @@ describe('the internal listener', () => {
     return { ...server, origin: `http://127.0.0.1:${server.port}` };
   }
 
-  it('is alive and ready while the stores answer, and alive when they do not', async () => {
+  it('is alive and ready while the database answers, and alive when it does not', async () => {
     let answer = (): Promise<boolean> => Promise.resolve(true);
     const { origin } = await listening({ readiness: () => answer() });
     const statuses = async () => [(await fetch(`${origin}/livez`)).status, (await fetch(`${origin}/readyz`)).status];

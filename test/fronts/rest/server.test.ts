@@ -40,7 +40,7 @@ describe('the REST server', () => {
     }
   });
 
-  it('is healthy while it runs, and ready when its stores are', async () => {
+  it('is healthy while it runs, and ready when its database is', async () => {
     let ready = true;
     const { origin } = await set({ readiness: () => (ready ? Promise.resolve(true) : Promise.reject(new Error('away'))) });
     expect((await fetch(`${origin}/healthz`)).status).to.equal(200);
@@ -50,6 +50,22 @@ describe('the REST server', () => {
     expect(refused.status).to.equal(503);
     expect(((await refused.json()) as JsonObject)['code']).to.equal('SERVICE_UNAVAILABLE');
     expect((await fetch(`${origin}/healthz`)).status).to.equal(200);
+  });
+
+  it('asks the database once for all who ask at the same time whether it is ready', async () => {
+    const arrived = signal();
+    const readiness = signal();
+    let asked = 0;
+    const { origin } = await set({ readiness: async () => { asked += 1; arrived.resolve(); await readiness.promise; return true; } });
+    const first = fetch(`${origin}/readyz`);
+    await arrived.promise;
+    const others = Array.from({ length: 20 }, () => fetch(`${origin}/readyz`));
+    // An answer to one that was sent after them: they have all come by then.
+    await fetch(`${origin}/healthz`);
+    readiness.resolve();
+    const statuses = await Promise.all([first, ...others].map(async (answer) => (await answer).status));
+    expect(new Set(statuses)).to.deep.equal(new Set([200]));
+    expect(asked).to.be.below(others.length);
   });
 
   it('finishes the request under way when it stops, takes no other, and says so', async () => {
