@@ -123,13 +123,15 @@ export async function serve(config: Config, onServing: (served: Served) => void 
   setTimeout(() => process.exit(), LEFT_BEHIND_MS).unref();
 }
 
+/** Whichever two signals come: Ctrl-C and then a supervisor's SIGTERM are two as well. */
 function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-      process.once(signal, () => {
-        process.once(signal, () => process.exit(130));
-        resolve();
-      });
-    }
+    let isAsked = false;
+    const ask = () => {
+      if (isAsked) process.exit(130);
+      isAsked = true;
+      resolve();
+    };
+    process.on('SIGINT', ask).on('SIGTERM', ask);
   });
 }

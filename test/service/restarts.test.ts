@@ -8,6 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { verifyCredits } from '../../core/credits/verify.js';
 import type { JsonObject } from '../../core/json.js';
+import { CliProcess } from '../fixtures/cli-process.js';
+import { freePort } from '../servers/free-port.js';
 import { LiveService, type Client, type Tenant } from './live-service.js';
 
 const IDS = 24;
@@ -80,6 +82,42 @@ describe('a service stopped and started again', () => {
     const socket = connect(Number(port), '127.0.0.1');
     socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
     await once(socket, 'data');
+    const closed = once(socket, 'close');
+    socket.resume();
+    expect(await service.server.end('SIGTERM'), service.server.log).to.equal(0);
+    await closed;
+  });
+
+  for (const [first, second] of [['SIGINT', 'SIGTERM'], ['SIGTERM', 'SIGINT'], ['SIGTERM', 'SIGTERM']] as const) {
+    it(`leaves at once when it is asked a second time, ${first} and then ${second}, whatever is under way`, async () => {
+      const port = await freePort();
+      const environment = { DARKROOM_CONFIG: service.configFile, DARKROOM_DATA_FOLDER: 'other', DARKROOM_REST_PORT: String(port), DARKROOM_LOG_LEVEL: 'info', DARKROOM_WORKER_STOP_GRACE_SECONDS: '3600', DARKROOM_REST_BODY_TIMEOUT_SECONDS: '3600' };
+      const server = new CliProcess(service.folder, ['serve', '--json'], { environment });
+      try {
+        await server.until('stdout', '}\n');
+        const { secret } = JSON.parse(server.stdout) as { secret: string };
+        const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+        // Half a body, which the server waits for; that it asks for it shows that the request is under way.
+        socket.write(`POST /api/v1/developer/generations HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\nContent-Type: application/json\r\nIdempotency-Key: k\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n{`);
+        await once(socket, 'data');
+        server.child.kill(first);
+        await server.until('stderr', '"stopping"');
+        expect(server.child.exitCode, 'with the request under way').to.equal(null);
+        server.child.kill(second);
+        expect((await server.ended).code).to.equal(130);
+        expect(server.stderr).to.not.include('"stopped"');
+        socket.destroy();
+      } finally {
+        server.child.kill('SIGKILL');
+      }
+    });
+  }
+
+  it('does not wait for a connection on which nobody ever asked', async () => {
+    const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
+    await once(socket, 'connect');
+    // Connections are accepted in order.
+    await fetch(`${service.url}/healthz`);
     const closed = once(socket, 'close');
     socket.resume();
     expect(await service.server.end('SIGTERM'), service.server.log).to.equal(0);
