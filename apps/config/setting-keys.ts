@@ -35,7 +35,8 @@ export const SETTING_KEYS: Readonly<Record<keyof Settings, SettingKey>> = {
   outputRetentionMs: time('outputRetentionMs', 'output_retention_days', DAY, YEARS_IN_DAYS),
   taskRetentionMs: time('taskRetentionMs', 'task_retention_days', DAY, YEARS_IN_DAYS),
   remnantRetentionMs: time('remnantRetentionMs', 'remnant_retention_days', DAY, YEARS_IN_DAYS),
-  maxOutputBytes: count('maxOutputBytes', 'max_output_bytes', 1, 64 * 1024 ** 3),
+  // What an S3 store takes in 10,000 parts of 5 MiB is a little more.
+  maxOutputBytes: count('maxOutputBytes', 'max_output_bytes', 1, 48 * 1024 ** 3),
   maxOutputPixels: count('maxOutputPixels', 'max_output_pixels', 1, 1_000_000_000),
   pollAfterMs: count('pollAfterMs', 'poll_after_ms', 1, 60_000),
   leaseMs: time('leaseMs', 'lease_seconds', SECOND, 3_600),
