@@ -3,38 +3,55 @@ import type { Clock } from '../../core/ports/clock.js';
 import type { ObjectFacts, ObjectStore, SignedRequest } from '../../core/ports/object-store.js';
 import { bytesOf } from './answer-body.js';
 import { copyObject } from './copy-object.js';
+import type { SigningCredentials } from './credentials.js';
 import { installationId, keptId } from './installation-id.js';
 import { checkOptions } from './minio-options.js';
-import type { MinioOptions } from './minio-options.js';
+import type { CheckedOptions, MinioOptions } from './minio-options.js';
 import { MinioRefused } from './minio-refused.js';
 import { hasBucket } from './reach-bucket.js';
 import { S3Bucket } from './s3-bucket.js';
 import { SignedAddresses } from './signed-addresses.js';
+import { signingCredentials } from './signing-credentials.js';
 import { writeObject } from './write-object.js';
 
 /**
  * Objects in a bucket of an S3 server, MinIO or another; `setUpBucket` makes the bucket. Every wait for the server is
  * bounded by `timeoutMs`, and nothing is tried twice: what fails is `StoreUnavailable` at once. A write holds 5 MiB in
  * memory. The etag is the server's. Servers over a file system refuse keys that file names cannot be: segments of more than
- * 255 characters, or (versitygw) a key under another key.
+ * 255 characters, or (versitygw) a key under another key. Signed PUTs are for keys under `staging/`: where the server lets
+ * clients do more than was signed, as MinIO does, they are signed with keys that may put nothing elsewhere.
  */
 export class MinioObjectStore implements ObjectStore {
-  private constructor(
-    private readonly s3: S3Bucket,
-    private readonly addresses: SignedAddresses,
-  ) {}
+  private readonly s3: S3Bucket;
+  private readonly addresses: SignedAddresses;
+  private chosen: Promise<SigningCredentials> | undefined;
 
-  /** Throws `MinioRefused` when the bucket cannot be used so, and `StoreUnavailable` when the server cannot be reached. */
+  private constructor(private readonly options: CheckedOptions, private readonly clock: Pick<Clock, 'now'>) {
+    this.s3 = new S3Bucket(options);
+    this.addresses = new SignedAddresses(options, clock, () => this.credentials());
+  }
+
+  /**
+   * Finds out what addresses are to be signed with, which puts objects under `staging/` and removes them. Throws
+   * `MinioRefused` when the bucket cannot be used so, or no address of it would be safe, and `StoreUnavailable` when the
+   * server cannot be reached.
+   */
   static async open(options: MinioOptions & { readonly clock: Pick<Clock, 'now'> }): Promise<MinioObjectStore> {
+    const store = await MinioObjectStore.lookAt(options);
+    await store.credentials();
+    return store;
+  }
+
+  /** By reading alone, whether the bucket is there. Throws as `open` does. */
+  static async lookAt(options: MinioOptions & { readonly clock: Pick<Clock, 'now'> }): Promise<MinioObjectStore> {
     const store = MinioObjectStore.unasked(options);
     if (!(await hasBucket(store.s3))) throw new MinioRefused(`There is no ${store.s3.where}: make it with \`darkroom migrate\`.`);
     return store;
   }
 
-  /** Without asking the server, for work that must go on while it is away. Throws `MinioRefused` for options that cannot work. */
+  /** Without asking the server before it is needed, for work that must go on while it is away. Throws `MinioRefused` for options that cannot work. */
   static unasked(options: MinioOptions & { readonly clock: Pick<Clock, 'now'> }): MinioObjectStore {
-    const checked = checkOptions(options);
-    return new MinioObjectStore(new S3Bucket(checked), new SignedAddresses(checked, options.clock));
+    return new MinioObjectStore(checkOptions(options), options.clock);
   }
 
   /** A random id that the bucket keeps from the first time it is asked for. */
@@ -93,6 +110,15 @@ export class MinioObjectStore implements ObjectStore {
   async remove(key: string): Promise<void> {
     assertObjectKey(key);
     await this.s3.callOr({ NoSuchKey: undefined }, async (client) => client.removeObject(this.s3.name, key));
+  }
+
+  /** Decided once, by trying what the server lets clients do; what failed is tried again. */
+  private credentials(): Promise<SigningCredentials> {
+    this.chosen ??= signingCredentials(this.s3, this.options, this.clock).catch((error: unknown) => {
+      this.chosen = undefined;
+      throw error;
+    });
+    return this.chosen;
   }
 }
 

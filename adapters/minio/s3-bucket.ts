@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type * as http from 'node:http';
 import { Client, S3Error } from 'minio';
 import { StoreUnavailable } from '../../core/errors.js';
 import type { CheckedOptions } from './minio-options.js';
@@ -24,6 +24,8 @@ export class S3Bucket {
   /** For messages. */
   readonly where: string;
   readonly timeoutMs: number;
+  /** What is sent goes through here. */
+  readonly transport: Pick<typeof http, 'request'>;
   private readonly client: Client;
 
   constructor({ endpoint, region, bucket, accessKey, secretKey, timeoutMs }: CheckedOptions) {
@@ -32,6 +34,7 @@ export class S3Bucket {
     this.region = region;
     this.where = `bucket ${bucket} at ${endpoint.origin}`;
     this.timeoutMs = timeoutMs;
+    this.transport = s3Transport({ endpoint, timeoutMs });
     this.client = new Client({
       endPoint: endpoint.hostname.replace(/^\[|\]$/g, ''),
       ...(endpoint.port === '' ? {} : { port: Number(endpoint.port) }),
@@ -41,7 +44,7 @@ export class S3Bucket {
       secretKey,
       pathStyle: true,
       retryOptions: { disableRetry: true },
-      transport: s3Transport({ endpoint, timeoutMs }),
+      transport: this.transport,
     });
   }
 
@@ -63,7 +66,7 @@ export class S3Bucket {
   }
 
   /** Sends a request for one object; its answer's body must be read, drained or destroyed. */
-  async send<const K extends Readonly<Record<string, unknown>>>(request: S3Request, known: K): Promise<IncomingMessage | K[keyof K]> {
+  async send<const K extends Readonly<Record<string, unknown>>>(request: S3Request, known: K): Promise<http.IncomingMessage | K[keyof K]> {
     const { method, key, query = '', headers = {}, body = '', expects = 200 } = request;
     return this.callOr(known, async (client) =>
       client.makeRequestAsync({ method, bucketName: this.name, objectName: key, query, headers: { ...headers } }, body, [expects]));

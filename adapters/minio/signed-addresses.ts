@@ -4,6 +4,7 @@ import { assertMediaType } from '../../core/objects/media-type.js';
 import { assertObjectKey } from '../../core/objects/object-key.js';
 import type { Clock } from '../../core/ports/clock.js';
 import type { ObjectStore, SignedRequest } from '../../core/ports/object-store.js';
+import type { CredentialSource, SigningCredentials } from './credentials.js';
 import type { CheckedOptions } from './minio-options.js';
 
 /** The longest that S3 lets a signature live. */
@@ -16,8 +17,9 @@ export class SignedAddresses {
   private keys: { readonly day: number; readonly derived: Map<string, ArrayBuffer> } = { day: 0, derived: new Map() };
 
   constructor(
-    private readonly options: CheckedOptions,
+    private readonly place: Pick<CheckedOptions, 'publicOrigin' | 'bucket' | 'region'>,
     private readonly clock: Pick<Clock, 'now'>,
+    private readonly credentials: () => Promise<SigningCredentials>,
   ) {}
 
   /** The length is signed, but not among the headers: HTTP clients set Content-Length themselves and many forbid setting it. */
@@ -38,11 +40,13 @@ export class SignedAddresses {
   }
 
   private async sign(
-    method: string, key: string, expiresAt: number, query: Readonly<Record<string, string>>, headers: Readonly<Record<string, string>>,
+    method: 'PUT' | 'GET', key: string, expiresAt: number, query: Readonly<Record<string, string>>, headers: Readonly<Record<string, string>>,
   ): Promise<string> {
     assertObjectKey(key);
-    const { publicOrigin, bucket, region, accessKey, secretKey } = this.options;
+    const { publicOrigin, bucket, region } = this.place;
     const { signedAt, seconds } = this.lifetime(expiresAt);
+    // An address ends with what it was signed with.
+    const { accessKey, secretKey, sessionToken } = await (await this.sourceFor(method))((signedAt + seconds) * 1000);
     const parameters = new URLSearchParams({ ...query, 'X-Amz-Expires': String(seconds) });
     const signer = new AwsV4Signer({
       method,
@@ -50,6 +54,7 @@ export class SignedAddresses {
       headers,
       accessKeyId: accessKey,
       secretAccessKey: secretKey,
+      ...(sessionToken === undefined ? {} : { sessionToken }),
       service: 's3',
       region,
       datetime: new Date(signedAt * 1000).toISOString().replace(/[:-]|\.\d{3}/g, ''),
@@ -61,6 +66,11 @@ export class SignedAddresses {
     // A space is "+" to forms and "%20" to the signature; a plus sign itself is neither.
     url.search = url.search.replaceAll('+', '%20');
     return url.toString();
+  }
+
+  private async sourceFor(method: 'PUT' | 'GET'): Promise<CredentialSource> {
+    const { put, get } = await this.credentials();
+    return method === 'PUT' ? put : get;
   }
 
   /** The signing keys of a day, which are derived from the secret in four steps. */

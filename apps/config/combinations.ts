@@ -24,6 +24,9 @@ function missing({ stores, mongo, minio, agenda, role, worker }: Choice): string
     for (const [key, value] of Object.entries(given)) {
       if (value === undefined) faults.push(`stores.objects minio needs minio.${key}.`);
     }
+    if ((minio.uploadAccessKey === undefined) !== (minio.uploadSecretKey === undefined)) {
+      faults.push('minio.upload_access_key and minio.upload_secret_key belong together: give both or neither.');
+    }
   }
   if (agenda.pollMs < 100) faults.push('agenda.poll_seconds must be at least 0.1.');
   if (role === 'worker' && !worker.enabled) faults.push('role worker has nothing to do while worker.enabled is false.');

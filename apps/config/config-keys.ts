@@ -24,6 +24,8 @@ export const PROGRAM_KEYS = {
   'minio.bucket': filledText('darkroom'),
   'minio.access_key': optionalSecret(),
   'minio.secret_key': optionalSecret(),
+  'minio.upload_access_key': optionalSecret(),
+  'minio.upload_secret_key': optionalSecret(),
   'minio.timeout_seconds': duration(10, SECOND, 300),
   'agenda.woken_by': oneOf('auto', ['auto', 'change-streams', 'polling']),
   'agenda.poll_seconds': duration(1, SECOND, 60),

@@ -53,6 +53,9 @@ export interface MinioConfig {
   readonly bucket: string;
   readonly accessKey?: string;
   readonly secretKey?: string;
+  /** Sign the addresses of uploads, where the store needs that; both or neither. */
+  readonly uploadAccessKey?: string;
+  readonly uploadSecretKey?: string;
   readonly timeoutMs: number;
 }
 

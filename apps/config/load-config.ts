@@ -108,6 +108,8 @@ function storesOf(values: ProgramValues): Pick<Config, 'stores' | 'mongo' | 'min
       bucket: values['minio.bucket'],
       ...present('accessKey', values['minio.access_key']),
       ...present('secretKey', values['minio.secret_key']),
+      ...present('uploadAccessKey', values['minio.upload_access_key']),
+      ...present('uploadSecretKey', values['minio.upload_secret_key']),
       timeoutMs: values['minio.timeout_seconds'],
     },
     agenda: { wokenBy: values['agenda.woken_by'], pollMs: values['agenda.poll_seconds'] },

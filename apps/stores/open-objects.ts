@@ -25,7 +25,7 @@ export async function checkObjects(config: Config, clock: Clock): Promise<void> 
 export async function lookForObjects(config: Config, clock: Clock): Promise<string> {
   if (config.stores.objects === 'files') return lookForFiles(config);
   const { bucket } = config.minio;
-  const objects = await MinioObjectStore.open({ ...minioOptions(config), clock });
+  const objects = await MinioObjectStore.lookAt({ ...minioOptions(config), clock });
   return (await objects.keptInstallationId()) ?? refuseUnmade(`The bucket ${bucket} was not made ready`);
 }
 

@@ -10,7 +10,7 @@ export function mongoOptions({ mongo: { url, ...rest } }: Config): MongoOptions 
 }
 
 /** What `loadConfig` has seen to be there where an S3 store was chosen. */
-export function minioOptions({ minio: { endpoint, accessKey, secretKey, ...rest } }: Config): MinioOptions {
+export function minioOptions({ minio: { endpoint, accessKey, secretKey, ...rest }, settings }: Config): MinioOptions {
   assert(endpoint !== undefined && accessKey !== undefined && secretKey !== undefined, 'an object store that is minio has an address and a key');
-  return { endpoint, accessKey, secretKey, ...rest };
+  return { endpoint, accessKey, secretKey, ...rest, longestAddressMs: Math.max(settings.uploadTargetMs, settings.outputUrlMs) };
 }

@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import type { ObjectStore } from '../../core/ports/object-store.js';
 import { breakingOff, bytesOf, collected, inPieces } from '../fixtures/byte-streams.js';
 import { sha256Of } from '../fixtures/sha256.js';
+import { addedHeadersContract } from './object-store-added-headers.contract.js';
 import { signedRequestsContract } from './object-store-signed.contract.js';
 import type { ObjectStoreSubject } from './object-store-subject.js';
 
@@ -184,5 +185,6 @@ export function objectStoreContract(subject: ObjectStoreSubject): void {
     });
 
     signedRequestsContract(subject, () => store);
+    addedHeadersContract(subject, () => store);
   });
 }

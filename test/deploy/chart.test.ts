@@ -21,7 +21,7 @@ const values = yamlOf<Readonly<Record<string, Tree>>>(`${CHART}/values.yaml`);
 const isValid = new Ajv({ strict: false, allErrors: true }).compile(schema);
 
 /** What the chart sets itself, and what is a secret. */
-const NOT_VALUES = ['role', 'data_folder', 'secret_file', 'catalog', 'mongo.url', 'minio.access_key', 'minio.secret_key'];
+const NOT_VALUES = ['role', 'data_folder', 'secret_file', 'catalog', 'mongo.url', 'minio.access_key', 'minio.secret_key', 'minio.upload_access_key', 'minio.upload_secret_key'];
 
 type Branch = Readonly<Record<string, Tree>>;
 

@@ -153,8 +153,10 @@ describe('deploy/compose.yaml', () => {
     expect(onDatabase).to.deep.equal(['rest', 'worker', 'migrate', 'mongo', 'mongo-set-up']);
   });
 
-  it('sends the header that object stores leave out', () => {
-    expect(textOf('deploy/compose/proxy.conf')).to.include('add_header X-Content-Type-Options nosniff always;');
+  it('sends the header that object stores leave out, and passes none on that signed addresses must not have', () => {
+    const proxy = textOf('deploy/compose/proxy.conf');
+    expect(proxy).to.include('add_header X-Content-Type-Options nosniff always;');
+    for (const name of ['X-Amz-Copy-Source', 'X-Amz-Content-Sha256']) expect(proxy).to.include(`proxy_set_header ${name} "";`);
   });
 
   it('holds no secret, and mounts only files that exist or are made', () => {

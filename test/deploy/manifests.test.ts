@@ -9,7 +9,7 @@ import { parseCatalog } from '../../adapters/catalog-file/file-catalog.js';
 import { catalogTools } from '../../apps/catalog-tools.js';
 import { CASES, renderedText, type Case } from './chart-files.js';
 import { documentsOf, isPinned, stringsIn, type Tree } from './project-files.js';
-import { loadAs, SECRETS, VARIABLES, type Role } from './program-config.js';
+import { loadAs, SECRETS, UPLOAD_SECRETS, VARIABLES, type Role } from './program-config.js';
 
 interface Probe { readonly httpGet: { readonly path: string; readonly port: string }; readonly periodSeconds: number; readonly failureThreshold: number }
 
@@ -100,7 +100,7 @@ for (const name of CASES) {
         const variables = container.env.map((variable) => variable.name);
         expect(variables.filter((variable) => !VARIABLES.has(variable))).to.deep.equal([]);
         expect(container.env.filter(({ value }) => value !== undefined)).to.deep.equal([{ name: 'DARKROOM_CONFIG', value: '/etc/darkroom/darkroom.yaml' }]);
-        expect(container.env.filter(({ valueFrom }) => valueFrom?.secretKeyRef).map((variable) => variable.name).sort()).to.deep.equal(Object.keys(SECRETS).sort());
+        expect(container.env.filter(({ valueFrom }) => valueFrom?.secretKeyRef).map((variable) => variable.name).sort()).to.deep.equal(Object.keys({ ...SECRETS, ...(name === 'full' ? UPLOAD_SECRETS : {}) }).sort());
       });
 
       for (const role of rolesOf(container)) {

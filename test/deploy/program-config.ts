@@ -17,6 +17,9 @@ export const SECRETS = {
   DARKROOM_MINIO_SECRET_KEY: 'not-a-secret',
 } as const;
 
+/** Those that few installations need. */
+export const UPLOAD_SECRETS = { DARKROOM_MINIO_UPLOAD_ACCESS_KEY: 'an-upload-key', DARKROOM_MINIO_UPLOAD_SECRET_KEY: 'not-a-secret' } as const;
+
 /** Loads a darkroom.yaml as the program would in a container. Throws `ConfigInvalid` with what is wrong. */
 export function loadAs(role: Role, text: string, environment: Readonly<Record<string, string>>): Config {
   const folder = mkdtempSync(join(tmpdir(), 'darkroom-deploy-'));

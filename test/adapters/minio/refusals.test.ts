@@ -2,7 +2,7 @@
 // Method: wrong options one by one, first those that need no server, then those that a real one refuses.
 import { expect } from 'chai';
 import { MinioRefused } from '../../../adapters/minio/minio-refused.js';
-import type { MinioOptions } from '../../../adapters/minio/minio-options.js';
+import { checkOptions, type MinioOptions } from '../../../adapters/minio/minio-options.js';
 import { setUpBucket } from '../../../adapters/minio/set-up-bucket.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { freePort } from '../../servers/free-port.js';
@@ -28,6 +28,16 @@ describe('MinioObjectStore with options that cannot work', () => {
     for (const wrong of ['', '127.0.0.1:9000', 'ftp://host', 'http://host/path', 'http://host/?query', 'http://host/#part', `http://user:${SECRET}@host`]) {
       await refuses({ ...PLAUSIBLE, endpoint: wrong }, MinioRefused, 'endpoint');
       await refuses({ ...PLAUSIBLE, publicEndpoint: wrong }, MinioRefused, 'public endpoint');
+    }
+  });
+
+  it('refuses hosts of AWS that send clients elsewhere, and takes those of a region', async () => {
+    for (const [host, region] of [['s3.amazonaws.com', 'us-east-1'], ['s3.cn-north-1.amazonaws.com.cn', 'cn-northwest-1']] as const) {
+      await refuses({ ...PLAUSIBLE, endpoint: `https://${host}`, region }, MinioRefused, 'endpoint', 'region', host);
+      await refuses({ ...PLAUSIBLE, publicEndpoint: `https://${host}`, region }, MinioRefused, 'public endpoint', 'region', host);
+    }
+    for (const [host, region] of [['s3.us-east-1.amazonaws.com', 'us-east-1'], ['s3.cn-north-1.amazonaws.com.cn', 'cn-north-1']] as const) {
+      expect(() => checkOptions({ ...PLAUSIBLE, endpoint: `https://${host}`, region })).not.to.throw();
     }
   });
 

@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import type { MinioObjectStore } from '../../../adapters/minio/minio-object-store.js';
+import { MinioObjectStore } from '../../../adapters/minio/minio-object-store.js';
 import type { MinioOptions } from '../../../adapters/minio/minio-options.js';
 import { MinioRefused } from '../../../adapters/minio/minio-refused.js';
 import { StoreUnavailable } from '../../../core/errors.js';
@@ -37,7 +37,7 @@ describe('MinioObjectStore given strange answers', () => {
     seen = [];
     const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     options = { endpoint, region: 'us-east-1', bucket: 'bucket', accessKey: 'access', secretKey: 'secret', timeoutMs: 300 };
-    store = await openStore(options);
+    store = MinioObjectStore.unasked({ ...options, clock: { now: () => Date.now() } });
     seen = [];
   });
   afterEach(async () => {

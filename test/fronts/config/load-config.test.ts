@@ -79,6 +79,12 @@ describe('configuration', () => {
       'darkroom.yaml: stores.database mongo needs mongo.url.', 'darkroom.yaml: stores.objects minio needs minio.endpoint.',
       'darkroom.yaml: stores.objects minio needs minio.access_key.', 'darkroom.yaml: stores.objects minio needs minio.secret_key.',
     ] },
+    { of: 'one of two keys that belong together', text: 'stores: { objects: minio }\nminio: { endpoint: "http://s3", access_key: a, secret_key: b, upload_access_key: c }\n', faults: [
+      'darkroom.yaml: minio.upload_access_key and minio.upload_secret_key belong together: give both or neither.',
+    ] },
+    { of: 'outputs larger than an S3 store takes', text: 'settings:\n  max_output_bytes: 51539607553\n', faults: [
+      'darkroom.yaml:2: settings.max_output_bytes must be an integer from 1 to 51539607552, not 51539607553.',
+    ] },
     { of: 'wake-ups without their database', text: 'stores: { wake_ups: agenda }\n', faults: [
       'darkroom.yaml: stores.wake_ups agenda keeps wake-ups in the database, so it needs stores.database mongo.',
     ] },

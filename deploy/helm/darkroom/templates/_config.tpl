@@ -32,4 +32,16 @@ catalog.yaml: |
     secretKeyRef:
       name: {{ .Values.secrets.objectStore.existingSecret }}
       key: {{ .Values.secrets.objectStore.secretKeyKey }}
+{{- if or .Values.secrets.objectStore.uploadAccessKeyKey .Values.secrets.objectStore.uploadSecretKeyKey }}
+- name: DARKROOM_MINIO_UPLOAD_ACCESS_KEY
+  valueFrom:
+    secretKeyRef:
+      name: {{ .Values.secrets.objectStore.existingSecret }}
+      key: {{ required "secrets.objectStore.uploadAccessKeyKey belongs to uploadSecretKeyKey." .Values.secrets.objectStore.uploadAccessKeyKey }}
+- name: DARKROOM_MINIO_UPLOAD_SECRET_KEY
+  valueFrom:
+    secretKeyRef:
+      name: {{ .Values.secrets.objectStore.existingSecret }}
+      key: {{ required "secrets.objectStore.uploadSecretKeyKey belongs to uploadAccessKeyKey." .Values.secrets.objectStore.uploadSecretKeyKey }}
+{{- end }}
 {{- end -}}
