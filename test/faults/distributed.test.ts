@@ -14,12 +14,17 @@ import { orSkip } from '../servers/servers.js';
 import { checkHistory } from './history/check-history.js';
 import { Run } from './rounds/run.js';
 import { drawRounds } from './rounds/schedule.js';
+import { whatHitNothing, type Struck } from './rounds/struck.js';
 import { Installation } from './stage/installation.js';
 
 const ROUNDS = Number(process.env['FAULT_ROUNDS'] ?? 20);
 const SEED = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000);
 /** The half of the rounds that each object store is given, of the same deal. */
 const HALVES = { minio: drawRounds(SEED, ROUNDS).slice(0, Math.ceil(ROUNDS / 2)), versitygw: drawRounds(SEED, ROUNDS).slice(Math.ceil(ROUNDS / 2)) } as const;
+
+/** So many have every kind of fault. */
+const ROUNDS_WITH_ALL = 20;
+const struck: Struck[] = [];
 
 for (const objects of ['minio', 'versitygw'] as const) {
   const rounds = HALVES[objects];
@@ -47,6 +52,7 @@ for (const objects of ['minio', 'versitygw'] as const) {
         const run = new Run(installation as Installation, rounds, SEED, again, over.signal);
         const history = await run.play();
         await writeFile(join(logs, 'history.json'), JSON.stringify(history, (_, value: unknown) => (value instanceof Map ? [...value.values()] : value)));
+        struck.push(...run.struck);
         for (const line of run.figures(history)) console.log(`      ${line}`);
         const findings = checkHistory(history).map(({ invariant, sentence }) => `${invariant}: ${sentence}`);
         expect([...run.complaints(history), ...findings], again).to.deep.equal([]);
@@ -54,3 +60,11 @@ for (const objects of ['minio', 'versitygw'] as const) {
     });
   }
 }
+
+describe(`the faults of ${ROUNDS} rounds on real processes (seed ${SEED})`, () => {
+  it('hit something, each kind of them', function all() {
+    // Where a store is absent, so are its rounds.
+    if (ROUNDS < ROUNDS_WITH_ALL || struck.length < drawRounds(SEED, ROUNDS).flatMap(({ faults }) => faults).length) this.skip();
+    expect(whatHitNothing(struck)).to.deep.equal([]);
+  });
+});

@@ -1,10 +1,10 @@
 import { INSTALLATION_KEY } from '../../../adapters/minio/installation-id.js';
 import type { History } from '../history/history.js';
 import { isSuccess } from '../history/known.js';
-import type { Round } from './schedule.js';
+import { toldStruck, type Struck } from './struck.js';
 
 export interface Measured {
-  readonly rounds: readonly Round[];
+  readonly struck: readonly Struck[];
   /** From the moment all of a round's faults were healed to the first success of a request sent after it, in milliseconds. */
   readonly recoveriesMs: readonly number[];
   readonly starts: number;
@@ -14,7 +14,7 @@ export interface Measured {
 }
 
 /** What happened, in a few lines. */
-export function tellFigures({ exchanges, atRest }: History, { rounds, recoveriesMs, starts, underFaultsMs, wallMs }: Measured): string[] {
+export function tellFigures({ exchanges, atRest }: History, { struck, recoveriesMs, starts, underFaultsMs, wallMs }: Measured): string[] {
   const byKey = new Map<string, { requests: number; outcome: string }>();
   for (const { request, answered } of exchanges) {
     if (request.operation !== 'create') continue;
@@ -30,7 +30,7 @@ export function tellFigures({ exchanges, atRest }: History, { rounds, recoveries
     `${exchanges.length} requests, ${unanswered} without an answer, ${away} answered 503; ${keys.length} creates: ${counted(keys.map(({ outcome }) => outcome))}; ${keys.reduce((sum, { requests }) => sum + requests - 1, 0)} repeats`,
     `generations: ${counted(atRest.generations.map((record) => (record.kind === 'generation' ? record.status : record.kind)))}; uploads: ${counted(atRest.uploads.map(({ record }) => (record.kind === 'upload' ? record.status : record.kind)))}`,
     `failures: ${counted(atRest.generations.flatMap((record) => (record.kind === 'generation' && record.error ? [record.error.code] : [])))}`,
-    `faults: ${counted(rounds.flatMap(({ faults }) => faults.map(({ kind }) => kind)))}`,
+    `faults: ${toldStruck(struck)}`,
     `first success at most ${Math.round(Math.max(0, ...recoveriesMs))} ms after healing; ${starts} starts of processes; ${Math.round(underFaultsMs / 1_000)} s of faults, ${Math.round(wallMs / 1_000)} s in all`,
     `left in the bucket, and referred to by nothing: ${counted(leftovers(atRest))}`,
   ];

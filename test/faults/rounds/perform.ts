@@ -1,47 +1,68 @@
 import type { Installation } from '../stage/installation.js';
-import type { Deed, ProcessName } from './schedule.js';
+import type { Deed } from './schedule.js';
 
-type Undo = () => Promise<void>;
+type DeedTo<T extends Deed['to']> = Extract<Deed, { readonly to: T }>;
 
-/** Does what a fault says, and answers how it is undone. Undoing starts again what was ended, if it can start by now. */
-export async function perform(installation: Installation, deed: Deed): Promise<Undo> {
+/** A fault under way. */
+export interface Performed {
+  /** What it has hit so far: processes and stores that were there to be struck, requests in trouble, pieces sent into a bad link. */
+  hits(): number;
+  /** Takes away this fault and no other. Starts again what was ended, if it can start by now. */
+  undo(): Promise<void>;
+}
+
+/** Does what a fault says. What another fault has ended is waited for, or started again, so that there is something to strike. */
+export async function perform(installation: Installation, deed: Deed, pause: (ms: number) => Promise<void>): Promise<Performed> {
   switch (deed.to) {
     case 'processes': return troubleProcesses(installation, deed);
-    case 'store': return troubleStore(installation, deed);
+    case 'store': return troubleStore(installation, deed, pause);
     case 'links': return troubleLinks(installation, deed);
-    case 's3': {
-      const troubles = deed.processes.map((name) => installation.ways(name).trouble);
-      for (const trouble of troubles) trouble.suffer(deed.trouble);
-      return async () => { for (const trouble of troubles) trouble.suffer(undefined); };
-    }
+    case 's3': return troubleS3(installation, deed);
   }
 }
 
-async function troubleProcesses(installation: Installation, { does, processes }: Extract<Deed, { to: 'processes' }>): Promise<Undo> {
-  const troubled = processes.map((name: ProcessName) => installation.process(name));
-  if (does === 'freeze') {
-    for (const process of troubled) process.freeze();
-    return async () => { for (const process of troubled) process.thaw(); };
-  }
-  if (does === 'SIGTERM') for (const process of troubled) process.askToEnd();
-  else await Promise.all(troubled.map((process) => process.end('SIGKILL')));
+async function troubleProcesses(installation: Installation, { does, processes }: DeedTo<'processes'>): Promise<Performed> {
+  const troubled = processes.map((name) => installation.process(name));
+  await Promise.all(troubled.map((process) => process.ensureStarted()));
+  const struck = troubled.filter((process) => {
+    if (does === 'freeze') return process.freeze();
+    return does === 'SIGTERM' ? process.askToEnd() : process.kill();
+  });
+  const hits = () => struck.length;
+  if (does === 'freeze') return { hits, undo: async () => { for (const process of troubled) process.thaw(); } };
   // Not waited for: it may be long in starting while another fault lasts, and is waited for when all are healed.
   // One that cannot be started says so there again.
-  return async () => { for (const process of troubled) process.startAgain().catch(() => undefined); };
+  return { hits, undo: async () => { for (const process of troubled) process.startAgain().catch(() => undefined); } };
 }
 
-async function troubleStore(installation: Installation, { does, store }: Extract<Deed, { to: 'store' }>): Promise<Undo> {
+const LOOK_EVERY_MS = 20;
+
+async function troubleStore(installation: Installation, { does, store }: DeedTo<'store'>, pause: (ms: number) => Promise<void>): Promise<Performed> {
   const server = store === 'mongo' ? installation.mongo : installation.s3;
+  while (server.pid === undefined) await pause(LOOK_EVERY_MS);
   if (does === 'freeze') {
     await server.pause();
-    return async () => server.resume();
+    return { hits: () => 1, undo: async () => server.resume() };
   }
   await server.kill();
-  return () => server.restart();
+  return { hits: () => 1, undo: () => server.restart() };
 }
 
-async function troubleLinks(installation: Installation, { store, processes, toxic, directions }: Extract<Deed, { to: 'links' }>): Promise<Undo> {
+async function troubleLinks(installation: Installation, { store, processes, toxic, directions }: DeedTo<'links'>): Promise<Performed> {
   const links = processes.map((name) => installation.ways(name)[store]);
-  await Promise.all(links.flatMap((link) => directions.map((direction) => link.poison(toxic, direction))));
-  return async () => { await Promise.all(links.map((link) => link.heal())); };
+  const antidotes = await Promise.all(links.flatMap((link) => directions.map((direction) => link.poison(toxic, direction))));
+  const sent = () => links.reduce((sum, link) => sum + link.sent, 0);
+  const before = sent();
+  return { hits: () => sent() - before, undo: async () => { await Promise.all(antidotes.map((take) => take())); } };
+}
+
+async function troubleS3(installation: Installation, { processes, trouble }: DeedTo<'s3'>): Promise<Performed> {
+  const suffering = processes.map((name) => {
+    const store = installation.ways(name).trouble;
+    return { store, suffered: store.suffer(trouble) };
+  });
+  return {
+    hits: () => suffering.reduce((sum, { suffered }) => sum + suffered.hits, 0),
+    undo: async () => { for (const { store, suffered } of suffering) store.cure(suffered); },
+  };
 }

@@ -7,6 +7,7 @@ import type { Span } from '../history/history.js';
 import type { Installation } from '../stage/installation.js';
 import { perform } from './perform.js';
 import type { Fault, Round } from './schedule.js';
+import type { Struck } from './struck.js';
 
 const BURST = { balance: 5, creates: 5, cost: 2, mayBeExact: false } as const;
 /** Long enough for a revocation to have reached everybody, and for some more requests after that. */
@@ -17,6 +18,8 @@ export interface PlayedRound {
   readonly aftermath: Promise<void>;
   /** From the first fault until everything was healed. */
   readonly trouble: Span;
+  /** What its faults did. */
+  readonly struck: readonly Struck[];
 }
 
 /** What all rounds of a run have in common. Whatever goes on in them ends with the signal. */
@@ -44,20 +47,22 @@ export async function playRound(round: Round, { installation, society, rich, see
   // Nobody waits for it should the round fail, and its own failure is of no interest then.
   aftermath.catch(() => undefined);
   const from = society.now() + Math.min(...round.faults.map(({ afterMs }) => afterMs));
-  await Promise.all([
-    ...round.faults.map((fault) => playFault(installation, fault, pause)),
+  const [struck] = await Promise.all([
+    Promise.all(round.faults.map((fault) => playFault(installation, fault, pause))),
     pause(round.burstAfterMs).then(() => society.burst(poor, BURST)),
   ]);
   await heal(installation);
-  return { aftermath, trouble: { from, until: society.now() } };
+  return { aftermath, trouble: { from, until: society.now() }, struck };
 }
 
 /** One that is cut short is not undone: the installation is ended then. */
-async function playFault(installation: Installation, { deed, afterMs, forMs }: Fault, pause: (ms: number) => Promise<void>): Promise<void> {
+async function playFault(installation: Installation, { kind, deed, afterMs, forMs }: Fault, pause: (ms: number) => Promise<void>): Promise<Struck> {
   await pause(afterMs);
-  const undo = await perform(installation, deed);
+  const performed = await perform(installation, deed, pause);
   await pause(forMs);
-  await undo();
+  const struck = { kind, deed: deed.to, hits: performed.hits() };
+  await performed.undo();
+  return struck;
 }
 
 async function heal(installation: Installation): Promise<void> {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../../../core/json.js';
 import type { ApiClient } from '../clients/api-client.js';
@@ -17,6 +18,7 @@ import { tellFigures } from './figures.js';
 import { playRound } from './play-round.js';
 import { toldRound, type Round } from './schedule.js';
 import { Settling } from './settle.js';
+import type { Struck } from './struck.js';
 
 const CLIENTS = 8;
 const UPLOADERS = 2;
@@ -41,6 +43,8 @@ const MOST_BURSTS = 12;
 export class Run {
   private readonly recorder = new Recorder();
   private readonly society: Society;
+  /** What the faults of the rounds so far did. */
+  readonly struck: Struck[] = [];
   private readonly recoveriesMs: number[] = [];
   private readonly complained: string[] = [];
   private readonly startedAt = Date.now();
@@ -56,6 +60,8 @@ export class Run {
   /** Whatever goes on in a run ends with it, and with the signal. */
   constructor(private readonly installation: Installation, private readonly rounds: readonly Round[], private readonly seed: number, private readonly again: string, signal: AbortSignal) {
     this.signal = AbortSignal.any([signal, this.over.signal]);
+    // As many as there are faults, revocations and clients that wait.
+    setMaxListeners(0, this.signal);
     this.society = new Society(installation.operator.context, installation.urls, this.recorder);
   }
 
@@ -97,7 +103,7 @@ export class Run {
 
   figures(history: History): string[] {
     const starts = this.installation.processes.reduce((sum, process) => sum + process.starts, 0);
-    return tellFigures(history, { rounds: this.rounds, recoveriesMs: this.recoveriesMs, starts, underFaultsMs: this.underFaultsMs, wallMs: Date.now() - this.startedAt });
+    return tellFigures(history, { struck: this.struck, recoveriesMs: this.recoveriesMs, starts, underFaultsMs: this.underFaultsMs, wallMs: Date.now() - this.startedAt });
   }
 
   private async playRounds(): Promise<void> {
@@ -125,9 +131,10 @@ export class Run {
 
   private async playRound(round: Round, rich: ApiClient): Promise<void> {
     try {
-      const { aftermath, trouble } = await playRound(round, { installation: this.installation, society: this.society, rich, seed: this.seed, signal: this.signal });
+      const { aftermath, trouble, struck } = await playRound(round, { installation: this.installation, society: this.society, rich, seed: this.seed, signal: this.signal });
       this.aftermaths.push(aftermath);
       this.troubles.push(trouble);
+      this.struck.push(...struck);
       const watched = this.recorder.watchForSuccess();
       await this.pause(CALM_MS);
       while (watched.firstSuccessMs() === undefined) await this.pause(20);

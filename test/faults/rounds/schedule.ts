@@ -53,10 +53,12 @@ const KINDS = {
   'a link cut': (draw: Draw) => links(draw, { type: 'reset_peer', attributes: { timeout: draw(300) } }, 3_000),
   'a link black-holed': (draw: Draw) => links(draw, { type: 'timeout', attributes: { timeout: 0 } }, 5_000),
   'a link that ends early': (draw: Draw) => links(draw, { type: 'limit_data', attributes: { bytes: between(draw, 500, 20_000) } }, 4_000),
-  'S3 asks to slow down': (draw: Draw) => trouble(draw, 'slow-down'),
-  'S3 fails': (draw: Draw) => trouble(draw, 'internal-error'),
-  'S3 takes half': (draw: Draw) => trouble(draw, 'half-requests'),
-  'S3 gives half': (draw: Draw) => trouble(draw, 'half-answers'),
+  'S3 asks to slow down': (draw: Draw) => trouble(draw, 'slow-down', usersOfS3(draw)),
+  'S3 fails': (draw: Draw) => trouble(draw, 'internal-error', usersOfS3(draw)),
+  // REST processes send the store no bodies: clients do, by its own address.
+  'S3 takes half': (draw: Draw) => trouble(draw, 'half-requests', oneOrAll(draw, WORKERS)),
+  // Nobody reads often, so everybody has it.
+  'S3 gives half': (draw: Draw) => trouble(draw, 'half-answers', PROCESSES),
 } as const satisfies Readonly<Record<string, (draw: Draw) => Drawn>>;
 
 export type FaultKind = keyof typeof KINDS;
@@ -109,13 +111,20 @@ function several(draw: Draw): ProcessName[] {
 /** The links of one process to a store, or of all. */
 function links(draw: Draw, toxic: Toxic, atMostMs: number): Drawn {
   const directions = oneOf<readonly Direction[]>(draw, [['upstream'], ['downstream'], ['upstream', 'downstream']]);
-  return { deed: { to: 'links', store: oneOf(draw, ['mongo', 's3']), processes: oneOrAll(draw), toxic, directions }, forMs: between(draw, 1_000, atMostMs) };
+  const to = oneOf<StoreName>(draw, ['mongo', 's3']);
+  const whom = to === 's3' ? usersOfS3(draw) : oneOrAll(draw, PROCESSES);
+  return { deed: { to: 'links', store: to, processes: whom, toxic, directions }, forMs: between(draw, 1_000, atMostMs) };
 }
 
-function trouble(draw: Draw, what: Trouble): Drawn {
-  return { deed: { to: 's3', trouble: what, processes: oneOrAll(draw) }, forMs: between(draw, 2_000, 4_000) };
+function trouble(draw: Draw, what: Trouble, whom: readonly ProcessName[]): Drawn {
+  return { deed: { to: 's3', trouble: what, processes: whom }, forMs: between(draw, 2_000, 4_000) };
 }
 
-function oneOrAll(draw: Draw): readonly ProcessName[] {
-  return draw(2) === 0 ? PROCESSES : [oneOf(draw, PROCESSES)];
+/** A REST process asks S3 so seldom that one alone would hardly notice. */
+function usersOfS3(draw: Draw): readonly ProcessName[] {
+  return draw(2) === 0 ? PROCESSES : [oneOf(draw, WORKERS)];
+}
+
+function oneOrAll(draw: Draw, whom: readonly [ProcessName, ...ProcessName[]]): readonly ProcessName[] {
+  return draw(2) === 0 ? whom : [oneOf(draw, whom)];
 }

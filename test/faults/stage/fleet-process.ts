@@ -100,22 +100,41 @@ export class FleetProcess {
     await this.end('SIGKILL');
   }
 
-  /** Asks it to end, without waiting: it may be frozen. */
-  askToEnd(): void {
+  /** Starts it if there is none, serving or not. */
+  async ensureStarted(): Promise<void> {
+    if (!this.started) await this.startAgain();
+  }
+
+  /** Ends it at once, and answers whether it was there; `startAgain` waits until it has ended. */
+  kill(): boolean {
     this.isToEnd = true;
-    this.send('SIGTERM');
+    return this.send('SIGKILL');
   }
 
-  freeze(): void {
-    this.send('SIGSTOP');
+  /** Asks it to end, without waiting: it may be frozen. Answers whether it was there. */
+  askToEnd(): boolean {
+    this.isToEnd = true;
+    return this.send('SIGTERM');
   }
 
-  thaw(): void {
-    this.send('SIGCONT');
+  /** Answers whether it was there. */
+  freeze(): boolean {
+    return this.send('SIGSTOP');
   }
 
-  private send(signal: NodeJS.Signals): void {
-    if (this.started) process.kill(this.started.pid, signal);
+  thaw(): boolean {
+    return this.send('SIGCONT');
+  }
+
+  /** Answers whether there was a process to send it to. */
+  private send(signal: NodeJS.Signals): boolean {
+    try {
+      return this.started !== undefined && process.kill(this.started.pid, signal);
+    } catch (error) {
+      // It has just ended by itself, which is about to be told.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+      return false;
+    }
   }
 
   private async launch(): Promise<Started> {

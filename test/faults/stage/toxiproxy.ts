@@ -1,3 +1,5 @@
+import { CountedPort } from './counted-port.js';
+
 /** What toxiproxy can do to the bytes of a link. Times in milliseconds, rates in KB a second. */
 export type Toxic =
   | { readonly type: 'latency'; readonly attributes: { readonly latency: number; readonly jitter: number } }
@@ -11,7 +13,7 @@ export type Toxic =
 /** Upstream is what a process sends, downstream what it is answered. */
 export type Direction = 'upstream' | 'downstream';
 
-interface ProxyFacts { readonly name: string; readonly listen: string; readonly toxics?: readonly { readonly name: string }[] }
+interface ProxyFacts { readonly listen: string }
 
 /** A client of toxiproxy's HTTP interface. */
 export class Toxiproxy {
@@ -20,15 +22,26 @@ export class Toxiproxy {
   /** A link of its own name to a port of this machine, listening on a free one. */
   async link(name: string, upstreamPort: number): Promise<Link> {
     const { listen } = await this.ask<ProxyFacts>('POST', '/proxies', { name, listen: '127.0.0.1:0', upstream: `127.0.0.1:${upstreamPort}`, enabled: true });
-    return new Link(this, name, Number(listen.split(':').at(-1)));
+    return new Link(this, name, await CountedPort.open(Number(listen.split(':').at(-1))));
   }
 
   /** Throws what toxiproxy says where it refuses. */
   async ask<T>(method: string, path: string, body?: object): Promise<T> {
-    const response = await fetch(this.url + path, { method, ...(body ? { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } } : {}) });
+    const response = await this.send(method, path, body);
     const text = await response.text();
     if (!response.ok) throw new Error(`toxiproxy answered ${method} ${path} with ${response.status}: ${text}`);
     return (text === '' ? undefined : JSON.parse(text)) as T;
+  }
+
+  /** What is gone already is as good as deleted. */
+  async delete(path: string): Promise<void> {
+    const response = await this.send('DELETE', path);
+    const text = await response.text();
+    if (!response.ok && response.status !== 404) throw new Error(`toxiproxy answered DELETE ${path} with ${response.status}: ${text}`);
+  }
+
+  private send(method: string, path: string, body?: object): Promise<Response> {
+    return fetch(this.url + path, { method, ...(body ? { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } } : {}) });
   }
 }
 
@@ -36,20 +49,27 @@ export class Toxiproxy {
 export class Link {
   private toxics = 0;
 
-  constructor(private readonly toxiproxy: Toxiproxy, private readonly name: string, readonly port: number) {}
+  constructor(private readonly toxiproxy: Toxiproxy, private readonly name: string, private readonly counted: CountedPort) {}
 
-  /** From now on, for the connections that are open too. */
-  async poison(toxic: Toxic, stream: Direction): Promise<void> {
-    this.toxics += 1;
-    await this.toxiproxy.ask('POST', `/proxies/${this.name}/toxics`, { ...toxic, name: `toxic-${this.toxics}`, stream, toxicity: 1 });
+  get port(): number {
+    return this.counted.port;
   }
 
-  async heal(): Promise<void> {
-    const { toxics = [] } = await this.toxiproxy.ask<ProxyFacts>('GET', `/proxies/${this.name}`);
-    for (const { name } of toxics) await this.toxiproxy.ask('DELETE', `/proxies/${this.name}/toxics/${name}`);
+  /** How much the process has sent so far, about one a request, whether or not it got through. */
+  get sent(): number {
+    return this.counted.received;
+  }
+
+  /** From now on, for the connections that are open too. Answers what takes away this toxic, and no other. */
+  async poison(toxic: Toxic, stream: Direction): Promise<() => Promise<void>> {
+    this.toxics += 1;
+    const name = `toxic-${this.toxics}`;
+    await this.toxiproxy.ask('POST', `/proxies/${this.name}/toxics`, { ...toxic, name, stream, toxicity: 1 });
+    return () => this.toxiproxy.delete(`/proxies/${this.name}/toxics/${name}`);
   }
 
   async remove(): Promise<void> {
-    await this.toxiproxy.ask('DELETE', `/proxies/${this.name}`);
+    await this.toxiproxy.delete(`/proxies/${this.name}`);
+    await this.counted.close();
   }
 }

@@ -22,7 +22,7 @@ describe('an object store in trouble', () => {
       request.on('error', () => undefined);
       request.on('data', (chunk: Buffer) => { received += chunk.byteLength; chunks.push(chunk); });
       request.on('end', () => {
-        const body = Buffer.concat(chunks);
+        const body = request.method === 'GET' ? Buffer.from(BODY) : Buffer.concat(chunks);
         response.writeHead(200, { 'Content-Length': body.byteLength, 'X-Host': request.headers.host, 'X-Path': request.url }).end(body);
       });
     });
@@ -39,11 +39,19 @@ describe('an object store in trouble', () => {
 
   const put = () => fetch(`http://127.0.0.1:${proxy.port}/bucket/a%20key?x=%2F`, { method: 'PUT', body: BODY });
 
+  const get = () => fetch(`http://127.0.0.1:${proxy.port}/bucket/a%20key`);
+
   /** Every second request is in trouble. */
-  async function troubled(trouble: Trouble): Promise<Response> {
-    proxy.suffer(trouble);
-    expect((await put()).status).to.equal(200);
-    return put();
+  async function troubled(trouble: Trouble, ask: () => Promise<Response> = put): Promise<Response> {
+    const suffering = proxy.suffer(trouble);
+    try {
+      expect((await ask()).status).to.equal(200);
+      expect(suffering.hits).to.equal(0);
+      return await ask();
+    } finally {
+      expect(suffering.hits).to.equal(1);
+      proxy.cure(suffering);
+    }
   }
 
   it('passes on everything as it is while it is well, Host among it', async () => {
@@ -66,15 +74,34 @@ describe('an object store in trouble', () => {
   });
 
   it('gives half of what it should, and breaks the connection', async () => {
-    const response = await troubled('half-answers');
+    const response = await troubled('half-answers', get);
     expect(response.headers.get('content-length')).to.equal(String(BODY.length));
     expect(await response.text().catch(() => 'broken')).to.equal('broken');
-    expect(received).to.equal(2 * BODY.length);
   });
 
   it('is well again', async () => {
     await troubled('slow-down');
-    proxy.suffer(undefined);
     for (const response of await Promise.all([put(), put(), put()])) expect(await response.text()).to.equal(BODY);
+  });
+
+  it('suffers several things at once, and is cured of each alone', async () => {
+    const slow = proxy.suffer('slow-down');
+    const broken = proxy.suffer('internal-error');
+    const statuses = async (count: number) => {
+      const seen: number[] = [];
+      for (let asked = 0; asked < count; asked += 1) seen.push((await put()).status);
+      return seen;
+    };
+    expect(await statuses(4)).to.include.members([503, 500]);
+    proxy.cure(slow);
+    expect(await statuses(4)).to.include(500).and.not.include(503);
+    proxy.cure(broken);
+    expect(await statuses(4)).to.deep.equal([200, 200, 200, 200]);
+  });
+
+  it('takes half only of what there is something of', async () => {
+    const suffering = proxy.suffer('half-requests');
+    for (const response of [await get(), await get()]) expect(await response.text()).to.equal(BODY);
+    expect(suffering.hits).to.equal(0);
   });
 });

@@ -13,13 +13,21 @@ const REFUSALS = {
   'internal-error': { status: 500, body: '<?xml version="1.0" encoding="UTF-8"?><Error><Code>InternalError</Code><Message>We encountered an internal error.</Message></Error>' },
 } as const;
 
+/** A trouble under way. */
+export interface Suffering {
+  readonly trouble: Trouble;
+  /** Requests that could have met it, and those that did: every second one. */
+  met: number;
+  hits: number;
+}
+
 /**
- * An HTTP proxy in front of an object store, which every second request finds in trouble. It passes on methods, paths,
+ * An HTTP proxy in front of an object store, which every second request that its troubles are
+ * for finds in one of them. It passes on methods, paths,
  * headers and bodies as they are, Host among them: signatures cover it.
  */
 export class TroubledS3 {
-  private trouble: Trouble | undefined;
-  private requests = 0;
+  private readonly sufferings = new Set<Suffering>();
   private readonly agent = new Agent({ keepAlive: true });
   private readonly server: Server;
 
@@ -39,9 +47,15 @@ export class TroubledS3 {
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** From the next request on; undefined is well again. */
-  suffer(trouble: Trouble | undefined): void {
-    this.trouble = trouble;
+  /** From the next request on, beside whatever else it suffers, until that is `cured`. */
+  suffer(trouble: Trouble): Suffering {
+    const suffering = { trouble, met: 0, hits: 0 };
+    this.sufferings.add(suffering);
+    return suffering;
+  }
+
+  cure(suffering: Suffering): void {
+    this.sufferings.delete(suffering);
   }
 
   async close(): Promise<void> {
@@ -52,10 +66,21 @@ export class TroubledS3 {
   }
 
   private serve(request: IncomingMessage, response: ServerResponse): void {
-    this.requests += 1;
-    const trouble = this.requests % 2 === 0 ? this.trouble : undefined;
+    const trouble = this.troubleOf(request);
     if (trouble === 'slow-down' || trouble === 'internal-error') refuse(request, response, trouble);
     else this.pass(request, response, trouble);
+  }
+
+  /** The first whose turn it is: a request may be for several, and has one. */
+  private troubleOf(request: IncomingMessage): Trouble | undefined {
+    for (const suffering of this.sufferings) {
+      if (!isFor(suffering.trouble, request)) continue;
+      suffering.met += 1;
+      if (suffering.met % 2 !== 0) continue;
+      suffering.hits += 1;
+      return suffering.trouble;
+    }
+    return undefined;
   }
 
   private pass(request: IncomingMessage, response: ServerResponse, trouble: 'half-requests' | 'half-answers' | undefined): void {
@@ -79,6 +104,16 @@ export class TroubledS3 {
   }
 }
 
+/** Half of nothing is nothing: what has no body cannot be halved. */
+function isFor(trouble: Trouble, { method, headers }: IncomingMessage): boolean {
+  switch (trouble) {
+    case 'half-requests': return Number(headers['content-length'] ?? 0) > 1;
+    case 'half-answers': return method === 'GET';
+    case 'slow-down':
+    case 'internal-error': return true;
+  }
+}
+
 function refuse(request: IncomingMessage, response: ServerResponse, trouble: keyof typeof REFUSALS): void {
   const { status, body } = REFUSALS[trouble];
   request.resume();
@@ -94,7 +129,7 @@ function passHalf(from: IncomingMessage, to: NodeJS.WritableStream, cut: () => v
   }
   let left = Math.floor(announced / 2);
   from.on('data', (chunk: Buffer) => {
-    to.write(chunk.subarray(0, left));
+    to.write(chunk.subarray(0, Math.max(0, left)));
     left -= chunk.byteLength;
     // What was written is on its way before the connection breaks.
     if (left <= 0) setImmediate(cut);

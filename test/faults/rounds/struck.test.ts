@@ -1,0 +1,36 @@
+/**
+ * Goal: a run whose faults hit nothing is told from one whose faults did.
+ * Method: faults of all kinds that hit one thing each, and the same with some that hit nothing, or were not there.
+ */
+import { expect } from 'chai';
+import { drawRounds } from './schedule.js';
+import { toldStruck, whatHitNothing, type Struck } from './struck.js';
+
+describe('faults that were played', () => {
+  const all = (hits: (struck: Omit<Struck, 'hits'>) => number): Struck[] => drawRounds(1, 20).flatMap(({ faults }) => faults.map(({ kind, deed }) => {
+    const struck = { kind, deed: deed.to };
+    return { ...struck, hits: hits(struck) };
+  }));
+
+  it('have all hit something', () => {
+    expect(whatHitNothing(all(() => 1))).to.deep.equal([]);
+  });
+
+  it('are named when they hit nothing', () => {
+    expect(whatHitNothing(all(({ kind }) => (kind === 'MongoDB frozen' ? 0 : 1)))).to.deep.equal(['MongoDB frozen']);
+    expect(whatHitNothing(all(({ deed }) => (deed === 'links' ? 0 : 1)))).to.deep.equal(['any trouble of a link']);
+    expect(whatHitNothing(all(({ deed }) => (deed === 's3' ? 0 : 1)))).to.deep.equal(['any trouble of S3']);
+  });
+
+  it('may miss one link, or one store', () => {
+    expect(whatHitNothing(all(({ kind }) => (kind === 'a link cut' || kind === 'S3 takes half' ? 0 : 1)))).to.deep.equal([]);
+  });
+
+  it('are named when they were never played', () => {
+    expect(whatHitNothing(all(() => 1).filter(({ kind }) => kind !== 'a worker frozen'))).to.deep.equal(['a worker frozen']);
+  });
+
+  it('are told by what they hit', () => {
+    expect(toldStruck([{ kind: 'a link cut', deed: 'links', hits: 3 }, { kind: 'a link cut', deed: 'links', hits: 4 }])).to.equal('2 a link cut (7 pieces sent)');
+  });
+});
