@@ -6,12 +6,16 @@ import type { UploadRecord } from '../../../core/uploads/upload.js';
 import { allPages } from '../../contracts/all-pages.js';
 import { s3Client } from '../../servers/readiness.js';
 import type { AtRest } from '../history/history.js';
+import { booksIn } from './books-at-rest.js';
 import type { Installation } from './installation.js';
 
-/** Everything the operator finds when all is at rest. The ids are those that clients know; what nobody knows is found by lists. */
+/**
+ * Everything the operator finds when all is at rest. Accounts and ledgers are read from the database as they are; generations
+ * and uploads through the program's own adapters. The ids are those that clients know; what nobody knows is found by lists.
+ */
 export async function findAtRest(installation: Installation, uploadIds: readonly string[], generationIds: readonly string[]): Promise<AtRest> {
   const { context } = installation.operator;
-  const accounts = await accountsOf(context);
+  const { accounts, texts } = await databaseOf(installation);
   const ledgerIds = accounts.flatMap(({ entries }) => entries.flatMap(({ generationId }) => (generationId === undefined ? [] : [generationId])));
   return {
     accounts,
@@ -19,18 +23,8 @@ export async function findAtRest(installation: Installation, uploadIds: readonly
     uploads: await uploadsOf(context, uploadIds),
     objects: await objectsOf(installation),
     verifyFindings: (await verifyCredits(context)).findings,
-    texts: [...installation.processes.map(({ name, log }) => ({ where: `the log of ${name}`, text: log })), ...await collectionsOf(installation)],
+    texts: [...installation.processes.map(({ name, log }) => ({ where: `the log of ${name}`, text: log })), ...texts],
   };
-}
-
-async function accountsOf({ accounts }: Context): Promise<AtRest['accounts']> {
-  const found = await allPages((page) => accounts.list(page), 500);
-  return Promise.all(found.map(async ({ accountId }) => {
-    const entries = await allPages((page) => accounts.entries(accountId, page), 500);
-    const account = await accounts.read(accountId);
-    if (!account) throw new Error(`Account ${accountId} is listed and cannot be read.`);
-    return { ...account, entries };
-  }));
 }
 
 /** Generations by the lists of their accounts, and whatever stands at other ids that something names. */
@@ -64,13 +58,14 @@ async function objectsOf({ s3, bucket }: Installation): Promise<AtRest['objects'
   return found;
 }
 
-/** All that is in the database, as text. */
-async function collectionsOf({ mongo, database }: Installation): Promise<AtRest['texts']> {
+/** The books, and all that is in the database as text. */
+async function databaseOf({ mongo, database }: Installation): Promise<Pick<AtRest, 'accounts' | 'texts'>> {
   const client = new MongoClient(mongo.url);
   try {
     const db = client.db(database);
     const collections = await db.listCollections({}, { nameOnly: true }).toArray();
-    return await Promise.all(collections.map(async ({ name }) => ({ where: `collection ${name}`, text: JSON.stringify(await db.collection(name).find().toArray()) })));
+    const texts = await Promise.all(collections.map(async ({ name }) => ({ where: `collection ${name}`, text: JSON.stringify(await db.collection(name).find().toArray()) })));
+    return { accounts: await booksIn(db), texts };
   } finally {
     await client.close();
   }

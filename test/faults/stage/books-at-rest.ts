@@ -1,0 +1,61 @@
+import type { Collection, Db, UUID } from 'mongodb';
+import type { Account, Entry } from '../../../core/credits/account.js';
+import { canonical } from '../../simulation/audit/same.js';
+import type { AtRest } from '../history/history.js';
+
+/** Documents as the program writes them; the driver gives 64-bit integers as numbers. */
+interface EntryRow extends Omit<Entry, 'accountId' | 'generationId' | 'operationId'> {
+  readonly generation?: UUID;
+  readonly operation?: string;
+}
+
+interface LedgerRow extends EntryRow {
+  readonly _id: string;
+  readonly account: UUID;
+}
+
+interface AccountRow extends Omit<Account, 'accountId' | 'holds'> {
+  readonly _id: UUID;
+  readonly holds: readonly { readonly generation: UUID; readonly credits: number; readonly heldAt: number }[];
+  readonly outbox: readonly EntryRow[];
+}
+
+/**
+ * All accounts with their entries, as they lie in the database, read without the program: those entries that have left their
+ * account, and those that wait in it. An entry that is in both places and differs is there twice, for the checker to find.
+ */
+export async function booksIn(db: Db): Promise<AtRest['accounts']> {
+  const accounts: Collection<AccountRow> = db.collection('accounts');
+  const ledger: Collection<LedgerRow> = db.collection('entries');
+  const moved = new Map<string, EntryRow[]>();
+  for (const row of await ledger.find().toArray()) {
+    const accountId = row.account.toString();
+    moved.set(accountId, [...(moved.get(accountId) ?? []), row]);
+  }
+  const rows = await accounts.find().toArray();
+  return rows.map((row) => accountOf(row, moved.get(row._id.toString()) ?? []));
+}
+
+function accountOf({ _id, holds, outbox, ...rest }: AccountRow, moved: readonly EntryRow[]): AtRest['accounts'][number] {
+  const accountId = _id.toString();
+  const entries = new Map<string, Entry>();
+  for (const row of [...moved, ...outbox]) {
+    const entry = entryOf(accountId, row);
+    entries.set(canonical(entry), entry);
+  }
+  return {
+    ...rest,
+    accountId,
+    holds: new Map(holds.map(({ generation, credits, heldAt }) => [generation.toString(), { generationId: generation.toString(), credits, heldAt }])),
+    entries: [...entries.values()].sort((a, b) => a.sequence - b.sequence),
+  };
+}
+
+function entryOf(accountId: string, { sequence, kind, from, to, credits, at, availableAfter, generation, operation, reason }: EntryRow): Entry {
+  return {
+    accountId, sequence, kind, from, to, credits, at, availableAfter,
+    ...(generation === undefined ? {} : { generationId: generation.toString() }),
+    ...(operation === undefined ? {} : { operationId: operation }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
