@@ -9,7 +9,7 @@ const UNSURE_A_ROUND = 0.5;
 /** A few rounds may happen to have faults that no client notices. */
 const ROUNDS_THAT_ARE_NOTICED = 5;
 /** Of what must succeed, and nobody cancelled. */
-const SUCCEEDED_SHARE = 0.5;
+const SUCCEEDED_SHARE = 0.7;
 
 /** What is too little in a history to prove anything, a sentence each: a run in which nothing happened breaks no promise either. */
 export function whatIsMissing(history: History, rounds: number): string[] {
