@@ -21,7 +21,7 @@ export class ServedProcess {
     child.stderr?.on('data', (text: Buffer) => { this.errors = (this.errors + text.toString()).slice(-20_000); });
     this.child = child;
     for (let tries = 0; tries < READY_TRIES; tries += 1) {
-      if (child.exitCode !== null) throw new Error(`The server ended at its start with code ${child.exitCode}: ${this.errors}`);
+      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`The server ended at its start with ${child.exitCode ?? child.signalCode}: ${this.errors}`);
       if (await isReady(this.url)) return;
       await sleep(50);
     }
@@ -32,7 +32,7 @@ export class ServedProcess {
   async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {
     const { child } = this;
     this.child = undefined;
-    if (!child || child.exitCode !== null) return child?.exitCode ?? null;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
     const ended = once(child, 'exit');
     child.kill(signal);
     await ended;
