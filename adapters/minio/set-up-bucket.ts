@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { StoreUnavailable } from '../../core/errors.js';
 import { setLifecycle } from './bucket-lifecycle.js';
 import { installationId } from './installation-id.js';
 import { checkOptions } from './minio-options.js';
@@ -5,6 +7,8 @@ import type { MinioOptions } from './minio-options.js';
 import { hasBucket, refused } from './reach-bucket.js';
 import { removeAbandoned } from './remove-abandoned.js';
 import { S3Bucket } from './s3-bucket.js';
+
+const NOT_QUITE_MADE_MS = 500;
 
 /**
  * Makes what `MinioObjectStore` needs: the bucket, its rules, its installation id; and removes what dead writes left. Safe to
@@ -25,6 +29,14 @@ export async function setUpBucket(options: MinioOptions): Promise<readonly strin
 async function makeBucket(s3: S3Bucket): Promise<readonly string[]> {
   if (await hasBucket(s3)) return [];
   const there = { BucketAlreadyOwnedByYou: 'there', OperationAborted: 'there' } as const;
-  const made = await s3.callOr(there, async (client) => client.makeBucket(s3.name, s3.region));
+  const made = await s3.callOr(there, async (client) => client.makeBucket(s3.name, s3.region)).catch((error: unknown) => thereAfterAll(s3, error));
   return made === 'there' ? [] : [`Made the ${s3.where}.`];
+}
+
+/** Of several that make a bucket at once, versitygw answers some with 500, as the first of them has not quite made it yet. */
+async function thereAfterAll(s3: S3Bucket, error: unknown): Promise<'there'> {
+  if (!(error instanceof StoreUnavailable)) throw error;
+  await sleep(NOT_QUITE_MADE_MS);
+  if (await hasBucket(s3)) return 'there';
+  throw error;
 }
