@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../../core/json.js';
@@ -22,7 +23,10 @@ export class Load {
   private running = true;
 
   /** Whatever is asked ends with the signal, and so do the loops. */
-  constructor(readonly history: ClientHistory, private readonly url: string, private readonly secret: string, private readonly signal: AbortSignal) {}
+  constructor(readonly history: ClientHistory, private readonly url: string, private readonly secret: string, private readonly signal: AbortSignal) {
+    // Every request under way listens, and lets go only when it is collected.
+    setMaxListeners(0, signal);
+  }
 
   /** Runs `clients` loops until `stop`; resolves when all have ended. */
   async run(clients: number, seed: number): Promise<void> {
