@@ -1,5 +1,5 @@
-import { setMaxListeners } from 'node:events';
 import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../../core/json.js';
 import { drawsFrom, type Draw } from './draws.js';
