@@ -3,15 +3,24 @@ import type { ConnectionOptions } from './connection.js';
 import { Refused } from './rest-client.js';
 import type { Task } from './service-types.js';
 
+/** How far a cancel has come: not asked for, on its way to the server, or taken by it. */
+export type Cancelling = 'no' | 'asked' | 'taken';
+
+const STATES: Readonly<Record<Cancelling, string>> = {
+  no: 'goes on',
+  asked: 'goes on unless the server has heard of the cancel',
+  taken: 'is being cancelled',
+};
+
 /** Where whoever leaves before the results are on the disk finds them. */
-export function whereabouts({ generation_id, completed_at }: Task, { url }: ConnectionOptions): string {
-  const state = completed_at === undefined ? 'goes on' : 'has ended';
-  return `Generation ${generation_id} ${state}; fetch it with: darkroom status ${generation_id} --out <path>${url === undefined ? '' : ` --url ${url}`}`;
+export function whereabouts({ generation_id, completed_at }: Task, { url }: ConnectionOptions, cancelling: Cancelling = 'no'): string {
+  const state = completed_at === undefined ? STATES[cancelling] : 'has ended';
+  return `Generation ${generation_id} ${state}; fetch it with: npx darkroom status ${generation_id} --out <path>${url === undefined ? '' : ` --url ${url}`}`;
 }
 
 /** A failure after the acceptance ends with where the generation is to be found. */
-export function cutShort(error: unknown, task: Task, options: ConnectionOptions): Failure {
-  return withMore(error, whereabouts(task, options), { generation_id: task.generation_id });
+export function cutShort(error: unknown, task: Task, options: ConnectionOptions, cancelling: Cancelling = 'no'): Failure {
+  return withMore(error, whereabouts(task, options, cancelling), { generation_id: task.generation_id });
 }
 
 /** What to do when it is not known whether a create was accepted. */

@@ -19,7 +19,7 @@ export function addCancel(program: Command): void {
 function outcome({ status, generation_id }: Task): string {
   if (status === 'cancelled') return 'The generation is cancelled.';
   if (status === 'succeeded' || status === 'failed') return `The generation had ${status} before; nothing was changed.`;
-  return `Cancel asked for; still ${status}. See how it ends with: darkroom status ${generation_id}`;
+  return `Cancel asked for; still ${status}. See how it ends with: npx darkroom status ${generation_id}`;
 }
 
 async function cancel(generationId: string, options: Options): Promise<void> {

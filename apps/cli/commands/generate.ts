@@ -10,7 +10,7 @@ import { openProgress, type Progress } from '../client/progress.js';
 import { Refused, type RestClient } from '../client/rest-client.js';
 import type { Estimate, Task } from '../client/service-types.js';
 import { uploadReference } from '../client/upload-reference.js';
-import { createFailure, cutShort, unheard, whereabouts } from '../client/whereabouts.js';
+import { createFailure, cutShort, unheard, whereabouts, type Cancelling } from '../client/whereabouts.js';
 import { amountText } from '../amount.js';
 import { EXIT, Failure, usageFailure } from '../exit.js';
 import { printable, say, show } from '../terminal.js';
@@ -105,16 +105,18 @@ async function accept(client: RestClient, input: GenerationInput, options: Optio
 /** Waits for the end and fetches the results. Whatever keeps it from that says where they are to be found. */
 async function finish(client: RestClient, accepted: Task, options: Options, progress: Progress, interruption: Interruption): Promise<void> {
   let task = accepted;
-  interruption.onLeave = () => { leave(progress, whereabouts(task, options)); };
+  let cancelling: Cancelling = 'no';
+  interruption.onLeave = () => { leave(progress, whereabouts(task, options, cancelling)); };
   let files: readonly string[];
   try {
     task = await followGeneration(client, accepted, {
-      progress, cancelOn: interruption.signal, ...(options.timeout === undefined ? {} : { timeoutMs: options.timeout * 1_000 }),
+      progress, cancelOn: interruption.signal, onCancelling: (step) => { cancelling = step; },
+      ...(options.timeout === undefined ? {} : { timeoutMs: options.timeout * 1_000 }),
     });
     // What was delivered is paid for, so it is fetched after a cancel too.
     files = await downloadOutputs(task, options, () => { progress.step('downloaded'); });
   } catch (error) {
-    throw cutShort(error, task, options);
+    throw cutShort(error, task, options, cancelling);
   }
   progress.end();
   conclude(task, files, options, interruption.signal.aborted);

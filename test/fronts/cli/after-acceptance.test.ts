@@ -54,7 +54,7 @@ describe('darkroom generate, once accepted', () => {
   const quick = (...more: string[]) => ['generate', 'x', '--model', 'sandbox-test', '--param', 'size=128x128', '--url', url, ...more];
   const ending = (stderr: string, state: string) => {
     const id = /^accepted as (\S{36})$/m.exec(stderr)?.[1];
-    return ` Generation ${id} ${state}; fetch it with: darkroom status ${id} --out <path> --url ${url}\n`;
+    return ` Generation ${id} ${state}; fetch it with: npx darkroom status ${id} --out <path> --url ${url}\n`;
   };
 
   it('outlasts a restart of the server', async () => {
