@@ -1,4 +1,4 @@
-import { pino, type DestinationStream, type Logger } from 'pino';
+import { pino, stdSerializers, type DestinationStream, type Logger, type SerializedError } from 'pino';
 import pretty from 'pino-pretty';
 import type { Log } from '../core/log.js';
 import type { Config } from './config/config.js';
@@ -16,8 +16,27 @@ const SECRETS = ['authorization', 'cookie', 'secret', 'credential', 'idempotency
  */
 export function createLogger({ level, format }: Config['log'], destination?: DestinationStream): Logger {
   const isPretty = format === 'pretty' || (format === 'auto' && process.stderr.isTTY);
-  const options = { level, redact: { paths: SECRETS, censor: '[redacted]' }, base: { pid: process.pid }, formatters: { level: (name: string) => ({ level: name }) } };
+  const options = { level, serializers: { err: shownError }, redact: { paths: SECRETS, censor: '[redacted]' }, base: { pid: process.pid }, formatters: { level: (name: string) => ({ level: name }) } };
   return pino(options, destination ?? (isPretty ? readable() : pino.destination({ dest: 2, sync: true })));
+}
+
+/** As the library shows it, but with what each cause says once: drivers wrap an error in others that repeat its sentence. */
+function shownError(error: Error): SerializedError {
+  const shown = stdSerializers.err(error);
+  if (!(error instanceof Error)) return shown;
+  const said: string[] = [];
+  for (const { message } of withCauses(error)) {
+    const more = message.replace(/\.$/, '');
+    if (more !== '' && !said.some((sentence) => sentence.includes(more))) said.push(more);
+  }
+  shown.message = said.length > 1 ? said.join(': ') : error.message;
+  return shown;
+}
+
+function withCauses(error: Error): readonly Error[] {
+  const found = new Set<Error>();
+  for (let next: unknown = error; next instanceof Error && !found.has(next); next = next.cause) found.add(next);
+  return [...found];
 }
 
 function readable(): DestinationStream {

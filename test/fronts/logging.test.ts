@@ -29,6 +29,16 @@ describe('the log', () => {
     });
   }
 
+  it('says what an error and its causes say, each once', () => {
+    const refused = new Error('connect ECONNREFUSED 127.0.0.1:27017', { cause: new Error('connect ECONNREFUSED 127.0.0.1:27017') });
+    const messageOf = (error: Error) => (JSON.parse(logged((logger) => logTo(logger).warn('event', { error }))) as { err: Error }).err.message;
+    expect(messageOf(new Error('MongoDB could not answer.', { cause: refused }))).to.equal('MongoDB could not answer: connect ECONNREFUSED 127.0.0.1:27017');
+    expect(messageOf(new Error('It broke.'))).to.equal('It broke.');
+    const circular = new Error('round');
+    circular.cause = circular;
+    expect(messageOf(circular)).to.equal('round');
+  });
+
   it('names levels and keeps what a line is about', () => {
     const line = JSON.parse(logged((logger) => logTo(logger).info('serving', { address: 'here', generationId: 'g' }))) as Record<string, unknown>;
     expect(line).to.include({ level: 'info', msg: 'serving', address: 'here', generationId: 'g' });
