@@ -82,7 +82,7 @@ function clientOf({ url, poolSize = DEFAULT_POOL_SIZE, timeoutMs = DEFAULT_TIMEO
     });
   } catch (error) {
     // The driver's sentence is left out, as it may quote the URL and with it a password.
-    throw new MongoRefused('The MongoDB URL is not one; write mongodb://host:port/ or mongodb+srv://host/.', error);
+    throw new MongoRefused('The MongoDB URL is not one; write mongodb://host:port/ or mongodb+srv://host/, and percent-encode @ : / ? # in a password.', error);
   }
 }
 

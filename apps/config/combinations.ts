@@ -1,6 +1,6 @@
 import type { Config } from './config.js';
 
-type Choice = Pick<Config, 'role' | 'stores' | 'mongo' | 'minio' | 'agenda' | 'worker' | 'settings'>;
+type Choice = Pick<Config, 'role' | 'stores' | 'mongo' | 'minio' | 'agenda' | 'internal' | 'rest' | 'worker' | 'settings'>;
 
 /** A change stream keeps one connection waiting most of the time, and a request must not wait for it. */
 const MIN_CONNECTIONS_WITH_AGENDA = 5;
@@ -10,7 +10,7 @@ const MIN_CONNECTIONS_WITH_AGENDA = 5;
  * they would not see each other's writes, and each would be right about half of the installation.
  */
 export function combinationFaults(config: Choice): string[] {
-  return [...missing(config), ...unshared(config), ...tooTight(config)];
+  return [...missing(config), ...unshared(config), ...tooTight(config), ...samePort(config)];
 }
 
 function missing({ stores, mongo, minio, agenda, role, worker }: Choice): string[] {
@@ -55,4 +55,11 @@ function tooTight({ stores, mongo, settings }: Choice): string[] {
     ...shorter.map(([key]) => `mongo.timeout_seconds must not be more than settings.${key}, or one slow answer ends the lease.`),
     ...(needsMore ? [`stores.wake_ups agenda needs a mongo.pool_size of ${MIN_CONNECTIONS_WITH_AGENDA} at least.`] : []),
   ];
+}
+
+/** Of a process that has both listeners; what the system would say is that another process has the port. */
+function samePort({ role, rest, internal }: Choice): string[] {
+  if (role === 'worker' || internal === undefined || internal.port === 0) return [];
+  const isSame = internal.port === rest.port && internal.host === rest.host;
+  return isSame ? [`internal.port and rest.port are both ${rest.port} of ${rest.host}; give each a port of its own.`] : [];
 }

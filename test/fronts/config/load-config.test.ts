@@ -95,6 +95,9 @@ describe('configuration', () => {
     { of: 'fewer connections than change streams leave any of', text: 'stores: { database: mongo, wake_ups: agenda }\nmongo: { url: "mongodb://localhost/", pool_size: 4 }\n', faults: [
       'darkroom.yaml: stores.wake_ups agenda needs a mongo.pool_size of 5 at least.',
     ] },
+    { of: 'one port for two listeners', text: 'rest: { port: 9000 }\ninternal: { port: 9000 }\n', faults: [
+      'darkroom.yaml: internal.port and rest.port are both 9000 of 127.0.0.1; give each a port of its own.',
+    ] },
     { of: 'a process of several over stores that only one can use', text: 'role: worker\n', faults: [
       'darkroom.yaml: role worker is one process of several, which cannot share a SQLite file; set stores.database to mongo, or role to all.',
       'darkroom.yaml: role worker is one process of several, which cannot share a folder of one machine; set stores.objects to minio, or role to all.',
