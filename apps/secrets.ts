@@ -27,13 +27,22 @@ export interface SecretNeeds {
  * from data `inUse`, as a new one would make every key there invalid without a word, and when it is missing though
  * `isShared`: made here, it would be what the database remembers, and every process with the right one would be refused.
  */
-export function openSecrets(path: string, { inUse, isShared }: SecretNeeds): Secrets {
-  return derivedFrom(readSecret(path) ?? (inUse ? refuseLoss(path) : isShared ? refuseOwn(path) : createSecret(path)));
+export function openSecrets(path: string, needs: SecretNeeds): Secrets {
+  return lookForSecrets(path, needs) ?? derivedFrom(createSecret(path));
 }
 
 /** The same where nothing is to be made: a secret that is not there is refused with one sentence. */
-export function readSecrets(path: string, { inUse, isShared }: SecretNeeds): Secrets {
-  return derivedFrom(readSecret(path) ?? (inUse ? refuseLoss(path) : isShared ? refuseOwn(path) : refuseUnmade(path)));
+export function readSecrets(path: string, needs: SecretNeeds): Secrets {
+  return lookForSecrets(path, needs) ?? refuseUnmade(path);
+}
+
+/** The same before anything is made: undefined for a secret that may be made here yet. */
+export function lookForSecrets(path: string, { inUse, isShared }: SecretNeeds): Secrets | undefined {
+  const secret = readSecret(path);
+  if (secret !== undefined) return derivedFrom(secret);
+  if (inUse) refuseLoss(path);
+  if (isShared) refuseOwn(path);
+  return undefined;
 }
 
 function derivedFrom(master: Buffer): Secrets {

@@ -6,12 +6,14 @@ import { createInternalServer, type InternalServer } from './internal/internal-s
 import { createLogger, logTo } from './logging.js';
 import { Metrics } from './metrics/metrics.js';
 import { createRestServer, type RestServer } from './rest/server.js';
-import { configuredUrl, openProgram, type Program } from './wiring.js';
+import { configuredUrl, hostAndPort, openProgram, type Program } from './wiring.js';
 import { Worker } from './worker/worker.js';
 
 export interface Served {
   /** Where requests are taken; null for a worker, which takes none. */
   readonly url: string | null;
+  /** `host:port` that requests come in at, which a proxy may have another URL for; null for a worker. */
+  readonly listening: string | null;
   /** What the first start over an empty database made. */
   readonly demo: Demo | null;
   /** Finishes requests, hands leases back, and lets the stores go. */
@@ -32,14 +34,17 @@ export async function startService(config: Config, logger: Logger = createLogger
   const front = config.role === 'worker' ? undefined : createFront(program, { config, logger, metrics });
   let internal: InternalServer | undefined;
   try {
-    if (front !== undefined) url = configuredUrl(config, (await front.rest.listen(config.rest.host, config.rest.port)).port);
+    const at = await front?.rest.listen(config.rest.host, config.rest.port);
+    if (at !== undefined) url = configuredUrl(config, at.port);
+    const listening = at === undefined ? null : hostAndPort(at);
     internal = await openInternal(program, config, metrics);
     // Only once nothing stands in the way any more: the key it makes is shown once.
     const demo = config.role === 'all' ? await firstStart(program.context) : null;
     const worker = works(config) ? createWorker(program, config, metrics) : undefined;
     await worker?.start();
-    logger.info({ role: config.role, ...(front ? { address: url } : {}), ...(internal ? { internal: `${internal.host}:${internal.port}` } : {}), ...whereData(config), worker: worker !== undefined }, 'serving');
-    return { url: front ? url : null, demo, stop: () => stop({ front, internal, worker, program, config, logger }) };
+    const addresses = { ...(listening === null ? {} : { address: url, listening }), ...(internal ? { internal: hostAndPort(internal) } : {}) };
+    logger.info({ role: config.role, ...addresses, ...whereData(config), worker: worker !== undefined }, 'serving');
+    return { url: front ? url : null, listening, demo, stop: () => stop({ front, internal, worker, program, config, logger }) };
   } catch (error) {
     await Promise.all([front?.close(0), internal?.close(0)]);
     await program.close();

@@ -21,7 +21,7 @@ import { AwaitedSchedules } from './stores/awaited-schedules.js';
 import { openDatabase } from './stores/open-database.js';
 import { openObjects } from './stores/open-objects.js';
 import { openWakeUps } from './stores/open-wake-ups.js';
-import { hadSecret, joinInstallation } from './stores/same-installation.js';
+import { hadSecret, isOneOfSeveral, joinInstallation } from './stores/same-installation.js';
 
 export interface Program {
   readonly context: Context;
@@ -55,7 +55,7 @@ export async function openProgram(config: Config, role: 'server' | 'tool', optio
     const database = opened.keep(await openDatabase(config, role, log));
     const secrets = openSecrets(config.secretFile, { inUse: await hadSecret(config, database), isShared: isOneOfSeveral(config, role) });
     const publicUrl = options.publicUrl ?? (() => configuredUrl(config));
-    const objects = opened.keep(await openObjects(config, { role, clock, publicUrl, secret: secrets.objects }));
+    const objects = opened.keep(await openObjects(config, { role, clock, publicUrl, secret: secrets.objects, installation: database.installation }));
     await joinInstallation(config, database.installation, role, { secret: secrets.fingerprint, objects: () => objects.identity() });
     const wakeUps = await openWakeUps(config, database, { clock, log });
     const sandbox = opened.keep(new SandboxProvider({ clock, threads: config.sandbox.threads }));
@@ -75,11 +75,6 @@ export async function openProgram(config: Config, role: 'server' | 'tool', optio
   }
 }
 
-/** Whether there may be processes beside this one, of which none can make what all need. One that does everything may be the only one. */
-function isOneOfSeveral({ stores, role }: Config, openedAs: 'server' | 'tool'): boolean {
-  return stores.database === 'mongo' && (openedAs === 'tool' || role !== 'all');
-}
-
 /** What has to be closed again, the last first. */
 class Opened {
   private readonly things: { close(): Promise<void> }[] = [];
@@ -96,7 +91,11 @@ class Opened {
 
 /** The address a client uses when the operator names none. */
 export function configuredUrl({ rest }: Pick<Config, 'rest'>, port = rest.port): string {
-  return rest.publicUrl ?? `http://${rest.host.includes(':') ? `[${rest.host}]` : rest.host}:${port}`;
+  return rest.publicUrl ?? `http://${hostAndPort({ host: rest.host, port })}`;
+}
+
+export function hostAndPort({ host, port }: { readonly host: string; readonly port: number }): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 const SILENT: Log = { info: () => undefined, warn: () => undefined };

@@ -7,7 +7,7 @@ import type { SigningCredentials } from './credentials.js';
 import { installationId, keptId } from './installation-id.js';
 import { checkOptions } from './minio-options.js';
 import type { CheckedOptions, MinioOptions } from './minio-options.js';
-import { MinioRefused } from './minio-refused.js';
+import { BucketMissing } from './minio-refused.js';
 import { hasBucket } from './reach-bucket.js';
 import { S3Bucket } from './s3-bucket.js';
 import { SignedAddresses } from './signed-addresses.js';
@@ -45,7 +45,7 @@ export class MinioObjectStore implements ObjectStore {
   /** By reading alone, whether the bucket is there. Throws as `open` does. */
   static async lookAt(options: MinioOptions & { readonly clock: Pick<Clock, 'now'> }): Promise<MinioObjectStore> {
     const store = MinioObjectStore.unasked(options);
-    if (!(await hasBucket(store.s3))) throw new MinioRefused(`There is no ${store.s3.where}: make it with \`darkroom migrate\`.`);
+    if (!(await hasBucket(store.s3))) throw new BucketMissing(store.s3.where);
     return store;
   }
 

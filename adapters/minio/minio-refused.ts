@@ -5,3 +5,10 @@ export class MinioRefused extends Error {
     this.name = 'MinioRefused';
   }
 }
+
+/** The same where a bucket is not there; `where` names it. */
+export class BucketMissing extends MinioRefused {
+  constructor(readonly where: string) {
+    super(`There is no ${where}: make it with \`darkroom migrate\`.`);
+  }
+}

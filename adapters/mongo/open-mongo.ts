@@ -11,7 +11,7 @@ import { MongoRefused } from './mongo-refused.js';
 import { MongoUploadStore } from './mongo-upload-store.js';
 import { MongoWakeUpTable } from './mongo-wake-up-table.js';
 import { SCHEMA_VERSION } from './schema.js';
-import { checkReadable, schemaVersions } from './schema-version.js';
+import { checkReadable, schemaVersions, type SchemaState } from './schema-version.js';
 
 export type { MongoOptions } from './connection.js';
 export { migrateMongo } from './migrate-mongo.js';
@@ -37,15 +37,29 @@ export interface MongoStores {
  * Opens the stores of a database that `migrateMongo` has made ready. Throws `MongoRefused`, with one sentence, for one that
  * it has not, or that a newer release has made unreadable for this one; and `StoreUnavailable` when the server does not answer.
  */
-export async function openMongo(options: MongoOptions & { readonly log?: Log }): Promise<MongoStores> {
+export function openMongo(options: MongoOptions & { readonly log?: Log }): Promise<MongoStores> {
+  return openChecked(options, checkSchema);
+}
+
+/**
+ * The same to be read before `migrateMongo`: an empty database, or one of an older release, is as good. Throws `MongoRefused`
+ * for one that a newer release has made unreadable for this one, and `StoreUnavailable`.
+ */
+export function lookIntoMongo(options: MongoOptions): Promise<MongoStores> {
+  return openChecked(options, checkKnown);
+}
+
+type Check = (connection: MongoConnection, database: string) => Promise<unknown>;
+
+async function openChecked({ log, ...options }: MongoOptions & { readonly log?: Log }, check: Check): Promise<MongoStores> {
   const connection = await MongoConnection.open(options);
   try {
-    await checkSchema(connection, options.database);
+    await check(connection, options.database);
   } catch (error) {
     await connection.close();
     throw error;
   }
-  return storesOver(connection, options.log);
+  return storesOver(connection, log);
 }
 
 /** The stores over a connection to a database that is known to be ready. */
@@ -69,11 +83,17 @@ export function storesOver(connection: MongoConnection, log?: Log): MongoStores 
   };
 }
 
-async function checkSchema(connection: MongoConnection, database: string): Promise<void> {
+async function checkKnown(connection: MongoConnection, database: string): Promise<SchemaState> {
   const state = await connection.ask(() => schemaVersions(connection.db).read());
   checkReadable(database, state);
-  const { version } = state;
-  if (version < SCHEMA_VERSION) throw new MongoRefused(`Database ${database} has schema ${version} and needs ${SCHEMA_VERSION}; run darkroom migrate first.`);
+  return state;
+}
+
+async function checkSchema(connection: MongoConnection, database: string): Promise<void> {
+  const { version } = await checkKnown(connection, database);
+  if (version < SCHEMA_VERSION) {
+    throw new MongoRefused(`Database ${database} has schema ${version} and needs ${SCHEMA_VERSION}; run darkroom migrate first, or correct mongo.database.`);
+  }
   const [fault] = await indexFaults(connection);
   if (fault !== undefined) throw new MongoRefused(`Database ${database} is not ready (${fault}); run darkroom migrate first.`);
 }

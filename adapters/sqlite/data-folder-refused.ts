@@ -5,3 +5,6 @@ export class DataFolderRefused extends Error {
     this.name = 'DataFolderRefused';
   }
 }
+
+/** The same for one that only wants to be made, or brought up to date. */
+export class DataFolderUnmade extends DataFolderRefused {}

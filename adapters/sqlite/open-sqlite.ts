@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { StoreUnavailable } from '../../core/errors.js';
 import { configureReader, configureWriter } from './connections.js';
 import { checkRights, createPrivately, ensureFolder } from './data-folder.js';
-import { DataFolderRefused } from './data-folder-refused.js';
+import { DataFolderRefused, DataFolderUnmade } from './data-folder-refused.js';
 import { isBroken, openDatabase, SQLITE_BUSY, sqliteCode, type Database } from './driver.js';
 import { migrate } from './schema.js';
 import { ServerLock } from './server-lock.js';
@@ -50,7 +50,7 @@ export async function openSqlite({ folder, role, readOnly = false, maxPages }: S
   if (!readOnly) ensureFolder(folder);
   if (existsSync(folder)) checkRights(folder, { readOnly });
   if (readOnly && !existsSync(path)) {
-    throw new DataFolderRefused(`There is no database in ${folder}; run darkroom migrate, or start the server, which makes it, or name the right data_folder.`);
+    throw new DataFolderUnmade(`There is no database in ${folder}; run darkroom migrate, or start the server, which makes it, or name the right data_folder.`);
   }
   const lock = role === 'server' && !readOnly ? ServerLock.take(folder) : undefined;
   try {

@@ -1,5 +1,5 @@
 import type { Database } from './driver.js';
-import { DataFolderRefused } from './data-folder-refused.js';
+import { DataFolderRefused, DataFolderUnmade } from './data-folder-refused.js';
 
 /**
  * Forward migrations; the number of the last one applied is the file's `user_version`. What was released is never edited:
@@ -78,7 +78,7 @@ export function migrate(database: Database, { path, readOnly }: { readonly path:
   }
   if (version === MIGRATIONS.length) return;
   if (readOnly) {
-    throw new DataFolderRefused(`${path} has schema ${version} and needs ${MIGRATIONS.length}; run darkroom migrate, or start the server, to bring it up to date.`);
+    throw new DataFolderUnmade(`${path} has schema ${version} and needs ${MIGRATIONS.length}; run darkroom migrate, or start the server, to bring it up to date.`);
   }
   database.exec('BEGIN IMMEDIATE');
   try {

@@ -18,7 +18,7 @@ export async function checkStores(config: Config): Promise<void> {
     const inUse = await hadSecret(config, database);
     const { fingerprint: secret } = readSecrets(config.secretFile, { inUse, isShared: config.stores.database === 'mongo' });
     const clock = new SystemClock();
-    const objects = await lookForObjects(config, clock);
+    const objects = await lookForObjects(config, clock, database.installation);
     await checkInstallation(config, database.installation, { secret, objects });
     await checkWakeUps(config, database, clock);
     // Last, as a file that is missing says more than a folder that may not be written.

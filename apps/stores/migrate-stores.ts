@@ -3,14 +3,24 @@ import { setUpBucket } from '../../adapters/minio/set-up-bucket.js';
 import { migrateMongo } from '../../adapters/mongo/migrate-mongo.js';
 import { openSqlite } from '../../adapters/sqlite/open-sqlite.js';
 import type { Config } from '../config/config.js';
+import { checkBeforeMigration } from './check-before-migration.js';
 import { minioOptions, mongoOptions } from './store-options.js';
 
+interface Migration {
+  /** Who opens the stores afterwards: a server may be the only process, and then makes the secret. */
+  readonly role?: 'server' | 'tool';
+  /** Told a line for each thing made, by and by, as a later one may fail. */
+  readonly tell?: (line: string) => void;
+}
+
 /**
- * Makes what the chosen stores need before anybody serves over them, and brings it up to date; answers a line for each
- * thing done. Safe to repeat, beside running processes too, and in many at once.
+ * Makes what the chosen stores need before anybody serves over them, and brings it up to date, once all has been checked
+ * that reading tells. Safe to repeat, beside running processes too, and in many at once. Throws one sentence.
  */
-export async function migrateStores(config: Config): Promise<readonly string[]> {
-  return [...await migrateDatabase(config), ...await migrateObjects(config)];
+export async function migrateStores(config: Config, { role = 'tool', tell = () => undefined }: Migration = {}): Promise<void> {
+  await checkBeforeMigration(config, role);
+  (await migrateDatabase(config)).forEach(tell);
+  (await migrateObjects(config)).forEach(tell);
 }
 
 async function migrateDatabase(config: Config): Promise<readonly string[]> {

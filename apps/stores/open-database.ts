@@ -1,5 +1,6 @@
-import { openMongo, type MongoStores } from '../../adapters/mongo/open-mongo.js';
+import { lookIntoMongo, openMongo, type MongoStores } from '../../adapters/mongo/open-mongo.js';
 import { mongoModule } from '../../adapters/mongo/module.js';
+import { DataFolderUnmade } from '../../adapters/sqlite/data-folder-refused.js';
 import { sqliteModule } from '../../adapters/sqlite/module.js';
 import { openSqlite, type SqliteOptions } from '../../adapters/sqlite/open-sqlite.js';
 import type { WakeUpTable } from '../../adapters/timers/wake-up-table.js';
@@ -34,6 +35,15 @@ export function lookIntoDatabase(config: Config): Promise<OpenDatabase> {
   return config.stores.database === 'mongo' ? openShared(config) : openFolder(config, { role: 'tool', readOnly: true });
 }
 
+/** The same before a migration: undefined for a data folder without a database, or with one that remembers nothing yet. */
+export async function lookBeforeMigration(config: Config): Promise<OpenDatabase | undefined> {
+  if (config.stores.database === 'mongo') return shared(await lookIntoMongo(mongoOptions(config)));
+  return lookIntoDatabase(config).catch((error: unknown) => {
+    if (error instanceof DataFolderUnmade) return undefined;
+    throw error;
+  });
+}
+
 async function openFolder({ dataFolder }: Config, opening: Pick<SqliteOptions, 'role' | 'readOnly'>): Promise<OpenDatabase> {
   const stores = await openSqlite({ folder: dataFolder, ...opening });
   return {
@@ -47,7 +57,10 @@ async function openFolder({ dataFolder }: Config, opening: Pick<SqliteOptions, '
 }
 
 async function openShared(config: Config, log?: Log): Promise<OpenDatabase> {
-  const stores = await openMongo({ ...mongoOptions(config), ...(log ? { log } : {}) });
+  return shared(await openMongo({ ...mongoOptions(config), ...(log ? { log } : {}) }));
+}
+
+function shared(stores: MongoStores): OpenDatabase {
   return {
     module: mongoModule(stores),
     accounts: stores.accounts,

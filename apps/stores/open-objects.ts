@@ -4,6 +4,7 @@ import { checkRights, REAL_DISK } from '../../adapters/files/disk.js';
 import { FileObjectStore } from '../../adapters/files/file-object-store.js';
 import { filesModule } from '../../adapters/files/module.js';
 import { MinioObjectStore } from '../../adapters/minio/minio-object-store.js';
+import { BucketMissing } from '../../adapters/minio/minio-refused.js';
 import { minioModule } from '../../adapters/minio/module.js';
 import { ensureFolder } from '../../adapters/sqlite/data-folder.js';
 import { ServerLock } from '../../adapters/sqlite/server-lock.js';
@@ -11,6 +12,7 @@ import type { Clock } from '../../core/ports/clock.js';
 import type { Config } from '../config/config.js';
 import type { SignedObjectGate } from '../rest/signed-objects.js';
 import { readOrCreateToken, readToken } from '../secrets.js';
+import { refuseObjects, type Installation } from './same-installation.js';
 import { minioOptions } from './store-options.js';
 
 /** A SQLite file and its objects lie in one folder, wherever that is moved or restored to. */
@@ -22,11 +24,37 @@ export async function checkObjects(config: Config, clock: Clock): Promise<void> 
 }
 
 /** Their identity, found by reading alone. Throws one sentence when a server could not use them, or they were never made. */
-export async function lookForObjects(config: Config, clock: Clock): Promise<string> {
+export async function lookForObjects(config: Config, clock: Clock, installation: Installation): Promise<string> {
   if (config.stores.objects === 'files') return lookForFiles(config);
   const { bucket } = config.minio;
-  const objects = await MinioObjectStore.lookAt({ ...minioOptions(config), clock });
+  const objects = await lookAtBucket(config, clock).catch((error: unknown) => refuseObjects(config, installation, error));
   return (await objects.keptInstallationId()) ?? refuseUnmade(`The bucket ${bucket} was not made ready`);
+}
+
+/**
+ * Their identity before they are made, or undefined where they have none yet; `installation` is what an existing database
+ * remembers. Throws one sentence for objects that could not be used, or are gone.
+ */
+export async function lookForObjectsBefore(config: Config, clock: Clock, installation?: Installation): Promise<string | undefined> {
+  const { stores, dataFolder } = config;
+  if (stores.objects === 'files') return stores.database === 'sqlite' ? BESIDE_THE_DATABASE : readToken(identityFile(dataFolder));
+  try {
+    const objects = await lookAtBucket(config, clock);
+    return await objects.keptInstallationId();
+  } catch (error) {
+    if (installation !== undefined) await refuseObjects(config, installation, error).catch(onlyMissing);
+    else onlyMissing(error);
+    return undefined;
+  }
+}
+
+/** A bucket that is not there is one to be made. */
+function onlyMissing(error: unknown): void {
+  if (!(error instanceof BucketMissing)) throw error;
+}
+
+function lookAtBucket(config: Config, clock: Clock): Promise<MinioObjectStore> {
+  return MinioObjectStore.lookAt({ ...minioOptions(config), clock });
 }
 
 async function lookForFiles({ stores, dataFolder }: Config): Promise<string> {
@@ -62,13 +90,17 @@ export interface ObjectsNeeds {
   readonly publicUrl: () => string;
   /** Signs the addresses of a folder's objects. */
   readonly secret: Uint8Array;
+  /** Of the database they belong to. */
+  readonly installation: Installation;
 }
 
-export async function openObjects(config: Config, { role, clock, publicUrl, secret }: ObjectsNeeds): Promise<OpenObjects> {
+export async function openObjects(config: Config, { role, clock, publicUrl, secret, installation }: ObjectsNeeds): Promise<OpenObjects> {
   if (config.stores.objects === 'minio') {
     const options = { ...minioOptions(config), clock };
     // A key must be revocable while the object store is away.
-    const objects = role === 'server' ? await MinioObjectStore.open(options) : MinioObjectStore.unasked(options);
+    const objects = role === 'server'
+      ? await MinioObjectStore.open(options).catch((error: unknown) => refuseObjects(config, installation, error))
+      : MinioObjectStore.unasked(options);
     return { module: minioModule(objects), identity: () => objects.installationId(), close: () => Promise.resolve() };
   }
   const lock = config.stores.database === 'sqlite' ? undefined : lockFolder(config.dataFolder, role);

@@ -1,3 +1,4 @@
+import { BucketMissing } from '../../adapters/minio/minio-refused.js';
 import { StoreUnavailable } from '../../core/errors.js';
 import type { AccountStore } from '../../core/ports/account-store.js';
 import type { Config } from '../config/config.js';
@@ -8,8 +9,8 @@ export interface InstallationFacts {
   readonly objects: string;
 }
 
-/** The fingerprint of none. */
-const NOBODYS_SECRET = '';
+/** The fingerprint of no secret, and of no objects. */
+const NOBODYS = '';
 
 type Compared = 'same' | { readonly other: keyof InstallationFacts };
 
@@ -45,7 +46,7 @@ export async function joinInstallation(config: Config, installation: Installatio
 }
 
 /** The same for whoever is to write nothing: what the database does not remember yet is as good as the same. */
-export async function checkInstallation(config: Config, installation: Installation, facts: InstallationFacts): Promise<void> {
+export async function checkInstallation(config: Config, installation: Installation, facts: Partial<InstallationFacts>): Promise<void> {
   refuseOther(config, await installation.check(facts));
 }
 
@@ -56,17 +57,39 @@ export async function checkInstallation(config: Config, installation: Installati
  */
 export async function hadSecret({ stores }: Config, { accounts, installation }: { readonly accounts: AccountStore; readonly installation: Installation }): Promise<boolean> {
   if ((await accounts.list({ limit: 1 })).items.length > 0) return true;
-  return stores.database === 'sqlite' && (await installation.check({ secret: NOBODYS_SECRET })) !== 'same';
+  return stores.database === 'sqlite' && (await installation.check({ secret: NOBODYS })) !== 'same';
+}
+
+/** Whether there may be processes beside this one, of which none can make what all need. One that does everything may be the only one. */
+export function isOneOfSeveral({ stores, role }: Config, openedAs: 'server' | 'tool'): boolean {
+  return stores.database === 'mongo' && (openedAs === 'tool' || role !== 'all');
+}
+
+/**
+ * Explains a failure to find the objects: a bucket that is not there is not to be made for a database that was in use with
+ * one, as the results it knows would not be in it. Throws `OtherInstallation`, or the failure as it is.
+ */
+export async function refuseObjects(config: Config, installation: Installation, failure: unknown): Promise<never> {
+  if (!(failure instanceof BucketMissing) || (await installation.check({ objects: NOBODYS })) === 'same') throw failure;
+  const [place] = placeOf(config);
+  throw new OtherInstallation(
+    `Database ${place} was first used with another bucket, and there is no ${failure.where}: correct minio.bucket, or restore that bucket from a backup.`,
+  );
 }
 
 function whileAway(error: unknown, role: 'server' | 'tool'): undefined {
   if (role === 'server' || !(error instanceof StoreUnavailable)) throw error;
 }
 
-function refuseOther({ stores, mongo, dataFolder, secretFile }: Config, compared: Compared): void {
+function refuseOther(config: Config, compared: Compared): void {
   if (compared === 'same') return;
-  const [place, key] = stores.database === 'mongo' ? [mongo.database, 'mongo.database'] : [`darkroom.db in ${dataFolder}`, 'data_folder'];
+  const [place, key] = placeOf(config);
   throw new OtherInstallation(compared.other === 'secret'
-    ? `The secret in ${secretFile} is not the one that database ${place} was first used with; give every process the same secret_file.`
+    ? `The secret in ${config.secretFile} is not the one that database ${place} was first used with; give every process the same secret_file.`
     : `Database ${place} was first used with other objects than the ones configured here; name the same bucket everywhere, or another ${key}.`);
+}
+
+/** How a sentence names the database, and the key that chooses another. */
+function placeOf({ stores, mongo, dataFolder }: Config): readonly [string, string] {
+  return stores.database === 'mongo' ? [mongo.database, 'mongo.database'] : [`darkroom.db in ${dataFolder}`, 'data_folder'];
 }

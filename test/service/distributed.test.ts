@@ -27,7 +27,7 @@ describe('a start over shared stores that cannot be', () => {
 
   it('is refused until it is migrated, by server, check and tool alike', async () => {
     for (const args of [['serve'], ['migrate', '--check'], ['accounts', 'list']]) {
-      expect(await place.refusal(args), args[0]).to.match(/^darkroom: Database darkroom-test-\w+ .*run darkroom migrate first\.\n$/);
+      expect(await place.refusal(args), args[0]).to.match(/^darkroom: Database darkroom-test-\w+ .*run darkroom migrate first, or correct mongo\.database\.\n$/);
     }
   });
 
@@ -35,11 +35,16 @@ describe('a start over shared stores that cannot be', () => {
     expect(await inDatabase(place, async (db) => (await db.collections()).length)).to.equal(0);
   });
 
+  it('is made nothing in by a migration that lacks the secret', async () => {
+    await place.refusal(['migrate'], { DARKROOM_SECRET_FILE: 'forgotten.secret' });
+    expect(await inDatabase(place, async (db) => (await db.collections()).length)).to.equal(0);
+  });
+
   it('is migrated by a command that says what it did, and nothing the second time', async () => {
     const first = await place.json<{ done: string[] }>(['migrate']);
     expect(first.done.join('\n')).to.match(/index/i).and.to.match(/bucket/i);
     expect(await place.json<{ done: string[] }>(['migrate'])).to.deep.include({ done: [] });
-    expect((await place.run(['migrate', '--check'])).stdout).to.match(/is ready; darkroom serve starts the service\.\n$/);
+    expect((await place.run(['migrate', '--check'])).stdout).to.match(/^Database darkroom-test-\w+ at [\w.:]+ is ready; darkroom serve starts the service\.\n$/);
   });
 
   it('is bound to nothing by a check with another secret or bucket', async () => {
@@ -96,10 +101,34 @@ describe('a start over shared stores that cannot be', () => {
     expect(refused).to.include(endpoint).and.not.to.include('hushhush');
   });
 
-  it('has no such bucket', async () => {
-    for (const args of [['serve'], ['migrate', '--check']]) {
-      expect(await place.refusal(args, { DARKROOM_MINIO_BUCKET: 'darkroom-test-nowhere' })).to.include('darkroom-test-nowhere').and.to.include('darkroom migrate');
+  it('has no such bucket, and makes none for a database that was used with one', async () => {
+    for (const args of [['serve'], ['serve', '--migrate'], ['migrate'], ['migrate', '--check']]) {
+      expect(await place.refusal(args, { DARKROOM_MINIO_BUCKET: 'darkroom-test-nowhere' }), args.join(' '))
+        .to.match(/^darkroom: Database \S+ was first used with another bucket, and there is no bucket darkroom-test-nowhere at \S+: correct minio\.bucket, or restore/);
     }
+  });
+
+  it('makes nothing in a new database when the object store does not know the key', async () => {
+    const other = new Place({ ...place.config, mongo: { ...(place.config['mongo'] as JsonObject), database: 'darkroom-test-unmade' } });
+    expect(await other.refusal(['migrate'], { DARKROOM_MINIO_SECRET_KEY: 'not-that-one' })).to.include('the secret key does not belong');
+    expect(await inDatabase(other, async (db) => (await db.collections()).length)).to.equal(0);
+    other.remove();
+  });
+
+  it('leaves database and bucket of others as they are when a migration names the wrong ones', async () => {
+    const bare = freshBucket(await s3Server('minio'));
+    const client = s3Client(bare);
+    await client.makeBucket(bare.bucket);
+    await inDatabase(place, (db) => db.collection('generations').dropIndexes());
+    const other = new Place(place.config, 'cd'.repeat(32));
+    expect(await other.refusal(['migrate'])).to.include('is not the one that database');
+    other.remove();
+    expect(await place.refusal(['migrate'], { DARKROOM_MINIO_BUCKET: bare.bucket })).to.include('with other objects');
+    expect(await client.getBucketLifecycle(bare.bucket).catch(() => null), 'rules of that bucket').to.equal(null);
+    expect((await client.listObjectsV2(bare.bucket).toArray()).length, 'objects in that bucket').to.equal(0);
+    expect(await inDatabase(place, async (db) => (await db.collection('generations').indexes()).length)).to.equal(1);
+    await bare.remove();
+    await place.json(['migrate']);
   });
 
   it('keeps no operator from the accounts and keys while the object store is away', async () => {

@@ -44,8 +44,13 @@ describe('darkroom migrate --check of a data folder', () => {
   it('is content after a migration, and changes nothing', async () => {
     expect((await place.run(['migrate'])).code).to.equal(0);
     const before = everything();
-    expect(await place.run(CHECK)).to.include({ code: 0, stderr: '', stdout: `${join(place.folder, 'data')} is ready; darkroom serve starts the service.\n` });
+    expect(await place.run(CHECK)).to.include({ code: 0, stderr: '', stdout: `The data folder ${join(place.folder, 'data')} is ready; darkroom serve starts the service.\n` });
     expect([...everything()]).to.deep.equal([...before]);
+  });
+
+  it('says when there was no configuration file to say otherwise', async () => {
+    rmSync(join(place.folder, 'darkroom.yaml'));
+    expect((await place.run(['migrate'])).stdout).to.equal(`The data folder ${join(place.folder, 'data')} (no configuration file was found) is ready; darkroom serve starts the service.\n`);
   });
 
   it('misses what somebody took away, and does not make it anew', async () => {

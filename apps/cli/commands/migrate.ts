@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.js';
 import { loadConfig } from '../../config/load-config.js';
 import { operatorCommand, type OperatorOptions } from '../operator/operator-command.js';
 import { dataPlace } from '../operator/data-place.js';
-import { show } from '../terminal.js';
+import { say, show } from '../terminal.js';
 import { examples } from './examples.js';
 
 interface Options extends OperatorOptions {
@@ -39,7 +39,19 @@ async function check(config: Config): Promise<readonly string[]> {
 /** Opens everything afterwards as a server does, which makes the rest and refuses what is wrong; the catalog is another command's to check. */
 async function make(config: Config): Promise<readonly string[]> {
   const { migrateStores } = await import('../../stores/migrate-stores.js');
-  const done = await migrateStores(config);
+  const done: string[] = [];
+  try {
+    await migrateStores(config, { tell: (line) => { done.push(line); } });
+    await openAsServer(config);
+  } catch (error) {
+    // What was made is there all the same.
+    done.forEach(say);
+    throw error;
+  }
+  return done;
+}
+
+async function openAsServer(config: Config): Promise<void> {
   const { openProgram } = await import('../../wiring.js');
   const { checkObjects } = await import('../../stores/open-objects.js');
   const program = await openProgram(config, 'tool', { catalog: new FileCatalog([]) });
@@ -48,5 +60,4 @@ async function make(config: Config): Promise<readonly string[]> {
   } finally {
     await program.close();
   }
-  return done;
 }

@@ -31,7 +31,7 @@ export function addServe(program: Command): void {
       const config = loadConfig({ file: options.config, role: options.role });
       if (options.migrate) {
         const { migrateStores } = await import('../../stores/migrate-stores.js');
-        for (const line of await migrateStores(config)) say(line);
+        await migrateStores(config, { role: 'server', tell: say });
       }
       const { serve } = await import('../../serve.js');
       await serve(config, (served) => { showServed(served, options); });
@@ -39,18 +39,19 @@ export function addServe(program: Command): void {
 }
 
 /** A start says where it serves; the first start of a folder also who may call, once, and how to see a first picture. */
-function showServed({ url, demo }: Pick<Served, 'url' | 'demo'>, options: OperatorOptions): void {
+function showServed({ url, listening, demo }: Omit<Served, 'stop'>, options: OperatorOptions): void {
   if (url === null) {
     show({ json: { url }, text: 'Working on generations; a worker takes no requests. Ctrl-C stops.' }, options);
     return;
   }
+  const serving = servingText(url, listening);
   if (demo === null) {
-    show({ json: { url }, text: `Serving on ${url} (its API is described at ${url}/docs). Ctrl-C stops.` }, options);
+    show({ json: { url }, text: serving }, options);
     return;
   }
   const kept = keepKey(url, demo.secret);
   const text = [
-    `Serving on ${url} (its API is described at ${url}/docs). Ctrl-C stops.`,
+    serving,
     '',
     'Nothing is stored yet, so there is an account to try things with now, with 10,000 credits:',
     '',
@@ -64,6 +65,11 @@ function showServed({ url, demo }: Pick<Served, 'url' | 'demo'>, options: Operat
     `or, to have it saved: ${firstCommand(url, demo.secret, kept)}`,
   ].join('\n');
   show({ json: { url, account_id: demo.accountId, app_id: demo.appId, secret: demo.secret }, text }, options);
+}
+
+function servingText(url: string, listening: string | null): string {
+  const isOther = listening !== null && url !== `http://${listening}`;
+  return `Serving on ${url} (its API is described at ${url}/docs)${isOther ? `, listening on ${listening}` : ''}. Ctrl-C stops.`;
 }
 
 /** What became of the key, or undefined when the profile could not be written: the key is on the screen all the same. */
