@@ -63,7 +63,11 @@ export class MongoConnection {
   }
 }
 
+/** A password with `@` or `/` as it is, which the driver would take for the name of a host, and say. */
+const UNESCAPED = /^[^:]*:\/\/[^?]*[@/][^?]*@/;
+
 function clientOf({ url, poolSize = DEFAULT_POOL_SIZE, timeoutMs = DEFAULT_TIMEOUT_MS }: MongoOptions, more: MongoClientOptions): MongoClient {
+  if (UNESCAPED.test(url)) throw urlRefused();
   try {
     return new MongoClient(url, {
       appName: 'darkroom',
@@ -82,8 +86,12 @@ function clientOf({ url, poolSize = DEFAULT_POOL_SIZE, timeoutMs = DEFAULT_TIMEO
     });
   } catch (error) {
     // The driver's sentence is left out, as it may quote the URL and with it a password.
-    throw new MongoRefused('The MongoDB URL is not one; write mongodb://host:port/ or mongodb+srv://host/, and percent-encode @ : / ? # in a password.', error);
+    throw urlRefused(error);
   }
+}
+
+function urlRefused(cause?: unknown): MongoRefused {
+  return new MongoRefused('The MongoDB URL is not one; write mongodb://host:port/ or mongodb+srv://host/, and percent-encode @ : / ? # in a password.', cause);
 }
 
 function refusalOf(client: MongoClient, error: unknown): unknown {

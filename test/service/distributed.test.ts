@@ -95,6 +95,14 @@ describe('a start over shared stores that cannot be', () => {
     expect(refused).to.include('The store cannot answer').and.not.to.include('hushhush');
   });
 
+  it('has a password that is not percent-encoded, and no part of it is said', async () => {
+    for (const password of ['hush/shh', 'hush@shh', 'hu@sh/shh', 'hush?shh', 'hush:shh', 'hush#shh']) {
+      const refused = await place.refusal(['migrate', '--check'], { DARKROOM_MONGO_URL: `mongodb://darkroom:${password}@127.0.0.1:1/`, DARKROOM_MONGO_TIMEOUT_SECONDS: '1' });
+      expect(refused, password).to.not.match(/hu|shh/);
+      if (!/[:#]/.test(password)) expect(refused).to.include('percent-encode @ : / ? # in a password');
+    }
+  });
+
   it('reaches no object store, and does not repeat its key', async () => {
     const endpoint = `http://127.0.0.1:${await freePort()}`;
     const refused = await place.refusal(['serve'], { DARKROOM_MINIO_ENDPOINT: endpoint, DARKROOM_MINIO_SECRET_KEY: 'hushhush', DARKROOM_MINIO_TIMEOUT_SECONDS: '1' });
