@@ -53,7 +53,12 @@ export class LedgerFlushes {
       if (!this.failing.has(accountId)) this.log.warn('ledger entries not moved', { accountId, error });
       this.failing.add(accountId);
     };
-    void this.flush(accountId).then(() => this.failing.delete(accountId), failed);
+    const emptied = (): void => {
+      this.failing.delete(accountId);
+      // What was written meanwhile found a flush under way, and may have been the last for long.
+      if ((this.counts.get(accountId) ?? 0) >= FLUSH_FROM) this.flushBehind(accountId);
+    };
+    void this.flush(accountId).then(emptied, failed);
   }
 
   private async run(accountId: string): Promise<void> {
