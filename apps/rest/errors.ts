@@ -1,12 +1,9 @@
 import type { Logger } from 'pino';
-import { ServiceError, StoreUnavailable } from '../../core/errors.js';
+import { asServiceError } from '../service-error.js';
 import { errorEnvelope } from './envelope.js';
 import type { RestContext } from './rest-context.js';
 import { send } from './send.js';
 import { STATUSES } from './statuses.js';
-
-/** How long a client should wait when a store is away and nobody knows for how long. */
-const UNAVAILABLE_RETRY_MS = 2_000;
 
 /** The one place where an error becomes an answer. What we did not expect is logged whole and told to nobody. */
 export async function answerError(ctx: RestContext, error: unknown, logger: Logger): Promise<void> {
@@ -27,10 +24,4 @@ export async function answerError(ctx: RestContext, error: unknown, logger: Logg
   if (retryAfterMs !== undefined) res.setHeader('Retry-After', Math.max(1, Math.ceil(retryAfterMs / 1_000)));
   res.setHeader('Cache-Control', 'no-store');
   await send(ctx, status, errorEnvelope(ctx.state.requestId, code, message));
-}
-
-function asServiceError(error: unknown): ServiceError {
-  if (error instanceof ServiceError) return error;
-  if (error instanceof StoreUnavailable) return new ServiceError('SERVICE_UNAVAILABLE', undefined, { retryAfterMs: UNAVAILABLE_RETRY_MS });
-  return new ServiceError('INTERNAL_ERROR');
 }

@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto';
+import { LocatedYaml } from '../../adapters/catalog-file/located-yaml.js';
+import { AjvJsonSchemas } from '../../adapters/system/ajv-json-schemas.js';
+import { SCOPES } from '../../core/access/credential.js';
+import type { JsonObject } from '../../core/json.js';
+import { OPERATOR_SCOPES, type Presented, type ServiceCaller, type ServiceCallers, type ServiceScope } from './service-callers.js';
+
+/** A file of callers that cannot be used. The message has every fault on a line of its own. */
+export class CallersInvalid extends Error {
+  constructor(faults: readonly string[]) {
+    super(faults.join('\n'));
+    this.name = 'CallersInvalid';
+  }
+}
+
+const SCHEMA = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['callers'],
+  properties: {
+    callers: {
+      type: 'array',
+      maxItems: 1_000,
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['name', 'scopes'],
+        properties: {
+          name: { type: 'string', pattern: '^[a-z0-9][a-z0-9-]{0,63}$' },
+          token_sha256: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+          certificate: { type: 'string', minLength: 1, maxLength: 255 },
+          scopes: { type: 'array', minItems: 1, uniqueItems: true, items: { type: 'string', enum: [...SCOPES, ...OPERATOR_SCOPES] } },
+          expires_at: { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z$' },
+          revoked: { type: 'boolean' },
+        },
+      },
+    },
+  },
+} as const satisfies JsonObject;
+
+interface Entry {
+  readonly name: string;
+  readonly token_sha256?: string;
+  readonly certificate?: string;
+  readonly scopes: readonly ServiceScope[];
+  readonly expires_at?: string;
+  readonly revoked?: boolean;
+}
+
+/** Services as an operator's file has them: of a token only its SHA-256 is there, so that whoever reads the file cannot call. */
+export class CallersFile implements ServiceCallers {
+  private readonly byToken = new Map<string, ServiceCaller>();
+  private readonly byCertificate = new Map<string, ServiceCaller>();
+
+  /** Throws `CallersInvalid` with all that is wrong with the text. `file` is what it is called in the faults. */
+  constructor(text: string, file: string) {
+    const yaml = new LocatedYaml(text);
+    const at = (pointer: string, sentence: string): string => `${file}:${yaml.lineOf(pointer)}: ${sentence}`;
+    if (yaml.faults.length > 0) throw new CallersInvalid(yaml.faults.map(({ line, message }) => `${file}:${line}: ${message}`));
+    const { faults } = new AjvJsonSchemas().check(SCHEMA, yaml.value);
+    if (faults.length > 0) throw new CallersInvalid(faults.map(({ pointer, message }) => at(pointer, message)));
+    const { callers } = yaml.value as unknown as { readonly callers: readonly Entry[] };
+    const wrong = callers.flatMap((entry, index) => {
+      const fault = this.add(entry);
+      return fault === undefined ? [] : [at(`/callers/${index}`, fault)];
+    });
+    if (wrong.length > 0) throw new CallersInvalid(wrong);
+  }
+
+  find({ token, certificateNames }: Presented): ServiceCaller | undefined {
+    // A token that is sent decides: a certificate may be that of a proxy in between.
+    if (token !== undefined) return this.byToken.get(digestOf(token));
+    return certificateNames.map((name) => this.byCertificate.get(name)).find((caller) => caller !== undefined);
+  }
+
+  private add({ name, token_sha256: digest, certificate, scopes, expires_at: expires, revoked }: Entry): string | undefined {
+    if ((digest === undefined) === (certificate === undefined)) return `Caller ${name} must have either token_sha256 or certificate.`;
+    const expiresAt = expires === undefined ? undefined : Date.parse(expires);
+    if (Number.isNaN(expiresAt)) return `The expires_at of caller ${name} is no time such as 2030-01-31T12:00:00Z.`;
+    const caller: ServiceCaller = { name, scopes, ...(expiresAt === undefined ? {} : { expiresAt }), ...(revoked === undefined ? {} : { isRevoked: revoked }) };
+    const [known, key] = digest === undefined ? [this.byCertificate, certificate ?? ''] : [this.byToken, digest];
+    const other = known.get(key);
+    if (other !== undefined) return `Caller ${name} has the token or certificate of ${other.name}.`;
+    known.set(key, caller);
+    return undefined;
+  }
+}
+
+/** What the file has of a token. Tokens are random and long, so no salt and no slow digest is needed. */
+export function digestOf(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}

@@ -1,0 +1,52 @@
+import { create, toBinary, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
+import { anyPack, type Any } from '@bufbuild/protobuf/wkt';
+import { Metadata, type StatusObject } from '@grpc/grpc-js';
+import type { ServiceError } from '../../core/errors.js';
+import { BadRequestSchema, ErrorInfoSchema, RequestInfoSchema, RetryInfoSchema } from './generated/google/rpc/error_details_pb.js';
+import { StatusSchema } from './generated/google/rpc/status_pb.js';
+import { duration } from './render/times.js';
+import { GRPC_STATUSES } from './statuses.js';
+
+/** Whose codes ErrorInfo's reasons are. */
+export const ERROR_DOMAIN = 'darkroom';
+
+/** Where the details of a status travel, as serialised google.rpc.Status. */
+export const DETAILS_KEY = 'grpc-status-details-bin';
+
+export interface FailedCall {
+  readonly requestId: string;
+  /** Of the message that the use case takes as its body, in the request: its pointers begin there. */
+  readonly bodyField: string;
+}
+
+/** What a refusal is over gRPC: the canonical status, and our own code with all that is known besides, in the trailer. */
+export function errorStatus({ code, message, details: { pointer, retryAfterMs } }: ServiceError, { requestId, bodyField }: FailedCall): StatusObject {
+  const status = GRPC_STATUSES[code];
+  const details: Any[] = [
+    packed(ErrorInfoSchema, { reason: code, domain: ERROR_DOMAIN }),
+    packed(RequestInfoSchema, { requestId }),
+  ];
+  const field = pointer === undefined ? FIELDS[code] : fieldPath(pointer, bodyField);
+  if (field !== undefined) details.push(packed(BadRequestSchema, { fieldViolations: [{ field, description: message, reason: code }] }));
+  if (retryAfterMs !== undefined) details.push(packed(RetryInfoSchema, { retryDelay: duration(retryAfterMs) }));
+  const metadata = new Metadata();
+  metadata.set(DETAILS_KEY, Buffer.from(toBinary(StatusSchema, create(StatusSchema, { code: status, message, details }))));
+  return { code: status, details: message, metadata };
+}
+
+/** Fields that are not part of a body. */
+const FIELDS: Readonly<Partial<Record<ServiceError['code'], string>>> = {
+  IDEMPOTENCY_KEY_REQUIRED: 'idempotency_key',
+  IDEMPOTENCY_KEY_INVALID: 'idempotency_key',
+};
+
+/** `/reference_upload_ids/3` as `input.reference_upload_ids[3]`. */
+function fieldPath(pointer: string, bodyField: string): string | undefined {
+  const tokens = pointer.split('/').slice(1).map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const path = tokens.reduce((before, token) => (/^\d+$/.test(token) ? `${before}[${token}]` : before === '' ? token : `${before}.${token}`), bodyField);
+  return path === '' ? undefined : path;
+}
+
+function packed<Desc extends DescMessage>(schema: Desc, init: MessageInitShape<Desc>): Any {
+  return anyPack(schema, create(schema, init));
+}

@@ -1,0 +1,71 @@
+import type { DescMessage, DescMethodServerStreaming, DescMethodUnary, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
+import type { Caller } from '../../core/access/credential.js';
+import type { Context } from '../../core/context.js';
+import type { ServiceScope } from './service-callers.js';
+
+/** A call that passed the checks of its method. */
+export interface Call<Request> {
+  readonly context: Context;
+  readonly request: Request;
+}
+
+/** One that acts for an account and an App. */
+export interface ActingCall<Request> extends Call<Request> {
+  readonly caller: Caller;
+}
+
+interface Described<I extends DescMessage, O extends DescMessage> {
+  readonly method: DescMethodUnary<I, O>;
+  /** Absent where anybody may ask. */
+  readonly scope?: ServiceScope;
+  /** Where the body of the use case is in the request, for the fields of refusals; the request itself when absent. */
+  readonly bodyField?: string;
+}
+
+export interface PlainMethod<I extends DescMessage, O extends DescMessage> extends Described<I, O> {
+  readonly acts: false;
+  answer(call: Call<MessageShape<I>>): Promise<MessageInitShape<O>>;
+}
+
+/** A method that acts for the account and the App in the call's metadata. */
+export interface ActingMethod<I extends DescMessage, O extends DescMessage> extends Described<I, O> {
+  readonly acts: true;
+  answer(call: ActingCall<MessageShape<I>>): Promise<MessageInitShape<O>>;
+}
+
+// What a method takes and answers is known where it is defined; a list of them only knows that it serves.
+export interface ServedMethod {
+  readonly method: DescMethodUnary<DescMessage>;
+  readonly scope?: ServiceScope;
+  readonly bodyField?: string;
+  readonly acts: boolean;
+  answer(call: never): Promise<Record<string, unknown>>;
+}
+
+/** A method that acts for an account and an App and answers more than once, until it ends or the caller goes. */
+export interface StreamingMethod<I extends DescMessage, O extends DescMessage> {
+  readonly method: DescMethodServerStreaming<I, O>;
+  readonly scope: ServiceScope;
+  readonly acts: true;
+  answer(call: ActingCall<MessageShape<I>> & { readonly signal: AbortSignal }): AsyncIterable<MessageInitShape<O>>;
+}
+
+export interface ServedStream {
+  readonly method: DescMethodServerStreaming<DescMessage, DescMessage>;
+  readonly scope: ServiceScope;
+  readonly bodyField?: string;
+  readonly acts: true;
+  answer(call: never): AsyncIterable<Record<string, unknown>>;
+}
+
+export function streaming<I extends DescMessage, O extends DescMessage>(method: DescMethodServerStreaming<I, O>, rest: Omit<StreamingMethod<I, O>, 'method' | 'acts'>): StreamingMethod<I, O> {
+  return { method, acts: true, ...rest };
+}
+
+export function acting<I extends DescMessage, O extends DescMessage>(method: DescMethodUnary<I, O>, rest: Omit<ActingMethod<I, O>, 'method' | 'acts'>): ActingMethod<I, O> {
+  return { method, acts: true, ...rest };
+}
+
+export function plain<I extends DescMessage, O extends DescMessage>(method: DescMethodUnary<I, O>, rest: Omit<PlainMethod<I, O>, 'method' | 'acts'>): PlainMethod<I, O> {
+  return { method, acts: false, ...rest };
+}

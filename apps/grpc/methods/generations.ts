@@ -1,0 +1,71 @@
+import { cancelGeneration } from '../../../core/generation/cancel-generation.js';
+import { createGeneration } from '../../../core/generation/create-generation.js';
+import { estimateGeneration } from '../../../core/generation/estimate-generation.js';
+import { getGeneration } from '../../../core/generation/get-generation.js';
+import { listGenerations } from '../../../core/generation/list-generations.js';
+import type { JsonObject } from '../../../core/json.js';
+import { Generations, type GenerationInput } from '../generated/darkroom/v1/generations_pb.js';
+import { keyOf } from '../idempotency-key.js';
+import { acting } from '../method.js';
+import { nextPageToken, readPage } from '../pages.js';
+import { OPERATION, wordOf } from '../render/enums.js';
+import { readMask, showGeneration } from '../shown-generation.js';
+
+const { method } = Generations;
+
+export const GENERATION_METHODS = [
+  acting(method.estimateGeneration, {
+    scope: 'generations:write',
+    bodyField: 'input',
+    async answer({ context, caller, request }) {
+      const estimate = await estimateGeneration(context, caller, bodyOf(request.input));
+      return { modelKey: estimate.modelKey, operation: OPERATION[estimate.operation], estimatedCredits: BigInt(estimate.estimatedCredits), currency: estimate.currency };
+    },
+  }),
+  acting(method.createGeneration, {
+    scope: 'generations:write',
+    bodyField: 'input',
+    async answer({ context, caller, request }) {
+      const { generation, replayed } = await createGeneration(context, caller, keyOf(request), bodyOf(request.input));
+      return { generation: await showGeneration(context, generation, undefined), replayed };
+    },
+  }),
+  acting(method.getGeneration, {
+    scope: 'generations:read',
+    async answer({ context, caller, request }) {
+      const mask = readMask(request.readMask);
+      return { generation: await showGeneration(context, await getGeneration(context, caller, request.generationId), mask) };
+    },
+  }),
+  acting(method.listGenerations, {
+    scope: 'generations:read',
+    async answer({ context, caller, request }) {
+      const mask = readMask(request.readMask);
+      const of = `generations of ${caller.appId}`;
+      const page = await listGenerations(context, caller, readPage(request, of));
+      return { generations: await Promise.all(page.items.map((generation) => showGeneration(context, generation, mask))), nextPageToken: nextPageToken(page, of) };
+    },
+  }),
+  acting(method.cancelGeneration, {
+    scope: 'generations:write',
+    async answer({ context, caller, request }) {
+      return { generation: await showGeneration(context, await cancelGeneration(context, caller, request.generationId), undefined) };
+    },
+  }),
+] as const;
+
+/** The body that the use case takes, the same as over REST, so that a key means the same on both fronts. */
+function bodyOf(input: GenerationInput | undefined): JsonObject {
+  if (input === undefined) return {};
+  const { modelKey, prompt, negativePrompt, parameters, referenceUploadIds, clientTraceId } = input;
+  const operation = wordOf(OPERATION, input.operation);
+  return {
+    ...(modelKey === undefined ? {} : { model_key: modelKey }),
+    ...(operation === undefined ? {} : { operation }),
+    ...(prompt === undefined ? {} : { prompt }),
+    ...(negativePrompt === undefined ? {} : { negative_prompt: negativePrompt }),
+    ...(parameters === undefined ? {} : { parameters: parameters }),
+    ...(referenceUploadIds.length === 0 ? {} : { reference_upload_ids: referenceUploadIds }),
+    ...(clientTraceId === undefined ? {} : { client_trace_id: clientTraceId }),
+  };
+}

@@ -1,0 +1,67 @@
+import { Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import { HealthImplementation } from 'grpc-health-check';
+import type { Logger } from 'pino';
+import type { DescMethod, DescService } from '@bufbuild/protobuf';
+import type { Context } from '../../core/context.js';
+import { ActingFor } from './acting-for.js';
+import { ACCESS_METHODS } from './methods/access.js';
+import { CATALOG_METHODS } from './methods/catalog.js';
+import { CREDIT_METHODS } from './methods/credits.js';
+import { GENERATION_METHODS } from './methods/generations.js';
+import { OPERATIONS_METHODS } from './methods/operations.js';
+import { UPLOAD_METHODS } from './methods/uploads.js';
+import { WATCH_METHODS } from './methods/watch.js';
+import type { ServedMethod, ServedStream } from './method.js';
+import { serveStream, serveUnary, type ServingCalls } from './serve-call.js';
+import { serviceDefinition } from './service-definition.js';
+import type { ServiceCallers } from './service-callers.js';
+
+export interface GrpcServerOptions {
+  readonly context: Context;
+  readonly callers: ServiceCallers;
+  readonly logger: Logger;
+  readonly credentials?: ServerCredentials;
+}
+
+export interface GrpcServer {
+  /** Port 0 takes any free one; answers the one taken. */
+  listen(host: string, port: number): Promise<number>;
+  /** Takes no more calls, finishes those under way, and cuts what is left after `graceMs`. */
+  close(graceMs: number): Promise<void>;
+}
+
+const METHODS = [...GENERATION_METHODS, ...UPLOAD_METHODS, ...CREDIT_METHODS, ...CATALOG_METHODS, ...ACCESS_METHODS, ...OPERATIONS_METHODS] as unknown as readonly ServedMethod[];
+const STREAMS = WATCH_METHODS as unknown as readonly ServedStream[];
+/** Requests are small: prompts and ids. */
+const MAX_MESSAGE_BYTES = 1 << 20;
+
+/** The gRPC front of one process. Nothing is listening before `listen`. */
+export function createGrpcServer({ context, callers, logger, credentials = ServerCredentials.createInsecure() }: GrpcServerOptions): GrpcServer {
+  const parts: ServingCalls = { context, callers, actingFor: new ActingFor(context), logger: logger.child({ front: 'grpc' }) };
+  const server = new Server({ 'grpc.max_receive_message_length': MAX_MESSAGE_BYTES });
+  const services = new Set<DescService>(METHODS.map(({ method }) => method.parent));
+  for (const service of services) server.addService(serviceDefinition(service), implementation(service, parts));
+  const health = new HealthImplementation({ '': 'SERVING', ...Object.fromEntries([...services].map(({ typeName }) => [typeName, 'SERVING'] as const)) });
+  health.addToServer(server);
+  return {
+    listen: (host, port) => new Promise((resolve, reject) => {
+      server.bindAsync(`${host}:${port}`, credentials, (error, bound) => { if (error) reject(error); else resolve(bound); });
+    }),
+    close: (graceMs) => close(server, graceMs),
+  };
+}
+
+function implementation(service: DescService, parts: ServingCalls): UntypedServiceImplementation {
+  const isOwn = ({ method }: { readonly method: DescMethod }): boolean => method.parent === service;
+  return Object.fromEntries([
+    ...METHODS.filter(isOwn).map((served) => [served.method.localName, serveUnary(served, parts)] as const),
+    ...STREAMS.filter(isOwn).map((served) => [served.method.localName, serveStream(served, parts)] as const),
+  ]) as unknown as UntypedServiceImplementation;
+}
+
+function close(server: Server, graceMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const cut = setTimeout(() => server.forceShutdown(), graceMs);
+    server.tryShutdown(() => { clearTimeout(cut); resolve(); });
+  });
+}

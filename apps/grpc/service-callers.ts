@@ -1,0 +1,26 @@
+import type { Scope } from '../../core/access/credential.js';
+
+/** What only services may be allowed: operators' work. */
+export const OPERATOR_SCOPES = ['access:read', 'access:write', 'credits:write', 'ledger:read', 'operations:read', 'operations:write'] as const;
+export type ServiceScope = Scope | (typeof OPERATOR_SCOPES)[number];
+
+/** An internal service that may call. */
+export interface ServiceCaller {
+  readonly name: string;
+  readonly scopes: readonly ServiceScope[];
+  /** When it may no more, in milliseconds since the epoch. */
+  readonly expiresAt?: number;
+  readonly isRevoked?: boolean;
+}
+
+/** What a call brought to say who it is from. */
+export interface Presented {
+  readonly token?: string;
+  /** Names that the certificate of a mutual TLS connection vouches for. */
+  readonly certificateNames: readonly string[];
+}
+
+/** Tells services apart. */
+export interface ServiceCallers {
+  find(presented: Presented): ServiceCaller | undefined;
+}

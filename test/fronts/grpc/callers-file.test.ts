@@ -1,0 +1,48 @@
+// Goal: a file of callers lets exactly those services call that it names, and a mistake in it is told with its line.
+// Method: small files, looked up by tokens and certificates; each mistake by itself.
+import { expect } from 'chai';
+import { CallersFile, CallersInvalid, digestOf } from '../../../apps/grpc/callers-file.js';
+
+const TOKEN = 'dks_0123456789abcdef';
+const text = (...entries: readonly string[]): string => `callers:\n${entries.map((entry) => `  - ${entry}\n`).join('')}`;
+const entry = (more = '', name = 'studio', digest = digestOf(TOKEN)): string => `{ name: ${name}, token_sha256: ${digest}, scopes: [generations:read]${more} }`;
+const faultOf = (file: string): string => {
+  try {
+    return `${String(new CallersFile(file, 'callers.yaml'))}, taken`;
+  } catch (error) {
+    expect(error).to.be.instanceOf(CallersInvalid);
+    return (error as Error).message;
+  }
+};
+
+describe('a file of callers', () => {
+  it('knows a service by its token, or by a name in its certificate, and nobody else', () => {
+    const callers = new CallersFile(text(entry(), '{ name: batch, certificate: "spiffe://example/batch", scopes: [credits:write] }'), 'callers.yaml');
+    expect(callers.find({ token: TOKEN, certificateNames: [] })).to.deep.equal({ name: 'studio', scopes: ['generations:read'] });
+    expect(callers.find({ certificateNames: ['other', 'spiffe://example/batch'] })?.name).to.equal('batch');
+    for (const presented of [{ certificateNames: [] }, { certificateNames: ['batch'] }, { token: `${TOKEN}x`, certificateNames: ['spiffe://example/batch'] }, { token: digestOf(TOKEN), certificateNames: [] }]) {
+      expect(callers.find(presented), JSON.stringify(presented)).to.equal(undefined);
+    }
+  });
+
+  it('says when a service may no more', () => {
+    const callers = new CallersFile(text(entry(', expires_at: "2030-01-02T03:04:05Z", revoked: true')), 'callers.yaml');
+    expect(callers.find({ token: TOKEN, certificateNames: [] })).to.deep.include({ expiresAt: Date.UTC(2030, 0, 2, 3, 4, 5), isRevoked: true });
+  });
+
+  const WRONG: Readonly<Record<string, readonly [file: string, says: string]>> = {
+    'is no YAML': ['callers: [', 'callers.yaml:1'],
+    'names no callers': ['{}', 'callers'],
+    'has a key nobody knows': [text(entry(', colour: blue')), 'colour'],
+    'has a token itself instead of its digest': [text(`{ name: studio, token_sha256: ${TOKEN}, scopes: [credits:read] }`), 'token_sha256'],
+    'has a scope nobody has': [text('{ name: studio, certificate: a, scopes: [everything] }'), 'scopes'],
+    'has neither token nor certificate': [text('{ name: studio, scopes: [credits:read] }'), 'callers.yaml:2: Caller studio must have either'],
+    'has both': [text(entry(', certificate: a')), 'either'],
+    'names a token twice': [text(entry(), entry('', 'batch')), 'callers.yaml:3: Caller batch has the token or certificate of studio.'],
+    'has a time of another form': [text(entry(', expires_at: tomorrow')), 'expires_at'],
+    'has a time that there is not': [text(entry(', expires_at: "2030-13-01T00:00:00Z"')), 'no time such as'],
+  };
+  for (const [what, [file, says]] of Object.entries(WRONG)) {
+    it(`that ${what} is refused, with the line`, () => expect(faultOf(file)).to.include(says).and.match(/^callers\.yaml:\d+: /));
+  }
+});

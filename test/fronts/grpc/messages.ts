@@ -1,0 +1,118 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampDate, type Duration, type Timestamp } from '@bufbuild/protobuf/wkt';
+import { PriceUnit, type Model } from '../../../apps/grpc/generated/darkroom/v1/catalog_pb.js';
+import { GenerationStatus, type Generation, type GenerationInputSchema } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
+import { Modality, Operation, ReferenceRole } from '../../../apps/grpc/generated/darkroom/v1/media_pb.js';
+import type { PrepareUploadRequestSchema, PrepareUploadResponse } from '../../../apps/grpc/generated/darkroom/v1/uploads_pb.js';
+import type { Json, JsonObject } from '../../../core/json.js';
+
+/** A body that JSON has room for and a message of typed fields has not. */
+export class NotExpressible extends Error {}
+
+type Field = (value: Json) => unknown;
+
+const text: Field = (value) => (typeof value === 'string' && !/\p{Surrogate}/u.test(value) ? value : no());
+const texts: Field = (value) => (Array.isArray(value) ? value.map((item) => text(item)) : no());
+const integer: Field = (value) => (typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : no());
+const object: Field = (value) => (value !== null && typeof value === 'object' && !Array.isArray(value) ? value : no());
+/** UNSPECIFIED is what is not sent, so there is no number for a word that there is not. */
+const word = (numbers: Readonly<Record<string, number | string>>): Field => (value) => (
+  typeof value === 'string' && typeof numbers[value.toUpperCase()] === 'number' ? numbers[value.toUpperCase()] : no()
+);
+
+const INPUT: Readonly<Record<string, readonly [name: string, field: Field]>> = {
+  model_key: ['modelKey', text],
+  operation: ['operation', word(Operation)],
+  prompt: ['prompt', text],
+  negative_prompt: ['negativePrompt', text],
+  parameters: ['parameters', object],
+  reference_upload_ids: ['referenceUploadIds', texts],
+  client_trace_id: ['clientTraceId', text],
+};
+
+const PREPARE: typeof INPUT = {
+  filename: ['filename', text],
+  media_type: ['mediaType', text],
+  byte_size: ['byteSize', integer],
+  sha256: ['sha256', text],
+  role: ['role', word(ReferenceRole)],
+};
+
+const COMPLETE: typeof INPUT = { sha256: ['sha256', text] };
+
+export const inputOf = (body: Json | undefined) => messageOf(INPUT, body) as MessageInitShape<typeof GenerationInputSchema>;
+export const prepareOf = (body: Json | undefined) => messageOf(PREPARE, body) as MessageInitShape<typeof PrepareUploadRequestSchema>;
+export const completeOf = (body: Json | undefined) => messageOf(COMPLETE, body) as { readonly sha256?: string };
+
+function messageOf(fields: typeof INPUT, body: Json | undefined): Record<string, unknown> {
+  const given = object(body ?? {}) as JsonObject;
+  return Object.fromEntries(Object.entries(given).map(([name, value]) => {
+    const [messageName, field] = fields[name] ?? no();
+    return [messageName, field(value)];
+  }));
+}
+
+function no(): never {
+  throw new NotExpressible();
+}
+
+/** As REST shows it, so that one vector says what to expect of both. */
+export function taskOf(g: Generation): JsonObject {
+  return defined({
+    generation_id: g.generationId,
+    status: GenerationStatus[g.status]?.toLowerCase(),
+    model_key: g.modelKey,
+    modality: modality(g.modality),
+    operation: Operation[g.operation]?.toLowerCase(),
+    created_at: time(g.createTime),
+    updated_at: time(g.updateTime),
+    completed_at: time(g.completeTime),
+    poll_after_ms: ms(g.pollAfter),
+    estimated_credits: Number(g.estimatedCredits),
+    reserved_credits: Number(g.reservedCredits),
+    charged_credits: Number(g.chargedCredits),
+    outputs: g.outputs.map((output) => defined({
+      media_id: output.mediaId, media_type: modality(output.mediaType), url: output.url, width: output.width, height: output.height, duration_ms: ms(output.duration),
+    })),
+    error: g.error && { code: g.error.code, message: g.error.message, retryable: g.error.retryable },
+    client_trace_id: g.clientTraceId,
+  });
+}
+
+export function preparedOf(prepared: PrepareUploadResponse): JsonObject {
+  return defined({
+    upload_id: prepared.uploadId, upload_url: prepared.uploadUrl, method: prepared.method, required_headers: { ...prepared.requiredHeaders },
+    expires_at: time(prepared.expireTime), media_type: prepared.mediaType, byte_size: Number(prepared.byteSize), role: ReferenceRole[prepared.role]?.toLowerCase(),
+  });
+}
+
+export function modelOf(model: Model): JsonObject {
+  const { limits, price } = model;
+  return defined({
+    model_key: model.modelKey,
+    display_name: model.displayName,
+    modality: modality(model.modality),
+    operations: model.operations.map((operation) => Operation[operation]?.toLowerCase() ?? ''),
+    input_schema: (model.inputSchema ?? {}),
+    description: model.description,
+    limits: limits && {
+      max_reference_uploads: limits.maxReferenceUploads,
+      reference_roles: limits.referenceRoles.map((role) => ReferenceRole[role]?.toLowerCase() ?? ''),
+      upload_media_types: limits.uploadMediaTypes,
+      max_upload_bytes: Number(limits.maxUploadBytes),
+      max_outputs: limits.maxOutputs,
+      negative_prompt: limits.negativePrompt,
+    },
+    price_unit: price && PriceUnit[price.unit]?.toLowerCase(),
+    price: price?.credits,
+  });
+}
+
+export const modality = (value: Modality): string | undefined => Modality[value]?.toLowerCase();
+
+const time = (at: Timestamp | undefined): string | undefined => at && timestampDate(at).toISOString();
+const ms = (length: Duration | undefined): number | undefined => length && Number(length.seconds) * 1_000 + length.nanos / 1_000_000;
+
+function defined(members: Readonly<Record<string, Json | undefined>>): JsonObject {
+  return Object.fromEntries(Object.entries(members).filter((member): member is [string, Json] => member[1] !== undefined));
+}
