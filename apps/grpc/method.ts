@@ -35,7 +35,7 @@ export interface ActingMethod<I extends DescMessage, O extends DescMessage> exte
 
 // What a method takes and answers is known where it is defined; a list of them only knows that it serves.
 export interface ServedMethod {
-  readonly method: DescMethodUnary<DescMessage>;
+  readonly method: DescMethodUnary;
   readonly scope?: ServiceScope;
   readonly bodyField?: string;
   readonly acts: boolean;
@@ -51,7 +51,7 @@ export interface StreamingMethod<I extends DescMessage, O extends DescMessage> {
 }
 
 export interface ServedStream {
-  readonly method: DescMethodServerStreaming<DescMessage, DescMessage>;
+  readonly method: DescMethodServerStreaming;
   readonly scope: ServiceScope;
   readonly bodyField?: string;
   readonly acts: true;

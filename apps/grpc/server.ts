@@ -56,7 +56,7 @@ function implementation(service: DescService, parts: ServingCalls): UntypedServi
   return Object.fromEntries([
     ...METHODS.filter(isOwn).map((served) => [served.method.localName, serveUnary(served, parts)] as const),
     ...STREAMS.filter(isOwn).map((served) => [served.method.localName, serveStream(served, parts)] as const),
-  ]) as unknown as UntypedServiceImplementation;
+  ]);
 }
 
 function close(server: Server, graceMs: number): Promise<void> {
