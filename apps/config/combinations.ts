@@ -1,6 +1,7 @@
 import type { Config } from './config.js';
+import { grpcFaults } from './grpc-faults.js';
 
-type Choice = Pick<Config, 'role' | 'stores' | 'mongo' | 'minio' | 'agenda' | 'internal' | 'rest' | 'worker' | 'settings'>;
+type Choice = Pick<Config, 'role' | 'stores' | 'mongo' | 'minio' | 'agenda' | 'internal' | 'rest' | 'worker' | 'settings' | 'grpc'>;
 
 /** A change stream keeps one connection waiting most of the time, and a request must not wait for it. */
 const MIN_CONNECTIONS_WITH_AGENDA = 5;
@@ -10,7 +11,7 @@ const MIN_CONNECTIONS_WITH_AGENDA = 5;
  * they would not see each other's writes, and each would be right about half of the installation.
  */
 export function combinationFaults(config: Choice): string[] {
-  return [...missing(config), ...unshared(config), ...tooTight(config), ...samePort(config)];
+  return [...missing(config), ...unshared(config), ...tooTight(config), ...samePort(config), ...grpcFaults(config)];
 }
 
 function missing({ stores, mongo, minio, agenda, role, worker }: Choice): string[] {

@@ -19,6 +19,8 @@ export interface Config {
   /** The catalog file; the one that comes with the program when nothing is said. */
   readonly catalog: string;
   readonly rest: RestConfig;
+  /** Where internal services call; nowhere when absent. */
+  readonly grpc?: GrpcConfig;
   readonly worker: { readonly enabled: boolean; readonly recoveryIntervalMs: number; readonly stopGraceMs: number };
   /** Threads that paint for the sandbox provider, 1 or more. */
   readonly sandbox: { readonly threads: number };
@@ -68,6 +70,20 @@ export interface RestConfig {
   /** Where clients reach the service, without a slash at the end; from host and port when absent. */
   readonly publicUrl?: string;
   readonly limits: RestLimits;
+}
+
+export interface GrpcConfig {
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  /** Who may call; anybody who reaches it when absent. */
+  readonly callersFile?: string;
+  readonly tlsCertFile?: string;
+  readonly tlsKeyFile?: string;
+  /** Who signs the certificates of callers; without it none is asked for. */
+  readonly tlsClientCaFile?: string;
+  /** Whether it may go without TLS beyond this machine, because something in front of it encrypts. */
+  readonly plaintext: boolean;
 }
 
 /** A configuration that cannot be used. The message has every fault on a line of its own. */

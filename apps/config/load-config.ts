@@ -81,6 +81,7 @@ function configOf(values: ProgramValues, folder: string, role: Role | undefined)
     catalog: values.catalog === null ? SHIPPED_CATALOG : resolve(folder, values.catalog),
     ...storesOf(values),
     rest: restOf(values),
+    ...grpcOf(values, folder),
     ...(internalPort === null ? {} : { internal: { host: values['internal.host'], port: internalPort } }),
     worker: {
       enabled: values['worker.enabled'],
@@ -131,6 +132,23 @@ function restOf(values: ProgramValues): Config['rest'] {
       idleTimeoutMs: values['rest.idle_timeout_seconds'],
       maxHeaderBytes: values['rest.max_header_bytes'],
       maxConnections: values['rest.max_connections'],
+    },
+  };
+}
+
+function grpcOf(values: ProgramValues, folder: string): Pick<Config, 'grpc'> {
+  const port = values['grpc.port'];
+  if (port === null) return {};
+  const path = <K extends string>(name: K, value: string | null) => present(name, value === null ? null : resolve(folder, value));
+  return {
+    grpc: {
+      host: values['grpc.host'],
+      port,
+      ...path('callersFile', values['grpc.callers_file']),
+      ...path('tlsCertFile', values['grpc.tls_cert_file']),
+      ...path('tlsKeyFile', values['grpc.tls_key_file']),
+      ...path('tlsClientCaFile', values['grpc.tls_client_ca_file']),
+      plaintext: values['grpc.plaintext'],
     },
   };
 }

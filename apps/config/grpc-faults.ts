@@ -1,0 +1,28 @@
+import { BlockList, isIPv4, isIPv6 } from 'node:net';
+import type { Config } from './config.js';
+
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
+LOOPBACK.addAddress('::1', 'ipv6');
+
+/** One sentence for each thing that would let somebody call who should not, or read along. */
+export function grpcFaults({ grpc, role, stores }: Pick<Config, 'grpc' | 'role' | 'stores'>): string[] {
+  if (grpc === undefined) return [];
+  const faults: string[] = [];
+  const isLocal = isLoopback(grpc.host);
+  const isAlone = role === 'all' && stores.database === 'sqlite';
+  if (grpc.callersFile === undefined && !(isLocal && isAlone)) {
+    faults.push('grpc.port needs grpc.callers_file; without one anybody may call, which only a process over its own data folder that listens on 127.0.0.1 allows.');
+  }
+  if ((grpc.tlsCertFile === undefined) !== (grpc.tlsKeyFile === undefined)) faults.push('grpc.tls_cert_file and grpc.tls_key_file belong together: give both or neither.');
+  if (grpc.tlsClientCaFile !== undefined && grpc.tlsCertFile === undefined) faults.push('grpc.tls_client_ca_file needs grpc.tls_cert_file and grpc.tls_key_file.');
+  if (!isLocal && grpc.tlsCertFile === undefined && !grpc.plaintext) {
+    faults.push(`grpc.host ${grpc.host} is reached from elsewhere, so tokens would travel in plain text: give grpc.tls_cert_file and grpc.tls_key_file, or say grpc.plaintext: true where something in front encrypts.`);
+  }
+  return faults;
+}
+
+function isLoopback(host: string): boolean {
+  if (isIPv4(host)) return LOOPBACK.check(host, 'ipv4');
+  return isIPv6(host) ? LOOPBACK.check(host, 'ipv6') : host === 'localhost';
+}

@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs';
+import { ServerCredentials } from '@grpc/grpc-js';
+import type { Logger } from 'pino';
+import { SCOPES } from '../../core/access/credential.js';
+import type { Context } from '../../core/context.js';
+import { ConfigInvalid, type GrpcConfig } from '../config/config.js';
+import { CallersFile } from './callers-file.js';
+import { createGrpcServer, type GrpcServer } from './server.js';
+import { OPERATOR_SCOPES, type ServiceCaller, type ServiceCallers } from './service-callers.js';
+
+/** Whoever reaches a process that is alone on its machine may do everything. */
+const ANYBODY: ServiceCaller = { name: 'local', scopes: [...SCOPES, ...OPERATOR_SCOPES] };
+
+/** The gRPC front as it is configured. Nothing listens yet. Throws `ConfigInvalid` and `CallersInvalid`. */
+export function openGrpc(config: GrpcConfig, parts: { readonly context: Context; readonly logger: Logger }): GrpcServer {
+  return createGrpcServer({ ...parts, callers: callersOf(config), credentials: credentialsOf(config) });
+}
+
+function callersOf({ callersFile }: GrpcConfig): ServiceCallers {
+  if (callersFile === undefined) return { find: () => ANYBODY };
+  return new CallersFile(readText('grpc.callers_file', callersFile).toString('utf8'), callersFile);
+}
+
+function credentialsOf({ tlsCertFile, tlsKeyFile, tlsClientCaFile }: GrpcConfig): ServerCredentials {
+  if (tlsCertFile === undefined || tlsKeyFile === undefined) return ServerCredentials.createInsecure();
+  const authority = tlsClientCaFile === undefined ? null : readText('grpc.tls_client_ca_file', tlsClientCaFile);
+  const pair = { cert_chain: readText('grpc.tls_cert_file', tlsCertFile), private_key: readText('grpc.tls_key_file', tlsKeyFile) };
+  try {
+    return ServerCredentials.createSsl(authority, [pair], authority !== null);
+  } catch (error) {
+    throw new ConfigInvalid([`grpc.tls_cert_file and grpc.tls_key_file are no certificate and its key: ${(error as Error).message}.`]);
+  }
+}
+
+function readText(key: string, path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch {
+    throw new ConfigInvalid([`${key} ${path} cannot be read.`]);
+  }
+}
