@@ -2,6 +2,8 @@ import { Authenticator } from '../core/access/authenticate.js';
 import type { Logger } from 'pino';
 import type { Config } from './config/config.js';
 import { firstStart, type Demo } from './first-start.js';
+import { openGrpc } from './grpc/open-grpc.js';
+import type { GrpcServer } from './grpc/server.js';
 import { createInternalServer, type InternalServer } from './internal/internal-server.js';
 import { createLogger, logTo } from './logging.js';
 import { Metrics } from './metrics/metrics.js';
@@ -32,11 +34,13 @@ export async function startService(config: Config, logger: Logger = createLogger
   const log = metrics?.warnings.counted(logTo(logger)) ?? logTo(logger);
   const program = await openProgram(config, 'server', { log, publicUrl: () => url, metrics });
   const front = config.role === 'worker' ? undefined : createFront(program, { config, logger, metrics });
+  let grpc: GrpcServer | undefined;
   let internal: InternalServer | undefined;
   try {
     const at = await front?.rest.listen(config.rest.host, config.rest.port);
     if (at !== undefined) url = configuredUrl(config, at.port);
     const listening = at === undefined ? null : hostAndPort(at);
+    grpc = await listenForServices(program, config, logger);
     internal = await openInternal(program, config, metrics);
     // Only once nothing stands in the way any more: the key it makes is shown once.
     const demo = config.role === 'all' ? await firstStart(program.context) : null;
@@ -44,9 +48,9 @@ export async function startService(config: Config, logger: Logger = createLogger
     await worker?.start();
     const addresses = { ...(listening === null ? {} : { address: url, listening }), ...(internal ? { internal: hostAndPort(internal) } : {}) };
     logger.info({ role: config.role, ...addresses, ...whereData(config), worker: worker !== undefined }, 'serving');
-    return { url: front ? url : null, listening, demo, stop: () => stop({ front, internal, worker, program, config, logger }) };
+    return { url: front ? url : null, listening, demo, stop: () => stop({ front, grpc, internal, worker, program, config, logger }) };
   } catch (error) {
-    await Promise.all([front?.close(0), internal?.close(0)]);
+    await Promise.all([front?.close(0), grpc?.close(0), internal?.close(0)]);
     await program.close();
     throw error;
   }
@@ -97,8 +101,18 @@ function createWorker({ context }: Program, config: Config, metrics: Metrics | u
   return worker;
 }
 
+/** The gRPC front, where it is configured and this process takes requests. */
+async function listenForServices({ context }: Program, { grpc, role }: Config, logger: Logger): Promise<GrpcServer | undefined> {
+  if (grpc === undefined || role === 'worker') return undefined;
+  const server = openGrpc(grpc, { context, logger });
+  const port = await server.listen(grpc.host, grpc.port);
+  logger.info({ listening: `${grpc.host}:${port}`, isOpen: grpc.callersFile === undefined }, 'serving gRPC');
+  return server;
+}
+
 interface Parts {
   readonly front: Front | undefined;
+  readonly grpc: GrpcServer | undefined;
   readonly internal: InternalServer | undefined;
   readonly worker: Worker | undefined;
   readonly program: Program;
@@ -106,10 +120,10 @@ interface Parts {
   readonly logger: Logger;
 }
 
-async function stop({ front, internal, worker, program, config, logger }: Parts): Promise<void> {
+async function stop({ front, grpc, internal, worker, program, config, logger }: Parts): Promise<void> {
   logger.info('stopping');
   internal?.stopping();
-  await Promise.all([front?.close(config.worker.stopGraceMs), worker?.stop()]);
+  await Promise.all([front?.close(config.worker.stopGraceMs), grpc?.close(config.worker.stopGraceMs), worker?.stop()]);
   await program.close();
   // Last of all: until then there is somebody to ask how it goes.
   await internal?.close(INTERNAL_GRACE_MS);

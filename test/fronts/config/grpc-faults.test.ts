@@ -1,0 +1,38 @@
+// Goal: a gRPC front is refused whose callers nobody would ask who they are, or whose tokens others could read.
+// Method: every choice by itself, beside what makes it safe.
+import { expect } from 'chai';
+import { grpcFaults } from '../../../apps/config/grpc-faults.js';
+import type { Config, GrpcConfig } from '../../../apps/config/config.js';
+
+const STORES = { database: 'sqlite', objects: 'files', wakeUps: 'timers' } as const;
+const TLS = { tlsCertFile: 'cert', tlsKeyFile: 'key' };
+
+function faults(grpc: Partial<GrpcConfig>, changes: Partial<Pick<Config, 'role' | 'stores'>> = {}): string {
+  return grpcFaults({ grpc: { host: '127.0.0.1', port: 9090, plaintext: false, ...grpc }, role: 'all', stores: STORES, ...changes }).join(' ');
+}
+
+describe('a gRPC front', () => {
+  it('may ask nobody who they are on the loopback of a process of its own, and nowhere else', () => {
+    for (const host of ['127.0.0.1', '127.9.9.9', '::1', 'localhost']) expect(faults({ host }), host).to.equal('');
+    expect(faults({}, { role: 'rest' })).to.include('grpc.callers_file');
+    expect(faults({}, { stores: { ...STORES, database: 'mongo' } })).to.include('grpc.callers_file');
+    for (const host of ['0.0.0.0', '::', '10.0.0.1', 'localhost.example', '::ffff:10.0.0.1']) expect(faults({ host, ...TLS }), host).to.include('grpc.callers_file');
+    expect(faults({ callersFile: 'callers' }, { role: 'rest' })).to.equal('');
+  });
+
+  it('beyond this machine has TLS, or somebody who says that it needs none', () => {
+    const host = '0.0.0.0';
+    expect(faults({ host, callersFile: 'callers' })).to.include('plain text');
+    expect(faults({ host, callersFile: 'callers', plaintext: true })).to.equal('');
+    expect(faults({ host, callersFile: 'callers', ...TLS })).to.equal('');
+  });
+
+  it('has all of its certificate, or none', () => {
+    expect(faults({ tlsCertFile: 'cert' })).to.include('belong together');
+    expect(faults({ tlsKeyFile: 'key' })).to.include('belong together');
+    expect(faults({ tlsClientCaFile: 'ca' })).to.include('grpc.tls_client_ca_file needs');
+    expect(faults({ ...TLS, tlsClientCaFile: 'ca' })).to.equal('');
+  });
+
+  it('that is not configured has no faults', () => expect(grpcFaults({ role: 'rest', stores: STORES })).to.deep.equal([]));
+});
