@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { Metadata, type handleServerStreamingCall, type handleUnaryCall, type ServerUnaryCall, type ServerWritableStream } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import type { Context } from '../../core/context.js';
-import type { ServiceError } from '../../core/errors.js';
+import { ServiceError } from '../../core/errors.js';
 import { asServiceError } from '../service-error.js';
 import type { ActingFor } from './acting-for.js';
 import { authenticate, requireServiceScope } from './authenticate.js';
@@ -16,6 +16,8 @@ export interface ServingCalls {
   readonly callers: ServiceCallers;
   readonly actingFor: ActingFor;
   readonly logger: Logger;
+  /** Aborted when the server is asked to stop: a stream could go on for longer than anybody waits. */
+  readonly stopping: AbortSignal;
 }
 
 type AnyCall = ServerUnaryCall<never, object> | ServerWritableStream<never, object>;
@@ -35,11 +37,13 @@ export function serveStream(served: ServedStream, parts: ServingCalls): handleSe
   return (call) => {
     const gone = new AbortController();
     call.on('cancelled', () => gone.abort());
+    const over = AbortSignal.any([gone.signal, parts.stopping]);
     void around(call, served, parts, async (asked) => {
-      for await (const message of served.answer({ ...asked, signal: gone.signal } as never)) {
+      for await (const message of served.answer({ ...asked, signal: over } as never)) {
         if (gone.signal.aborted) return;
-        if (!call.write(create(served.method.output, message))) await untilReadOrGone(call, gone.signal);
+        if (!call.write(create(served.method.output, message))) await untilReadOr(call, over);
       }
+      if (parts.stopping.aborted) throw new ServiceError('SERVICE_UNAVAILABLE', 'This process is stopping; watch again.', { retryAfterMs: 1_000 });
       call.end();
     }, (status) => { call.emit('error', status); });
   };
@@ -83,10 +87,15 @@ function levelFor(code: ServiceError['code'] | undefined): 'error' | 'info' | 'd
   return [GRPC_STATUSES.SERVICE_UNAVAILABLE, GRPC_STATUSES.INTERNAL_ERROR].includes(GRPC_STATUSES[code]) ? 'error' : 'info';
 }
 
-function untilReadOrGone(call: ServerWritableStream<never, object>, gone: AbortSignal): Promise<void> {
+function untilReadOr(call: ServerWritableStream<never, object>, over: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    call.once('drain', resolve);
-    gone.addEventListener('abort', () => resolve(), { once: true });
+    const end = (): void => {
+      call.off('drain', end);
+      over.removeEventListener('abort', end);
+      resolve();
+    };
+    call.on('drain', end);
+    over.addEventListener('abort', end);
   });
 }
 

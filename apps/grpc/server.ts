@@ -11,6 +11,7 @@ import { GENERATION_METHODS } from './methods/generations.js';
 import { OPERATIONS_METHODS } from './methods/operations.js';
 import { UPLOAD_METHODS } from './methods/uploads.js';
 import { WATCH_METHODS } from './methods/watch.js';
+import { reflectionOf } from './reflection.js';
 import type { ServedMethod, ServedStream } from './method.js';
 import { serveStream, serveUnary, type ServingCalls } from './serve-call.js';
 import { serviceDefinition } from './service-definition.js';
@@ -26,7 +27,7 @@ export interface GrpcServerOptions {
 export interface GrpcServer {
   /** Port 0 takes any free one; answers the one taken. */
   listen(host: string, port: number): Promise<number>;
-  /** Takes no more calls, finishes those under way, and cuts what is left after `graceMs`. */
+  /** Takes no more calls, ends streams, finishes the other calls under way, and cuts what is left after `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -37,17 +38,20 @@ const MAX_MESSAGE_BYTES = 1 << 20;
 
 /** The gRPC front of one process. Nothing is listening before `listen`. */
 export function createGrpcServer({ context, callers, logger, credentials = ServerCredentials.createInsecure() }: GrpcServerOptions): GrpcServer {
-  const parts: ServingCalls = { context, callers, actingFor: new ActingFor(context), logger: logger.child({ front: 'grpc' }) };
+  const stopping = new AbortController();
+  const parts: ServingCalls = { stopping: stopping.signal, context, callers, actingFor: new ActingFor(context), logger: logger.child({ front: 'grpc' }) };
   const server = new Server({ 'grpc.max_receive_message_length': MAX_MESSAGE_BYTES });
   const services = new Set<DescService>(METHODS.map(({ method }) => method.parent));
   for (const service of services) server.addService(serviceDefinition(service), implementation(service, parts));
   const health = new HealthImplementation({ '': 'SERVING', ...Object.fromEntries([...services].map(({ typeName }) => [typeName, 'SERVING'] as const)) });
   health.addToServer(server);
+  reflectionOf(services).addToServer(server);
   return {
-    listen: (host, port) => new Promise((resolve, reject) => {
-      server.bindAsync(`${host}:${port}`, credentials, (error, bound) => { if (error) reject(error); else resolve(bound); });
-    }),
-    close: (graceMs) => close(server, graceMs),
+    listen: (host, port) => listen(server, credentials, host, port),
+    close(graceMs) {
+      stopping.abort();
+      return close(server, graceMs);
+    },
   };
 }
 
@@ -57,6 +61,15 @@ function implementation(service: DescService, parts: ServingCalls): UntypedServi
     ...METHODS.filter(isOwn).map((served) => [served.method.localName, serveUnary(served, parts)] as const),
     ...STREAMS.filter(isOwn).map((served) => [served.method.localName, serveStream(served, parts)] as const),
   ]);
+}
+
+function listen(server: Server, credentials: ServerCredentials, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.bindAsync(`${host.includes(':') ? `[${host}]` : host}:${port}`, credentials, (error, bound) => {
+      if (error) reject(new Error(`The server cannot listen on port ${port} of ${host}; choose another grpc.port or grpc.host.`, { cause: error }));
+      else resolve(bound);
+    });
+  });
 }
 
 function close(server: Server, graceMs: number): Promise<void> {

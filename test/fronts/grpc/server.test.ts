@@ -186,4 +186,27 @@ describe('a gRPC server', () => {
     await closed;
     await stage.world.close();
   });
+
+  it('sends those away who watch when it is asked to stop, as they could stay for long', async () => {
+    const stage = await Stage.open();
+    const { path, requestSerialize, responseDeserialize } = methodDefinition(Generations.method.watchGeneration);
+    const request = create(Generations.method.watchGeneration.input, { generationId: await stage.picture('watched') });
+    const stream = stage.client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, stage.as('reader'));
+    let closed: Promise<void> | undefined;
+    const error = await errorOf((async () => { for await (const _ of stream) closed ??= stage.server.close(3_600_000); })());
+    expect([error.code, detail(error, ErrorInfoSchema)?.reason, detail(error, RetryInfoSchema)?.retryDelay?.seconds]).to.deep.equal([Status.UNAVAILABLE, 'SERVICE_UNAVAILABLE', 1n]);
+    stage.client.close();
+    await closed;
+    await stage.world.close();
+  });
+
+  it('says in one sentence that a port is taken', async () => {
+    const stage = await Stage.open();
+    const other = createGrpcServer({ context: stage.world.context, callers: { find: () => undefined }, logger: pino({ level: 'silent' }) });
+    const taken = Number(stage.client.getChannel().getTarget().split(':').at(-1));
+    const refused: unknown = await other.listen('127.0.0.1', taken).catch((error: unknown) => error);
+    expect(refused).to.be.instanceOf(Error).with.property('message').that.includes(`port ${taken} of 127.0.0.1`).and.includes('grpc.port');
+    await other.close(0);
+    await stage.close();
+  });
 });

@@ -1,0 +1,17 @@
+import { toBinary, type DescFile, type DescService } from '@bufbuild/protobuf';
+import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
+import { ReflectionService } from '@grpc/reflection';
+
+/** What tools ask to learn the services and their messages without the proto files: they are in the program already. */
+export function reflectionOf(services: Iterable<DescService>): ReflectionService {
+  const files = new Map<string, Buffer>();
+  for (const { file } of services) collect(file, files);
+  return new ReflectionService({ darkroom: { format: 'Protocol Buffer 3 DescriptorProto', type: {}, fileDescriptorProtos: [...files.values()] } });
+}
+
+/** A file after all that it needs. */
+function collect(file: DescFile, files: Map<string, Buffer>): void {
+  if (files.has(file.name)) return;
+  for (const needed of file.dependencies) collect(needed, files);
+  files.set(file.name, Buffer.from(toBinary(FileDescriptorProtoSchema, file.proto)));
+}
