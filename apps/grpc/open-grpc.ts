@@ -4,21 +4,25 @@ import type { Logger } from 'pino';
 import { SCOPES } from '../../core/access/credential.js';
 import type { Context } from '../../core/context.js';
 import { ConfigInvalid, type GrpcConfig } from '../config/config.js';
-import { CallersFile } from './callers-file.js';
 import { createGrpcServer, type GrpcServer } from './server.js';
 import { OPERATOR_SCOPES, type ServiceCaller, type ServiceCallers } from './service-callers.js';
+import { WatchedCallers } from './watched-callers.js';
 
 /** Whoever reaches a process that is alone on its machine may do everything. */
 const ANYBODY: ServiceCaller = { name: 'local', scopes: [...SCOPES, ...OPERATOR_SCOPES] };
 
 /** The gRPC front as it is configured. Nothing listens yet. Throws `ConfigInvalid` and `CallersInvalid`. */
 export function openGrpc(config: GrpcConfig, parts: { readonly context: Context; readonly logger: Logger }): GrpcServer {
-  return createGrpcServer({ ...parts, callers: callersOf(config), credentials: credentialsOf(config) });
+  const credentials = credentialsOf(config);
+  const callers = callersOf(config, parts.logger);
+  const server = createGrpcServer({ ...parts, callers, credentials });
+  return { ...server, close: (graceMs) => server.close(graceMs).finally(() => callers.close()) };
 }
 
-function callersOf({ callersFile }: GrpcConfig): ServiceCallers {
-  if (callersFile === undefined) return { find: () => ANYBODY };
-  return new CallersFile(readText('grpc.callers_file', callersFile).toString('utf8'), callersFile);
+function callersOf({ callersFile }: GrpcConfig, logger: Logger): ServiceCallers & { close(): void } {
+  if (callersFile === undefined) return { find: () => ANYBODY, close: () => undefined };
+  readText('grpc.callers_file', callersFile);
+  return new WatchedCallers(callersFile, logger);
 }
 
 function credentialsOf({ tlsCertFile, tlsKeyFile, tlsClientCaFile }: GrpcConfig): ServerCredentials {

@@ -1,0 +1,66 @@
+// Goal: a service that is taken out of the callers' file is refused without a restart, and a mistake in the file locks nobody
+// out who may call.
+// Method: the file rewritten, broken, removed and put back under a running watch, and asked until it answers differently.
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { pino, type Logger } from 'pino';
+import { CallersInvalid, digestOf } from '../../../apps/grpc/callers-file.js';
+import { WatchedCallers } from '../../../apps/grpc/watched-callers.js';
+
+const listing = (...tokens: readonly string[]): string => JSON.stringify({ callers: tokens.map((token) => ({ name: token, token_sha256: digestOf(token), scopes: ['credits:read'] })) });
+
+describe('a file of callers that is watched', () => {
+  let folder: string;
+  let path: string;
+  let callers: WatchedCallers | undefined;
+  let warnings: string[];
+  let logger: Logger;
+  const known = (token: string): boolean => callers?.find({ token, certificateNames: [] }) !== undefined;
+  const until = async (holds: () => boolean): Promise<void> => { while (!holds()) await sleep(5); };
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'darkroom-callers-'));
+    path = join(folder, 'callers.yaml');
+    warnings = [];
+    logger = pino({ level: 'warn' }, { write: (line: string) => { warnings.push(line); } });
+  });
+  afterEach(() => {
+    callers?.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('is what it says now, whether it is written over or another one is put in its place', async () => {
+    writeFileSync(path, listing('one', 'two'));
+    callers = new WatchedCallers(path, logger, 5);
+    expect([known('one'), known('two')]).to.deep.equal([true, true]);
+    writeFileSync(path, listing('two'));
+    await until(() => !known('one'));
+    writeFileSync(`${path}.new`, listing('three'));
+    renameSync(`${path}.new`, path);
+    await until(() => known('three'));
+    expect([known('two'), warnings]).to.deep.equal([false, []]);
+  });
+
+  it('stays what it was when it breaks or goes, which is told once each, until it can be used again', async () => {
+    writeFileSync(path, listing('one'));
+    callers = new WatchedCallers(path, logger, 5);
+    writeFileSync(path, 'callers: [');
+    await until(() => warnings.length === 1);
+    rmSync(path);
+    await until(() => warnings.length === 2);
+    await sleep(50);
+    expect([known('one'), warnings.length]).to.deep.equal([true, 2]);
+    expect(warnings.every((line) => line.includes('callers not read'))).to.equal(true);
+    writeFileSync(path, listing('two'));
+    await until(() => known('two'));
+    expect(known('one')).to.equal(false);
+  });
+
+  it('has to be usable at the start', () => {
+    writeFileSync(path, 'callers: [');
+    expect(() => new WatchedCallers(path, logger)).to.throw(CallersInvalid);
+  });
+});
