@@ -1,4 +1,4 @@
-import { Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import { Server, ServerCredentials, type ServerOptions, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
 import type { Logger } from 'pino';
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
@@ -33,14 +33,23 @@ export interface GrpcServer {
 
 const METHODS = [...GENERATION_METHODS, ...UPLOAD_METHODS, ...CREDIT_METHODS, ...CATALOG_METHODS, ...ACCESS_METHODS, ...OPERATIONS_METHODS] as unknown as readonly ServedMethod[];
 const STREAMS = WATCH_METHODS as unknown as readonly ServedStream[];
-/** Requests are small: prompts and ids. */
-const MAX_MESSAGE_BYTES = 1 << 20;
+
+const LIMITS: ServerOptions = {
+  // Requests are small: prompts and ids.
+  'grpc.max_receive_message_length': 1 << 20,
+  // Calls at once on one connection; the client's library makes others wait.
+  'grpc.max_concurrent_streams': 1_000,
+  // Whoever went without a word is noticed, those who only watch too.
+  'grpc.keepalive_time_ms': 60_000,
+  'grpc.keepalive_timeout_ms': 20_000,
+  'grpc.max_connection_idle_ms': 300_000,
+};
 
 /** The gRPC front of one process. Nothing is listening before `listen`. */
 export function createGrpcServer({ context, callers, logger, credentials = ServerCredentials.createInsecure() }: GrpcServerOptions): GrpcServer {
   const stopping = new AbortController();
   const parts: ServingCalls = { stopping: stopping.signal, context, callers, actingFor: new ActingFor(context), logger: logger.child({ front: 'grpc' }) };
-  const server = new Server({ 'grpc.max_receive_message_length': MAX_MESSAGE_BYTES });
+  const server = new Server(LIMITS);
   const services = new Set<DescService>(METHODS.map(({ method }) => method.parent));
   for (const service of services) server.addService(serviceDefinition(service), implementation(service, parts));
   const health = new HealthImplementation({ '': 'SERVING', ...Object.fromEntries([...services].map(({ typeName }) => [typeName, 'SERVING'] as const)) });

@@ -200,6 +200,13 @@ describe('a gRPC server', () => {
     await stage.world.close();
   });
 
+  it('refuses a message that is too large, whatever is in it', async () => {
+    const stage = await Stage.open();
+    const error = await errorOf(unary(stage.client, Generations.method.createGeneration, { input: { prompt: 'x'.repeat(1 << 20) } }, stage.as('all')));
+    expect(error.code).to.equal(Status.RESOURCE_EXHAUSTED);
+    await stage.close();
+  });
+
   it('says in one sentence that a port is taken', async () => {
     const stage = await Stage.open();
     const other = createGrpcServer({ context: stage.world.context, callers: { find: () => undefined }, logger: pino({ level: 'silent' }) });
