@@ -2,6 +2,7 @@ import { Authenticator } from '../core/access/authenticate.js';
 import type { Logger } from 'pino';
 import type { Config } from './config/config.js';
 import { firstStart, type Demo } from './first-start.js';
+import type { CallObserver } from './grpc/call-observer.js';
 import { openGrpc } from './grpc/open-grpc.js';
 import type { GrpcServer } from './grpc/server.js';
 import { createInternalServer, type InternalServer } from './internal/internal-server.js';
@@ -40,7 +41,7 @@ export async function startService(config: Config, logger: Logger = createLogger
     const at = await front?.rest.listen(config.rest.host, config.rest.port);
     if (at !== undefined) url = configuredUrl(config, at.port);
     const listening = at === undefined ? null : hostAndPort(at);
-    grpc = await listenForServices(program, config, logger);
+    grpc = await listenForServices(program, config, { logger, observer: metrics?.grpc });
     internal = await openInternal(program, config, metrics);
     // Only once nothing stands in the way any more: the key it makes is shown once.
     const demo = config.role === 'all' ? await firstStart(program.context) : null;
@@ -102,9 +103,9 @@ function createWorker({ context }: Program, config: Config, metrics: Metrics | u
 }
 
 /** The gRPC front, where it is configured and this process takes requests. */
-async function listenForServices({ context }: Program, { grpc, role }: Config, logger: Logger): Promise<GrpcServer | undefined> {
+async function listenForServices({ context }: Program, { grpc, role }: Config, { logger, observer }: { readonly logger: Logger; readonly observer: CallObserver | undefined }): Promise<GrpcServer | undefined> {
   if (grpc === undefined || role === 'worker') return undefined;
-  const server = openGrpc(grpc, { context, logger });
+  const server = openGrpc(grpc, { context, logger, observer });
   const port = await server.listen(grpc.host, grpc.port);
   logger.info({ listening: `${grpc.host}:${port}`, isOpen: grpc.callersFile === undefined }, 'serving gRPC');
   return server;

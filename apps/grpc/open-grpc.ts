@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs';
 import { ServerCredentials } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import { SCOPES } from '../../core/access/credential.js';
-import type { Context } from '../../core/context.js';
 import { ConfigInvalid, type GrpcConfig } from '../config/config.js';
-import { createGrpcServer, type GrpcServer } from './server.js';
+import { createGrpcServer, type GrpcServer, type GrpcServerOptions } from './server.js';
 import { OPERATOR_SCOPES, type ServiceCaller, type ServiceCallers } from './service-callers.js';
 import { WatchedCallers } from './watched-callers.js';
 
@@ -12,7 +11,7 @@ import { WatchedCallers } from './watched-callers.js';
 const ANYBODY: ServiceCaller = { name: 'local', scopes: [...SCOPES, ...OPERATOR_SCOPES] };
 
 /** The gRPC front as it is configured. Nothing listens yet. Throws `ConfigInvalid` and `CallersInvalid`. */
-export function openGrpc(config: GrpcConfig, parts: { readonly context: Context; readonly logger: Logger }): GrpcServer {
+export function openGrpc(config: GrpcConfig, parts: Pick<GrpcServerOptions, 'context' | 'logger' | 'observer'>): GrpcServer {
   const credentials = credentialsOf(config);
   const callers = callersOf(config, parts.logger);
   const server = createGrpcServer({ ...parts, callers, credentials });

@@ -6,6 +6,7 @@ import { ServiceError } from '../../core/errors.js';
 import { asServiceError } from '../service-error.js';
 import type { ActingFor } from './acting-for.js';
 import { authenticate, requireServiceScope } from './authenticate.js';
+import type { CallObserver } from './call-observer.js';
 import { errorStatus } from './error-status.js';
 import type { ServedMethod, ServedStream } from './method.js';
 import type { ServiceCallers } from './service-callers.js';
@@ -16,6 +17,7 @@ export interface ServingCalls {
   readonly callers: ServiceCallers;
   readonly actingFor: ActingFor;
   readonly logger: Logger;
+  readonly observer?: CallObserver | undefined;
   /** Aborted when the server is asked to stop: a stream could go on for longer than anybody waits. */
   readonly stopping: AbortSignal;
 }
@@ -53,17 +55,18 @@ export function serveStream(served: ServedStream, parts: ServingCalls): handleSe
 async function around(
   call: AnyCall,
   { method, scope, acts, bodyField = '' }: Pick<ServedMethod, 'scope' | 'acts' | 'bodyField'> & { readonly method: { readonly name: string } },
-  { context, callers, actingFor, logger }: ServingCalls,
+  { context, callers, actingFor, logger, observer }: ServingCalls,
   serve: (asked: object) => Promise<void>,
   refuse: (status: ReturnType<typeof errorStatus>) => void,
 ): Promise<void> {
   const startedAt = performance.now();
+  observer?.begun();
   const requestId = readRequestId(call.metadata) ?? context.ids.uuid();
-  const sent = new Metadata();
-  sent.set('x-request-id', requestId);
-  call.sendMetadata(sent);
   let refusal: ServiceError | undefined;
   try {
+    const sent = new Metadata();
+    sent.set('x-request-id', requestId);
+    call.sendMetadata(sent);
     const { request } = call;
     if (scope === undefined) await serve({ context, request });
     else {
@@ -76,9 +79,10 @@ async function around(
     if (refusal !== error) logger.error({ requestId, method: method.name, code: refusal.code, err: error }, 'request failed');
     refuse(errorStatus(refusal, { requestId, bodyField }));
   }
+  const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
+  observer?.ended({ method: call.getPath().slice(1), code: refusal?.code, durationMs });
   const level = levelFor(refusal?.code);
   if (!logger.isLevelEnabled(level)) return;
-  const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
   logger[level]({ requestId, method: call.getPath(), durationMs, ...(refusal ? { code: refusal.code } : {}) }, 'request');
 }
 

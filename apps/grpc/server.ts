@@ -5,6 +5,7 @@ import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import type { Context } from '../../core/context.js';
 import { ActingFor } from './acting-for.js';
 import { ACCESS_METHODS } from './methods/access.js';
+import type { CallObserver } from './call-observer.js';
 import { CATALOG_METHODS } from './methods/catalog.js';
 import { CREDIT_METHODS } from './methods/credits.js';
 import { GENERATION_METHODS } from './methods/generations.js';
@@ -22,6 +23,8 @@ export interface GrpcServerOptions {
   readonly callers: ServiceCallers;
   readonly logger: Logger;
   readonly credentials?: ServerCredentials;
+  /** Told of every call. */
+  readonly observer?: CallObserver | undefined;
 }
 
 export interface GrpcServer {
@@ -46,9 +49,9 @@ const LIMITS: ServerOptions = {
 };
 
 /** The gRPC front of one process. Nothing is listening before `listen`. */
-export function createGrpcServer({ context, callers, logger, credentials = ServerCredentials.createInsecure() }: GrpcServerOptions): GrpcServer {
+export function createGrpcServer({ context, callers, logger, observer, credentials = ServerCredentials.createInsecure() }: GrpcServerOptions): GrpcServer {
   const stopping = new AbortController();
-  const parts: ServingCalls = { stopping: stopping.signal, context, callers, actingFor: new ActingFor(context), logger: logger.child({ front: 'grpc' }) };
+  const parts: ServingCalls = { stopping: stopping.signal, observer, context, callers, actingFor: new ActingFor(context), logger: logger.child({ front: 'grpc' }) };
   const server = new Server(LIMITS);
   const services = new Set<DescService>(METHODS.map(({ method }) => method.parent));
   for (const service of services) server.addService(serviceDefinition(service), implementation(service, parts));

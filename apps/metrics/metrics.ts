@@ -1,5 +1,6 @@
 import { Registry } from 'prom-client';
 import { GenerationWrites } from './generation-writes.js';
+import { GrpcCalls } from './grpc-calls.js';
 import { HttpRequests } from './http-requests.js';
 import { LedgerWrites } from './ledger-writes.js';
 import { ObjectBytes } from './object-bytes.js';
@@ -18,6 +19,7 @@ import { WorkerLoad } from './worker-load.js';
 export class Metrics {
   readonly registry = new Registry();
   readonly http = new HttpRequests(this.registry);
+  readonly grpc = new GrpcCalls(this.registry);
   readonly stores = new StoreCalls(this.registry);
   readonly ledgers = new LedgerWrites(this.registry);
   readonly generations = new GenerationWrites(this.registry);

@@ -6,6 +6,7 @@ import { anyUnpack } from '@bufbuild/protobuf/wkt';
 import { Client, credentials, Metadata, status as Status, type ServiceError } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import { pino } from 'pino';
+import type { CallObserver } from '../../../apps/grpc/call-observer.js';
 import { DETAILS_KEY } from '../../../apps/grpc/error-status.js';
 import { Access } from '../../../apps/grpc/generated/darkroom/v1/access_pb.js';
 import { Credits, EntryKind } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
@@ -17,8 +18,10 @@ import { StatusSchema } from '../../../apps/grpc/generated/google/rpc/status_pb.
 import { createGrpcServer, type GrpcServer } from '../../../apps/grpc/server.js';
 import { methodDefinition } from '../../../apps/grpc/service-definition.js';
 import { OPERATOR_SCOPES, type ServiceCaller } from '../../../apps/grpc/service-callers.js';
+import { Metrics } from '../../../apps/metrics/metrics.js';
 import { SCOPES } from '../../../core/access/credential.js';
 import { StoreUnavailable } from '../../../core/errors.js';
+import { parseExposition, valueOf } from '../../fixtures/exposition.js';
 import { intercepted } from '../../fixtures/intercepted.js';
 import { newOwner, type Owner } from '../../fixtures/owner.js';
 import { openWorld, type World, type WorldOptions } from '../../fixtures/world.js';
@@ -35,9 +38,9 @@ const PICTURE = { modelKey: 'picture', operation: Operation.IMAGE_GENERATION, pr
 class Stage {
   private constructor(readonly world: World, readonly server: GrpcServer, readonly client: Client, readonly owner: Owner) {}
 
-  static async open(options: WorldOptions = {}): Promise<Stage> {
+  static async open(options: WorldOptions = {}, observer?: CallObserver): Promise<Stage> {
     const world = await openWorld(options);
-    const server = createGrpcServer({ context: world.context, callers: { find: ({ token }) => SERVICES[token ?? ''] }, logger: pino({ level: 'silent' }) });
+    const server = createGrpcServer({ context: world.context, callers: { find: ({ token }) => SERVICES[token ?? ''] }, logger: pino({ level: 'silent' }), observer });
     const port = await server.listen('127.0.0.1', 0);
     return new Stage(world, server, new Client(`127.0.0.1:${port}`, credentials.createInsecure()), await newOwner(world.context, 'owner', 1_000));
   }
@@ -155,6 +158,24 @@ describe('calls over gRPC', () => {
     expect(await unary(client, Operations.method.runRecovery, {}, metadata)).to.include({ failed: 0n });
     expect((await unary(client, Operations.method.getRetention, {}, metadata)).outputs?.seconds).to.equal(604_800n);
     expect((await errorOf(unary(client, Credits.method.grantCredits, grant, stage.as('reader', {})))).code).to.equal(Status.PERMISSION_DENIED);
+  });
+});
+
+describe('metrics of the gRPC front', () => {
+  it('count every call once, by method and code, and those under way', async () => {
+    const metrics = new Metrics();
+    const stage = await Stage.open({}, metrics.grpc);
+    await stage.picture('one');
+    const generationId = await stage.picture('two');
+    await unary(stage.client, Generations.method.getGeneration, { generationId }, stage.as('reader'));
+    await errorOf(unary(stage.client, Generations.method.getGeneration, { generationId: 'none' }, stage.as('reader')));
+    await errorOf(unary(stage.client, Generations.method.getGeneration, { generationId }, stage.as('nobody')));
+    const families = parseExposition(await metrics.text());
+    const calls = (method: string, code: string) => valueOf(families, 'darkroom_grpc_calls_total', { method: `darkroom.v1.Generations/${method}`, code });
+    expect([calls('CreateGeneration', 'OK'), calls('GetGeneration', 'OK'), calls('GetGeneration', 'TASK_NOT_FOUND'), calls('GetGeneration', 'DEVELOPER_TOKEN_INVALID')]).to.deep.equal([2, 1, 1, 1]);
+    expect([valueOf(families, 'darkroom_grpc_calls_total', {}), valueOf(families, 'darkroom_grpc_calls_in_flight', {})]).to.deep.equal([5, 0]);
+    expect(valueOf(families, 'darkroom_grpc_call_duration_seconds_count', {})).to.equal(5);
+    await stage.close();
   });
 });
 

@@ -1,0 +1,30 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { CallObserver, EndedCall } from '../grpc/call-observer.js';
+
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600];
+
+/** The calls of the gRPC front. Methods are those of the proto files: nobody reaches this with another name. */
+export class GrpcCalls implements CallObserver {
+  private readonly calls: Counter<'method' | 'code'>;
+  private readonly durations: Histogram<'method'>;
+  private readonly underWay: Gauge;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    this.calls = new Counter({ name: 'darkroom_grpc_calls_total', help: 'gRPC calls answered, by error code; OK for none.', labelNames: ['method', 'code'], registers });
+    this.durations = new Histogram({
+      name: 'darkroom_grpc_call_duration_seconds', help: 'Time from a gRPC call to its end; of a stream, all of it.', labelNames: ['method'], buckets: SECONDS, registers,
+    });
+    this.underWay = new Gauge({ name: 'darkroom_grpc_calls_in_flight', help: 'gRPC calls being answered, streams among them.', registers });
+  }
+
+  begun(): void {
+    this.underWay.inc();
+  }
+
+  ended({ method, code = 'OK', durationMs }: EndedCall): void {
+    this.underWay.dec();
+    this.calls.inc({ method, code });
+    this.durations.observe({ method }, durationMs / 1_000);
+  }
+}
