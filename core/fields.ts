@@ -53,6 +53,7 @@ function pathOf(pointer: string): string {
     .reduce((path, token) => (/^\d+$/.test(token) ? `${path}[${token}]` : path === '' ? token : `${path}.${token}`), '');
 }
 
-function isText(text: string): boolean {
+/** Whether every store keeps it as it is: neither NUL, at which some end a text, nor half a character. */
+export function isText(text: string): boolean {
   return !text.includes('\0') && !LONE_SURROGATE.test(text);
 }

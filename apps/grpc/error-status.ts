@@ -10,6 +10,9 @@ import { GRPC_STATUSES } from './statuses.js';
 /** Whose codes ErrorInfo's reasons are. */
 export const ERROR_DOMAIN = 'darkroom';
 
+const MAX_MESSAGE = 1_024;
+const MAX_FIELD = 256;
+
 /** Where the details of a status travel, as serialised google.rpc.Status. */
 export const DETAILS_KEY = 'grpc-status-details-bin';
 
@@ -20,18 +23,29 @@ export interface FailedCall {
 }
 
 /** What a refusal is over gRPC: the canonical status, and our own code with all that is known besides, in the trailer. */
-export function errorStatus({ code, message, details: { pointer, retryAfterMs } }: ServiceError, { requestId, bodyField }: FailedCall): StatusObject {
+export function errorStatus(error: ServiceError, { requestId, bodyField }: FailedCall): StatusObject {
+  const { code, details: { pointer, retryAfterMs } } = error;
   const status = GRPC_STATUSES[code];
+  const message = cut(error.message, MAX_MESSAGE);
   const details: Any[] = [
     packed(ErrorInfoSchema, { reason: code, domain: ERROR_DOMAIN }),
     packed(RequestInfoSchema, { requestId }),
   ];
   const field = pointer === undefined ? FIELDS[code] : fieldPath(pointer, bodyField);
-  if (field !== undefined) details.push(packed(BadRequestSchema, { fieldViolations: [{ field, description: message, reason: code }] }));
+  if (field !== undefined) details.push(packed(BadRequestSchema, { fieldViolations: [{ field: cut(field, MAX_FIELD), description: message, reason: code }] }));
   if (retryAfterMs !== undefined) details.push(packed(RetryInfoSchema, { retryDelay: duration(retryAfterMs) }));
   const metadata = new Metadata();
   metadata.set(DETAILS_KEY, Buffer.from(toBinary(StatusSchema, create(StatusSchema, { code: status, message, details }))));
   return { code: status, details: message, metadata };
+}
+
+/**
+ * Both may hold names that a caller made up, and go out in a header: one that is too long ends the connection for every call on
+ * it. Half a character would keep the status from being written at all.
+ */
+function cut(text: string, most: number): string {
+  const points = Array.from(text, (point) => (/\p{Surrogate}/u.test(point) ? '\ufffd' : point));
+  return points.length <= most ? points.join('') : `${points.slice(0, most).join('')}…`;
 }
 
 /** Fields that are not part of a body. */

@@ -38,12 +38,21 @@ export function serveUnary(served: ServedMethod, parts: ServingCalls): handleUna
 export function serveStream(served: ServedStream, parts: ServingCalls): handleServerStreamingCall<never, object> {
   return (call) => {
     const gone = new AbortController();
+    const over = new AbortController();
+    const end = (): void => over.abort();
+    gone.signal.addEventListener('abort', end);
+    parts.stopping.addEventListener('abort', end);
     call.on('cancelled', () => gone.abort());
-    const over = AbortSignal.any([gone.signal, parts.stopping]);
+    // What ended before there was anybody to hear of it is not told any more.
+    if (call.destroyed || Number(call.getDeadline()) <= Date.now()) gone.abort();
     void around(call, served, parts, async (asked) => {
-      for await (const message of served.answer({ ...asked, signal: over } as never)) {
-        if (gone.signal.aborted) return;
-        if (!call.write(create(served.method.output, message))) await untilReadOr(call, over);
+      try {
+        for await (const message of served.answer({ ...asked, signal: over.signal } as never)) {
+          if (gone.signal.aborted) return;
+          if (!call.write(create(served.method.output, message))) await untilReadOr(call, over.signal);
+        }
+      } finally {
+        parts.stopping.removeEventListener('abort', end);
       }
       if (parts.stopping.aborted) throw new ServiceError('SERVICE_UNAVAILABLE', 'This process is stopping; watch again.', { retryAfterMs: 1_000 });
       call.end();

@@ -1,11 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Server, ServerCredentials, type ServerOptions, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
 import type { Logger } from 'pino';
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import type { Context } from '../../core/context.js';
+import { MAX_BODY_BYTES } from '../rest/limits.js';
 import { ActingFor } from './acting-for.js';
 import { ACCESS_METHODS } from './methods/access.js';
 import type { CallObserver } from './call-observer.js';
+import { CallsUnderWay } from './calls-under-way.js';
 import { CATALOG_METHODS } from './methods/catalog.js';
 import { CREDIT_METHODS } from './methods/credits.js';
 import { GENERATION_METHODS } from './methods/generations.js';
@@ -35,11 +38,12 @@ export interface GrpcServer {
 }
 
 const METHODS = [...GENERATION_METHODS, ...UPLOAD_METHODS, ...CREDIT_METHODS, ...CATALOG_METHODS, ...ACCESS_METHODS, ...OPERATIONS_METHODS] as unknown as readonly ServedMethod[];
+/** What the last call was answered, and how the services are, has to leave first. */
+const LAST_WORDS_MS = 100;
 const STREAMS = WATCH_METHODS as unknown as readonly ServedStream[];
 
 const LIMITS: ServerOptions = {
-  // Requests are small: prompts and ids.
-  'grpc.max_receive_message_length': 1 << 20,
+  'grpc.max_receive_message_length': MAX_BODY_BYTES,
   // Calls at once on one connection; the client's library makes others wait.
   'grpc.max_concurrent_streams': 1_000,
   // Whoever went without a word is noticed, those who only watch too.
@@ -51,18 +55,21 @@ const LIMITS: ServerOptions = {
 /** The gRPC front of one process. Nothing is listening before `listen`. */
 export function createGrpcServer({ context, callers, logger, observer, credentials = ServerCredentials.createInsecure() }: GrpcServerOptions): GrpcServer {
   const stopping = new AbortController();
-  const parts: ServingCalls = { stopping: stopping.signal, observer, context, callers, actingFor: new ActingFor(context), logger: logger.child({ front: 'grpc' }) };
+  const underWay = new CallsUnderWay(observer);
+  const parts: ServingCalls = { stopping: stopping.signal, observer: underWay, context, callers, actingFor: new ActingFor(context), logger: logger.child({ front: 'grpc' }) };
   const server = new Server(LIMITS);
   const services = new Set<DescService>(METHODS.map(({ method }) => method.parent));
   for (const service of services) server.addService(serviceDefinition(service), implementation(service, parts));
-  const health = new HealthImplementation({ '': 'SERVING', ...Object.fromEntries([...services].map(({ typeName }) => [typeName, 'SERVING'] as const)) });
+  const names = [...services].map(({ typeName }) => typeName);
+  const health = new HealthImplementation({ '': 'SERVING', ...Object.fromEntries(names.map((name) => [name, 'SERVING'] as const)) });
   health.addToServer(server);
   reflectionOf(services).addToServer(server);
   return {
     listen: (host, port) => listen(server, credentials, host, port),
     close(graceMs) {
+      for (const name of ['', ...names]) health.setStatus(name, 'NOT_SERVING');
       stopping.abort();
-      return close(server, graceMs);
+      return close(server, graceMs, underWay);
     },
   };
 }
@@ -84,9 +91,19 @@ function listen(server: Server, credentials: ServerCredentials, host: string, po
   });
 }
 
-function close(server: Server, graceMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    const cut = setTimeout(() => server.forceShutdown(), graceMs);
-    server.tryShutdown(() => { clearTimeout(cut); resolve(); });
+/**
+ * Once no call of ours is under way the rest is cut: who watches the health, or holds a stream of the reflection open, does so
+ * for as long as there is a server.
+ */
+async function close(server: Server, graceMs: number, underWay: CallsUnderWay): Promise<void> {
+  const shut = new Promise<void>((resolve) => { server.tryShutdown(() => resolve()); });
+  let cancel: () => void = () => undefined;
+  const late = new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, graceMs);
+    cancel = () => clearTimeout(timer);
   });
+  await Promise.race([underWay.none().then(() => sleep(LAST_WORDS_MS)), late]);
+  cancel();
+  server.forceShutdown();
+  await shut;
 }

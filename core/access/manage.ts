@@ -6,6 +6,7 @@ import { SCOPES, type ApiKey, type App, type Scope } from './credential.js';
 
 const MAX_NAME = 100;
 const MAX_TRIES = 5;
+const END_OF_DATES = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** What operators do about access. Every method throws FIELD_INVALID, NOT_FOUND or CONFLICT with one sentence. */
 export async function createAccount(context: Context, { name, currency = 'credits' }: { readonly name: string; readonly currency?: string }): Promise<Account> {
@@ -38,6 +39,7 @@ export async function createKey(context: Context, request: NewKey): Promise<{ re
   if (!app) throw new ServiceError('NOT_FOUND', `There is no App ${request.appId}.`);
   const now = context.clock.now();
   if (request.expiresAt !== undefined && request.expiresAt <= now) throw new ServiceError('FIELD_INVALID', 'The expiry of a new key must lie in the future.');
+  checkExpiry(request.expiresAt);
   const secret = formatApiKey(context.ids.random(API_KEY_BYTES));
   const key: ApiKey = {
     keyId: context.ids.uuid(), accountId: app.accountId, appId: app.appId, version: 1, name: readName(request.name),
@@ -54,7 +56,8 @@ export function revokeKey(context: Context, keyId: string): Promise<ApiKey> {
 }
 
 /** Sets when the key ends by itself; a time that has passed ends it now. A revoked key stays revoked. */
-export function expireKey(context: Context, keyId: string, expiresAt: number): Promise<ApiKey> {
+export async function expireKey(context: Context, keyId: string, expiresAt: number): Promise<ApiKey> {
+  checkExpiry(expiresAt);
   return changeKey(context, keyId, (key) => ({ ...key, expiresAt }));
 }
 
@@ -68,6 +71,11 @@ async function changeKey(context: Context, keyId: string, edit: (key: ApiKey) =>
     if ((await context.credentials.replaceKey(next, key.version)) === 'applied') return next;
   }
   throw new ServiceError('CONFLICT');
+}
+
+/** Later times can neither be shown as dates nor kept by every store. */
+function checkExpiry(expiresAt: number | undefined): void {
+  if (expiresAt !== undefined && !(expiresAt <= END_OF_DATES)) throw new ServiceError('FIELD_INVALID', 'The expiry of a key must lie before the year 10000.');
 }
 
 function readName(name: string): string {

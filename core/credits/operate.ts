@@ -1,5 +1,6 @@
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
+import { isText } from '../fields.js';
 import type { Account } from './account.js';
 import type { AccountCommand } from './decide.js';
 
@@ -41,6 +42,7 @@ async function operate(context: Context, operation: CreditOperation & Extract<Ac
 }
 
 function checkTexts({ operationId, reason }: CreditOperation): void {
-  if (operationId === '' || operationId.length > MAX_OPERATION_ID) throw new ServiceError('FIELD_INVALID', `An operation id must have 1 to ${MAX_OPERATION_ID} characters.`);
-  if (reason.length > MAX_REASON) throw new ServiceError('FIELD_INVALID', 'A reason must have at most 1,000 characters.');
+  const isId = operationId !== '' && operationId.length <= MAX_OPERATION_ID && isText(operationId);
+  if (!isId) throw new ServiceError('FIELD_INVALID', `An operation id must have 1 to ${MAX_OPERATION_ID} characters, none of them NUL or half a character.`);
+  if (reason.length > MAX_REASON || !isText(reason)) throw new ServiceError('FIELD_INVALID', 'A reason must have at most 1,000 characters, none of them NUL or half a character.');
 }

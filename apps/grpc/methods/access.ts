@@ -2,6 +2,7 @@ import { timestampMs, type Timestamp } from '@bufbuild/protobuf/wkt';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { createAccount, createApp, createKey, revokeKey } from '../../../core/access/manage.js';
 import type { ApiKey, App } from '../../../core/access/credential.js';
+import { fieldInvalid } from '../../../core/fields.js';
 import type { Account } from '../../../core/credits/account.js';
 import { Access, type AccountSchema, type ApiKeySchema, type AppSchema } from '../generated/darkroom/v1/access_pb.js';
 import { plain } from '../method.js';
@@ -62,8 +63,14 @@ export const ACCESS_METHODS = [
   }),
 ] as const;
 
+/** 9999-12-31T23:59:59Z, the last that a Timestamp may be. */
+const LAST_SECOND = 253_402_300_799n;
+
 function expiryOf(expireTime: Timestamp | undefined): { readonly expiresAt?: number } {
-  return expireTime === undefined ? {} : { expiresAt: timestampMs(expireTime) };
+  if (expireTime === undefined) return {};
+  const { seconds, nanos } = expireTime;
+  if (seconds < 0n || seconds > LAST_SECOND || nanos < 0 || nanos > 999_999_999) throw fieldInvalid('/expire_time', 'expire_time must be a time from 1970 to 9999.');
+  return { expiresAt: timestampMs(expireTime) };
 }
 
 function renderAccount({ accountId, name, currency, createdAt }: Account): MessageInitShape<typeof AccountSchema> {

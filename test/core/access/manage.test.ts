@@ -29,6 +29,10 @@ describe('access management', () => {
     expect((await createKey(world.context, { appId, name: 'Key', scopes: ['credits:read', 'credits:read'] })).key.scopes).to.deep.equal(['credits:read']);
     for (const scopes of [[], ['credits:write'], ['credits:read', '']]) expect(await codeOf(createKey(world.context, { appId, name: 'Key', scopes }))).to.equal('FIELD_INVALID');
     expect(await codeOf(createKey(world.context, { appId, name: 'Key', expiresAt: world.clock.now() }))).to.equal('FIELD_INVALID');
+    for (const expiresAt of [Date.UTC(10_000, 0), 1e16, Infinity, NaN]) {
+      expect(await codeOf(createKey(world.context, { appId, name: 'Key', expiresAt })), `${expiresAt}`).to.equal('FIELD_INVALID');
+      expect(await codeOf(expireKey(world.context, 'any', expiresAt)), `${expiresAt}`).to.equal('FIELD_INVALID');
+    }
     expect(await codeOf(createKey(world.context, { appId: 'none', name: 'Key' }))).to.equal('NOT_FOUND');
   });
 

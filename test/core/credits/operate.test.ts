@@ -58,10 +58,12 @@ describe('credit operations', () => {
     const [long, longest] = ['i'.repeat(255), 'r'.repeat(1_000)];
     for (const operate of [grantCredits, adjustCredits]) {
       const before = await world.account();
-      for (const operationId of ['', `${long}i`]) {
-        expect(await messageOf(operate(world.context, operation(operationId, 1)))).to.equal('An operation id must have 1 to 255 characters.');
+      for (const operationId of ['', `${long}i`, 'a\0b', '\ud800']) {
+        expect(await messageOf(operate(world.context, operation(operationId, 1)))).to.equal('An operation id must have 1 to 255 characters, none of them NUL or half a character.');
       }
-      expect(await messageOf(operate(world.context, operation('x', 1, `${longest}r`)))).to.equal('A reason must have at most 1,000 characters.');
+      for (const reason of [`${longest}r`, 'a\0b', '\udc00']) {
+        expect(await messageOf(operate(world.context, operation('x', 1, reason)))).to.equal('A reason must have at most 1,000 characters, none of them NUL or half a character.');
+      }
       expect(await world.account()).to.deep.equal(before);
     }
     expect(await grantCredits(world.context, operation(long, 1, ''))).to.include({ available: 101 });

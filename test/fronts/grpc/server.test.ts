@@ -5,6 +5,7 @@ import { create, fromBinary, type DescMessage, type MessageShape } from '@bufbui
 import { anyUnpack } from '@bufbuild/protobuf/wkt';
 import { Client, credentials, Metadata, status as Status, type ServiceError } from '@grpc/grpc-js';
 import { expect } from 'chai';
+import { service as healthService } from 'grpc-health-check';
 import { pino } from 'pino';
 import type { CallObserver } from '../../../apps/grpc/call-observer.js';
 import { DETAILS_KEY } from '../../../apps/grpc/error-status.js';
@@ -218,6 +219,51 @@ describe('a gRPC server', () => {
     expect([error.code, detail(error, ErrorInfoSchema)?.reason, detail(error, RetryInfoSchema)?.retryDelay?.seconds]).to.deep.equal([Status.UNAVAILABLE, 'SERVICE_UNAVAILABLE', 1n]);
     stage.client.close();
     await closed;
+    await stage.world.close();
+  });
+
+  it('says what was wrong with a name as long as a message may be, and goes on with the other calls of the connection', async () => {
+    const stage = await Stage.open();
+    for (const name of ['n'.repeat(100_000), '\u{1f3a8}'.repeat(20_000)]) {
+      const input = { ...PICTURE, parameters: { [name]: 1, other: '\0' } };
+      const refused = errorOf(unary(stage.client, Generations.method.estimateGeneration, { input }, stage.as('all')));
+      const beside = unary(stage.client, Credits.method.getBalance, {}, stage.as('all'));
+      expect(detail(await refused, ErrorInfoSchema)?.reason).to.equal('FIELD_INVALID');
+      expect((await beside).availableCredits).to.equal(1_000n);
+    }
+    expect((await unary(stage.client, Credits.method.getBalance, {}, stage.as('all'))).currency).to.equal('credits');
+    await stage.close();
+  });
+
+  it('takes no time that is none, and no text that a store would cut', async () => {
+    const stage = await Stage.open();
+    const metadata = stage.as('all', {});
+    const key = (seconds: bigint, nanos = 0) => unary(stage.client, Access.method.createApiKey, { appId: stage.owner.appId, displayName: 'key', expireTime: { seconds, nanos } }, metadata);
+    for (const asked of [key(253_402_300_800n), key(2n ** 63n - 1n), key(-1n), key(10_000_000_000n, -1)]) expect((await errorOf(asked)).code).to.equal(Status.INVALID_ARGUMENT);
+    expect((await key(253_402_300_799n)).apiKey?.expireTime?.seconds).to.equal(253_402_300_799n);
+    const grant = (operationId: string, reason: string) => unary(stage.client, Credits.method.grantCredits, { accountId: stage.owner.accountId, operationId, credits: 1n, reason }, metadata);
+    for (const asked of [grant('a\0b', 'fine'), grant('a', 'b\0c')]) expect((await errorOf(asked)).code).to.equal(Status.INVALID_ARGUMENT);
+    await stage.close();
+  });
+
+  it('does not wait for those who watch its health, and tells them that it goes', async () => {
+    const stage = await Stage.open();
+    const watch = healthService['Watch'];
+    if (watch === undefined) throw new Error('The health service has no watch.');
+    const { path, requestSerialize, responseDeserialize } = watch;
+    const stream = stage.client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, { service: 'darkroom.v1.Generations' });
+    const told: string[] = [];
+    let closed: Promise<void> | undefined;
+    const seen = (async () => {
+      for await (const { status } of stream as AsyncIterable<{ status: string }>) {
+        told.push(status);
+        closed ??= stage.server.close(3_600_000);
+      }
+    })().catch(() => undefined);
+    await seen;
+    await closed;
+    expect(told).to.deep.equal(['SERVING', 'NOT_SERVING']);
+    stage.client.close();
     await stage.world.close();
   });
 

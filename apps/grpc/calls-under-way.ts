@@ -1,0 +1,27 @@
+import type { CallObserver, EndedCall } from './call-observer.js';
+
+/** Counts the calls of our own services that are under way, and tells another observer of them too. */
+export class CallsUnderWay implements CallObserver {
+  private count = 0;
+  private readonly waiting = new Set<() => void>();
+
+  constructor(private readonly next: CallObserver | undefined) {}
+
+  begun(): void {
+    this.count += 1;
+    this.next?.begun();
+  }
+
+  ended(call: EndedCall): void {
+    this.count -= 1;
+    this.next?.ended(call);
+    if (this.count > 0) return;
+    for (const tell of this.waiting) tell();
+    this.waiting.clear();
+  }
+
+  /** Resolves once there is none. */
+  none(): Promise<void> {
+    return this.count === 0 ? Promise.resolve() : new Promise((resolve) => { this.waiting.add(resolve); });
+  }
+}
