@@ -8,6 +8,7 @@ import { openMemoryStores, openMongoStores, openSqliteStores, StoreWorld, type O
 import { STEPS, type Step } from './steps.js';
 import { onMongo } from '../adapters/mongo/on-mongo.js';
 import type { ManualClock } from '../fixtures/manual-clock.js';
+import { orSkip, s3Server, type S3Server } from '../servers/servers.js';
 
 async function play(open: (clock: ManualClock) => Promise<OpenedStores>, steps: readonly Step[]): Promise<void> {
   const world = await StoreWorld.open(open);
@@ -26,6 +27,12 @@ describe('any sequence of steps keeps every promise', () => {
   it('in SQLite and files', () => fc.assert(fc.asyncProperty(STEPS, (steps) => play(openSqliteStores, steps)), { numRuns: 25 }));
 });
 
-onMongo('Any sequence of steps', (place) => {
-  it('keeps every promise', () => fc.assert(fc.asyncProperty(STEPS, (steps) => play((clock) => openMongoStores(place(), clock), steps)), { numRuns: 4 })).timeout(300_000);
+onMongo('Any sequence of steps', (place, lane) => {
+  const kind = lane === 'replica-set' ? 'minio' : 'versitygw';
+  let server: S3Server;
+  before(async function findServer() { server = await orSkip(this, s3Server(kind)); });
+
+  it(`keeps every promise, with objects in ${kind}`, () => (
+    fc.assert(fc.asyncProperty(STEPS, (steps) => play((clock) => openMongoStores(place(), server, clock), steps)), { numRuns: 4 })
+  )).timeout(300_000);
 });

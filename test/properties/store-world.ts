@@ -5,9 +5,12 @@ import { FileObjectStore } from '../../adapters/files/file-object-store.js';
 import { MemoryObjectStore } from '../../adapters/memory/memory-object-store.js';
 import { MemoryWakeUps } from '../../adapters/memory/memory-wake-ups.js';
 import { MemoryWakeUpTable } from '../../adapters/memory/wake-up-table.js';
+import { MinioObjectStore } from '../../adapters/minio/minio-object-store.js';
+import { setUpBucket } from '../../adapters/minio/set-up-bucket.js';
 import { openSqlite } from '../../adapters/sqlite/open-sqlite.js';
 import { TimerWakeUps } from '../../adapters/timers/timer-wake-ups.js';
 import { createContext, type Context } from '../../core/context.js';
+import type { ObjectStore } from '../../core/ports/object-store.js';
 import type { WakeUps } from '../../core/ports/wake-ups.js';
 import { DEFAULT_SETTINGS } from '../../core/settings.js';
 import type { MongoPlace } from '../adapters/mongo/on-mongo.js';
@@ -21,6 +24,8 @@ import { ScriptedProvider } from '../fixtures/scripted-provider.js';
 import { SeededIds } from '../fixtures/seeded-ids.js';
 import { SILENT } from '../fixtures/silent-log.js';
 import { STATELESS_PORTS } from '../fixtures/stateless-ports.js';
+import { freshBucket } from '../servers/fresh-places.js';
+import type { S3Server } from '../servers/servers.js';
 
 const MONTH_MS = 30 * 86_400_000;
 const MODELS = [imageModel({ queueTimeoutMs: MONTH_MS })];
@@ -55,13 +60,32 @@ export async function openSqliteStores(clock: ManualClock): Promise<OpenedStores
   };
 }
 
-/** MongoDB for everything that has no files: those are another adapter's. */
-export async function openMongoStores(place: MongoPlace, clock: ManualClock): Promise<OpenedStores> {
+/** MongoDB, and a bucket of its own on an S3 server. */
+export async function openMongoStores(place: MongoPlace, server: S3Server, clock: ManualClock): Promise<OpenedStores> {
+  const bucket = freshBucket(server);
+  await setUpBucket(bucket);
+  const objects = await MinioObjectStore.open({ ...bucket, clock: { now: () => Date.now() } });
   const { accounts, generations, claims, uploads, credentials, wakeUpTable } = await place.open();
   return {
-    stores: { accounts, generations, claims, uploads, credentials, objects: new MemoryObjectStore({ clock }) },
+    stores: { accounts, generations, claims, uploads, credentials, objects: signedBy(new MemoryObjectStore({ clock }), objects) },
     wakeUps: (_, interceptor) => new TimerWakeUps({ table: intercepted('wakeUpTable', wakeUpTable, interceptor), clock }),
-    close: () => place.settle(),
+    close: async () => {
+      await place.settle();
+      await bucket.remove();
+    },
+  };
+}
+
+/** Nobody uses the addresses here, and the time that they are signed for is the test's and not the server's. */
+function signedBy(signer: ObjectStore, store: ObjectStore): ObjectStore {
+  return {
+    write: (...args) => store.write(...args),
+    read: (...args) => store.read(...args),
+    stat: (...args) => store.stat(...args),
+    copy: (...args) => store.copy(...args),
+    remove: (...args) => store.remove(...args),
+    signPut: (target) => signer.signPut(target),
+    signGet: (target) => signer.signGet(target),
   };
 }
 

@@ -65,7 +65,7 @@ export class MongoPlace {
  * A suite on each kind of server, with a database of its own that goes afterwards. Whatever it asks the server for is
  * explained at the end, and must have gone by an index.
  */
-export function onMongo(title: string, suite: (place: () => MongoPlace) => void): void {
+export function onMongo(title: string, suite: (place: () => MongoPlace, lane: (typeof LANES)[number]) => void): void {
   for (const lane of LANES) {
     describe(`${title} on MongoDB, ${lane}`, () => {
       let place: MongoPlace | undefined;
@@ -78,7 +78,7 @@ export function onMongo(title: string, suite: (place: () => MongoPlace) => void)
         return place;
       };
 
-      suite(prepared);
+      suite(prepared, lane);
 
       // In a suite of its own, as mocha runs what stands beside suites before them.
       describe('of all that was asked of the server', () => {
