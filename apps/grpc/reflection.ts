@@ -1,11 +1,14 @@
 import { toBinary, type DescFile, type DescService } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 import { ReflectionService } from '@grpc/reflection';
+import { file_google_rpc_error_details } from './generated/google/rpc/error_details_pb.js';
 
 /** What tools ask to learn the services and their messages without the proto files: they are in the program already. */
 export function reflectionOf(services: Iterable<DescService>): ReflectionService {
   const files = new Map<string, Buffer>();
   for (const { file } of services) collect(file, files);
+  // No service names these; tools ask for them when they show the details of a refusal.
+  collect(file_google_rpc_error_details, files);
   return new ReflectionService({ darkroom: { format: 'Protocol Buffer 3 DescriptorProto', type: {}, fileDescriptorProtos: [...files.values()] } });
 }
 
