@@ -48,7 +48,7 @@ function refuseBadValues(value: Json, pointer: string): void {
 }
 
 /** How a person would write it: `parameters.size`, `reference_upload_ids[3]`. */
-function pathOf(pointer: string): string {
+export function pathOf(pointer: string): string {
   return pointer.slice(1).split('/').map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'))
     .reduce((path, token) => (/^\d+$/.test(token) ? `${path}[${token}]` : path === '' ? token : `${path}.${token}`), '');
 }

@@ -2,6 +2,7 @@ import { create, toBinary, type DescMessage, type MessageInitShape } from '@bufb
 import { anyPack, type Any } from '@bufbuild/protobuf/wkt';
 import { Metadata, type StatusObject } from '@grpc/grpc-js';
 import type { ServiceError } from '../../core/errors.js';
+import { pathOf } from '../../core/fields.js';
 import { BadRequestSchema, ErrorInfoSchema, RequestInfoSchema, RetryInfoSchema } from './generated/google/rpc/error_details_pb.js';
 import { StatusSchema } from './generated/google/rpc/status_pb.js';
 import { duration } from './render/times.js';
@@ -54,11 +55,9 @@ const FIELDS: Readonly<Partial<Record<ServiceError['code'], string>>> = {
   IDEMPOTENCY_KEY_INVALID: 'idempotency_key',
 };
 
-/** `/reference_upload_ids/3` as `input.reference_upload_ids[3]`. */
+/** `/reference_upload_ids/3` as `input.reference_upload_ids[3]`; undefined for the request as a whole. */
 function fieldPath(pointer: string, bodyField: string): string | undefined {
-  const tokens = pointer.split('/').slice(1).map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
-  const path = tokens.reduce((before, token) => (/^\d+$/.test(token) ? `${before}[${token}]` : before === '' ? token : `${before}.${token}`), bodyField);
-  return path === '' ? undefined : path;
+  return pathOf(bodyField === '' ? pointer : `/${bodyField}${pointer}`) || undefined;
 }
 
 function packed<Desc extends DescMessage>(schema: Desc, init: MessageInitShape<Desc>): Any {

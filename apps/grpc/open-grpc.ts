@@ -20,8 +20,7 @@ export function openGrpc(config: GrpcConfig, parts: Pick<GrpcServerOptions, 'con
 
 function callersOf({ callersFile }: GrpcConfig, logger: Logger): ServiceCallers & { close(): void } {
   if (callersFile === undefined) return { find: () => ANYBODY, close: () => undefined };
-  readText('grpc.callers_file', callersFile);
-  return new WatchedCallers(callersFile, logger);
+  return readable('grpc.callers_file', callersFile, () => new WatchedCallers(callersFile, logger));
 }
 
 function credentialsOf({ tlsCertFile, tlsKeyFile, tlsClientCaFile }: GrpcConfig): ServerCredentials {
@@ -36,9 +35,13 @@ function credentialsOf({ tlsCertFile, tlsKeyFile, tlsClientCaFile }: GrpcConfig)
 }
 
 function readText(key: string, path: string): Buffer {
+  return readable(key, path, () => readFileSync(path));
+}
+
+function readable<T>(key: string, path: string, read: () => T): T {
   try {
-    return readFileSync(path);
-  } catch {
-    throw new ConfigInvalid([`${key} ${path} cannot be read.`]);
+    return read();
+  } catch (error) {
+    throw error instanceof ConfigInvalid ? error : new ConfigInvalid([`${key} ${path} cannot be read.`]);
   }
 }

@@ -3,6 +3,7 @@ import { Metadata, type handleServerStreamingCall, type handleUnaryCall, type Se
 import type { Logger } from 'pino';
 import type { Context } from '../../core/context.js';
 import { ServiceError } from '../../core/errors.js';
+import { safeRequestId } from '../request-id.js';
 import { asServiceError } from '../service-error.js';
 import type { ActingFor } from './acting-for.js';
 import { authenticate, requireServiceScope } from './authenticate.js';
@@ -23,8 +24,6 @@ export interface ServingCalls {
 }
 
 type AnyCall = ServerUnaryCall<never, object> | ServerWritableStream<never, object>;
-
-const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 
 export function serveUnary(served: ServedMethod, parts: ServingCalls): handleUnaryCall<never, object> {
   return (call, send) => {
@@ -115,5 +114,5 @@ function untilReadOr(call: ServerWritableStream<never, object>, over: AbortSigna
 /** The caller's own id of the request, when it can be given back safely. */
 function readRequestId(metadata: Metadata): string | undefined {
   const [value, ...others] = metadata.get('x-request-id');
-  return others.length === 0 && typeof value === 'string' && REQUEST_ID.test(value) ? value : undefined;
+  return others.length === 0 ? safeRequestId(value) : undefined;
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../core/errors.js';
+import { safeRequestId } from '../request-id.js';
 
-const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 const BEARER = /^bearer(?: +|$)/i;
 
 /** Every value sent for a header, in order: what the runtime joins or drops is seen here. `name` is in lower case. */
@@ -28,8 +28,7 @@ export function readCredential(req: IncomingMessage): string | undefined {
 
 /** The client's own id of the request, when it can be given back safely. */
 export function readRequestId(req: IncomingMessage): string | undefined {
-  const value = req.headers['x-request-id'];
-  return typeof value === 'string' && REQUEST_ID.test(value) ? value : undefined;
+  return safeRequestId(req.headers['x-request-id']);
 }
 
 /** HTTP/1.1 wants a Host of every request, whatever the server makes of it. */

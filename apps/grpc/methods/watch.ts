@@ -1,6 +1,6 @@
-import type { Clock } from '../../../core/ports/clock.js';
 import { getGeneration } from '../../../core/generation/get-generation.js';
 import { isTerminal } from '../../../core/generation/generation.js';
+import { NudgeableSleep } from '../../../core/generation/run/waiting.js';
 import { Generations } from '../generated/darkroom/v1/generations_pb.js';
 import { streaming } from '../method.js';
 import { readMask, showGeneration } from '../shown-generation.js';
@@ -13,7 +13,9 @@ export const WATCH_METHODS = [
     scope: 'generations:read',
     async *answer({ context, caller, request, signal }) {
       const mask = readMask(request.readMask);
-      for (let seen: number | undefined; !signal.aborted; await pause(context.clock, LOOK_EVERY_MS, signal)) {
+      const rest = new NudgeableSleep(context.clock);
+      signal.addEventListener('abort', () => rest.nudge());
+      for (let seen: number | undefined; !signal.aborted; await rest.sleep(LOOK_EVERY_MS)) {
         const generation = await getGeneration(context, caller, request.generationId);
         if (generation.version === seen) continue;
         seen = generation.version;
@@ -23,11 +25,3 @@ export const WATCH_METHODS = [
     },
   }),
 ] as const;
-
-function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => { cancel(); signal.removeEventListener('abort', end); resolve(); };
-    const cancel = clock.after(ms, end);
-    signal.addEventListener('abort', end);
-  });
-}
