@@ -1,7 +1,8 @@
-// Goal: the proto files are as the field writes them, and the types the program is built with are those of the proto files.
-// Method: buf's own lint; and everything generated anew into another folder and compared, file by file.
+// Goal: the proto files are as the field writes them, keep what was promised, and the types the program is built with are theirs.
+// Method: buf's own lint; buf's own comparison with what was published, of the files and of copies with one change each; and
+// everything generated anew into another folder and compared, file by file.
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -20,6 +21,23 @@ function buf(...args: readonly string[]): string {
   } catch (error) {
     const { stdout, stderr } = error as { readonly stdout: Buffer; readonly stderr: Buffer };
     return `${stdout.toString()}${stderr.toString()}` || String(error);
+  }
+}
+
+const breaking = (folder: string): string => buf('breaking', folder, '--against', 'proto/published.yaml');
+
+/** What breaks when one text of a proto file is another one. */
+function breakingWith(file: string, from: string, to: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'darkroom-proto-'));
+  try {
+    cpSync(join(ROOT, 'proto'), folder, { recursive: true });
+    const path = join(folder, 'darkroom/v1', file);
+    const text = readFileSync(path, 'utf8');
+    expect(text.split(from), `${from} in ${file}`).to.have.length(2);
+    writeFileSync(path, text.replace(from, to));
+    return breaking(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 
@@ -42,5 +60,26 @@ describe('the proto files', () => {
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
+  });
+
+  it('keep what was promised to callers; CONTRIBUTING.md says what to do when they must not', () => expect(breaking('proto')).to.equal(''));
+
+  const BREAKING: Readonly<Record<string, readonly [file: string, from: string, to: string, says: string]>> = {
+    'a field is gone': ['generations.proto', 'int64 charged_credits = 12;', 'reserved 12;', 'field "12" with name "charged_credits"'],
+    'a field has another number': ['generations.proto', 'int64 charged_credits = 12;', 'int64 charged_credits = 112;', 'field "12" with name "charged_credits"'],
+    'a field has another type': ['generations.proto', 'int64 charged_credits = 12;', 'string charged_credits = 12;', 'from "int64" to "string"'],
+    'a field has another name, and so another JSON': ['generations.proto', 'int64 charged_credits = 12;', 'int64 cost_credits = 12;', '"charged_credits" to "cost_credits"'],
+    'a value of an enum is gone': ['generations.proto', 'GENERATION_STATUS_CANCELLED = 5;', 'GENERATION_STATUS_EXPIRED = 6;', 'value "5" on enum "GenerationStatus"'],
+    'a method is gone': ['operations.proto', 'rpc GetRetention(GetRetentionRequest) returns (GetRetentionResponse);', '', 'RPC "GetRetention"'],
+    'a stream is an answer': ['generations.proto', 'returns (stream WatchGenerationResponse)', 'returns (WatchGenerationResponse)', 'server streaming'],
+  };
+  for (const [what, [file, from, to, says]] of Object.entries(BREAKING)) {
+    it(`break a promise when ${what}`, () => expect(breakingWith(file, from, to)).to.include(says));
+  }
+
+  it('may grow: a field, a value, a method', () => {
+    expect(breakingWith('generations.proto', 'int64 charged_credits = 12;', 'int64 charged_credits = 12;\n  string label = 99;')).to.equal('');
+    expect(breakingWith('generations.proto', 'GENERATION_STATUS_CANCELLED = 5;', 'GENERATION_STATUS_CANCELLED = 5;\n  GENERATION_STATUS_EXPIRED = 6;')).to.equal('');
+    expect(breakingWith('operations.proto', 'service Operations {', 'service Operations {\n  rpc RunAgain(RunRecoveryRequest) returns (RunRecoveryResponse);')).to.equal('');
   });
 });
