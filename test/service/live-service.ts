@@ -22,6 +22,8 @@ export interface LiveOptions {
   readonly catalog?: (shipped: string) => string;
   /** Where the data goes; in the service's own folder when absent. */
   readonly dataFolder?: string;
+  /** The text of a callers' file; without one nothing listens for gRPC. */
+  readonly callers?: string;
   /** The stores it works on, ready to be migrated; a data folder when absent. */
   readonly lane?: OpenLane;
 }
@@ -44,11 +46,15 @@ export class LiveService {
   ) {}
 
   /** Writes its files and makes what its stores need; nothing runs before `start`. */
-  static async prepare({ config = {}, catalog = (shipped) => shipped, dataFolder = 'data', lane }: LiveOptions = {}): Promise<LiveService> {
+  static async prepare({ config = {}, catalog = (shipped) => shipped, dataFolder = 'data', callers, lane }: LiveOptions = {}): Promise<LiveService> {
     const folder = mkdtempSync(join(tmpdir(), 'darkroom-service-'));
     const port = await freePort();
     const sections: JsonObject = { ...DEFAULTS, ...lane?.config, ...config, data_folder: dataFolder, catalog: 'catalog.yaml' };
     sections['rest'] = { ...DEFAULTS['rest'], ...(sections['rest'] as JsonObject), port };
+    if (callers !== undefined) {
+      writeFileSync(join(folder, 'callers.yaml'), callers);
+      sections['grpc'] = { port: await freePort(), callers_file: 'callers.yaml' };
+    }
     const configFile = join(folder, 'darkroom.yaml');
     // JSON is YAML, too.
     writeFileSync(configFile, JSON.stringify(sections));
@@ -70,6 +76,11 @@ export class LiveService {
 
   get url(): string {
     return this.server.url;
+  }
+
+  /** Where gRPC is served, if it is. */
+  get grpcAddress(): string {
+    return `127.0.0.1:${this.config.grpc?.port ?? 0}`;
   }
 
   /** Ends it if it runs, and removes its folder and whatever its stores are on. */

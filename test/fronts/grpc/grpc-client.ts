@@ -1,7 +1,9 @@
 import { create, fromBinary, type DescMessage, type DescMethodUnary, type MessageInitShape, type MessageShape } from '@bufbuild/protobuf';
 import { anyUnpack } from '@bufbuild/protobuf/wkt';
 import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
+import { expect } from 'chai';
 import { pino } from 'pino';
+import { CallersFile } from '../../../apps/grpc/callers-file.js';
 import { DETAILS_KEY } from '../../../apps/grpc/error-status.js';
 import { Catalog } from '../../../apps/grpc/generated/darkroom/v1/catalog_pb.js';
 import { Credits } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
@@ -12,50 +14,59 @@ import { ErrorInfoSchema } from '../../../apps/grpc/generated/google/rpc/error_d
 import { StatusSchema } from '../../../apps/grpc/generated/google/rpc/status_pb.js';
 import { createGrpcServer } from '../../../apps/grpc/server.js';
 import { methodDefinition } from '../../../apps/grpc/service-definition.js';
-import type { ServiceCaller } from '../../../apps/grpc/service-callers.js';
+import { GRPC_STATUSES } from '../../../apps/grpc/statuses.js';
+import type { Context } from '../../../core/context.js';
+import type { ErrorCode } from '../../../core/errors.js';
 import type { JsonObject } from '../../../core/json.js';
-import type { World } from '../../fixtures/world.js';
 import type { FrontAnswer, FrontClient, FrontRequest } from '../vectors/play.js';
 import { completeOf, inputOf, modality, modelOf, prepareOf, preparedOf, taskOf } from './messages.js';
+import { sceneCallers, serviceTokenOf } from './scene-services.js';
 
 /** A refusal as it came over the wire. */
-export interface GrpcAnswer extends FrontAnswer {
+interface GrpcAnswer extends FrontAnswer {
   readonly status: number;
 }
 
-/**
- * A client of a server of its own. Each API key of the scene stands for a service with the key's scopes, expiry and
- * revocation that acts for the key's account and App.
- */
-export async function openGrpcClient(world: World, check: (request: FrontRequest, answer: GrpcAnswer) => void): Promise<FrontClient> {
-  const services = new Map<string, ServiceCaller>();
-  const server = createGrpcServer({ context: world.context, callers: { find: ({ token }) => services.get(token ?? '') }, logger: pino({ level: 'silent' }) });
+export interface OpenGrpcClient {
+  readonly client: FrontClient;
+  close(): Promise<void>;
+}
+
+/** A server on a free port of this machine that knows the services of scenes, and a client of it. */
+export async function serveGrpc(context: Context): Promise<OpenGrpcClient> {
+  const server = createGrpcServer({ context, callers: new CallersFile(sceneCallers(), 'callers.yaml'), logger: pino({ level: 'silent' }) });
   const port = await server.listen('127.0.0.1', 0);
-  const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
+  const opened = openGrpcClient(`127.0.0.1:${port}`, context);
+  return { client: opened.client, close: () => opened.close().then(() => server.close(1_000)) };
+}
+
+/**
+ * A client of the server at an address that holds each answer to its code's status. For a key of a scene it calls as the service
+ * that stands for its kind, and acts for the key's account and App. `context` is over the stores of the server.
+ */
+export function openGrpcClient(address: string, context: Context): OpenGrpcClient {
+  const client = new Client(address, credentials.createInsecure());
   return {
-    async send(request) {
-      const answer = await ask(client, request, await metadataOf(world, request, services));
-      check(request, answer);
-      return answer;
+    client: {
+      front: 'gRPC',
+      async send(request) {
+        const answer = await ask(client, request, await metadataOf(context, request));
+        expect(answer.status, 'status').to.equal(answer.code === 'OK' ? 0 : GRPC_STATUSES[answer.code as ErrorCode]);
+        return answer;
+      },
     },
-    async close() {
-      client.close();
-      await server.close(1_000);
-    },
+    close: () => Promise.resolve(client.close()),
   };
 }
 
-async function metadataOf({ context }: World, { credential }: FrontRequest, services: Map<string, ServiceCaller>): Promise<Metadata> {
+async function metadataOf({ credentials: keys, digests }: Context, { credential, appId }: FrontRequest): Promise<Metadata> {
   const metadata = new Metadata();
   if (credential === undefined) return metadata;
-  metadata.set('authorization', `Bearer ${credential}`);
-  const key = await context.credentials.findKey({ digest: context.digests.keyed(credential) });
+  const key = await keys.findKey({ digest: digests.keyed(credential) });
+  metadata.set('authorization', `Bearer ${key ? serviceTokenOf(key.name) : credential}`);
   if (!key) return metadata;
-  services.set(credential, {
-    name: key.name, scopes: key.scopes, isRevoked: key.revokedAt !== undefined, ...(key.expiresAt === undefined ? {} : { expiresAt: key.expiresAt }),
-  });
   metadata.set('darkroom-account-id', key.accountId);
-  metadata.set('darkroom-app-id', key.appId);
+  metadata.set('darkroom-app-id', appId ?? key.appId);
   return metadata;
 }
 
@@ -97,7 +108,7 @@ export function unary<I extends DescMessage, O extends DescMessage>(client: Clie
 }
 
 /** Our code, from the details that came with the status. */
-export function refusal(error: ServiceError): GrpcAnswer {
+function refusal(error: ServiceError): GrpcAnswer {
   const [bytes] = error.metadata.get(DETAILS_KEY);
   if (!(bytes instanceof Buffer)) throw error;
   const info = fromBinary(StatusSchema, bytes).details.map((detail) => anyUnpack(detail, ErrorInfoSchema)).find((detail) => detail !== undefined);

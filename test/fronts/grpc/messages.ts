@@ -5,19 +5,19 @@ import { GenerationStatus, type Generation, type GenerationInputSchema } from '.
 import { Modality, Operation, ReferenceRole } from '../../../apps/grpc/generated/darkroom/v1/media_pb.js';
 import type { PrepareUploadRequestSchema, PrepareUploadResponse } from '../../../apps/grpc/generated/darkroom/v1/uploads_pb.js';
 import type { Json, JsonObject } from '../../../core/json.js';
+import { LeftOut, type Reason } from '../vectors/left-out.js';
 
-/** A body that JSON has room for and a message of typed fields has not. */
-export class NotExpressible extends Error {}
+const NO_WORD = 1_000;
 
 type Field = (value: Json) => unknown;
 
-const text: Field = (value) => (typeof value === 'string' && !/\p{Surrogate}/u.test(value) ? value : no());
-const texts: Field = (value) => (Array.isArray(value) ? value.map((item) => text(item)) : no());
-const integer: Field = (value) => (typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : no());
-const object: Field = (value) => (value !== null && typeof value === 'object' && !Array.isArray(value) ? value : no());
-/** UNSPECIFIED is what is not sent, so there is no number for a word that there is not. */
+const text: Field = (value) => (typeof value === 'string' && !/\p{Surrogate}/u.test(value) ? value : no('another type'));
+const texts: Field = (value) => (Array.isArray(value) ? value.map((item) => text(item)) : no('another type'));
+const integer: Field = (value) => (typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : no('another type'));
+const object: Field = (value) => (value !== null && typeof value === 'object' && !Array.isArray(value) ? value : no('another type'));
+/** A word that there is not is a number that stands for nothing. */
 const word = (numbers: Readonly<Record<string, number | string>>): Field => (value) => (
-  typeof value === 'string' && typeof numbers[value.toUpperCase()] === 'number' ? numbers[value.toUpperCase()] : no()
+  typeof value === 'string' ? numbers[value.toUpperCase()] ?? NO_WORD : no('another type')
 );
 
 const INPUT: Readonly<Record<string, readonly [name: string, field: Field]>> = {
@@ -47,13 +47,13 @@ export const completeOf = (body: Json | undefined) => messageOf(COMPLETE, body) 
 function messageOf(fields: typeof INPUT, body: Json | undefined): Record<string, unknown> {
   const given = object(body ?? {}) as JsonObject;
   return Object.fromEntries(Object.entries(given).map(([name, value]) => {
-    const [messageName, field] = fields[name] ?? no();
+    const [messageName, field] = fields[name] ?? no('no such field');
     return [messageName, field(value)];
   }));
 }
 
-function no(): never {
-  throw new NotExpressible();
+function no(reason: Reason): never {
+  throw new LeftOut(reason);
 }
 
 /** As REST shows it, so that one vector says what to expect of both. */

@@ -91,8 +91,7 @@ describe('metrics of the REST front', () => {
     for (const vector of [...ACCESS_VECTORS, ...GENERATION_VECTORS, ...IDEMPOTENCY_VECTORS]) {
       if (vector.settings !== undefined || vector.steps.some((step) => 'event' in step)) continue;
       await playOn(vector, {
-        client: { send: (request) => send(running.origin, request), close: async () => undefined },
-        context: world.context, put: async () => 500, advance: async () => undefined, startWorker: async () => undefined,
+        client: { front: 'REST', send: (request) => send(running.origin, request) }, context: world.context, put: async () => 500, advance: async () => undefined,
       });
     }
     expect(valueOf(await scrape(), 'darkroom_http_requests_total')).to.equal(sent);

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../core/json.js';
 import { DEFAULT_REST_LIMITS, type RestLimits } from '../../../apps/rest/limits.js';
 import { createRestServer, type RestServer, type RestServerOptions } from '../../../apps/rest/server.js';
 import type { World } from '../../fixtures/world.js';
-import type { FrontAnswer, FrontClient, FrontRequest } from '../vectors/play.js';
+import type { FrontAnswer, FrontRequest } from '../vectors/play.js';
 
 export const BASE = '/api/v1/developer';
 
@@ -63,18 +63,5 @@ export async function sendHttp(origin: string, request: FrontRequest): Promise<H
     status: response.status, headers: response.headers, envelope,
     code: envelope['code'] as string, message: envelope['message'] as string, replayed: response.headers.get('idempotency-replayed') === 'true',
     ...(envelope['data'] === undefined ? {} : { data: envelope['data'] as JsonObject }),
-  };
-}
-
-/** A client of a server of its own; `check` sees every answer. */
-export async function openRestClient(world: World, check: (request: FrontRequest, answer: HttpAnswer) => void): Promise<FrontClient> {
-  const { server, origin } = await serve(world);
-  return {
-    send: async (request) => {
-      const answer = await sendHttp(origin, request);
-      check(request, answer);
-      return answer;
-    },
-    close: () => server.close(1_000),
   };
 }

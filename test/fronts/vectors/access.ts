@@ -24,6 +24,12 @@ const REFUSED: readonly (readonly [CredentialKind, ErrorCode])[] = [
   ['revoked', 'DEVELOPER_TOKEN_REVOKED'],
 ];
 
+/** The App of another account. */
+const FOREIGN_APP = {
+  app: 'foreign', code: 'DEVELOPER_SCOPE_INSUFFICIENT', says: 'X-App-Id',
+  otherwise: { over: 'gRPC', code: 'NOT_FOUND', says: 'has no App', because: 'no App of its own' },
+} as const satisfies Partial<CallStep>;
+
 const otherScope = (scope: Scope): CredentialKind => (scope === 'credits:read' ? 'only generations:read' : 'only credits:read');
 
 /** Every protected operation with every kind of credential that must not get through, and with the least one that must. */
@@ -33,7 +39,7 @@ export const ACCESS_VECTORS: readonly Vector[] = [
     once(`${request.operation} without its scope`, { ...request, as: otherScope(scope), code: 'DEVELOPER_SCOPE_INSUFFICIENT', says: scope }),
     once(`${request.operation} with no more than its scope`, { ...request, as: `only ${scope}`, code: 'OK' }),
     once(`${request.operation} naming its own App`, { ...request, app: 'own', code: 'OK' }),
-    once(`${request.operation} naming another App`, { ...request, app: 'foreign', code: 'DEVELOPER_SCOPE_INSUFFICIENT', says: 'X-App-Id' }),
+    once(`${request.operation} naming another App`, { ...request, ...FOREIGN_APP }),
   ]),
   ...(['none', 'garbage', 'revoked'] satisfies CredentialKind[]).map((as) => once(`listModels with credential: ${as}`, { operation: 'listModels', as, code: 'OK' })),
   once('a credential is looked at before the scope, the App, the key and the body', {
@@ -43,7 +49,7 @@ export const ACCESS_VECTORS: readonly Vector[] = [
     operation: 'createGeneration', as: 'only credits:read', app: 'foreign', key: null, body: {}, code: 'DEVELOPER_SCOPE_INSUFFICIENT', says: 'scope',
   }),
   once('the App is looked at before the key and the body', {
-    operation: 'createGeneration', app: 'foreign', key: null, body: {}, code: 'DEVELOPER_SCOPE_INSUFFICIENT', says: 'X-App-Id',
+    operation: 'createGeneration', key: null, body: {}, ...FOREIGN_APP,
   }),
 ];
 

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../../core/json.js';
 import { KEYED } from './access.js';
 import type { CallStep, OperationName, Vector } from './vector.js';
 import { once, PICTURE, PNG_UPLOAD } from './vector.js';
@@ -8,6 +9,13 @@ const REQUESTS: Readonly<Partial<Record<OperationName, Omit<CallStep, 'code'>>>>
   completeUpload: { operation: 'completeUpload', id: '@ready-upload' },
 };
 
+/** What none of the operations takes, in fields that each of them has. */
+const WRONG: Readonly<Partial<Record<OperationName, JsonObject>>> = {
+  createGeneration: { prompt: '' },
+  prepareUpload: { filename: '' },
+  completeUpload: { sha256: 'x' },
+};
+
 const requestOf = (operation: OperationName) => REQUESTS[operation] ?? { operation };
 const DAY_MS = 86_400_000;
 
@@ -15,7 +23,7 @@ const DAY_MS = 86_400_000;
 export const IDEMPOTENCY_VECTORS: readonly Vector[] = [
   ...KEYED.flatMap((operation): Vector[] => [
     once(`${operation} without a key`, { ...requestOf(operation), key: null, code: 'IDEMPOTENCY_KEY_REQUIRED' }),
-    once(`${operation} without a key, and a body that is wrong`, { ...requestOf(operation), body: { x: 1 }, key: null, code: 'IDEMPOTENCY_KEY_REQUIRED' }),
+    once(`${operation} without a key, and a body that is wrong`, { ...requestOf(operation), body: WRONG[operation] ?? {}, key: null, code: 'IDEMPOTENCY_KEY_REQUIRED' }),
     once(`${operation} with a key of 256 characters`, { ...requestOf(operation), key: 'k'.repeat(256), code: 'IDEMPOTENCY_KEY_INVALID' }),
     once(`${operation} with a key of 255 characters`, { ...requestOf(operation), key: '~!k'.repeat(85), code: 'OK' }),
     once(`${operation} with a space in the key`, { ...requestOf(operation), key: 'a b', code: 'IDEMPOTENCY_KEY_INVALID' }),

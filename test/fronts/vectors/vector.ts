@@ -3,6 +3,8 @@ import type { ErrorCode } from '../../../core/errors.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import type { Settings } from '../../../core/settings.js';
 import type { ReferenceFile } from '../../fixtures/reference-files.js';
+import type { FrontName } from './fronts.js';
+import type { Difference } from './left-out.js';
 
 export type OperationName =
   | 'listModels' | 'getCredits'
@@ -36,6 +38,8 @@ export interface CallStep {
   /** A part of the message: which field was at fault. */
   readonly says?: string;
   readonly replayed?: boolean;
+  /** What one front answers instead, where the same request means something else in its words. */
+  readonly otherwise?: { readonly over: FrontName; readonly code: ErrorCode; readonly says: string; readonly because: Difference };
   /** Remembers the answer's generation or upload under this name. */
   readonly save?: string;
 }
@@ -44,6 +48,7 @@ export interface CallStep {
 export type EventStep =
   | { readonly event: 'put'; readonly upload: string; readonly file: ReferenceFile; readonly accepted: boolean }
   | { readonly event: 'advance'; readonly byMs: number }
+  /** The service that plays this vector has a worker, from its start. */
   | { readonly event: 'start-worker' }
   /** Asks for the status until it is this one. */
   | { readonly event: 'await'; readonly generation: string; readonly status: string };

@@ -1,0 +1,26 @@
+import { digestOf } from '../../../apps/grpc/callers-file.js';
+import { SCOPES } from '../../../core/access/credential.js';
+import type { JsonObject } from '../../../core/json.js';
+
+const LONG_AGO = '2020-01-01T00:00:00Z';
+
+/** One for each kind of key of a scene, with its scopes, expiry and revocation. They act for whatever account and App a call names. */
+const SERVICES: Readonly<Record<string, JsonObject>> = {
+  ...Object.fromEntries(['owner', 'poor', 'stranger', 'other-app'].map((kind) => [kind, {}])),
+  ...Object.fromEntries(SCOPES.map((scope) => [`only ${scope}`, { scopes: [scope] }])),
+  expired: { expires_at: LONG_AGO },
+  revoked: { revoked: true },
+};
+
+/** The token of the service that stands for a kind of key. */
+export function serviceTokenOf(kind: string): string {
+  return `service-token-of-${nameOf(kind)}`;
+}
+
+/** The text of a callers' file with all of them. */
+export function sceneCallers(): string {
+  const callers = Object.entries(SERVICES).map(([kind, entry]) => ({ name: nameOf(kind), scopes: [...SCOPES], token_sha256: digestOf(serviceTokenOf(kind)), ...entry }));
+  return JSON.stringify({ callers });
+}
+
+const nameOf = (kind: string): string => kind.replaceAll(/[^a-z-]/g, '-');

@@ -1,0 +1,41 @@
+import type { FrontName } from './fronts.js';
+
+/** Why a front cannot be asked what a vector asks. */
+export const REASONS = {
+  'no such field': 'The message has no such field, and what it does not know is passed over and not refused.',
+  'another type': 'The field has one type, and no message holds a value of another.',
+} as const;
+export type Reason = keyof typeof REASONS;
+
+/** Why a front answers otherwise what the same words ask it. */
+export const DIFFERENCES = {
+  'no App of its own': 'A key is of one App, and lacks the right to name another. A service names account and App with each call: there is no such App of that account.',
+  'no order of fields': 'JSON has its members in an order, and the first that is wrong is told; the fields of a message come in that of the proto file.',
+} as const;
+export type Difference = keyof typeof DIFFERENCES;
+
+/** What a client throws, before anything is sent, when its front has no words for a request. */
+export class LeftOut extends Error {
+  constructor(readonly reason: Reason) {
+    super(REASONS[reason]);
+  }
+}
+
+const ofBoth = (...names: readonly string[]) => ['createGeneration', 'estimateGeneration'].flatMap((operation) => names.map((name) => `${operation}: ${name}`));
+
+/** The vectors that a front leaves out, by name. Whatever is not here is played, and what is here must be impossible to say. */
+export const LEFT_OUT: Readonly<Record<FrontName, Readonly<Partial<Record<Reason, readonly string[]>>>>> = {
+  REST: {},
+  gRPC: {
+    'no such field': [...ofBoth('an unknown field', 'a provider URL in the body'), 'prepareUpload: an unknown field', 'completeUpload: an unknown field'],
+    'another type': [
+      ...ofBoth('a model key that is a number', 'a null prompt', 'parameters that are a list', 'references that are no list'),
+      'prepareUpload: half a byte', 'prepareUpload: a size as text',
+    ],
+  },
+};
+
+export function whyLeftOut(front: FrontName, name: string): Reason | undefined {
+  const reasons = Object.keys(REASONS) as Reason[];
+  return reasons.find((reason) => LEFT_OUT[front][reason]?.includes(name));
+}

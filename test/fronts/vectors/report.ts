@@ -1,0 +1,50 @@
+import { VECTORS_BY_TOPIC } from './all.js';
+import { FRONTS, type FrontName } from './fronts.js';
+import { HTTP_VECTORS } from './http-only.js';
+import { DIFFERENCES, LEFT_OUT, REASONS, type Difference, type Reason } from './left-out.js';
+import { tally } from './tally.js';
+import type { Vector } from './vector.js';
+
+const NAME_WIDTH = 24;
+const NUMBER_WIDTH = 11;
+
+/** A table of what was played, by topic, lane and front, and every reason for what was not or was answered otherwise. */
+export function report(): string {
+  const lanes = [...new Set(tally().map(({ lane }) => lane))];
+  return [...lanes.map(tableOf), reasons(), ''].join('\n');
+}
+
+function tableOf(lane: string): string {
+  const rows = Object.entries(VECTORS_BY_TOPIC).map(([topic, vectors]) => row(topic, FRONTS.map((front) => played(lane, front, topic, vectors.length))));
+  const leftOut = FRONTS.map((front) => String(tally().filter((one) => one.lane === lane && one.front === front && one.reason !== undefined).length));
+  return [row(lane, FRONTS), ...rows, row('left out', leftOut), ''].join('\n');
+}
+
+/** So many, or so many of those that should have been. */
+function played(lane: string, front: FrontName, topic: string, all: number): string {
+  const noted = tally().filter((one) => one.lane === lane && one.front === front && one.topic === topic);
+  const count = noted.filter(({ reason }) => reason === undefined).length;
+  return noted.length === all ? String(count) : `${count} of ${all - (noted.length - count)}`;
+}
+
+function row(name: string, numbers: readonly string[]): string {
+  return name.padEnd(NAME_WIDTH) + numbers.map((number) => number.padStart(NUMBER_WIDTH)).join('');
+}
+
+function reasons(): string {
+  const lines = FRONTS.flatMap((front) => [
+    ...(Object.keys(REASONS) as Reason[]).flatMap((reason) => line(front, 'left out', LEFT_OUT[front][reason]?.length ?? 0, REASONS[reason])),
+    ...(Object.keys(DIFFERENCES) as Difference[]).flatMap((difference) => line(front, 'answered otherwise', different(front, difference), DIFFERENCES[difference])),
+  ]);
+  const http = Object.values(HTTP_VECTORS).flat().length;
+  return [...lines, ...line('REST', 'alone', http, 'They are about the bytes of HTTP, in test/fronts/rest/http-vectors.test.ts, and not played here.')].join('\n');
+}
+
+function different(front: FrontName, difference: Difference): number {
+  const isSo = ({ steps }: Vector) => steps.some((step) => 'operation' in step && step.otherwise?.over === front && step.otherwise.because === difference);
+  return Object.values(VECTORS_BY_TOPIC).flat().filter(isSo).length;
+}
+
+function line(front: FrontName, what: string, count: number, because: string): string[] {
+  return count === 0 ? [] : [`${count} ${what} over ${front}: ${because}`];
+}

@@ -1,0 +1,86 @@
+import { expect } from 'chai';
+import type { Context as Suite } from 'mocha';
+import type { Settings } from '../../../core/settings.js';
+import { setScene, type Scene } from '../../fixtures/scene.js';
+import { VECTORS_BY_TOPIC } from './all.js';
+import { FRONTS, type FrontName } from './fronts.js';
+import { LeftOut, whyLeftOut } from './left-out.js';
+import { playOn, type FrontClient, type Stage } from './play.js';
+import { noteDown } from './tally.js';
+import type { Vector } from './vector.js';
+
+/** One service that can be asked over every front, and what happens there between requests. */
+export interface Theatre extends Omit<Stage, 'client'> {
+  readonly clients: Readonly<Record<FrontName, FrontClient>>;
+  close(): Promise<void>;
+}
+
+/** What a service must have to play a group of vectors. */
+export interface Needs {
+  readonly worker: boolean;
+  /** Times are short where they cannot be moved. */
+  readonly time: boolean;
+  readonly settings: Partial<Settings>;
+}
+
+interface Group { readonly name: string; readonly vectors: readonly Vector[]; readonly needs: Needs }
+
+const READS = ['listModels', 'getCredits', 'estimateGeneration', 'getGeneration'];
+const ALL = Object.values(VECTORS_BY_TOPIC).flat();
+const PLAIN: Needs = { worker: false, time: false, settings: {} };
+const FEW_OPEN = { maxOpenGenerationsPerAccount: 2 };
+
+const has = (event: string) => ({ steps }: Vector) => steps.some((step) => 'event' in step && step.event === event);
+const isPlain = (vector: Vector) => vector.settings === undefined && !has('start-worker')(vector) && !has('advance')(vector);
+const topicOf = (vector: Vector) => Object.entries(VECTORS_BY_TOPIC).find(([, vectors]) => vectors.includes(vector))?.[0] ?? '';
+
+/** Each topic for itself, so that nobody has to look through too much for what is left of a request. */
+export const GROUPS: readonly Group[] = [
+  ...Object.entries(VECTORS_BY_TOPIC).map(([name, vectors]) => ({ name, vectors: vectors.filter(isPlain), needs: PLAIN })),
+  { name: 'with its worker', vectors: ALL.filter(has('start-worker')), needs: { ...PLAIN, worker: true } },
+  { name: 'with time that passes', vectors: ALL.filter(has('advance')), needs: { ...PLAIN, time: true } },
+  { name: 'with few open generations', vectors: ALL.filter(({ settings }) => settings !== undefined), needs: { ...PLAIN, settings: FEW_OPEN } },
+];
+
+/** Every vector over every front of one service a group. `open` may skip the group where a server is absent. */
+export function playAllVectors(lane: string, open: (needs: Needs, suite: Suite) => Promise<Theatre>): void {
+  for (const { name, vectors, needs } of GROUPS) {
+    describe(name, () => {
+      let theatre: Theatre | undefined;
+      /** For all vectors that leave no trace in it. */
+      let shared: Promise<Scene> | undefined;
+      before(async function raise() { theatre = await open(needs, this); });
+      after(() => theatre?.close());
+
+      for (const front of FRONTS) {
+        describe(`over ${front}`, () => {
+          for (const vector of vectors) {
+            it(vector.name, async function plays() {
+              const { clients, ...stage } = theatre as Theatre;
+              const scene = leavesNoTrace(vector) ? (shared ??= setScene(stage.context)) : undefined;
+              const played = playOn(vector, { ...stage, client: clients[front] }, await scene);
+              const reason = whyLeftOut(front, vector.name);
+              if (reason !== undefined) expect(await reasonOf(played), 'why it is left out').to.equal(reason);
+              else await played;
+              noteDown({ lane, front, topic: topicOf(vector), reason });
+              if (reason !== undefined) this.skip();
+            });
+          }
+        });
+      }
+    });
+  }
+}
+
+/** Whether it leaves everything as it was, which the player makes sure of for refusals. */
+function leavesNoTrace({ steps }: Vector): boolean {
+  return steps.every((step) => 'operation' in step && (step.code !== 'OK' || READS.includes(step.operation)));
+}
+
+/** What was not left out after all has no reason. */
+function reasonOf(played: Promise<void>): Promise<string | undefined> {
+  return played.then(() => undefined, (error: unknown) => {
+    if (error instanceof LeftOut) return error.reason;
+    throw error;
+  });
+}
