@@ -1,0 +1,204 @@
+// Goal: a service that is written in another language, and has nothing of ours but the proto files, can do all that REST can,
+// and reads refusals with its own library's types.
+// Method: clients in other languages, their types generated and built anew, go through a story with the real program; what each
+// saw is held to what the story must give, and to what REST says of the same generations and accounts. A language whose
+// toolchain is not there is skipped with a sentence.
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fromJson } from '@bufbuild/protobuf';
+import { status as Status } from '@grpc/grpc-js';
+import { expect } from 'chai';
+import { ModelSchema } from '../../apps/grpc/generated/darkroom/v1/catalog_pb.js';
+import { GenerationSchema } from '../../apps/grpc/generated/darkroom/v1/generations_pb.js';
+import { OPERATOR_SCOPES } from '../../apps/grpc/service-callers.js';
+import { SCOPES } from '../../core/access/credential.js';
+import type { Json, JsonObject } from '../../core/json.js';
+import { image } from '../fixtures/images.js';
+import { modelOf, taskOf } from '../fronts/grpc/messages.js';
+import { freePort } from '../servers/free-port.js';
+import { LiveService, type Tenant } from '../service/live-service.js';
+import { ClientAbsent, type BuiltClient, type ForeignClient } from './client-absent.js';
+import { CLIENTS } from './clients.js';
+import { ToldStory } from './told-story.js';
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const UUID_OR_OWN = new RegExp(`^story-|${UUID.source}`);
+const MAXIMUM = String(2 ** 53 - 1);
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+async function builtOrSkip(suite: Mocha.Context, client: ForeignClient): Promise<BuiltClient> {
+  return client.build().catch((error: unknown) => {
+    if (!(error instanceof ClientAbsent)) throw error;
+    console.log(`  Skipped: ${error.message}`);
+    return suite.skip();
+  });
+}
+
+for (const foreign of CLIENTS) {
+  describe(`a client in ${foreign.language}`, () => {
+    let folder: string;
+    let client: BuiltClient | undefined;
+    let service: LiveService | undefined;
+    let owner: Tenant;
+    let story: ToldStory;
+
+    before(async function () {
+      client = await builtOrSkip(this, foreign);
+      folder = mkdtempSync(join(tmpdir(), 'darkroom-clients-'));
+      const [callersFile, port] = [join(folder, 'callers.yaml'), await freePort()];
+      writeFileSync(callersFile, JSON.stringify({ callers: [
+        { name: 'studio', token_sha256: sha256('all'), scopes: [...SCOPES, ...OPERATOR_SCOPES] },
+        { name: 'reader', token_sha256: sha256('reader'), scopes: ['generations:read'] },
+      ] }));
+      service = await LiveService.start({ config: { grpc: { port, callers_file: callersFile }, settings: { max_open_generations_per_account: 3, cancel_grace_seconds: 1 } } });
+      owner = await service.tenant(1_000);
+      const busy = await service.tenant(1_000);
+      const who = ({ accountId, appId }: Tenant) => ({ account_id: accountId, app_id: appId });
+      story = await ToldStory.of(client, {
+        address: `127.0.0.1:${port}`, token: 'all', reader_token: 'reader', owner: who(owner), busy: who(busy), picture: Buffer.from(await image('png')).toString('base64'),
+      });
+    });
+    after(async () => {
+      client?.remove();
+      await service?.remove();
+      if (service) rmSync(folder, { recursive: true, force: true });
+    });
+
+    const rest = (secret = owner.secret) => (service as LiveService).client(secret);
+    const generation = (step: string): JsonObject => story.answer(step)['generation'] as JsonObject;
+    const task = (message: Json): JsonObject => taskOf(fromJson(GenerationSchema, message));
+    /** What does not change from one look at it to the next. */
+    const lasting = ({ outputs, ...others }: JsonObject): JsonObject => ({ ...others, outputs: (outputs as JsonObject[]).map(({ url: _, ...output }) => output) });
+    const watched = (step: string) => story.step(step).answers.map((answer) => answer['generation'] as JsonObject);
+    const refusal = (step: string) => {
+      const { code, details = {} } = story.step(step);
+      return [code, details['google.rpc.ErrorInfo']?.['reason'], details['google.rpc.ErrorInfo']?.['domain']];
+    };
+    const violation = (step: string) => (story.step(step).details?.['google.rpc.BadRequest']?.['field_violations'] as JsonObject[] | undefined)?.[0];
+
+    it('finds all services healthy, and no others', () => {
+      for (const name of ['', ...['Generations', 'Uploads', 'Credits', 'Catalog', 'Access', 'Operations'].map((one) => `darkroom.v1.${one}`)]) {
+        expect(story.answer(`health of ${name}`), name).to.deep.equal({ status: 'SERVING' });
+      }
+      expect(story.step('health of nobody').code).to.equal(Status.NOT_FOUND);
+    });
+
+    it('reads the catalog that REST shows', async () => {
+      const models = (story.answer('models')['models'] as JsonObject[]).map((model) => modelOf(fromJson(ModelSchema, model)));
+      expect(models).to.deep.equal((await rest().request('GET', '/models')).data['models']);
+    });
+
+    it('creates once with a key, whatever it sends it with, and is told what REST tells', async () => {
+      expect(story.answer('estimate')).to.deep.equal({ model_key: 'sandbox-test', operation: 'OPERATION_IMAGE_GENERATION', estimated_credits: '2', currency: 'credits' });
+      const [created, again] = [generation('create'), generation('create again')];
+      expect(created).to.include({ status: 'GENERATION_STATUS_QUEUED', client_trace_id: 'story:1', estimated_credits: '2', reserved_credits: '2', poll_after: '2s' });
+      expect(again['generation_id']).to.match(UUID).and.equal(created['generation_id']);
+      expect([story.answer('create')['replayed'], story.answer('create again')['replayed']]).to.deep.equal([undefined, true]);
+      expect(refusal('create another with its key')).to.deep.equal([Status.ALREADY_EXISTS, 'IDEMPOTENCY_PAYLOAD_MISMATCH', 'darkroom']);
+      const body = { model_key: 'sandbox-test', operation: 'image_generation', prompt: 'a lighthouse', parameters: { size: '128x128', n: 2 }, client_trace_id: 'story:1' };
+      const overRest = await rest().request('POST', '/generations', { key: 'one', body });
+      expect([overRest.data['generation_id'], overRest.headers.get('idempotency-replayed')]).to.deep.equal([created['generation_id'], 'true']);
+    });
+
+    it('watches until the end, and reads of it what REST says', async () => {
+      for (const [step, status, charged] of [['watch', 'succeeded', 2], ['watch what fails', 'failed', 0], ['watch what is newer', 'succeeded', 2]] as const) {
+        const last = task(watched(step).at(-1) ?? {});
+        expect(last, step).to.include({ status, charged_credits: charged });
+        expect(lasting(last)).to.deep.equal(lasting((await rest().look(last['generation_id'] as string)).data));
+        const times = watched(step).map(({ update_time: at }) => Date.parse(at as string));
+        expect(times, step).to.deep.equal(times.toSorted((a, b) => a - b));
+      }
+      expect(lasting(task(generation('get')))).to.deep.equal(lasting(task(watched('watch').at(-1) ?? {})));
+      const urls = (generation('get')['outputs'] as JsonObject[]).map(({ url }) => url as string);
+      for (const url of urls) expect((await fetch(url)).status).to.equal(200);
+      expect(urls).to.have.length(2);
+    });
+
+    it('gets the fields it asks for', () => {
+      expect(generation('get masked')).to.deep.equal({ generation_id: generation('get')['generation_id'], status: 'GENERATION_STATUS_SUCCEEDED' });
+    });
+
+    it('lists in pages, newest first', () => {
+      const ids = ['create', 'create what fails', 'create what is newer'].map((step) => generation(step)['generation_id']).toReversed();
+      const [first, second] = [story.answer('first page'), story.answer('second page')];
+      const listed = [...first['generations'] as JsonObject[], ...second['generations'] as JsonObject[]];
+      expect(listed).to.deep.equal(ids.map((id) => ({ generation_id: id })));
+      expect([typeof first['next_page_token'], second['next_page_token']]).to.deep.equal(['string', undefined]);
+    });
+
+    it('uploads a file where it is told to', () => {
+      expect(story.answer('prepare')).to.include({ method: 'PUT', media_type: 'image/png', role: 'REFERENCE_ROLE_REFERENCE_IMAGE' });
+      expect(story.answer('complete')).to.include({ upload_id: story.answer('prepare')['upload_id'], byte_size: story.answer('prepare')['byte_size'], media_type: 'MODALITY_IMAGE' });
+    });
+
+    const REFUSALS: Readonly<Record<string, readonly [status: Status, reason: string, field?: string]>> = {
+      'without a token': [Status.UNAUTHENTICATED, 'DEVELOPER_TOKEN_REQUIRED'],
+      'with a wrong token': [Status.UNAUTHENTICATED, 'DEVELOPER_TOKEN_INVALID'],
+      'beyond the scopes': [Status.PERMISSION_DENIED, 'DEVELOPER_SCOPE_INSUFFICIENT'],
+      'for nobody': [Status.INVALID_ARGUMENT, 'FIELD_REQUIRED'],
+      'for an App of somebody else': [Status.NOT_FOUND, 'NOT_FOUND'],
+      'what there is not': [Status.NOT_FOUND, 'TASK_NOT_FOUND'],
+      'what is no id': [Status.NOT_FOUND, 'TASK_NOT_FOUND'],
+      'without a key': [Status.INVALID_ARGUMENT, 'IDEMPOTENCY_KEY_REQUIRED', 'idempotency_key'],
+      'without a prompt': [Status.INVALID_ARGUMENT, 'FIELD_REQUIRED', 'input.prompt'],
+      'of an operation not said': [Status.INVALID_ARGUMENT, 'FIELD_REQUIRED', 'input.operation'],
+      'of an operation that is newer': [Status.INVALID_ARGUMENT, 'FIELD_INVALID', 'input.operation'],
+      'with a reference that is no id': [Status.INVALID_ARGUMENT, 'FIELD_INVALID', 'input.reference_upload_ids[0]'],
+      'grant more than that at once': [Status.INVALID_ARGUMENT, 'FIELD_INVALID', 'credits'],
+      'grant what has 64 bits': [Status.INVALID_ARGUMENT, 'FIELD_INVALID', 'credits'],
+    };
+    for (const [step, [status, reason, field]] of Object.entries(REFUSALS)) {
+      it(`reads why it is refused ${step}`, () => {
+        expect(refusal(step)).to.deep.equal([status, reason, 'darkroom']);
+        expect([violation(step)?.['field'], violation(step)?.['reason']]).to.deep.equal(field === undefined ? [undefined, undefined] : [field, reason]);
+      });
+    }
+
+    it('is known by its own request ids, and by others where it has none', () => {
+      expect([story.step('create').request_ids, story.step('what is no id').request_ids]).to.deep.equal([['story-create'], ['story-malformed']]);
+      // Health is not a service of ours, and whoever sets a deadline may be gone before anything came.
+      for (const { step, code, request_ids: ids, details } of story.lines) {
+        if (/^health of|deadline/.test(step)) continue;
+        expect(ids, step).to.have.length(1);
+        expect(ids[0], step).to.match(UUID_OR_OWN);
+        const isOwnEnd = code === Status.OK || code === Status.CANCELLED;
+        expect(details?.['google.rpc.RequestInfo'], step).to.deep.equal(isOwnEnd ? undefined : { request_id: ids[0] });
+      }
+    });
+
+    it('is told when to try again', () => {
+      expect(refusal('create one too many')).to.deep.equal([Status.RESOURCE_EXHAUSTED, 'QUEUE_FULL', 'darkroom']);
+      expect(story.step('create one too many').details?.['google.rpc.RetryInfo']).to.deep.equal({ retry_delay: '5s' });
+    });
+
+    it('stops waiting when its deadline has come, or when it likes', () => {
+      expect(story.step('watch until a deadline').code).to.equal(Status.DEADLINE_EXCEEDED);
+      const { code, answers } = story.step('watch and leave');
+      expect(code).to.equal(Status.CANCELLED);
+      expect(answers).not.to.have.length(0);
+    });
+
+    it('cancels what it watches, and is told of the end', () => {
+      expect(task(watched('watch and cancel it').at(-1) ?? {})).to.include({ status: 'cancelled', charged_credits: 0 });
+    });
+
+    it('keeps every credit of the largest amounts', async () => {
+      expect(story.answer('grant all there can be')['account']).to.include({ issued: MAXIMUM, available: MAXIMUM });
+      const less = String(2 ** 53 - 2);
+      expect(story.answer('balance')).to.deep.equal({ available_credits: less, currency: 'credits' });
+      expect((story.answer('entries')['entries'] as JsonObject[]).map(({ kind, credits, available_after: after }) => [kind, credits, after]))
+        .to.deep.equal([['ENTRY_KIND_GRANT', MAXIMUM, MAXIMUM], ['ENTRY_KIND_ADJUSTMENT', '1', less]]);
+      expect(await rest(story.answer('key')['secret'] as string).balance()).to.equal(2 ** 53 - 2);
+    });
+
+    it('reads times, lengths of time and texts of people', () => {
+      expect(story.answer('account')['account']).to.include({ display_name: 'Zoë’s 画室', currency: 'credits' });
+      const { expire_time: ends, create_time: made } = story.answer('key')['api_key'] as JsonObject;
+      expect(ends).to.equal('2099-12-31T23:59:59Z');
+      expect(Math.abs(Date.parse(made as string) - Date.now())).to.be.below(3_600_000);
+      expect(story.answer('retention')).to.include({ outputs: '604800s', replays: '86400s' });
+    });
+  });
+}

@@ -1,0 +1,17 @@
+/**
+ * `npm run clients:install`: gets what the clients in other languages are built with, and says a line about each. It ends with
+ * 1 in CI when a toolchain is there and its packages could not be had; a toolchain that is absent is nobody's fault.
+ */
+import { isCi } from '../servers/server-absent.js';
+import { ClientAbsent } from './client-absent.js';
+import { CLIENTS } from './clients.js';
+
+for (const client of process.env['TEST_SERVERS_INSTALL'] === 'never' ? [] : CLIENTS) {
+  try {
+    await client.install();
+    console.log(`${client.language} client: its packages are there`);
+  } catch (error) {
+    console.log(`${client.language} client: ${(error as Error).message} Its tests are skipped.`);
+    if (!(error instanceof ClientAbsent) && isCi()) process.exitCode = 1;
+  }
+}

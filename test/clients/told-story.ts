@@ -1,0 +1,51 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { status as Status } from '@grpc/grpc-js';
+import type { Json, JsonObject } from '../../core/json.js';
+import type { BuiltClient } from './client-absent.js';
+
+/** One step of a client's story, as the client saw it. */
+export interface Told {
+  readonly step: string;
+  /** One of the canonical codes. */
+  readonly code: Status;
+  readonly message?: string;
+  /** The messages that came, in the JSON that protobuf defines for them, with the fields' own names. */
+  readonly answers: readonly JsonObject[];
+  /** Those of a refusal, by their type. */
+  readonly details?: Readonly<Record<string, JsonObject>>;
+  /** What the header metadata had as x-request-id. */
+  readonly request_ids: readonly string[];
+}
+
+/** What a client told, step by step. */
+export class ToldStory {
+  private constructor(readonly lines: readonly Told[]) {}
+
+  /** Runs a client through its story. Throws with what it complained of when it could not go on. */
+  static async of({ command, args }: BuiltClient, settings: Json): Promise<ToldStory> {
+    const child = spawn(command, [...args], { stdio: ['pipe', 'pipe', 'pipe'] });
+    // One that ends before it has read is told of by how it ended.
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(JSON.stringify(settings));
+    const [output, complaint, [code, signal]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+    if (code !== 0) throw new Error(`The client ended with ${code ?? signal}: ${complaint}${output.split('\n').slice(-3).join('\n')}`);
+    return new ToldStory(output.trimEnd().split('\n').map((line) => JSON.parse(line) as Told));
+  }
+
+  /** The last step of that name. */
+  step(name: string): Told {
+    const line = this.lines.findLast(({ step }) => step === name);
+    if (line === undefined) throw new Error(`The client told of no step "${name}".`);
+    return line;
+  }
+
+  /** The only message of a step that was not refused. */
+  answer(name: string): JsonObject {
+    const { code, message, answers } = this.step(name);
+    const [answer, ...others] = answers;
+    if (code !== Status.OK || answer === undefined || others.length > 0) throw new Error(`"${name}" has no single answer: ${code} ${message}, ${answers.length}`);
+    return answer;
+  }
+}
