@@ -10,14 +10,19 @@ const COUNTS = [
 ] as const;
 export type RecoveredTotals = Record<(typeof COUNTS)[number], number>;
 
-/** Does again what was cut, pass after pass until nothing is left that was there at the beginning. Throws as a pass does. */
+/** Does again what was cut, pass after pass until nothing is left that was there at the beginning, or the call it is for is over. Throws as a pass does. */
 export async function recoverAll(context: Context): Promise<RecoveredTotals> {
   const recovery = new Recovery(context);
+  const listenNoMore = context.call?.onOver(() => recovery.stop());
   const total = Object.fromEntries(COUNTS.map((name) => [name, 0])) as RecoveredTotals;
-  for (let passes = 0; passes < MAX_PASSES; passes += 1) {
-    const done = await recovery.pass();
-    add(total, done);
-    if (!mayBeMore(done, context.settings.recoveryBatch) && done.holds.nextCursor === undefined) break;
+  try {
+    for (let passes = 0; passes < MAX_PASSES; passes += 1) {
+      const done = await recovery.pass();
+      add(total, done);
+      if (!mayBeMore(done, context.settings.recoveryBatch) && done.holds.nextCursor === undefined) break;
+    }
+  } finally {
+    listenNoMore?.();
   }
   return total;
 }

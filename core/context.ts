@@ -1,3 +1,4 @@
+import type { CallScope } from './call-scope.js';
 import { AccountDesk } from './credits/account-desk.js';
 import type { Log } from './log.js';
 import type { Ports } from './ports/tokens.js';
@@ -8,6 +9,11 @@ export interface Context extends Ports {
   readonly settings: Settings;
   readonly desk: AccountDesk;
   readonly log: Log;
+  /**
+   * The call that a use case is carried out for, where there is one that may be given up. Reads end with it. What has begun to
+   * write goes on to its end: a claim or a hold left in the middle would keep the key, or the credits, until recovery comes by.
+   */
+  readonly call?: CallScope;
 }
 
 /** The context all use cases of one process share: one desk, so that an account's commands meet in it. */

@@ -1,4 +1,5 @@
 import { assert } from '../../core/assert.js';
+import { requireWanted, type CallScope } from '../../core/call-scope.js';
 import type { Account, AccountChange, Entry, Hold } from '../../core/credits/account.js';
 import type { AccountStore } from '../../core/ports/account-store.js';
 import { frozenCopy } from './frozen-copy.js';
@@ -32,7 +33,8 @@ export class MemoryAccountStore implements AccountStore {
     return 'created';
   }
 
-  async read(accountId: string): Promise<Account | null> {
+  async read(accountId: string, call?: CallScope): Promise<Account | null> {
+    requireWanted(call);
     const kept = this.accounts.get(accountId);
     return kept === undefined ? null : accountOf(kept);
   }
@@ -54,7 +56,8 @@ export class MemoryAccountStore implements AccountStore {
     return 'applied';
   }
 
-  async entries(accountId: string, page: PageRequest): Promise<Page<Entry>> {
+  async entries(accountId: string, page: PageRequest, call?: CallScope): Promise<Page<Entry>> {
+    requireWanted(call);
     const entries = this.accounts.get(accountId)?.entries ?? [];
     // Entries are numbered from 1 without gaps, so the sequence number of one is the index of the next.
     const from = page.cursor === undefined ? 0 : Number(page.cursor);
@@ -65,7 +68,8 @@ export class MemoryAccountStore implements AccountStore {
     return this.accounts.get(accountId)?.operations.get(operationId) ?? null;
   }
 
-  async list(page: PageRequest): Promise<Page<Account>> {
+  async list(page: PageRequest, call?: CallScope): Promise<Page<Account>> {
+    requireWanted(call);
     const from = page.cursor === undefined ? 0 : this.accountIds.firstNotBefore(`${page.cursor}\0`);
     const ids = this.accountIds.slice(from, checkedLimit(page.limit) + 1);
     return pageOf(ids.map((id) => accountOf(this.accounts.get(id) as Kept)), page, (account) => account.accountId);

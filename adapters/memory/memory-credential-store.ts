@@ -1,4 +1,5 @@
 import type { ApiKey, App } from '../../core/access/credential.js';
+import { requireWanted, type CallScope } from '../../core/call-scope.js';
 import type { CredentialStore } from '../../core/ports/credential-store.js';
 import { frozenCopy } from './frozen-copy.js';
 import { compareText, OrderedList } from './ordered-list.js';
@@ -50,11 +51,13 @@ export class MemoryCredentialStore implements CredentialStore {
     return 'created';
   }
 
-  async readApp(appId: string): Promise<App | null> {
+  async readApp(appId: string, call?: CallScope): Promise<App | null> {
+    requireWanted(call);
     return this.apps.get(appId) ?? null;
   }
 
-  async listApps(accountId: string, page: PageRequest): Promise<Page<App>> {
+  async listApps(accountId: string, page: PageRequest, call?: CallScope): Promise<Page<App>> {
+    requireWanted(call);
     return this.apps.list(accountId, page);
   }
 
@@ -77,7 +80,8 @@ export class MemoryCredentialStore implements CredentialStore {
     return 'applied';
   }
 
-  async listKeys(accountId: string, page: PageRequest): Promise<Page<ApiKey>> {
+  async listKeys(accountId: string, page: PageRequest, call?: CallScope): Promise<Page<ApiKey>> {
+    requireWanted(call);
     return this.keys.list(accountId, page);
   }
 }

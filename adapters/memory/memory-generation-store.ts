@@ -1,3 +1,4 @@
+import { requireWanted, type CallScope } from '../../core/call-scope.js';
 import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
 import type { GenerationStore } from '../../core/ports/generation-store.js';
 import { compareText, OrderedList } from './ordered-list.js';
@@ -16,7 +17,8 @@ export class MemoryGenerationStore implements GenerationStore {
     return insertion;
   }
 
-  async read(generationId: string): Promise<GenerationRecord | null> {
+  async read(generationId: string, call?: CallScope): Promise<GenerationRecord | null> {
+    requireWanted(call);
     return this.records.read(generationId);
   }
 
@@ -38,7 +40,8 @@ export class MemoryGenerationStore implements GenerationStore {
     return this.records.due(now, limit);
   }
 
-  async list(accountId: string, appId: string | undefined, page: PageRequest): Promise<Page<Generation>> {
+  async list(accountId: string, appId: string | undefined, page: PageRequest, call?: CallScope): Promise<Page<Generation>> {
+    requireWanted(call);
     const ids = this.listed.get(listName(accountId, appId));
     // In descending order the ids after the cursor are the smaller ones, so the cursor's own place is stepped over.
     const from = page.cursor === undefined || ids === undefined ? 0 : ids.firstNotBefore(page.cursor);

@@ -1,6 +1,7 @@
 import { MongoClient, MongoServerSelectionError, ReadConcern, type Collection, type Db, type Document, type MongoClientOptions } from 'mongodb';
+import { requireWanted, type CallScope } from '../../core/call-scope.js';
 import { StoreUnavailable } from '../../core/errors.js';
-import { bounded } from './bounded.js';
+import { bounded, whileWanted } from './bounded.js';
 import { MongoRefused } from './mongo-refused.js';
 import type { CollectionName } from './schema.js';
 import { serverCode, storeError } from './store-errors.js';
@@ -52,10 +53,14 @@ export class MongoConnection {
 
   /**
    * One operation. Throws `StoreUnavailable` when it failed for want of the server or its time is over, in which case it
-   * may have happened, or may yet.
+   * may have happened, or may yet. A read for a call ends with `CallOver` when that is over, and the server is told the call's
+   * deadline.
    */
-  ask<T>(operation: (limits: CommandLimits) => Promise<T>): Promise<T> {
-    return bounded(this.timeoutMs, () => operation({ maxTimeMS: this.timeoutMs }));
+  async ask<T>(operation: (limits: CommandLimits) => Promise<T>, call?: CallScope): Promise<T> {
+    if (call === undefined) return bounded(this.timeoutMs, () => operation({ maxTimeMS: this.timeoutMs }));
+    requireWanted(call);
+    const maxTimeMS = Math.min(this.timeoutMs, Math.max(1, Math.ceil(call.deadline - Date.now())));
+    return whileWanted(call, bounded(this.timeoutMs, () => operation({ maxTimeMS })));
   }
 
   close(): Promise<void> {

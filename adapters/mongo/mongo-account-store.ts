@@ -1,5 +1,6 @@
 import type { Collection, UUID } from 'mongodb';
 import { assert } from '../../core/assert.js';
+import type { CallScope } from '../../core/call-scope.js';
 import type { Account, AccountChange, Entry } from '../../core/credits/account.js';
 import type { Log } from '../../core/log.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
@@ -43,10 +44,10 @@ export class MongoAccountStore implements AccountStore {
     }
   }
 
-  async read(accountId: string): Promise<Account | null> {
+  async read(accountId: string, call?: CallScope): Promise<Account | null> {
     const _id = uuidOf(accountId);
     if (_id === null) return null;
-    const found = await this.connection.ask((limits) => this.accounts.findOne({ _id }, { projection: { outbox: 0 }, ...limits }));
+    const found = await this.connection.ask((limits) => this.accounts.findOne({ _id }, { projection: { outbox: 0 }, ...limits }), call);
     return found === null ? null : accountOf(found);
   }
 
@@ -63,11 +64,11 @@ export class MongoAccountStore implements AccountStore {
     return 'conflict';
   }
 
-  async entries(accountId: string, page: PageRequest): Promise<Page<Entry>> {
+  async entries(accountId: string, page: PageRequest, call?: CallScope): Promise<Page<Entry>> {
     const [account, from, limit] = [uuidOf(accountId), Number(page.cursor ?? 0), checkedLimit(page.limit)];
-    const head = account === null ? null : await this.ledger.head(account);
+    const head = account === null ? null : await this.ledger.head(account, call);
     if (head === null || !Number.isSafeInteger(from) || from >= head.lastSequence) return { items: [] };
-    const found = await this.ledger.range(head, from, Math.min(head.lastSequence, from + limit + 1));
+    const found = await this.ledger.range(head, from, Math.min(head.lastSequence, from + limit + 1), call);
     return pageOf(found, page, (entry) => String(entry.sequence));
   }
 
@@ -77,12 +78,12 @@ export class MongoAccountStore implements AccountStore {
     return head === null ? null : this.ledger.operation(head, operationId);
   }
 
-  async list(page: PageRequest): Promise<Page<Account>> {
+  async list(page: PageRequest, call?: CallScope): Promise<Page<Account>> {
     const limit = checkedLimit(page.limit) + 1;
     const after = page.cursor === undefined ? undefined : uuidOf(page.cursor);
     if (after === null) return { items: [] };
     const pipeline = [{ $match: after === undefined ? {} : { _id: { $gt: after } } }, { $sort: { _id: 1 } }, { $limit: limit }, { $project: { outbox: 0 } }];
-    const found = await this.connection.ask((limits) => this.accounts.aggregate<AccountDocument>(pipeline, { ...limits, hint: BY_ID }).toArray());
+    const found = await this.connection.ask((limits) => this.accounts.aggregate<AccountDocument>(pipeline, { ...limits, hint: BY_ID }).toArray(), call);
     return pageOf(found.map(accountOf), page, (account) => account.accountId);
   }
 

@@ -1,4 +1,5 @@
 import type { UUID } from 'mongodb';
+import type { CallScope } from '../../core/call-scope.js';
 import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { GenerationStore } from '../../core/ports/generation-store.js';
@@ -33,8 +34,8 @@ export class MongoGenerationStore implements GenerationStore {
     return this.documents.insert(record);
   }
 
-  read(generationId: string): Promise<GenerationRecord | null> {
-    return this.documents.read(generationId);
+  read(generationId: string, call?: CallScope): Promise<GenerationRecord | null> {
+    return this.documents.read(generationId, call);
   }
 
   replace(next: GenerationRecord, expectedVersion: number): Promise<'applied' | 'conflict'> {
@@ -49,12 +50,12 @@ export class MongoGenerationStore implements GenerationStore {
     return this.documents.due(now, limit);
   }
 
-  async list(accountId: string, appId: string | undefined, page: PageRequest): Promise<Page<Generation>> {
+  async list(accountId: string, appId: string | undefined, page: PageRequest, call?: CallScope): Promise<Page<Generation>> {
     const limit = checkedLimit(page.limit) + 1;
     const [account, before, app] = [uuidOf(accountId), uuidOf(page.cursor ?? AFTER_ALL_IDS), appId === undefined ? undefined : uuidOf(appId)];
     if (account === null || before === null || app === null) return { items: [] };
     const filter = { kind: 'generation', account, _id: { $lt: before }, ...(app === undefined ? {} : { app }) };
-    const found = await this.documents.find(filter, { sort: { _id: -1 }, limit, hint: 'generations_by_account' });
+    const found = await this.documents.find(filter, { sort: { _id: -1 }, limit, hint: 'generations_by_account' }, call);
     return pageOf(found as Generation[], page, (generation) => generation.generationId);
   }
 }

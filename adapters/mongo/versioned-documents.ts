@@ -1,4 +1,5 @@
 import type { Collection, Filter, UUID } from 'mongodb';
+import type { CallScope } from '../../core/call-scope.js';
 import { checkedLimit } from '../../core/paging.js';
 import type { MongoConnection } from './connection.js';
 import { firstOrExisting } from './first-or-existing.js';
@@ -45,10 +46,10 @@ export class VersionedDocuments<R extends VersionedRecord, D extends RecordDocum
     );
   }
 
-  async read(id: string): Promise<R | null> {
+  async read(id: string, call?: CallScope): Promise<R | null> {
     const _id = uuidOf(id);
     if (_id === null) return null;
-    const found = await this.connection.ask((limits) => this.collection.findOne({ _id }, limits));
+    const found = await this.connection.ask((limits) => this.collection.findOne({ _id }, limits), call);
     return found === null ? null : this.recordOf(found);
   }
 
@@ -72,8 +73,8 @@ export class VersionedDocuments<R extends VersionedRecord, D extends RecordDocum
     return this.find({ attentionAt: { $lte: now } }, options);
   }
 
-  async find(filter: Filter<RecordDocument>, options: { readonly sort: Record<string, 1 | -1>; readonly limit: number; readonly hint: string }): Promise<R[]> {
-    const found = await this.connection.ask((limits) => this.collection.find(filter, { ...options, ...limits }).toArray());
+  async find(filter: Filter<RecordDocument>, options: { readonly sort: Record<string, 1 | -1>; readonly limit: number; readonly hint: string }, call?: CallScope): Promise<R[]> {
+    const found = await this.connection.ask((limits) => this.collection.find(filter, { ...options, ...limits }).toArray(), call);
     return found.map((document) => this.recordOf(document));
   }
 

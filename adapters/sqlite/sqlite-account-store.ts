@@ -1,8 +1,10 @@
 import { assert } from '../../core/assert.js';
+import { requireWanted, type CallScope } from '../../core/call-scope.js';
 import type { Account, AccountChange, Entry, Hold } from '../../core/credits/account.js';
 import type { AccountStore } from '../../core/ports/account-store.js';
 import { accountOf, entryOf, entryValues, holdOf } from './account-rows.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
+import { requireWantedBetweenTurns } from './between-turns.js';
 import type { Query, SqliteReader } from './reader.js';
 import { isUuid } from './uuid-text.js';
 import type { SqliteWriter } from './writer.js';
@@ -45,7 +47,8 @@ export class SqliteAccountStore implements AccountStore {
     return created === 1 ? 'created' : 'exists';
   }
 
-  async read(accountId: string): Promise<Account | null> {
+  async read(accountId: string, call?: CallScope): Promise<Account | null> {
+    requireWanted(call);
     const row = isUuid(accountId) ? this.byId.get(accountId) : undefined;
     return row === undefined ? null : accountOf(row);
   }
@@ -64,7 +67,8 @@ export class SqliteAccountStore implements AccountStore {
     return changed === 1 ? 'applied' : 'conflict';
   }
 
-  async entries(accountId: string, page: PageRequest): Promise<Page<Entry>> {
+  async entries(accountId: string, page: PageRequest, call?: CallScope): Promise<Page<Entry>> {
+    await requireWantedBetweenTurns(call);
     const rows = this.ledger.all(accountId, Number(page.cursor ?? 0), checkedLimit(page.limit) + 1);
     return pageOf(rows.map(entryOf), page, (entry) => String(entry.sequence));
   }
@@ -74,7 +78,8 @@ export class SqliteAccountStore implements AccountStore {
     return row === undefined ? null : entryOf(row);
   }
 
-  async list(page: PageRequest): Promise<Page<Account>> {
+  async list(page: PageRequest, call?: CallScope): Promise<Page<Account>> {
+    await requireWantedBetweenTurns(call);
     const rows = this.all.all(page.cursor ?? '', checkedLimit(page.limit) + 1);
     return pageOf(rows.map(accountOf), page, (account) => account.accountId);
   }

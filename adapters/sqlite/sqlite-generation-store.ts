@@ -1,6 +1,8 @@
+import { requireWanted, type CallScope } from '../../core/call-scope.js';
 import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
 import type { GenerationStore } from '../../core/ports/generation-store.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
+import { requireWantedBetweenTurns } from './between-turns.js';
 import type { Query, SqliteReader } from './reader.js';
 import { isUuid } from './uuid-text.js';
 import type { SqliteWriter } from './writer.js';
@@ -30,7 +32,8 @@ export class SqliteGenerationStore implements GenerationStore {
     return result === 1 ? { inserted: true } : { inserted: false, existing: recordOf(result) };
   }
 
-  async read(generationId: string): Promise<GenerationRecord | null> {
+  async read(generationId: string, call?: CallScope): Promise<GenerationRecord | null> {
+    requireWanted(call);
     const row = isUuid(generationId) ? this.byId.get(generationId) : undefined;
     return row === undefined ? null : recordOf(row['doc']);
   }
@@ -50,7 +53,8 @@ export class SqliteGenerationStore implements GenerationStore {
     return this.byAttention.all(now, checkedLimit(limit)).map((row) => recordOf(row['doc']));
   }
 
-  async list(accountId: string, appId: string | undefined, page: PageRequest): Promise<Page<Generation>> {
+  async list(accountId: string, appId: string | undefined, page: PageRequest, call?: CallScope): Promise<Page<Generation>> {
+    await requireWantedBetweenTurns(call);
     const bounds = [accountId, page.cursor ?? AFTER_ALL_IDS, checkedLimit(page.limit) + 1];
     const rows = appId === undefined ? this.byAccount.all(...bounds) : this.byApp.all(...bounds, appId);
     return pageOf(rows.map((row) => recordOf(row['doc']) as Generation), page, (generation) => generation.generationId);

@@ -1,8 +1,10 @@
+import type { ErrorCode } from '../../core/errors.js';
+
 export interface EndedCall {
   /** The full name of the method, as `darkroom.v1.Generations/GetGeneration`. */
   readonly method: string;
-  /** The error code, when it was refused. */
-  readonly code: string | undefined;
+  /** The error code, when it was refused; one of gRPC's own two when its caller did not wait for the answer. */
+  readonly code: ErrorCode | 'CANCELLED' | 'DEADLINE_EXCEEDED' | undefined;
   readonly durationMs: number;
 }
 

@@ -1,15 +1,17 @@
 import { create } from '@bufbuild/protobuf';
-import { Metadata, type handleServerStreamingCall, type handleUnaryCall, type ServerUnaryCall, type ServerWritableStream } from '@grpc/grpc-js';
+import { Metadata, type handleServerStreamingCall, type handleUnaryCall, type ServerWritableStream } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
+import { CallOver, requireWanted, type CallScope } from '../../core/call-scope.js';
 import type { Context } from '../../core/context.js';
 import { ServiceError } from '../../core/errors.js';
 import { safeRequestId } from '../request-id.js';
 import { asServiceError } from '../service-error.js';
 import type { ActingFor } from './acting-for.js';
 import { authenticate, requireServiceScope } from './authenticate.js';
-import type { CallObserver } from './call-observer.js';
+import type { CallObserver, EndedCall } from './call-observer.js';
 import { errorStatus } from './error-status.js';
 import type { ServedMethod, ServedStream } from './method.js';
+import { ServedCallScope, type AnyCall } from './served-call-scope.js';
 import type { ServiceCallers } from './service-callers.js';
 import { GRPC_STATUSES } from './statuses.js';
 
@@ -23,12 +25,16 @@ export interface ServingCalls {
   readonly stopping: AbortSignal;
 }
 
-type AnyCall = ServerUnaryCall<never, object> | ServerWritableStream<never, object>;
+/** Whether the answer went to somebody. */
+type Heard = 'heard' | 'unheard';
 
 export function serveUnary(served: ServedMethod, parts: ServingCalls): handleUnaryCall<never, object> {
   return (call, send) => {
-    void around(call, served, parts, async (asked) => {
-      send(null, create(served.method.output, await served.answer(asked as never)));
+    void around(call, served, parts, async (asked, scope) => {
+      const answer = create(served.method.output, await served.answer(asked as never));
+      if (scope.isOver) return 'unheard';
+      send(null, answer);
+      return 'heard';
     }, send);
   };
 }
@@ -36,25 +42,24 @@ export function serveUnary(served: ServedMethod, parts: ServingCalls): handleUna
 /** What a stream yields is sent as fast as it is read, until it ends or the caller has gone. */
 export function serveStream(served: ServedStream, parts: ServingCalls): handleServerStreamingCall<never, object> {
   return (call) => {
-    const gone = new AbortController();
-    const over = new AbortController();
-    const end = (): void => over.abort();
-    gone.signal.addEventListener('abort', end);
-    parts.stopping.addEventListener('abort', end);
-    call.on('cancelled', () => gone.abort());
-    // What ended before there was anybody to hear of it is not told any more.
-    if (call.destroyed || Number(call.getDeadline()) <= Date.now()) gone.abort();
-    void around(call, served, parts, async (asked) => {
+    void around(call, served, parts, async (asked, scope) => {
+      const over = new AbortController();
+      const end = (): void => over.abort();
+      const listenNoMore = scope.onOver(end);
+      parts.stopping.addEventListener('abort', end);
       try {
         for await (const message of served.answer({ ...asked, signal: over.signal } as never)) {
-          if (gone.signal.aborted) return;
+          if (scope.isOver) return 'unheard';
           if (!call.write(create(served.method.output, message))) await untilReadOr(call, over.signal);
         }
       } finally {
+        listenNoMore();
         parts.stopping.removeEventListener('abort', end);
       }
+      if (scope.isOver) return 'unheard';
       if (parts.stopping.aborted) throw new ServiceError('SERVICE_UNAVAILABLE', 'This process is stopping; watch again.', { retryAfterMs: 1_000 });
       call.end();
+      return 'heard';
     }, (status) => { call.emit('error', status); });
   };
 }
@@ -62,40 +67,57 @@ export function serveStream(served: ServedStream, parts: ServingCalls): handleSe
 /** Around every call: its id, the checks of its method in the order in which the first that fails is told, one line in the log. */
 async function around(
   call: AnyCall,
-  { method, scope, acts, bodyField = '' }: Pick<ServedMethod, 'scope' | 'acts' | 'bodyField'> & { readonly method: { readonly name: string } },
-  { context, callers, actingFor, logger, observer }: ServingCalls,
-  serve: (asked: object) => Promise<void>,
+  served: Pick<ServedMethod, 'scope' | 'acts' | 'bodyField'> & { readonly method: { readonly name: string } },
+  parts: ServingCalls,
+  serve: (asked: object, scope: CallScope) => Promise<Heard>,
   refuse: (status: ReturnType<typeof errorStatus>) => void,
 ): Promise<void> {
+  const { context, logger, observer } = parts;
   const startedAt = performance.now();
   observer?.begun();
   const requestId = readRequestId(call.metadata) ?? context.ids.uuid();
-  let refusal: ServiceError | undefined;
+  const scope = new ServedCallScope(call);
+  let code: EndedCall['code'];
   try {
     const sent = new Metadata();
     sent.set('x-request-id', requestId);
     call.sendMetadata(sent);
-    const { request } = call;
-    if (scope === undefined) await serve({ context, request });
-    else {
-      const service = authenticate(callers, context.clock, call);
-      requireServiceScope(service, scope);
-      await serve(acts ? { context, request, caller: await actingFor.caller(service, call.metadata) } : { context, request });
-    }
+    if ((await serve(await admit(call, served, parts, scope), scope)) === 'unheard') code = scope.status;
   } catch (error) {
-    refusal = asServiceError(error);
-    if (refusal !== error) logger.error({ requestId, method: method.name, code: refusal.code, err: error }, 'request failed');
-    refuse(errorStatus(refusal, { requestId, bodyField }));
+    if (error instanceof CallOver) code = scope.status;
+    else {
+      const refusal = asServiceError(error);
+      ({ code } = refusal);
+      if (refusal !== error) logger.error({ requestId, method: served.method.name, code, err: error }, 'request failed');
+      refuse(errorStatus(refusal, { requestId, bodyField: served.bodyField ?? '' }));
+    }
   }
   const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
-  observer?.ended({ method: call.getPath().slice(1), code: refusal?.code, durationMs });
-  const level = levelFor(refusal?.code);
+  observer?.ended({ method: call.getPath().slice(1), code, durationMs });
+  const level = levelFor(code);
   if (!logger.isLevelEnabled(level)) return;
-  logger[level]({ requestId, method: call.getPath(), durationMs, ...(refusal ? { code: refusal.code } : {}) }, 'request');
+  logger[level]({ requestId, method: call.getPath(), durationMs, ...(code === undefined ? {} : { code }) }, 'request');
 }
 
-function levelFor(code: ServiceError['code'] | undefined): 'error' | 'info' | 'debug' {
+/** What the method is asked with, once the caller may call it. Throws what refuses the caller, and `CallOver`. */
+async function admit(
+  call: AnyCall, { scope, acts }: Pick<ServedMethod, 'scope' | 'acts'>, { context, callers, actingFor }: ServingCalls, wanted: CallScope,
+): Promise<object> {
+  const { request } = call;
+  const asked = { request, context: { ...context, call: wanted } };
+  requireWanted(wanted);
+  if (scope === undefined) return asked;
+  const service = authenticate(callers, context.clock, call);
+  requireServiceScope(service, scope);
+  if (!acts) return asked;
+  const caller = await actingFor.caller(service, call.metadata);
+  requireWanted(wanted);
+  return { ...asked, caller };
+}
+
+function levelFor(code: EndedCall['code']): 'error' | 'info' | 'debug' {
   if (code === undefined) return 'debug';
+  if (code === 'CANCELLED' || code === 'DEADLINE_EXCEEDED') return 'info';
   return [GRPC_STATUSES.SERVICE_UNAVAILABLE, GRPC_STATUSES.INTERNAL_ERROR].includes(GRPC_STATUSES[code]) ? 'error' : 'info';
 }
 

@@ -11,7 +11,7 @@ export class GrpcCalls implements CallObserver {
 
   constructor(registry: Registry) {
     const registers = [registry];
-    this.calls = new Counter({ name: 'darkroom_grpc_calls_total', help: 'gRPC calls answered, by error code; OK for none.', labelNames: ['method', 'code'], registers });
+    this.calls = new Counter({ name: 'darkroom_grpc_calls_total', help: 'gRPC calls answered, by error code; OK for none, CANCELLED and DEADLINE_EXCEEDED where nobody waited for the answer.', labelNames: ['method', 'code'], registers });
     this.durations = new Histogram({
       name: 'darkroom_grpc_call_duration_seconds', help: 'Time from a gRPC call to its end; of a stream, all of it.', labelNames: ['method'], buckets: SECONDS, registers,
     });
@@ -22,9 +22,9 @@ export class GrpcCalls implements CallObserver {
     this.underWay.inc();
   }
 
-  ended({ method, code = 'OK', durationMs }: EndedCall): void {
+  ended({ method, code, durationMs }: EndedCall): void {
     this.underWay.dec();
-    this.calls.inc({ method, code });
+    this.calls.inc({ method, code: code ?? 'OK' });
     this.durations.observe({ method }, durationMs / 1_000);
   }
 }

@@ -1,4 +1,5 @@
 import { Counter, type Registry } from 'prom-client';
+import { CallOver } from '../../core/call-scope.js';
 import { StoreUnavailable } from '../../core/errors.js';
 import type { Ports } from '../../core/ports/tokens.js';
 import { observedCalls, type MethodsOf } from './observed-calls.js';
@@ -65,7 +66,10 @@ export class StoreCalls {
           if (answer === 'conflict') this.conflicts.inc(labels);
           learnFrom?.(answer, args);
         },
-        failed: (error) => this.failures.inc({ port, reason: error instanceof StoreUnavailable ? 'unavailable' : 'unexpected' }),
+        failed: (error) => {
+          // Whose caller has gone did not fail.
+          if (!(error instanceof CallOver)) this.failures.inc({ port, reason: error instanceof StoreUnavailable ? 'unavailable' : 'unexpected' });
+        },
         ended: this.durations.prepare(labels),
       };
     });

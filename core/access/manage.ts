@@ -19,7 +19,7 @@ export async function createAccount(context: Context, { name, currency = 'credit
 }
 
 export async function createApp(context: Context, { accountId, name }: { readonly accountId: string; readonly name: string }): Promise<App> {
-  if (!(await context.accounts.read(accountId))) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
+  if (!(await context.accounts.read(accountId, context.call))) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
   const app: App = { appId: context.ids.uuid(), accountId, name: readName(name), createdAt: context.clock.now() };
   if ((await context.credentials.insertApp(app)) === 'exists') throw new ServiceError('CONFLICT');
   return app;
@@ -35,7 +35,7 @@ export interface NewKey {
 
 /** The key and its secret. The secret is nowhere else, now or later. */
 export async function createKey(context: Context, request: NewKey): Promise<{ readonly key: ApiKey; readonly secret: string }> {
-  const app = await context.credentials.readApp(request.appId);
+  const app = await context.credentials.readApp(request.appId, context.call);
   if (!app) throw new ServiceError('NOT_FOUND', `There is no App ${request.appId}.`);
   const now = context.clock.now();
   if (request.expiresAt !== undefined && request.expiresAt <= now) throw new ServiceError('FIELD_INVALID', 'The expiry of a new key must lie in the future.');

@@ -8,8 +8,8 @@ export interface Balance {
 }
 
 /** What the account can still reserve. */
-export async function getBalance(context: Pick<Context, 'accounts'>, caller: Caller): Promise<Balance> {
-  const account = await context.accounts.read(caller.accountId);
+export async function getBalance(context: Pick<Context, 'accounts' | 'call'>, caller: Caller): Promise<Balance> {
+  const account = await context.accounts.read(caller.accountId, context.call);
   if (!account) throw new ServiceError('DEVELOPER_TOKEN_INVALID');
   return { availableCredits: account.available, currency: account.currency };
 }

@@ -24,7 +24,7 @@ export interface Verification {
 export async function verifyCredits(context: Context, onAccount?: (accountId: string) => void): Promise<Verification> {
   const total = { accounts: 0, entries: 0, generations: 0 };
   const findings: string[] = [];
-  for await (const account of pages((page) => context.accounts.list(page))) {
+  for await (const account of pages((page) => context.accounts.list(page, context.call))) {
     const result = await verifyAccount(context, account.accountId);
     total.accounts += 1;
     total.entries += result.entries;
@@ -62,15 +62,15 @@ async function verifyAccount(context: Context, accountId: string): Promise<Accou
 async function lookOnce(context: Context, accountId: string): Promise<AccountResult> {
   // Generations first: what has settled by then has its entries in the account that is read after.
   const generations: Seen[] = [];
-  for await (const g of pages((page) => context.generations.list(accountId, undefined, page))) {
+  for await (const g of pages((page) => context.generations.list(accountId, undefined, page, context.call))) {
     const { generationId, status, estimatedCredits, reservedCredits, chargedCredits } = g;
     generations.push({ generationId, status, estimatedCredits, reservedCredits, chargedCredits, isSettled: g.settledAt !== undefined });
   }
-  const account = await context.accounts.read(accountId);
+  const account = await context.accounts.read(accountId, context.call);
   if (!account) return { entries: 0, generations: 0, ledger: [`Account ${accountId} is listed but cannot be read.`], suspicions: [] };
 
   const replay = new Replay(accountId);
-  for await (const entry of pages((page) => context.accounts.entries(accountId, page))) {
+  for await (const entry of pages((page) => context.accounts.entries(accountId, page, context.call))) {
     if (entry.sequence > account.lastSequence) break;
     replay.add(entry);
   }

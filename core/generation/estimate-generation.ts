@@ -21,7 +21,7 @@ export interface Estimate {
 export async function estimateGeneration(context: Context, caller: Caller, body: Json): Promise<Estimate> {
   const request = readGenerationRequest(context, body);
   const plan = await planGeneration(context, caller, request);
-  const account = await context.accounts.read(caller.accountId);
+  const account = await context.accounts.read(caller.accountId, context.call);
   if (!account) throw new ServiceError('DEVELOPER_TOKEN_INVALID');
   if (account.available < plan.credits) throw insufficientCredits(plan.credits);
   return { modelKey: plan.model.modelKey, operation: request.operation, estimatedCredits: plan.credits, currency: account.currency };

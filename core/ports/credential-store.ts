@@ -1,15 +1,19 @@
 import type { ApiKey, App } from '../access/credential.js';
+import type { CallScope } from '../call-scope.js';
 import type { Page, PageRequest } from '../paging.js';
 
-/** Keeps Apps and API keys. Each method is atomic for one App or key. Every method may throw `StoreUnavailable`. */
+/**
+ * Keeps Apps and API keys. Each method is atomic for one App or key. Every method may throw `StoreUnavailable`. A read that
+ * is given the call it is for ends with `CallOver` as soon as that is over.
+ */
 export interface CredentialStore {
   /** Inserts an App if its id is free. Durable on return. */
   insertApp(app: App): Promise<'created' | 'exists'>;
 
-  readApp(appId: string): Promise<App | null>;
+  readApp(appId: string, call?: CallScope): Promise<App | null>;
 
   /** Apps of one account, in order of id. */
-  listApps(accountId: string, page: PageRequest): Promise<Page<App>>;
+  listApps(accountId: string, page: PageRequest, call?: CallScope): Promise<Page<App>>;
 
   /** Inserts a key if its id and its digest are free. Durable on return. */
   insertKey(key: ApiKey): Promise<'created' | 'exists'>;
@@ -21,5 +25,5 @@ export interface CredentialStore {
   replaceKey(next: ApiKey, expectedVersion: number): Promise<'applied' | 'conflict'>;
 
   /** Keys of one account, in order of id. */
-  listKeys(accountId: string, page: PageRequest): Promise<Page<ApiKey>>;
+  listKeys(accountId: string, page: PageRequest, call?: CallScope): Promise<Page<ApiKey>>;
 }

@@ -1,16 +1,18 @@
+import type { CallScope } from '../call-scope.js';
 import type { Generation, GenerationRecord } from '../generation/generation.js';
 import type { Page, PageRequest } from '../paging.js';
 
 /**
  * Keeps generations and what remains of them. Each method is atomic for one id. Every method may throw
- * `StoreUnavailable`; a write that does may or may not have happened.
+ * `StoreUnavailable`; a write that does may or may not have happened. A read that is given the call it is for ends with
+ * `CallOver` as soon as that is over.
  */
 export interface GenerationStore {
   /** Inserts a record if its id is free, durable on return; otherwise answers what stands there and writes nothing. */
   insert(record: GenerationRecord): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: GenerationRecord }>;
 
   /** The newest committed record, or null. Reads what this process wrote before. */
-  read(generationId: string): Promise<GenerationRecord | null>;
+  read(generationId: string, call?: CallScope): Promise<GenerationRecord | null>;
 
   /** Replaces the record if its version still is `expectedVersion`. Durable on return. */
   replace(next: GenerationRecord, expectedVersion: number): Promise<'applied' | 'conflict'>;
@@ -22,5 +24,5 @@ export interface GenerationStore {
   due(now: number, limit: number): Promise<readonly GenerationRecord[]>;
 
   /** Generations of one account, newest first; of one App, when `appId` is given. */
-  list(accountId: string, appId: string | undefined, page: PageRequest): Promise<Page<Generation>>;
+  list(accountId: string, appId: string | undefined, page: PageRequest, call?: CallScope): Promise<Page<Generation>>;
 }

@@ -8,6 +8,7 @@ import type { AccountStore } from '../../core/ports/account-store.js';
 import { aChange, anAccount, MAX_AMOUNT, uuidAt } from '../fixtures/stored-records.js';
 import { accountSequences } from './account-sequences.js';
 import { allPages } from './all-pages.js';
+import { endedCalls } from './ended-calls.js';
 import type { ContractSubject } from './subject.js';
 
 export function accountStoreContract(subject: ContractSubject<AccountStore>): void {
@@ -22,6 +23,14 @@ export function accountStoreContract(subject: ContractSubject<AccountStore>): vo
     describe('lists of accounts', () => listing(() => store));
     describe('old holds', () => oldHolds(() => store));
     accountSequences(() => store);
+    describe('reads for a call', () => endedCalls(async () => {
+      await store.create(anAccount(1));
+      return {
+        read: (call) => store.read(uuidAt(1), call),
+        entries: (call) => store.entries(uuidAt(1), { limit: 5 }, call),
+        list: (call) => store.list({ limit: 5 }, call),
+      };
+    }));
   });
 }
 

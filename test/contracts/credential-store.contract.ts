@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import type { CredentialStore } from '../../core/ports/credential-store.js';
 import { anApiKey, anApp, uuidAt } from '../fixtures/stored-records.js';
 import { allPages } from './all-pages.js';
+import { endedCalls } from './ended-calls.js';
 import type { ContractSubject } from './subject.js';
 
 export function credentialStoreContract(subject: ContractSubject<CredentialStore>): void {
@@ -16,6 +17,15 @@ export function credentialStoreContract(subject: ContractSubject<CredentialStore
     describe('Apps', () => apps(() => store));
     describe('keys', () => keys(() => store));
     describe('replaced keys', () => replacedKeys(() => store));
+    describe('reads for a call', () => endedCalls(async () => {
+      await store.insertApp(anApp(1));
+      await store.insertKey(anApiKey(1));
+      return {
+        readApp: (call) => store.readApp(uuidAt(1), call),
+        listApps: (call) => store.listApps(uuidAt(1), { limit: 5 }, call),
+        listKeys: (call) => store.listKeys(uuidAt(1), { limit: 5 }, call),
+      };
+    }));
   });
 }
 

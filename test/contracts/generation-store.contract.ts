@@ -6,6 +6,7 @@ import type { GenerationRecord } from '../../core/generation/generation.js';
 import type { GenerationStore } from '../../core/ports/generation-store.js';
 import { aGeneration, aRemnant, uuidAt } from '../fixtures/stored-records.js';
 import { allPages } from './all-pages.js';
+import { endedCalls } from './ended-calls.js';
 import type { ContractSubject } from './subject.js';
 import { versionedRecords } from './versioned-records.js';
 
@@ -18,6 +19,13 @@ export function generationStoreContract(subject: ContractSubject<GenerationStore
     versionedRecords<GenerationRecord>({ store: () => store, make: aGeneration, idAt: uuidAt });
     describe('remnants', () => remnants(() => store));
     describe('lists', () => lists(() => store));
+    describe('reads for a call', () => endedCalls(async () => {
+      await store.insert(aGeneration(1));
+      return {
+        read: (call) => store.read(uuidAt(1), call),
+        list: (call) => store.list(uuidAt(1), undefined, { limit: 5 }, call),
+      };
+    }));
   });
 }
 

@@ -22,7 +22,7 @@ export const ACCESS_METHODS = [
   plain(method.listAccounts, {
     scope: 'access:read',
     async answer({ context, request }) {
-      const page = await context.accounts.list(readPage(request, 'accounts'));
+      const page = await context.accounts.list(readPage(request, 'accounts'), context.call);
       return { accounts: page.items.map(renderAccount), nextPageToken: nextPageToken(page, 'accounts') };
     },
   }),
@@ -36,7 +36,7 @@ export const ACCESS_METHODS = [
     scope: 'access:read',
     async answer({ context, request }) {
       const accountId = readUuid(request.accountId, '/account_id');
-      const page = await context.credentials.listApps(accountId, readPage(request, `apps of ${accountId}`));
+      const page = await context.credentials.listApps(accountId, readPage(request, `apps of ${accountId}`), context.call);
       return { apps: page.items.map(renderApp), nextPageToken: nextPageToken(page, `apps of ${accountId}`) };
     },
   }),
@@ -53,7 +53,7 @@ export const ACCESS_METHODS = [
     scope: 'access:read',
     async answer({ context, request }) {
       const accountId = readUuid(request.accountId, '/account_id');
-      const page = await context.credentials.listKeys(accountId, readPage(request, `keys of ${accountId}`));
+      const page = await context.credentials.listKeys(accountId, readPage(request, `keys of ${accountId}`), context.call);
       return { apiKeys: page.items.map(renderKey), nextPageToken: nextPageToken(page, `keys of ${accountId}`) };
     },
   }),

@@ -32,7 +32,7 @@ export const CREDIT_METHODS = [
     scope: 'ledger:read',
     async answer({ context, request }) {
       const accountId = readUuid(request.accountId, '/account_id');
-      const page = await context.accounts.entries(accountId, readPage(request, `entries of ${accountId}`));
+      const page = await context.accounts.entries(accountId, readPage(request, `entries of ${accountId}`), context.call);
       return { entries: page.items.map(renderEntry), nextPageToken: nextPageToken(page, `entries of ${accountId}`) };
     },
   }),

@@ -3,7 +3,9 @@
 // Method: a TCP proxy between the stores and a real server, whose faults are put on and taken off.
 import { expect } from 'chai';
 import { migrateMongo, openMongo, type MongoStores } from '../../../adapters/mongo/open-mongo.js';
+import { CallOver } from '../../../core/call-scope.js';
 import { StoreUnavailable } from '../../../core/errors.js';
+import { TestedCall } from '../../fixtures/call-scope.js';
 import { aChange, aClaim, aGeneration, anAccount, anApiKey, anUpload, uuidAt } from '../../fixtures/stored-records.js';
 import { TcpLink } from '../../fixtures/tcp-link.js';
 import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js';
@@ -91,6 +93,21 @@ for (const lane of LANES) {
       await expectOutage();
       await link.heal();
       await expectRecovered();
+    });
+
+    it('swallows everything: a read ends as soon as its call does, and not when MongoDB has had its time', async () => {
+      const patient = await openMongo({ url: server.url.replace(new URL(server.url).host, link.address), database: database.database, timeoutMs: 60_000 });
+      await patient.generations.read(uuidAt(1));
+      await link.swallow();
+      const ended = Array.from({ length: 3 }, () => new TestedCall());
+      const reads = [
+        patient.generations.read(uuidAt(1), ended[0]), patient.accounts.entries(uuidAt(1), { limit: 1 }, ended[1]), patient.credentials.listKeys(uuidAt(1), { limit: 1 }, ended[2]),
+      ].map((read) => read.catch((error: unknown) => error));
+      for (const call of ended) call.end();
+      for (const outcome of await Promise.all(reads)) expect(outcome).to.be.instanceOf(CallOver);
+      expect(ended.map(({ listeners }) => listeners)).to.deep.equal([0, 0, 0]);
+      await link.heal();
+      await patient.close();
     });
 
     it('lets the stores close while it swallows everything', async () => {

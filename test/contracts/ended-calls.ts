@@ -1,0 +1,26 @@
+// Goal: what stores promise alike of reads that are for a call: they answer while it goes on, and read nothing once it is over.
+// Method: each read of the store for a call that goes on, for one that is over, and for none.
+import { expect } from 'chai';
+import { CallOver, type CallScope } from '../../core/call-scope.js';
+import { TestedCall } from '../fixtures/call-scope.js';
+
+export type ReadFor = (call: CallScope | undefined) => Promise<unknown>;
+
+/** `reads` puts into the fresh store what its reads are to find. */
+export function endedCalls(reads: () => Promise<Readonly<Record<string, ReadFor>>>): void {
+  it('answers a call that goes on as it answers nobody in particular, and listens for its end no longer', async () => {
+    for (const [name, read] of Object.entries(await reads())) {
+      const call = new TestedCall();
+      expect(await read(call), name).to.deep.equal(await read(undefined));
+      expect(call.listeners, name).to.equal(0);
+    }
+  });
+
+  it('reads nothing for a call that is over, or whose deadline has passed', async () => {
+    for (const [name, read] of Object.entries(await reads())) {
+      for (const call of [TestedCall.over(), new TestedCall({ deadline: Date.now() })]) {
+        expect(await read(call).catch((error: unknown) => error), name).to.be.instanceOf(CallOver);
+      }
+    }
+  });
+}

@@ -1,0 +1,233 @@
+// Goal: a deadline that has passed, or a call that was cancelled, ends what only reads, also in the middle of a long work; what has
+// begun to write goes on to its end, so that its key answers, and nothing is begun for somebody who has gone.
+// Method: a server over a world whose stores wait at a gate; the client leaves before it is opened.
+import { rmSync } from 'node:fs';
+import { create, type DescMessage, type DescMethodUnary, type MessageInitShape } from '@bufbuild/protobuf';
+import { Client, credentials, Metadata, status as Status, type CallOptions, type ServiceError } from '@grpc/grpc-js';
+import { expect } from 'chai';
+import { pino } from 'pino';
+import { openSqlite, type SqliteStores } from '../../../adapters/sqlite/open-sqlite.js';
+import type { EndedCall } from '../../../apps/grpc/call-observer.js';
+import { Credits } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
+import { Generations } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
+import { Operation } from '../../../apps/grpc/generated/darkroom/v1/media_pb.js';
+import { Operations } from '../../../apps/grpc/generated/darkroom/v1/operations_pb.js';
+import { createGrpcServer, type GrpcServer } from '../../../apps/grpc/server.js';
+import { methodDefinition } from '../../../apps/grpc/service-definition.js';
+import { OPERATOR_SCOPES } from '../../../apps/grpc/service-callers.js';
+import { SCOPES } from '../../../core/access/credential.js';
+import { createAccount } from '../../../core/access/manage.js';
+import { CallOver, type CallScope } from '../../../core/call-scope.js';
+import type { Ports } from '../../../core/ports/tokens.js';
+import { temporaryFolder } from '../../adapters/sqlite/sqlite-subject.js';
+import { Gate, intercepted, type Interceptor, type PortCall } from '../../fixtures/intercepted.js';
+import { newOwner, type Owner } from '../../fixtures/owner.js';
+import { openWorld, type World } from '../../fixtures/world.js';
+import { unary } from './grpc-client.js';
+
+const { getGeneration, createGeneration } = Generations.method;
+const PICTURE = { modelKey: 'picture', operation: Operation.IMAGE_GENERATION, prompt: 'a lighthouse', parameters: { size: '96x64' } };
+const CREATE = { input: PICTURE, idempotencyKey: 'k' };
+const SERVICE = { name: 'all', scopes: [...SCOPES, ...OPERATOR_SCOPES] };
+
+/** A call that was sent, and what its client was told of it in the end. */
+interface Sent {
+  cancel(): void;
+  readonly refused: Promise<ServiceError>;
+}
+
+class Stage {
+  readonly ended: EndedCall[] = [];
+  private tell: () => void = () => undefined;
+  private constructor(readonly world: World, private readonly server: GrpcServer, readonly client: Client, readonly owner: Owner) {}
+
+  static async open(interceptor: Interceptor, ports: Partial<Ports> = {}): Promise<Stage> {
+    let isSet = false;
+    const around = (all: Ports): Ports => {
+      const guarded: Interceptor = (call) => (isSet ? interceptor(call) : call.proceed());
+      const { generations, claims, credentials: keys, accounts, uploads } = all;
+      return {
+        ...all,
+        generations: intercepted('generations', generations, guarded), claims: intercepted('claims', claims, guarded),
+        credentials: intercepted('credentials', keys, guarded), accounts: intercepted('accounts', accounts, guarded), uploads: intercepted('uploads', uploads, guarded),
+      };
+    };
+    const world = await openWorld({ ports, around });
+    const owner = await newOwner(world.context, 'owner', 1_000);
+    isSet = true;
+    const observer = { begun: () => undefined, ended: (call: EndedCall) => { stage.ended.push(call); stage.tell(); } };
+    const server = createGrpcServer({ context: world.context, callers: { find: () => SERVICE }, logger: pino({ level: 'silent' }), observer });
+    const port = await server.listen('127.0.0.1', 0);
+    const stage: Stage = new Stage(world, server, new Client(`127.0.0.1:${port}`, credentials.createInsecure()), owner);
+    return stage;
+  }
+
+  get metadata(): Metadata {
+    const metadata = new Metadata();
+    metadata.set('darkroom-account-id', this.owner.accountId);
+    metadata.set('darkroom-app-id', this.owner.appId);
+    return metadata;
+  }
+
+  send<I extends DescMessage, O extends DescMessage>(desc: DescMethodUnary<I, O>, init: MessageInitShape<I>, options: CallOptions = {}): Sent {
+    const { path, requestSerialize, responseDeserialize } = methodDefinition(desc);
+    let cancel: () => void = () => undefined;
+    const refused = new Promise<ServiceError>((resolve, reject) => {
+      const call = this.client.makeUnaryRequest(path, requestSerialize, responseDeserialize, create(desc.input, init), this.metadata, options, (error) => {
+        if (error) resolve(error); else reject(new Error('It was answered.'));
+      });
+      cancel = () => call.cancel();
+    });
+    return { cancel, refused };
+  }
+
+  /** A later call of the same connection is answered once the server has read what the client said before. */
+  async arrival(): Promise<void> {
+    await unary(this.client, Operations.method.getRetention, {}, this.metadata);
+    const [end, ...others] = this.ended.splice(0);
+    expect([end?.method, others]).to.deep.equal(['darkroom.v1.Operations/GetRetention', []]);
+  }
+
+  /** What the server says of its next call that ends. */
+  async nextEnd(): Promise<EndedCall['code']> {
+    if (this.ended.length === 0) await new Promise<void>((resolve) => { this.tell = resolve; });
+    return this.ended.shift()?.code;
+  }
+
+  async close(): Promise<void> {
+    this.client.close();
+    await this.server.close(1_000);
+    await this.world.close();
+  }
+}
+
+const scopeOf = ({ args }: PortCall): CallScope => args.at(-1) as CallScope;
+
+/** Until the call is over, as a store that never answers would have it; without a call, for ever. */
+const untilOver = (call: PortCall): Promise<never> => new Promise((_, reject) => { scopeOf(call).onOver(() => reject(new CallOver())); });
+
+describe('a call that is given up', () => {
+  it('ends a read in the store, cancelled by its caller or past its deadline', async () => {
+    const reached: CallScope[] = [];
+    let arrived: () => void = () => undefined;
+    const stage = await Stage.open((call) => {
+      if (call.name !== 'generations.read') return call.proceed();
+      reached.push(scopeOf(call));
+      arrived();
+      return untilOver(call);
+    });
+    const isReached = new Promise<void>((resolve) => { arrived = resolve; });
+    const cancelled = stage.send(getGeneration, { generationId: stage.owner.appId });
+    await isReached;
+    cancelled.cancel();
+    expect((await cancelled.refused).code).to.equal(Status.CANCELLED);
+    expect(await stage.nextEnd()).to.equal('CANCELLED');
+
+    const deadline = Date.now() + 300;
+    const late = stage.send(getGeneration, { generationId: stage.owner.appId }, { deadline });
+    expect((await late.refused).code).to.equal(Status.DEADLINE_EXCEEDED);
+    expect(await stage.nextEnd()).to.equal('DEADLINE_EXCEEDED');
+    expect(reached.map((call) => call.isOver)).to.deep.equal([true, true]);
+    expect([reached[0]?.deadline, Math.abs((reached[1]?.deadline ?? 0) - deadline) < 300]).to.deep.equal([Infinity, true]);
+    await stage.close();
+  });
+
+  it('finishes a create that had begun: once, and its key answers with it', async () => {
+    const gate = new Gate();
+    let arrived: () => void = () => undefined;
+    const isReached = new Promise<void>((resolve) => { arrived = resolve; });
+    const stage = await Stage.open(async (call) => {
+      if (call.name === 'generations.insert') { arrived(); await gate.wait(); }
+      return call.proceed();
+    });
+    const sent = stage.send(createGeneration, CREATE);
+    await isReached;
+    sent.cancel();
+    expect((await sent.refused).code).to.equal(Status.CANCELLED);
+    await stage.arrival();
+    gate.open();
+    expect(await stage.nextEnd()).to.equal('CANCELLED');
+
+    const again = await unary(stage.client, createGeneration, CREATE, stage.metadata);
+    expect(again.replayed).to.equal(true);
+    const account = await stage.world.context.accounts.read(stage.owner.accountId);
+    expect(account?.reserved).to.equal(Number(again.generation?.reservedCredits));
+    expect([...(account?.holds.keys() ?? [])]).to.deep.equal([again.generation?.generationId]);
+    await stage.close();
+  });
+
+  it('begins nothing when its caller has gone before the write', async () => {
+    const gate = new Gate();
+    const written: string[] = [];
+    let arrived: () => void = () => undefined;
+    const isReached = new Promise<void>((resolve) => { arrived = resolve; });
+    const stage = await Stage.open(async (call) => {
+      if (call.name === 'credentials.readApp') { arrived(); await gate.wait(); }
+      if (!call.name.includes('.read')) written.push(call.name);
+      return call.proceed();
+    });
+    const sent = stage.send(createGeneration, CREATE);
+    await isReached;
+    sent.cancel();
+    await sent.refused;
+    await stage.arrival();
+    gate.open();
+    expect(await stage.nextEnd()).to.equal('CANCELLED');
+    expect(written).to.deep.equal([]);
+    expect((await unary(stage.client, createGeneration, CREATE, stage.metadata)).replayed).to.equal(false);
+    await stage.close();
+  });
+
+  it('ends the recovery it asked for after what that is at', async () => {
+    const gate = new Gate();
+    let passes = 0;
+    let arrived: () => void = () => undefined;
+    const isReached = new Promise<void>((resolve) => { arrived = resolve; });
+    const stage = await Stage.open(async (call) => {
+      if (call.name === 'generations.due') { arrived(); await gate.wait(); }
+      if (call.name === 'uploads.due' || call.name === 'claims.removeExpired') passes += 1;
+      return call.proceed();
+    });
+    const sent = stage.send(Operations.method.runRecovery, {});
+    await isReached;
+    sent.cancel();
+    await sent.refused;
+    await stage.arrival();
+    gate.open();
+    expect(await stage.nextEnd()).to.equal('CANCELLED');
+    expect(passes, 'what comes after in a pass').to.equal(0);
+    await stage.close();
+  });
+});
+
+describe('a verification that is given up, over SQLite', () => {
+  let folder: string;
+  let stores: SqliteStores;
+  beforeEach(async () => {
+    folder = temporaryFolder();
+    stores = await openSqlite({ folder, role: 'server' });
+  });
+  afterEach(async () => {
+    await stores.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('stops between two accounts, though it never waits for anything', async () => {
+    const ACCOUNTS = 400;
+    let reads = 0;
+    let halfway: () => void = () => undefined;
+    const stage = await Stage.open((call) => {
+      if (call.name === 'accounts.read' && (reads += 1) === 20) halfway();
+      return call.proceed();
+    }, { accounts: stores.accounts, generations: stores.generations });
+    for (let n = 0; n < ACCOUNTS; n += 1) await createAccount(stage.world.context, { name: `account ${n}` });
+    const isHalfway = new Promise<void>((resolve) => { halfway = resolve; });
+    const sent = stage.send(Credits.method.verifyCredits, {});
+    await isHalfway;
+    sent.cancel();
+    expect((await sent.refused).code).to.equal(Status.CANCELLED);
+    expect(await stage.nextEnd()).to.equal('CANCELLED');
+    expect(reads).to.be.below(ACCOUNTS);
+    await stage.close();
+  });
+});
