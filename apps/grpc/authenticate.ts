@@ -11,14 +11,15 @@ const BEARER = /^bearer +(?<token>[\x21-\x7e]+)$/i;
  */
 export function authenticate(callers: ServiceCallers, clock: Pick<Clock, 'now'>, call: Pick<ServerUnaryCall<unknown, unknown>, 'metadata' | 'getAuthContext'>): ServiceCaller {
   const token = readToken(call.metadata.get('authorization'));
-  const certificateNames = namesOf(call.getAuthContext().sslPeerCertificate?.subjectaltname);
+  const certificateNames = certificateNamesOf(call.getAuthContext().sslPeerCertificate?.subjectaltname);
   const caller = callers.find({ ...(token === undefined ? {} : { token }), certificateNames });
   if (caller === undefined) {
-    if (token !== undefined || certificateNames.length > 0) throw new ServiceError('DEVELOPER_TOKEN_INVALID');
-    throw new ServiceError('DEVELOPER_TOKEN_REQUIRED', 'Send a service token as authorization: Bearer <token>, or a client certificate.');
+    if (token !== undefined) throw new ServiceError('DEVELOPER_TOKEN_INVALID');
+    if (certificateNames.length > 0) throw new ServiceError('DEVELOPER_TOKEN_INVALID', 'The client certificate names none of the services that may call, or more than one.');
+    throw new ServiceError('DEVELOPER_TOKEN_REQUIRED', 'Send a service token as authorization: Bearer <token>, or a client certificate with a URI or DNS name.');
   }
-  if (caller.isRevoked) throw new ServiceError('DEVELOPER_TOKEN_REVOKED');
   if (caller.expiresAt !== undefined && caller.expiresAt <= clock.now()) throw new ServiceError('DEVELOPER_TOKEN_EXPIRED');
+  if (caller.isRevoked) throw new ServiceError('DEVELOPER_TOKEN_REVOKED');
   return caller;
 }
 
@@ -29,14 +30,27 @@ export function requireServiceScope(service: ServiceCaller, scope: ServiceScope)
   }
 }
 
-/** Sent twice, nobody can say which one was meant. */
+/**
+ * Sent twice, nobody can say which one was meant; and what is sent and is no token must not leave the choice to a certificate,
+ * which may be that of a proxy in between.
+ */
 function readToken(values: readonly (string | Buffer)[]): string | undefined {
   const [value, ...others] = values;
+  if (value === undefined) return undefined;
   if (others.length > 0) throw new ServiceError('DEVELOPER_TOKEN_INVALID', 'authorization must be sent once.');
-  return typeof value === 'string' ? BEARER.exec(value)?.groups?.['token'] : undefined;
+  const token = BEARER.exec(String(value))?.groups?.['token'];
+  if (token === undefined) throw new ServiceError('DEVELOPER_TOKEN_INVALID', 'authorization must be Bearer <token>.');
+  return token;
 }
 
-/** `URI:spiffe://example/studio, DNS:studio` as Node shows it; only names that the authority put there as such. */
-function namesOf(subjectAltName: string | undefined): string[] {
-  return (subjectAltName ?? '').split(', ').flatMap((entry) => /^(?:URI|DNS):([^"]+)$/.exec(entry)?.[1] ?? []);
+/**
+ * The URIs and DNS names of `URI:spiffe://example/studio, DNS:studio`, as Node shows a certificate: only what the authority put
+ * there as such, and no common name. What Node puts in quotes has characters that no such name has. A URI has a colon and a
+ * DNS name has none, so that neither can pass for the other.
+ */
+export function certificateNamesOf(subjectAltName: string | undefined): string[] {
+  return (subjectAltName ?? '').split(', ').flatMap((entry) => {
+    const { uri, dns } = /^(?:URI:(?<uri>[^":]+:[^"]+)|DNS:(?<dns>[^":]+))$/.exec(entry)?.groups ?? {};
+    return uri ?? dns?.toLowerCase() ?? [];
+  });
 }

@@ -11,6 +11,9 @@ export class CallersInvalid extends ConfigInvalid {
   override readonly name = 'CallersInvalid';
 }
 
+/** A URI, which has a colon, or a DNS name, which has none and no wildcard. */
+const CERTIFICATE_NAME = '^(?:[A-Za-z][A-Za-z0-9+.-]*:[\\x21-\\x7e]+|[A-Za-z0-9._-]+)$';
+
 const SCHEMA = {
   type: 'object',
   additionalProperties: false,
@@ -26,7 +29,7 @@ const SCHEMA = {
         properties: {
           name: { type: 'string', pattern: '^[a-z0-9][a-z0-9-]{0,63}$' },
           token_sha256: { type: 'string', pattern: '^[0-9a-f]{64}$' },
-          certificate: { type: 'string', minLength: 1, maxLength: 255 },
+          certificate: { type: 'string', maxLength: 255, pattern: CERTIFICATE_NAME },
           scopes: { type: 'array', minItems: 1, uniqueItems: true, items: { type: 'string', enum: [...SCOPES, ...OPERATOR_SCOPES] } },
           expires_at: { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z$' },
           revoked: { type: 'boolean' },
@@ -68,7 +71,9 @@ export class CallersFile implements ServiceCallers {
   find({ token, certificateNames }: Presented): ServiceCaller | undefined {
     // A token that is sent decides: a certificate may be that of a proxy in between.
     if (token !== undefined) return this.byToken.get(digestOf(token));
-    return certificateNames.map((name) => this.byCertificate.get(name)).find((caller) => caller !== undefined);
+    const [named, ...others] = new Set(certificateNames.flatMap((name) => this.byCertificate.get(name) ?? []));
+    // Of two, nobody can say which one was meant: one may be revoked, or may do less.
+    return others.length === 0 ? named : undefined;
   }
 
   private add({ name, token_sha256: digest, certificate, scopes, expires_at: expires, revoked }: Entry): string | undefined {
@@ -76,12 +81,17 @@ export class CallersFile implements ServiceCallers {
     const expiresAt = expires === undefined ? undefined : Date.parse(expires);
     if (Number.isNaN(expiresAt)) return `The expires_at of caller ${name} is no time such as 2030-01-31T12:00:00Z.`;
     const caller: ServiceCaller = { name, scopes, ...(expiresAt === undefined ? {} : { expiresAt }), ...(revoked === undefined ? {} : { isRevoked: revoked }) };
-    const [known, key] = digest === undefined ? [this.byCertificate, certificate ?? ''] : [this.byToken, digest];
+    const [known, key] = digest === undefined ? [this.byCertificate, comparable(certificate ?? '')] : [this.byToken, digest];
     const other = known.get(key);
     if (other !== undefined) return `Caller ${name} has the token or certificate of ${other.name}.`;
     known.set(key, caller);
     return undefined;
   }
+}
+
+/** Of DNS names alone no case counts. */
+function comparable(certificateName: string): string {
+  return certificateName.includes(':') ? certificateName : certificateName.toLowerCase();
 }
 
 /** What the file has of a token. Tokens are random and long, so no salt and no slow digest is needed. */

@@ -1,24 +1,22 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { CallersFile } from './callers-file.js';
 import type { Presented, ServiceCaller, ServiceCallers } from './service-callers.js';
-
-const LOOK_EVERY_MS = 3_000;
+import { WatchedFiles } from './watched-files.js';
 
 /**
- * The callers of a file that may change: it is looked at every three seconds, so that a service that was taken out or revoked
- * is refused soon. A change that cannot be used changes nothing, and is reported once.
+ * The callers of a file that may change, so that a service that was taken out or revoked is refused soon. A change that cannot
+ * be used changes nothing, and is reported once.
  */
 export class WatchedCallers implements ServiceCallers {
+  private readonly files: WatchedFiles;
   private current: CallersFile;
-  private state: string;
-  private readonly timer: NodeJS.Timeout;
 
   /** Throws `CallersInvalid`, and what the system says of a file that cannot be read. */
-  constructor(private readonly path: string, private readonly logger: Logger, everyMs = LOOK_EVERY_MS) {
-    this.state = stateOf(path);
+  constructor(private readonly path: string, private readonly logger: Logger, everyMs?: number) {
+    this.files = new WatchedFiles([path]);
     this.current = read(path);
-    this.timer = setInterval(() => this.look(), everyMs).unref();
+    this.files.start(() => this.readAgain(), everyMs);
   }
 
   find(presented: Presented): ServiceCaller | undefined {
@@ -26,13 +24,10 @@ export class WatchedCallers implements ServiceCallers {
   }
 
   close(): void {
-    clearInterval(this.timer);
+    this.files.close();
   }
 
-  private look(): void {
-    const state = stateOf(this.path);
-    if (state === this.state) return;
-    this.state = state;
+  private readAgain(): void {
     try {
       this.current = read(this.path);
     } catch (error) {
@@ -43,14 +38,4 @@ export class WatchedCallers implements ServiceCallers {
 
 function read(path: string): CallersFile {
   return new CallersFile(readFileSync(path, 'utf8'), path);
-}
-
-/** Changes whenever the file does, another one comes in its place, or it goes. */
-function stateOf(path: string): string {
-  try {
-    const { ino, mtimeMs, ctimeMs, size } = statSync(path);
-    return [ino, mtimeMs, ctimeMs, size].join();
-  } catch (error) {
-    return String(error);
-  }
 }

@@ -50,6 +50,15 @@ describe('a start that cannot be', () => {
     expect(await refusal({ DARKROOM_REST_HOST: '192.0.2.1' })).to.include('192.0.2.1');
   });
 
+  it('a gRPC front without one of its files', async () => {
+    const grpc = { DARKROOM_GRPC_PORT: '0', DARKROOM_GRPC_CALLERS_FILE: 'callers.yaml' };
+    expect(await refusal(grpc)).to.match(/grpc\.callers_file \S+callers\.yaml cannot be read\.$/m);
+    writeFileSync(join(service.folder, 'callers.yaml'), 'callers: []');
+    const tls = { ...grpc, DARKROOM_GRPC_TLS_CERT_FILE: 'server.pem', DARKROOM_GRPC_TLS_KEY_FILE: 'server.key' };
+    expect(await refusal(tls)).to.match(/grpc\.tls_cert_file \S+server\.pem cannot be read\.$/m);
+    expect(await refusal({ ...grpc, DARKROOM_GRPC_HOST: '0.0.0.0' })).to.include('tokens would travel in plain text');
+  });
+
   it('a data folder that is a file', async () => {
     writeFileSync(service.config.dataFolder, '');
     expect(await refusal()).to.include(`The data folder ${service.config.dataFolder} cannot be created; it must be a folder this user may write.`);

@@ -26,6 +26,14 @@ describe('a file of callers', () => {
     }
   });
 
+  it('takes DNS names in any case and URIs as they are, and of a certificate with two services neither', () => {
+    const named = (name: string, certificate: string): string => `{ name: ${name}, certificate: "${certificate}", scopes: [credits:write] }`;
+    const callers = new CallersFile(text(named('batch', 'Batch.Internal'), named('billing', 'spiffe://example/Billing')), 'callers.yaml');
+    const nameOf = (...certificateNames: readonly string[]) => callers.find({ certificateNames })?.name;
+    expect([nameOf('batch.internal', 'batch.internal'), nameOf('spiffe://example/Billing')]).to.deep.equal(['batch', 'billing']);
+    expect([nameOf('spiffe://example/billing'), nameOf('batch.internal', 'spiffe://example/Billing')]).to.deep.equal([undefined, undefined]);
+  });
+
   it('says when a service may no more', () => {
     const callers = new CallersFile(text(entry(', expires_at: "2030-01-02T03:04:05Z", revoked: true')), 'callers.yaml');
     expect(callers.find({ token: TOKEN, certificateNames: [] })).to.deep.include({ expiresAt: Date.UTC(2030, 0, 2, 3, 4, 5), isRevoked: true });
@@ -39,6 +47,9 @@ describe('a file of callers', () => {
     'has a scope nobody has': [text('{ name: studio, certificate: a, scopes: [everything] }'), 'scopes'],
     'has neither token nor certificate': [text('{ name: studio, scopes: [credits:read] }'), 'callers.yaml:2: Caller studio must have either'],
     'has both': [text(entry(', certificate: a')), 'either'],
+    'names certificates by a wildcard': [text('{ name: studio, certificate: "*.internal", scopes: [credits:read] }'), 'certificate'],
+    'names a certificate by its subject': [text('{ name: studio, certificate: "CN=studio", scopes: [credits:read] }'), 'certificate'],
+    'names a DNS name twice': [text('{ name: studio, certificate: a.b, scopes: [credits:read] }', '{ name: batch, certificate: A.B, scopes: [credits:read] }'), 'Caller batch has the token or certificate of studio.'],
     'names a token twice': [text(entry(), entry('', 'batch')), 'callers.yaml:3: Caller batch has the token or certificate of studio.'],
     'has a time of another form': [text(entry(', expires_at: tomorrow')), 'expires_at'],
     'has a time that there is not': [text(entry(', expires_at: "2030-13-01T00:00:00Z"')), 'no time such as'],

@@ -108,7 +108,7 @@ export function unary<I extends DescMessage, O extends DescMessage>(client: Clie
 }
 
 /** Our code, from the details that came with the status. */
-function refusal(error: ServiceError): GrpcAnswer {
+export function refusal(error: ServiceError): GrpcAnswer {
   const [bytes] = error.metadata.get(DETAILS_KEY);
   if (!(bytes instanceof Buffer)) throw error;
   const info = fromBinary(StatusSchema, bytes).details.map((detail) => anyUnpack(detail, ErrorInfoSchema)).find((detail) => detail !== undefined);

@@ -1,0 +1,50 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import { ConfigInvalid } from '../config/config.js';
+
+/** Where the certificate of this server is, its key, and those that vouch for callers. All in PEM form. */
+export interface CertificateFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+  readonly clientCaFile?: string | undefined;
+}
+
+/**
+ * What TLS needs, as the files have it now. It is tried out here: what cannot be used would else be found by the first caller,
+ * and a list of authorities that is cut in the middle by nobody. Throws `ConfigInvalid` with one sentence that names the key.
+ */
+export function readCertificates({ certFile, keyFile, clientCaFile }: CertificateFiles): SecureContextOptions {
+  const cert = readPem('grpc.tls_cert_file', certFile, 'is not a certificate, or a chain of whole ones, in PEM form', checkCertificates);
+  const key = readPem('grpc.tls_key_file', keyFile, 'is not a private key in PEM form that opens without a password', createPrivateKey);
+  try {
+    createSecureContext({ cert, key });
+  } catch {
+    throw new ConfigInvalid([`grpc.tls_key_file ${keyFile} is not the key of grpc.tls_cert_file ${certFile}.`]);
+  }
+  const ca = clientCaFile === undefined ? {} : { ca: readPem('grpc.tls_client_ca_file', clientCaFile, 'is not a list of whole certificates in PEM form', checkCertificates) };
+  return { minVersion: 'TLSv1.2', cert, key, ...ca };
+}
+
+/** What the system or TLS says of a fault is left out: it says nothing that the sentence does not. */
+function readPem(key: string, path: string, fault: string, check: (text: string) => unknown): string {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch {
+    throw new ConfigInvalid([`${key} ${path} cannot be read.`]);
+  }
+  try {
+    check(text);
+  } catch {
+    throw new ConfigInvalid([`${key} ${path} ${fault}.`]);
+  }
+  return text;
+}
+
+/** TLS itself would take those before the first mistake and say no word of the others. */
+function checkCertificates(text: string): void {
+  const blocks = text.split(/^(?=-----BEGIN )/m).filter((block) => block.startsWith('-----BEGIN CERTIFICATE'));
+  const certificates = blocks.map((block) => new X509Certificate(block));
+  if (certificates.length === 0) throw new Error('There is none.');
+}

@@ -1,0 +1,40 @@
+import { ServerCredentials } from '@grpc/grpc-js';
+import type { Logger } from 'pino';
+import { readCertificates, type CertificateFiles } from './certificates.js';
+import { WatchedFiles } from './watched-files.js';
+
+/**
+ * Certificates of files that may change, so that a renewed one needs no restart: connections that begin after the change have
+ * it, and those there are go on. A change that cannot be used changes nothing, and is reported; of a pair that is replaced one
+ * file after the other, the first may be. (The library's own watcher would turn everybody away in such a moment.)
+ */
+export class WatchedCertificates extends ServerCredentials {
+  private readonly watched: WatchedFiles;
+
+  /** Throws `ConfigInvalid`. */
+  constructor(private readonly files: CertificateFiles, private readonly logger: Logger, everyMs?: number) {
+    const { certFile, keyFile, clientCaFile } = files;
+    super({ requestCert: clientCaFile !== undefined, rejectUnauthorized: true });
+    this.watched = new WatchedFiles([certFile, keyFile, ...(clientCaFile === undefined ? [] : [clientCaFile])]);
+    this.updateSecureContextOptions(readCertificates(files));
+    this.watched.start(() => this.readAgain(), everyMs);
+  }
+
+  /** Asked by the library when one port is bound twice. */
+  override _equals(other: ServerCredentials): boolean {
+    return this === other;
+  }
+
+  close(): void {
+    this.watched.close();
+  }
+
+  private readAgain(): void {
+    try {
+      this.updateSecureContextOptions(readCertificates(this.files));
+      this.logger.info('certificates read');
+    } catch (error) {
+      this.logger.warn({ err: error }, 'certificates not read');
+    }
+  }
+}

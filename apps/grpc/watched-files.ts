@@ -1,0 +1,41 @@
+import { statSync } from 'node:fs';
+
+const LOOK_EVERY_MS = 3_000;
+
+/** Files that may change while they are used: they are looked at every three seconds. Keeps no process from ending. */
+export class WatchedFiles {
+  private state: string;
+  private timer: NodeJS.Timeout | undefined;
+
+  /** Make it before the files are read: what changes from here on is a change. */
+  constructor(private readonly paths: readonly string[]) {
+    this.state = this.look();
+  }
+
+  /** Calls `changed` once after any of the files did, another came in its place, or one went. */
+  start(changed: () => void, everyMs = LOOK_EVERY_MS): void {
+    this.timer = setInterval(() => {
+      const state = this.look();
+      if (state === this.state) return;
+      this.state = state;
+      changed();
+    }, everyMs).unref();
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+  }
+
+  private look(): string {
+    return this.paths.map(stateOf).join(';');
+  }
+}
+
+function stateOf(path: string): string {
+  try {
+    const { ino, mtimeMs, ctimeMs, size } = statSync(path);
+    return [ino, mtimeMs, ctimeMs, size].join();
+  } catch (error) {
+    return String(error);
+  }
+}

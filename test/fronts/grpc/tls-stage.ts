@@ -1,0 +1,83 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect, type ConnectionOptions } from 'node:tls';
+import { Client, credentials, Metadata, type ChannelCredentials, type ServiceError } from '@grpc/grpc-js';
+import { pino } from 'pino';
+import { DETAILS_KEY } from '../../../apps/grpc/error-status.js';
+import { Access } from '../../../apps/grpc/generated/darkroom/v1/access_pb.js';
+import { openGrpc } from '../../../apps/grpc/open-grpc.js';
+import type { GrpcServer } from '../../../apps/grpc/server.js';
+import { Authority, type Pair } from '../../fixtures/authority.js';
+import type { JsonObject } from '../../../core/json.js';
+import { openWorld, type World } from '../../fixtures/world.js';
+import { refusal, unary } from './grpc-client.js';
+
+export interface TlsStageOptions {
+  readonly callers: readonly JsonObject[];
+  readonly asksForCertificates: boolean;
+}
+
+/** The gRPC front as it is configured with TLS, over a small world, with an authority that made its certificate. */
+export class TlsStage {
+  private constructor(readonly folder: string, readonly authority: Authority, readonly world: World, private readonly server: GrpcServer, private readonly port: number) {}
+
+  /** Rejects with `ServerAbsent` where no certificate can be made. */
+  static async open({ callers, asksForCertificates }: TlsStageOptions): Promise<TlsStage> {
+    const folder = mkdtempSync(join(tmpdir(), 'darkroom-tls-'));
+    try {
+      const authority = await Authority.make(folder, 'ours');
+      const { certFile, keyFile } = authority.issue({ names: ['DNS:localhost'], usage: 'serverAuth' });
+      const callersFile = join(folder, 'callers.yaml');
+      writeFileSync(callersFile, JSON.stringify({ callers: callers.map((caller) => ({ scopes: ['access:read'], ...caller })) }));
+      const files = { callersFile, tlsCertFile: certFile, tlsKeyFile: keyFile, ...(asksForCertificates ? { tlsClientCaFile: authority.certFile } : {}) };
+      const world = await openWorld();
+      const server = openGrpc({ host: '127.0.0.1', port: 0, plaintext: false, ...files }, { context: world.context, logger: pino({ level: 'silent' }), observer: undefined });
+      return new TlsStage(folder, authority, world, server, await server.listen('127.0.0.1', 0));
+    } catch (error) {
+      rmSync(folder, { recursive: true });
+      throw error;
+    }
+  }
+
+  /** What one call on a connection of its own is answered: `OK`, the code of the refusal, or the library's status without one. */
+  async ask(channel: ChannelCredentials, authorization?: string): Promise<string> {
+    const client = new Client(`localhost:${this.port}`, channel);
+    const metadata = new Metadata();
+    if (authorization !== undefined) metadata.set('authorization', authorization);
+    try {
+      await unary(client, Access.method.listAccounts, {}, metadata);
+      return 'OK';
+    } catch (thrown) {
+      const error = thrown as ServiceError;
+      return error.metadata.get(DETAILS_KEY).length === 0 ? `status ${error.code}` : refusal(error).code;
+    } finally {
+      client.close();
+    }
+  }
+
+  /** The way in for whoever trusts the authority, with a certificate of his own or without. */
+  channel(own?: Pair): ChannelCredentials {
+    return own === undefined ? credentials.createSsl(this.authority.cert) : credentials.createSsl(this.authority.cert, own.key, own.cert);
+  }
+
+  /** The version that was agreed on once the server has spoken, or why TLS came to nothing. */
+  async shakeHands(options: ConnectionOptions): Promise<string> {
+    const socket = connect({ host: '127.0.0.1', servername: 'localhost', port: this.port, ca: this.authority.cert, ALPNProtocols: ['h2'], ...options });
+    try {
+      const said = await Promise.race([once(socket, 'data'), once(socket, 'close').then(() => 'closed')]);
+      return said === 'closed' ? said : socket.getProtocol() ?? '';
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code ?? String(error);
+    } finally {
+      socket.destroy();
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.server.close(1_000);
+    await this.world.close();
+    rmSync(this.folder, { recursive: true });
+  }
+}
