@@ -1,4 +1,5 @@
 import type { ForeignClient } from './client-absent.js';
 import { GO_CLIENT } from './go-client.js';
+import { PYTHON_CLIENT } from './python-client.js';
 
-export const CLIENTS: readonly ForeignClient[] = [GO_CLIENT];
+export const CLIENTS: readonly ForeignClient[] = [GO_CLIENT, PYTHON_CLIENT];

@@ -1,6 +1,8 @@
 // Goal: a language that is not on a machine, or too old, keeps nobody from working there, in CI either; packages that a
 // registry did not give are told of, and fail CI.
 // Method: machines with nothing on them but commands that stand in for the toolchains.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { BareMachine } from '../servers/bare-machine.js';
@@ -18,7 +20,9 @@ describe('installing what clients in other languages need', () => {
 
   it('says what is not there, and is content', async () => {
     const { output, code } = await installing({ CI: 'true' });
-    expect(output).to.match(/^Go client: Go is not on this machine: the Go client needs Go 1\.\d+ or newer\. Its tests are skipped\.$/m);
+    for (const language of ['Go', 'Python']) {
+      expect(output).to.match(new RegExp(`^${language} client: ${language} is not on this machine: the ${language} client needs ${language} \\d+\\.\\d+ or newer\\. Its tests are skipped\\.$`, 'm'));
+    }
     expect(code).to.equal(0);
   });
 
@@ -35,6 +39,15 @@ describe('installing what clients in other languages need', () => {
     const [here, ci] = [await installing(), await installing({ CI: 'true' })];
     expect([here.code, ci.code]).to.deep.equal([0, 1]);
     expect(here.output).to.include('go mod download: no route to the registry');
+  });
+
+  it('has an environment for Python made once, and whole', async () => {
+    machine.command('python3', `if [ "$1" = --version ]; then echo Python 3.100.1; exit 0; fi
+      mkdir -p "$3/bin"; printf "#!/bin/sh\\necho with \\"\\$*\\" >> '${machine.folder}/pip'\\n" > "$3/bin/python3"; chmod +x "$3/bin/python3"`);
+    for (let times = 0; times < 2; times += 1) expect((await installing({ CI: 'true' })).output).to.include('Python client: its packages are there');
+    expect(machine.cached).to.have.length(1);
+    const ran = readFileSync(join(machine.folder, 'pip'), 'utf8').split('\n');
+    expect(ran.filter((line) => line.includes('pip install'))).to.have.length(1).and.satisfy(([line]: string[]) => line?.endsWith('test/clients/python/requirements.txt'));
   });
 
   it('does nothing when told to', async () => {
