@@ -19,7 +19,7 @@ import { image } from '../fixtures/images.js';
 import { modelOf, taskOf } from '../fronts/grpc/messages.js';
 import { freePort } from '../servers/free-port.js';
 import { LiveService, type Tenant } from '../service/live-service.js';
-import { ClientAbsent, type BuiltClient, type ForeignClient } from './client-absent.js';
+import { ClientAbsent, type BuiltClient, type ForeignClient } from './foreign-client.js';
 import { CLIENTS } from './clients.js';
 import { ToldStory } from './told-story.js';
 

@@ -1,4 +1,4 @@
-import type { ForeignClient } from './client-absent.js';
+import type { ForeignClient } from './foreign-client.js';
 import { GO_CLIENT } from './go-client.js';
 import { PYTHON_CLIENT } from './python-client.js';
 

@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ClientAbsent, type BuiltClient, type ForeignClient } from './client-absent.js';
+import { ClientAbsent, type BuiltClient, type ForeignClient } from './foreign-client.js';
 import { requireToolchain, runTool } from './run-tool.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));

@@ -3,7 +3,7 @@
  * 1 in CI when a toolchain is there and its packages could not be had; a toolchain that is absent is nobody's fault.
  */
 import { isCi } from '../servers/server-absent.js';
-import { ClientAbsent } from './client-absent.js';
+import { ClientAbsent } from './foreign-client.js';
 import { CLIENTS } from './clients.js';
 
 for (const client of process.env['TEST_SERVERS_INSTALL'] === 'never' ? [] : CLIENTS) {

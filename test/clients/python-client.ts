@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { findProgram } from '../servers/find-program.js';
 import { installProgram } from '../servers/install-program.js';
 import type { Program } from '../servers/programs.js';
-import { ClientAbsent, type ForeignClient } from './client-absent.js';
+import { ClientAbsent, type ForeignClient } from './foreign-client.js';
 import { requireToolchain, runTool } from './run-tool.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));

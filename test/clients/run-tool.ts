@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { promisify } from 'node:util';
 import { commandPath } from '../servers/find-program.js';
-import { ClientAbsent } from './client-absent.js';
+import { ClientAbsent } from './foreign-client.js';
 
 const LIMIT_MS = 10 * 60_000;
 const REASON_LENGTH = 2_000;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { status as Status } from '@grpc/grpc-js';
 import type { Json, JsonObject } from '../../core/json.js';
-import type { BuiltClient } from './client-absent.js';
+import type { BuiltClient } from './foreign-client.js';
 
 /** One step of a client's story, as the client saw it. */
 export interface Told {
