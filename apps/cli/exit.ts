@@ -37,3 +37,11 @@ export function sentenceOf(error: unknown): string {
 export function usageFailure(message: string): Failure {
   return new Failure(message, EXIT.usage);
 }
+
+/** The same failure with a sentence after its own, which says how to go on. */
+export function withMore(error: unknown, more: string, about: Readonly<Record<string, unknown>> = {}): Failure {
+  const { exitCode, details } = error instanceof Failure ? error : { exitCode: EXIT.failure, details: {} };
+  const sentence = sentenceOf(error);
+  const end = /[.!?]$/.test(sentence) ? '' : '.';
+  return new Failure(`${sentence}${end} ${more}`, exitCode, { ...(details === 'shown' ? {} : details), ...about });
+}

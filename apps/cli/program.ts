@@ -25,11 +25,12 @@ const ABOUT = `
 Exit codes: 0 done, 1 failure, 2 usage, 3 refused by the server, 4 the generation failed, 130 cancelled.
 
 Variables:
-  DARKROOM_API_KEY  the key to call a server with; else the one darkroom login stored
-  DARKROOM_URL      the server's address
-  DARKROOM_PROFILE  where darkroom login stores keys
-  DARKROOM_CONFIG   the configuration file of serve and of the commands on the data folder
-  DARKROOM_DEBUG=1  shows what lies behind an error`;
+  DARKROOM_API_KEY        the key to call a server with; else the one darkroom login stored
+  DARKROOM_URL            the server's address
+  DARKROOM_SERVICE_TOKEN  the token to operate a server with, with --grpc
+  DARKROOM_PROFILE        where darkroom login stores keys
+  DARKROOM_CONFIG         the configuration file of serve and of the commands on the data folder
+  DARKROOM_DEBUG=1        shows what lies behind an error`;
 
 /** The whole command line: first what a developer needs, then what an operator needs. */
 export function createProgram(): Command {

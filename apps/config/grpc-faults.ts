@@ -1,9 +1,5 @@
-import { BlockList, isIPv4, isIPv6 } from 'node:net';
 import type { Config } from './config.js';
-
-const LOOPBACK = new BlockList();
-LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
-LOOPBACK.addAddress('::1', 'ipv6');
+import { isLoopback } from './loopback.js';
 
 /** One sentence for each thing that would let somebody call who should not, or read along. */
 export function grpcFaults({ grpc, role, stores }: Pick<Config, 'grpc' | 'role' | 'stores'>): string[] {
@@ -20,9 +16,4 @@ export function grpcFaults({ grpc, role, stores }: Pick<Config, 'grpc' | 'role' 
     faults.push(`grpc.host ${grpc.host} is reached from elsewhere, so tokens would travel in plain text: give grpc.tls_cert_file and grpc.tls_key_file, or say grpc.plaintext: true where something in front encrypts.`);
   }
   return faults;
-}
-
-function isLoopback(host: string): boolean {
-  if (isIPv4(host)) return LOOPBACK.check(host, 'ipv4');
-  return isIPv6(host) ? LOOPBACK.check(host, 'ipv6') : host === 'localhost';
 }

@@ -19,7 +19,7 @@ export interface Given {
 }
 
 /** Variables that belong to commands and tests rather than to the configuration. */
-const OTHER_VARIABLES = new Set(['DARKROOM_CONFIG', 'DARKROOM_API_KEY', 'DARKROOM_URL', 'DARKROOM_PROFILE', 'DARKROOM_DEBUG']);
+const OTHER_VARIABLES = new Set(['DARKROOM_CONFIG', 'DARKROOM_API_KEY', 'DARKROOM_URL', 'DARKROOM_SERVICE_TOKEN', 'DARKROOM_PROFILE', 'DARKROOM_DEBUG']);
 const TEST_VARIABLES = 'DARKROOM_TEST_';
 
 /** What the file says, by the path of the key; `faults` takes what is wrong with it. */

@@ -14,7 +14,7 @@ import { allPages, codeSpans, plain, readPage, ROOT, tablesOf } from './pages.js
 
 const SECTIONS = new Set([...CONFIG_KEYS.keys()].filter((path) => path.includes('.')).map((path) => path.split('.')[0]));
 /** Read by commands, or set by them. */
-const OTHER_VARIABLES = ['DARKROOM_CONFIG', 'DARKROOM_API_KEY', 'DARKROOM_URL', 'DARKROOM_PROFILE', 'DARKROOM_DEBUG'];
+const OTHER_VARIABLES = ['DARKROOM_CONFIG', 'DARKROOM_API_KEY', 'DARKROOM_URL', 'DARKROOM_SERVICE_TOKEN', 'DARKROOM_PROFILE', 'DARKROOM_DEBUG'];
 
 /** Shown for their form. */
 const EXAMPLE_NAMES = ['timeoutMs'];

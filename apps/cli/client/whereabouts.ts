@@ -1,4 +1,4 @@
-import { EXIT, Failure, sentenceOf } from '../exit.js';
+import { withMore, type Failure } from '../exit.js';
 import type { ConnectionOptions } from './connection.js';
 import { Refused } from './rest-client.js';
 import type { Task } from './service-types.js';
@@ -32,11 +32,4 @@ export function unheard(idempotencyKey: string): string {
 export function createFailure(error: unknown, idempotencyKey: string): unknown {
   const isDecided = error instanceof Refused && error.status < 500;
   return isDecided ? error : withMore(error, unheard(idempotencyKey), { idempotency_key: idempotencyKey });
-}
-
-function withMore(error: unknown, more: string, about: Readonly<Record<string, unknown>>): Failure {
-  const { exitCode, details } = error instanceof Failure ? error : { exitCode: EXIT.failure, details: {} };
-  const sentence = sentenceOf(error);
-  const end = /[.!?]$/.test(sentence) ? '' : '.';
-  return new Failure(`${sentence}${end} ${more}`, exitCode, { ...(details === 'shown' ? {} : details), ...about });
 }

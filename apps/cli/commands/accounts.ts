@@ -1,8 +1,6 @@
 import type { Command } from 'commander';
-import { createAccount } from '../../../core/access/manage.js';
-import type { Account } from '../../../core/credits/account.js';
-import { existingAccount } from '../operator/existing-account.js';
-import { operatorCommand, withContext, type OperatorOptions } from '../operator/operator-command.js';
+import type { ShownAccount } from '../../operator/operator.js';
+import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
 import { moreJson, moreText, pageRequest, withPaging, type PageOptions } from '../operator/paging.js';
 import { accountJson } from '../operator/records.js';
 import { facts, isoTime, show, table } from '../terminal.js';
@@ -13,17 +11,17 @@ export function addAccounts(program: Command): void {
   const accounts = program.command('accounts').description('accounts, which own credits');
   operatorCommand(accounts, 'create <name>')
     .description('make an account')
-    .option('--currency <text>', 'what its credits are called', 'credits')
+    .option('--currency <text>', 'what its credits are called (default: credits)')
     .addHelpText('after', examples(['darkroom accounts create "Northern studio"']))
-    .action((name: string, options: OperatorOptions & { readonly currency: string }) => withContext(options, async (context) => {
-      const account = await createAccount(context, { name, currency: options.currency });
+    .action((name: string, options: OperatorOptions & { readonly currency?: string }) => withOperator(options, async (operator) => {
+      const account = await operator.createAccount({ name, ...(options.currency ? { currency: options.currency } : {}) });
       show({ json: accountJson(account), text: accountText(account) }, options);
     }));
   withPaging(operatorCommand(accounts, 'list'))
     .description('list accounts')
     .addHelpText('after', examples(['darkroom accounts list --limit 20']))
-    .action((options: OperatorOptions & PageOptions) => withContext(options, async (context) => {
-      const page = await context.accounts.list(pageRequest(options));
+    .action((options: OperatorOptions & PageOptions) => withOperator(options, async (operator) => {
+      const page = await operator.listAccounts(pageRequest(options));
       const rows = page.items.map((a) => [a.accountId, a.name, a.available, a.reserved, a.spent, isoTime(a.createdAt)]);
       const text = table(['account', 'name', 'available', 'reserved', 'spent', 'created'], rows) + moreText(page);
       show({ json: { accounts: page.items.map(accountJson), ...moreJson(page) }, text }, options);
@@ -31,13 +29,13 @@ export function addAccounts(program: Command): void {
   operatorCommand(accounts, 'show <account_id>')
     .description('show one account')
     .addHelpText('after', examples([`darkroom accounts show ${EXAMPLE_ID}`]))
-    .action((accountId: string, options: OperatorOptions) => withContext(options, async (context) => {
-      const account = await existingAccount(context, accountId);
+    .action((accountId: string, options: OperatorOptions) => withOperator(options, async (operator) => {
+      const account = await operator.getAccount(accountId);
       show({ json: accountJson(account), text: accountText(account) }, options);
     }));
 }
 
-export function accountText(account: Account): string {
+export function accountText(account: ShownAccount): string {
   return facts([
     ['account', account.accountId],
     ['name', account.name],
@@ -45,7 +43,7 @@ export function accountText(account: Account): string {
     ['created', isoTime(account.createdAt)],
     ['issued', account.issued],
     ['available', account.available],
-    ['reserved', `${account.reserved} in ${account.holds.size} open generations`],
+    ['reserved', `${account.reserved} in ${account.openHolds} open generations`],
     ['spent', account.spent],
   ]);
 }

@@ -1,7 +1,5 @@
 import type { Command } from 'commander';
-import { createApp } from '../../../core/access/manage.js';
-import { existingAccount } from '../operator/existing-account.js';
-import { operatorCommand, withContext, type OperatorOptions } from '../operator/operator-command.js';
+import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
 import { moreJson, moreText, pageRequest, withPaging, type PageOptions } from '../operator/paging.js';
 import { appJson } from '../operator/records.js';
 import { facts, isoTime, show, table } from '../terminal.js';
@@ -13,16 +11,15 @@ export function addApps(program: Command): void {
   operatorCommand(apps, 'create <account_id> <name>')
     .description('make an App')
     .addHelpText('after', examples([`darkroom apps create ${EXAMPLE_ID} website`]))
-    .action((accountId: string, name: string, options: OperatorOptions) => withContext(options, async (context) => {
-      const app = await createApp(context, { accountId, name });
+    .action((accountId: string, name: string, options: OperatorOptions) => withOperator(options, async (operator) => {
+      const app = await operator.createApp({ accountId, name });
       show({ json: appJson(app), text: facts([['app', app.appId], ['account', app.accountId], ['name', app.name]]) }, options);
     }));
   withPaging(operatorCommand(apps, 'list <account_id>'))
     .description('list the Apps of an account')
     .addHelpText('after', examples([`darkroom apps list ${EXAMPLE_ID}`]))
-    .action((accountId: string, options: OperatorOptions & PageOptions) => withContext(options, async (context) => {
-      await existingAccount(context, accountId);
-      const page = await context.credentials.listApps(accountId, pageRequest(options));
+    .action((accountId: string, options: OperatorOptions & PageOptions) => withOperator(options, async (operator) => {
+      const page = await operator.listApps(accountId, pageRequest(options));
       const rows = page.items.map((app) => [app.appId, app.name, isoTime(app.createdAt)]);
       show({
         json: { apps: page.items.map(appJson), ...moreJson(page) },

@@ -1,11 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
-import type { Context } from '../../../core/context.js';
-import type { Account } from '../../../core/credits/account.js';
-import { adjustCredits, grantCredits, type CreditOperation } from '../../../core/credits/operate.js';
+import type { CreditOperation } from '../../../core/credits/operate.js';
+import { ServiceError } from '../../../core/errors.js';
+import type { Operated, Operator } from '../../operator/operator.js';
 import { amountText } from '../amount.js';
-import { usageFailure } from '../exit.js';
-import { existingAccount } from '../operator/existing-account.js';
-import { operatorCommand, withContext, type OperatorOptions } from '../operator/operator-command.js';
+import { EXIT, usageFailure, withMore } from '../exit.js';
+import { failureOf } from '../failure-of.js';
+import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
 import { accountJson } from '../operator/records.js';
 import { isoTime, show } from '../terminal.js';
 import { EXAMPLE_ID, examples } from './examples.js';
@@ -15,7 +16,7 @@ interface Options extends OperatorOptions {
   readonly reason: string;
 }
 
-type Operate = (context: Context, operation: CreditOperation) => Promise<Account>;
+type Operate = (operator: Operator, operation: CreditOperation) => Promise<Operated>;
 
 /** `darkroom grants` and `darkroom adjustments`: how credits come to an account, and how a mistake is put right. */
 export function addCreditOperations(program: Command): void {
@@ -25,7 +26,8 @@ export function addCreditOperations(program: Command): void {
     .option('--reason <text>', 'why', 'Grant')
     .option('--operation-id <id>', 'names the grant, so that giving it again changes nothing')
     .addHelpText('after', examples([`darkroom grants create ${EXAMPLE_ID} 5000 --operation-id invoice-1042`]))
-    .action((accountId: string, credits: string, options: Options) => operate(grantCredits, accountId, credits, options));
+    .action((accountId: string, credits: string, options: Options) => (
+      operate((operator, operation) => operator.grantCredits(operation), accountId, credits, options)));
 
   const adjustments = program.command('adjustments').description('corrections of what was given');
   operatorCommand(adjustments, 'create <account_id> <credits>')
@@ -33,19 +35,28 @@ export function addCreditOperations(program: Command): void {
     .requiredOption('--reason <text>', 'why')
     .option('--operation-id <id>', 'names the adjustment, so that making it again changes nothing')
     .addHelpText('after', examples([`darkroom adjustments create ${EXAMPLE_ID} -200 --reason "granted twice"`]))
-    .action((accountId: string, credits: string, options: Options) => operate(adjustCredits, accountId, credits, options));
+    .action((accountId: string, credits: string, options: Options) => (
+      operate((operator, operation) => operator.adjustCredits(operation), accountId, credits, options)));
 }
 
 function operate(make: Operate, accountId: string, credits: string, options: Options): Promise<void> {
   if (!/^-?[0-9]{1,16}$/.test(credits)) throw usageFailure(`Credits must be a whole number, not ${credits}.`);
-  return withContext(options, async (context) => {
-    await existingAccount(context, accountId);
-    const operationId = options.operationId ?? context.ids.uuid();
-    const before = await context.accounts.findOperation(accountId, operationId);
-    const account = await make(context, { accountId, operationId, credits: Number(credits), reason: options.reason });
+  return withOperator(options, async (operator) => {
+    // One id for all tries, so that none of them is an operation of its own.
+    const operationId = options.operationId ?? randomUUID();
+    const operation = { accountId, operationId, credits: Number(credits), reason: options.reason };
+    const { account, earlierAt } = await make(operator, operation).catch((error: unknown) => { throw unheard(error, operationId); });
+    // An id of our own was made by no command before; what is there already is a try whose answer was lost.
+    const repeatedAt = options.operationId === undefined ? undefined : earlierAt;
     const balance = `${account.name} has ${amountText(account.available, account.currency)} available`;
-    // Core has let it pass, so that what stands in the ledger is the same.
-    const text = before === null ? `${balance} (operation ${operationId}).` : `The operation ${operationId} was made already at ${isoTime(before.at)}; nothing changed. ${balance}.`;
-    show({ json: { operation_id: operationId, repeated: before !== null, account: accountJson(account) }, text }, options);
+    const text = repeatedAt === undefined ? `${balance} (operation ${operationId}).` : `The operation ${operationId} was made already at ${isoTime(repeatedAt)}; nothing changed. ${balance}.`;
+    show({ json: { operation_id: operationId, repeated: repeatedAt !== undefined, account: accountJson(account) }, text }, options);
   });
+}
+
+/** An operation without an answer may have been made, unless it was refused. */
+function unheard(error: unknown, operationId: string): unknown {
+  const failure = failureOf(error);
+  if (error instanceof ServiceError || failure.exitCode !== EXIT.failure) return error;
+  return withMore(failure, `Whether it was made is not known; the same command with --operation-id ${operationId} finds out and does not make it twice.`, { operation_id: operationId });
 }

@@ -2,12 +2,12 @@ import type { Command } from 'commander';
 import { createAccount, createApp, createKey } from '../../../core/access/manage.js';
 import { grantCredits } from '../../../core/credits/operate.js';
 import { usageFailure } from '../exit.js';
-import { operatorCommand, withContext, type OperatorOptions } from '../operator/operator-command.js';
+import { storeCommand, withContext, type StoreOptions } from '../operator/store-command.js';
 import { dataPlace } from '../operator/data-place.js';
 import { facts, say, show } from '../terminal.js';
 import { examples } from './examples.js';
 
-interface Options extends OperatorOptions {
+interface Options extends StoreOptions {
   readonly account?: string;
   readonly credits?: string;
 }
@@ -16,7 +16,7 @@ const ABOUT = 'On a folder that is there already it changes nothing but what --a
 
 /** `darkroom init`: makes the data folder, and on request somebody who can use it. */
 export function addInit(program: Command): void {
-  operatorCommand(program, 'init')
+  storeCommand(program, 'init')
     .description('make the data folder, and with --account an account, an App and a key to begin with')
     .option('--account <name>', 'also make an account of this name with one App and one key')
     .option('--credits <count>', 'credits to give to the new account')

@@ -1,9 +1,7 @@
 import type { Command } from 'commander';
-import { SCOPES, type ApiKey } from '../../../core/access/credential.js';
-import { createKey, expireKey, revokeKey } from '../../../core/access/manage.js';
-import { Failure } from '../exit.js';
-import { existingAccount } from '../operator/existing-account.js';
-import { operatorCommand, withContext, type OperatorOptions } from '../operator/operator-command.js';
+import { SCOPES } from '../../../core/access/credential.js';
+import type { ShownKey } from '../../operator/operator.js';
+import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
 import { moreJson, moreText, pageRequest, withPaging, type PageOptions } from '../operator/paging.js';
 import { readTime } from '../operator/read-time.js';
 import { keyJson } from '../operator/records.js';
@@ -34,10 +32,9 @@ export function addKeys(program: Command): void {
   withPaging(operatorCommand(keys, 'list <account_id>'))
     .description("list an account's keys, without their secrets")
     .addHelpText('after', examples([`darkroom keys list ${EXAMPLE_ID}`]))
-    .action((accountId: string, options: OperatorOptions & PageOptions) => withContext(options, async (context) => {
-      await existingAccount(context, accountId);
-      const page = await context.credentials.listKeys(accountId, pageRequest(options));
-      const rows = page.items.map((key) => [key.keyId, key.name, key.appId, stateOf(key, context.clock.now()), key.scopes.join(' ')]);
+    .action((accountId: string, options: OperatorOptions & PageOptions) => withOperator(options, async (operator) => {
+      const page = await operator.listKeys(accountId, pageRequest(options));
+      const rows = page.items.map((key) => [key.keyId, key.name, key.appId, stateOf(key, Date.now()), key.scopes.join(' ')]);
       show({
         json: { keys: page.items.map(keyJson), ...moreJson(page) },
         text: table(['key', 'name', 'app', 'state', 'scopes'], rows) + moreText(page),
@@ -46,28 +43,25 @@ export function addKeys(program: Command): void {
   operatorCommand(keys, 'revoke <key_id>')
     .description('end a key for good; every process refuses it within 5 seconds')
     .addHelpText('after', examples([`darkroom keys revoke ${EXAMPLE_ID}`]))
-    .action((keyId: string, options: OperatorOptions) => withContext(options, async (context) => {
-      const key = await revokeKey(context, keyId);
+    .action((keyId: string, options: OperatorOptions) => withOperator(options, async (operator) => {
+      const key = await operator.revokeKey(keyId);
       show({ json: keyJson(key), text: `Key ${key.keyId} (${key.name}) is revoked.` }, options);
     }));
   operatorCommand(keys, 'expire <key_id> <when>')
     .description('set when a key ends: now, 90d, 12h, 2030-01-31')
     .addHelpText('after', examples([`darkroom keys expire ${EXAMPLE_ID} 30d`, `darkroom keys expire ${EXAMPLE_ID} now`]))
-    .action((keyId: string, when: string, options: OperatorOptions) => withContext(options, async (context) => {
-      const at = readTime(when, context.clock.now());
-      const before = await context.credentials.findKey({ keyId });
-      if (before?.revokedAt !== undefined) throw new Failure(`Key ${keyId} (${before.name}) is revoked already; nothing was changed.`);
-      const key = await expireKey(context, keyId, at);
+    .action((keyId: string, when: string, options: OperatorOptions) => withOperator(options, async (operator) => {
+      const key = await operator.expireKey(keyId, readTime(when, Date.now()));
       show({ json: keyJson(key), text: `Key ${key.keyId} (${key.name}) ends at ${isoTime(key.expiresAt ?? 0)}.` }, options);
     }));
 }
 
 function create(appId: string, options: CreateOptions): Promise<void> {
-  return withContext(options, async (context) => {
-    const { key, secret } = await createKey(context, {
+  return withOperator(options, async (operator) => {
+    const { key, secret } = await operator.createKey({
       appId, name: options.name,
       ...(options.scope === undefined ? {} : { scopes: options.scope }),
-      ...(options.expires === undefined ? {} : { expiresAt: readTime(options.expires, context.clock.now()) }),
+      ...(options.expires === undefined ? {} : { expiresAt: readTime(options.expires, Date.now()) }),
     });
     show({
       json: { ...keyJson(key), secret },
@@ -77,7 +71,7 @@ function create(appId: string, options: CreateOptions): Promise<void> {
   });
 }
 
-function stateOf(key: ApiKey, now: number): string {
+function stateOf(key: ShownKey, now: number): string {
   if (key.revokedAt !== undefined) return 'revoked';
   if (key.expiresAt === undefined) return 'active';
   return key.expiresAt <= now ? 'expired' : `until ${isoTime(key.expiresAt)}`;

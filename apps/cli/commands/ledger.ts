@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { existingAccount } from '../operator/existing-account.js';
-import { operatorCommand, withContext, type OperatorOptions } from '../operator/operator-command.js';
+import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
 import { moreJson, moreText, pageRequest, withPaging, type PageOptions } from '../operator/paging.js';
 import { entryJson } from '../operator/records.js';
 import { isoTime, show, table } from '../terminal.js';
@@ -8,12 +7,11 @@ import { EXAMPLE_ID, examples } from './examples.js';
 
 /** `darkroom ledger`: every movement of an account's credits, oldest first. */
 export function addLedger(program: Command): void {
-  withPaging(operatorCommand(program, 'ledger <account_id>'), 'numbers')
+  withPaging(operatorCommand(program, 'ledger <account_id>'))
     .description("show an account's ledger, oldest entry first")
     .addHelpText('after', examples([`darkroom ledger ${EXAMPLE_ID}`, `darkroom ledger ${EXAMPLE_ID} --limit 1000 --json`]))
-    .action((accountId: string, options: OperatorOptions & PageOptions) => withContext(options, async (context) => {
-      await existingAccount(context, accountId);
-      const page = await context.accounts.entries(accountId, pageRequest(options));
+    .action((accountId: string, options: OperatorOptions & PageOptions) => withOperator(options, async (operator) => {
+      const page = await operator.listEntries(accountId, pageRequest(options));
       const rows = page.items.map((e) => [
         e.sequence, isoTime(e.at), e.kind, `${e.from} to ${e.to}`, e.credits, e.availableAfter, e.generationId ?? e.operationId, e.reason,
       ]);

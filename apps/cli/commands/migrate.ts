@@ -2,12 +2,12 @@ import type { Command } from 'commander';
 import { FileCatalog } from '../../../adapters/catalog-file/file-catalog.js';
 import type { Config } from '../../config/config.js';
 import { loadConfig } from '../../config/load-config.js';
-import { operatorCommand, type OperatorOptions } from '../operator/operator-command.js';
+import { storeCommand, type StoreOptions } from '../operator/store-command.js';
 import { dataPlace } from '../operator/data-place.js';
 import { say, show } from '../terminal.js';
 import { examples } from './examples.js';
 
-interface Options extends OperatorOptions {
+interface Options extends StoreOptions {
   readonly check?: boolean;
 }
 
@@ -16,7 +16,7 @@ repeated, and may run beside servers of this release and the one before.`;
 
 /** `darkroom migrate`: makes and checks collections, indexes and bucket. */
 export function addMigrate(program: Command): void {
-  operatorCommand(program, 'migrate')
+  storeCommand(program, 'migrate')
     .description('make what the stores need: collections, indexes, the bucket and its rules')
     .option('--check', 'change nothing, only say whether everything is there')
     .addHelpText('after', examples(['darkroom migrate', 'darkroom migrate --check --config distributed.yaml'], ABOUT))

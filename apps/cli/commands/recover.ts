@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { recoverAll } from '../../recover-all.js';
-import { operatorCommand, withContext, type OperatorOptions } from '../operator/operator-command.js';
+import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
 import { facts, show } from '../terminal.js';
 import { examples } from './examples.js';
 
@@ -13,8 +12,8 @@ export function addRecover(program: Command): void {
     .addHelpText('after', examples([
       'darkroom recover',
     ], ABOUT))
-    .action((options: OperatorOptions) => withContext(options, async (context) => {
-      const total = await recoverAll(context);
+    .action((options: OperatorOptions) => withOperator(options, async (operator) => {
+      const total = await operator.recover();
       show({
         json: total,
         text: facts(Object.entries(total).map(([name, count]) => [name.replaceAll('_', ' '), count] as const)),

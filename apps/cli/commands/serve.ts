@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander';
 import type { Role } from '../../config/config.js';
 import { loadConfig } from '../../config/load-config.js';
 import type { Served } from '../../serve.js';
-import { operatorCommand, type OperatorOptions } from '../operator/operator-command.js';
+import { storeCommand, type StoreOptions } from '../operator/store-command.js';
 import { keepFirstKey, profilePath, type KeptKey } from '../client/profile.js';
 import { sentenceOf } from '../exit.js';
 import { facts, say, show } from '../terminal.js';
@@ -11,14 +11,14 @@ import { examples } from './examples.js';
 const ABOUT = `The first start of an empty data folder makes an account to try things with and shows its key, once. The log goes to
 stderr. Ctrl-C or SIGTERM stops it in order; a second time at once.`;
 
-interface Options extends OperatorOptions {
+interface Options extends StoreOptions {
   readonly role?: Role;
   readonly migrate?: boolean;
 }
 
 /** `darkroom serve`: the whole service in one process, or one process's part of it, until it is asked to stop. */
 export function addServe(program: Command): void {
-  operatorCommand(program, 'serve')
+  storeCommand(program, 'serve')
     .description('run the service: requests, and the generations they ask for')
     .addOption(new Option('--role <role>', 'what this process does of it (default: role of the configuration)').choices(['all', 'rest', 'worker']))
     .option('--migrate', 'first do what darkroom migrate does')
@@ -39,7 +39,7 @@ export function addServe(program: Command): void {
 }
 
 /** A start says where it serves; the first start of a folder also who may call, once, and how to see a first picture. */
-function showServed({ url, listening, demo }: Omit<Served, 'stop'>, options: OperatorOptions): void {
+function showServed({ url, listening, demo }: Omit<Served, 'stop'>, options: StoreOptions): void {
   if (url === null) {
     show({ json: { url }, text: 'Working on generations; a worker takes no requests. Ctrl-C stops.' }, options);
     return;

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import { verifyCredits } from '../../../core/credits/verify.js';
 import { Failure } from '../exit.js';
-import { operatorCommand, withContext, type OperatorOptions } from '../operator/operator-command.js';
+import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
 import { show } from '../terminal.js';
 import { examples } from './examples.js';
 
@@ -10,8 +9,8 @@ export function addVerify(program: Command): void {
   operatorCommand(program, 'verify')
     .description('recompute every account from its ledger and compare it with its generations')
     .addHelpText('after', examples(['darkroom verify']))
-    .action((options: OperatorOptions) => withContext(options, async (context) => {
-      const { accounts, entries, generations, findings } = await verifyCredits(context);
+    .action((options: OperatorOptions) => withOperator(options, async (operator) => {
+      const { accounts, entries, generations, findings } = await operator.verifyCredits();
       const counted = `${accounts} accounts, ${entries} entries and ${generations} generations`;
       const text = findings.length === 0 ? `${counted} agree.` : findings.join('\n');
       show({ json: { accounts, entries, generations, findings }, text }, options);

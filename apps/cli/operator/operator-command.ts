@@ -1,64 +1,34 @@
-import { statSync } from 'node:fs';
-import { join } from 'node:path';
-import type { Command } from 'commander';
-import { FileCatalog } from '../../../adapters/catalog-file/file-catalog.js';
-import type { Context } from '../../../core/context.js';
-import type { Config } from '../../config/config.js';
-import { loadConfig } from '../../config/load-config.js';
-import { Failure } from '../exit.js';
-import { printable, say } from '../terminal.js';
+import { Option, type Command } from 'commander';
+import type { Operator } from '../../operator/operator.js';
+import { usageFailure } from '../exit.js';
+import type { GrpcOptions } from './grpc-place.js';
+import { storeCommand, withContext, type ContextNeeds, type StoreOptions } from './store-command.js';
 
-export interface OperatorOptions {
-  readonly config?: string;
-  readonly json?: boolean;
-}
+export type OperatorOptions = StoreOptions & Partial<GrpcOptions>;
 
-/** A command that works on the stores themselves; it may run beside a live server. */
+/** A command that does the same on the stores of this installation and, with --grpc, on a server elsewhere. */
 export function operatorCommand(parent: Command, nameAndArguments: string): Command {
-  return parent
-    .command(nameAndArguments)
-    .option('-c, --config <file>', 'the configuration file (default: DARKROOM_CONFIG, else darkroom.yaml if it is there)')
-    .option('--json', 'print one JSON document');
+  return storeCommand(parent, nameAndArguments)
+    .addOption(new Option('--grpc <host:port>', "do it on the server whose gRPC front this is, with DARKROOM_SERVICE_TOKEN").conflicts('config'))
+    .option('--grpc-ca <file>', 'the authority that the server has its certificate from, when this machine does not know it')
+    .option('--grpc-cert <file>', 'a client certificate')
+    .option('--grpc-key <file>', 'and its key');
 }
 
-interface ContextNeeds {
-  /** Whether the models matter; without them a faulty catalog keeps nobody from revoking a key. */
-  readonly catalog?: boolean;
-  /** Whether the data folder may be made. */
-  readonly create?: boolean;
-}
-
-/** Opens the stores, does the work, and closes them whatever happens. Throws `CatalogInvalid`, `ConfigInvalid`, `Failure`. */
-export async function withContext<T>(
-  options: OperatorOptions,
-  work: (context: Context, config: Config) => Promise<T>,
-  needs: ContextNeeds = {},
-): Promise<T> {
-  const config = loadConfig({ file: options.config });
-  if (!needs.create && config.stores.database === 'sqlite' && isMissing(join(config.dataFolder, 'darkroom.db'))) {
-    throw new Failure(`There is no Darkroom data in ${config.dataFolder}; run darkroom init, or name the right data_folder.`);
+/** Does the work where the options say, and lets go of it whatever happens. Throws as `withContext` and `openGrpcOperator` do. */
+export async function withOperator(options: OperatorOptions, work: (operator: Operator) => Promise<void>, needs: ContextNeeds = {}): Promise<void> {
+  const { grpc, grpcCa, grpcCert, grpcKey } = options;
+  if (grpc === undefined) {
+    if ((grpcCa ?? grpcCert ?? grpcKey) !== undefined) throw usageFailure('--grpc-ca, --grpc-cert and --grpc-key need --grpc, which says where the server is.');
+    const { StoreOperator } = await import('../../operator/store-operator.js');
+    return withContext(options, (context) => work(new StoreOperator(context)), needs);
   }
-  const warn = (event: string, about: Readonly<Record<string, unknown>>) => {
-    const { error } = about;
-    say(`darkroom: ${event}${error instanceof Error ? `: ${printable(error.message)}` : ''}`);
-  };
-  const log = { info: () => undefined, warn };
-  // Loaded only now: commands that call a server start faster without stores and painters.
-  const { openProgram } = await import('../../wiring.js');
-  const program = await openProgram(config, 'tool', needs.catalog ? { log } : { log, catalog: new FileCatalog([]) });
+  // Loaded only now: the other commands start faster without it.
+  const { openGrpcOperator } = await import('./grpc-operator.js');
+  const operator = openGrpcOperator({ ...options, grpc });
   try {
-    return await work(program.context, config);
+    await work(operator);
   } finally {
-    await program.close();
-  }
-}
-
-/** Whether there is no such file; one that may not be looked at is another matter, which opening it tells. */
-function isMissing(path: string): boolean {
-  try {
-    statSync(path);
-    return false;
-  } catch (error) {
-    return ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
+    operator.close();
   }
 }

@@ -1,9 +1,9 @@
-import type { ApiKey, App } from '../../../core/access/credential.js';
-import type { Account, Entry } from '../../../core/credits/account.js';
+import type { App } from '../../../core/access/credential.js';
+import type { ShownAccount, ShownEntry, ShownKey } from '../../operator/operator.js';
 import { isoTime } from '../terminal.js';
 
-/** How the operator's commands write what core knows as JSON. */
-export function accountJson(account: Account) {
+/** How the operator's commands write what there is as JSON. */
+export function accountJson(account: ShownAccount) {
   return {
     account_id: account.accountId,
     name: account.name,
@@ -13,7 +13,7 @@ export function accountJson(account: Account) {
     available_credits: account.available,
     reserved_credits: account.reserved,
     spent_credits: account.spent,
-    open_holds: account.holds.size,
+    open_holds: account.openHolds,
   };
 }
 
@@ -21,7 +21,7 @@ export function appJson(app: App) {
   return { app_id: app.appId, account_id: app.accountId, name: app.name, created_at: isoTime(app.createdAt) };
 }
 
-export function keyJson(key: ApiKey) {
+export function keyJson(key: ShownKey) {
   return {
     key_id: key.keyId,
     account_id: key.accountId,
@@ -34,7 +34,7 @@ export function keyJson(key: ApiKey) {
   };
 }
 
-export function entryJson(entry: Entry) {
+export function entryJson(entry: ShownEntry) {
   return {
     sequence: entry.sequence,
     at: isoTime(entry.at),

@@ -1,13 +1,14 @@
-import { timestampMs, type Timestamp } from '@bufbuild/protobuf/wkt';
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { createAccount, createApp, createKey, revokeKey } from '../../../core/access/manage.js';
-import type { ApiKey, App } from '../../../core/access/credential.js';
+import { timestampMs, type Timestamp } from '@bufbuild/protobuf/wkt';
+import type { App } from '../../../core/access/credential.js';
+import { ServiceError } from '../../../core/errors.js';
 import { fieldInvalid } from '../../../core/fields.js';
-import type { Account } from '../../../core/credits/account.js';
+import type { ShownAccount, ShownKey } from '../../operator/operator.js';
+import { StoreOperator } from '../../operator/store-operator.js';
 import { Access, type AccountSchema, type ApiKeySchema, type AppSchema } from '../generated/darkroom/v1/access_pb.js';
 import { plain } from '../method.js';
-import { nextPageToken, readPage } from '../pages.js';
-import { readUuid } from '../read-uuid.js';
+import { readPage } from '../pages.js';
+import { renderBooks } from '../render/credits.js';
 import { timestamp } from '../render/times.js';
 
 const { method } = Access;
@@ -15,36 +16,37 @@ const { method } = Access;
 export const ACCESS_METHODS = [
   plain(method.createAccount, {
     scope: 'access:write',
-    async answer({ context, request: { displayName, currency } }) {
-      return { account: renderAccount(await createAccount(context, { name: displayName, ...(currency === '' ? {} : { currency }) })) };
+    async answer({ context, request: { displayName: name, currency } }) {
+      return { account: renderAccount(await new StoreOperator(context).createAccount({ name, ...(currency === '' ? {} : { currency }) })) };
     },
   }),
   plain(method.listAccounts, {
     scope: 'access:read',
     async answer({ context, request }) {
-      const page = await context.accounts.list(readPage(request, 'accounts'), context.call);
-      return { accounts: page.items.map(renderAccount), nextPageToken: nextPageToken(page, 'accounts') };
+      const { items, nextCursor = '' } = await new StoreOperator(context).listAccounts(readPage(request));
+      return { accounts: items.map(renderAccount), nextPageToken: nextCursor };
     },
+  }),
+  plain(method.getAccount, {
+    scope: 'access:read',
+    answer: async ({ context, request: { accountId } }) => ({ account: renderAccount(await new StoreOperator(context).getAccount(accountId)) }),
   }),
   plain(method.createApp, {
     scope: 'access:write',
-    async answer({ context, request: { accountId, displayName } }) {
-      return { app: renderApp(await createApp(context, { accountId: readUuid(accountId, '/account_id'), name: displayName })) };
-    },
+    answer: async ({ context, request: { accountId, displayName: name } }) => ({ app: renderApp(await new StoreOperator(context).createApp({ accountId, name })) }),
   }),
   plain(method.listApps, {
     scope: 'access:read',
     async answer({ context, request }) {
-      const accountId = readUuid(request.accountId, '/account_id');
-      const page = await context.credentials.listApps(accountId, readPage(request, `apps of ${accountId}`), context.call);
-      return { apps: page.items.map(renderApp), nextPageToken: nextPageToken(page, `apps of ${accountId}`) };
+      const { items, nextCursor = '' } = await new StoreOperator(context).listApps(request.accountId, readPage(request));
+      return { apps: items.map(renderApp), nextPageToken: nextCursor };
     },
   }),
   plain(method.createApiKey, {
     scope: 'access:write',
-    async answer({ context, request: { appId, displayName, scopes, expireTime } }) {
-      const { key, secret } = await createKey(context, {
-        appId: readUuid(appId, '/app_id'), name: displayName, ...(scopes.length === 0 ? {} : { scopes }), ...expiryOf(expireTime),
+    async answer({ context, request: { appId, displayName: name, scopes, expireTime } }) {
+      const { key, secret } = await new StoreOperator(context).createKey({
+        appId, name, ...(scopes.length === 0 ? {} : { scopes }), ...(expireTime === undefined ? {} : { expiresAt: readExpiry(expireTime) }),
       });
       return { apiKey: renderKey(key), secret };
     },
@@ -52,36 +54,42 @@ export const ACCESS_METHODS = [
   plain(method.listApiKeys, {
     scope: 'access:read',
     async answer({ context, request }) {
-      const accountId = readUuid(request.accountId, '/account_id');
-      const page = await context.credentials.listKeys(accountId, readPage(request, `keys of ${accountId}`), context.call);
-      return { apiKeys: page.items.map(renderKey), nextPageToken: nextPageToken(page, `keys of ${accountId}`) };
+      const { items, nextCursor = '' } = await new StoreOperator(context).listKeys(request.accountId, readPage(request));
+      return { apiKeys: items.map(renderKey), nextPageToken: nextCursor };
     },
   }),
   plain(method.revokeApiKey, {
     scope: 'access:write',
-    answer: async ({ context, request: { keyId } }) => ({ apiKey: renderKey(await revokeKey(context, readUuid(keyId, '/key_id'))) }),
+    answer: async ({ context, request: { keyId } }) => ({ apiKey: renderKey(await new StoreOperator(context).revokeKey(keyId)) }),
+  }),
+  plain(method.expireApiKey, {
+    scope: 'access:write',
+    async answer({ context, request: { keyId, expireTime } }) {
+      if (expireTime === undefined) throw new ServiceError('FIELD_REQUIRED', 'expire_time is required.', { pointer: '/expire_time' });
+      return { apiKey: renderKey(await new StoreOperator(context).expireKey(keyId, readExpiry(expireTime))) };
+    },
   }),
 ] as const;
 
-/** 9999-12-31T23:59:59Z, the last that a Timestamp may be. */
-const LAST_SECOND = 253_402_300_799n;
+/** 0001-01-01T00:00:00Z, the first that a Timestamp may be; what is too late is core's to say. */
+const FIRST_SECOND = -62_135_596_800n;
 
-function expiryOf(expireTime: Timestamp | undefined): { readonly expiresAt?: number } {
-  if (expireTime === undefined) return {};
+function readExpiry(expireTime: Timestamp): number {
   const { seconds, nanos } = expireTime;
-  if (seconds < 0n || seconds > LAST_SECOND || nanos < 0 || nanos > 999_999_999) throw fieldInvalid('/expire_time', 'expire_time must be a time from 1970 to 9999.');
-  return { expiresAt: timestampMs(expireTime) };
+  if (seconds < FIRST_SECOND || nanos < 0 || nanos > 999_999_999) throw fieldInvalid('/expire_time', 'expire_time must be a time from the year 1 on.');
+  return timestampMs(expireTime);
 }
 
-function renderAccount({ accountId, name, currency, createdAt }: Account): MessageInitShape<typeof AccountSchema> {
-  return { accountId, displayName: name, currency, createTime: timestamp(createdAt) };
+function renderAccount(account: ShownAccount): MessageInitShape<typeof AccountSchema> {
+  const { accountId, name, currency, createdAt } = account;
+  return { accountId, displayName: name, currency, createTime: timestamp(createdAt), credits: renderBooks(account) };
 }
 
 function renderApp({ appId, accountId, name, createdAt }: App): MessageInitShape<typeof AppSchema> {
   return { appId, accountId, displayName: name, createTime: timestamp(createdAt) };
 }
 
-function renderKey({ keyId, accountId, appId, name, scopes, createdAt, expiresAt, revokedAt }: ApiKey): MessageInitShape<typeof ApiKeySchema> {
+function renderKey({ keyId, accountId, appId, name, scopes, createdAt, expiresAt, revokedAt }: ShownKey): MessageInitShape<typeof ApiKeySchema> {
   return {
     keyId, accountId, appId, displayName: name, scopes: [...scopes], createTime: timestamp(createdAt),
     ...(expiresAt === undefined ? {} : { expireTime: timestamp(expiresAt) }),

@@ -1,14 +1,10 @@
-import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { Account, Book as CoreBook, Entry, EntryKind as CoreKind } from '../../../core/credits/account.js';
 import { getBalance } from '../../../core/credits/get-balance.js';
-import { adjustCredits, grantCredits, type CreditOperation } from '../../../core/credits/operate.js';
-import { verifyCredits } from '../../../core/credits/verify.js';
-import { ServiceError } from '../../../core/errors.js';
-import { Book, Credits, EntryKind, type AccountCreditsSchema, type EntrySchema } from '../generated/darkroom/v1/credits_pb.js';
+import type { CreditOperation } from '../../../core/credits/operate.js';
+import { StoreOperator } from '../../operator/store-operator.js';
+import { Credits } from '../generated/darkroom/v1/credits_pb.js';
 import { acting, plain } from '../method.js';
-import { nextPageToken, readPage } from '../pages.js';
-import { readUuid } from '../read-uuid.js';
-import { timestamp } from '../render/times.js';
+import { readPage } from '../pages.js';
+import { renderEntry, renderOperated } from '../render/credits.js';
 
 const { method } = Credits;
 
@@ -22,53 +18,31 @@ export const CREDIT_METHODS = [
   }),
   plain(method.grantCredits, {
     scope: 'credits:write',
-    answer: async ({ context, request }) => ({ account: renderAccount(await grantCredits(context, operationOf(request))) }),
+    answer: async ({ context, request }) => renderOperated(await new StoreOperator(context).grantCredits(operationOf(request))),
   }),
   plain(method.adjustCredits, {
     scope: 'credits:write',
-    answer: async ({ context, request }) => ({ account: renderAccount(await adjustCredits(context, operationOf(request))) }),
+    answer: async ({ context, request }) => renderOperated(await new StoreOperator(context).adjustCredits(operationOf(request))),
   }),
   plain(method.listEntries, {
     scope: 'ledger:read',
     async answer({ context, request }) {
-      const accountId = readUuid(request.accountId, '/account_id');
-      const page = await context.accounts.entries(accountId, readPage(request, `entries of ${accountId}`), context.call);
-      return { entries: page.items.map(renderEntry), nextPageToken: nextPageToken(page, `entries of ${accountId}`) };
+      const { items, nextCursor = '' } = await new StoreOperator(context).listEntries(request.accountId, readPage(request));
+      return { entries: items.map(renderEntry), nextPageToken: nextCursor };
     },
   }),
   plain(method.verifyCredits, {
     scope: 'ledger:read',
     async answer({ context }) {
-      const { accounts, entries, generations, findings } = await verifyCredits(context);
+      const { accounts, entries, generations, findings } = await new StoreOperator(context).verifyCredits();
       return { accounts: BigInt(accounts), entries: BigInt(entries), generations: BigInt(generations), findings: [...findings] };
     },
   }),
 ] as const;
 
-const BOOK: Readonly<Record<CoreBook, Book>> = { issued: Book.ISSUED, available: Book.AVAILABLE, reserved: Book.RESERVED, spent: Book.SPENT };
-
-const KIND: Readonly<Record<CoreKind, EntryKind>> = {
-  grant: EntryKind.GRANT, adjustment: EntryKind.ADJUSTMENT, hold: EntryKind.HOLD, charge: EntryKind.CHARGE, release: EntryKind.RELEASE,
-};
-
 interface OperationRequest { readonly accountId: string; readonly operationId: string; readonly credits: bigint; readonly reason: string }
 
-/** An amount beyond 2^53 - 1 is refused here: as a number it would be another one. */
+/** An amount beyond 2^53 - 1 becomes another one, which core refuses as well. */
 function operationOf({ accountId, operationId, credits, reason }: OperationRequest): CreditOperation {
-  const amount = Number(credits);
-  if (!Number.isSafeInteger(amount)) throw new ServiceError('FIELD_INVALID', 'credits must lie within 2^53 - 1.', { pointer: '/credits' });
-  return { accountId: readUuid(accountId, '/account_id'), operationId, credits: amount, reason };
-}
-
-function renderAccount({ accountId, issued, available, reserved, spent, currency }: Account): MessageInitShape<typeof AccountCreditsSchema> {
-  return { accountId, issued: BigInt(issued), available: BigInt(available), reserved: BigInt(reserved), spent: BigInt(spent), currency };
-}
-
-function renderEntry({ sequence, kind, from, to, credits, at, availableAfter, generationId, operationId, reason }: Entry): MessageInitShape<typeof EntrySchema> {
-  return {
-    sequence: BigInt(sequence), kind: KIND[kind], fromBook: BOOK[from], toBook: BOOK[to], credits: BigInt(credits), createTime: timestamp(at), availableAfter: BigInt(availableAfter),
-    ...(generationId === undefined ? {} : { generationId }),
-    ...(operationId === undefined ? {} : { operationId }),
-    ...(reason === undefined ? {} : { reason }),
-  };
+  return { accountId, operationId, credits: Number(credits), reason };
 }

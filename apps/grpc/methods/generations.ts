@@ -7,7 +7,8 @@ import type { JsonObject } from '../../../core/json.js';
 import { Generations, type GenerationInput } from '../generated/darkroom/v1/generations_pb.js';
 import { keyOf } from '../idempotency-key.js';
 import { acting } from '../method.js';
-import { nextPageToken, readPage } from '../pages.js';
+import { pageByToken } from '../../page-token.js';
+import { readPage } from '../pages.js';
 import { OPERATION, wordOf } from '../render/enums.js';
 import { readMask, showGeneration } from '../shown-generation.js';
 
@@ -41,9 +42,8 @@ export const GENERATION_METHODS = [
     scope: 'generations:read',
     async answer({ context, caller, request }) {
       const mask = readMask(request.readMask);
-      const of = `generations of ${caller.appId}`;
-      const page = await listGenerations(context, caller, readPage(request, of));
-      return { generations: await Promise.all(page.items.map((generation) => showGeneration(context, generation, mask))), nextPageToken: nextPageToken(page, of) };
+      const { items, nextCursor } = await pageByToken(readPage(request), `generations of ${caller.appId}`, (page) => listGenerations(context, caller, page));
+      return { generations: await Promise.all(items.map((generation) => showGeneration(context, generation, mask))), nextPageToken: nextCursor ?? '' };
     },
   }),
   acting(method.cancelGeneration, {

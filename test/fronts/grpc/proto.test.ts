@@ -70,7 +70,7 @@ describe('the proto files', () => {
     'a field has another type': ['generations.proto', 'int64 charged_credits = 12;', 'string charged_credits = 12;', 'from "int64" to "string"'],
     'a field has another name, and so another JSON': ['generations.proto', 'int64 charged_credits = 12;', 'int64 cost_credits = 12;', '"charged_credits" to "cost_credits"'],
     'a value of an enum is gone': ['generations.proto', 'GENERATION_STATUS_CANCELLED = 5;', 'GENERATION_STATUS_EXPIRED = 6;', 'value "5" on enum "GenerationStatus"'],
-    'a method is gone': ['operations.proto', 'rpc GetRetention(GetRetentionRequest) returns (GetRetentionResponse);', '', 'RPC "GetRetention"'],
+    'a method is gone': ['operations.proto', 'rpc RunRecovery(RunRecoveryRequest) returns (RunRecoveryResponse);', '', 'RPC "RunRecovery"'],
     'a stream is an answer': ['generations.proto', 'returns (stream WatchGenerationResponse)', 'returns (WatchGenerationResponse)', 'server streaming'],
   };
   for (const [what, [file, from, to, says]] of Object.entries(BREAKING)) {

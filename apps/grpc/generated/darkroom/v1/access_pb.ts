@@ -6,6 +6,8 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { AccountCredits } from "./credits_pb.js";
+import { file_darkroom_v1_credits } from "./credits_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
@@ -14,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file darkroom/v1/access.proto.
  */
 export const file_darkroom_v1_access: GenFile = /*@__PURE__*/
-  fileDesc("ChhkYXJrcm9vbS92MS9hY2Nlc3MucHJvdG8SC2Rhcmtyb29tLnYxInYKB0FjY291bnQSEgoKYWNjb3VudF9pZBgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkSEAoIY3VycmVuY3kYAyABKAkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wInAKA0FwcBIOCgZhcHBfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIUCgxkaXNwbGF5X25hbWUYAyABKAkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIvUBCgZBcGlLZXkSDgoGa2V5X2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDgoGYXBwX2lkGAMgASgJEhQKDGRpc3BsYXlfbmFtZRgEIAEoCRIOCgZzY29wZXMYBSADKAkSLwoLY3JlYXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2V4cGlyZV90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZXZva2VfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiPgoUQ3JlYXRlQWNjb3VudFJlcXVlc3QSFAoMZGlzcGxheV9uYW1lGAEgASgJEhAKCGN1cnJlbmN5GAIgASgJIj4KFUNyZWF0ZUFjY291bnRSZXNwb25zZRIlCgdhY2NvdW50GAEgASgLMhQuZGFya3Jvb20udjEuQWNjb3VudCI8ChNMaXN0QWNjb3VudHNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJIlcKFExpc3RBY2NvdW50c1Jlc3BvbnNlEiYKCGFjY291bnRzGAEgAygLMhQuZGFya3Jvb20udjEuQWNjb3VudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiPAoQQ3JlYXRlQXBwUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCSIyChFDcmVhdGVBcHBSZXNwb25zZRIdCgNhcHAYASABKAsyEC5kYXJrcm9vbS52MS5BcHAiTAoPTGlzdEFwcHNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiSwoQTGlzdEFwcHNSZXNwb25zZRIeCgRhcHBzGAEgAygLMhAuZGFya3Jvb20udjEuQXBwEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJ8ChNDcmVhdGVBcGlLZXlSZXF1ZXN0Eg4KBmFwcF9pZBgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkSDgoGc2NvcGVzGAMgAygJEi8KC2V4cGlyZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJMChRDcmVhdGVBcGlLZXlSZXNwb25zZRIkCgdhcGlfa2V5GAEgASgLMhMuZGFya3Jvb20udjEuQXBpS2V5Eg4KBnNlY3JldBgCIAEoCSJPChJMaXN0QXBpS2V5c1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJVChNMaXN0QXBpS2V5c1Jlc3BvbnNlEiUKCGFwaV9rZXlzGAEgAygLMhMuZGFya3Jvb20udjEuQXBpS2V5EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIlChNSZXZva2VBcGlLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCSI8ChRSZXZva2VBcGlLZXlSZXNwb25zZRIkCgdhcGlfa2V5GAEgASgLMhMuZGFya3Jvb20udjEuQXBpS2V5MsYECgZBY2Nlc3MSVgoNQ3JlYXRlQWNjb3VudBIhLmRhcmtyb29tLnYxLkNyZWF0ZUFjY291bnRSZXF1ZXN0GiIuZGFya3Jvb20udjEuQ3JlYXRlQWNjb3VudFJlc3BvbnNlElMKDExpc3RBY2NvdW50cxIgLmRhcmtyb29tLnYxLkxpc3RBY2NvdW50c1JlcXVlc3QaIS5kYXJrcm9vbS52MS5MaXN0QWNjb3VudHNSZXNwb25zZRJKCglDcmVhdGVBcHASHS5kYXJrcm9vbS52MS5DcmVhdGVBcHBSZXF1ZXN0Gh4uZGFya3Jvb20udjEuQ3JlYXRlQXBwUmVzcG9uc2USRwoITGlzdEFwcHMSHC5kYXJrcm9vbS52MS5MaXN0QXBwc1JlcXVlc3QaHS5kYXJrcm9vbS52MS5MaXN0QXBwc1Jlc3BvbnNlElMKDENyZWF0ZUFwaUtleRIgLmRhcmtyb29tLnYxLkNyZWF0ZUFwaUtleVJlcXVlc3QaIS5kYXJrcm9vbS52MS5DcmVhdGVBcGlLZXlSZXNwb25zZRJQCgtMaXN0QXBpS2V5cxIfLmRhcmtyb29tLnYxLkxpc3RBcGlLZXlzUmVxdWVzdBogLmRhcmtyb29tLnYxLkxpc3RBcGlLZXlzUmVzcG9uc2USUwoMUmV2b2tlQXBpS2V5EiAuZGFya3Jvb20udjEuUmV2b2tlQXBpS2V5UmVxdWVzdBohLmRhcmtyb29tLnYxLlJldm9rZUFwaUtleVJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("ChhkYXJrcm9vbS92MS9hY2Nlc3MucHJvdG8SC2Rhcmtyb29tLnYxIqQBCgdBY2NvdW50EhIKCmFjY291bnRfaWQYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJEhAKCGN1cnJlbmN5GAMgASgJEi8KC2NyZWF0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCgdjcmVkaXRzGAUgASgLMhsuZGFya3Jvb20udjEuQWNjb3VudENyZWRpdHMicAoDQXBwEg4KBmFwcF9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEhQKDGRpc3BsYXlfbmFtZRgDIAEoCRIvCgtjcmVhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi9QEKBkFwaUtleRIOCgZrZXlfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIOCgZhcHBfaWQYAyABKAkSFAoMZGlzcGxheV9uYW1lGAQgASgJEg4KBnNjb3BlcxgFIAMoCRIvCgtjcmVhdGVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZXhwaXJlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3Jldm9rZV90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI+ChRDcmVhdGVBY2NvdW50UmVxdWVzdBIUCgxkaXNwbGF5X25hbWUYASABKAkSEAoIY3VycmVuY3kYAiABKAkiPgoVQ3JlYXRlQWNjb3VudFJlc3BvbnNlEiUKB2FjY291bnQYASABKAsyFC5kYXJrcm9vbS52MS5BY2NvdW50IjwKE0xpc3RBY2NvdW50c1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiVwoUTGlzdEFjY291bnRzUmVzcG9uc2USJgoIYWNjb3VudHMYASADKAsyFC5kYXJrcm9vbS52MS5BY2NvdW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSInChFHZXRBY2NvdW50UmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJIjsKEkdldEFjY291bnRSZXNwb25zZRIlCgdhY2NvdW50GAEgASgLMhQuZGFya3Jvb20udjEuQWNjb3VudCI8ChBDcmVhdGVBcHBSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJIjIKEUNyZWF0ZUFwcFJlc3BvbnNlEh0KA2FwcBgBIAEoCzIQLmRhcmtyb29tLnYxLkFwcCJMCg9MaXN0QXBwc1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJLChBMaXN0QXBwc1Jlc3BvbnNlEh4KBGFwcHMYASADKAsyEC5kYXJrcm9vbS52MS5BcHASFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJInwKE0NyZWF0ZUFwaUtleVJlcXVlc3QSDgoGYXBwX2lkGAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCRIOCgZzY29wZXMYAyADKAkSLwoLZXhwaXJlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIkwKFENyZWF0ZUFwaUtleVJlc3BvbnNlEiQKB2FwaV9rZXkYASABKAsyEy5kYXJrcm9vbS52MS5BcGlLZXkSDgoGc2VjcmV0GAIgASgJIk8KEkxpc3RBcGlLZXlzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJIlUKE0xpc3RBcGlLZXlzUmVzcG9uc2USJQoIYXBpX2tleXMYASADKAsyEy5kYXJrcm9vbS52MS5BcGlLZXkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiUKE1Jldm9rZUFwaUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJIjwKFFJldm9rZUFwaUtleVJlc3BvbnNlEiQKB2FwaV9rZXkYASABKAsyEy5kYXJrcm9vbS52MS5BcGlLZXkiVgoTRXhwaXJlQXBpS2V5UmVxdWVzdBIOCgZrZXlfaWQYASABKAkSLwoLZXhwaXJlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjwKFEV4cGlyZUFwaUtleVJlc3BvbnNlEiQKB2FwaV9rZXkYASABKAsyEy5kYXJrcm9vbS52MS5BcGlLZXkyiAYKBkFjY2VzcxJWCg1DcmVhdGVBY2NvdW50EiEuZGFya3Jvb20udjEuQ3JlYXRlQWNjb3VudFJlcXVlc3QaIi5kYXJrcm9vbS52MS5DcmVhdGVBY2NvdW50UmVzcG9uc2USWAoMTGlzdEFjY291bnRzEiAuZGFya3Jvb20udjEuTGlzdEFjY291bnRzUmVxdWVzdBohLmRhcmtyb29tLnYxLkxpc3RBY2NvdW50c1Jlc3BvbnNlIgOQAgESUgoKR2V0QWNjb3VudBIeLmRhcmtyb29tLnYxLkdldEFjY291bnRSZXF1ZXN0Gh8uZGFya3Jvb20udjEuR2V0QWNjb3VudFJlc3BvbnNlIgOQAgESSgoJQ3JlYXRlQXBwEh0uZGFya3Jvb20udjEuQ3JlYXRlQXBwUmVxdWVzdBoeLmRhcmtyb29tLnYxLkNyZWF0ZUFwcFJlc3BvbnNlEkwKCExpc3RBcHBzEhwuZGFya3Jvb20udjEuTGlzdEFwcHNSZXF1ZXN0Gh0uZGFya3Jvb20udjEuTGlzdEFwcHNSZXNwb25zZSIDkAIBElMKDENyZWF0ZUFwaUtleRIgLmRhcmtyb29tLnYxLkNyZWF0ZUFwaUtleVJlcXVlc3QaIS5kYXJrcm9vbS52MS5DcmVhdGVBcGlLZXlSZXNwb25zZRJVCgtMaXN0QXBpS2V5cxIfLmRhcmtyb29tLnYxLkxpc3RBcGlLZXlzUmVxdWVzdBogLmRhcmtyb29tLnYxLkxpc3RBcGlLZXlzUmVzcG9uc2UiA5ACARJYCgxSZXZva2VBcGlLZXkSIC5kYXJrcm9vbS52MS5SZXZva2VBcGlLZXlSZXF1ZXN0GiEuZGFya3Jvb20udjEuUmV2b2tlQXBpS2V5UmVzcG9uc2UiA5ACAhJYCgxFeHBpcmVBcGlLZXkSIC5kYXJrcm9vbS52MS5FeHBpcmVBcGlLZXlSZXF1ZXN0GiEuZGFya3Jvb20udjEuRXhwaXJlQXBpS2V5UmVzcG9uc2UiA5ACAmIGcHJvdG8z", [file_darkroom_v1_credits, file_google_protobuf_timestamp]);
 
 /**
  * Whom credits belong to.
@@ -49,6 +51,13 @@ export type Account = Message<"darkroom.v1.Account"> & {
    * @generated from field: google.protobuf.Timestamp create_time = 4;
    */
   createTime?: Timestamp | undefined;
+
+  /**
+   * Its books.
+   *
+   * @generated from field: darkroom.v1.AccountCredits credits = 5;
+   */
+  credits?: AccountCredits | undefined;
 };
 
 /**
@@ -276,6 +285,48 @@ export const ListAccountsResponseSchema: GenMessage<ListAccountsResponse> = /*@_
   messageDesc(file_darkroom_v1_access, 6);
 
 /**
+ * Asks for one account.
+ *
+ * @generated from message darkroom.v1.GetAccountRequest
+ */
+export type GetAccountRequest = Message<"darkroom.v1.GetAccountRequest"> & {
+  /**
+   * UUID.
+   *
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+};
+
+/**
+ * Describes the message darkroom.v1.GetAccountRequest.
+ * Use `create(GetAccountRequestSchema)` to create a new message.
+ */
+export const GetAccountRequestSchema: GenMessage<GetAccountRequest> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_access, 7);
+
+/**
+ * One account.
+ *
+ * @generated from message darkroom.v1.GetAccountResponse
+ */
+export type GetAccountResponse = Message<"darkroom.v1.GetAccountResponse"> & {
+  /**
+   * As it is now.
+   *
+   * @generated from field: darkroom.v1.Account account = 1;
+   */
+  account?: Account | undefined;
+};
+
+/**
+ * Describes the message darkroom.v1.GetAccountResponse.
+ * Use `create(GetAccountResponseSchema)` to create a new message.
+ */
+export const GetAccountResponseSchema: GenMessage<GetAccountResponse> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_access, 8);
+
+/**
  * Asks for an App.
  *
  * @generated from message darkroom.v1.CreateAppRequest
@@ -301,7 +352,7 @@ export type CreateAppRequest = Message<"darkroom.v1.CreateAppRequest"> & {
  * Use `create(CreateAppRequestSchema)` to create a new message.
  */
 export const CreateAppRequestSchema: GenMessage<CreateAppRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 7);
+  messageDesc(file_darkroom_v1_access, 9);
 
 /**
  * The App that was made.
@@ -322,7 +373,7 @@ export type CreateAppResponse = Message<"darkroom.v1.CreateAppResponse"> & {
  * Use `create(CreateAppResponseSchema)` to create a new message.
  */
 export const CreateAppResponseSchema: GenMessage<CreateAppResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 8);
+  messageDesc(file_darkroom_v1_access, 10);
 
 /**
  * Asks for a page of Apps.
@@ -357,7 +408,7 @@ export type ListAppsRequest = Message<"darkroom.v1.ListAppsRequest"> & {
  * Use `create(ListAppsRequestSchema)` to create a new message.
  */
 export const ListAppsRequestSchema: GenMessage<ListAppsRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 9);
+  messageDesc(file_darkroom_v1_access, 11);
 
 /**
  * A page of Apps.
@@ -385,7 +436,7 @@ export type ListAppsResponse = Message<"darkroom.v1.ListAppsResponse"> & {
  * Use `create(ListAppsResponseSchema)` to create a new message.
  */
 export const ListAppsResponseSchema: GenMessage<ListAppsResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 10);
+  messageDesc(file_darkroom_v1_access, 12);
 
 /**
  * Asks for an API key.
@@ -427,7 +478,7 @@ export type CreateApiKeyRequest = Message<"darkroom.v1.CreateApiKeyRequest"> & {
  * Use `create(CreateApiKeyRequestSchema)` to create a new message.
  */
 export const CreateApiKeyRequestSchema: GenMessage<CreateApiKeyRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 11);
+  messageDesc(file_darkroom_v1_access, 13);
 
 /**
  * The API key that was made.
@@ -455,7 +506,7 @@ export type CreateApiKeyResponse = Message<"darkroom.v1.CreateApiKeyResponse"> &
  * Use `create(CreateApiKeyResponseSchema)` to create a new message.
  */
 export const CreateApiKeyResponseSchema: GenMessage<CreateApiKeyResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 12);
+  messageDesc(file_darkroom_v1_access, 14);
 
 /**
  * Asks for a page of API keys.
@@ -490,7 +541,7 @@ export type ListApiKeysRequest = Message<"darkroom.v1.ListApiKeysRequest"> & {
  * Use `create(ListApiKeysRequestSchema)` to create a new message.
  */
 export const ListApiKeysRequestSchema: GenMessage<ListApiKeysRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 13);
+  messageDesc(file_darkroom_v1_access, 15);
 
 /**
  * A page of API keys.
@@ -518,7 +569,7 @@ export type ListApiKeysResponse = Message<"darkroom.v1.ListApiKeysResponse"> & {
  * Use `create(ListApiKeysResponseSchema)` to create a new message.
  */
 export const ListApiKeysResponseSchema: GenMessage<ListApiKeysResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 14);
+  messageDesc(file_darkroom_v1_access, 16);
 
 /**
  * Asks for the end of an API key.
@@ -539,7 +590,7 @@ export type RevokeApiKeyRequest = Message<"darkroom.v1.RevokeApiKeyRequest"> & {
  * Use `create(RevokeApiKeyRequestSchema)` to create a new message.
  */
 export const RevokeApiKeyRequestSchema: GenMessage<RevokeApiKeyRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 15);
+  messageDesc(file_darkroom_v1_access, 17);
 
 /**
  * The API key as it is now.
@@ -560,7 +611,56 @@ export type RevokeApiKeyResponse = Message<"darkroom.v1.RevokeApiKeyResponse"> &
  * Use `create(RevokeApiKeyResponseSchema)` to create a new message.
  */
 export const RevokeApiKeyResponseSchema: GenMessage<RevokeApiKeyResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 16);
+  messageDesc(file_darkroom_v1_access, 18);
+
+/**
+ * Asks for another end of an API key.
+ *
+ * @generated from message darkroom.v1.ExpireApiKeyRequest
+ */
+export type ExpireApiKeyRequest = Message<"darkroom.v1.ExpireApiKeyRequest"> & {
+  /**
+   * UUID.
+   *
+   * @generated from field: string key_id = 1;
+   */
+  keyId: string;
+
+  /**
+   * When it ends by itself.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 2;
+   */
+  expireTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message darkroom.v1.ExpireApiKeyRequest.
+ * Use `create(ExpireApiKeyRequestSchema)` to create a new message.
+ */
+export const ExpireApiKeyRequestSchema: GenMessage<ExpireApiKeyRequest> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_access, 19);
+
+/**
+ * The API key as it is now.
+ *
+ * @generated from message darkroom.v1.ExpireApiKeyResponse
+ */
+export type ExpireApiKeyResponse = Message<"darkroom.v1.ExpireApiKeyResponse"> & {
+  /**
+   * With its new end.
+   *
+   * @generated from field: darkroom.v1.ApiKey api_key = 1;
+   */
+  apiKey?: ApiKey | undefined;
+};
+
+/**
+ * Describes the message darkroom.v1.ExpireApiKeyResponse.
+ * Use `create(ExpireApiKeyResponseSchema)` to create a new message.
+ */
+export const ExpireApiKeyResponseSchema: GenMessage<ExpireApiKeyResponse> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_access, 20);
 
 /**
  * Accounts, Apps and API keys, as an operator keeps them.
@@ -587,6 +687,16 @@ export const Access: GenService<{
     methodKind: "unary";
     input: typeof ListAccountsRequestSchema;
     output: typeof ListAccountsResponseSchema;
+  },
+  /**
+   * One account.
+   *
+   * @generated from rpc darkroom.v1.Access.GetAccount
+   */
+  getAccount: {
+    methodKind: "unary";
+    input: typeof GetAccountRequestSchema;
+    output: typeof GetAccountResponseSchema;
   },
   /**
    * Makes an App of an account.
@@ -637,6 +747,16 @@ export const Access: GenService<{
     methodKind: "unary";
     input: typeof RevokeApiKeyRequestSchema;
     output: typeof RevokeApiKeyResponseSchema;
+  },
+  /**
+   * Sets when an API key ends by itself; a time that has passed ends it now. One that is revoked is left as it is.
+   *
+   * @generated from rpc darkroom.v1.Access.ExpireApiKey
+   */
+  expireApiKey: {
+    methodKind: "unary";
+    input: typeof ExpireApiKeyRequestSchema;
+    output: typeof ExpireApiKeyResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_darkroom_v1_access, 0);

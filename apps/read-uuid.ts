@@ -1,5 +1,5 @@
-import { fieldInvalid } from '../../core/fields.js';
-import { isUuid } from '../../core/uuid.js';
+import { fieldInvalid } from '../core/fields.js';
+import { isUuid } from '../core/uuid.js';
 
 /** In lower case. Throws FIELD_INVALID: some stores have no place for what is none. */
 export function readUuid(text: string, pointer: string): string {

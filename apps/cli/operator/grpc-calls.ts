@@ -1,0 +1,85 @@
+import { checkServerIdentity } from 'node:tls';
+import { isIP } from 'node:net';
+import { create, type DescMessage, type DescMethodUnary, type MessageInitShape, type MessageShape } from '@bufbuild/protobuf';
+import { MethodOptions_IdempotencyLevel as Idempotency } from '@bufbuild/protobuf/wkt';
+import { Client, credentials, Metadata, type ChannelCredentials, type ClientOptions, type ServiceError as CallError } from '@grpc/grpc-js';
+import { methodDefinition } from '../../grpc/service-definition.js';
+import { MAX_TRIES, waitBeforeRetry } from '../client/retry.js';
+import { usageFailure } from '../exit.js';
+import { failureOf, mayHelpLater, readRefusal, wasNeverSent } from './grpc-failure.js';
+import type { GrpcPlace } from './grpc-place.js';
+
+/** For a call with all its tries. */
+const CALL_MS = 60_000;
+
+const OPTIONS: ClientOptions = {
+  // A page of 1,000 lines with the longest of texts.
+  'grpc.max_receive_message_length': 16 << 20,
+  'grpc.initial_reconnect_backoff_ms': 100,
+  'grpc.max_reconnect_backoff_ms': 1_000,
+  // A server that is gone is noticed while a long call waits for it.
+  'grpc.keepalive_time_ms': 60_000,
+  'grpc.keepalive_timeout_ms': 20_000,
+  // What is sent goes where it was meant to go.
+  'grpc.enable_http_proxy': 0,
+  'grpc.service_config_disable_resolution': 1,
+};
+
+/**
+ * Calls a server's gRPC front. What may succeed later is sent again a bounded number of times, if the proto files say that the
+ * method may be, or if it cannot have arrived.
+ */
+export class GrpcCalls {
+  private readonly client: Client;
+
+  /** Connects with the first call. Throws `Failure` when the files are no certificates and key. */
+  constructor(private readonly place: GrpcPlace) {
+    const { address, host, tls } = place;
+    // The library would send an IP address as a server's name, which TLS does not allow and Node complains of.
+    const nameless = tls !== undefined && isIP(host) !== 0 ? { 'grpc.ssl_target_name_override': 'localhost' } : {};
+    this.client = new Client(`dns:${address}`, channelTo(place), { ...OPTIONS, ...nameless });
+  }
+
+  /** Throws what `failureOf` makes of a failed call. */
+  async call<I extends DescMessage, O extends DescMessage>(method: DescMethodUnary<I, O>, init: MessageInitShape<I>, withinMs = CALL_MS): Promise<MessageShape<O>> {
+    const deadline = Date.now() + withinMs;
+    const mayRepeat = method.idempotency !== Idempotency.IDEMPOTENCY_UNKNOWN;
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.send(method, create(method.input, init), deadline);
+      } catch (thrown) {
+        const error = thrown as CallError;
+        const isRepeated = tries < MAX_TRIES && mayHelpLater(error) && (mayRepeat || wasNeverSent(error));
+        if (!isRepeated) throw failureOf(error, { place: this.place, mayHaveHappened: !mayRepeat && !wasNeverSent(error) });
+        const retryAfterMs = readRefusal(error)?.retryAfterMs;
+        await waitBeforeRetry(tries, retryAfterMs === undefined ? null : String(Math.ceil(retryAfterMs / 1_000)));
+      }
+    }
+  }
+
+  close(): void {
+    this.client.close();
+  }
+
+  private send<I extends DescMessage, O extends DescMessage>(method: DescMethodUnary<I, O>, request: MessageShape<I>, deadline: number): Promise<MessageShape<O>> {
+    const { path, requestSerialize, responseDeserialize } = methodDefinition(method);
+    const metadata = new Metadata();
+    if (this.place.token !== undefined) metadata.set('authorization', `Bearer ${this.place.token}`);
+    return new Promise((resolve, reject) => {
+      this.client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, metadata, { deadline }, (error, answer) => {
+        if (error) reject(error);
+        else resolve(answer as MessageShape<O>);
+      });
+    });
+  }
+}
+
+function channelTo({ host, tls }: GrpcPlace): ChannelCredentials {
+  if (tls === undefined) return credentials.createInsecure();
+  const { ca = null, key = null, cert = null } = tls;
+  try {
+    return credentials.createSsl(ca, key, cert, { checkServerIdentity: (_, certificate) => checkServerIdentity(host, certificate) });
+  } catch {
+    throw usageFailure('--grpc-ca, --grpc-cert and --grpc-key must be PEM files: certificates, and the key that belongs to them.');
+  }
+}

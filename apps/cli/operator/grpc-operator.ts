@@ -1,0 +1,165 @@
+import { timestampFromMs, timestampMs, type Timestamp } from '@bufbuild/protobuf/wkt';
+import type { NewKey } from '../../../core/access/manage.js';
+import type { App } from '../../../core/access/credential.js';
+import type { CreditOperation } from '../../../core/credits/operate.js';
+import type { Page, PageRequest } from '../../../core/paging.js';
+import { Access, type Account, type ApiKey, type App as AppMessage } from '../../grpc/generated/darkroom/v1/access_pb.js';
+import { Credits, type AccountCredits, type Entry, type GrantCreditsResponse } from '../../grpc/generated/darkroom/v1/credits_pb.js';
+import { Operations } from '../../grpc/generated/darkroom/v1/operations_pb.js';
+import { BOOK, KIND } from '../../grpc/render/credits.js';
+import type { NewAccount, Operated, Operator, ShownAccount, ShownEntry, ShownKey } from '../../operator/operator.js';
+import { Failure } from '../exit.js';
+import { GrpcCalls } from './grpc-calls.js';
+import { readGrpcPlace, type GrpcOptions } from './grpc-place.js';
+
+/** For what looks at everything there is. */
+const EVERYTHING_MS = 3_600_000;
+
+/** Throws `Failure` for options that cannot be. Nothing is asked of the server yet. */
+export function openGrpcOperator(options: GrpcOptions): GrpcOperator {
+  return new GrpcOperator(new GrpcCalls(readGrpcPlace(options)));
+}
+
+/** Operators' work on a server elsewhere, through its gRPC front. */
+export class GrpcOperator implements Operator {
+  constructor(private readonly calls: GrpcCalls) {}
+
+  close(): void {
+    this.calls.close();
+  }
+
+  async createAccount({ name, currency }: NewAccount): Promise<ShownAccount> {
+    return accountOf((await this.calls.call(Access.method.createAccount, { displayName: name, ...(currency === undefined ? {} : { currency }) })).account);
+  }
+
+  async getAccount(accountId: string): Promise<ShownAccount> {
+    return accountOf((await this.calls.call(Access.method.getAccount, { accountId })).account);
+  }
+
+  async listAccounts(page: PageRequest): Promise<Page<ShownAccount>> {
+    const { accounts, nextPageToken } = await this.calls.call(Access.method.listAccounts, sizeAndToken(page));
+    return { items: accounts.map(accountOf), ...cursorOf(nextPageToken) };
+  }
+
+  async createApp({ accountId, name }: Pick<App, 'accountId' | 'name'>): Promise<App> {
+    return appOf((await this.calls.call(Access.method.createApp, { accountId, displayName: name })).app);
+  }
+
+  async listApps(accountId: string, page: PageRequest): Promise<Page<App>> {
+    const { apps, nextPageToken } = await this.calls.call(Access.method.listApps, { accountId, ...sizeAndToken(page) });
+    return { items: apps.map(appOf), ...cursorOf(nextPageToken) };
+  }
+
+  async createKey({ appId, name, scopes = [], expiresAt }: NewKey): Promise<{ readonly key: ShownKey; readonly secret: string }> {
+    const expiry = expiresAt === undefined ? {} : { expireTime: timestampFromMs(expiresAt) };
+    const { apiKey, secret } = await this.calls.call(Access.method.createApiKey, { appId, displayName: name, scopes: [...scopes], ...expiry });
+    return { key: keyOf(apiKey), secret };
+  }
+
+  async listKeys(accountId: string, page: PageRequest): Promise<Page<ShownKey>> {
+    const { apiKeys, nextPageToken } = await this.calls.call(Access.method.listApiKeys, { accountId, ...sizeAndToken(page) });
+    return { items: apiKeys.map(keyOf), ...cursorOf(nextPageToken) };
+  }
+
+  async revokeKey(keyId: string): Promise<ShownKey> {
+    return keyOf((await this.calls.call(Access.method.revokeApiKey, { keyId })).apiKey);
+  }
+
+  async expireKey(keyId: string, expiresAt: number): Promise<ShownKey> {
+    return keyOf((await this.calls.call(Access.method.expireApiKey, { keyId, expireTime: timestampFromMs(expiresAt) })).apiKey);
+  }
+
+  async grantCredits({ credits, ...operation }: CreditOperation): Promise<Operated> {
+    return operatedOf(await this.calls.call(Credits.method.grantCredits, { ...operation, credits: BigInt(credits) }));
+  }
+
+  async adjustCredits({ credits, ...operation }: CreditOperation): Promise<Operated> {
+    return operatedOf(await this.calls.call(Credits.method.adjustCredits, { ...operation, credits: BigInt(credits) }));
+  }
+
+  async listEntries(accountId: string, page: PageRequest): Promise<Page<ShownEntry>> {
+    const { entries, nextPageToken } = await this.calls.call(Credits.method.listEntries, { accountId, ...sizeAndToken(page) });
+    return { items: entries.map(entryOf), ...cursorOf(nextPageToken) };
+  }
+
+  async verifyCredits(): ReturnType<Operator['verifyCredits']> {
+    const { accounts, entries, generations, findings } = await this.calls.call(Credits.method.verifyCredits, {}, EVERYTHING_MS);
+    return { accounts: Number(accounts), entries: Number(entries), generations: Number(generations), findings };
+  }
+
+  async recover(): ReturnType<Operator['recover']> {
+    const total = await this.calls.call(Operations.method.runRecovery, {}, EVERYTHING_MS);
+    return {
+      generations_woken: Number(total.generationsWoken),
+      generations_ended: Number(total.generationsEnded),
+      generations_settled: Number(total.generationsSettled),
+      generations_retired: Number(total.generationsRetired),
+      holds_released: Number(total.holdsReleased),
+      holds_settled: Number(total.holdsSettled),
+      uploads_removed: Number(total.uploadsRemoved),
+      claims_removed: Number(total.claimsRemoved),
+      failed: Number(total.failed),
+    };
+  }
+}
+
+function sizeAndToken({ limit, cursor = '' }: PageRequest): { readonly pageSize: number; readonly pageToken: string } {
+  return { pageSize: limit, pageToken: cursor };
+}
+
+function cursorOf(nextPageToken: string): { readonly nextCursor?: string } {
+  return nextPageToken === '' ? {} : { nextCursor: nextPageToken };
+}
+
+function accountOf(account: Account | undefined): ShownAccount {
+  return booksOf(account?.credits);
+}
+
+function booksOf(books: AccountCredits | undefined): ShownAccount {
+  const { accountId, displayName: name, currency, createTime, issued, available, reserved, spent, openHolds } = present(books);
+  return {
+    accountId, name, currency, createdAt: timeOf(createTime), openHolds,
+    issued: Number(issued), available: Number(available), reserved: Number(reserved), spent: Number(spent),
+  };
+}
+
+function operatedOf({ account, earlierTime }: Pick<GrantCreditsResponse, 'account' | 'earlierTime'>): Operated {
+  return { account: booksOf(account), ...(earlierTime === undefined ? {} : { earlierAt: timeOf(earlierTime) }) };
+}
+
+function appOf(app: AppMessage | undefined): App {
+  const { appId, accountId, displayName: name, createTime } = present(app);
+  return { appId, accountId, name, createdAt: timeOf(createTime) };
+}
+
+function keyOf(apiKey: ApiKey | undefined): ShownKey {
+  const { keyId, accountId, appId, displayName: name, scopes, createTime, expireTime, revokeTime } = present(apiKey);
+  return {
+    keyId, accountId, appId, name, scopes, createdAt: timeOf(createTime),
+    ...(expireTime === undefined ? {} : { expiresAt: timeOf(expireTime) }),
+    ...(revokeTime === undefined ? {} : { revokedAt: timeOf(revokeTime) }),
+  };
+}
+
+function entryOf({ sequence, kind, fromBook, toBook, credits, createTime, availableAfter, generationId, operationId, reason }: Entry): ShownEntry {
+  return {
+    sequence: Number(sequence), kind: wordOf(KIND, kind), from: wordOf(BOOK, fromBook), to: wordOf(BOOK, toBook),
+    credits: Number(credits), at: timeOf(createTime), availableAfter: Number(availableAfter),
+    ...(generationId === undefined ? {} : { generationId }),
+    ...(operationId === undefined ? {} : { operationId }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+function wordOf<Word extends string>(numbers: Readonly<Record<Word, number>>, number: number): Word {
+  return present((Object.keys(numbers) as Word[]).find((word) => numbers[word] === number));
+}
+
+function timeOf(time: Timestamp | undefined): number {
+  return timestampMs(present(time));
+}
+
+function present<T>(value: T | undefined): T {
+  if (value === undefined) throw new Failure('The server has answered less than there is to show; is it of another version?');
+  return value;
+}

@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { isLoopback } from '../../config/loopback.js';
+import { usageFailure } from '../exit.js';
+
+/** As they are given on a command line. */
+export interface GrpcOptions {
+  readonly grpc: string;
+  readonly grpcCa?: string;
+  readonly grpcCert?: string;
+  readonly grpcKey?: string;
+}
+
+/** Where a server's gRPC front is, and how whoever calls it proves to be himself. */
+export interface GrpcPlace {
+  /** `host:port`. */
+  readonly address: string;
+  /** Without the brackets of an IPv6 address. */
+  readonly host: string;
+  /** Absent on plaintext connections, which stay on this machine. */
+  readonly tls?: { readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer };
+  readonly token?: string;
+}
+
+const ADDRESS = /^(?<scheme>https?:\/\/)?(?<host>\[[0-9a-f:.]+\]|[\w.-]+):(?<port>[0-9]{1,5})$/i;
+
+/**
+ * TLS, except to this very machine, where http:// and saying nothing at all mean plaintext. The token is DARKROOM_SERVICE_TOKEN.
+ * Throws `Failure` for what does not go together, and for plaintext to anywhere else: tokens and secrets would travel in it.
+ */
+export function readGrpcPlace({ grpc, grpcCa, grpcCert, grpcKey }: GrpcOptions): GrpcPlace {
+  const { scheme, host: written = '', port = '' } = ADDRESS.exec(grpc)?.groups ?? {};
+  if (written === '' || Number(port) > 65_535) throw usageFailure(`The server's gRPC address must be host:port, such as 127.0.0.1:9090, not ${grpc}.`);
+  if ((grpcCert === undefined) !== (grpcKey === undefined)) throw usageFailure('--grpc-cert and --grpc-key belong together: give both or neither.');
+  const hasFiles = (grpcCa ?? grpcCert) !== undefined;
+  const host = written.replace(/^\[|\]$/g, '');
+  const isPlain = scheme === undefined ? isLoopback(host) && !hasFiles : scheme.toLowerCase() === 'http://';
+  if (isPlain && hasFiles) throw usageFailure('--grpc-ca, --grpc-cert and --grpc-key are for TLS; leave http:// away.');
+  if (isPlain && !isLoopback(host)) throw usageFailure(`Tokens and secrets would travel to ${host} in plain text; leave http:// away, and TLS is used.`);
+  const token = readToken(process.env['DARKROOM_SERVICE_TOKEN']);
+  const files = { ...readFile('ca', grpcCa), ...readFile('cert', grpcCert), ...readFile('key', grpcKey) };
+  return { address: `${written}:${port}`, host, ...(isPlain ? {} : { tls: files }), ...(token === undefined ? {} : { token }) };
+}
+
+function readToken(text: string | undefined): string | undefined {
+  const token = text?.trim() || undefined;
+  if (token !== undefined && !/^[\x21-\x7e]{1,4096}$/.test(token)) throw usageFailure('DARKROOM_SERVICE_TOKEN must be one word of visible ASCII characters.');
+  return token;
+}
+
+function readFile<Name extends string>(name: Name, path: string | undefined): Partial<Record<Name, Buffer>> {
+  if (path === undefined) return {};
+  try {
+    return { [name]: readFileSync(path) } as Partial<Record<Name, Buffer>>;
+  } catch {
+    throw usageFailure(`--grpc-${name} ${path} cannot be read.`);
+  }
+}

@@ -1,0 +1,60 @@
+import type { NewKey } from '../../core/access/manage.js';
+import type { ApiKey, App } from '../../core/access/credential.js';
+import type { Account, Entry } from '../../core/credits/account.js';
+import type { CreditOperation } from '../../core/credits/operate.js';
+import type { Verification } from '../../core/credits/verify.js';
+import type { Page, PageRequest } from '../../core/paging.js';
+import type { RecoveredTotals } from '../recover-all.js';
+
+/** An account with its books, as operators see it. */
+export interface ShownAccount extends Omit<Account, 'version' | 'lastSequence' | 'holds'> {
+  /** How many open generations hold what is reserved. */
+  readonly openHolds: number;
+}
+
+/** An API key without what is known of its secret. */
+export interface ShownKey extends Omit<ApiKey, 'version' | 'digest' | 'scopes'> {
+  readonly scopes: readonly string[];
+}
+
+export type ShownEntry = Omit<Entry, 'accountId'>;
+
+export interface NewAccount {
+  readonly name: string;
+  readonly currency?: string;
+}
+
+export interface Operated {
+  /** The account after the operation. */
+  readonly account: ShownAccount;
+  /** When the same operation was made, if it was made before; then nothing has changed. */
+  readonly earlierAt?: number;
+}
+
+/**
+ * What an operator can do, on the stores themselves or on a server that has them. Lists take 1 to 1,000 lines a page, and as
+ * cursor what an earlier page of the same list ended with. Refusals are `ServiceError`: FIELD_INVALID for an id that is no UUID,
+ * for a cursor of another list and as the use cases say, NOT_FOUND for an account, App or key that is not there.
+ */
+export interface Operator {
+  /** Its credits are called `credits` when nothing is said. */
+  createAccount(account: NewAccount): Promise<ShownAccount>;
+  getAccount(accountId: string): Promise<ShownAccount>;
+  listAccounts(page: PageRequest): Promise<Page<ShownAccount>>;
+  createApp(app: Pick<App, 'accountId' | 'name'>): Promise<App>;
+  listApps(accountId: string, page: PageRequest): Promise<Page<App>>;
+  /** The secret is nowhere else, now or later. */
+  createKey(key: NewKey): Promise<{ readonly key: ShownKey; readonly secret: string }>;
+  listKeys(accountId: string, page: PageRequest): Promise<Page<ShownKey>>;
+  /** For good; again, it changes nothing. */
+  revokeKey(keyId: string): Promise<ShownKey>;
+  /** CONFLICT for a key that is revoked. */
+  expireKey(keyId: string, expiresAt: number): Promise<ShownKey>;
+  /** Happens once under its operation id; CONFLICT for another amount or kind under it. */
+  grantCredits(operation: CreditOperation): Promise<Operated>;
+  /** As a grant; CREDITS_INSUFFICIENT below zero. */
+  adjustCredits(operation: CreditOperation): Promise<Operated>;
+  listEntries(accountId: string, page: PageRequest): Promise<Page<ShownEntry>>;
+  verifyCredits(): Promise<Verification>;
+  recover(): Promise<RecoveredTotals>;
+}

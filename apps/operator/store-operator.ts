@@ -1,0 +1,102 @@
+import { createAccount, createApp, createKey, expireKey, revokeKey, type NewKey } from '../../core/access/manage.js';
+import type { App } from '../../core/access/credential.js';
+import type { Context } from '../../core/context.js';
+import type { Account } from '../../core/credits/account.js';
+import { adjustCredits, grantCredits, type CreditOperation } from '../../core/credits/operate.js';
+import { verifyCredits } from '../../core/credits/verify.js';
+import { ServiceError } from '../../core/errors.js';
+import type { Page, PageRequest } from '../../core/paging.js';
+import { pageByToken } from '../page-token.js';
+import { readUuid } from '../read-uuid.js';
+import { recoverAll } from '../recover-all.js';
+import type { NewAccount, Operated, Operator, ShownAccount, ShownEntry, ShownKey } from './operator.js';
+
+/** Operators' work on the stores: what the gRPC front does for those who call it, and the commands beside it. */
+export class StoreOperator implements Operator {
+  constructor(private readonly context: Context) {}
+
+  async createAccount(account: NewAccount): Promise<ShownAccount> {
+    return shown(await createAccount(this.context, account));
+  }
+
+  async getAccount(accountId: string): Promise<ShownAccount> {
+    return shown(await this.account(accountId));
+  }
+
+  async listAccounts(page: PageRequest): Promise<Page<ShownAccount>> {
+    const { items, ...more } = await pageByToken(page, 'accounts', (asked) => this.context.accounts.list(asked, this.context.call));
+    return { items: items.map(shown), ...more };
+  }
+
+  createApp({ accountId, name }: Pick<App, 'accountId' | 'name'>): Promise<App> {
+    return createApp(this.context, { accountId: readUuid(accountId, '/account_id'), name });
+  }
+
+  listApps(id: string, page: PageRequest): Promise<Page<App>> {
+    return this.pageOf(id, 'apps', page, (accountId, asked) => this.context.credentials.listApps(accountId, asked, this.context.call));
+  }
+
+  createKey(key: NewKey): Promise<{ readonly key: ShownKey; readonly secret: string }> {
+    return createKey(this.context, { ...key, appId: readUuid(key.appId, '/app_id') });
+  }
+
+  listKeys(id: string, page: PageRequest): Promise<Page<ShownKey>> {
+    return this.pageOf(id, 'keys', page, (accountId, asked) => this.context.credentials.listKeys(accountId, asked, this.context.call));
+  }
+
+  revokeKey(keyId: string): Promise<ShownKey> {
+    return revokeKey(this.context, readUuid(keyId, '/key_id'));
+  }
+
+  async expireKey(id: string, expiresAt: number): Promise<ShownKey> {
+    const keyId = readUuid(id, '/key_id');
+    const before = await this.context.credentials.findKey({ keyId });
+    if (before?.revokedAt !== undefined) throw new ServiceError('CONFLICT', `Key ${keyId} (${before.name}) is revoked already; nothing was changed.`);
+    return expireKey(this.context, keyId, expiresAt);
+  }
+
+  grantCredits(operation: CreditOperation): Promise<Operated> {
+    return this.operate(grantCredits, operation);
+  }
+
+  adjustCredits(operation: CreditOperation): Promise<Operated> {
+    return this.operate(adjustCredits, operation);
+  }
+
+  listEntries(id: string, page: PageRequest): Promise<Page<ShownEntry>> {
+    return this.pageOf(id, 'entries', page, (accountId, asked) => this.context.accounts.entries(accountId, asked, this.context.call));
+  }
+
+  verifyCredits(): ReturnType<Operator['verifyCredits']> {
+    return verifyCredits(this.context);
+  }
+
+  recover(): ReturnType<Operator['recover']> {
+    return recoverAll(this.context);
+  }
+
+  /** An empty list would not say that there is no such account. */
+  private async pageOf<T>(id: string, what: string, page: PageRequest, list: (accountId: string, asked: PageRequest) => Promise<Page<T>>): Promise<Page<T>> {
+    const { accountId } = await this.account(id);
+    return pageByToken(page, `${what} of ${accountId}`, (asked) => list(accountId, asked));
+  }
+
+  private async operate(make: typeof grantCredits, operation: CreditOperation): Promise<Operated> {
+    const accountId = readUuid(operation.accountId, '/account_id');
+    // Core lets a repeated operation pass, so that it can be sent again; that it changed nothing is told from here.
+    const earlier = await this.context.accounts.findOperation(accountId, operation.operationId);
+    const account = shown(await make(this.context, { ...operation, accountId }));
+    return { account, ...(earlier === null ? {} : { earlierAt: earlier.at }) };
+  }
+
+  private async account(id: string): Promise<Account> {
+    const accountId = readUuid(id, '/account_id');
+    const account = await this.context.accounts.read(accountId, this.context.call);
+    if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
+    return account;
+  }
+}
+
+function shown(account: Account): ShownAccount {
+  return { ...account, openHolds: account.holds.size };
+}
