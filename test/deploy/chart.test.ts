@@ -21,7 +21,7 @@ const values = yamlOf<Readonly<Record<string, Tree>>>(`${CHART}/values.yaml`);
 const isValid = new Ajv({ strict: false, allErrors: true }).compile(schema);
 
 /** What the chart sets itself, and what is a secret. */
-const NOT_VALUES = ['role', 'data_folder', 'secret_file', 'catalog', 'mongo.url', 'minio.access_key', 'minio.secret_key', 'minio.upload_access_key', 'minio.upload_secret_key'];
+const NOT_VALUES = ['role', 'data_folder', 'secret_file', 'catalog', 'mongo.url', 'minio.access_key', 'minio.secret_key', 'minio.upload_access_key', 'minio.upload_secret_key', 'grpc.callers_file', 'grpc.tls_cert_file', 'grpc.tls_key_file', 'grpc.tls_client_ca_file'];
 
 type Branch = Readonly<Record<string, Tree>>;
 
@@ -73,6 +73,8 @@ describe('values of the chart', () => {
     '/config/mongo must NOT have additional properties': { config: { mongo: { url: 'mongodb://db' } } },
     '/config/stores/database must be equal to constant': { config: { stores: { database: 'sqlite' } } },
     '/config/internal/host must NOT be valid': { config: { internal: { host: '127.0.0.1' } } },
+    '/config/grpc/host must NOT be valid': { config: { grpc: { host: '127.0.0.1' } } },
+    '/config/grpc must NOT have additional properties': { config: { grpc: { callers_file: '/tmp/callers.yaml' } } },
     '/image/tag must NOT be valid': { image: { tag: 'latest' } },
     '/rest/replicas must be integer': { rest: { replicas: 'two' } },
     '/stop/marginSeconds must be >= 1': { stop: { marginSeconds: 0 } },
@@ -88,7 +90,7 @@ describe('values of the chart', () => {
   });
 
   it('take every key as it is by default', () => {
-    const fixed = ['stores.', 'rest.host', 'internal.'];
+    const fixed = ['stores.', 'rest.host', 'grpc.host', 'internal.'];
     for (const [path, { byDefault }] of CONFIG_KEYS) {
       if (NOT_VALUES.includes(path) || fixed.some((start) => path.startsWith(start))) continue;
       const given = path.split('.').reduceRight<Tree>((tree, name) => ({ [name]: tree }), byDefault as Tree) as Branch;

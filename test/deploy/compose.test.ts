@@ -8,6 +8,8 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ConfigInvalid } from '../../apps/config/config.js';
+import { CallersFile } from '../../apps/grpc/callers-file.js';
 import { isPinned, pathOf, stringsIn, textOf, yamlOf, type Tree } from './project-files.js';
 import { loadAs, SECRETS, VARIABLES } from './program-config.js';
 
@@ -28,6 +30,7 @@ interface Service {
   readonly command?: readonly string[];
   readonly secrets?: readonly SecretUse[];
   readonly configs?: readonly { readonly source: string; readonly target: string }[];
+  readonly volumes?: readonly { readonly type: string; readonly source: string; readonly target: string; readonly read_only?: boolean }[];
   readonly ports?: readonly string[];
   readonly networks?: readonly string[];
   readonly network_mode?: string;
@@ -142,6 +145,25 @@ describe('deploy/compose.yaml', () => {
   it('publishes the proxy alone, to this machine unless told otherwise', () => {
     expect(services.filter(([, { ports }]) => ports).map(([name]) => name)).to.deep.equal(['proxy']);
     expect(service('proxy').ports?.map(byDefault)).to.deep.equal(['127.0.0.1:8080:8080', '127.0.0.1:9000:9000']);
+  });
+
+  it('serves gRPC to one network that leads nowhere and to no port of this machine, and to nobody who is not listed', () => {
+    const { grpc } = loadAs('rest', textOf('deploy/compose/darkroom.yaml'), SECRETS);
+    expect(grpc).to.deep.equal({ host: '0.0.0.0', port: 50_051, callersFile: '/etc/darkroom/grpc/callers.yaml', plaintext: true });
+    expect(services.filter(([, { networks }]) => networks?.includes('services')).map(([name]) => name)).to.deep.equal(['rest']);
+    expect(compose.networks['services']).to.deep.equal({ internal: true });
+    expect(services.flatMap(([, { ports = [] }]) => ports).filter((port) => port.includes('50051'))).to.deep.equal([]);
+    // A folder, so that another file in the place of this one is seen.
+    expect(service('rest').volumes).to.deep.equal([{ type: 'bind', source: 'compose/grpc', target: '/etc/darkroom/grpc', read_only: true }]);
+    const callers = textOf('deploy/compose/grpc/callers.yaml');
+    expect(new CallersFile(callers, 'callers.yaml').find({ token: '', certificateNames: [] })).to.equal(undefined);
+    expect(callers).to.match(/^callers: \[\]$/m);
+  });
+
+  it('would not start without a list of callers, or without a word on who encrypts', () => {
+    const without = (key: string) => () => loadAs('rest', textOf('deploy/compose/darkroom.yaml').replace(new RegExp(`^ +${key}: .*\n`, 'm'), ''), SECRETS);
+    expect(without('callers_file')).to.throw(ConfigInvalid, 'grpc.port needs grpc.callers_file');
+    expect(without('plaintext')).to.throw(ConfigInvalid, 'grpc.host 0.0.0.0 is reached from elsewhere');
   });
 
   it('keeps the stores on networks that lead nowhere, and the proxy away from the database', () => {

@@ -28,6 +28,8 @@ interface Container {
   readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string; readonly readOnly?: boolean }[];
 }
 
+interface MountedSecret { readonly secretName: string; readonly defaultMode: number; readonly items: readonly { readonly key: string; readonly path: string }[] }
+
 interface PodSpec {
   readonly serviceAccountName?: string;
   readonly automountServiceAccountToken: boolean;
@@ -37,7 +39,7 @@ interface PodSpec {
   readonly terminationGracePeriodSeconds?: number;
   readonly topologySpreadConstraints?: readonly { readonly topologyKey: string }[];
   readonly containers: readonly Container[];
-  readonly volumes: readonly { readonly name: string; readonly configMap?: { readonly name: string }; readonly secret?: { readonly secretName: string; readonly defaultMode: number }; readonly emptyDir?: unknown }[];
+  readonly volumes: readonly { readonly name: string; readonly configMap?: { readonly name: string }; readonly secret?: MountedSecret; readonly emptyDir?: unknown }[];
 }
 
 interface Manifest {
@@ -49,12 +51,13 @@ interface Manifest {
     readonly replicas?: number;
     readonly strategy?: unknown;
     readonly selector: { readonly matchLabels: Readonly<Record<string, string>> } & Readonly<Record<string, string>>;
+    readonly ingress?: readonly { readonly ports: readonly { readonly port: string }[]; readonly from?: readonly unknown[] }[];
     readonly template: { readonly metadata: { readonly labels: Readonly<Record<string, string>> }; readonly spec: PodSpec };
   };
 }
 
 const USER = 10_001;
-const OPTIONAL = ['HorizontalPodAutoscaler', 'Ingress', 'NetworkPolicy', 'NetworkPolicy', 'Service', 'ServiceMonitor'];
+const OPTIONAL = ['HorizontalPodAutoscaler', 'Ingress', 'NetworkPolicy', 'NetworkPolicy', 'Service', 'Service', 'ServiceMonitor'];
 const ALWAYS = ['ConfigMap', 'ConfigMap', 'Deployment', 'Deployment', 'Job', 'PodDisruptionBudget', 'PodDisruptionBudget', 'Service', 'ServiceAccount'];
 
 for (const name of CASES) {
@@ -113,9 +116,12 @@ for (const name of CASES) {
         });
       }
 
-      it(`mount only volumes that ${metadata.name} has, and a secret that its group alone may read`, () => {
+      it(`mount only volumes that ${metadata.name} has, and secrets that its group alone may read`, () => {
         expect(container.volumeMounts.map((mount) => mount.name).sort()).to.deep.equal(template.spec.volumes.map((volume) => volume.name).sort());
-        expect(template.spec.volumes.find(({ secret }) => secret)?.secret?.defaultMode).to.equal(0o440);
+        const secrets = template.spec.volumes.flatMap(({ secret }) => secret ?? []);
+        expect(secrets.map(({ defaultMode }) => defaultMode)).to.deep.equal(secrets.map(() => 0o440));
+        const isCalled = metadata.labels['app.kubernetes.io/component'] === 'rest' && name === 'full';
+        expect(secrets.map(({ secretName }) => secretName).slice(1), 'those of gRPC only where it is served').to.deep.equal(isCalled ? ['studio-callers', 'studio-grpc-tls'] : []);
       });
     }
 
@@ -127,7 +133,8 @@ for (const name of CASES) {
       it(`probe ${metadata.name} where it listens`, () => {
         const { config } = configOf(pod, role);
         const ports = Object.fromEntries((container?.ports ?? []).map((port) => [port.name, port.containerPort]));
-        expect(ports).to.deep.equal({ ...(role === 'rest' ? { http: config.rest.port } : {}), internal: config.internal?.port });
+        const called = { http: config.rest.port, ...(config.grpc ? { grpc: config.grpc.port } : {}) };
+        expect(ports).to.deep.equal({ ...(role === 'rest' ? called : {}), internal: config.internal?.port });
         expect(config.internal?.host).to.equal('0.0.0.0');
         const { startupProbe, livenessProbe, readinessProbe } = container ?? {};
         expect([startupProbe, livenessProbe, readinessProbe].map((probe) => probe?.httpGet)).to.deep.equal(
@@ -159,6 +166,30 @@ for (const name of CASES) {
       const service = manifests.find(({ kind, metadata }) => kind === 'Service' && metadata.labels['app.kubernetes.io/component'] === 'rest');
       const reached = deployments.filter(({ spec }) => Object.entries(service?.spec.selector ?? {}).every(([label, value]) => spec.template.metadata.labels[label] === value));
       expect(reached.map(({ metadata }) => metadata.labels['app.kubernetes.io/component'])).to.deep.equal(['rest']);
+    });
+
+    it('lead internal services to the pods of REST, and to files that are mounted there', () => {
+      const rest = deployments.find(({ metadata }) => metadata.labels['app.kubernetes.io/component'] === 'rest');
+      if (!rest) throw new Error('There is no REST.');
+      const { config: { grpc } } = configOf(rest, 'rest');
+      const service = manifests.find(({ kind, metadata }) => kind === 'Service' && metadata.labels['app.kubernetes.io/component'] === 'grpc');
+      if (name === 'least') return expect([grpc, service]).to.deep.equal([undefined, undefined]);
+      // Of no type that is published, and without one address for all.
+      expect(service?.spec).to.deep.equal({ clusterIP: 'None', ports: [{ name: 'grpc', port: grpc?.port, targetPort: 'grpc' }], selector: rest.spec.selector.matchLabels });
+      const { volumes, containers: [container] } = rest.spec.template.spec;
+      const mounted = volumes.flatMap(({ name: volume, secret }) => {
+        const folder = container?.volumeMounts.find((mount) => mount.name === volume)?.mountPath ?? '';
+        return (secret?.items ?? []).map(({ path }) => `${folder}/${path}`);
+      });
+      const { callersFile, tlsCertFile, tlsKeyFile, tlsClientCaFile, ...others } = grpc ?? {};
+      expect(mounted).to.include.members([callersFile, tlsCertFile, tlsKeyFile, tlsClientCaFile]);
+      return expect(others).to.deep.equal({ host: '0.0.0.0', port: 50_051, plaintext: false });
+    });
+
+    it('let only those call gRPC who are named, where the network is closed', () => {
+      const rules = manifests.filter(({ kind }) => kind === 'NetworkPolicy').flatMap(({ spec }) => spec.ingress ?? []);
+      const toGrpc = rules.filter(({ ports }) => ports.some(({ port }) => port === 'grpc'));
+      expect(toGrpc.map(({ from }) => from?.length)).to.deep.equal(name === 'full' ? [1] : []);
     });
 
     it('migrate before anything is rolled out, with the configuration to come', () => {

@@ -35,6 +35,8 @@ describe('helm', () => {
     'image.tag=latest': "'not' failed",
     'image.repository=': 'image.repository must say where the image of deploy/Dockerfile is.',
     'secrets.mongo.existingSecret=': "secrets.mongo.existingSecret must name a secret with MongoDB's address.",
+    'config.grpc.port=50051,config.grpc.plaintext=true': 'secrets.grpc.callers.existingSecret must name a secret with the file of callers.',
+    'config.grpc.port=50051,secrets.grpc.callers.existingSecret=callers': 'secrets.grpc.tls.existingSecret must name a secret with a certificate and its key, or config.grpc.plaintext say that something in front encrypts.',
     'config.minio.endpoint=null': 'config.minio.endpoint must say where the object store is.',
   };
 

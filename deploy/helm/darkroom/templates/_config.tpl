@@ -5,6 +5,9 @@
 {{- if .Values.catalog -}}
 {{- $_ := set $own "catalog" "/etc/darkroom/catalog.yaml" -}}
 {{- end -}}
+{{- if .Values.config.grpc.port -}}
+{{- $_ := set $own "grpc" (include "darkroom.grpcFiles" . | fromYaml) -}}
+{{- end -}}
 darkroom.yaml: |
   {{- toYaml (merge $own .Values.config) | nindent 2 }}
 {{- with .Values.catalog }}

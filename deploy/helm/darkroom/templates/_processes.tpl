@@ -6,6 +6,7 @@ values, the role's own.
 {{- $root := .root -}}
 {{- $name := printf "%s-%s" (include "darkroom.fullname" $root) .role -}}
 {{- $stop := $root.Values.stop -}}
+{{- $servesGrpc := and (eq .role "rest") $root.Values.config.grpc.port -}}
 apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -74,6 +75,9 @@ spec:
             {{- if eq .role "rest" }}
             - { name: http, containerPort: {{ int $root.Values.config.rest.port }} }
             {{- end }}
+            {{- if $servesGrpc }}
+            - { name: grpc, containerPort: {{ int $root.Values.config.grpc.port }} }
+            {{- end }}
             - { name: internal, containerPort: {{ int $root.Values.config.internal.port }} }
           startupProbe:
             {{- include "darkroom.probe" "/livez" | nindent 12 }}
@@ -94,8 +98,14 @@ spec:
           {{- include "darkroom.containerSecurity" $root | nindent 10 }}
           volumeMounts:
             {{- include "darkroom.mounts" $root | nindent 12 }}
+            {{- if $servesGrpc }}
+            {{- include "darkroom.grpcMounts" $root | nindent 12 }}
+            {{- end }}
       volumes:
         {{- include "darkroom.volumes" (dict "root" $root "configMap" (include "darkroom.fullname" $root)) | nindent 8 }}
+        {{- if $servesGrpc }}
+        {{- include "darkroom.grpcVolumes" $root | nindent 8 }}
+        {{- end }}
 {{- if .values.disruptionBudget.enabled }}
 ---
 apiVersion: policy/v1
