@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Program } from '../../apps/wiring.js';
 import type { Json, JsonObject } from '../../core/json.js';
-import { allPages } from '../contracts/all-pages.js';
 import { image } from '../fixtures/images.js';
+import { PlainAnswers } from '../fixtures/plain-answers.js';
 import { sha256Of } from '../fixtures/sha256.js';
 import type { Answer, Client, LiveService, Tenant } from './live-service.js';
 
@@ -31,14 +31,11 @@ const BEHAVIOURS: readonly JsonObject[] = [
   { behaviour: 'unknown_acceptance' },
   { behaviour: 'bad_output' },
 ];
-/** What differs between two runs by its nature. */
-const OWN_TO_A_RUN = new Set(['url', 'created_at', 'updated_at', 'completed_at', 'expires_at', 'upload_expires_at', 'request_id']);
 
 /** One client's doings against a started program, one after the other, each brought to its end before the next. */
 export class Story {
   private readonly answers: ToldAnswer[] = [];
-  /** Ids by the order in which they appeared. */
-  private readonly names = new Map<string, string>();
+  private readonly plainly = new PlainAnswers();
   private readonly made: { readonly key: string; readonly parameters: JsonObject; readonly id: string }[] = [];
   private keys = 0;
 
@@ -64,11 +61,7 @@ export class Story {
     await this.contradict(() => 0);
     await this.refused(() => 0);
     this.tell('balance', await this.client.request('GET', '/credits'));
-    const books = await Promise.all([this.rich, this.poor].map(async ({ accountId }) => {
-      const entries = await allPages((page) => this.program.context.accounts.entries(accountId, page), 100);
-      return entries.map(({ sequence, kind, from, to, credits, availableAfter, generationId }) =>
-        ({ sequence, kind, from, to, credits, availableAfter, generation: generationId === undefined ? null : this.nameOf(generationId) }));
-    }));
+    const books = await this.plainly.booksOf(this.program.context, [this.rich.accountId, this.poor.accountId]);
     await this.program.close();
     return { answers: this.answers, books };
   }
@@ -159,21 +152,7 @@ export class Story {
   }
 
   private tell(step: string, { code, data }: Pick<Answer, 'code' | 'data'>): void {
-    this.answers.push({ step, code, data: this.plain(data) });
-  }
-
-  /** Without times, and with a name for each id. */
-  private plain(value: Json): Json {
-    if (Array.isArray(value)) return value.map((item) => this.plain(item));
-    if (typeof value === 'string') return /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(value) ? this.nameOf(value) : value;
-    if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(Object.entries(value).filter(([name]) => !OWN_TO_A_RUN.has(name)).map(([name, item]) => [name, this.plain(item)]));
-  }
-
-  private nameOf(id: string): string {
-    const name = this.names.get(id) ?? `id ${this.names.size + 1}`;
-    this.names.set(id, name);
-    return name;
+    this.answers.push({ step, code, data: this.plainly.plain(data) });
   }
 }
 

@@ -4,33 +4,12 @@
 // What a front leaves out is in one table by its reason, and must be impossible to say over it.
 import { expect } from 'chai';
 import { ROUTES } from '../../../apps/rest/routes.js';
-import { openWorld } from '../../fixtures/world.js';
-import { serveGrpc } from '../grpc/grpc-client.js';
-import { checkedRestClient } from '../rest/checked-client.js';
-import { serve } from '../rest/rest-client.js';
 import { VECTORS_BY_TOPIC } from './all.js';
+import { openInMemory } from './in-memory.js';
 import { LEFT_OUT } from './left-out.js';
-import { GROUPS, playAllVectors, type Needs, type Theatre } from './theatre.js';
+import { GROUPS, playAllVectors } from './theatre.js';
 
 const VECTORS = Object.values(VECTORS_BY_TOPIC).flat();
-
-async function openInMemory({ worker, settings }: Needs): Promise<Theatre> {
-  const world = await openWorld({ settings });
-  const [rest, grpc] = [await serve(world), await serveGrpc(world.context)];
-  if (worker) await world.startWorker();
-  return {
-    context: world.context,
-    clients: { REST: checkedRestClient(rest.origin), gRPC: grpc.client },
-    put: async (target, body) => world.objects.handle({
-      method: target['method'] as string, url: target['upload_url'] as string, headers: target['required_headers'] as Record<string, string>, body,
-    }).status,
-    advance: async (byMs) => world.clock.advance(byMs),
-    close: async () => {
-      await Promise.all([rest.server.close(1_000), grpc.close()]);
-      await world.close();
-    },
-  };
-}
 
 describe('every front answers the shared vectors', () => playAllVectors('in memory', openInMemory));
 

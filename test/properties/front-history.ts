@@ -1,0 +1,191 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isTerminal, type Generation } from '../../core/generation/generation.js';
+import type { Json, JsonObject } from '../../core/json.js';
+import { PlainAnswers } from '../fixtures/plain-answers.js';
+import { referenceFile } from '../fixtures/reference-files.js';
+import type { Owner } from '../fixtures/owner.js';
+import { setScene, type Scene } from '../fixtures/scene.js';
+import { sha256Of } from '../fixtures/sha256.js';
+import type { FrontName } from '../fronts/vectors/fronts.js';
+import { openInMemory, type InMemory } from '../fronts/vectors/in-memory.js';
+import type { FrontAnswer, FrontRequest } from '../fronts/vectors/play.js';
+import { PICTURE, PNG_UPLOAD } from '../fronts/vectors/vector.js';
+import type { Deed, Who } from './deeds.js';
+
+const DAY_MS = 86_400_000;
+/** Few enough for all that the provider holds to be held at once. */
+const MAX_OPEN = 3;
+
+/** What can be seen of a history, without what differs between two runs of it. */
+export interface Told {
+  readonly answers: readonly Json[];
+  /** Every ledger line, and how every generation and upload stands. */
+  readonly remains: Json;
+}
+
+interface Keyed { readonly who: Who; readonly over: FrontName; readonly request: Omit<FrontRequest, 'credential'> }
+
+/** Deeds, one after the other, on a service of their own; with a worker, each is brought to its rest before the next. */
+export class FrontHistory {
+  private readonly plainly = new PlainAnswers();
+  private readonly answers: Json[] = [];
+  private readonly made: string[] = [];
+  private readonly cancelled = new Set<string>();
+  private readonly uploads: { readonly id: string; readonly target: JsonObject }[] = [];
+  /** The last request under every key that had one. */
+  private readonly keyed = new Map<string, Keyed>();
+  private isWorking = false;
+
+  private constructor(private readonly service: InMemory, private readonly scene: Scene, private readonly frontOf: (named: FrontName) => FrontName) {}
+
+  /** `frontOf` says which front a request goes by that names one. */
+  static async play(deeds: readonly Deed[], frontOf: (named: FrontName) => FrontName): Promise<Told> {
+    const service = await openInMemory({ worker: false, settings: { maxOpenGenerationsPerAccount: MAX_OPEN } });
+    try {
+      const history = new FrontHistory(service, await setScene(service.context), frontOf);
+      for (const deed of deeds) await history.take(deed);
+      await history.repeatAll();
+      return { answers: history.answers, remains: await history.remains() };
+    } finally {
+      await service.close();
+    }
+  }
+
+  private async take(deed: Deed): Promise<void> {
+    switch (deed.do) {
+      case 'create': case 'estimate': await this.create(deed.do, deed, deed.body); break;
+      case 'twins': await this.twins(deed); break;
+      case 'create-with-upload': await this.create('create', deed, { ...PICTURE, reference_upload_ids: [this.upload(deed.pick).id] }); break;
+      case 'look': await this.ask(deed, { operation: 'getGeneration', id: this.generation(deed.pick) }); break;
+      case 'cancel': await this.cancel(deed); break;
+      case 'balance': await this.ask(deed, { operation: 'getCredits' }); break;
+      case 'prepare': await this.prepare(deed); break;
+      case 'put': await this.put(deed.pick, await referenceFile(deed.file)); break;
+      case 'complete': {
+        const body = deed.digest === undefined ? {} : { body: { sha256: sha256Of(await referenceFile(deed.digest)) } };
+        await this.ask(deed, { operation: 'completeUpload', key: keyOf(deed), id: this.upload(deed.pick).id, ...body });
+        break;
+      }
+      // A worker's leases and polls go by the same clock.
+      case 'wait': if (!this.isWorking) await this.service.advance(DAY_MS + 1_000); break;
+      case 'work': await this.work(); break;
+    }
+    if (this.isWorking) await this.rest();
+  }
+
+  private async create(kind: 'create' | 'estimate', deed: { readonly over: FrontName; readonly who: Who; readonly key: number }, body: JsonObject): Promise<void> {
+    if (kind === 'estimate') await this.ask(deed, { operation: 'estimateGeneration', body });
+    else this.remember(await this.ask(deed, { operation: 'createGeneration', key: keyOf(deed), body }));
+  }
+
+  /** The same request at once, by one front and by the other: which of them is first is nobody's promise, what comes of both is. */
+  private async twins(deed: Extract<Deed, { readonly do: 'create' | 'estimate' | 'twins' }>): Promise<void> {
+    const request = { operation: 'createGeneration', key: keyOf(deed), body: deed.body } as const;
+    const answers = await Promise.all((['REST', 'gRPC'] as const).map((over) => this.send({ who: deed.who, over }, request)));
+    const told = answers.filter(({ code }) => code !== 'IDEMPOTENCY_IN_PROGRESS');
+    const ids = new Set(told.flatMap(({ data }) => (data?.['generation_id'] as string | undefined) ?? []));
+    this.tell({ twins: [...new Set(told.map(({ code }) => code))], first: told.filter(({ code, replayed }) => code === 'OK' && !replayed).length, ids: [...ids] });
+    told.forEach((answer) => this.remember(answer));
+  }
+
+  private async cancel(deed: { readonly over: FrontName; readonly who: Who; readonly pick: number }): Promise<void> {
+    const id = this.generation(deed.pick);
+    const { code } = await this.ask(deed, { operation: 'cancelGeneration', id });
+    if (code === 'OK') this.cancelled.add(id);
+  }
+
+  private async prepare(deed: Extract<Deed, { readonly do: 'prepare' }>): Promise<void> {
+    const { byteLength } = await referenceFile(deed.file);
+    const { data, replayed } = await this.ask(deed, { operation: 'prepareUpload', key: keyOf(deed), body: { ...PNG_UPLOAD, byte_size: byteLength } });
+    if (data !== undefined && !replayed) this.uploads.push({ id: data['upload_id'] as string, target: data });
+  }
+
+  private async put(pick: number, bytes: Uint8Array): Promise<void> {
+    const { target } = this.upload(pick);
+    if (target !== undefined) this.tell({ put: await this.service.put(target, bytes) });
+  }
+
+  private async work(): Promise<void> {
+    if (this.isWorking) return;
+    this.isWorking = true;
+    await this.service.startWorker();
+  }
+
+  /** Every key again with what it came with last, by another front than then: what it remembers is the same. */
+  private async repeatAll(): Promise<void> {
+    for (const { who, over, request } of this.keyed.values()) {
+      const answer = await this.ask({ who, over: over === 'REST' ? 'gRPC' : 'REST' }, request);
+      if (request.operation === 'createGeneration') this.remember(answer);
+      if (this.isWorking) await this.rest();
+    }
+  }
+
+  private async ask(by: { readonly over: FrontName; readonly who: Who }, request: Omit<FrontRequest, 'credential'>): Promise<FrontAnswer> {
+    const answer = await this.send(by, request);
+    this.tell({ ...request, who: by.who, answer: { ...answer } });
+    return answer;
+  }
+
+  private async send({ over, who }: { readonly over: FrontName; readonly who: Who }, request: Omit<FrontRequest, 'credential'>): Promise<FrontAnswer> {
+    if (request.key !== undefined) this.keyed.set([who, request.operation, request.key].join(' '), { who, over, request });
+    const { code, message, data, replayed } = await this.service.clients[this.frontOf(over)].send({ ...request, credential: this.scene.secrets.get(who) as string });
+    // Only REST has words for a success.
+    return { code, message: code === 'OK' ? '' : message, replayed, ...(data === undefined ? {} : { data }) };
+  }
+
+  private remember({ data, replayed }: FrontAnswer): void {
+    if (data !== undefined && !replayed) this.made.push(data['generation_id'] as string);
+  }
+
+  private generation(pick: number): string {
+    return this.made[pick % Math.max(1, this.made.length)] ?? (this.scene.ids.get('own-generation') as string);
+  }
+
+  private upload(pick: number): { readonly id: string; readonly target?: JsonObject } {
+    return this.uploads[pick % Math.max(1, this.uploads.length)] ?? { id: this.scene.ids.get('prepared-upload') as string };
+  }
+
+  private tell(what: JsonObject): void {
+    this.answers.push(this.plainly.plain(what));
+  }
+
+  /** Until each has ended and is settled, or is held by its provider and not asked to end. */
+  private async rest(): Promise<void> {
+    for (const id of this.made) while (!(await this.isAtRest(id))) await sleep(2);
+  }
+
+  private async isAtRest(id: string): Promise<boolean> {
+    const g = await this.service.context.generations.read(id);
+    if (g?.kind !== 'generation') return true;
+    return isTerminal(g.status) ? g.settledAt !== undefined : g.modelKey === 'picture-held' && g.status === 'running' && !this.cancelled.has(id);
+  }
+
+  private async remains(): Promise<Json> {
+    const { context } = this.service;
+    const owners = (['owner', 'poor', 'stranger'] as const).map((who) => this.scene.owners.get(who) as Owner);
+    const accountIds = owners.map(({ accountId }) => accountId);
+    const books = await this.plainly.booksOf(context, accountIds);
+    const balances = await Promise.all(accountIds.map(async (id) => (await context.accounts.read(id))?.available ?? null));
+    const generations = await Promise.all(this.made.map(async (id) => standing(await context.generations.read(id) as Generation)));
+    const uploads = await Promise.all(this.uploads.map(async ({ id }) => {
+      const upload = await context.uploads.read(id);
+      return upload?.kind === 'upload' ? { status: upload.status, sha256: upload.ready?.sha256 ?? null } : null;
+    }));
+    return this.plainly.plain({ books: books.map(byGeneration), balances, generations, uploads });
+  }
+}
+
+const OWN_TO_THE_ORDER = ['sequence', 'availableAfter'];
+
+/** Lines of each generation in their order; when one of several that run at once ends is nobody's promise. */
+function byGeneration(lines: readonly JsonObject[]): JsonObject[] {
+  return lines
+    .map((line) => Object.fromEntries(Object.entries(line).filter(([name]) => !OWN_TO_THE_ORDER.includes(name))))
+    .sort((a, b) => String(a['generation']).localeCompare(String(b['generation'])));
+}
+
+const keyOf = ({ key }: { readonly key: number }): string => `key-${key}`;
+
+function standing({ status, appId, estimatedCredits, reservedCredits, chargedCredits, outputs, error, settledAt }: Generation): JsonObject {
+  return { status, appId, estimatedCredits, reservedCredits, chargedCredits, outputs: outputs.length, error: error?.code ?? null, settled: settledAt !== undefined };
+}
