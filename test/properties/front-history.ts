@@ -181,7 +181,7 @@ const OWN_TO_THE_ORDER = ['sequence', 'availableAfter'];
 function byGeneration(lines: readonly JsonObject[]): JsonObject[] {
   return lines
     .map((line) => Object.fromEntries(Object.entries(line).filter(([name]) => !OWN_TO_THE_ORDER.includes(name))))
-    .sort((a, b) => String(a['generation']).localeCompare(String(b['generation'])));
+    .sort((a, b) => JSON.stringify(a['generation']).localeCompare(JSON.stringify(b['generation'])));
 }
 
 const keyOf = ({ key }: { readonly key: number }): string => `key-${key}`;
