@@ -151,7 +151,8 @@ export class FrontHistory {
 
   /** Until each has ended and is settled, or is held by its provider and not asked to end. */
   private async rest(): Promise<void> {
-    for (const id of this.made) while (!(await this.isAtRest(id))) await sleep(2);
+    const ofTheScene = ['own-generation', 'other-app-generation', 'foreign-generation'].map((name) => this.scene.ids.get(name) as string);
+    for (const id of [...ofTheScene, ...this.made]) while (!(await this.isAtRest(id))) await sleep(2);
   }
 
   private async isAtRest(id: string): Promise<boolean> {

@@ -5,8 +5,8 @@ import { DIFFERENCES, LEFT_OUT, REASONS, type Difference, type Reason } from './
 import { tally } from './tally.js';
 import type { Vector } from './vector.js';
 
-const NAME_WIDTH = 24;
-const NUMBER_WIDTH = 11;
+const NAME_WIDTH = 44;
+const NUMBER_WIDTH = 10;
 
 /** A table of what was played, by topic, lane and front, and every reason for what was not or was answered otherwise. */
 export function report(): string {
