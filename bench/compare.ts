@@ -1,6 +1,5 @@
 import type { Child } from './child.js';
 import type { LoadCommands, Slice } from './load/generator.js';
-import type { RequestKind } from './load/requests.js';
 import { median, percentile } from './statistics.js';
 import type { Usage } from './usage.js';
 
@@ -10,6 +9,9 @@ export interface Measured {
   readonly perSecond: number;
   /** What one request cost the load generator, where there was one. */
   readonly senderCpuMicros?: number;
+  /** From sending to the answer, as the load generator saw it. */
+  readonly p50Micros?: number;
+  readonly p99Micros?: number;
   /** What it cost the database and the object store behind, where they are processes whose CPU can be seen. */
   readonly databaseCpuMicros?: number;
   readonly objectsCpuMicros?: number;
@@ -88,7 +90,7 @@ export interface Server {
 /** A server and what it is asked for. */
 export interface Loaded {
   readonly server: Server;
-  readonly kind: RequestKind;
+  readonly kind: Slice['kind'];
 }
 
 /** Compares two servers under the same load, both warmed up. */
@@ -110,12 +112,16 @@ async function measureServer(load: Child<LoadCommands>, server: Server, slice: O
     cpuMicros: (after.cpuMicros - before.cpuMicros) / done.requests,
     perSecond: done.requests / (done.elapsedMs / 1_000),
     senderCpuMicros: done.cpuMicros / done.requests,
+    p50Micros: done.latencyMicros.p50,
+    p99Micros: done.latencyMicros.p99,
   };
 }
 
+const OPTIONAL = ['senderCpuMicros', 'p50Micros', 'p99Micros', 'databaseCpuMicros', 'objectsCpuMicros'] as const;
+
 export function middle(measured: readonly Measured[]): Measured {
   const of = (name: keyof Measured) => median(measured.flatMap((one) => one[name] ?? []));
-  const known = (['senderCpuMicros', 'databaseCpuMicros', 'objectsCpuMicros'] as const).filter((name) => measured.some((one) => one[name] !== undefined));
+  const known = OPTIONAL.filter((name) => measured.some((one) => one[name] !== undefined));
   return { cpuMicros: of('cpuMicros'), perSecond: of('perSecond'), ...Object.fromEntries(known.map((name) => [name, of(name)])) };
 }
 

@@ -31,7 +31,7 @@ export function spentBetween(before: FleetUse, after: FleetUse, count: number): 
 }
 
 /** One slice of load on all fronts at once, its connections dealt out among them in turn. */
-export async function loadFleet(load: Child<LoadCommands>, { fronts }: Fleet, slice: Omit<Slice, 'port'>): Promise<SliceDone> {
+export async function loadFleet(load: Child<LoadCommands>, { fronts }: Fleet, slice: Omit<Slice, 'port'>): Promise<Omit<SliceDone, 'latencyMicros'>> {
   const share = (whole: number, index: number) => Math.floor((whole + fronts.length - 1 - index) / fronts.length);
   const slices = await Promise.all(fronts.map(({ port }, index) => load.ask('run', {
     ...slice, port,

@@ -7,6 +7,7 @@ import { micros, table, type Row } from './report.js';
 import { measureCommits } from './rows/commits.js';
 import { measureDistributed } from './rows/distributed.js';
 import { measureGrowth } from './rows/growth.js';
+import { measureGrpc } from './rows/grpc.js';
 import { measureMetrics } from './rows/metrics.js';
 import { measureQueues } from './rows/queues.js';
 import { measureRequests } from './rows/requests.js';
@@ -15,7 +16,7 @@ import { FULL, QUICK, Run } from './run.js';
 
 const CHECKOUT = fileURLToPath(new URL('../../', import.meta.url));
 const PARTS = {
-  requests: measureRequests, commits: measureCommits, work: measureWork, metrics: measureMetrics, growth: measureGrowth,
+  requests: measureRequests, grpc: measureGrpc, commits: measureCommits, work: measureWork, metrics: measureMetrics, growth: measureGrowth,
   distributed: measureDistributed, queues: measureQueues,
 };
 const USAGE = `Usage: npm run bench -- [--quick] [--only ${Object.keys(PARTS).join('|')}]... [--profile FOLDER]`;

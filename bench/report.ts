@@ -20,13 +20,18 @@ export interface Row {
 }
 
 /** The lines of a comparison of two servers: CPU first, since a shared machine disturbs it least. */
-export function comparisonLines(what: string, { subject, control, cpu, rate }: Comparison, aim: { readonly text: string; readonly atMost: number }): Line[] {
+export function comparisonLines(what: string, { subject, control, cpu, rate }: Comparison, aim?: { readonly text: string; readonly atMost: number }): Line[] {
   const sender = Math.max(subject.senderCpuMicros ?? 0, control.senderCpuMicros ?? 0);
   return [
-    { what: `${what}: CPU a request`, measured: micros(subject.cpuMicros), control: micros(control.cpuMicros), ratio: ratioText(cpu), aim: aim.text, isMet: cpu.median <= aim.atMost },
+    { what: `${what}: CPU a request`, measured: micros(subject.cpuMicros), control: micros(control.cpuMicros), ratio: ratioText(cpu), ...(aim ? { aim: aim.text, isMet: cpu.median <= aim.atMost } : {}) },
     { what: `${what}: requests/s`, measured: whole(subject.perSecond), control: whole(control.perSecond), ratio: ratioText(rate) },
+    { what: `${what}: answered in, p50 and p99`, measured: timesText(subject), control: timesText(control) },
     { what: `${what}: CPU of the load generator a request`, measured: micros(sender) },
   ];
+}
+
+function timesText({ p50Micros, p99Micros }: Measured): string {
+  return [p50Micros, p99Micros].map((time) => (time === undefined ? 'unseen' : `${(time / 1_000).toFixed(1)} ms`)).join(', ');
 }
 
 /** The lines of a comparison in which a database is a process of its own, on one side or both. */

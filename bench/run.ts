@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Child, type Commands } from './child.js';
 import type { Pairing, Server } from './compare.js';
 import type { LoadCommands } from './load/generator.js';
+import type { BareGrpcCommands } from './servers/bare-grpc.js';
 import type { ControlCommands } from './servers/bare-koa.js';
 import type { SubjectCommands } from './servers/subject.js';
 
@@ -75,6 +76,11 @@ export class Run {
 
   async startControl(): Promise<Server & { readonly child: Child<ControlCommands> }> {
     const child = this.start<ControlCommands>('./servers/bare-koa.js', [this.newFolder('control')]);
+    return { child, port: await child.ask('listen', undefined) };
+  }
+
+  async startGrpcControl(): Promise<Server & { readonly child: Child<BareGrpcCommands> }> {
+    const child = this.start<BareGrpcCommands>('./servers/bare-grpc.js', [this.newFolder('grpc-control')]);
     return { child, port: await child.ask('listen', undefined) };
   }
 

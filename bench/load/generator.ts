@@ -1,12 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { answerCommands } from '../child.js';
+import { percentile } from '../statistics.js';
 import { machineMicros, usageOfThisProcess } from '../usage.js';
-import { Connection, type HttpAnswer } from './connection.js';
-import { requestWriter, type RequestKind } from './requests.js';
+import { callLanes, type CallKind } from './calls.js';
+import type { Lane } from './lane.js';
+import { requestLanes, type RequestKind } from './requests.js';
 
 export interface Slice {
   readonly port: number;
-  readonly kind: RequestKind;
+  readonly kind: RequestKind | CallKind;
+  /** Requests at once: each on a connection of its own over HTTP/1.1, some to a connection over gRPC. */
   readonly connections: number;
   /** No request begins after this, or after so many requests. */
   readonly durationMs: number;
@@ -31,59 +34,48 @@ export interface SliceDone {
   readonly beganAtMicros: number;
   /** What sending them cost this process. */
   readonly cpuMicros: number;
+  /** From sending to the answer. */
+  readonly latencyMicros: { readonly p50: number; readonly p99: number };
   readonly marks: readonly Mark[];
 }
 
-const GENERATION_ID = /"generation_id":"([0-9a-f-]{36})"/;
-const connectionsByPort = new Map<number, Connection[]>();
-
-/** Connections are kept from slice to slice, as clients keep them, until the server closes them. */
-async function connectionsTo(port: number, count: number): Promise<readonly Connection[]> {
-  const open = (connectionsByPort.get(port) ?? []).filter(({ isOpen }) => isOpen);
-  while (open.length < count) open.push(await Connection.open(port));
-  connectionsByPort.set(port, open);
-  return open.slice(0, count);
+function lanesOf(port: number, count: number, kind: Slice['kind']): Promise<readonly Lane[]> {
+  return 'call' in kind ? callLanes(port, count, kind) : requestLanes(port, count, kind);
 }
 
 async function run({ port, kind, connections, durationMs, maxRequests = Infinity, intervalMs = 0, isMarked = false }: Slice): Promise<SliceDone> {
-  const open = await connectionsTo(port, connections);
-  const write = requestWriter(kind);
+  const lanes = await lanesOf(port, connections, kind);
   const marks: Mark[] = [];
+  const times: number[] = [];
   const before = usageOfThisProcess();
   const beganAtMicros = machineMicros();
   const endsAt = performance.now() + durationMs;
   let begun = 0;
-  let done = 0;
 
-  const drive = async (connection: Connection): Promise<void> => {
+  const drive = async (lane: Lane): Promise<void> => {
     while (begun < maxRequests && performance.now() < endsAt) {
       begun += 1;
-      const sentAtMicros = isMarked ? machineMicros() : 0;
-      const { text, target: { credential } } = write();
-      const answer = await connection.send(text);
-      refuseOther(answer, kind);
-      if (isMarked) marks.push({ generationId: GENERATION_ID.exec(answer.body)?.[1] ?? '', credential, sentAtMicros, answeredAtMicros: machineMicros() });
-      done += 1;
+      const sentAtMicros = machineMicros();
+      const { generationId, credential } = await lane();
+      const answeredAtMicros = machineMicros();
+      times.push(answeredAtMicros - sentAtMicros);
+      if (isMarked) marks.push({ generationId: generationId(), credential, sentAtMicros, answeredAtMicros });
       if (intervalMs > 0) await sleep(intervalMs);
     }
   };
-  await Promise.all(open.map(drive));
+  await Promise.all(lanes.map(drive));
   const elapsedMs = (machineMicros() - beganAtMicros) / 1_000;
-  return { requests: done, elapsedMs, beganAtMicros, cpuMicros: usageOfThisProcess().cpuMicros - before.cpuMicros, marks };
-}
-
-function refuseOther({ status, body }: HttpAnswer, kind: RequestKind): void {
-  if (status !== kind.status) throw new Error(`${kind.method} ${kind.targets[0]?.path} was answered ${status}, not ${kind.status}: ${body.slice(0, 500)}`);
+  const cpuMicros = usageOfThisProcess().cpuMicros - before.cpuMicros;
+  const latencyMicros = { p50: percentile(times, 0.5), p99: percentile(times, 0.99) };
+  return { requests: times.length, elapsedMs, beganAtMicros, cpuMicros, latencyMicros, marks };
 }
 
 const commands = {
   run,
   /** One request, for its answer. */
-  async get({ port, kind }: { readonly port: number; readonly kind: RequestKind }): Promise<string> {
-    const [connection] = await connectionsTo(port, 1);
-    const answer = await (connection as Connection).send(requestWriter(kind)().text);
-    refuseOther(answer, kind);
-    return answer.body;
+  async get({ port, kind }: Pick<Slice, 'port' | 'kind'>): Promise<string> {
+    const [lane] = await lanesOf(port, 1, kind);
+    return (await (lane as Lane)()).body;
   },
 };
 

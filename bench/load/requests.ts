@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { Connection, type HttpAnswer } from './connection.js';
+import type { Lane } from './lane.js';
 
 /** Where a request goes, and as whom. */
 export interface Target {
@@ -18,13 +20,34 @@ export interface RequestKind {
 }
 
 /** A request as it goes over the wire, and where to. */
-export interface WrittenRequest {
+interface WrittenRequest {
   readonly text: string;
   readonly target: Target;
 }
 
+const GENERATION_ID = /"generation_id":"([0-9a-f-]{36})"/;
+const connectionsByPort = new Map<number, Connection[]>();
+
+/** So many connections with one request at a time. They are kept from slice to slice, as clients keep them, until the server closes them. */
+export async function requestLanes(port: number, count: number, kind: RequestKind): Promise<Lane[]> {
+  const open = (connectionsByPort.get(port) ?? []).filter(({ isOpen }) => isOpen);
+  while (open.length < count) open.push(await Connection.open(port));
+  connectionsByPort.set(port, open);
+  const write = requestWriter(kind);
+  return open.slice(0, count).map((connection): Lane => async () => {
+    const { text, target: { credential } } = write();
+    const answer = await connection.send(text);
+    refuseOther(answer, kind);
+    return { credential, body: answer.body, generationId: () => GENERATION_ID.exec(answer.body)?.[1] ?? '' };
+  });
+}
+
+function refuseOther({ status, body }: HttpAnswer, kind: RequestKind): void {
+  if (status !== kind.status) throw new Error(`${kind.method} ${kind.targets[0]?.path} was answered ${status}, not ${kind.status}: ${body.slice(0, 500)}`);
+}
+
 /** Writes requests. Bodies are ASCII. */
-export function requestWriter({ method, targets, body, isKeyed }: RequestKind): () => WrittenRequest {
+function requestWriter({ method, targets, body, isKeyed }: RequestKind): () => WrittenRequest {
   const fixed = [
     'Host: 127.0.0.1',
     'Accept: application/json',

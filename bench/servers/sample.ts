@@ -1,20 +1,26 @@
+import { create, fromJson, toBinary, type DescMessage, type DescMethodUnary, type MessageInitShape } from '@bufbuild/protobuf';
+import { GenerationInputSchema, Generations } from '../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import type { Caller } from '../../core/access/credential.js';
 import type { Json } from '../../core/json.js';
 import { SCOPES } from '../../core/access/credential.js';
+import type { CallKind } from '../load/calls.js';
 import type { Mark } from '../load/generator.js';
 import type { RequestKind } from '../load/requests.js';
 import type { Credential } from './program.js';
 
+/** What the one service that calls over gRPC proves itself with. */
+export const SERVICE_TOKEN = 'bench-0123456789abcdef0123456789abcdef';
+
 const BASE = '/api/v1/developer/generations';
 
 /** What every create of the run asks for: a prompt of ordinary length for the model that delivers at once. */
-export const SAMPLE_REQUEST: Json = {
+export const SAMPLE_REQUEST = {
   model_key: 'sandbox-noop',
   operation: 'image_generation',
   prompt: 'A lighthouse on a cliff at dusk, waves below, the first stars above, a small boat coming home with its lamp lit.',
   parameters: { n: 1 },
   client_trace_id: 'bench-0001',
-};
+} as const satisfies Json;
 
 /** Creates, each as one of these keys. */
 export function createRequests(...secrets: readonly string[]): RequestKind {
@@ -30,6 +36,25 @@ export function statusRequests(secret: string, generationIds: readonly string[])
 export function statusRequestsOf(created: readonly Pick<Mark, 'generationId' | 'credential'>[]): RequestKind {
   const targets = created.map(({ generationId, credential }) => ({ path: `${BASE}/${generationId}`, credential }));
   return { method: 'GET', targets, isKeyed: false, status: 200 };
+}
+
+/** The same over gRPC: a service that acts for the account and the App of the credential. */
+export function createCalls(credential: Credential): CallKind {
+  const input = fromJson(GenerationInputSchema, { ...SAMPLE_REQUEST, operation: 'OPERATION_IMAGE_GENERATION' });
+  return callsOf(Generations.method.createGeneration, credential, [{ input }], true);
+}
+
+export function getCalls(credential: Credential, generationIds: readonly string[]): CallKind {
+  return callsOf(Generations.method.getGeneration, credential, generationIds.map((generationId) => ({ generationId })), false);
+}
+
+function callsOf<I extends DescMessage>(method: DescMethodUnary<I>, { accountId, appId }: Credential, asked: readonly MessageInitShape<I>[], isKeyed: boolean): CallKind {
+  return {
+    call: `/${method.parent.typeName}/${method.name}`,
+    metadata: { authorization: `Bearer ${SERVICE_TOKEN}`, 'darkroom-account-id': accountId, 'darkroom-app-id': appId },
+    messages: asked.map((message) => Buffer.from(toBinary(method.input, create(method.input, message))).toString('base64')),
+    isKeyed,
+  };
 }
 
 export function callerOf({ accountId, appId }: Credential): Caller {

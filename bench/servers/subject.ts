@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLogger } from '../../apps/logging.js';
+import type { GrpcServer } from '../../apps/grpc/server.js';
 import { measuredPorts } from '../../apps/metrics/measured-ports.js';
 import { Metrics } from '../../apps/metrics/metrics.js';
 import { createRestServer } from '../../apps/rest/server.js';
@@ -10,6 +11,7 @@ import type { Provider } from '../../core/ports/provider.js';
 import { answerCommands } from '../child.js';
 import { machineMicros, usageOfThisProcess } from '../usage.js';
 import { AccountWrites, type AccountWriteCounts } from './account-writes.js';
+import { openBenchGrpc } from './grpc-front.js';
 import { createCredential, openBenchProgram, type Credential } from './program.js';
 
 /**
@@ -40,6 +42,7 @@ const rest = createRestServer({
   readiness: () => Promise.resolve(true),
   ...(metrics ? { observer: metrics.http } : {}),
 });
+let grpc: GrpcServer | undefined;
 let worker: Worker | undefined;
 
 function isWorking(): boolean {
@@ -62,6 +65,11 @@ function recorded(provider: Provider | undefined): Provider | undefined {
 
 const commands = {
   listen: async () => (await rest.listen('127.0.0.1', 0)).port,
+  /** The same process over gRPC too. */
+  async listenGrpc(): Promise<number> {
+    grpc = openBenchGrpc(config, { context, observer: metrics?.grpc });
+    return grpc.listen('127.0.0.1', 0);
+  },
   createCredential: () => createCredential(program),
   /** So many accounts with a key each. */
   async createCredentials({ count }: { readonly count: number }): Promise<Credential[]> {
@@ -106,6 +114,6 @@ const commands = {
 export type SubjectCommands = typeof commands;
 
 answerCommands(commands, async () => {
-  await Promise.all([rest.close(100), worker?.stop()]);
+  await Promise.all([rest.close(100), grpc?.close(100), worker?.stop()]);
   await program.close();
 });
