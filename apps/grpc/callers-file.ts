@@ -14,6 +14,8 @@ export class CallersInvalid extends ConfigInvalid {
 /** A URI, which has a colon, or a DNS name, which has none and no wildcard. */
 const CERTIFICATE_NAME = '^(?:[A-Za-z][A-Za-z0-9+.-]*:[\\x21-\\x7e]+|[A-Za-z0-9._-]+)$';
 
+const RATE = { type: 'integer', minimum: 1, maximum: 10_000_000 } as const;
+
 const SCHEMA = {
   type: 'object',
   additionalProperties: false,
@@ -33,6 +35,7 @@ const SCHEMA = {
           scopes: { type: 'array', minItems: 1, uniqueItems: true, items: { type: 'string', enum: [...SCOPES, ...OPERATOR_SCOPES] } },
           expires_at: { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z$' },
           revoked: { type: 'boolean' },
+          rates_per_minute: { type: 'object', additionalProperties: false, properties: { reads: RATE, writes: RATE } },
         },
       },
     },
@@ -46,6 +49,7 @@ interface Entry {
   readonly scopes: readonly ServiceScope[];
   readonly expires_at?: string;
   readonly revoked?: boolean;
+  readonly rates_per_minute?: NonNullable<ServiceCaller['ratesPerMinute']>;
 }
 
 /** Services as an operator's file has them: of a token only its SHA-256 is there, so that whoever reads the file cannot call. */
@@ -76,11 +80,16 @@ export class CallersFile implements ServiceCallers {
     return others.length === 0 ? named : undefined;
   }
 
-  private add({ name, token_sha256: digest, certificate, scopes, expires_at: expires, revoked }: Entry): string | undefined {
+  private add({ name, token_sha256: digest, certificate, scopes, expires_at: expires, revoked, rates_per_minute: ratesPerMinute }: Entry): string | undefined {
     if ((digest === undefined) === (certificate === undefined)) return `Caller ${name} must have either token_sha256 or certificate.`;
     const expiresAt = expires === undefined ? undefined : Date.parse(expires);
     if (Number.isNaN(expiresAt)) return `The expires_at of caller ${name} is no time such as 2030-01-31T12:00:00Z.`;
-    const caller: ServiceCaller = { name, scopes, ...(expiresAt === undefined ? {} : { expiresAt }), ...(revoked === undefined ? {} : { isRevoked: revoked }) };
+    const caller: ServiceCaller = {
+      name, scopes,
+      ...(expiresAt === undefined ? {} : { expiresAt }),
+      ...(revoked === undefined ? {} : { isRevoked: revoked }),
+      ...(ratesPerMinute === undefined ? {} : { ratesPerMinute }),
+    };
     const [known, key] = digest === undefined ? [this.byCertificate, comparable(certificate ?? '')] : [this.byToken, digest];
     const other = known.get(key);
     if (other !== undefined) return `Caller ${name} has the token or certificate of ${other.name}.`;

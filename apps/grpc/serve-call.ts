@@ -9,6 +9,7 @@ import { asServiceError } from '../service-error.js';
 import type { ActingFor } from './acting-for.js';
 import { authenticate, requireServiceScope } from './authenticate.js';
 import type { CallObserver, EndedCall } from './call-observer.js';
+import type { CallerRates } from './caller-rates.js';
 import { errorStatus } from './error-status.js';
 import type { ServedMethod, ServedStream } from './method.js';
 import { ServedCallScope, type AnyCall } from './served-call-scope.js';
@@ -18,6 +19,7 @@ import { GRPC_STATUSES } from './statuses.js';
 export interface ServingCalls {
   readonly context: Context;
   readonly callers: ServiceCallers;
+  readonly rates: CallerRates;
   readonly actingFor: ActingFor;
   readonly logger: Logger;
   readonly observer?: CallObserver | undefined;
@@ -101,13 +103,14 @@ async function around(
 
 /** What the method is asked with, once the caller may call it. Throws what refuses the caller, and `CallOver`. */
 async function admit(
-  call: AnyCall, { scope, acts }: Pick<ServedMethod, 'scope' | 'acts'>, { context, callers, actingFor }: ServingCalls, wanted: CallScope,
+  call: AnyCall, { scope, acts }: Pick<ServedMethod, 'scope' | 'acts'>, { context, callers, rates, actingFor }: ServingCalls, wanted: CallScope,
 ): Promise<object> {
   const { request } = call;
   const asked = { request, context: { ...context, call: wanted } };
   requireWanted(wanted);
   if (scope === undefined) return asked;
   const service = authenticate(callers, context.clock, call);
+  await rates.take(service, scope);
   requireServiceScope(service, scope);
   if (!acts) return asked;
   const caller = await actingFor.caller(service, call.metadata);

@@ -8,6 +8,7 @@ import { MAX_BODY_BYTES } from '../rest/limits.js';
 import { ActingFor } from './acting-for.js';
 import { ACCESS_METHODS } from './methods/access.js';
 import type { CallObserver } from './call-observer.js';
+import { CallerRates } from './caller-rates.js';
 import { CallsUnderWay } from './calls-under-way.js';
 import { CATALOG_METHODS } from './methods/catalog.js';
 import { CREDIT_METHODS } from './methods/credits.js';
@@ -50,13 +51,16 @@ const LIMITS: ServerOptions = {
   'grpc.keepalive_time_ms': 60_000,
   'grpc.keepalive_timeout_ms': 20_000,
   'grpc.max_connection_idle_ms': 300_000,
+  // Clients then come back to any process, also one that was added since, and their certificates are looked at again.
+  'grpc.max_connection_age_ms': 1_800_000,
+  'grpc.max_connection_age_grace_ms': 600_000,
 };
 
 /** The gRPC front of one process. Nothing is listening before `listen`. */
 export function createGrpcServer({ context, callers, logger, observer, credentials = ServerCredentials.createInsecure() }: GrpcServerOptions): GrpcServer {
   const stopping = new AbortController();
   const underWay = new CallsUnderWay(observer);
-  const parts: ServingCalls = { stopping: stopping.signal, observer: underWay, context, callers, actingFor: new ActingFor(context), logger: logger.child({ front: 'grpc' }) };
+  const parts: ServingCalls = { stopping: stopping.signal, observer: underWay, context, callers, rates: new CallerRates(), actingFor: new ActingFor(context), logger: logger.child({ front: 'grpc' }) };
   const server = new Server(LIMITS);
   const services = new Set<DescService>(METHODS.map(({ method }) => method.parent));
   for (const service of services) server.addService(serviceDefinition(service), implementation(service, parts));

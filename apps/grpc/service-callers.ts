@@ -11,6 +11,8 @@ export interface ServiceCaller {
   /** When it may no more, in milliseconds since the epoch. */
   readonly expiresAt?: number;
   readonly isRevoked?: boolean;
+  /** How many calls it may send in a minute to one process, from 1; as many as it likes where none is named. */
+  readonly ratesPerMinute?: { readonly reads?: number; readonly writes?: number };
 }
 
 /** What a call brought to say who it is from. */

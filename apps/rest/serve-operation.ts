@@ -3,7 +3,7 @@ import type { Context } from '../../core/context.js';
 import { readIdempotencyKey } from '../../core/idempotency/key.js';
 import type { Json } from '../../core/json.js';
 import type { ProtectedRoute, PublicRoute } from './operation.js';
-import type { RateLimits } from './rate-limit.js';
+import type { RateLimits } from './shown-rate-limit.js';
 import { readBody } from './read-body.js';
 import { hasCurrent, headerText, headerValues, readCredential } from './request-headers.js';
 import type { RestContext, RestMiddleware } from './rest-context.js';

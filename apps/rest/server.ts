@@ -9,7 +9,7 @@ import { handleRequest } from './handle-request.js';
 import { serveHealth, serveReadiness } from './health.js';
 import type { HttpObserver } from './http-observer.js';
 import type { RestLimits } from './limits.js';
-import { createRateLimits } from './rate-limit.js';
+import { createRateLimits } from './shown-rate-limit.js';
 import { answerRefusedConnections } from './refused-connections.js';
 import type { RestState } from './rest-context.js';
 import { createRouting, type Endpoint } from './router.js';

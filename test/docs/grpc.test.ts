@@ -1,28 +1,36 @@
-/**
- * Goal: docs/grpc.md and the gRPC front give every code the same status.
- * Method: read the page's table and compare it with GRPC_STATUSES, both ways.
- */
-import { status as Status } from '@grpc/grpc-js';
+// Goal: the page about gRPC has every service, scope and code of the front, and none besides.
+// Method: what docs/grpc.md says, in tables and in the sentence about scopes, against the code's own lists, both ways.
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
+import { status as Status } from '@grpc/grpc-js';
+import { OPERATOR_SCOPES } from '../../apps/grpc/service-callers.js';
 import { GRPC_STATUSES } from '../../apps/grpc/statuses.js';
+import { SCOPES } from '../../core/access/credential.js';
 import { ERRORS, type ErrorCode } from '../../core/errors.js';
-import { plain, readPage, tablesOf } from './pages.js';
+import { plain, readPage, ROOT, tablesOf } from './pages.js';
 
-/** What only requests of HTTP are refused with, or nothing over gRPC yet. */
-const NOT_TOLD: readonly ErrorCode[] = ['ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED', 'MEDIA_TYPE_UNSUPPORTED', 'BODY_TOO_LARGE', 'BODY_INVALID', 'RATE_LIMITED', 'REQUEST_TIMEOUT'];
+/** What only HTTP can get wrong. */
+const OF_HTTP: readonly string[] = ['ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED', 'MEDIA_TYPE_UNSUPPORTED', 'BODY_TOO_LARGE', 'BODY_INVALID', 'REQUEST_TIMEOUT'] satisfies ErrorCode[];
 
-const CODE = /`(?<code>[A-Z_]+)`/g;
-const table = tablesOf(readPage('docs/grpc.md')).find(({ columns }) => columns[0] === 'Status');
-const told = new Map((table?.rows ?? []).flatMap(([status, codes = '']) => [...codes.matchAll(CODE)].map((match) => [match.groups?.['code'] ?? '', plain(status)] as const)));
+const page = readPage('docs/grpc.md');
+const rowsUnder = (column: string) => tablesOf(page).filter(({ columns }) => columns[0] === column).flatMap(({ rows }) => rows);
 
 describe('docs/grpc.md', () => {
-  it('gives each code the status that the front gives it', () => {
-    for (const [code, status] of told) expect(Status[GRPC_STATUSES[code as ErrorCode]], code).to.equal(status);
+  it('has every code that a call can be refused with once, under its status', () => {
+    const documented = rowsUnder('Status').flatMap(([status = '', codes = '']) => [...codes.matchAll(/`([A-Z_]+)`/g)].map(([, code]) => `${plain(status)}: ${code}`));
+    const known = Object.keys(ERRORS).filter((code) => !OF_HTTP.includes(code)).map((code) => `${Status[GRPC_STATUSES[code as ErrorCode]]}: ${code}`);
+    expect(documented.sort()).to.deep.equal(known.sort());
   });
 
-  it('has every code that a call may be refused with', () => {
-    expect(told.size).to.be.greaterThan(15);
-    const missing = (Object.keys(ERRORS) as ErrorCode[]).filter((code) => !told.has(code) && !NOT_TOLD.includes(code));
-    expect(missing).to.deep.equal([]);
+  it('has every scope once', () => {
+    const [, sentence = ''] = /^Scopes are ([^.]*)\./m.exec(page.prose) ?? [];
+    expect([...sentence.matchAll(/`([a-z:]+)`/g)].map(([, scope]) => String(scope)).sort()).to.deep.equal([...SCOPES, ...OPERATOR_SCOPES].sort());
+  });
+
+  it('has every service of the proto files', () => {
+    const files = readdirSync(join(ROOT, 'proto/darkroom/v1')).map((name) => name.replace('.proto', ''));
+    // Media has what others share.
+    expect(rowsUnder('Service').map(([name = '']) => plain(name).toLowerCase()).sort()).to.deep.equal(files.filter((name) => name !== 'media').sort());
   });
 });

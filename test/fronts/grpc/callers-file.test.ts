@@ -39,6 +39,12 @@ describe('a file of callers', () => {
     expect(callers.find({ token: TOKEN, certificateNames: [] })).to.deep.include({ expiresAt: Date.UTC(2030, 0, 2, 3, 4, 5), isRevoked: true });
   });
 
+  it('says how often a service may call', () => {
+    const rates = (file: string) => new CallersFile(file, 'callers.yaml').find({ token: TOKEN, certificateNames: [] })?.ratesPerMinute;
+    expect(rates(text(entry(', rates_per_minute: { reads: 600, writes: 1 }')))).to.deep.equal({ reads: 600, writes: 1 });
+    expect(rates(text(entry(', rates_per_minute: { writes: 1 }')))).to.deep.equal({ writes: 1 });
+  });
+
   const WRONG: Readonly<Record<string, readonly [file: string, says: string]>> = {
     'is no YAML': ['callers: [', 'callers.yaml:1'],
     'names no callers': ['{}', 'callers'],
@@ -51,6 +57,8 @@ describe('a file of callers', () => {
     'names a certificate by its subject': [text('{ name: studio, certificate: "CN=studio", scopes: [credits:read] }'), 'certificate'],
     'names a DNS name twice': [text('{ name: studio, certificate: a.b, scopes: [credits:read] }', '{ name: batch, certificate: A.B, scopes: [credits:read] }'), 'Caller batch has the token or certificate of studio.'],
     'names a token twice': [text(entry(), entry('', 'batch')), 'callers.yaml:3: Caller batch has the token or certificate of studio.'],
+    'lets a service call never': [text(entry(', rates_per_minute: { reads: 0 }')), 'rates_per_minute.reads'],
+    'has a rate of something else': [text(entry(', rates_per_minute: { creates: 5 }')), 'creates'],
     'has a time of another form': [text(entry(', expires_at: tomorrow')), 'expires_at'],
     'has a time that there is not': [text(entry(', expires_at: "2030-13-01T00:00:00Z"')), 'no time such as'],
   };

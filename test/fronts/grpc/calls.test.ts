@@ -1,0 +1,142 @@
+// Goal: over gRPC a service may do what its scopes say, for whom its metadata says and for nobody by default, as often as it may;
+// lists come in pages; a watched generation is told of until its end; every call is counted.
+// Method: a server over a world of its own and the library's own client, with services of chosen scopes.
+import { create, type MessageShape } from '@bufbuild/protobuf';
+import { type Metadata, status as Status } from '@grpc/grpc-js';
+import { expect } from 'chai';
+import { Access } from '../../../apps/grpc/generated/darkroom/v1/access_pb.js';
+import { Credits, EntryKind } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
+import { Generations, GenerationStatus } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
+import { Operations } from '../../../apps/grpc/generated/darkroom/v1/operations_pb.js';
+import { BadRequestSchema, ErrorInfoSchema, RequestInfoSchema, RetryInfoSchema } from '../../../apps/grpc/generated/google/rpc/error_details_pb.js';
+import { methodDefinition } from '../../../apps/grpc/service-definition.js';
+import { Metrics } from '../../../apps/metrics/metrics.js';
+import { parseExposition, valueOf } from '../../fixtures/exposition.js';
+import { newOwner } from '../../fixtures/owner.js';
+import { unary } from './grpc-client.js';
+import { detail, errorOf, LIMITED, PICTURE, SERVICES, Stage } from './stage.js';
+
+describe('calls over gRPC', () => {
+  let stage: Stage;
+  beforeEach(async () => { stage = await Stage.open(); });
+  afterEach(() => stage.close());
+
+  it('are refused in order: who, what, for whom', async () => {
+    const { client } = stage;
+    const ask = (metadata: Metadata) => errorOf(unary(client, Generations.method.createGeneration, {}, metadata));
+    const foreign = await newOwner(stage.world.context, 'foreign', 0);
+    const cases: readonly (readonly [Metadata, Status, string])[] = [
+      [stage.as(undefined, {}), Status.UNAUTHENTICATED, 'DEVELOPER_TOKEN_REQUIRED'],
+      [stage.as('nobody', {}), Status.UNAUTHENTICATED, 'DEVELOPER_TOKEN_INVALID'],
+      [stage.as('expired', {}), Status.UNAUTHENTICATED, 'DEVELOPER_TOKEN_EXPIRED'],
+      [stage.as('revoked', {}), Status.UNAUTHENTICATED, 'DEVELOPER_TOKEN_REVOKED'],
+      [stage.as('reader', {}), Status.PERMISSION_DENIED, 'DEVELOPER_SCOPE_INSUFFICIENT'],
+      [stage.as('all', {}), Status.INVALID_ARGUMENT, 'FIELD_REQUIRED'],
+      [stage.as('all', { accountId: stage.owner.accountId }), Status.INVALID_ARGUMENT, 'FIELD_REQUIRED'],
+      [stage.as('all', { accountId: 'x', appId: stage.owner.appId }), Status.INVALID_ARGUMENT, 'FIELD_INVALID'],
+      [stage.as('all', { accountId: stage.owner.accountId, appId: foreign.appId }), Status.NOT_FOUND, 'NOT_FOUND'],
+      [stage.as('all'), Status.INVALID_ARGUMENT, 'IDEMPOTENCY_KEY_REQUIRED'],
+    ];
+    for (const [metadata, status, reason] of cases) {
+      const error = await ask(metadata);
+      expect([error.code, detail(error, ErrorInfoSchema)?.reason, detail(error, ErrorInfoSchema)?.domain]).to.deep.equal([status, reason, 'darkroom']);
+    }
+  });
+
+  it('are counted where the operator says how many there may be in a minute, reads and writes apart, and nobody else for it', async () => {
+    const read = (service: string) => unary(stage.client, Credits.method.getBalance, {}, stage.as(service));
+    for (let times = 0; times < 2; times += 1) await read('limited');
+    const error = await errorOf(read('limited'));
+    expect([error.code, detail(error, ErrorInfoSchema)?.reason]).to.deep.equal([Status.RESOURCE_EXHAUSTED, 'RATE_LIMITED']);
+    expect(Number(detail(error, RetryInfoSchema)?.retryDelay?.seconds)).to.be.within(1, 60);
+    const write = () => unary(stage.client, Generations.method.estimateGeneration, { input: PICTURE }, stage.as('limited'));
+    await write();
+    expect((await errorOf(write())).details).to.equal('limited may send 1 writes a minute; wait for the time in RetryInfo.');
+    await read('all');
+
+    SERVICES['limited'] = { ...LIMITED, ratesPerMinute: { reads: 3 } };
+    for (let times = 0; times < 3; times += 1) await read('limited');
+    expect((await errorOf(read('limited'))).code, 'a limit that was changed').to.equal(Status.RESOURCE_EXHAUSTED);
+    for (let times = 0; times < 3; times += 1) await write();
+    SERVICES['limited'] = LIMITED;
+  });
+
+  it('say which field was at fault, and under which id the request is known', async () => {
+    const metadata = stage.as('all');
+    metadata.set('x-request-id', 'mine-1');
+    const input = { ...PICTURE, referenceUploadIds: ['nothing'] };
+    const error = await errorOf(unary(stage.client, Generations.method.createGeneration, { input, idempotencyKey: 'k' }, metadata));
+    expect(detail(error, BadRequestSchema)?.fieldViolations[0]).to.include({ field: 'input.reference_upload_ids[0]', reason: 'FIELD_INVALID' });
+    expect(detail(error, RequestInfoSchema)?.requestId).to.equal('mine-1');
+    expect(detail(error, RetryInfoSchema), 'nothing gets better by waiting').to.equal(undefined);
+  });
+
+  it('list the generations of the App in pages, and take a token for no other list', async () => {
+    const ids: string[] = [];
+    for (const key of ['a', 'b', 'c']) ids.unshift(await stage.picture(key));
+    const list = (pageSize: number, pageToken: string, metadata = stage.as('reader')) => unary(stage.client, Generations.method.listGenerations, { pageSize, pageToken, readMask: { paths: ['generation_id', 'status'] } }, metadata);
+    const first = await list(2, '');
+    const second = await list(2, first.nextPageToken);
+    expect([...first.generations, ...second.generations].map(({ generationId }) => generationId)).to.deep.equal(ids);
+    expect([first.nextPageToken === '', second.nextPageToken]).to.deep.equal([false, '']);
+    expect(first.generations[0]).to.include({ status: GenerationStatus.QUEUED, modelKey: '' });
+    const other = await newOwner(stage.world.context, 'other', 0);
+    for (const asked of [list(2, first.nextPageToken, stage.as('reader', other)), list(2, 'nonsense'), list(-1, '')]) expect((await errorOf(asked)).code).to.equal(Status.INVALID_ARGUMENT);
+    const mask = unary(stage.client, Generations.method.getGeneration, { generationId: ids[0] ?? '', readMask: { paths: ['secret'] } }, stage.as('reader'));
+    expect((await errorOf(mask)).details).to.include('"secret"');
+  });
+
+  it('tell of a watched generation until it has ended, each time as it is', async () => {
+    const generationId = await stage.picture('watched');
+    const { path, requestSerialize, responseDeserialize } = methodDefinition(Generations.method.watchGeneration);
+    const stream = stage.client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, create(Generations.method.watchGeneration.input, { generationId }), stage.as('reader'));
+    const seen: GenerationStatus[] = [];
+    for await (const message of stream) {
+      const { generation } = message as MessageShape<typeof Generations.method.watchGeneration.output>;
+      seen.push(generation?.status ?? GenerationStatus.UNSPECIFIED);
+      if (seen.length === 1) await stage.world.startWorker();
+    }
+    expect([seen[0], seen.at(-1)]).to.deep.equal([GenerationStatus.QUEUED, GenerationStatus.SUCCEEDED]);
+    expect(seen.toSorted((a, b) => a - b)).to.deep.equal(seen);
+  });
+
+  it('let operators do their work: accounts, keys, credits, the ledger, recovery', async () => {
+    const { client } = stage;
+    const metadata = stage.as('all', {});
+    const { account } = await unary(client, Access.method.createAccount, { displayName: 'new' }, metadata);
+    const accountId = account?.accountId ?? '';
+    const { app } = await unary(client, Access.method.createApp, { accountId, displayName: 'app' }, metadata);
+    const { apiKey, secret } = await unary(client, Access.method.createApiKey, { appId: app?.appId ?? '', displayName: 'key', scopes: ['credits:read'] }, metadata);
+    expect((await stage.world.authenticator.authenticate(secret)).scopes).to.deep.equal(['credits:read']);
+    await unary(client, Access.method.revokeApiKey, { keyId: apiKey?.keyId ?? '' }, metadata);
+    expect((await unary(client, Access.method.listApiKeys, { accountId }, metadata)).apiKeys[0]?.revokeTime).not.to.equal(undefined);
+    const grant = { accountId, operationId: 'g', credits: 50n, reason: 'first' };
+    for (let times = 0; times < 2; times += 1) expect((await unary(client, Credits.method.grantCredits, grant, metadata)).account).to.include({ issued: 50n, available: 50n });
+    expect((await errorOf(unary(client, Credits.method.grantCredits, { ...grant, operationId: 'h', credits: 2n ** 60n }, metadata))).code).to.equal(Status.INVALID_ARGUMENT);
+    await unary(client, Credits.method.adjustCredits, { accountId, operationId: 'a', credits: -20n, reason: 'too much' }, metadata);
+    const { entries } = await unary(client, Credits.method.listEntries, { accountId }, metadata);
+    expect(entries.map(({ kind, credits, availableAfter }) => [kind, credits, availableAfter])).to.deep.equal([[EntryKind.GRANT, 50n, 50n], [EntryKind.ADJUSTMENT, 20n, 30n]]);
+    expect(await unary(client, Credits.method.verifyCredits, {}, metadata)).to.deep.include({ accounts: 2n, findings: [] });
+    expect(await unary(client, Operations.method.runRecovery, {}, metadata)).to.include({ failed: 0n });
+    expect((await unary(client, Operations.method.getRetention, {}, metadata)).outputs?.seconds).to.equal(604_800n);
+    expect((await errorOf(unary(client, Credits.method.grantCredits, grant, stage.as('reader', {})))).code).to.equal(Status.PERMISSION_DENIED);
+  });
+});
+
+describe('metrics of the gRPC front', () => {
+  it('count every call once, by method and code, and those under way', async () => {
+    const metrics = new Metrics();
+    const stage = await Stage.open({}, metrics.grpc);
+    await stage.picture('one');
+    const generationId = await stage.picture('two');
+    await unary(stage.client, Generations.method.getGeneration, { generationId }, stage.as('reader'));
+    await errorOf(unary(stage.client, Generations.method.getGeneration, { generationId: 'none' }, stage.as('reader')));
+    await errorOf(unary(stage.client, Generations.method.getGeneration, { generationId }, stage.as('nobody')));
+    const families = parseExposition(await metrics.text());
+    const calls = (method: string, code: string) => valueOf(families, 'darkroom_grpc_calls_total', { method: `darkroom.v1.Generations/${method}`, code });
+    expect([calls('CreateGeneration', 'OK'), calls('GetGeneration', 'OK'), calls('GetGeneration', 'TASK_NOT_FOUND'), calls('GetGeneration', 'DEVELOPER_TOKEN_INVALID')]).to.deep.equal([2, 1, 1, 1]);
+    expect([valueOf(families, 'darkroom_grpc_calls_total', {}), valueOf(families, 'darkroom_grpc_calls_in_flight', {})]).to.deep.equal([5, 0]);
+    expect(valueOf(families, 'darkroom_grpc_call_duration_seconds_count', {})).to.equal(5);
+    await stage.close();
+  });
+});

@@ -1,0 +1,64 @@
+import { fromBinary, type DescMessage, type MessageShape } from '@bufbuild/protobuf';
+import { anyUnpack } from '@bufbuild/protobuf/wkt';
+import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
+import { pino } from 'pino';
+import type { CallObserver } from '../../../apps/grpc/call-observer.js';
+import { DETAILS_KEY } from '../../../apps/grpc/error-status.js';
+import { Generations } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
+import { Operation } from '../../../apps/grpc/generated/darkroom/v1/media_pb.js';
+import { StatusSchema } from '../../../apps/grpc/generated/google/rpc/status_pb.js';
+import { createGrpcServer, type GrpcServer } from '../../../apps/grpc/server.js';
+import { OPERATOR_SCOPES, type ServiceCaller } from '../../../apps/grpc/service-callers.js';
+import { SCOPES } from '../../../core/access/credential.js';
+import { newOwner, type Owner } from '../../fixtures/owner.js';
+import { openWorld, type World, type WorldOptions } from '../../fixtures/world.js';
+import { unary } from './grpc-client.js';
+
+export const LIMITED: ServiceCaller = { name: 'limited', scopes: [...SCOPES], ratesPerMinute: { reads: 2, writes: 1 } };
+/** Those that a stage knows, by their tokens. */
+export const SERVICES: Record<string, ServiceCaller> = {
+  limited: LIMITED,
+  all: { name: 'all', scopes: [...SCOPES, ...OPERATOR_SCOPES] },
+  reader: { name: 'reader', scopes: ['generations:read'] },
+  expired: { name: 'expired', scopes: [...SCOPES], expiresAt: 1 },
+  revoked: { name: 'revoked', scopes: [...SCOPES], isRevoked: true },
+};
+export const PICTURE = { modelKey: 'picture', operation: Operation.IMAGE_GENERATION, prompt: 'a lighthouse', parameters: { size: '96x64' } };
+
+/** A server over a world of its own, a client of it, and an account to act for. */
+export class Stage {
+  private constructor(readonly world: World, readonly server: GrpcServer, readonly client: Client, readonly owner: Owner) {}
+
+  static async open(options: WorldOptions = {}, observer?: CallObserver): Promise<Stage> {
+    const world = await openWorld(options);
+    const server = createGrpcServer({ context: world.context, callers: { find: ({ token }) => SERVICES[token ?? ''] }, logger: pino({ level: 'silent' }), observer });
+    const port = await server.listen('127.0.0.1', 0);
+    return new Stage(world, server, new Client(`127.0.0.1:${port}`, credentials.createInsecure()), await newOwner(world.context, 'owner', 1_000));
+  }
+
+  as(service: string | undefined, of: Partial<Owner> = this.owner): Metadata {
+    const metadata = new Metadata();
+    if (service !== undefined) metadata.set('authorization', `Bearer ${service}`);
+    if (of.accountId !== undefined) metadata.set('darkroom-account-id', of.accountId);
+    if (of.appId !== undefined) metadata.set('darkroom-app-id', of.appId);
+    return metadata;
+  }
+
+  async picture(key: string): Promise<string> {
+    const { generation } = await unary(this.client, Generations.method.createGeneration, { input: PICTURE, idempotencyKey: key }, this.as('all'));
+    return generation?.generationId ?? '';
+  }
+
+  async close(): Promise<void> {
+    this.client.close();
+    await this.server.close(1_000);
+    await this.world.close();
+  }
+}
+
+export const errorOf = (asked: Promise<unknown>): Promise<ServiceError> => asked.then(() => { throw new Error('It was answered.'); }, (error: ServiceError) => error);
+
+export function detail<Desc extends DescMessage>({ metadata }: ServiceError, schema: Desc): MessageShape<Desc> | undefined {
+  const { details } = fromBinary(StatusSchema, metadata.get(DETAILS_KEY)[0] as Buffer);
+  return details.map((packed) => anyUnpack(packed, schema)).find((found) => found !== undefined);
+}
