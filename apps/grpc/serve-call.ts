@@ -52,6 +52,8 @@ export function serveStream(served: ServedStream, parts: ServingCalls): handleSe
       try {
         for await (const message of served.answer({ ...asked, signal: over.signal } as never)) {
           if (scope.isOver) return 'unheard';
+          // Who was revoked meanwhile, or has expired, is told nothing more.
+          requireServiceScope(authenticate(parts.callers, parts.context.clock, call), served.scope);
           if (!call.write(create(served.method.output, message))) await untilReadOr(call, over.signal);
         }
       } finally {

@@ -100,6 +100,22 @@ describe('calls over gRPC', () => {
     expect(seen.toSorted((a, b) => a - b)).to.deep.equal(seen);
   });
 
+  it('tell nothing more to a service that was revoked while it watched', async () => {
+    const generationId = await stage.picture('watched');
+    const { path, requestSerialize, responseDeserialize } = methodDefinition(Generations.method.watchGeneration);
+    const stream = stage.client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, create(Generations.method.watchGeneration.input, { generationId }), stage.as('limited'));
+    let told = 0;
+    const error = await errorOf((async () => {
+      for await (const _ of stream) {
+        told += 1;
+        SERVICES['limited'] = { ...LIMITED, isRevoked: true };
+        await stage.world.startWorker();
+      }
+    })());
+    SERVICES['limited'] = LIMITED;
+    expect([told, error.code, detail(error, ErrorInfoSchema)?.reason]).to.deep.equal([1, Status.UNAUTHENTICATED, 'DEVELOPER_TOKEN_REVOKED']);
+  });
+
   it('let operators do their work: accounts, keys, credits, the ledger, recovery', async () => {
     const { client } = stage;
     const metadata = stage.as('all', {});
