@@ -6,7 +6,7 @@ import { Client, credentials, Metadata, type ChannelCredentials, type ClientOpti
 import { methodDefinition } from '../../grpc/service-definition.js';
 import { MAX_TRIES, waitBeforeRetry } from '../client/retry.js';
 import { usageFailure } from '../exit.js';
-import { failureOf, mayHelpLater, readRefusal, wasNeverSent } from './grpc-failure.js';
+import { callFailure, mayHaveHappened, mayHelpLater, readRefusal } from './grpc-failure.js';
 import type { GrpcPlace } from './grpc-place.js';
 
 /** For a call with all its tries. */
@@ -40,7 +40,7 @@ export class GrpcCalls {
     this.client = new Client(`dns:${address}`, channelTo(place), { ...OPTIONS, ...nameless });
   }
 
-  /** Throws what `failureOf` makes of a failed call. */
+  /** Throws what `callFailure` makes of a failed call. */
   async call<I extends DescMessage, O extends DescMessage>(method: DescMethodUnary<I, O>, init: MessageInitShape<I>, withinMs = CALL_MS): Promise<MessageShape<O>> {
     const deadline = Date.now() + withinMs;
     const mayRepeat = method.idempotency !== Idempotency.IDEMPOTENCY_UNKNOWN;
@@ -49,8 +49,8 @@ export class GrpcCalls {
         return await this.send(method, create(method.input, init), deadline);
       } catch (thrown) {
         const error = thrown as CallError;
-        const isRepeated = tries < MAX_TRIES && mayHelpLater(error) && (mayRepeat || wasNeverSent(error));
-        if (!isRepeated) throw failureOf(error, { place: this.place, mayHaveHappened: !mayRepeat && !wasNeverSent(error) });
+        const isRepeated = tries < MAX_TRIES && mayHelpLater(error) && (mayRepeat || !mayHaveHappened(error));
+        if (!isRepeated) throw callFailure(error, this.place, mayRepeat);
         const retryAfterMs = readRefusal(error)?.retryAfterMs;
         await waitBeforeRetry(tries, retryAfterMs === undefined ? null : String(Math.ceil(retryAfterMs / 1_000)));
       }

@@ -37,19 +37,16 @@ export function readRefusal({ metadata, details: message }: CallError): Refusal 
 const OF_USE_CASES: ReadonlySet<Status> = new Set([Status.INVALID_ARGUMENT, Status.NOT_FOUND, Status.ALREADY_EXISTS, Status.FAILED_PRECONDITION]);
 const OF_WHO_CALLS: ReadonlySet<Status> = new Set([Status.UNAUTHENTICATED, Status.PERMISSION_DENIED, Status.RESOURCE_EXHAUSTED]);
 
-interface Called {
-  readonly place: GrpcPlace;
-  /** Whether the work may have been done, and must not be done again unseen. */
-  readonly mayHaveHappened: boolean;
-}
-
-/** What a person is told of a failed call: the use case's own refusal, the server's, or why there was no answer at all. */
-export function failureOf(error: CallError, { place, mayHaveHappened }: Called): Error {
+/**
+ * What a person is told of a failed call: the use case's own refusal, the server's, or why there was no answer at all. A call that may
+ * be repeated is not doubted: doing it again tells.
+ */
+export function callFailure(error: CallError, place: GrpcPlace, mayRepeat: boolean): Error {
   const refusal = readRefusal(error);
   if (refusal !== undefined && OF_USE_CASES.has(error.code) && isKnown(refusal.code)) return new ServiceError(refusal.code, refusal.message);
   if (refusal !== undefined && OF_WHO_CALLS.has(error.code)) return refused(refusal, EXIT.refused);
   const failure = refusal === undefined ? unanswered(error, place) : refused(refusal, EXIT.failure);
-  return mayHaveHappened ? withMore(failure, 'Whether it was done is not known.') : failure;
+  return mayRepeat || !mayHaveHappened(error) ? failure : withMore(failure, 'Whether it was done is not known.');
 }
 
 function isKnown(code: string): code is ErrorCode {
@@ -61,8 +58,19 @@ function refused({ code, message, requestId }: Refusal, exitCode: Failure['exitC
   return new Failure(`${sentence} (${code}, request ${requestId})`, exitCode, { code, message, request_id: requestId });
 }
 
-/** What the library says when there is no connection, in words a person can act on. */
-const REASONS: readonly { readonly said: RegExp; readonly reason: string; readonly isHopeless?: boolean }[] = [
+/** No call is cancelled on this side: it is what a server that stops does to the last of them. */
+const CUT: ReadonlySet<Status> = new Set([Status.UNAVAILABLE, Status.CANCELLED]);
+
+interface Reason {
+  /** As the library has it. */
+  readonly said: RegExp;
+  /** In words a person can act on. */
+  readonly reason: string;
+  /** Whether trying again cannot help. */
+  readonly isHopeless?: boolean;
+}
+
+const REASONS: readonly Reason[] = [
   { said: /ECONNREFUSED/, reason: 'nothing listens there' },
   { said: /^Name resolution failed/, reason: 'its name cannot be looked up', isHopeless: true },
   { said: /alert .*certificate|alert unknown ca|alert handshake failure/, reason: 'it wants a client certificate that it trusts', isHopeless: true },
@@ -71,22 +79,35 @@ const REASONS: readonly { readonly said: RegExp; readonly reason: string; readon
   { said: /Protocol error/, reason: 'it does not speak gRPC', isHopeless: true },
 ];
 
-function unanswered({ code, details }: CallError, { address, tls }: GrpcPlace): Failure {
+function unanswered(error: CallError, { address, tls }: GrpcPlace): Failure {
+  const { code } = error;
   if (code === Status.DEADLINE_EXCEEDED) return new Failure(`${address} cannot be reached: it did not answer in time.`);
-  if (code === Status.UNAVAILABLE) {
-    const reason = REASONS.find(({ said }) => said.test(details))?.reason ?? `the connection was cut${tls === undefined ? '; if it wants TLS, write https:// before it' : ''}`;
-    return new Failure(`${address} cannot be reached: ${reason}.`);
-  }
-  return new Failure(`${address} answered with ${Status[code]} and not as a Darkroom service of this version does; check the address.`);
+  if (!CUT.has(code)) return new Failure(`${address} answered with ${Status[code]} and not as a Darkroom service of this version does; check the address.`);
+  const reason = whyUnconnected(error)?.reason ?? `the connection was cut${wasNeverSent(error) ? guess(tls) : ''}`;
+  return new Failure(`${address} cannot be reached: ${reason}.`);
 }
 
-/** Whether sending it again, later, can help. */
+/** Why a server may have hung up before it was asked anything. */
+function guess(tls: GrpcPlace['tls']): string {
+  if (tls === undefined) return '; if it wants TLS, write https:// before it';
+  return tls.cert === undefined ? '' : '; it may not trust the client certificate';
+}
+
+function whyUnconnected(error: CallError): Reason | undefined {
+  return wasNeverSent(error) ? REASONS.find(({ said }) => said.test(error.details)) : undefined;
+}
+
+function wasNeverSent({ details }: CallError): boolean {
+  return /^(?:No connection established|Name resolution failed)/.test(details);
+}
+
+/** Whether sending the call again, later, can help. */
 export function mayHelpLater(error: CallError): boolean {
   if (error.code === Status.RESOURCE_EXHAUSTED) return readRefusal(error)?.retryAfterMs !== undefined;
-  return error.code === Status.UNAVAILABLE && !REASONS.some(({ said, isHopeless }) => isHopeless === true && said.test(error.details));
+  return CUT.has(error.code) && whyUnconnected(error)?.isHopeless !== true;
 }
 
-/** Whether nothing can have come of it: there was no connection, or the call was one too many and not looked at. */
-export function wasNeverSent({ code, details }: CallError): boolean {
-  return code === Status.RESOURCE_EXHAUSTED || /^(?:No connection established|Name resolution failed)/.test(details);
+/** Whether something can have come of the call: it was sent, and not refused as one too many. */
+export function mayHaveHappened(error: CallError): boolean {
+  return !wasNeverSent(error) && error.code !== Status.RESOURCE_EXHAUSTED;
 }

@@ -1,0 +1,69 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ServerCredentials } from '@grpc/grpc-js';
+import { pino } from 'pino';
+import { createGrpcServer, type GrpcServer } from '../../../apps/grpc/server.js';
+import { OPERATOR_SCOPES, type ServiceCaller } from '../../../apps/grpc/service-callers.js';
+import { CliProcess, type Ran } from '../../fixtures/cli-process.js';
+import { newOwner, type Owner } from '../../fixtures/owner.js';
+import { openWorld, type World, type WorldOptions } from '../../fixtures/world.js';
+
+/** By their tokens. A certificate stands for the operator. */
+const CALLERS: Readonly<Record<string, ServiceCaller>> = {
+  operator: { name: 'operator', scopes: [...OPERATOR_SCOPES] },
+  reader: { name: 'reader', scopes: ['access:read'] },
+  revoked: { name: 'revoked', scopes: [...OPERATOR_SCOPES], isRevoked: true },
+  expired: { name: 'expired', scopes: [...OPERATOR_SCOPES], expiresAt: 1 },
+};
+
+/** The gRPC front of a small world in this process, and operators' commands beside it. */
+export class GrpcStage {
+  readonly folder = mkdtempSync(join(tmpdir(), 'darkroom-grpc-cli-'));
+  private server: GrpcServer | undefined;
+  private port = 0;
+
+  private constructor(readonly world: World, readonly owner: Owner, private readonly credentials: ServerCredentials | undefined) {}
+
+  static async open(options: WorldOptions = {}, credentials?: ServerCredentials): Promise<GrpcStage> {
+    const world = await openWorld(options);
+    const stage = new GrpcStage(world, await newOwner(world.context, 'owner', 100), credentials);
+    await stage.start();
+    return stage;
+  }
+
+  /** Where it was before, if it was anywhere. */
+  async start(): Promise<void> {
+    this.server = createGrpcServer({
+      context: this.world.context,
+      callers: { find: ({ token, certificateNames }) => CALLERS[token ?? (certificateNames.length > 0 ? 'operator' : '')] },
+      logger: pino({ level: 'silent' }),
+      ...(this.credentials === undefined ? {} : { credentials: this.credentials }),
+    });
+    this.port = await this.server.listen('127.0.0.1', this.port);
+  }
+
+  /** Waits for nobody. */
+  async stop(): Promise<void> {
+    await this.server?.close(0);
+  }
+
+  get address(): string {
+    return `127.0.0.1:${this.port}`;
+  }
+
+  /** A command on this server. */
+  operate(args: readonly string[], token = 'operator'): Promise<Ran> {
+    return this.run([...args, '--grpc', this.address], token);
+  }
+
+  run(args: readonly string[], token = 'operator'): Promise<Ran> {
+    return new CliProcess(this.folder, args, { environment: { DARKROOM_SERVICE_TOKEN: token } }).ended;
+  }
+
+  async close(): Promise<void> {
+    await this.stop();
+    await this.world.close();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}

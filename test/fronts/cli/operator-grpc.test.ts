@@ -1,0 +1,211 @@
+// Goal: whoever operates a server with --grpc is told in one sentence what went wrong, with an exit code that says whose fault it
+// was; no token leaves the machine in the clear, and nothing is done twice because an answer was lost.
+// Method: the compiled program as a child process against the gRPC front of a world in this process, whose ports lose answers.
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import { createServer as createTcpServer, type AddressInfo } from 'node:net';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Server, ServerCredentials } from '@grpc/grpc-js';
+import { expect } from 'chai';
+import { Access } from '../../../apps/grpc/generated/darkroom/v1/access_pb.js';
+import { GrpcCalls } from '../../../apps/cli/operator/grpc-calls.js';
+import type { Ports } from '../../../core/ports/tokens.js';
+import { StoreUnavailable } from '../../../core/errors.js';
+import { Gate, intercepted, type Interceptor } from '../../fixtures/intercepted.js';
+import type { Ran } from '../../fixtures/cli-process.js';
+import { freePort } from '../../servers/free-port.js';
+import { GrpcStage } from './grpc-stage.js';
+
+const LIST = ['accounts', 'list'];
+
+/** Accounts whose calls go through `interceptor`. */
+function accounts(interceptor: Interceptor): { around(ports: Ports): Ports } {
+  return { around: (ports) => ({ ...ports, accounts: intercepted('accounts', ports.accounts, interceptor) }) };
+}
+
+/** Answers of these calls are lost, once each time it is said so, after the work was done. */
+class LostAnswers {
+  readonly made: string[] = [];
+  private readonly toLose: string[] = [];
+
+  lose(name: string): void {
+    this.toLose.push(name);
+  }
+
+  readonly interceptor: Interceptor = async (call) => {
+    const answer = await call.proceed();
+    this.made.push(call.name);
+    if (!this.toLose.includes(call.name)) return answer;
+    this.toLose.splice(this.toLose.indexOf(call.name), 1);
+    throw new StoreUnavailable('The answer was lost.');
+  };
+}
+
+describe('operators\' commands with --grpc, when something is wrong', () => {
+  let stage: GrpcStage;
+  before(async () => { stage = await GrpcStage.open(); });
+  after(() => stage.close());
+
+  const FAULTS: readonly { readonly args: readonly string[]; readonly token?: string; readonly code: number; readonly stderr: RegExp }[] = [
+    { args: ['--grpc', 'HERE'], token: '', code: 3, stderr: /^darkroom: The server asks who calls; set DARKROOM_SERVICE_TOKEN, or give --grpc-cert and --grpc-key\. \(DEVELOPER_TOKEN_REQUIRED, request \S+\)\n$/ },
+    { args: ['--grpc', 'HERE'], token: 'nobody', code: 3, stderr: /^darkroom: The credential is not valid\. \(DEVELOPER_TOKEN_INVALID, request \S+\)\n$/ },
+    { args: ['--grpc', 'HERE'], token: 'revoked', code: 3, stderr: /^darkroom: The credential has been revoked\. \(DEVELOPER_TOKEN_REVOKED, request \S+\)\n$/ },
+    { args: ['--grpc', 'HERE'], token: 'expired', code: 3, stderr: /^darkroom: The credential has expired\. \(DEVELOPER_TOKEN_EXPIRED, request \S+\)\n$/ },
+    { args: ['--grpc', 'HERE'], token: 'two words', code: 2, stderr: /^darkroom: DARKROOM_SERVICE_TOKEN must be one word of visible ASCII characters\.\n$/ },
+    { args: ['--grpc', 'http://darkroom.example:9090'], code: 2, stderr: /^darkroom: Tokens and secrets would travel to darkroom\.example in plain text; leave http:\/\/ away, and TLS is used\.\n$/ },
+    { args: ['--grpc', 'http://[2001:db8::1]:9090'], code: 2, stderr: /^darkroom: Tokens and secrets would travel to 2001:db8::1 in plain text; .+\.\n$/ },
+    { args: ['--grpc', 'http://127.0.0.1.example:9090'], token: '', code: 2, stderr: /^darkroom: Tokens and secrets would travel to 127\.0\.0\.1\.example in plain text; .+\.\n$/ },
+    ...['there', ':9090', '127.0.0.1', '127.0.0.1:port', '127.0.0.1:70000', 'grpc://127.0.0.1:9090', 'http://me@127.0.0.1:9090', '127.0.0.1:9090/x'].map((address) => (
+      { args: ['--grpc', address], code: 2, stderr: /^darkroom: The server's gRPC address must be host:port, such as 127\.0\.0\.1:9090, not \S+\.\n$/ })),
+    { args: ['--grpc', 'no-such-host.invalid:9090'], code: 1, stderr: /^darkroom: no-such-host\.invalid:9090 cannot be reached: its name cannot be looked up\.\n$/ },
+    { args: ['--grpc', 'https://HERE'], code: 1, stderr: /^darkroom: 127\.0\.0\.1:\d+ cannot be reached: it does not speak TLS\.\n$/ },
+    { args: ['--grpc', 'HERE', '--grpc-cert', 'words.pem'], code: 2, stderr: /^darkroom: --grpc-cert and --grpc-key belong together: give both or neither\.\n$/ },
+    { args: ['--grpc', 'HERE', '--grpc-ca', 'none.pem'], code: 2, stderr: /^darkroom: --grpc-ca none\.pem cannot be read\.\n$/ },
+    { args: ['--grpc', 'HERE', '--grpc-cert', 'words.pem', '--grpc-key', 'words.pem'], code: 2, stderr: /^darkroom: --grpc-ca, --grpc-cert and --grpc-key must be PEM files: .+\.\n$/ },
+    { args: ['--grpc', 'http://HERE', '--grpc-ca', 'words.pem'], code: 2, stderr: /^darkroom: --grpc-ca, --grpc-cert and --grpc-key are for TLS; leave http:\/\/ away\.\n$/ },
+    { args: ['--grpc-ca', 'words.pem'], code: 2, stderr: /^darkroom: --grpc-ca, --grpc-cert and --grpc-key need --grpc, which says where the server is\.\n$/ },
+    { args: ['--grpc', 'HERE', '--config', 'darkroom.yaml'], code: 2, stderr: /^darkroom: option '--grpc <host:port>' cannot be used with option '-c, --config <file>'\n$/ },
+  ];
+  for (const { args, token = 'operator', code, stderr } of FAULTS) {
+    it(`answers accounts list ${args.join(' ')} of ${token || 'nobody'} with ${code}`, async () => {
+      writeFileSync(join(stage.folder, 'words.pem'), 'no certificate');
+      const ran = await stage.run([...LIST, ...args.map((arg) => arg.replace('HERE', stage.address))], token);
+      expect(ran.stderr).to.match(stderr);
+      expect({ code: ran.code, stdout: ran.stdout }).to.deep.equal({ code, stdout: '' });
+    });
+  }
+
+  it('does what the caller may do, and says which scope is missing for the rest', async () => {
+    expect((await stage.operate(LIST, 'reader')).code).to.equal(0);
+    const refused = await stage.operate(['accounts', 'create', 'x', '--json'], 'reader');
+    expect(refused.code).to.equal(3);
+    expect(refused.stderr).to.match(/^darkroom: The service reader does not have the scope access:write\. \(DEVELOPER_SCOPE_INSUFFICIENT, request \S+\)\n$/);
+    expect((JSON.parse(refused.stdout) as { error: object }).error).to.include({ code: 'DEVELOPER_SCOPE_INSUFFICIENT' }).and.to.have.property('request_id');
+  });
+
+  it('is not an option of commands that only make sense on stores', async () => {
+    for (const command of [['serve'], ['migrate'], ['init'], ['catalog', 'check']]) {
+      expect(await stage.operate(command), command.join(' ')).to.deep.equal({ code: 2, stdout: '', stderr: "darkroom: unknown option '--grpc'\n" });
+    }
+  });
+
+  it('says who cannot be reached, after some tries', async () => {
+    const address = `127.0.0.1:${await freePort()}`;
+    expect(await stage.run([...LIST, '--grpc', address])).to.deep.equal({ code: 1, stdout: '', stderr: `darkroom: ${address} cannot be reached: nothing listens there.\n` });
+  });
+
+  it('says when something else answers', async () => {
+    const http = createServer((_, response) => { response.end('<h1>hello</h1>'); });
+    await once(http.listen(0, '127.0.0.1'), 'listening');
+    const webAddress = `127.0.0.1:${(http.address() as AddressInfo).port}`;
+    expect((await stage.run([...LIST, '--grpc', webAddress])).stderr).to.equal(`darkroom: ${webAddress} cannot be reached: it does not speak gRPC.\n`);
+    http.close();
+    const other = new Server();
+    const port = await new Promise<number>((resolve, reject) => {
+      other.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) => { if (error) reject(error); else resolve(bound); });
+    });
+    const stranger = await stage.run([...LIST, '--grpc', `127.0.0.1:${port}`]);
+    expect(stranger).to.deep.equal({ code: 1, stdout: '', stderr: `darkroom: 127.0.0.1:${port} answered with UNIMPLEMENTED and not as a Darkroom service of this version does; check the address.\n` });
+    other.forceShutdown();
+  });
+
+  it('waits for no answer for ever', async () => {
+    const silent = createTcpServer(() => undefined);
+    await once(silent.listen(0, '127.0.0.1'), 'listening');
+    const address = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const calls = new GrpcCalls({ address, host: '127.0.0.1' });
+    const failed: unknown = await calls.call(Access.method.listAccounts, {}, 50).catch((error: unknown) => error);
+    expect(failed).to.have.property('message', `${address} cannot be reached: it did not answer in time.`);
+    calls.close();
+    silent.close();
+  });
+});
+
+describe('operators\' commands with --grpc, when an answer is lost', () => {
+  const lost = new LostAnswers();
+  let stage: GrpcStage;
+  before(async () => { stage = await GrpcStage.open(accounts(lost.interceptor)); });
+  after(() => stage.close());
+
+  const kinds = async (accountId: string) => (await stage.world.context.accounts.entries(accountId, { limit: 100 })).items.map(({ kind, credits }) => `${kind} ${credits}`);
+
+  it('ask again for what changes nothing', async () => {
+    lost.lose('accounts.list');
+    const { code, stderr } = await stage.operate(LIST);
+    expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
+    expect(lost.made.filter((name) => name === 'accounts.list')).to.have.length(2);
+  });
+
+  it('grant once, and say so as if nothing had been', async () => {
+    const { accountId } = stage.owner;
+    lost.lose('accounts.read');
+    const { code, stdout, stderr } = await stage.operate(['grants', 'create', accountId, '5']);
+    expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
+    expect(stdout).to.match(/^owner has 105 credits available \(operation \S+\)\.\n$/);
+    expect(await kinds(accountId)).to.deep.equal(['grant 100', 'grant 5']);
+  });
+
+  it('do not make an account again, and say that it may have been made', async () => {
+    lost.lose('accounts.create');
+    const { code, stdout, stderr } = await stage.operate(['accounts', 'create', 'twice']);
+    expect({ code, stdout }).to.deep.equal({ code: 1, stdout: '' });
+    expect(stderr).to.match(/^darkroom: The service cannot answer right now\. \(SERVICE_UNAVAILABLE, request \S+\)\. Whether it was done is not known\.\n$/);
+    const { items } = await stage.world.context.accounts.list({ limit: 100 });
+    expect(items.map(({ name }) => name)).to.deep.equal(['owner', 'twice']);
+  });
+});
+
+describe('a server that stops while an operator waits for a grant', () => {
+  let stage: GrpcStage;
+  let gate: Gate | undefined;
+  let reach: () => void = () => undefined;
+  before(async () => {
+    stage = await GrpcStage.open(accounts(async (call) => {
+      const answer = await call.proceed();
+      if (call.name === 'accounts.apply' && gate !== undefined) {
+        reach();
+        await gate.wait();
+      }
+      return answer;
+    }));
+  });
+  after(() => stage.close());
+
+  /** The grant is in the ledger and its server gone, before anybody heard of it. */
+  async function cutShort(...args: readonly string[]): Promise<{ readonly ended: Promise<Ran> }> {
+    const isReached = new Promise<void>((resolve) => { reach = resolve; });
+    const held = new Gate();
+    gate = held;
+    const ended = stage.operate(['grants', 'create', stage.owner.accountId, '5', ...args]);
+    await isReached;
+    gate = undefined;
+    await stage.stop();
+    held.open();
+    return { ended };
+  }
+
+  const grants = async () => (await stage.world.context.accounts.entries(stage.owner.accountId, { limit: 100 })).items.slice(1).map(({ operationId }) => operationId);
+
+  it('leaves a name that finds out what became of it, when it stays away', async () => {
+    const { code, stdout, stderr } = await (await cutShort('--json')).ended;
+    const { error } = JSON.parse(stdout) as { error: { operation_id: string } };
+    expect({ code, stderr }).to.deep.equal({
+      code: 1,
+      stderr: `darkroom: ${stage.address} cannot be reached: nothing listens there. Whether it was made is not known; the same command with --operation-id ${error.operation_id} finds out and does not make it twice.\n`,
+    });
+    expect(await grants()).to.deep.equal([error.operation_id]);
+    await stage.start();
+    const again = await stage.operate(['grants', 'create', stage.owner.accountId, '5', '--operation-id', error.operation_id]);
+    expect(again.stdout).to.match(/^The operation \S+ was made already at \S+; nothing changed\. owner has 105 credits available\.\n$/);
+  });
+
+  it('has granted once when it is back in time', async () => {
+    const { ended } = await cutShort();
+    await stage.start();
+    const { code, stdout, stderr } = await ended;
+    expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
+    expect(stdout).to.match(/^owner has 110 credits available /);
+    expect(await grants()).to.have.length(2);
+  });
+});
