@@ -13,7 +13,7 @@ export interface Context extends Ports {
    * The call that a use case is carried out for, where there is one that may be given up. Reads end with it. What has begun to
    * write goes on to its end: a claim or a hold left in the middle would keep the key, or the credits, until recovery comes by.
    */
-  readonly call?: CallScope;
+  readonly call?: CallScope | undefined;
 }
 
 /** The context all use cases of one process share: one desk, so that an account's commands meet in it. */

@@ -60,7 +60,10 @@ const LIMITS: ServerOptions = {
 export function createGrpcServer({ context, callers, logger, observer, credentials = ServerCredentials.createInsecure() }: GrpcServerOptions): GrpcServer {
   const stopping = new AbortController();
   const underWay = new CallsUnderWay(observer);
-  const parts: ServingCalls = { stopping: stopping.signal, observer: underWay, context, callers, rates: new CallerRates(), actingFor: new ActingFor(context), logger: logger.child({ front: 'grpc' }) };
+  const parts: ServingCalls = {
+    stopping: stopping.signal, observer: underWay, context: { ...context, call: undefined }, callers,
+    rates: new CallerRates(), actingFor: new ActingFor(context), logger: logger.child({ front: 'grpc' }),
+  };
   const server = new Server(LIMITS);
   const services = new Set<DescService>(METHODS.map(({ method }) => method.parent));
   for (const service of services) server.addService(serviceDefinition(service), implementation(service, parts));

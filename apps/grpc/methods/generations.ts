@@ -3,7 +3,7 @@ import { createGeneration } from '../../../core/generation/create-generation.js'
 import { estimateGeneration } from '../../../core/generation/estimate-generation.js';
 import { getGeneration } from '../../../core/generation/get-generation.js';
 import { listGenerations } from '../../../core/generation/list-generations.js';
-import type { JsonObject } from '../../../core/json.js';
+import type { Json, JsonObject } from '../../../core/json.js';
 import { Generations, type GenerationInput } from '../generated/darkroom/v1/generations_pb.js';
 import { keyOf } from '../idempotency-key.js';
 import { acting } from '../method.js';
@@ -59,13 +59,14 @@ function bodyOf(input: GenerationInput | undefined): JsonObject {
   if (input === undefined) return {};
   const { modelKey, prompt, negativePrompt, parameters, referenceUploadIds, clientTraceId } = input;
   const operation = wordOf(OPERATION, input.operation);
-  return {
-    ...(modelKey === undefined ? {} : { model_key: modelKey }),
-    ...(operation === undefined ? {} : { operation }),
-    ...(prompt === undefined ? {} : { prompt }),
-    ...(negativePrompt === undefined ? {} : { negative_prompt: negativePrompt }),
-    ...(parameters === undefined ? {} : { parameters: parameters }),
-    ...(referenceUploadIds.length === 0 ? {} : { reference_upload_ids: referenceUploadIds }),
-    ...(clientTraceId === undefined ? {} : { client_trace_id: clientTraceId }),
-  };
+  // Spread together of parts that may be absent it would take as long to make as the message to read.
+  const body: Record<string, Json> = {};
+  if (modelKey !== undefined) body['model_key'] = modelKey;
+  if (operation !== undefined) body['operation'] = operation;
+  if (prompt !== undefined) body['prompt'] = prompt;
+  if (negativePrompt !== undefined) body['negative_prompt'] = negativePrompt;
+  if (parameters !== undefined) body['parameters'] = parameters;
+  if (referenceUploadIds.length > 0) body['reference_upload_ids'] = referenceUploadIds;
+  if (clientTraceId !== undefined) body['client_trace_id'] = clientTraceId;
+  return body;
 }
