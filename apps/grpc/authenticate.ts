@@ -11,8 +11,8 @@ const BEARER = /^bearer +(?<token>[\x21-\x7e]+)$/i;
  */
 export function authenticate(callers: ServiceCallers, clock: Pick<Clock, 'now'>, call: Pick<ServerUnaryCall<unknown, unknown>, 'metadata' | 'getAuthContext'>): ServiceCaller {
   const token = readToken(call.metadata.get('authorization'));
-  const certificateNames = certificateNamesOf(call.getAuthContext().sslPeerCertificate?.subjectaltname);
-  const caller = callers.find({ ...(token === undefined ? {} : { token }), certificateNames });
+  const certificateNames = token === undefined ? certificateNamesOf(call.getAuthContext().sslPeerCertificate?.subjectaltname) : [];
+  const caller = callers.find({ token, certificateNames });
   if (caller === undefined) {
     if (token !== undefined) throw new ServiceError('DEVELOPER_TOKEN_INVALID');
     if (certificateNames.length > 0) throw new ServiceError('DEVELOPER_TOKEN_INVALID', 'The client certificate names none of the services that may call, or more than one.');

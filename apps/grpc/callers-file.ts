@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { LocatedYaml } from '../../adapters/catalog-file/located-yaml.js';
 import { AjvJsonSchemas } from '../../adapters/system/ajv-json-schemas.js';
 import { SCOPES } from '../../core/access/credential.js';
@@ -105,5 +105,5 @@ function comparable(certificateName: string): string {
 
 /** What the file has of a token. Tokens are random and long, so no salt and no slow digest is needed. */
 export function digestOf(token: string): string {
-  return createHash('sha256').update(token).digest('hex');
+  return hash('sha256', token, 'hex');
 }

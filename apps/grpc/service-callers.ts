@@ -17,8 +17,8 @@ export interface ServiceCaller {
 
 /** What a call brought to say who it is from. */
 export interface Presented {
-  readonly token?: string;
-  /** Names that the certificate of a mutual TLS connection vouches for. */
+  readonly token?: string | undefined;
+  /** Names that the certificate of a mutual TLS connection vouches for. A token that is sent decides, so that none are asked for then. */
   readonly certificateNames: readonly string[];
 }
 

@@ -12,9 +12,14 @@ export function methodDefinition(method: DescMethod): MethodDefinition<Message, 
     path: `/${method.parent.typeName}/${method.name}`,
     requestStream: methodKind === 'client_streaming' || methodKind === 'bidi_streaming',
     responseStream: methodKind === 'server_streaming' || methodKind === 'bidi_streaming',
-    requestSerialize: (message) => Buffer.from(toBinary(input, message)),
+    requestSerialize: (message) => bytesOf(toBinary(input, message)),
     requestDeserialize: (bytes) => fromBinary(input, bytes),
-    responseSerialize: (message) => Buffer.from(toBinary(output, message)),
+    responseSerialize: (message) => bytesOf(toBinary(output, message)),
     responseDeserialize: (bytes) => fromBinary(output, bytes),
   };
+}
+
+/** The same bytes, not a copy of them. */
+function bytesOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }
