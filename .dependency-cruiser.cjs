@@ -37,6 +37,13 @@ module.exports = {
       to: { path: 'node_modules/(inversify|reflect-metadata)' },
     },
     {
+      name: 'commands-load-grpc-late',
+      comment: 'Most commands never call a server over gRPC; --help would wait for its library.',
+      severity: 'error',
+      from: { path: '^apps/cli/', pathNot: '^apps/cli/operator/grpc-(operator|calls|failure)\\.ts' },
+      to: { path: ['^apps/grpc/', '^apps/cli/operator/grpc-(operator|calls|failure)\\.ts', 'node_modules/(@grpc|@bufbuild)'], dependencyTypesNot: ['dynamic-import'] },
+    },
+    {
       name: 'no-cycles',
       comment: 'Two modules that need each other are one module, or a third is missing.',
       severity: 'error',

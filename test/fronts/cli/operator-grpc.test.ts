@@ -6,12 +6,14 @@ import { once } from 'node:events';
 import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Server, ServerCredentials } from '@grpc/grpc-js';
+import { Server, ServerCredentials, type sendUnaryData } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import { Access } from '../../../apps/grpc/generated/darkroom/v1/access_pb.js';
+import { errorStatus } from '../../../apps/grpc/error-status.js';
+import { serviceDefinition } from '../../../apps/grpc/service-definition.js';
 import { GrpcCalls } from '../../../apps/cli/operator/grpc-calls.js';
 import type { Ports } from '../../../core/ports/tokens.js';
-import { StoreUnavailable } from '../../../core/errors.js';
+import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import { Gate, intercepted, type Interceptor } from '../../fixtures/intercepted.js';
 import type { Ran } from '../../fixtures/cli-process.js';
 import { freePort } from '../../servers/free-port.js';
@@ -22,6 +24,12 @@ const LIST = ['accounts', 'list'];
 /** Accounts whose calls go through `interceptor`. */
 function accounts(interceptor: Interceptor): { around(ports: Ports): Ports } {
   return { around: (ports) => ({ ...ports, accounts: intercepted('accounts', ports.accounts, interceptor) }) };
+}
+
+function bound(server: Server): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) => { if (error) reject(error); else resolve(port); });
+  });
 }
 
 /** Answers of these calls are lost, once each time it is said so, after the work was done. */
@@ -102,9 +110,7 @@ describe('operators\' commands with --grpc, when something is wrong', () => {
     expect((await stage.run([...LIST, '--grpc', webAddress])).stderr).to.equal(`darkroom: ${webAddress} cannot be reached: it does not speak gRPC.\n`);
     http.close();
     const other = new Server();
-    const port = await new Promise<number>((resolve, reject) => {
-      other.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) => { if (error) reject(error); else resolve(bound); });
-    });
+    const port = await bound(other);
     const stranger = await stage.run([...LIST, '--grpc', `127.0.0.1:${port}`]);
     expect(stranger).to.deep.equal({ code: 1, stdout: '', stderr: `darkroom: 127.0.0.1:${port} answered with UNIMPLEMENTED and not as a Darkroom service of this version does; check the address.\n` });
     other.forceShutdown();
@@ -153,6 +159,27 @@ describe('operators\' commands with --grpc, when an answer is lost', () => {
     expect(stderr).to.match(/^darkroom: The service cannot answer right now\. \(SERVICE_UNAVAILABLE, request \S+\)\. Whether it was done is not known\.\n$/);
     const { items } = await stage.world.context.accounts.list({ limit: 100 });
     expect(items.map(({ name }) => name)).to.deep.equal(['owner', 'twice']);
+  });
+});
+
+describe('a server that has too much to do', () => {
+  it('is asked again when it says, even for what must not be done twice: nothing came of a call it did not take', async () => {
+    let asked = 0;
+    const server = new Server();
+    server.addService(serviceDefinition(Access), {
+      createAccount(_: unknown, send: sendUnaryData<object>) {
+        asked += 1;
+        if (asked < 3) send(errorStatus(new ServiceError('RATE_LIMITED', undefined, { retryAfterMs: 1 }), { requestId: 'r', bodyField: '' }));
+        else send(errorStatus(new ServiceError('CONFLICT', 'That is there.'), { requestId: 'r', bodyField: '' }));
+      },
+    });
+    const address = `127.0.0.1:${await bound(server)}`;
+    const calls = new GrpcCalls({ address, host: '127.0.0.1' });
+    const failed: unknown = await calls.call(Access.method.createAccount, { displayName: 'x' }).catch((error: unknown) => error);
+    expect(failed).to.be.instanceOf(ServiceError).and.to.include({ code: 'CONFLICT', message: 'That is there.' });
+    expect(asked).to.equal(3);
+    calls.close();
+    server.forceShutdown();
   });
 });
 
