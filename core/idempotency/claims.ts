@@ -33,13 +33,14 @@ export async function claim(
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const now = ports.clock.now();
     const fresh: Claim = {
-      ...request.key,
       version: firstVersion(ports),
       digest: request.digest,
       subjectId: subject.mint(),
       createdAt: now,
       leaseExpiresAt: now + settings.claimLeaseMs,
       removeAt: now + settings.claimRetentionMs,
+      // Last: an object that begins as a copy and then grows is slow to make, and slow to hand on.
+      ...request.key,
     };
     const outcome = await ports.claims.insert(fresh);
     if (outcome.inserted) return { mine: fresh };
