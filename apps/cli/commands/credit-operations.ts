@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import type { CreditOperation } from '../../../core/credits/operate.js';
-import { ServiceError } from '../../../core/errors.js';
+import { ServiceError, type ErrorCode } from '../../../core/errors.js';
 import type { Operated, Operator } from '../../operator/operator.js';
 import { amountText } from '../amount.js';
-import { EXIT, usageFailure, withMore } from '../exit.js';
+import { EXIT, Failure, usageFailure, withMore } from '../exit.js';
 import { failureOf } from '../failure-of.js';
 import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
 import { accountJson } from '../operator/records.js';
+import { OutcomeUnknown } from '../outcome-unknown.js';
 import { isoTime, show } from '../terminal.js';
 import { EXAMPLE_ID, examples } from './examples.js';
 
@@ -54,9 +55,17 @@ function operate(make: Operate, accountId: string, credits: string, options: Opt
   });
 }
 
-/** An operation without an answer may have been made, unless it was refused. */
+/**
+ * What says that the operation was never made, nor will be by a try that is still on its way: no account ever goes, and an id names one
+ * operation for ever. What an account has may change between two tries, and who may call as well.
+ */
+const NEVER_MADE: ReadonlySet<ErrorCode> = new Set(['NOT_FOUND', 'CONFLICT']);
+
+/** An operation without an answer may have been made, unless all its tries were refused, or none was sent. */
 function unheard(error: unknown, operationId: string): unknown {
-  const failure = failureOf(error);
-  if (error instanceof ServiceError || failure.exitCode !== EXIT.failure) return error;
-  return withMore(failure, `Whether it was made is not known; the same command with --operation-id ${operationId} finds out and does not make it twice.`, { operation_id: operationId });
+  const { lastTry } = error instanceof OutcomeUnknown ? error : { lastTry: undefined };
+  if (lastTry === undefined && (error instanceof ServiceError || error instanceof Failure)) return error;
+  if (lastTry instanceof ServiceError && NEVER_MADE.has(lastTry.code)) return lastTry;
+  const { message, details } = failureOf(lastTry ?? error);
+  return withMore(new Failure(message, EXIT.failure, details), `Whether it was made is not known; the same command with --operation-id ${operationId} finds out and does not make it twice.`, { operation_id: operationId });
 }

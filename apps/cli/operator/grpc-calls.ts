@@ -6,6 +6,7 @@ import { Client, credentials, Metadata, type ChannelCredentials, type ClientOpti
 import { methodDefinition } from '../../grpc/service-definition.js';
 import { MAX_TRIES, waitBeforeRetry } from '../client/retry.js';
 import { usageFailure } from '../exit.js';
+import { OutcomeUnknown } from '../outcome-unknown.js';
 import { callFailure, mayHaveHappened, mayHelpLater, readRefusal } from './grpc-failure.js';
 import type { GrpcPlace } from './grpc-place.js';
 
@@ -40,17 +41,26 @@ export class GrpcCalls {
     this.client = new Client(`dns:${address}`, channelTo(place), { ...OPTIONS, ...nameless });
   }
 
-  /** Throws what `callFailure` makes of a failed call. */
+  /**
+   * Throws what `callFailure` makes of the last try; `OutcomeUnknown` around it when that, or a try before it, may have been done and
+   * its answer was lost. Who is refused in the end, since a token was revoked meanwhile, may have been obeyed in the beginning.
+   */
   async call<I extends DescMessage, O extends DescMessage>(method: DescMethodUnary<I, O>, init: MessageInitShape<I>, withinMs = CALL_MS): Promise<MessageShape<O>> {
     const deadline = Date.now() + withinMs;
     const mayRepeat = method.idempotency !== Idempotency.IDEMPOTENCY_UNKNOWN;
+    const hasEffect = method.idempotency !== Idempotency.NO_SIDE_EFFECTS;
+    let mayBeDone = false;
     for (let tries = 1; ; tries += 1) {
       try {
         return await this.send(method, create(method.input, init), deadline);
       } catch (thrown) {
         const error = thrown as CallError;
-        const isRepeated = tries < MAX_TRIES && mayHelpLater(error) && (mayRepeat || !mayHaveHappened(error));
-        if (!isRepeated) throw callFailure(error, this.place, mayRepeat);
+        mayBeDone ||= hasEffect && mayHaveHappened(error);
+        const isRepeated = tries < MAX_TRIES && mayHelpLater(error) && (mayRepeat || !mayBeDone);
+        if (!isRepeated) {
+          const failure = callFailure(error, this.place);
+          throw mayBeDone ? new OutcomeUnknown(failure) : failure;
+        }
         const retryAfterMs = readRefusal(error)?.retryAfterMs;
         await waitBeforeRetry(tries, retryAfterMs === undefined ? null : String(Math.ceil(retryAfterMs / 1_000)));
       }

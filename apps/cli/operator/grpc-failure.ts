@@ -5,7 +5,7 @@ import { ERRORS, ServiceError, type ErrorCode } from '../../../core/errors.js';
 import { DETAILS_KEY, ERROR_DOMAIN } from '../../grpc/error-status.js';
 import { ErrorInfoSchema, RequestInfoSchema, RetryInfoSchema } from '../../grpc/generated/google/rpc/error_details_pb.js';
 import { StatusSchema } from '../../grpc/generated/google/rpc/status_pb.js';
-import { EXIT, Failure, withMore } from '../exit.js';
+import { EXIT, Failure } from '../exit.js';
 import { printable } from '../terminal.js';
 import type { GrpcPlace } from './grpc-place.js';
 
@@ -37,16 +37,12 @@ export function readRefusal({ metadata, details: message }: CallError): Refusal 
 const OF_USE_CASES: ReadonlySet<Status> = new Set([Status.INVALID_ARGUMENT, Status.NOT_FOUND, Status.ALREADY_EXISTS, Status.FAILED_PRECONDITION]);
 const OF_WHO_CALLS: ReadonlySet<Status> = new Set([Status.UNAUTHENTICATED, Status.PERMISSION_DENIED, Status.RESOURCE_EXHAUSTED]);
 
-/**
- * What a person is told of a failed call: the use case's own refusal, the server's, or why there was no answer at all. A call that may
- * be repeated is not doubted: doing it again tells.
- */
-export function callFailure(error: CallError, place: GrpcPlace, mayRepeat: boolean): Error {
+/** What a person is told of a failed call: the use case's own refusal, the server's, or why there was no answer at all. */
+export function callFailure(error: CallError, place: GrpcPlace): ServiceError | Failure {
   const refusal = readRefusal(error);
   if (refusal !== undefined && OF_USE_CASES.has(error.code) && isKnown(refusal.code)) return new ServiceError(refusal.code, refusal.message);
   if (refusal !== undefined && OF_WHO_CALLS.has(error.code)) return refused(refusal, EXIT.refused);
-  const failure = refusal === undefined ? unanswered(error, place) : refused(refusal, EXIT.failure);
-  return mayRepeat || !mayHaveHappened(error) ? failure : withMore(failure, 'Whether it was done is not known.');
+  return refusal === undefined ? unanswered(error, place) : refused(refusal, EXIT.failure);
 }
 
 function isKnown(code: string): code is ErrorCode {
@@ -107,7 +103,11 @@ export function mayHelpLater(error: CallError): boolean {
   return CUT.has(error.code) && whyUnconnected(error)?.isHopeless !== true;
 }
 
-/** Whether something can have come of the call: it was sent, and not refused as one too many. */
+/**
+ * Whether something can have come of the call: it was sent to where there is such a method, and no Darkroom server refused it. One that
+ * could not answer may have done it, and so may one whose answer somebody in between kept.
+ */
 export function mayHaveHappened(error: CallError): boolean {
-  return !wasNeverSent(error) && error.code !== Status.RESOURCE_EXHAUSTED;
+  if (wasNeverSent(error) || error.code === Status.UNIMPLEMENTED) return false;
+  return readRefusal(error) === undefined || !(OF_USE_CASES.has(error.code) || OF_WHO_CALLS.has(error.code));
 }

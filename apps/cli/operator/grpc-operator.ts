@@ -8,7 +8,6 @@ import { Credits, type AccountCredits, type Entry, type GrantCreditsResponse } f
 import { Operations } from '../../grpc/generated/darkroom/v1/operations_pb.js';
 import { BOOK, KIND } from '../../grpc/render/credits.js';
 import type { NewAccount, Operated, Operator, ShownAccount, ShownEntry, ShownKey } from '../../operator/operator.js';
-import { Failure } from '../exit.js';
 import { GrpcCalls } from './grpc-calls.js';
 import { readGrpcPlace, type GrpcOptions } from './grpc-place.js';
 
@@ -160,6 +159,7 @@ function timeOf(time: Timestamp | undefined): number {
 }
 
 function present<T>(value: T | undefined): T {
-  if (value === undefined) throw new Failure('The server has answered less than there is to show; is it of another version?');
+  // No `Failure`: what was asked for was done.
+  if (value === undefined) throw new Error('The server has answered less than there is to show; is it of another version?');
   return value;
 }

@@ -9,8 +9,8 @@ import { CliProcess, type Ran } from '../../fixtures/cli-process.js';
 import { newOwner, type Owner } from '../../fixtures/owner.js';
 import { openWorld, type World, type WorldOptions } from '../../fixtures/world.js';
 
-/** By their tokens. A certificate stands for the operator. */
-const CALLERS: Readonly<Record<string, ServiceCaller>> = {
+/** By their tokens, as they are now. A certificate stands for the operator. */
+export const CALLERS: Record<string, ServiceCaller | undefined> = {
   operator: { name: 'operator', scopes: [...OPERATOR_SCOPES] },
   reader: { name: 'reader', scopes: ['access:read'] },
   revoked: { name: 'revoked', scopes: [...OPERATOR_SCOPES], isRevoked: true },
