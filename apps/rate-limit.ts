@@ -14,7 +14,7 @@ export interface Rate {
 export class RateLimit {
   readonly #limiter: RateLimiterMemory;
 
-  constructor(readonly perMinute: number) {
+  constructor(perMinute: number) {
     this.#limiter = new RateLimiterMemory({ points: perMinute, duration: RATE_WINDOW_SECONDS });
   }
 

@@ -103,9 +103,10 @@ function createWorker({ context }: Program, config: Config, metrics: Metrics | u
 }
 
 /** The gRPC front, where it is configured and this process takes requests. */
-async function listenForServices({ context }: Program, { grpc, role }: Config, { logger, observer }: { readonly logger: Logger; readonly observer: CallObserver | undefined }): Promise<GrpcServer | undefined> {
+async function listenForServices(program: Program, { grpc, role }: Config, { logger, observer }: { readonly logger: Logger; readonly observer: CallObserver | undefined }): Promise<GrpcServer | undefined> {
   if (grpc === undefined || role === 'worker') return undefined;
-  const server = openGrpc(grpc, { context, logger, observer });
+  const { context } = program;
+  const server = openGrpc(grpc, { context, logger, observer, isReady: () => program.isReady() });
   const port = await server.listen(grpc.host, grpc.port);
   logger.info({ listening: `${grpc.host}:${port}`, isOpen: grpc.callersFile === undefined }, 'serving gRPC');
   return server;

@@ -11,14 +11,15 @@ export class CallerRates {
     const kind = scope.endsWith(':write') ? 'writes' : 'reads';
     const perMinute = ratesPerMinute[kind];
     if (perMinute === undefined) return;
-    const { isOver, resetMs } = await this.limitOf(`${kind} of ${name}`, perMinute).take(name);
+    const { isOver, resetMs } = await this.limitOf(kind, perMinute).take(name);
     if (isOver) throw new ServiceError('RATE_LIMITED', `${name} may send ${perMinute} ${kind} a minute; wait for the time in RetryInfo.`, { retryAfterMs: resetMs });
   }
 
-  /** A limit that the operator has changed counts from then on. */
-  private limitOf(what: string, perMinute: number): RateLimit {
+  /** One for each rate there is: a caller whose rate was changed, or differs from that of another token of its name, has both. */
+  private limitOf(kind: 'reads' | 'writes', perMinute: number): RateLimit {
+    const what = `${perMinute} ${kind}`;
     let limit = this.limits.get(what);
-    if (limit?.perMinute !== perMinute) this.limits.set(what, (limit = new RateLimit(perMinute)));
+    if (limit === undefined) this.limits.set(what, (limit = new RateLimit(perMinute)));
     return limit;
   }
 }

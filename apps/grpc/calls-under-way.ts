@@ -20,8 +20,12 @@ export class CallsUnderWay implements CallObserver {
     this.waiting.clear();
   }
 
+  get isNone(): boolean {
+    return this.count === 0;
+  }
+
   /** Resolves once there is none. */
   none(): Promise<void> {
-    return this.count === 0 ? Promise.resolve() : new Promise((resolve) => { this.waiting.add(resolve); });
+    return this.isNone ? Promise.resolve() : new Promise((resolve) => { this.waiting.add(resolve); });
   }
 }

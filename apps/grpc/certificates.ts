@@ -1,4 +1,4 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { constants, createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { ConfigInvalid } from '../config/config.js';
@@ -23,7 +23,8 @@ export function readCertificates({ certFile, keyFile, clientCaFile }: Certificat
     throw new ConfigInvalid([`grpc.tls_key_file ${keyFile} is not the key of grpc.tls_cert_file ${certFile}.`]);
   }
   const ca = clientCaFile === undefined ? {} : { ca: readPem('grpc.tls_client_ca_file', clientCaFile, 'is not a list of whole certificates in PEM form', checkCertificates) };
-  return { minVersion: 'TLSv1.2', cert, key, ...ca };
+  // Without tickets nobody takes up an earlier session, so that each connection shows a certificate that is good now.
+  return { minVersion: 'TLSv1.2', secureOptions: constants.SSL_OP_NO_TICKET, cert, key, ...ca };
 }
 
 /** What the system or TLS says of a fault is left out: it says nothing that the sentence does not. */

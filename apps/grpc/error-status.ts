@@ -17,6 +17,9 @@ const MAX_FIELD = 256;
 /** Where the details of a status travel, as serialised google.rpc.Status. */
 export const DETAILS_KEY = 'grpc-status-details-bin';
 
+/** In the head of an answer, and beside the status of a refusal. */
+export const REQUEST_ID_KEY = 'x-request-id';
+
 export interface FailedCall {
   readonly requestId: string;
   /** Of the message that the use case takes as its body, in the request: its pointers begin there. */
@@ -36,6 +39,7 @@ export function errorStatus(error: ServiceError, { requestId, bodyField }: Faile
   if (field !== undefined) details.push(packed(BadRequestSchema, { fieldViolations: [{ field: cut(field, MAX_FIELD), description: message, reason: code }] }));
   if (retryAfterMs !== undefined) details.push(packed(RetryInfoSchema, { retryDelay: duration(retryAfterMs) }));
   const metadata = new Metadata();
+  metadata.set(REQUEST_ID_KEY, requestId);
   metadata.set(DETAILS_KEY, Buffer.from(toBinary(StatusSchema, create(StatusSchema, { code: status, message, details }))));
   return { code: status, details: message, metadata };
 }

@@ -11,7 +11,7 @@ import { WatchedCertificates } from './watched-certificates.js';
 const ANYBODY: ServiceCaller = { name: 'local', scopes: [...SCOPES, ...OPERATOR_SCOPES] };
 
 /** The gRPC front as it is configured. Nothing listens yet. Throws `ConfigInvalid` and `CallersInvalid`. */
-export function openGrpc(config: GrpcConfig, parts: Pick<GrpcServerOptions, 'context' | 'logger' | 'observer'>): GrpcServer {
+export function openGrpc(config: GrpcConfig, parts: Pick<GrpcServerOptions, 'context' | 'logger' | 'observer' | 'isReady'>): GrpcServer {
   const callers = callersOf(config, parts.logger);
   try {
     const credentials = credentialsOf(config, parts.logger);

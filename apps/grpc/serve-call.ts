@@ -10,8 +10,9 @@ import type { ActingFor } from './acting-for.js';
 import { authenticate, requireServiceScope } from './authenticate.js';
 import type { CallObserver, EndedCall } from './call-observer.js';
 import type { CallerRates } from './caller-rates.js';
-import { errorStatus } from './error-status.js';
+import { errorStatus, REQUEST_ID_KEY } from './error-status.js';
 import type { ServedMethod, ServedStream } from './method.js';
+import { RefusedRequest } from './refused-request.js';
 import { ServedCallScope, type AnyCall } from './served-call-scope.js';
 import type { ServiceCallers } from './service-callers.js';
 import { GRPC_STATUSES } from './statuses.js';
@@ -33,9 +34,10 @@ type Heard = 'heard' | 'unheard';
 
 export function serveUnary(served: ServedMethod, parts: ServingCalls): handleUnaryCall<never, object> {
   return (call, send) => {
-    void around(call, served, parts, async (asked, scope) => {
+    void around(call, served, parts, async (asked, scope, requestId) => {
       const answer = create(served.method.output, await served.answer(asked as never));
       if (scope.isOver) return 'unheard';
+      call.sendMetadata(headOf(requestId));
       send(null, answer);
       return 'heard';
     }, send);
@@ -45,11 +47,13 @@ export function serveUnary(served: ServedMethod, parts: ServingCalls): handleUna
 /** What a stream yields is sent as fast as it is read, until it ends or the caller has gone. */
 export function serveStream(served: ServedStream, parts: ServingCalls): handleServerStreamingCall<never, object> {
   return (call) => {
-    void around(call, served, parts, async (asked, scope) => {
+    void around(call, served, parts, async (asked, scope, requestId) => {
+      call.sendMetadata(headOf(requestId));
       const over = new AbortController();
       const end = (): void => over.abort();
       const listenNoMore = scope.onOver(end);
       parts.stopping.addEventListener('abort', end);
+      if (parts.stopping.aborted) end();
       try {
         for await (const message of served.answer({ ...asked, signal: over.signal } as never)) {
           if (scope.isOver) return 'unheard';
@@ -74,7 +78,7 @@ async function around(
   call: AnyCall,
   served: Pick<ServedMethod, 'scope' | 'acts' | 'bodyField'> & { readonly method: { readonly name: string } },
   parts: ServingCalls,
-  serve: (asked: object, scope: CallScope) => Promise<Heard>,
+  serve: (asked: object, scope: CallScope, requestId: string) => Promise<Heard>,
   refuse: (status: ReturnType<typeof errorStatus>) => void,
 ): Promise<void> {
   const { context, logger, observer } = parts;
@@ -84,10 +88,7 @@ async function around(
   const scope = new ServedCallScope(call);
   let code: EndedCall['code'];
   try {
-    const sent = new Metadata();
-    sent.set('x-request-id', requestId);
-    call.sendMetadata(sent);
-    if ((await serve(await admit(call, served, parts, scope), scope)) === 'unheard') code = scope.status;
+    if ((await serve(await admit(call, served, parts, scope), scope, requestId)) === 'unheard') code = scope.status;
   } catch (error) {
     if (error instanceof CallOver) code = scope.status;
     else {
@@ -108,7 +109,8 @@ async function around(
 async function admit(
   call: AnyCall, { scope, acts }: Pick<ServedMethod, 'scope' | 'acts'>, { context, callers, rates, actingFor }: ServingCalls, wanted: CallScope,
 ): Promise<object> {
-  const { request } = call;
+  const request: unknown = call.request;
+  if (request instanceof RefusedRequest) throw request.refusal;
   const ofThisCall: Context = { ...context, call: wanted };
   requireWanted(wanted);
   if (scope === undefined) return { request, context: ofThisCall };
@@ -139,8 +141,18 @@ function untilReadOr(call: ServerWritableStream<never, object>, over: AbortSigna
   });
 }
 
+/**
+ * What goes before an answer, and before no refusal: a client's library may send a call again by itself only when it was told
+ * nothing but the status.
+ */
+function headOf(requestId: string): Metadata {
+  const head = new Metadata();
+  head.set(REQUEST_ID_KEY, requestId);
+  return head;
+}
+
 /** The caller's own id of the request, when it can be given back safely. */
 function readRequestId(metadata: Metadata): string | undefined {
-  const [value, ...others] = metadata.get('x-request-id');
+  const [value, ...others] = metadata.get(REQUEST_ID_KEY);
   return others.length === 0 ? safeRequestId(value) : undefined;
 }

@@ -1,6 +1,6 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Server, ServerCredentials, type ServerOptions, type UntypedServiceImplementation } from '@grpc/grpc-js';
-import { HealthImplementation } from 'grpc-health-check';
 import type { Logger } from 'pino';
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import type { Context } from '../../core/context.js';
@@ -12,6 +12,8 @@ import { CallerRates } from './caller-rates.js';
 import { CallsUnderWay } from './calls-under-way.js';
 import { CATALOG_METHODS } from './methods/catalog.js';
 import { CREDIT_METHODS } from './methods/credits.js';
+import { guardCalls } from './guarded-call.js';
+import { Health } from './health.js';
 import { GENERATION_METHODS } from './methods/generations.js';
 import { OPERATIONS_METHODS } from './methods/operations.js';
 import { UPLOAD_METHODS } from './methods/uploads.js';
@@ -27,6 +29,10 @@ export interface GrpcServerOptions {
   readonly callers: ServiceCallers;
   readonly logger: Logger;
   readonly credentials?: ServerCredentials;
+  /** How long a request may take to arrive once its call is there, in milliseconds; 10,000 unless given. */
+  readonly requestTimeoutMs?: number | undefined;
+  /** What the health says beside that the process is stopping; always, when absent. */
+  readonly isReady?: (() => Promise<boolean>) | undefined;
   /** Told of every call. */
   readonly observer?: CallObserver | undefined;
 }
@@ -41,7 +47,15 @@ export interface GrpcServer {
 const METHODS = [...GENERATION_METHODS, ...UPLOAD_METHODS, ...CREDIT_METHODS, ...CATALOG_METHODS, ...ACCESS_METHODS, ...OPERATIONS_METHODS] as unknown as readonly ServedMethod[];
 /** What the last call was answered, and how the services are, has to leave first. */
 const LAST_WORDS_MS = 100;
+/** As over REST. */
+const REQUEST_TIMEOUT_MS = 10_000;
 const STREAMS = WATCH_METHODS as unknown as readonly ServedStream[];
+
+const pathOf = ({ method }: { readonly method: DescMethod }): string => `/${method.parent.typeName}/${method.name}`;
+const PATHS = {
+  open: new Set(METHODS.filter(({ scope }) => scope === undefined).map(pathOf)),
+  closed: new Set([...METHODS.filter(({ scope }) => scope !== undefined), ...STREAMS].map(pathOf)),
+};
 
 const LIMITS: ServerOptions = {
   'grpc.max_receive_message_length': MAX_BODY_BYTES,
@@ -57,24 +71,26 @@ const LIMITS: ServerOptions = {
 };
 
 /** The gRPC front of one process. Nothing is listening before `listen`. */
-export function createGrpcServer({ context, callers, logger, observer, credentials = ServerCredentials.createInsecure() }: GrpcServerOptions): GrpcServer {
+export function createGrpcServer({ context, callers, logger, observer, isReady, requestTimeoutMs = REQUEST_TIMEOUT_MS, credentials = ServerCredentials.createInsecure() }: GrpcServerOptions): GrpcServer {
   const stopping = new AbortController();
   const underWay = new CallsUnderWay(observer);
   const parts: ServingCalls = {
     stopping: stopping.signal, observer: underWay, context: { ...context, call: undefined }, callers,
     rates: new CallerRates(), actingFor: new ActingFor(context), logger: logger.child({ front: 'grpc' }),
   };
-  const server = new Server(LIMITS);
+  setMaxListeners(0, stopping.signal);
+  const server = new Server({ ...LIMITS, interceptors: [guardCalls({ ...PATHS, callers, clock: context.clock, requestTimeoutMs })] });
   const services = new Set<DescService>(METHODS.map(({ method }) => method.parent));
   for (const service of services) server.addService(serviceDefinition(service), implementation(service, parts));
   const names = [...services].map(({ typeName }) => typeName);
-  const health = new HealthImplementation({ '': 'SERVING', ...Object.fromEntries(names.map((name) => [name, 'SERVING'] as const)) });
-  health.addToServer(server);
+  const health = new Health(names);
+  health.addTo(server);
+  if (isReady !== undefined) health.follow(isReady);
   reflectionOf(services).addToServer(server);
   return {
     listen: (host, port) => listen(server, credentials, host, port),
     close(graceMs) {
-      for (const name of ['', ...names]) health.setStatus(name, 'NOT_SERVING');
+      health.stop();
       stopping.abort();
       return close(server, graceMs, underWay);
     },
@@ -98,6 +114,14 @@ function listen(server: Server, credentials: ServerCredentials, host: string, po
   });
 }
 
+/** Until no call of ours is under way, and none came while the last had its answer sent: its request may have been on its way. */
+async function silence(underWay: CallsUnderWay): Promise<void> {
+  do {
+    await underWay.none();
+    await sleep(LAST_WORDS_MS);
+  } while (!underWay.isNone);
+}
+
 /**
  * Once no call of ours is under way the rest is cut: who watches the health, or holds a stream of the reflection open, does so
  * for as long as there is a server.
@@ -109,7 +133,7 @@ async function close(server: Server, graceMs: number, underWay: CallsUnderWay): 
     const timer = setTimeout(resolve, graceMs);
     cancel = () => clearTimeout(timer);
   });
-  await Promise.race([underWay.none().then(() => sleep(LAST_WORDS_MS)), late]);
+  await Promise.race([silence(underWay), late]);
   cancel();
   server.forceShutdown();
   await shut;

@@ -15,7 +15,7 @@ export interface Told {
   readonly answers: readonly JsonObject[];
   /** Those of a refusal, by their type. */
   readonly details?: Readonly<Record<string, JsonObject>>;
-  /** What the header metadata had as x-request-id. */
+  /** What the metadata before an answer, or after a refusal, had as x-request-id. */
   readonly request_ids: readonly string[];
 }
 

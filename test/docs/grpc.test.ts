@@ -11,7 +11,7 @@ import { ERRORS, type ErrorCode } from '../../core/errors.js';
 import { plain, readPage, ROOT, tablesOf } from './pages.js';
 
 /** What only HTTP can get wrong. */
-const OF_HTTP: readonly string[] = ['ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED', 'MEDIA_TYPE_UNSUPPORTED', 'BODY_TOO_LARGE', 'BODY_INVALID', 'REQUEST_TIMEOUT'] satisfies ErrorCode[];
+const OF_HTTP: readonly string[] = ['ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED', 'BODY_TOO_LARGE'] satisfies ErrorCode[];
 
 const page = readPage('docs/grpc.md');
 const rowsUnder = (column: string) => tablesOf(page).filter(({ columns }) => columns[0] === column).flatMap(({ rows }) => rows);

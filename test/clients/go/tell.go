@@ -27,8 +27,9 @@ type told struct {
 	RequestIDs []string                   `json:"request_ids"`
 }
 
-func tell(step string, header metadata.MD, err error, answers ...proto.Message) {
-	line := told{Step: step, Answers: []json.RawMessage{}, RequestIDs: append([]string{}, header.Get("x-request-id")...)}
+// tell tells one step. about is the metadata that came with it: before an answer, after a refusal.
+func tell(step string, about metadata.MD, err error, answers ...proto.Message) {
+	line := told{Step: step, Answers: []json.RawMessage{}, RequestIDs: append([]string{}, about.Get("x-request-id")...)}
 	for _, answer := range answers {
 		line.Answers = append(line.Answers, inJSON(answer))
 	}
@@ -59,10 +60,10 @@ func inJSON(message proto.Message) json.RawMessage {
 
 // ask makes one call, tells it, and answers what came; nothing when it was refused.
 func ask[Q, A proto.Message](ctx context.Context, step string, call func(context.Context, Q, ...grpc.CallOption) (A, error), request Q) A {
-	var header metadata.MD
-	answer, err := call(ctx, request, grpc.Header(&header))
+	var header, trailer metadata.MD
+	answer, err := call(ctx, request, grpc.Header(&header), grpc.Trailer(&trailer))
 	if err != nil {
-		tell(step, header, err)
+		tell(step, trailer, err)
 	} else {
 		tell(step, header, nil, answer)
 	}
@@ -75,7 +76,7 @@ func follow[A any, P interface {
 	proto.Message
 }](step string, stream grpc.ServerStreamingClient[A], err error, onMessage func()) {
 	var answers []proto.Message
-	var header metadata.MD
+	var about metadata.MD
 	for err == nil {
 		var answer *A
 		if answer, err = stream.Recv(); err == nil {
@@ -84,10 +85,12 @@ func follow[A any, P interface {
 		}
 	}
 	if stream != nil {
-		header, _ = stream.Header()
+		about, _ = stream.Header()
 	}
 	if errors.Is(err, io.EOF) {
 		err = nil
+	} else if stream != nil && len(answers) == 0 {
+		about = stream.Trailer()
 	}
-	tell(step, header, err, answers...)
+	tell(step, about, err, answers...)
 }

@@ -17,12 +17,13 @@ Metadata = tuple[tuple[str, str], ...]
 
 def tell(step: str, call: grpc.Call, answers: Iterable[Message]) -> None:
     """Tells one step: how it ended, with the messages that came, in the JSON that protobuf defines for them."""
-    header = call.initial_metadata() or ()
+    is_answered = call.code() == grpc.StatusCode.OK or any(key == "x-request-id" for key, _ in call.initial_metadata() or ())
+    about = (call.initial_metadata() if is_answered else call.trailing_metadata()) or ()
     line = {
         "step": step,
         "code": call.code().value[0],
         "answers": [in_json(answer) for answer in answers],
-        "request_ids": [value for key, value in header if key == "x-request-id"],
+        "request_ids": [value for key, value in about if key == "x-request-id"],
     }
     if call.code() != grpc.StatusCode.OK:
         line["message"] = call.details()

@@ -142,7 +142,7 @@ describe('calls over gRPC', () => {
 describe('metrics of the gRPC front', () => {
   it('count every call once, by method and code, and those under way', async () => {
     const metrics = new Metrics();
-    const stage = await Stage.open({}, metrics.grpc);
+    const stage = await Stage.open({ observer: metrics.grpc });
     await stage.picture('one');
     const generationId = await stage.picture('two');
     await unary(stage.client, Generations.method.getGeneration, { generationId }, stage.as('reader'));

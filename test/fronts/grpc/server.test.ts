@@ -113,7 +113,7 @@ describe('a gRPC server', () => {
   it('says in one sentence that a port is taken', async () => {
     const stage = await Stage.open();
     const other = createGrpcServer({ context: stage.world.context, callers: { find: () => undefined }, logger: pino({ level: 'silent' }) });
-    const taken = Number(stage.client.getChannel().getTarget().split(':').at(-1));
+    const taken = stage.port;
     const refused: unknown = await other.listen('127.0.0.1', taken).catch((error: unknown) => error);
     expect(refused).to.be.instanceOf(Error).with.property('message').that.includes(`port ${taken} of 127.0.0.1`).and.includes('grpc.port');
     await other.close(0);

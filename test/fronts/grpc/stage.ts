@@ -2,12 +2,11 @@ import { fromBinary, type DescMessage, type MessageShape } from '@bufbuild/proto
 import { anyUnpack } from '@bufbuild/protobuf/wkt';
 import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { pino } from 'pino';
-import type { CallObserver } from '../../../apps/grpc/call-observer.js';
 import { DETAILS_KEY } from '../../../apps/grpc/error-status.js';
 import { Generations } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { Operation } from '../../../apps/grpc/generated/darkroom/v1/media_pb.js';
 import { StatusSchema } from '../../../apps/grpc/generated/google/rpc/status_pb.js';
-import { createGrpcServer, type GrpcServer } from '../../../apps/grpc/server.js';
+import { createGrpcServer, type GrpcServer, type GrpcServerOptions } from '../../../apps/grpc/server.js';
 import { OPERATOR_SCOPES, type ServiceCaller } from '../../../apps/grpc/service-callers.js';
 import { SCOPES } from '../../../core/access/credential.js';
 import { newOwner, type Owner } from '../../fixtures/owner.js';
@@ -25,15 +24,21 @@ export const SERVICES: Record<string, ServiceCaller> = {
 };
 export const PICTURE = { modelKey: 'picture', operation: Operation.IMAGE_GENERATION, prompt: 'a lighthouse', parameters: { size: '96x64' } };
 
+export interface StageOptions extends WorldOptions, Pick<GrpcServerOptions, 'observer' | 'requestTimeoutMs'> {}
+
 /** A server over a world of its own, a client of it, and an account to act for. */
 export class Stage {
   private constructor(readonly world: World, readonly server: GrpcServer, readonly client: Client, readonly owner: Owner) {}
 
-  static async open(options: WorldOptions = {}, observer?: CallObserver): Promise<Stage> {
+  static async open({ observer, requestTimeoutMs, ...options }: StageOptions = {}): Promise<Stage> {
     const world = await openWorld(options);
-    const server = createGrpcServer({ context: world.context, callers: { find: ({ token }) => SERVICES[token ?? ''] }, logger: pino({ level: 'silent' }), observer });
+    const server = createGrpcServer({ context: world.context, callers: { find: ({ token }) => SERVICES[token ?? ''] }, logger: pino({ level: 'silent' }), observer, requestTimeoutMs });
     const port = await server.listen('127.0.0.1', 0);
     return new Stage(world, server, new Client(`127.0.0.1:${port}`, credentials.createInsecure()), await newOwner(world.context, 'owner', 1_000));
+  }
+
+  get port(): number {
+    return Number(this.client.getChannel().getTarget().split(':').at(-1));
   }
 
   as(service: string | undefined, of: Partial<Owner> = this.owner): Metadata {

@@ -1,0 +1,106 @@
+// Goal: nothing is read of strangers, nothing they send is unpacked, and nobody keeps a call open by sending nothing; what is no
+// message is refused with its code like everything else; a stop waits for calls whose request was still on its way.
+// Method: calls written by hand over HTTP/2, for no client's library would make them.
+import { gzipSync } from 'node:zlib';
+import type { ClientHttp2Session } from 'node:http2';
+import { create, toBinary } from '@bufbuild/protobuf';
+import { Client, compressionAlgorithms, credentials, status as Status } from '@grpc/grpc-js';
+import { expect } from 'chai';
+import { Credits } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
+import { Generations } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
+import { Gate, intercepted } from '../../fixtures/intercepted.js';
+import { unary } from './grpc-client.js';
+import { frame, openSession, RawCall } from './raw-call.js';
+import { PICTURE, Stage, type StageOptions } from './stage.js';
+
+const GET = '/darkroom.v1.Generations/GetGeneration';
+const ZEROS = frame(gzipSync(Buffer.alloc(100_000)), { compressed: true });
+
+describe('calls that are looked at before they are read', () => {
+  let stage: Stage;
+  let session: ClientHttp2Session;
+  const open = async (options: StageOptions = {}): Promise<void> => {
+    stage = await Stage.open(options);
+    session = await openSession(stage.port);
+  };
+  afterEach(async () => {
+    session.destroy();
+    await stage.close();
+  });
+
+  const headersOf = (service: string) => Object.fromEntries(Object.entries(stage.as(service).getMap()).map(([name, value]) => [name, String(value)]));
+
+  it('are refused without a word of theirs, when nobody knows who they are from', async () => {
+    await open();
+    for (const [token, says] of [[undefined, 'authorization'], ['Bearer nobody', 'not valid']] as const) {
+      const call = new RawCall(session, GET, { 'grpc-encoding': 'gzip', ...(token === undefined ? {} : { authorization: token }) });
+      // Neither whole nor ended: whoever would read it first would wait, or find that it is no gzip.
+      call.stream.write(frame(Buffer.from('no gzip'), { compressed: true }).subarray(0, 9));
+      const told = await call.status;
+      expect(Number(told['grpc-status'])).to.equal(Status.UNAUTHENTICATED);
+      expect(decodeURIComponent(String(told['grpc-message']))).to.include(says);
+    }
+  });
+
+  it('may be compressed where they are from a service, and nowhere else', async () => {
+    await open();
+    const packing = new Client(`127.0.0.1:${stage.port}`, credentials.createInsecure(), { 'grpc.default_compression_algorithm': compressionAlgorithms.gzip });
+    expect((await unary(packing, Credits.method.getBalance, {}, stage.as('all'))).availableCredits).to.equal(1_000n);
+    packing.close();
+    for (const path of ['/darkroom.v1.Catalog/ListModels', '/grpc.health.v1.Health/Check', '/grpc.health.v1.Health/Watch', '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo']) {
+      const call = new RawCall(session, path, { 'grpc-encoding': 'gzip' });
+      call.stream.write(Buffer.concat(Array.from({ length: 100 }, () => ZEROS)));
+      const told = await call.status;
+      expect(Number(told['grpc-status']), path).to.equal(Status.UNIMPLEMENTED);
+      expect(told['grpc-message']).to.include('uncompressed');
+    }
+  });
+
+  it('are refused with a code and an id, and counted, when what they bring is no message of theirs', async () => {
+    const ended: unknown[] = [];
+    await open({ observer: { begun: () => undefined, ended: ({ method, code }) => ended.push([method, code]) } });
+    const deep = Buffer.concat(Array.from({ length: 200 }, (_, level) => Buffer.from([0x0a, 199 - level])));
+    for (const bytes of [Buffer.from([0x0a, 0x05]), Buffer.from([0x0a, 0x02, 0xff, 0xff]), deep]) {
+      const call = new RawCall(session, GET, headersOf('all'));
+      call.stream.end(frame(bytes));
+      const told = await call.status;
+      expect([Number(told['grpc-status']), told['grpc-status-details-bin'] === undefined]).to.deep.equal([Status.INVALID_ARGUMENT, false]);
+      expect(told['grpc-message']).to.include('GetGenerationRequest');
+    }
+    expect(ended).to.deep.equal(Array.from({ length: 3 }, () => [GET.slice(1), 'BODY_INVALID']));
+  });
+
+  it('are ended when their message does not come, or not the end of it', async () => {
+    await open({ requestTimeoutMs: 50 });
+    const silent = new RawCall(session, GET, headersOf('all'));
+    const endless = new RawCall(session, GET, headersOf('all'));
+    endless.stream.write(frame(Buffer.alloc(0)));
+    const open3 = new RawCall(session, '/grpc.health.v1.Health/Watch');
+    for (const call of [silent, endless, open3]) expect(Number((await call.status)['grpc-status'])).to.equal(Status.DEADLINE_EXCEEDED);
+  });
+
+  it('are served when they were open before the server was asked to stop, and their request came after', async () => {
+    const gate = new Gate();
+    let holds = false;
+    await open({ around: (ports) => ({ ...ports, generations: intercepted('generations', ports.generations, async (call) => {
+      if (holds && call.name === 'generations.insert') await gate.wait();
+      return call.proceed();
+    }) }) });
+    const generationId = await stage.picture('one');
+    const asked = (method: 'createGeneration' | 'watchGeneration') => new RawCall(session, `/darkroom.v1.Generations/${Generations.method[method].name}`, headersOf('all'));
+    const [late, watch] = [asked('createGeneration'), asked('watchGeneration')];
+    // Answered after both were there.
+    await unary(stage.client, Credits.method.getBalance, {}, stage.as('all'));
+    const pinged = new Promise((resolve) => { session.ping(resolve); });
+    await pinged;
+    holds = true;
+    const closed = stage.server.close(600_000);
+    late.stream.end(frame(toBinary(Generations.method.createGeneration.input, create(Generations.method.createGeneration.input, { input: PICTURE, idempotencyKey: 'late' }))));
+    watch.stream.end(frame(toBinary(Generations.method.watchGeneration.input, create(Generations.method.watchGeneration.input, { generationId }))));
+    expect(Number((await watch.status)['grpc-status']), 'whoever begins to watch is sent away').to.equal(Status.UNAVAILABLE);
+    expect(gate.reached).to.equal(true);
+    gate.open();
+    expect(Number((await late.status)['grpc-status'])).to.equal(Status.OK);
+    await closed;
+  });
+});
