@@ -35,7 +35,7 @@ export function errorStatus(error: ServiceError, { requestId, bodyField }: Faile
     packed(ErrorInfoSchema, { reason: code, domain: ERROR_DOMAIN }),
     packed(RequestInfoSchema, { requestId }),
   ];
-  const field = pointer === undefined ? FIELDS[code] : fieldPath(pointer, bodyField);
+  const field = pointer === undefined ? FIELDS[code] : (NAMES[pointer] ?? fieldPath(pointer, bodyField));
   if (field !== undefined) details.push(packed(BadRequestSchema, { fieldViolations: [{ field: cut(field, MAX_FIELD), description: message, reason: code }] }));
   if (retryAfterMs !== undefined) details.push(packed(RetryInfoSchema, { retryDelay: duration(retryAfterMs) }));
   const metadata = new Metadata();
@@ -58,6 +58,9 @@ const FIELDS: Readonly<Partial<Record<ServiceError['code'], string>>> = {
   IDEMPOTENCY_KEY_REQUIRED: 'idempotency_key',
   IDEMPOTENCY_KEY_INVALID: 'idempotency_key',
 };
+
+/** What operators' work calls otherwise than the proto files do. */
+const NAMES: Readonly<Record<string, string | undefined>> = { '/name': 'display_name', '/expires_at': 'expire_time' };
 
 /** `/reference_upload_ids/3` as `input.reference_upload_ids[3]`; undefined for the request as a whole. */
 function fieldPath(pointer: string, bodyField: string): string | undefined {

@@ -1,5 +1,7 @@
+import { requireWanted } from '../call-scope.js';
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
+import { fieldInvalid } from '../fields.js';
 import type { Account } from '../credits/account.js';
 import { API_KEY_BYTES, formatApiKey } from './api-key.js';
 import { SCOPES, type ApiKey, type App, type Scope } from './credential.js';
@@ -8,12 +10,16 @@ const MAX_NAME = 100;
 const MAX_TRIES = 5;
 const END_OF_DATES = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** What operators do about access. Every method throws FIELD_INVALID, NOT_FOUND or CONFLICT with one sentence. */
+/**
+ * What operators do about access. Every method throws FIELD_INVALID, NOT_FOUND or CONFLICT with one sentence, and `CallOver` before it
+ * writes for a call that is over.
+ */
 export async function createAccount(context: Context, { name, currency = 'credits' }: { readonly name: string; readonly currency?: string }): Promise<Account> {
   const account: Account = {
-    accountId: context.ids.uuid(), name: readName(name), currency: readName(currency), createdAt: context.clock.now(),
+    accountId: context.ids.uuid(), name: readName(name), currency: readName(currency, '/currency'), createdAt: context.clock.now(),
     version: 0, issued: 0, available: 0, reserved: 0, spent: 0, lastSequence: 0, holds: new Map(),
   };
+  requireWanted(context.call);
   if ((await context.accounts.create(account)) === 'exists') throw new ServiceError('CONFLICT');
   return account;
 }
@@ -21,6 +27,7 @@ export async function createAccount(context: Context, { name, currency = 'credit
 export async function createApp(context: Context, { accountId, name }: { readonly accountId: string; readonly name: string }): Promise<App> {
   if (!(await context.accounts.read(accountId, context.call))) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
   const app: App = { appId: context.ids.uuid(), accountId, name: readName(name), createdAt: context.clock.now() };
+  requireWanted(context.call);
   if ((await context.credentials.insertApp(app)) === 'exists') throw new ServiceError('CONFLICT');
   return app;
 }
@@ -38,7 +45,7 @@ export async function createKey(context: Context, request: NewKey): Promise<{ re
   const app = await context.credentials.readApp(request.appId, context.call);
   if (!app) throw new ServiceError('NOT_FOUND', `There is no App ${request.appId}.`);
   const now = context.clock.now();
-  if (request.expiresAt !== undefined && request.expiresAt <= now) throw new ServiceError('FIELD_INVALID', 'The expiry of a new key must lie in the future.');
+  if (request.expiresAt !== undefined && request.expiresAt <= now) throw fieldInvalid('/expires_at', 'The expiry of a new key must lie in the future.');
   checkExpiry(request.expiresAt);
   const secret = formatApiKey(context.ids.random(API_KEY_BYTES));
   const key: ApiKey = {
@@ -46,6 +53,7 @@ export async function createKey(context: Context, request: NewKey): Promise<{ re
     digest: context.digests.keyed(secret), scopes: readScopes(request.scopes), createdAt: now,
     ...(request.expiresAt === undefined ? {} : { expiresAt: request.expiresAt }),
   };
+  requireWanted(context.call);
   if ((await context.credentials.insertKey(key)) === 'exists') throw new ServiceError('CONFLICT');
   return { key, secret };
 }
@@ -68,6 +76,7 @@ async function changeKey(context: Context, keyId: string, edit: (key: ApiKey) =>
     const edited = edit(key);
     if (edited === key) return key;
     const next = { ...edited, version: key.version + 1 };
+    requireWanted(context.call);
     if ((await context.credentials.replaceKey(next, key.version)) === 'applied') return next;
   }
   throw new ServiceError('CONFLICT');
@@ -75,19 +84,19 @@ async function changeKey(context: Context, keyId: string, edit: (key: ApiKey) =>
 
 /** Later times can neither be shown as dates nor kept by every store. */
 function checkExpiry(expiresAt: number | undefined): void {
-  if (expiresAt !== undefined && !(expiresAt <= END_OF_DATES)) throw new ServiceError('FIELD_INVALID', 'The expiry of a key must lie before the year 10000.');
+  if (expiresAt !== undefined && !(expiresAt <= END_OF_DATES)) throw fieldInvalid('/expires_at', 'The expiry of a key must lie before the year 10000.');
 }
 
-function readName(name: string): string {
+function readName(name: string, pointer = '/name'): string {
   const trimmed = name.trim();
   if (trimmed === '' || trimmed.length > MAX_NAME || /[\p{Cc}\p{Surrogate}]/u.test(trimmed)) {
-    throw new ServiceError('FIELD_INVALID', `A name must have 1 to ${MAX_NAME} characters, none of them a control character.`);
+    throw fieldInvalid(pointer, `A name must have 1 to ${MAX_NAME} characters, none of them a control character.`);
   }
   return trimmed;
 }
 
 function readScopes(scopes: readonly string[] = SCOPES): Scope[] {
   const unknown = scopes.find((scope) => !SCOPES.some((known) => known === scope));
-  if (unknown !== undefined || scopes.length === 0) throw new ServiceError('FIELD_INVALID', `Scopes must be among ${SCOPES.join(', ')}.`);
+  if (unknown !== undefined || scopes.length === 0) throw fieldInvalid('/scopes', `Scopes must be among ${SCOPES.join(', ')}.`);
   return SCOPES.filter((known) => scopes.includes(known));
 }

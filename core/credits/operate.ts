@@ -1,6 +1,7 @@
+import { requireWanted } from '../call-scope.js';
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
-import { isText } from '../fields.js';
+import { fieldInvalid, isText } from '../fields.js';
 import type { Account } from './account.js';
 import type { AccountCommand } from './decide.js';
 
@@ -18,24 +19,28 @@ export interface CreditOperation {
   readonly reason: string;
 }
 
-/** Gives credits to an account. Throws NOT_FOUND, FIELD_INVALID, and CONFLICT for an operation id used for something else. */
+/**
+ * Gives credits to an account. Throws FIELD_INVALID, NOT_FOUND, and CONFLICT for an operation id used for something else; `CallOver`,
+ * and has done nothing, for a call that is over by then.
+ */
 export function grantCredits(context: Context, operation: CreditOperation): Promise<Account> {
   return operate(context, { kind: 'grant', ...operation });
 }
 
 /** Corrects what was issued, with a reason. Throws as `grantCredits` does, and CREDITS_INSUFFICIENT below zero. */
 export async function adjustCredits(context: Context, operation: CreditOperation): Promise<Account> {
-  if (operation.reason.trim() === '') throw new ServiceError('FIELD_INVALID', 'An adjustment needs a reason.');
+  if (operation.reason.trim() === '') throw fieldInvalid('/reason', 'An adjustment needs a reason.');
   return operate(context, { kind: 'adjust', ...operation });
 }
 
 async function operate(context: Context, operation: CreditOperation & Extract<AccountCommand, { kind: 'grant' | 'adjust' }>): Promise<Account> {
   const { accountId, kind, operationId, credits, reason } = operation;
   checkTexts(operation);
+  requireWanted(context.call);
   const { refused } = await context.desk.execute(accountId, { kind, operationId, credits, reason });
   if (refused === 'CREDITS_INSUFFICIENT') throw new ServiceError('CREDITS_INSUFFICIENT', 'The adjustment would take the balance below zero.');
   if (refused === 'OPERATION_DIFFERS') throw new ServiceError('CONFLICT', `The operation id ${operationId} was used before, for another amount or kind.`);
-  if (refused) throw new ServiceError('FIELD_INVALID', `A ${kind} must be a whole number of credits${kind === 'grant' ? ' above 0' : ', not 0'}, and keep all totals within 2^53 - 1.`);
+  if (refused) throw fieldInvalid('/credits', `A ${kind} must be a whole number of credits${kind === 'grant' ? ' above 0' : ', not 0'}, and keep all totals within 2^53 - 1.`);
   const account = await context.accounts.read(accountId);
   if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
   return account;
@@ -43,6 +48,6 @@ async function operate(context: Context, operation: CreditOperation & Extract<Ac
 
 function checkTexts({ operationId, reason }: CreditOperation): void {
   const isId = operationId !== '' && operationId.length <= MAX_OPERATION_ID && isText(operationId);
-  if (!isId) throw new ServiceError('FIELD_INVALID', `An operation id must have 1 to ${MAX_OPERATION_ID} characters, none of them NUL or half a character.`);
-  if (reason.length > MAX_REASON || !isText(reason)) throw new ServiceError('FIELD_INVALID', 'A reason must have at most 1,000 characters, none of them NUL or half a character.');
+  if (!isId) throw fieldInvalid('/operation_id', `An operation id must have 1 to ${MAX_OPERATION_ID} characters, none of them NUL or half a character.`);
+  if (reason.length > MAX_REASON || !isText(reason)) throw fieldInvalid('/reason', 'A reason must have at most 1,000 characters, none of them NUL or half a character.');
 }

@@ -4,7 +4,11 @@ import { expect } from 'chai';
 import { createAccount, createApp, createKey, expireKey, revokeKey } from '../../../core/access/manage.js';
 import { isApiKeyShaped } from '../../../core/access/api-key.js';
 import { SCOPES } from '../../../core/access/credential.js';
+import type { Context } from '../../../core/context.js';
+import { CallOver } from '../../../core/call-scope.js';
+import { TestedCall } from '../../fixtures/call-scope.js';
 import { CoreWorld } from '../../fixtures/core-world.js';
+import { intercepted, type Interceptor } from '../../fixtures/intercepted.js';
 import { codeOf } from '../../fixtures/refusals.js';
 
 describe('access management', () => {
@@ -43,6 +47,30 @@ describe('access management', () => {
     expect(await revokeKey(world.context, key.keyId)).to.deep.equal(first);
     expect(await expireKey(world.context, key.keyId, world.clock.now() + 1_000)).to.include({ revokedAt: first.revokedAt });
     expect(await codeOf(revokeKey(world.context, 'none'))).to.equal('NOT_FOUND');
+  });
+
+  it('begins to write nothing for a call that is over by then', async () => {
+    const { key } = await createKey(world.context, { appId: world.caller.appId, name: 'Key' });
+    const { accountId, appId } = world.caller;
+    // Its caller goes when the first thing has been read.
+    const leaving = (): Context => {
+      const call = new TestedCall();
+      const leave: Interceptor = async (asked) => { const answer = await asked.proceed(); call.end(); return answer; };
+      const { accounts, credentials } = world.ports;
+      return { ...world.context, call, accounts: intercepted('accounts', accounts, leave), credentials: intercepted('credentials', credentials, leave) };
+    };
+    const left = [
+      createAccount({ ...world.context, call: TestedCall.over() }, { name: 'new' }),
+      createApp(leaving(), { accountId, name: 'new' }),
+      createKey(leaving(), { appId, name: 'new' }),
+      revokeKey(leaving(), key.keyId),
+      expireKey(leaving(), key.keyId, 5),
+    ];
+    for (const work of left) expect(await work.catch((error: unknown) => error)).to.be.instanceOf(CallOver);
+    expect(await world.ports.credentials.findKey({ keyId: key.keyId })).to.deep.equal(key);
+    const page = { limit: 10 };
+    expect([(await world.ports.accounts.list(page)).items.length, (await world.ports.credentials.listApps(accountId, page)).items.length, (await world.ports.credentials.listKeys(accountId, page)).items.length])
+      .to.deep.equal([1, 1, 1]);
   });
 
   it('loses neither of two changes made at once', async () => {

@@ -4,6 +4,8 @@ import { expect } from 'chai';
 import { getBalance } from '../../../core/credits/get-balance.js';
 import { adjustCredits, grantCredits } from '../../../core/credits/operate.js';
 import { ServiceError } from '../../../core/errors.js';
+import { CallOver } from '../../../core/call-scope.js';
+import { TestedCall } from '../../fixtures/call-scope.js';
 import { CoreWorld } from '../../fixtures/core-world.js';
 import { expectBooksRight } from '../../fixtures/ledger-checks.js';
 import { codeOf } from '../../fixtures/refusals.js';
@@ -27,6 +29,19 @@ describe('credit operations', () => {
     await world.clock.run(Promise.all([world.context, other, world.context, other].map((context) => grantCredits(context, operation('g', 10)))));
     await grantCredits(world.context, operation('g', 10));
     expect(await getBalance(world.context, world.caller)).to.deep.equal({ availableCredits: 110, currency: 'credits' });
+  });
+
+  it('write nothing for a call that is over before they begin, and end what they began', async () => {
+    for (const operate of [grantCredits, adjustCredits]) {
+      const before = await world.account();
+      const left: unknown = await operate({ ...world.context, call: TestedCall.over() }, operation('o', 10)).catch((error: unknown) => error);
+      expect(left).to.be.instanceOf(CallOver);
+      expect(await world.account()).to.deep.equal(before);
+    }
+    const call = new TestedCall();
+    const begun = grantCredits({ ...world.context, call }, operation('g', 10));
+    call.end();
+    expect(await begun).to.include({ available: 110 });
   });
 
   it('adjust both ways, but not below zero, and count what was issued', async () => {
