@@ -130,7 +130,7 @@ for (const foreign of CLIENTS) {
 
     it('uploads a file where it is told to', () => {
       expect(story.answer('prepare')).to.include({ method: 'PUT', media_type: 'image/png', role: 'REFERENCE_ROLE_REFERENCE_IMAGE' });
-      expect(story.answer('complete')).to.include({ upload_id: story.answer('prepare')['upload_id'], byte_size: story.answer('prepare')['byte_size'], media_type: 'MODALITY_IMAGE' });
+      expect(story.answer('complete')).to.include({ upload_id: story.answer('prepare')['upload_id'], byte_size: story.answer('prepare')['byte_size'], modality: 'MODALITY_IMAGE' });
     });
 
     const REFUSALS: Readonly<Record<string, readonly [status: Status, reason: string, field?: string]>> = {
@@ -185,7 +185,7 @@ for (const foreign of CLIENTS) {
     });
 
     it('keeps every credit of the largest amounts', async () => {
-      expect(story.answer('grant all there can be')['account']).to.include({ issued: MAXIMUM, available: MAXIMUM });
+      expect((story.answer('grant all there can be')['account'] as JsonObject)['credits']).to.include({ issued: MAXIMUM, available: MAXIMUM });
       const less = String(2 ** 53 - 2);
       expect(story.answer('balance')).to.deep.equal({ available_credits: less, currency: 'credits' });
       expect((story.answer('entries')['entries'] as JsonObject[]).map(({ kind, credits, available_after: after }) => [kind, credits, after]))

@@ -1,10 +1,11 @@
 import { timestampFromMs, timestampMs, type Timestamp } from '@bufbuild/protobuf/wkt';
 import type { NewKey } from '../../../core/access/manage.js';
-import type { App } from '../../../core/access/credential.js';
+import { SCOPES, type App } from '../../../core/access/credential.js';
 import type { CreditOperation } from '../../../core/credits/operate.js';
 import type { Page, PageRequest } from '../../../core/paging.js';
-import { Access, type Account, type ApiKey, type App as AppMessage } from '../../grpc/generated/darkroom/v1/access_pb.js';
-import { Credits, type AccountCredits, type Entry, type GrantCreditsResponse } from '../../grpc/generated/darkroom/v1/credits_pb.js';
+import { Access, type ApiKey, type App as AppMessage } from '../../grpc/generated/darkroom/v1/access_pb.js';
+import type { Account } from '../../grpc/generated/darkroom/v1/accounts_pb.js';
+import { Credits, type Entry, type GrantCreditsResponse } from '../../grpc/generated/darkroom/v1/credits_pb.js';
 import { Operations } from '../../grpc/generated/darkroom/v1/operations_pb.js';
 import { BOOK, KIND } from '../../grpc/render/credits.js';
 import type { NewAccount, Operated, Operator, ShownAccount, ShownEntry, ShownKey } from '../../operator/operator.js';
@@ -49,7 +50,7 @@ export class GrpcOperator implements Operator {
     return { items: apps.map(appOf), ...cursorOf(nextPageToken) };
   }
 
-  async createKey({ appId, name, scopes = [], expiresAt }: NewKey): Promise<{ readonly key: ShownKey; readonly secret: string }> {
+  async createKey({ appId, name, scopes = SCOPES, expiresAt }: NewKey): Promise<{ readonly key: ShownKey; readonly secret: string }> {
     const expiry = expiresAt === undefined ? {} : { expireTime: timestampFromMs(expiresAt) };
     const { apiKey, secret } = await this.calls.call(Access.method.createApiKey, { appId, displayName: name, scopes: [...scopes], ...expiry });
     return { key: keyOf(apiKey), secret };
@@ -111,11 +112,8 @@ function cursorOf(nextPageToken: string): { readonly nextCursor?: string } {
 }
 
 function accountOf(account: Account | undefined): ShownAccount {
-  return booksOf(account?.credits);
-}
-
-function booksOf(books: AccountCredits | undefined): ShownAccount {
-  const { accountId, displayName: name, currency, createTime, issued, available, reserved, spent, openHolds } = present(books);
+  const { accountId, displayName: name, currency, createTime, credits } = present(account);
+  const { issued, available, reserved, spent, openHolds } = present(credits);
   return {
     accountId, name, currency, createdAt: timeOf(createTime), openHolds,
     issued: Number(issued), available: Number(available), reserved: Number(reserved), spent: Number(spent),
@@ -123,7 +121,7 @@ function booksOf(books: AccountCredits | undefined): ShownAccount {
 }
 
 function operatedOf({ account, earlierTime }: Pick<GrantCreditsResponse, 'account' | 'earlierTime'>): Operated {
-  return { account: booksOf(account), ...(earlierTime === undefined ? {} : { earlierAt: timeOf(earlierTime) }) };
+  return { account: accountOf(account), ...(earlierTime === undefined ? {} : { earlierAt: timeOf(earlierTime) }) };
 }
 
 function appOf(app: AppMessage | undefined): App {

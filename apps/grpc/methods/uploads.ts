@@ -27,7 +27,7 @@ export const UPLOAD_METHODS = [
       const body = request.sha256 === undefined ? {} : { sha256: request.sha256 };
       const { upload, replayed } = await completeUpload(context, caller, keyOf(request), request.uploadId, body);
       // Only images can be uploaded, so the kind is always the same.
-      return { uploadId: upload.uploadId, mediaId: upload.ready.mediaId, mediaType: Modality.IMAGE, byteSize: BigInt(upload.byteSize), replayed };
+      return { uploadId: upload.uploadId, mediaId: upload.ready.mediaId, modality: Modality.IMAGE, byteSize: BigInt(upload.byteSize), replayed };
     },
   }),
 ] as const;

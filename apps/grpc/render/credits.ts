@@ -1,7 +1,8 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { Book as CoreBook, EntryKind as CoreKind } from '../../../core/credits/account.js';
 import type { Operated, ShownAccount, ShownEntry } from '../../operator/operator.js';
-import { Book, EntryKind, type AccountCreditsSchema, type EntrySchema, type GrantCreditsResponseSchema } from '../generated/darkroom/v1/credits_pb.js';
+import type { AccountSchema } from '../generated/darkroom/v1/accounts_pb.js';
+import { Book, EntryKind, type EntrySchema, type GrantCreditsResponseSchema } from '../generated/darkroom/v1/credits_pb.js';
 import { timestamp } from './times.js';
 
 export const BOOK: Readonly<Record<CoreBook, Book>> = { issued: Book.ISSUED, available: Book.AVAILABLE, reserved: Book.RESERVED, spent: Book.SPENT };
@@ -10,16 +11,16 @@ export const KIND: Readonly<Record<CoreKind, EntryKind>> = {
   grant: EntryKind.GRANT, adjustment: EntryKind.ADJUSTMENT, hold: EntryKind.HOLD, charge: EntryKind.CHARGE, release: EntryKind.RELEASE,
 };
 
-export function renderBooks({ accountId, name, currency, createdAt, issued, available, reserved, spent, openHolds }: ShownAccount): MessageInitShape<typeof AccountCreditsSchema> {
+export function renderAccount({ accountId, name, currency, createdAt, issued, available, reserved, spent, openHolds }: ShownAccount): MessageInitShape<typeof AccountSchema> {
   return {
-    accountId, displayName: name, currency, createTime: timestamp(createdAt), openHolds,
-    issued: BigInt(issued), available: BigInt(available), reserved: BigInt(reserved), spent: BigInt(spent),
+    accountId, displayName: name, currency, createTime: timestamp(createdAt),
+    credits: { issued: BigInt(issued), available: BigInt(available), reserved: BigInt(reserved), spent: BigInt(spent), openHolds },
   };
 }
 
 /** After a grant as after an adjustment. */
 export function renderOperated({ account, earlierAt }: Operated): Omit<MessageInitShape<typeof GrantCreditsResponseSchema>, '$typeName'> {
-  return { account: renderBooks(account), ...(earlierAt === undefined ? {} : { earlierTime: timestamp(earlierAt) }) };
+  return { account: renderAccount(account), ...(earlierAt === undefined ? {} : { earlierTime: timestamp(earlierAt) }) };
 }
 
 export function renderEntry({ sequence, kind, from, to, credits, at, availableAfter, generationId, operationId, reason }: ShownEntry): MessageInitShape<typeof EntrySchema> {

@@ -27,7 +27,7 @@ export function renderGeneration({ generation: g, outputs, pollAfterMs }: Genera
 function renderOutput({ output, url }: OutputView): MessageInitShape<typeof OutputSchema> {
   return {
     mediaId: output.mediaId,
-    mediaType: MODALITY[output.kind],
+    modality: MODALITY[output.kind],
     url,
     width: output.widthPx,
     height: output.heightPx,

@@ -91,8 +91,8 @@ async function ask(client: Client, { operation, id = '', key, body }: FrontReque
     case 'getGeneration': return call(method.getGeneration, { generationId: id }, ({ generation }) => taskOf(present(generation)));
     case 'cancelGeneration': return call(method.cancelGeneration, { generationId: id }, ({ generation }) => taskOf(present(generation)));
     case 'prepareUpload': return call(Uploads.method.prepareUpload, { ...prepareOf(body), ...keyed }, preparedOf);
-    case 'completeUpload': return call(Uploads.method.completeUpload, { uploadId: id, ...completeOf(body), ...keyed }, ({ uploadId, mediaId, mediaType, byteSize }) => ({
-      upload_id: uploadId, media_id: mediaId, status: 'ready', media_type: modality(mediaType) ?? '', byte_size: Number(byteSize),
+    case 'completeUpload': return call(Uploads.method.completeUpload, { uploadId: id, ...completeOf(body), ...keyed }, ({ uploadId, mediaId, modality: kind, byteSize }) => ({
+      upload_id: uploadId, media_id: mediaId, status: 'ready', media_type: modality(kind) ?? '', byte_size: Number(byteSize),
     }));
   }
 }

@@ -72,7 +72,7 @@ export function taskOf(g: Generation): JsonObject {
     reserved_credits: Number(g.reservedCredits),
     charged_credits: Number(g.chargedCredits),
     outputs: g.outputs.map((output) => defined({
-      media_id: output.mediaId, media_type: modality(output.mediaType), url: output.url, width: output.width, height: output.height, duration_ms: ms(output.duration),
+      media_id: output.mediaId, media_type: modality(output.modality), url: output.url, width: output.width, height: output.height, duration_ms: ms(output.duration),
     })),
     error: g.error && { code: g.error.code, message: g.error.message, retryable: g.error.retryable },
     client_trace_id: g.clientTraceId,

@@ -74,7 +74,7 @@ describe('a gRPC server', () => {
   it('takes no time that is none, and no text that a store would cut', async () => {
     const stage = await Stage.open();
     const metadata = stage.as('all', {});
-    const key = (seconds: bigint, nanos = 0) => unary(stage.client, Access.method.createApiKey, { appId: stage.owner.appId, displayName: 'key', expireTime: { seconds, nanos } }, metadata);
+    const key = (seconds: bigint, nanos = 0) => unary(stage.client, Access.method.createApiKey, { appId: stage.owner.appId, displayName: 'key', scopes: ['credits:read'], expireTime: { seconds, nanos } }, metadata);
     for (const asked of [key(253_402_300_800n), key(2n ** 63n - 1n), key(-1n), key(10_000_000_000n, -1)]) expect((await errorOf(asked)).code).to.equal(Status.INVALID_ARGUMENT);
     expect((await key(253_402_300_799n)).apiKey?.expireTime?.seconds).to.equal(253_402_300_799n);
     const grant = (operationId: string, reason: string) => unary(stage.client, Credits.method.grantCredits, { accountId: stage.owner.accountId, operationId, credits: 1n, reason }, metadata);

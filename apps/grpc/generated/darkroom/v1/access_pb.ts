@@ -6,8 +6,8 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { AccountCredits } from "./credits_pb.js";
-import { file_darkroom_v1_credits } from "./credits_pb.js";
+import type { Account } from "./accounts_pb.js";
+import { file_darkroom_v1_accounts } from "./accounts_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
@@ -16,56 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file darkroom/v1/access.proto.
  */
 export const file_darkroom_v1_access: GenFile = /*@__PURE__*/
-  fileDesc("ChhkYXJrcm9vbS92MS9hY2Nlc3MucHJvdG8SC2Rhcmtyb29tLnYxIqQBCgdBY2NvdW50EhIKCmFjY291bnRfaWQYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJEhAKCGN1cnJlbmN5GAMgASgJEi8KC2NyZWF0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCgdjcmVkaXRzGAUgASgLMhsuZGFya3Jvb20udjEuQWNjb3VudENyZWRpdHMicAoDQXBwEg4KBmFwcF9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEhQKDGRpc3BsYXlfbmFtZRgDIAEoCRIvCgtjcmVhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi9QEKBkFwaUtleRIOCgZrZXlfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIOCgZhcHBfaWQYAyABKAkSFAoMZGlzcGxheV9uYW1lGAQgASgJEg4KBnNjb3BlcxgFIAMoCRIvCgtjcmVhdGVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZXhwaXJlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3Jldm9rZV90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI+ChRDcmVhdGVBY2NvdW50UmVxdWVzdBIUCgxkaXNwbGF5X25hbWUYASABKAkSEAoIY3VycmVuY3kYAiABKAkiPgoVQ3JlYXRlQWNjb3VudFJlc3BvbnNlEiUKB2FjY291bnQYASABKAsyFC5kYXJrcm9vbS52MS5BY2NvdW50IjwKE0xpc3RBY2NvdW50c1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiVwoUTGlzdEFjY291bnRzUmVzcG9uc2USJgoIYWNjb3VudHMYASADKAsyFC5kYXJrcm9vbS52MS5BY2NvdW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSInChFHZXRBY2NvdW50UmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJIjsKEkdldEFjY291bnRSZXNwb25zZRIlCgdhY2NvdW50GAEgASgLMhQuZGFya3Jvb20udjEuQWNjb3VudCI8ChBDcmVhdGVBcHBSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJIjIKEUNyZWF0ZUFwcFJlc3BvbnNlEh0KA2FwcBgBIAEoCzIQLmRhcmtyb29tLnYxLkFwcCJMCg9MaXN0QXBwc1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJLChBMaXN0QXBwc1Jlc3BvbnNlEh4KBGFwcHMYASADKAsyEC5kYXJrcm9vbS52MS5BcHASFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJInwKE0NyZWF0ZUFwaUtleVJlcXVlc3QSDgoGYXBwX2lkGAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCRIOCgZzY29wZXMYAyADKAkSLwoLZXhwaXJlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIkwKFENyZWF0ZUFwaUtleVJlc3BvbnNlEiQKB2FwaV9rZXkYASABKAsyEy5kYXJrcm9vbS52MS5BcGlLZXkSDgoGc2VjcmV0GAIgASgJIk8KEkxpc3RBcGlLZXlzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJIlUKE0xpc3RBcGlLZXlzUmVzcG9uc2USJQoIYXBpX2tleXMYASADKAsyEy5kYXJrcm9vbS52MS5BcGlLZXkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiUKE1Jldm9rZUFwaUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJIjwKFFJldm9rZUFwaUtleVJlc3BvbnNlEiQKB2FwaV9rZXkYASABKAsyEy5kYXJrcm9vbS52MS5BcGlLZXkiVgoTRXhwaXJlQXBpS2V5UmVxdWVzdBIOCgZrZXlfaWQYASABKAkSLwoLZXhwaXJlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjwKFEV4cGlyZUFwaUtleVJlc3BvbnNlEiQKB2FwaV9rZXkYASABKAsyEy5kYXJrcm9vbS52MS5BcGlLZXkyiAYKBkFjY2VzcxJWCg1DcmVhdGVBY2NvdW50EiEuZGFya3Jvb20udjEuQ3JlYXRlQWNjb3VudFJlcXVlc3QaIi5kYXJrcm9vbS52MS5DcmVhdGVBY2NvdW50UmVzcG9uc2USWAoMTGlzdEFjY291bnRzEiAuZGFya3Jvb20udjEuTGlzdEFjY291bnRzUmVxdWVzdBohLmRhcmtyb29tLnYxLkxpc3RBY2NvdW50c1Jlc3BvbnNlIgOQAgESUgoKR2V0QWNjb3VudBIeLmRhcmtyb29tLnYxLkdldEFjY291bnRSZXF1ZXN0Gh8uZGFya3Jvb20udjEuR2V0QWNjb3VudFJlc3BvbnNlIgOQAgESSgoJQ3JlYXRlQXBwEh0uZGFya3Jvb20udjEuQ3JlYXRlQXBwUmVxdWVzdBoeLmRhcmtyb29tLnYxLkNyZWF0ZUFwcFJlc3BvbnNlEkwKCExpc3RBcHBzEhwuZGFya3Jvb20udjEuTGlzdEFwcHNSZXF1ZXN0Gh0uZGFya3Jvb20udjEuTGlzdEFwcHNSZXNwb25zZSIDkAIBElMKDENyZWF0ZUFwaUtleRIgLmRhcmtyb29tLnYxLkNyZWF0ZUFwaUtleVJlcXVlc3QaIS5kYXJrcm9vbS52MS5DcmVhdGVBcGlLZXlSZXNwb25zZRJVCgtMaXN0QXBpS2V5cxIfLmRhcmtyb29tLnYxLkxpc3RBcGlLZXlzUmVxdWVzdBogLmRhcmtyb29tLnYxLkxpc3RBcGlLZXlzUmVzcG9uc2UiA5ACARJYCgxSZXZva2VBcGlLZXkSIC5kYXJrcm9vbS52MS5SZXZva2VBcGlLZXlSZXF1ZXN0GiEuZGFya3Jvb20udjEuUmV2b2tlQXBpS2V5UmVzcG9uc2UiA5ACAhJYCgxFeHBpcmVBcGlLZXkSIC5kYXJrcm9vbS52MS5FeHBpcmVBcGlLZXlSZXF1ZXN0GiEuZGFya3Jvb20udjEuRXhwaXJlQXBpS2V5UmVzcG9uc2UiA5ACAmIGcHJvdG8z", [file_darkroom_v1_credits, file_google_protobuf_timestamp]);
-
-/**
- * Whom credits belong to.
- *
- * @generated from message darkroom.v1.Account
- */
-export type Account = Message<"darkroom.v1.Account"> & {
-  /**
-   * UUID.
-   *
-   * @generated from field: string account_id = 1;
-   */
-  accountId: string;
-
-  /**
-   * For people.
-   *
-   * @generated from field: string display_name = 2;
-   */
-  displayName: string;
-
-  /**
-   * Its own unit of credits.
-   *
-   * @generated from field: string currency = 3;
-   */
-  currency: string;
-
-  /**
-   * When it was made.
-   *
-   * @generated from field: google.protobuf.Timestamp create_time = 4;
-   */
-  createTime?: Timestamp | undefined;
-
-  /**
-   * Its books.
-   *
-   * @generated from field: darkroom.v1.AccountCredits credits = 5;
-   */
-  credits?: AccountCredits | undefined;
-};
-
-/**
- * Describes the message darkroom.v1.Account.
- * Use `create(AccountSchema)` to create a new message.
- */
-export const AccountSchema: GenMessage<Account> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 0);
+  fileDesc("ChhkYXJrcm9vbS92MS9hY2Nlc3MucHJvdG8SC2Rhcmtyb29tLnYxInAKA0FwcBIOCgZhcHBfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIUCgxkaXNwbGF5X25hbWUYAyABKAkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIvUBCgZBcGlLZXkSDgoGa2V5X2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDgoGYXBwX2lkGAMgASgJEhQKDGRpc3BsYXlfbmFtZRgEIAEoCRIOCgZzY29wZXMYBSADKAkSLwoLY3JlYXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2V4cGlyZV90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZXZva2VfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiPgoUQ3JlYXRlQWNjb3VudFJlcXVlc3QSFAoMZGlzcGxheV9uYW1lGAEgASgJEhAKCGN1cnJlbmN5GAIgASgJIj4KFUNyZWF0ZUFjY291bnRSZXNwb25zZRIlCgdhY2NvdW50GAEgASgLMhQuZGFya3Jvb20udjEuQWNjb3VudCI8ChNMaXN0QWNjb3VudHNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJIlcKFExpc3RBY2NvdW50c1Jlc3BvbnNlEiYKCGFjY291bnRzGAEgAygLMhQuZGFya3Jvb20udjEuQWNjb3VudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiJwoRR2V0QWNjb3VudFJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCSI7ChJHZXRBY2NvdW50UmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULmRhcmtyb29tLnYxLkFjY291bnQiPAoQQ3JlYXRlQXBwUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCSIyChFDcmVhdGVBcHBSZXNwb25zZRIdCgNhcHAYASABKAsyEC5kYXJrcm9vbS52MS5BcHAiTAoPTGlzdEFwcHNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiSwoQTGlzdEFwcHNSZXNwb25zZRIeCgRhcHBzGAEgAygLMhAuZGFya3Jvb20udjEuQXBwEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJ8ChNDcmVhdGVBcGlLZXlSZXF1ZXN0Eg4KBmFwcF9pZBgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkSDgoGc2NvcGVzGAMgAygJEi8KC2V4cGlyZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJMChRDcmVhdGVBcGlLZXlSZXNwb25zZRIkCgdhcGlfa2V5GAEgASgLMhMuZGFya3Jvb20udjEuQXBpS2V5Eg4KBnNlY3JldBgCIAEoCSJPChJMaXN0QXBpS2V5c1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJVChNMaXN0QXBpS2V5c1Jlc3BvbnNlEiUKCGFwaV9rZXlzGAEgAygLMhMuZGFya3Jvb20udjEuQXBpS2V5EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIlChNSZXZva2VBcGlLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCSI8ChRSZXZva2VBcGlLZXlSZXNwb25zZRIkCgdhcGlfa2V5GAEgASgLMhMuZGFya3Jvb20udjEuQXBpS2V5IlYKE0V4cGlyZUFwaUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJEi8KC2V4cGlyZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI8ChRFeHBpcmVBcGlLZXlSZXNwb25zZRIkCgdhcGlfa2V5GAEgASgLMhMuZGFya3Jvb20udjEuQXBpS2V5MogGCgZBY2Nlc3MSVgoNQ3JlYXRlQWNjb3VudBIhLmRhcmtyb29tLnYxLkNyZWF0ZUFjY291bnRSZXF1ZXN0GiIuZGFya3Jvb20udjEuQ3JlYXRlQWNjb3VudFJlc3BvbnNlElgKDExpc3RBY2NvdW50cxIgLmRhcmtyb29tLnYxLkxpc3RBY2NvdW50c1JlcXVlc3QaIS5kYXJrcm9vbS52MS5MaXN0QWNjb3VudHNSZXNwb25zZSIDkAIBElIKCkdldEFjY291bnQSHi5kYXJrcm9vbS52MS5HZXRBY2NvdW50UmVxdWVzdBofLmRhcmtyb29tLnYxLkdldEFjY291bnRSZXNwb25zZSIDkAIBEkoKCUNyZWF0ZUFwcBIdLmRhcmtyb29tLnYxLkNyZWF0ZUFwcFJlcXVlc3QaHi5kYXJrcm9vbS52MS5DcmVhdGVBcHBSZXNwb25zZRJMCghMaXN0QXBwcxIcLmRhcmtyb29tLnYxLkxpc3RBcHBzUmVxdWVzdBodLmRhcmtyb29tLnYxLkxpc3RBcHBzUmVzcG9uc2UiA5ACARJTCgxDcmVhdGVBcGlLZXkSIC5kYXJrcm9vbS52MS5DcmVhdGVBcGlLZXlSZXF1ZXN0GiEuZGFya3Jvb20udjEuQ3JlYXRlQXBpS2V5UmVzcG9uc2USVQoLTGlzdEFwaUtleXMSHy5kYXJrcm9vbS52MS5MaXN0QXBpS2V5c1JlcXVlc3QaIC5kYXJrcm9vbS52MS5MaXN0QXBpS2V5c1Jlc3BvbnNlIgOQAgESWAoMUmV2b2tlQXBpS2V5EiAuZGFya3Jvb20udjEuUmV2b2tlQXBpS2V5UmVxdWVzdBohLmRhcmtyb29tLnYxLlJldm9rZUFwaUtleVJlc3BvbnNlIgOQAgISWAoMRXhwaXJlQXBpS2V5EiAuZGFya3Jvb20udjEuRXhwaXJlQXBpS2V5UmVxdWVzdBohLmRhcmtyb29tLnYxLkV4cGlyZUFwaUtleVJlc3BvbnNlIgOQAgJiBnByb3RvMw", [file_darkroom_v1_accounts, file_google_protobuf_timestamp]);
 
 /**
  * One program of an account; what it makes is its own.
@@ -107,7 +58,7 @@ export type App = Message<"darkroom.v1.App"> & {
  * Use `create(AppSchema)` to create a new message.
  */
 export const AppSchema: GenMessage<App> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 1);
+  messageDesc(file_darkroom_v1_access, 0);
 
 /**
  * An API key, without its secret.
@@ -144,7 +95,7 @@ export type ApiKey = Message<"darkroom.v1.ApiKey"> & {
   displayName: string;
 
   /**
-   * What it may do.
+   * What it may do: generations:read, generations:write, uploads:write, credits:read. There may be more of them in time.
    *
    * @generated from field: repeated string scopes = 5;
    */
@@ -177,7 +128,7 @@ export type ApiKey = Message<"darkroom.v1.ApiKey"> & {
  * Use `create(ApiKeySchema)` to create a new message.
  */
 export const ApiKeySchema: GenMessage<ApiKey> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 2);
+  messageDesc(file_darkroom_v1_access, 1);
 
 /**
  * Asks for an account.
@@ -186,14 +137,14 @@ export const ApiKeySchema: GenMessage<ApiKey> = /*@__PURE__*/
  */
 export type CreateAccountRequest = Message<"darkroom.v1.CreateAccountRequest"> & {
   /**
-   * 1 to 100 characters.
+   * For people: 1 to 100 UTF-16 code units without the spaces around, which are left away, and no control characters.
    *
    * @generated from field: string display_name = 1;
    */
   displayName: string;
 
   /**
-   * Its own unit of credits, 1 to 100 characters; credits when empty.
+   * Its own unit of credits, as long as a name may be; credits when empty.
    *
    * @generated from field: string currency = 2;
    */
@@ -205,7 +156,7 @@ export type CreateAccountRequest = Message<"darkroom.v1.CreateAccountRequest"> &
  * Use `create(CreateAccountRequestSchema)` to create a new message.
  */
 export const CreateAccountRequestSchema: GenMessage<CreateAccountRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 3);
+  messageDesc(file_darkroom_v1_access, 2);
 
 /**
  * The account that was made.
@@ -226,7 +177,7 @@ export type CreateAccountResponse = Message<"darkroom.v1.CreateAccountResponse">
  * Use `create(CreateAccountResponseSchema)` to create a new message.
  */
 export const CreateAccountResponseSchema: GenMessage<CreateAccountResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 4);
+  messageDesc(file_darkroom_v1_access, 3);
 
 /**
  * Asks for a page of accounts.
@@ -235,7 +186,7 @@ export const CreateAccountResponseSchema: GenMessage<CreateAccountResponse> = /*
  */
 export type ListAccountsRequest = Message<"darkroom.v1.ListAccountsRequest"> & {
   /**
-   * 1 to 1,000; 50 when 0.
+   * How many at most: 50 when 0, and 1,000 when it is more than that. Refused below 0.
    *
    * @generated from field: int32 page_size = 1;
    */
@@ -254,7 +205,7 @@ export type ListAccountsRequest = Message<"darkroom.v1.ListAccountsRequest"> & {
  * Use `create(ListAccountsRequestSchema)` to create a new message.
  */
 export const ListAccountsRequestSchema: GenMessage<ListAccountsRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 5);
+  messageDesc(file_darkroom_v1_access, 4);
 
 /**
  * A page of accounts.
@@ -282,7 +233,7 @@ export type ListAccountsResponse = Message<"darkroom.v1.ListAccountsResponse"> &
  * Use `create(ListAccountsResponseSchema)` to create a new message.
  */
 export const ListAccountsResponseSchema: GenMessage<ListAccountsResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 6);
+  messageDesc(file_darkroom_v1_access, 5);
 
 /**
  * Asks for one account.
@@ -303,7 +254,7 @@ export type GetAccountRequest = Message<"darkroom.v1.GetAccountRequest"> & {
  * Use `create(GetAccountRequestSchema)` to create a new message.
  */
 export const GetAccountRequestSchema: GenMessage<GetAccountRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 7);
+  messageDesc(file_darkroom_v1_access, 6);
 
 /**
  * One account.
@@ -324,7 +275,7 @@ export type GetAccountResponse = Message<"darkroom.v1.GetAccountResponse"> & {
  * Use `create(GetAccountResponseSchema)` to create a new message.
  */
 export const GetAccountResponseSchema: GenMessage<GetAccountResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 8);
+  messageDesc(file_darkroom_v1_access, 7);
 
 /**
  * Asks for an App.
@@ -340,7 +291,7 @@ export type CreateAppRequest = Message<"darkroom.v1.CreateAppRequest"> & {
   accountId: string;
 
   /**
-   * 1 to 100 characters.
+   * For people: 1 to 100 UTF-16 code units without the spaces around, which are left away, and no control characters.
    *
    * @generated from field: string display_name = 2;
    */
@@ -352,7 +303,7 @@ export type CreateAppRequest = Message<"darkroom.v1.CreateAppRequest"> & {
  * Use `create(CreateAppRequestSchema)` to create a new message.
  */
 export const CreateAppRequestSchema: GenMessage<CreateAppRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 9);
+  messageDesc(file_darkroom_v1_access, 8);
 
 /**
  * The App that was made.
@@ -373,7 +324,7 @@ export type CreateAppResponse = Message<"darkroom.v1.CreateAppResponse"> & {
  * Use `create(CreateAppResponseSchema)` to create a new message.
  */
 export const CreateAppResponseSchema: GenMessage<CreateAppResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 10);
+  messageDesc(file_darkroom_v1_access, 9);
 
 /**
  * Asks for a page of Apps.
@@ -389,7 +340,7 @@ export type ListAppsRequest = Message<"darkroom.v1.ListAppsRequest"> & {
   accountId: string;
 
   /**
-   * 1 to 1,000; 50 when 0.
+   * How many at most: 50 when 0, and 1,000 when it is more than that. Refused below 0.
    *
    * @generated from field: int32 page_size = 2;
    */
@@ -408,7 +359,7 @@ export type ListAppsRequest = Message<"darkroom.v1.ListAppsRequest"> & {
  * Use `create(ListAppsRequestSchema)` to create a new message.
  */
 export const ListAppsRequestSchema: GenMessage<ListAppsRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 11);
+  messageDesc(file_darkroom_v1_access, 10);
 
 /**
  * A page of Apps.
@@ -436,7 +387,7 @@ export type ListAppsResponse = Message<"darkroom.v1.ListAppsResponse"> & {
  * Use `create(ListAppsResponseSchema)` to create a new message.
  */
 export const ListAppsResponseSchema: GenMessage<ListAppsResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 12);
+  messageDesc(file_darkroom_v1_access, 11);
 
 /**
  * Asks for an API key.
@@ -452,21 +403,21 @@ export type CreateApiKeyRequest = Message<"darkroom.v1.CreateApiKeyRequest"> & {
   appId: string;
 
   /**
-   * 1 to 100 characters.
+   * For people: 1 to 100 UTF-16 code units without the spaces around, which are left away, and no control characters.
    *
    * @generated from field: string display_name = 2;
    */
   displayName: string;
 
   /**
-   * What it may do; everything when empty.
+   * What it may do, in the words that ApiKey has for it. Required, so that no key may do everything because a list was lost.
    *
    * @generated from field: repeated string scopes = 3;
    */
   scopes: string[];
 
   /**
-   * When it ends by itself; never when absent.
+   * When it ends by itself, in the future and before the year 10000; never when absent.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 4;
    */
@@ -478,7 +429,7 @@ export type CreateApiKeyRequest = Message<"darkroom.v1.CreateApiKeyRequest"> & {
  * Use `create(CreateApiKeyRequestSchema)` to create a new message.
  */
 export const CreateApiKeyRequestSchema: GenMessage<CreateApiKeyRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 13);
+  messageDesc(file_darkroom_v1_access, 12);
 
 /**
  * The API key that was made.
@@ -506,7 +457,7 @@ export type CreateApiKeyResponse = Message<"darkroom.v1.CreateApiKeyResponse"> &
  * Use `create(CreateApiKeyResponseSchema)` to create a new message.
  */
 export const CreateApiKeyResponseSchema: GenMessage<CreateApiKeyResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 14);
+  messageDesc(file_darkroom_v1_access, 13);
 
 /**
  * Asks for a page of API keys.
@@ -522,7 +473,7 @@ export type ListApiKeysRequest = Message<"darkroom.v1.ListApiKeysRequest"> & {
   accountId: string;
 
   /**
-   * 1 to 1,000; 50 when 0.
+   * How many at most: 50 when 0, and 1,000 when it is more than that. Refused below 0.
    *
    * @generated from field: int32 page_size = 2;
    */
@@ -541,7 +492,7 @@ export type ListApiKeysRequest = Message<"darkroom.v1.ListApiKeysRequest"> & {
  * Use `create(ListApiKeysRequestSchema)` to create a new message.
  */
 export const ListApiKeysRequestSchema: GenMessage<ListApiKeysRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 15);
+  messageDesc(file_darkroom_v1_access, 14);
 
 /**
  * A page of API keys.
@@ -569,7 +520,7 @@ export type ListApiKeysResponse = Message<"darkroom.v1.ListApiKeysResponse"> & {
  * Use `create(ListApiKeysResponseSchema)` to create a new message.
  */
 export const ListApiKeysResponseSchema: GenMessage<ListApiKeysResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 16);
+  messageDesc(file_darkroom_v1_access, 15);
 
 /**
  * Asks for the end of an API key.
@@ -590,7 +541,7 @@ export type RevokeApiKeyRequest = Message<"darkroom.v1.RevokeApiKeyRequest"> & {
  * Use `create(RevokeApiKeyRequestSchema)` to create a new message.
  */
 export const RevokeApiKeyRequestSchema: GenMessage<RevokeApiKeyRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 17);
+  messageDesc(file_darkroom_v1_access, 16);
 
 /**
  * The API key as it is now.
@@ -611,7 +562,7 @@ export type RevokeApiKeyResponse = Message<"darkroom.v1.RevokeApiKeyResponse"> &
  * Use `create(RevokeApiKeyResponseSchema)` to create a new message.
  */
 export const RevokeApiKeyResponseSchema: GenMessage<RevokeApiKeyResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 18);
+  messageDesc(file_darkroom_v1_access, 17);
 
 /**
  * Asks for another end of an API key.
@@ -627,7 +578,7 @@ export type ExpireApiKeyRequest = Message<"darkroom.v1.ExpireApiKeyRequest"> & {
   keyId: string;
 
   /**
-   * When it ends by itself.
+   * When it ends by itself, from the year 1 to 9999. Required.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 2;
    */
@@ -639,7 +590,7 @@ export type ExpireApiKeyRequest = Message<"darkroom.v1.ExpireApiKeyRequest"> & {
  * Use `create(ExpireApiKeyRequestSchema)` to create a new message.
  */
 export const ExpireApiKeyRequestSchema: GenMessage<ExpireApiKeyRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 19);
+  messageDesc(file_darkroom_v1_access, 18);
 
 /**
  * The API key as it is now.
@@ -660,7 +611,7 @@ export type ExpireApiKeyResponse = Message<"darkroom.v1.ExpireApiKeyResponse"> &
  * Use `create(ExpireApiKeyResponseSchema)` to create a new message.
  */
 export const ExpireApiKeyResponseSchema: GenMessage<ExpireApiKeyResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 20);
+  messageDesc(file_darkroom_v1_access, 19);
 
 /**
  * Accounts, Apps and API keys, as an operator keeps them.
@@ -749,7 +700,8 @@ export const Access: GenService<{
     output: typeof RevokeApiKeyResponseSchema;
   },
   /**
-   * Sets when an API key ends by itself; a time that has passed ends it now. One that is revoked is left as it is.
+   * Sets when an API key ends by itself: a time that has passed ends it now, a later one lets a key in again that had ended so. One
+   * that is revoked stays as it is, and the call is refused with CONFLICT. Every process goes by it within 5 seconds.
    *
    * @generated from rpc darkroom.v1.Access.ExpireApiKey
    */

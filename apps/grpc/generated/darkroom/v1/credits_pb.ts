@@ -6,6 +6,8 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Account } from "./accounts_pb.js";
+import { file_darkroom_v1_accounts } from "./accounts_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
@@ -14,84 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file darkroom/v1/credits.proto.
  */
 export const file_darkroom_v1_credits: GenFile = /*@__PURE__*/
-  fileDesc("ChlkYXJrcm9vbS92MS9jcmVkaXRzLnByb3RvEgtkYXJrcm9vbS52MSLVAQoOQWNjb3VudENyZWRpdHMSEgoKYWNjb3VudF9pZBgBIAEoCRIOCgZpc3N1ZWQYAiABKAMSEQoJYXZhaWxhYmxlGAMgASgDEhAKCHJlc2VydmVkGAQgASgDEg0KBXNwZW50GAUgASgDEhAKCGN1cnJlbmN5GAYgASgJEhQKDGRpc3BsYXlfbmFtZRgHIAEoCRIvCgtjcmVhdGVfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKb3Blbl9ob2xkcxgJIAEoBSLeAgoFRW50cnkSEAoIc2VxdWVuY2UYASABKAMSJAoEa2luZBgCIAEoDjIWLmRhcmtyb29tLnYxLkVudHJ5S2luZBIkCglmcm9tX2Jvb2sYAyABKA4yES5kYXJrcm9vbS52MS5Cb29rEiIKB3RvX2Jvb2sYBCABKA4yES5kYXJrcm9vbS52MS5Cb29rEg8KB2NyZWRpdHMYBSABKAMSLwoLY3JlYXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhcKD2F2YWlsYWJsZV9hZnRlchgHIAEoAxIaCg1nZW5lcmF0aW9uX2lkGAggASgJSACIAQESGQoMb3BlcmF0aW9uX2lkGAkgASgJSAGIAQESEwoGcmVhc29uGAogASgJSAKIAQFCEAoOX2dlbmVyYXRpb25faWRCDwoNX29wZXJhdGlvbl9pZEIJCgdfcmVhc29uIhMKEUdldEJhbGFuY2VSZXF1ZXN0IkEKEkdldEJhbGFuY2VSZXNwb25zZRIZChFhdmFpbGFibGVfY3JlZGl0cxgBIAEoAxIQCghjdXJyZW5jeRgCIAEoCSJgChNHcmFudENyZWRpdHNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSFAoMb3BlcmF0aW9uX2lkGAIgASgJEg8KB2NyZWRpdHMYAyABKAMSDgoGcmVhc29uGAQgASgJInYKFEdyYW50Q3JlZGl0c1Jlc3BvbnNlEiwKB2FjY291bnQYASABKAsyGy5kYXJrcm9vbS52MS5BY2NvdW50Q3JlZGl0cxIwCgxlYXJsaWVyX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImEKFEFkanVzdENyZWRpdHNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSFAoMb3BlcmF0aW9uX2lkGAIgASgJEg8KB2NyZWRpdHMYAyABKAMSDgoGcmVhc29uGAQgASgJIncKFUFkanVzdENyZWRpdHNSZXNwb25zZRIsCgdhY2NvdW50GAEgASgLMhsuZGFya3Jvb20udjEuQWNjb3VudENyZWRpdHMSMAoMZWFybGllcl90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJPChJMaXN0RW50cmllc1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJTChNMaXN0RW50cmllc1Jlc3BvbnNlEiMKB2VudHJpZXMYASADKAsyEi5kYXJrcm9vbS52MS5FbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiFgoUVmVyaWZ5Q3JlZGl0c1JlcXVlc3QiYQoVVmVyaWZ5Q3JlZGl0c1Jlc3BvbnNlEhAKCGFjY291bnRzGAEgASgDEg8KB2VudHJpZXMYAiABKAMSEwoLZ2VuZXJhdGlvbnMYAyABKAMSEAoIZmluZGluZ3MYBCADKAkqZAoEQm9vaxIUChBCT09LX1VOU1BFQ0lGSUVEEAASDwoLQk9PS19JU1NVRUQQARISCg5CT09LX0FWQUlMQUJMRRACEhEKDUJPT0tfUkVTRVJWRUQQAxIOCgpCT09LX1NQRU5UEAQqnAEKCUVudHJ5S2luZBIaChZFTlRSWV9LSU5EX1VOU1BFQ0lGSUVEEAASFAoQRU5UUllfS0lORF9HUkFOVBABEhkKFUVOVFJZX0tJTkRfQURKVVNUTUVOVBACEhMKD0VOVFJZX0tJTkRfSE9MRBADEhUKEUVOVFJZX0tJTkRfQ0hBUkdFEAQSFgoSRU5UUllfS0lORF9SRUxFQVNFEAUyyAMKB0NyZWRpdHMSUgoKR2V0QmFsYW5jZRIeLmRhcmtyb29tLnYxLkdldEJhbGFuY2VSZXF1ZXN0Gh8uZGFya3Jvb20udjEuR2V0QmFsYW5jZVJlc3BvbnNlIgOQAgESWAoMR3JhbnRDcmVkaXRzEiAuZGFya3Jvb20udjEuR3JhbnRDcmVkaXRzUmVxdWVzdBohLmRhcmtyb29tLnYxLkdyYW50Q3JlZGl0c1Jlc3BvbnNlIgOQAgISWwoNQWRqdXN0Q3JlZGl0cxIhLmRhcmtyb29tLnYxLkFkanVzdENyZWRpdHNSZXF1ZXN0GiIuZGFya3Jvb20udjEuQWRqdXN0Q3JlZGl0c1Jlc3BvbnNlIgOQAgISVQoLTGlzdEVudHJpZXMSHy5kYXJrcm9vbS52MS5MaXN0RW50cmllc1JlcXVlc3QaIC5kYXJrcm9vbS52MS5MaXN0RW50cmllc1Jlc3BvbnNlIgOQAgESWwoNVmVyaWZ5Q3JlZGl0cxIhLmRhcmtyb29tLnYxLlZlcmlmeUNyZWRpdHNSZXF1ZXN0GiIuZGFya3Jvb20udjEuVmVyaWZ5Q3JlZGl0c1Jlc3BvbnNlIgOQAgFiBnByb3RvMw", [file_google_protobuf_timestamp]);
-
-/**
- * An account's books; issued is the sum of the others.
- *
- * @generated from message darkroom.v1.AccountCredits
- */
-export type AccountCredits = Message<"darkroom.v1.AccountCredits"> & {
-  /**
-   * UUID.
-   *
-   * @generated from field: string account_id = 1;
-   */
-  accountId: string;
-
-  /**
-   * All that was given.
-   *
-   * @generated from field: int64 issued = 2;
-   */
-  issued: bigint;
-
-  /**
-   * What can be spent.
-   *
-   * @generated from field: int64 available = 3;
-   */
-  available: bigint;
-
-  /**
-   * What open generations hold.
-   *
-   * @generated from field: int64 reserved = 4;
-   */
-  reserved: bigint;
-
-  /**
-   * What was charged.
-   *
-   * @generated from field: int64 spent = 5;
-   */
-  spent: bigint;
-
-  /**
-   * The account's own unit of credits.
-   *
-   * @generated from field: string currency = 6;
-   */
-  currency: string;
-
-  /**
-   * The account's name, for people.
-   *
-   * @generated from field: string display_name = 7;
-   */
-  displayName: string;
-
-  /**
-   * When the account was made.
-   *
-   * @generated from field: google.protobuf.Timestamp create_time = 8;
-   */
-  createTime?: Timestamp | undefined;
-
-  /**
-   * How many open generations hold what is reserved.
-   *
-   * @generated from field: int32 open_holds = 9;
-   */
-  openHolds: number;
-};
-
-/**
- * Describes the message darkroom.v1.AccountCredits.
- * Use `create(AccountCreditsSchema)` to create a new message.
- */
-export const AccountCreditsSchema: GenMessage<AccountCredits> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 0);
+  fileDesc("ChlkYXJrcm9vbS92MS9jcmVkaXRzLnByb3RvEgtkYXJrcm9vbS52MSLeAgoFRW50cnkSEAoIc2VxdWVuY2UYASABKAMSJAoEa2luZBgCIAEoDjIWLmRhcmtyb29tLnYxLkVudHJ5S2luZBIkCglmcm9tX2Jvb2sYAyABKA4yES5kYXJrcm9vbS52MS5Cb29rEiIKB3RvX2Jvb2sYBCABKA4yES5kYXJrcm9vbS52MS5Cb29rEg8KB2NyZWRpdHMYBSABKAMSLwoLY3JlYXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhcKD2F2YWlsYWJsZV9hZnRlchgHIAEoAxIaCg1nZW5lcmF0aW9uX2lkGAggASgJSACIAQESGQoMb3BlcmF0aW9uX2lkGAkgASgJSAGIAQESEwoGcmVhc29uGAogASgJSAKIAQFCEAoOX2dlbmVyYXRpb25faWRCDwoNX29wZXJhdGlvbl9pZEIJCgdfcmVhc29uIhMKEUdldEJhbGFuY2VSZXF1ZXN0IkEKEkdldEJhbGFuY2VSZXNwb25zZRIZChFhdmFpbGFibGVfY3JlZGl0cxgBIAEoAxIQCghjdXJyZW5jeRgCIAEoCSJgChNHcmFudENyZWRpdHNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSFAoMb3BlcmF0aW9uX2lkGAIgASgJEg8KB2NyZWRpdHMYAyABKAMSDgoGcmVhc29uGAQgASgJIm8KFEdyYW50Q3JlZGl0c1Jlc3BvbnNlEiUKB2FjY291bnQYASABKAsyFC5kYXJrcm9vbS52MS5BY2NvdW50EjAKDGVhcmxpZXJfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiYQoUQWRqdXN0Q3JlZGl0c1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIUCgxvcGVyYXRpb25faWQYAiABKAkSDwoHY3JlZGl0cxgDIAEoAxIOCgZyZWFzb24YBCABKAkicAoVQWRqdXN0Q3JlZGl0c1Jlc3BvbnNlEiUKB2FjY291bnQYASABKAsyFC5kYXJrcm9vbS52MS5BY2NvdW50EjAKDGVhcmxpZXJfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiTwoSTGlzdEVudHJpZXNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiUwoTTGlzdEVudHJpZXNSZXNwb25zZRIjCgdlbnRyaWVzGAEgAygLMhIuZGFya3Jvb20udjEuRW50cnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIhYKFFZlcmlmeUNyZWRpdHNSZXF1ZXN0ImEKFVZlcmlmeUNyZWRpdHNSZXNwb25zZRIQCghhY2NvdW50cxgBIAEoAxIPCgdlbnRyaWVzGAIgASgDEhMKC2dlbmVyYXRpb25zGAMgASgDEhAKCGZpbmRpbmdzGAQgAygJKmQKBEJvb2sSFAoQQk9PS19VTlNQRUNJRklFRBAAEg8KC0JPT0tfSVNTVUVEEAESEgoOQk9PS19BVkFJTEFCTEUQAhIRCg1CT09LX1JFU0VSVkVEEAMSDgoKQk9PS19TUEVOVBAEKpwBCglFbnRyeUtpbmQSGgoWRU5UUllfS0lORF9VTlNQRUNJRklFRBAAEhQKEEVOVFJZX0tJTkRfR1JBTlQQARIZChVFTlRSWV9LSU5EX0FESlVTVE1FTlQQAhITCg9FTlRSWV9LSU5EX0hPTEQQAxIVChFFTlRSWV9LSU5EX0NIQVJHRRAEEhYKEkVOVFJZX0tJTkRfUkVMRUFTRRAFMsgDCgdDcmVkaXRzElIKCkdldEJhbGFuY2USHi5kYXJrcm9vbS52MS5HZXRCYWxhbmNlUmVxdWVzdBofLmRhcmtyb29tLnYxLkdldEJhbGFuY2VSZXNwb25zZSIDkAIBElgKDEdyYW50Q3JlZGl0cxIgLmRhcmtyb29tLnYxLkdyYW50Q3JlZGl0c1JlcXVlc3QaIS5kYXJrcm9vbS52MS5HcmFudENyZWRpdHNSZXNwb25zZSIDkAICElsKDUFkanVzdENyZWRpdHMSIS5kYXJrcm9vbS52MS5BZGp1c3RDcmVkaXRzUmVxdWVzdBoiLmRhcmtyb29tLnYxLkFkanVzdENyZWRpdHNSZXNwb25zZSIDkAICElUKC0xpc3RFbnRyaWVzEh8uZGFya3Jvb20udjEuTGlzdEVudHJpZXNSZXF1ZXN0GiAuZGFya3Jvb20udjEuTGlzdEVudHJpZXNSZXNwb25zZSIDkAIBElsKDVZlcmlmeUNyZWRpdHMSIS5kYXJrcm9vbS52MS5WZXJpZnlDcmVkaXRzUmVxdWVzdBoiLmRhcmtyb29tLnYxLlZlcmlmeUNyZWRpdHNSZXNwb25zZSIDkAIBYgZwcm90bzM", [file_darkroom_v1_accounts, file_google_protobuf_timestamp]);
 
 /**
  * One line of the ledger. Never changed, never removed.
@@ -128,14 +53,14 @@ export type Entry = Message<"darkroom.v1.Entry"> & {
   toBook: Book;
 
   /**
-   * How many.
+   * How many; 0 at least.
    *
    * @generated from field: int64 credits = 5;
    */
   credits: bigint;
 
   /**
-   * When.
+   * When they moved.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 6;
    */
@@ -149,21 +74,21 @@ export type Entry = Message<"darkroom.v1.Entry"> & {
   availableAfter: bigint;
 
   /**
-   * Of a hold, a charge or a release.
+   * Of a hold, a charge or a release: whose it is.
    *
    * @generated from field: optional string generation_id = 8;
    */
   generationId?: string | undefined;
 
   /**
-   * Of a grant or an adjustment.
+   * Of a grant or an adjustment: its name.
    *
    * @generated from field: optional string operation_id = 9;
    */
   operationId?: string | undefined;
 
   /**
-   * The operator's own words.
+   * Of a grant or an adjustment: the operator's own words.
    *
    * @generated from field: optional string reason = 10;
    */
@@ -175,7 +100,7 @@ export type Entry = Message<"darkroom.v1.Entry"> & {
  * Use `create(EntrySchema)` to create a new message.
  */
 export const EntrySchema: GenMessage<Entry> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 1);
+  messageDesc(file_darkroom_v1_credits, 0);
 
 /**
  * Asks for the balance of the account in the metadata.
@@ -190,7 +115,7 @@ export type GetBalanceRequest = Message<"darkroom.v1.GetBalanceRequest"> & {
  * Use `create(GetBalanceRequestSchema)` to create a new message.
  */
 export const GetBalanceRequestSchema: GenMessage<GetBalanceRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 2);
+  messageDesc(file_darkroom_v1_credits, 1);
 
 /**
  * A balance.
@@ -218,7 +143,7 @@ export type GetBalanceResponse = Message<"darkroom.v1.GetBalanceResponse"> & {
  * Use `create(GetBalanceResponseSchema)` to create a new message.
  */
 export const GetBalanceResponseSchema: GenMessage<GetBalanceResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 3);
+  messageDesc(file_darkroom_v1_credits, 2);
 
 /**
  * Asks to give credits.
@@ -234,21 +159,21 @@ export type GrantCreditsRequest = Message<"darkroom.v1.GrantCreditsRequest"> & {
   accountId: string;
 
   /**
-   * 1 to 255 characters that name this grant.
+   * What names this grant in its account: 1 to 255 UTF-16 code units, none of them NUL.
    *
    * @generated from field: string operation_id = 2;
    */
   operationId: string;
 
   /**
-   * Above 0.
+   * Above 0; what is issued stays below 2^53.
    *
    * @generated from field: int64 credits = 3;
    */
   credits: bigint;
 
   /**
-   * At most 1,000 characters; shown in the ledger.
+   * At most 1,000 UTF-16 code units, none of them NUL; shown in the ledger.
    *
    * @generated from field: string reason = 4;
    */
@@ -260,7 +185,7 @@ export type GrantCreditsRequest = Message<"darkroom.v1.GrantCreditsRequest"> & {
  * Use `create(GrantCreditsRequestSchema)` to create a new message.
  */
 export const GrantCreditsRequestSchema: GenMessage<GrantCreditsRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 4);
+  messageDesc(file_darkroom_v1_credits, 3);
 
 /**
  * The account after a grant.
@@ -269,11 +194,11 @@ export const GrantCreditsRequestSchema: GenMessage<GrantCreditsRequest> = /*@__P
  */
 export type GrantCreditsResponse = Message<"darkroom.v1.GrantCreditsResponse"> & {
   /**
-   * Its books.
+   * With its books.
    *
-   * @generated from field: darkroom.v1.AccountCredits account = 1;
+   * @generated from field: darkroom.v1.Account account = 1;
    */
-  account?: AccountCredits | undefined;
+  account?: Account | undefined;
 
   /**
    * When this grant was made, if it was made before; then nothing has changed.
@@ -288,7 +213,7 @@ export type GrantCreditsResponse = Message<"darkroom.v1.GrantCreditsResponse"> &
  * Use `create(GrantCreditsResponseSchema)` to create a new message.
  */
 export const GrantCreditsResponseSchema: GenMessage<GrantCreditsResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 5);
+  messageDesc(file_darkroom_v1_credits, 4);
 
 /**
  * Asks to correct credits.
@@ -304,21 +229,21 @@ export type AdjustCreditsRequest = Message<"darkroom.v1.AdjustCreditsRequest"> &
   accountId: string;
 
   /**
-   * 1 to 255 characters that name this adjustment.
+   * What names this adjustment in its account: 1 to 255 UTF-16 code units, none of them NUL.
    *
    * @generated from field: string operation_id = 2;
    */
   operationId: string;
 
   /**
-   * Above or below 0.
+   * Above or below 0; what is issued stays below 2^53.
    *
    * @generated from field: int64 credits = 3;
    */
   credits: bigint;
 
   /**
-   * 1 to 1,000 characters; shown in the ledger.
+   * 1 to 1,000 UTF-16 code units, not spaces alone and none of them NUL; shown in the ledger.
    *
    * @generated from field: string reason = 4;
    */
@@ -330,7 +255,7 @@ export type AdjustCreditsRequest = Message<"darkroom.v1.AdjustCreditsRequest"> &
  * Use `create(AdjustCreditsRequestSchema)` to create a new message.
  */
 export const AdjustCreditsRequestSchema: GenMessage<AdjustCreditsRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 6);
+  messageDesc(file_darkroom_v1_credits, 5);
 
 /**
  * The account after an adjustment.
@@ -339,11 +264,11 @@ export const AdjustCreditsRequestSchema: GenMessage<AdjustCreditsRequest> = /*@_
  */
 export type AdjustCreditsResponse = Message<"darkroom.v1.AdjustCreditsResponse"> & {
   /**
-   * Its books.
+   * With its books.
    *
-   * @generated from field: darkroom.v1.AccountCredits account = 1;
+   * @generated from field: darkroom.v1.Account account = 1;
    */
-  account?: AccountCredits | undefined;
+  account?: Account | undefined;
 
   /**
    * When this adjustment was made, if it was made before; then nothing has changed.
@@ -358,7 +283,7 @@ export type AdjustCreditsResponse = Message<"darkroom.v1.AdjustCreditsResponse">
  * Use `create(AdjustCreditsResponseSchema)` to create a new message.
  */
 export const AdjustCreditsResponseSchema: GenMessage<AdjustCreditsResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 7);
+  messageDesc(file_darkroom_v1_credits, 6);
 
 /**
  * Asks for a page of the ledger.
@@ -374,7 +299,7 @@ export type ListEntriesRequest = Message<"darkroom.v1.ListEntriesRequest"> & {
   accountId: string;
 
   /**
-   * 1 to 1,000; 50 when 0.
+   * How many at most: 50 when 0, and 1,000 when it is more than that. Refused below 0.
    *
    * @generated from field: int32 page_size = 2;
    */
@@ -393,7 +318,7 @@ export type ListEntriesRequest = Message<"darkroom.v1.ListEntriesRequest"> & {
  * Use `create(ListEntriesRequestSchema)` to create a new message.
  */
 export const ListEntriesRequestSchema: GenMessage<ListEntriesRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 8);
+  messageDesc(file_darkroom_v1_credits, 7);
 
 /**
  * A page of the ledger.
@@ -421,7 +346,7 @@ export type ListEntriesResponse = Message<"darkroom.v1.ListEntriesResponse"> & {
  * Use `create(ListEntriesResponseSchema)` to create a new message.
  */
 export const ListEntriesResponseSchema: GenMessage<ListEntriesResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 9);
+  messageDesc(file_darkroom_v1_credits, 8);
 
 /**
  * Asks for all books to be recomputed.
@@ -436,7 +361,7 @@ export type VerifyCreditsRequest = Message<"darkroom.v1.VerifyCreditsRequest"> &
  * Use `create(VerifyCreditsRequestSchema)` to create a new message.
  */
 export const VerifyCreditsRequestSchema: GenMessage<VerifyCreditsRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 10);
+  messageDesc(file_darkroom_v1_credits, 9);
 
 /**
  * What was found.
@@ -478,7 +403,7 @@ export type VerifyCreditsResponse = Message<"darkroom.v1.VerifyCreditsResponse">
  * Use `create(VerifyCreditsResponseSchema)` to create a new message.
  */
 export const VerifyCreditsResponseSchema: GenMessage<VerifyCreditsResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 11);
+  messageDesc(file_darkroom_v1_credits, 10);
 
 /**
  * One of the piles an account's credits lie in.
@@ -494,7 +419,7 @@ export enum Book {
   UNSPECIFIED = 0,
 
   /**
-   * Where grants come from.
+   * Where grants come from, and what is taken back goes to.
    *
    * @generated from enum value: BOOK_ISSUED = 1;
    */
@@ -600,7 +525,8 @@ export const Credits: GenService<{
     output: typeof GetBalanceResponseSchema;
   },
   /**
-   * Gives credits to an account. Given twice under one operation id, it happens once.
+   * Gives credits to an account. Given twice under one operation id it happens once, with the reason of the first; another amount,
+   * or an adjustment, under an id that the account has is refused with CONFLICT.
    *
    * @generated from rpc darkroom.v1.Credits.GrantCredits
    */
@@ -610,7 +536,8 @@ export const Credits: GenService<{
     output: typeof GrantCreditsResponseSchema;
   },
   /**
-   * Corrects what an account was given, with a reason. Given twice under one operation id, it happens once.
+   * Corrects what an account was given, with a reason. Given twice under one operation id it happens once, as a grant does. Refused
+   * with CREDITS_INSUFFICIENT where it would take more than is available.
    *
    * @generated from rpc darkroom.v1.Credits.AdjustCredits
    */
@@ -620,7 +547,7 @@ export const Credits: GenService<{
     output: typeof AdjustCreditsResponseSchema;
   },
   /**
-   * The ledger of an account, oldest first.
+   * The ledger of an account, oldest entry first.
    *
    * @generated from rpc darkroom.v1.Credits.ListEntries
    */

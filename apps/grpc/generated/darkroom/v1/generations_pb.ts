@@ -16,7 +16,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file darkroom/v1/generations.proto.
  */
 export const file_darkroom_v1_generations: GenFile = /*@__PURE__*/
-  fileDesc("Ch1kYXJrcm9vbS92MS9nZW5lcmF0aW9ucy5wcm90bxILZGFya3Jvb20udjEisQIKD0dlbmVyYXRpb25JbnB1dBIWCgltb2RlbF9rZXkYASABKAlIAIgBARIpCglvcGVyYXRpb24YAiABKA4yFi5kYXJrcm9vbS52MS5PcGVyYXRpb24SEwoGcHJvbXB0GAMgASgJSAGIAQESHAoPbmVnYXRpdmVfcHJvbXB0GAQgASgJSAKIAQESKwoKcGFyYW1ldGVycxgFIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSHAoUcmVmZXJlbmNlX3VwbG9hZF9pZHMYBiADKAkSHAoPY2xpZW50X3RyYWNlX2lkGAcgASgJSAOIAQFCDAoKX21vZGVsX2tleUIJCgdfcHJvbXB0QhIKEF9uZWdhdGl2ZV9wcm9tcHRCEgoQX2NsaWVudF90cmFjZV9pZCLKBAoKR2VuZXJhdGlvbhIVCg1nZW5lcmF0aW9uX2lkGAEgASgJEi0KBnN0YXR1cxgCIAEoDjIdLmRhcmtyb29tLnYxLkdlbmVyYXRpb25TdGF0dXMSEQoJbW9kZWxfa2V5GAMgASgJEicKCG1vZGFsaXR5GAQgASgOMhUuZGFya3Jvb20udjEuTW9kYWxpdHkSKQoJb3BlcmF0aW9uGAUgASgOMhYuZGFya3Jvb20udjEuT3BlcmF0aW9uEi8KC2NyZWF0ZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNY29tcGxldGVfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoKcG9sbF9hZnRlchgJIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIZChFlc3RpbWF0ZWRfY3JlZGl0cxgKIAEoAxIYChByZXNlcnZlZF9jcmVkaXRzGAsgASgDEhcKD2NoYXJnZWRfY3JlZGl0cxgMIAEoAxIkCgdvdXRwdXRzGA0gAygLMhMuZGFya3Jvb20udjEuT3V0cHV0EiUKBWVycm9yGA4gASgLMhYuZGFya3Jvb20udjEuVGFza0Vycm9yEhwKD2NsaWVudF90cmFjZV9pZBgPIAEoCUgAiAEBQhIKEF9jbGllbnRfdHJhY2VfaWQingEKBk91dHB1dBIQCghtZWRpYV9pZBgBIAEoCRIpCgptZWRpYV90eXBlGAIgASgOMhUuZGFya3Jvb20udjEuTW9kYWxpdHkSCwoDdXJsGAMgASgJEg0KBXdpZHRoGAQgASgFEg4KBmhlaWdodBgFIAEoBRIrCghkdXJhdGlvbhgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiI9CglUYXNrRXJyb3ISDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhEKCXJldHJ5YWJsZRgDIAEoCCJIChlFc3RpbWF0ZUdlbmVyYXRpb25SZXF1ZXN0EisKBWlucHV0GAEgASgLMhwuZGFya3Jvb20udjEuR2VuZXJhdGlvbklucHV0IocBChpFc3RpbWF0ZUdlbmVyYXRpb25SZXNwb25zZRIRCgltb2RlbF9rZXkYASABKAkSKQoJb3BlcmF0aW9uGAIgASgOMhYuZGFya3Jvb20udjEuT3BlcmF0aW9uEhkKEWVzdGltYXRlZF9jcmVkaXRzGAMgASgDEhAKCGN1cnJlbmN5GAQgASgJIngKF0NyZWF0ZUdlbmVyYXRpb25SZXF1ZXN0EisKBWlucHV0GAEgASgLMhwuZGFya3Jvb20udjEuR2VuZXJhdGlvbklucHV0EhwKD2lkZW1wb3RlbmN5X2tleRgCIAEoCUgAiAEBQhIKEF9pZGVtcG90ZW5jeV9rZXkiWQoYQ3JlYXRlR2VuZXJhdGlvblJlc3BvbnNlEisKCmdlbmVyYXRpb24YASABKAsyFy5kYXJrcm9vbS52MS5HZW5lcmF0aW9uEhAKCHJlcGxheWVkGAIgASgIIlwKFEdldEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkSLQoJcmVhZF9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayJEChVHZXRHZW5lcmF0aW9uUmVzcG9uc2USKwoKZ2VuZXJhdGlvbhgBIAEoCzIXLmRhcmtyb29tLnYxLkdlbmVyYXRpb24ibgoWTGlzdEdlbmVyYXRpb25zUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCRItCglyZWFkX21hc2sYAyABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrImAKF0xpc3RHZW5lcmF0aW9uc1Jlc3BvbnNlEiwKC2dlbmVyYXRpb25zGAEgAygLMhcuZGFya3Jvb20udjEuR2VuZXJhdGlvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiMAoXQ2FuY2VsR2VuZXJhdGlvblJlcXVlc3QSFQoNZ2VuZXJhdGlvbl9pZBgBIAEoCSJHChhDYW5jZWxHZW5lcmF0aW9uUmVzcG9uc2USKwoKZ2VuZXJhdGlvbhgBIAEoCzIXLmRhcmtyb29tLnYxLkdlbmVyYXRpb24iXgoWV2F0Y2hHZW5lcmF0aW9uUmVxdWVzdBIVCg1nZW5lcmF0aW9uX2lkGAEgASgJEi0KCXJlYWRfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siRgoXV2F0Y2hHZW5lcmF0aW9uUmVzcG9uc2USKwoKZ2VuZXJhdGlvbhgBIAEoCzIXLmRhcmtyb29tLnYxLkdlbmVyYXRpb24q0gEKEEdlbmVyYXRpb25TdGF0dXMSIQodR0VORVJBVElPTl9TVEFUVVNfVU5TUEVDSUZJRUQQABIcChhHRU5FUkFUSU9OX1NUQVRVU19RVUVVRUQQARIdChlHRU5FUkFUSU9OX1NUQVRVU19SVU5OSU5HEAISHwobR0VORVJBVElPTl9TVEFUVVNfU1VDQ0VFREVEEAMSHAoYR0VORVJBVElPTl9TVEFUVVNfRkFJTEVEEAQSHwobR0VORVJBVElPTl9TVEFUVVNfQ0FOQ0VMTEVEEAUy6gQKC0dlbmVyYXRpb25zEmoKEkVzdGltYXRlR2VuZXJhdGlvbhImLmRhcmtyb29tLnYxLkVzdGltYXRlR2VuZXJhdGlvblJlcXVlc3QaJy5kYXJrcm9vbS52MS5Fc3RpbWF0ZUdlbmVyYXRpb25SZXNwb25zZSIDkAIBEmQKEENyZWF0ZUdlbmVyYXRpb24SJC5kYXJrcm9vbS52MS5DcmVhdGVHZW5lcmF0aW9uUmVxdWVzdBolLmRhcmtyb29tLnYxLkNyZWF0ZUdlbmVyYXRpb25SZXNwb25zZSIDkAICElsKDUdldEdlbmVyYXRpb24SIS5kYXJrcm9vbS52MS5HZXRHZW5lcmF0aW9uUmVxdWVzdBoiLmRhcmtyb29tLnYxLkdldEdlbmVyYXRpb25SZXNwb25zZSIDkAIBEmEKD0xpc3RHZW5lcmF0aW9ucxIjLmRhcmtyb29tLnYxLkxpc3RHZW5lcmF0aW9uc1JlcXVlc3QaJC5kYXJrcm9vbS52MS5MaXN0R2VuZXJhdGlvbnNSZXNwb25zZSIDkAIBEmQKEENhbmNlbEdlbmVyYXRpb24SJC5kYXJrcm9vbS52MS5DYW5jZWxHZW5lcmF0aW9uUmVxdWVzdBolLmRhcmtyb29tLnYxLkNhbmNlbEdlbmVyYXRpb25SZXNwb25zZSIDkAICEmMKD1dhdGNoR2VuZXJhdGlvbhIjLmRhcmtyb29tLnYxLldhdGNoR2VuZXJhdGlvblJlcXVlc3QaJC5kYXJrcm9vbS52MS5XYXRjaEdlbmVyYXRpb25SZXNwb25zZSIDkAIBMAFiBnByb3RvMw", [file_darkroom_v1_media, file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("Ch1kYXJrcm9vbS92MS9nZW5lcmF0aW9ucy5wcm90bxILZGFya3Jvb20udjEisQIKD0dlbmVyYXRpb25JbnB1dBIWCgltb2RlbF9rZXkYASABKAlIAIgBARIpCglvcGVyYXRpb24YAiABKA4yFi5kYXJrcm9vbS52MS5PcGVyYXRpb24SEwoGcHJvbXB0GAMgASgJSAGIAQESHAoPbmVnYXRpdmVfcHJvbXB0GAQgASgJSAKIAQESKwoKcGFyYW1ldGVycxgFIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSHAoUcmVmZXJlbmNlX3VwbG9hZF9pZHMYBiADKAkSHAoPY2xpZW50X3RyYWNlX2lkGAcgASgJSAOIAQFCDAoKX21vZGVsX2tleUIJCgdfcHJvbXB0QhIKEF9uZWdhdGl2ZV9wcm9tcHRCEgoQX2NsaWVudF90cmFjZV9pZCLKBAoKR2VuZXJhdGlvbhIVCg1nZW5lcmF0aW9uX2lkGAEgASgJEi0KBnN0YXR1cxgCIAEoDjIdLmRhcmtyb29tLnYxLkdlbmVyYXRpb25TdGF0dXMSEQoJbW9kZWxfa2V5GAMgASgJEicKCG1vZGFsaXR5GAQgASgOMhUuZGFya3Jvb20udjEuTW9kYWxpdHkSKQoJb3BlcmF0aW9uGAUgASgOMhYuZGFya3Jvb20udjEuT3BlcmF0aW9uEi8KC2NyZWF0ZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNY29tcGxldGVfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoKcG9sbF9hZnRlchgJIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIZChFlc3RpbWF0ZWRfY3JlZGl0cxgKIAEoAxIYChByZXNlcnZlZF9jcmVkaXRzGAsgASgDEhcKD2NoYXJnZWRfY3JlZGl0cxgMIAEoAxIkCgdvdXRwdXRzGA0gAygLMhMuZGFya3Jvb20udjEuT3V0cHV0EiUKBWVycm9yGA4gASgLMhYuZGFya3Jvb20udjEuVGFza0Vycm9yEhwKD2NsaWVudF90cmFjZV9pZBgPIAEoCUgAiAEBQhIKEF9jbGllbnRfdHJhY2VfaWQinAEKBk91dHB1dBIQCghtZWRpYV9pZBgBIAEoCRInCghtb2RhbGl0eRgCIAEoDjIVLmRhcmtyb29tLnYxLk1vZGFsaXR5EgsKA3VybBgDIAEoCRINCgV3aWR0aBgEIAEoBRIOCgZoZWlnaHQYBSABKAUSKwoIZHVyYXRpb24YBiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iPQoJVGFza0Vycm9yEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIRCglyZXRyeWFibGUYAyABKAgiSAoZRXN0aW1hdGVHZW5lcmF0aW9uUmVxdWVzdBIrCgVpbnB1dBgBIAEoCzIcLmRhcmtyb29tLnYxLkdlbmVyYXRpb25JbnB1dCKHAQoaRXN0aW1hdGVHZW5lcmF0aW9uUmVzcG9uc2USEQoJbW9kZWxfa2V5GAEgASgJEikKCW9wZXJhdGlvbhgCIAEoDjIWLmRhcmtyb29tLnYxLk9wZXJhdGlvbhIZChFlc3RpbWF0ZWRfY3JlZGl0cxgDIAEoAxIQCghjdXJyZW5jeRgEIAEoCSJ4ChdDcmVhdGVHZW5lcmF0aW9uUmVxdWVzdBIrCgVpbnB1dBgBIAEoCzIcLmRhcmtyb29tLnYxLkdlbmVyYXRpb25JbnB1dBIcCg9pZGVtcG90ZW5jeV9rZXkYAiABKAlIAIgBAUISChBfaWRlbXBvdGVuY3lfa2V5IlkKGENyZWF0ZUdlbmVyYXRpb25SZXNwb25zZRIrCgpnZW5lcmF0aW9uGAEgASgLMhcuZGFya3Jvb20udjEuR2VuZXJhdGlvbhIQCghyZXBsYXllZBgCIAEoCCJcChRHZXRHZW5lcmF0aW9uUmVxdWVzdBIVCg1nZW5lcmF0aW9uX2lkGAEgASgJEi0KCXJlYWRfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siRAoVR2V0R2VuZXJhdGlvblJlc3BvbnNlEisKCmdlbmVyYXRpb24YASABKAsyFy5kYXJrcm9vbS52MS5HZW5lcmF0aW9uIm4KFkxpc3RHZW5lcmF0aW9uc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkSLQoJcmVhZF9tYXNrGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayJgChdMaXN0R2VuZXJhdGlvbnNSZXNwb25zZRIsCgtnZW5lcmF0aW9ucxgBIAMoCzIXLmRhcmtyb29tLnYxLkdlbmVyYXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIjAKF0NhbmNlbEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkiRwoYQ2FuY2VsR2VuZXJhdGlvblJlc3BvbnNlEisKCmdlbmVyYXRpb24YASABKAsyFy5kYXJrcm9vbS52MS5HZW5lcmF0aW9uIl4KFldhdGNoR2VuZXJhdGlvblJlcXVlc3QSFQoNZ2VuZXJhdGlvbl9pZBgBIAEoCRItCglyZWFkX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIkYKF1dhdGNoR2VuZXJhdGlvblJlc3BvbnNlEisKCmdlbmVyYXRpb24YASABKAsyFy5kYXJrcm9vbS52MS5HZW5lcmF0aW9uKtIBChBHZW5lcmF0aW9uU3RhdHVzEiEKHUdFTkVSQVRJT05fU1RBVFVTX1VOU1BFQ0lGSUVEEAASHAoYR0VORVJBVElPTl9TVEFUVVNfUVVFVUVEEAESHQoZR0VORVJBVElPTl9TVEFUVVNfUlVOTklORxACEh8KG0dFTkVSQVRJT05fU1RBVFVTX1NVQ0NFRURFRBADEhwKGEdFTkVSQVRJT05fU1RBVFVTX0ZBSUxFRBAEEh8KG0dFTkVSQVRJT05fU1RBVFVTX0NBTkNFTExFRBAFMuoECgtHZW5lcmF0aW9ucxJqChJFc3RpbWF0ZUdlbmVyYXRpb24SJi5kYXJrcm9vbS52MS5Fc3RpbWF0ZUdlbmVyYXRpb25SZXF1ZXN0GicuZGFya3Jvb20udjEuRXN0aW1hdGVHZW5lcmF0aW9uUmVzcG9uc2UiA5ACARJkChBDcmVhdGVHZW5lcmF0aW9uEiQuZGFya3Jvb20udjEuQ3JlYXRlR2VuZXJhdGlvblJlcXVlc3QaJS5kYXJrcm9vbS52MS5DcmVhdGVHZW5lcmF0aW9uUmVzcG9uc2UiA5ACAhJbCg1HZXRHZW5lcmF0aW9uEiEuZGFya3Jvb20udjEuR2V0R2VuZXJhdGlvblJlcXVlc3QaIi5kYXJrcm9vbS52MS5HZXRHZW5lcmF0aW9uUmVzcG9uc2UiA5ACARJhCg9MaXN0R2VuZXJhdGlvbnMSIy5kYXJrcm9vbS52MS5MaXN0R2VuZXJhdGlvbnNSZXF1ZXN0GiQuZGFya3Jvb20udjEuTGlzdEdlbmVyYXRpb25zUmVzcG9uc2UiA5ACARJkChBDYW5jZWxHZW5lcmF0aW9uEiQuZGFya3Jvb20udjEuQ2FuY2VsR2VuZXJhdGlvblJlcXVlc3QaJS5kYXJrcm9vbS52MS5DYW5jZWxHZW5lcmF0aW9uUmVzcG9uc2UiA5ACAhJjCg9XYXRjaEdlbmVyYXRpb24SIy5kYXJrcm9vbS52MS5XYXRjaEdlbmVyYXRpb25SZXF1ZXN0GiQuZGFya3Jvb20udjEuV2F0Y2hHZW5lcmF0aW9uUmVzcG9uc2UiA5ACATABYgZwcm90bzM", [file_darkroom_v1_media, file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * What a generation is to make.
@@ -46,7 +46,7 @@ export type GenerationInput = Message<"darkroom.v1.GenerationInput"> & {
   prompt?: string | undefined;
 
   /**
-   * What it should not show, for models that take one.
+   * What it should not show, for models that take one: at most 8,000 code points.
    *
    * @generated from field: optional string negative_prompt = 4;
    */
@@ -60,7 +60,7 @@ export type GenerationInput = Message<"darkroom.v1.GenerationInput"> & {
   parameters?: JsonObject | undefined;
 
   /**
-   * Ids of completed uploads, each at most once.
+   * Ids of completed uploads of the App, each at most once: as many as the model takes, and 8 at most.
    *
    * @generated from field: repeated string reference_upload_ids = 6;
    */
@@ -158,7 +158,7 @@ export type Generation = Message<"darkroom.v1.Generation"> & {
   estimatedCredits: bigint;
 
   /**
-   * Whole credits held for it.
+   * Whole credits that were held for it when it was accepted.
    *
    * @generated from field: int64 reserved_credits = 11;
    */
@@ -172,7 +172,7 @@ export type Generation = Message<"darkroom.v1.Generation"> & {
   chargedCredits: bigint;
 
   /**
-   * What was delivered.
+   * What was delivered, for as long as it is kept.
    *
    * @generated from field: repeated darkroom.v1.Output outputs = 13;
    */
@@ -214,11 +214,11 @@ export type Output = Message<"darkroom.v1.Output"> & {
   mediaId: string;
 
   /**
-   * What it is.
+   * What kind of media it is.
    *
-   * @generated from field: darkroom.v1.Modality media_type = 2;
+   * @generated from field: darkroom.v1.Modality modality = 2;
    */
-  mediaType: Modality;
+  modality: Modality;
 
   /**
    * Signed afresh on every read; expires.
@@ -242,7 +242,7 @@ export type Output = Message<"darkroom.v1.Output"> & {
   height: number;
 
   /**
-   * Length of a video.
+   * Length of a video; absent otherwise.
    *
    * @generated from field: google.protobuf.Duration duration = 6;
    */
@@ -424,7 +424,7 @@ export type GetGenerationRequest = Message<"darkroom.v1.GetGenerationRequest"> &
   generationId: string;
 
   /**
-   * The fields to answer; all when absent. Without outputs no address is signed.
+   * The names of the fields of Generation to answer; all when absent or empty. Without outputs no address is signed.
    *
    * @generated from field: google.protobuf.FieldMask read_mask = 2;
    */
@@ -466,7 +466,7 @@ export const GetGenerationResponseSchema: GenMessage<GetGenerationResponse> = /*
  */
 export type ListGenerationsRequest = Message<"darkroom.v1.ListGenerationsRequest"> & {
   /**
-   * 1 to 1,000; 50 when 0. A page may hold fewer although there are more.
+   * How many at most: 50 when 0, and 1,000 when it is more than that. Refused below 0. A page may hold fewer although there are more.
    *
    * @generated from field: int32 page_size = 1;
    */
@@ -480,7 +480,7 @@ export type ListGenerationsRequest = Message<"darkroom.v1.ListGenerationsRequest
   pageToken: string;
 
   /**
-   * The fields to answer of each; all when absent.
+   * The names of the fields of Generation to answer; all when absent or empty.
    *
    * @generated from field: google.protobuf.FieldMask read_mask = 3;
    */
@@ -578,7 +578,7 @@ export type WatchGenerationRequest = Message<"darkroom.v1.WatchGenerationRequest
   generationId: string;
 
   /**
-   * The fields to answer; all when absent.
+   * The names of the fields of Generation to answer; all when absent or empty.
    *
    * @generated from field: google.protobuf.FieldMask read_mask = 2;
    */
@@ -655,7 +655,7 @@ export enum GenerationStatus {
   FAILED = 4,
 
   /**
-   * Ended because somebody asked for it.
+   * Ended because somebody asked for it; it may have cost something, where its model says so.
    *
    * @generated from enum value: GENERATION_STATUS_CANCELLED = 5;
    */

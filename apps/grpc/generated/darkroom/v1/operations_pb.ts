@@ -151,7 +151,7 @@ export type GetRetentionResponse = Message<"darkroom.v1.GetRetentionResponse"> &
   remnants?: Duration | undefined;
 
   /**
-   * Uploads, after they were prepared or last used.
+   * Uploads, after they were prepared or completed; twice as long after a generation last used them.
    *
    * @generated from field: google.protobuf.Duration uploads = 4;
    */

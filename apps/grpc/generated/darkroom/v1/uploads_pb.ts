@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file darkroom/v1/uploads.proto.
  */
 export const file_darkroom_v1_uploads: GenFile = /*@__PURE__*/
-  fileDesc("ChlkYXJrcm9vbS92MS91cGxvYWRzLnByb3RvEgtkYXJrcm9vbS52MSKEAgoUUHJlcGFyZVVwbG9hZFJlcXVlc3QSFQoIZmlsZW5hbWUYASABKAlIAIgBARIXCgptZWRpYV90eXBlGAIgASgJSAGIAQESFgoJYnl0ZV9zaXplGAMgASgDSAKIAQESEwoGc2hhMjU2GAQgASgJSAOIAQESKAoEcm9sZRgFIAEoDjIaLmRhcmtyb29tLnYxLlJlZmVyZW5jZVJvbGUSHAoPaWRlbXBvdGVuY3lfa2V5GAYgASgJSASIAQFCCwoJX2ZpbGVuYW1lQg0KC19tZWRpYV90eXBlQgwKCl9ieXRlX3NpemVCCQoHX3NoYTI1NkISChBfaWRlbXBvdGVuY3lfa2V5Iu0CChVQcmVwYXJlVXBsb2FkUmVzcG9uc2USEQoJdXBsb2FkX2lkGAEgASgJEhIKCnVwbG9hZF91cmwYAiABKAkSDgoGbWV0aG9kGAMgASgJElEKEHJlcXVpcmVkX2hlYWRlcnMYBCADKAsyNy5kYXJrcm9vbS52MS5QcmVwYXJlVXBsb2FkUmVzcG9uc2UuUmVxdWlyZWRIZWFkZXJzRW50cnkSLwoLZXhwaXJlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCm1lZGlhX3R5cGUYBiABKAkSEQoJYnl0ZV9zaXplGAcgASgDEigKBHJvbGUYCCABKA4yGi5kYXJrcm9vbS52MS5SZWZlcmVuY2VSb2xlEhAKCHJlcGxheWVkGAkgASgIGjYKFFJlcXVpcmVkSGVhZGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEifAoVQ29tcGxldGVVcGxvYWRSZXF1ZXN0EhEKCXVwbG9hZF9pZBgBIAEoCRITCgZzaGEyNTYYAiABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAyABKAlIAYgBAUIJCgdfc2hhMjU2QhIKEF9pZGVtcG90ZW5jeV9rZXkijQEKFkNvbXBsZXRlVXBsb2FkUmVzcG9uc2USEQoJdXBsb2FkX2lkGAEgASgJEhAKCG1lZGlhX2lkGAIgASgJEikKCm1lZGlhX3R5cGUYAyABKA4yFS5kYXJrcm9vbS52MS5Nb2RhbGl0eRIRCglieXRlX3NpemUYBCABKAMSEAoIcmVwbGF5ZWQYBSABKAgyxgEKB1VwbG9hZHMSWwoNUHJlcGFyZVVwbG9hZBIhLmRhcmtyb29tLnYxLlByZXBhcmVVcGxvYWRSZXF1ZXN0GiIuZGFya3Jvb20udjEuUHJlcGFyZVVwbG9hZFJlc3BvbnNlIgOQAgISXgoOQ29tcGxldGVVcGxvYWQSIi5kYXJrcm9vbS52MS5Db21wbGV0ZVVwbG9hZFJlcXVlc3QaIy5kYXJrcm9vbS52MS5Db21wbGV0ZVVwbG9hZFJlc3BvbnNlIgOQAgJiBnByb3RvMw", [file_darkroom_v1_media, file_google_protobuf_timestamp]);
+  fileDesc("ChlkYXJrcm9vbS92MS91cGxvYWRzLnByb3RvEgtkYXJrcm9vbS52MSKEAgoUUHJlcGFyZVVwbG9hZFJlcXVlc3QSFQoIZmlsZW5hbWUYASABKAlIAIgBARIXCgptZWRpYV90eXBlGAIgASgJSAGIAQESFgoJYnl0ZV9zaXplGAMgASgDSAKIAQESEwoGc2hhMjU2GAQgASgJSAOIAQESKAoEcm9sZRgFIAEoDjIaLmRhcmtyb29tLnYxLlJlZmVyZW5jZVJvbGUSHAoPaWRlbXBvdGVuY3lfa2V5GAYgASgJSASIAQFCCwoJX2ZpbGVuYW1lQg0KC19tZWRpYV90eXBlQgwKCl9ieXRlX3NpemVCCQoHX3NoYTI1NkISChBfaWRlbXBvdGVuY3lfa2V5Iu0CChVQcmVwYXJlVXBsb2FkUmVzcG9uc2USEQoJdXBsb2FkX2lkGAEgASgJEhIKCnVwbG9hZF91cmwYAiABKAkSDgoGbWV0aG9kGAMgASgJElEKEHJlcXVpcmVkX2hlYWRlcnMYBCADKAsyNy5kYXJrcm9vbS52MS5QcmVwYXJlVXBsb2FkUmVzcG9uc2UuUmVxdWlyZWRIZWFkZXJzRW50cnkSLwoLZXhwaXJlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCm1lZGlhX3R5cGUYBiABKAkSEQoJYnl0ZV9zaXplGAcgASgDEigKBHJvbGUYCCABKA4yGi5kYXJrcm9vbS52MS5SZWZlcmVuY2VSb2xlEhAKCHJlcGxheWVkGAkgASgIGjYKFFJlcXVpcmVkSGVhZGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEifAoVQ29tcGxldGVVcGxvYWRSZXF1ZXN0EhEKCXVwbG9hZF9pZBgBIAEoCRITCgZzaGEyNTYYAiABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAyABKAlIAYgBAUIJCgdfc2hhMjU2QhIKEF9pZGVtcG90ZW5jeV9rZXkiiwEKFkNvbXBsZXRlVXBsb2FkUmVzcG9uc2USEQoJdXBsb2FkX2lkGAEgASgJEhAKCG1lZGlhX2lkGAIgASgJEicKCG1vZGFsaXR5GAMgASgOMhUuZGFya3Jvb20udjEuTW9kYWxpdHkSEQoJYnl0ZV9zaXplGAQgASgDEhAKCHJlcGxheWVkGAUgASgIMsYBCgdVcGxvYWRzElsKDVByZXBhcmVVcGxvYWQSIS5kYXJrcm9vbS52MS5QcmVwYXJlVXBsb2FkUmVxdWVzdBoiLmRhcmtyb29tLnYxLlByZXBhcmVVcGxvYWRSZXNwb25zZSIDkAICEl4KDkNvbXBsZXRlVXBsb2FkEiIuZGFya3Jvb20udjEuQ29tcGxldGVVcGxvYWRSZXF1ZXN0GiMuZGFya3Jvb20udjEuQ29tcGxldGVVcGxvYWRSZXNwb25zZSIDkAICYgZwcm90bzM", [file_darkroom_v1_media, file_google_protobuf_timestamp]);
 
 /**
  * Declares a file.
@@ -25,28 +25,28 @@ export const file_darkroom_v1_uploads: GenFile = /*@__PURE__*/
  */
 export type PrepareUploadRequest = Message<"darkroom.v1.PrepareUploadRequest"> & {
   /**
-   * Its name without a path, 1 to 255 characters. Required.
+   * Its name without a path: 1 to 255 code points, no slashes, backslashes and control characters. Required.
    *
    * @generated from field: optional string filename = 1;
    */
   filename?: string | undefined;
 
   /**
-   * image/png, image/jpeg or image/webp. Required.
+   * Its MIME type: image/png, image/jpeg or image/webp. Required.
    *
    * @generated from field: optional string media_type = 2;
    */
   mediaType?: string | undefined;
 
   /**
-   * Its size in bytes. Required.
+   * Its size in bytes, 1 to what the operator allows; a model may take less. Required.
    *
    * @generated from field: optional int64 byte_size = 3;
    */
   byteSize?: bigint | undefined;
 
   /**
-   * Its SHA-256 in hex; what is sent must have it then.
+   * Its SHA-256, as 64 hexadecimal digits; what is sent must have it then.
    *
    * @generated from field: optional string sha256 = 4;
    */
@@ -165,7 +165,7 @@ export type CompleteUploadRequest = Message<"darkroom.v1.CompleteUploadRequest">
   uploadId: string;
 
   /**
-   * SHA-256 of the file in hex; it must be that of what was sent then.
+   * SHA-256 of the file, as 64 hexadecimal digits; it must be that of what was sent then.
    *
    * @generated from field: optional string sha256 = 2;
    */
@@ -207,11 +207,11 @@ export type CompleteUploadResponse = Message<"darkroom.v1.CompleteUploadResponse
   mediaId: string;
 
   /**
-   * The kind of media.
+   * What kind of media it is.
    *
-   * @generated from field: darkroom.v1.Modality media_type = 3;
+   * @generated from field: darkroom.v1.Modality modality = 3;
    */
-  mediaType: Modality;
+  modality: Modality;
 
   /**
    * In bytes.

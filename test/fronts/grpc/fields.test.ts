@@ -1,0 +1,182 @@
+// Goal: whoever is refused over gRPC for a field that is missing or cannot be is told which one, by its name in the proto files; and
+// there is no field of any request that is taken whatever is in it.
+// Method: every field of every method's request, one at a time, made wrong in a request that is right otherwise.
+import { create, fromJson, type DescMessage, type DescMethod, type JsonObject, type JsonValue } from '@bufbuild/protobuf';
+import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
+import { type ServiceError, status as Status } from '@grpc/grpc-js';
+import { expect } from 'chai';
+import { Access } from '../../../apps/grpc/generated/darkroom/v1/access_pb.js';
+import { Catalog } from '../../../apps/grpc/generated/darkroom/v1/catalog_pb.js';
+import { Credits } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
+import { GenerationInputSchema, Generations } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
+import { Operations } from '../../../apps/grpc/generated/darkroom/v1/operations_pb.js';
+import { Uploads } from '../../../apps/grpc/generated/darkroom/v1/uploads_pb.js';
+import { BadRequestSchema, ErrorInfoSchema } from '../../../apps/grpc/generated/google/rpc/error_details_pb.js';
+import { methodDefinition } from '../../../apps/grpc/service-definition.js';
+import type { ErrorCode } from '../../../core/errors.js';
+import { detail, errorOf, Stage } from './stage.js';
+
+const ID = '00000000-0000-4000-8000-000000000000';
+
+interface Fault {
+  /** The name in the proto files, dotted; what is told, too, unless `told` says otherwise. */
+  readonly field: string;
+  /** Instead of what is right; left away when absent. */
+  readonly bad?: JsonValue;
+  /** FIELD_INVALID when absent. */
+  readonly code?: ErrorCode;
+  /** Null for what is told by its code alone: there is no such thing. */
+  readonly told?: string | null;
+}
+
+interface Asked {
+  readonly right: JsonObject;
+  readonly faults: readonly Fault[];
+}
+
+const required = (field: string): Fault => ({ field, code: 'FIELD_REQUIRED' });
+const each = (field: string, ...bad: readonly JsonValue[]): Fault[] => bad.map((value) => ({ field, bad: value }));
+
+const PAGE = [...each('page_size', -1), ...each('page_token', 'nonsense')];
+const ACCOUNT = each('account_id', '', 'x');
+const NAME = each('display_name', '', '  ', 'x'.repeat(101), 'a\u0007b');
+const GENERATION: readonly Fault[] = [{ field: 'generation_id', bad: 'x', code: 'TASK_NOT_FOUND', told: null }];
+const MASK = each('read_mask', 'secret', 'outputs.url');
+const KEY: readonly Fault[] = [
+  { field: 'idempotency_key', code: 'IDEMPOTENCY_KEY_REQUIRED' },
+  ...['', 'two words', 'x'.repeat(256), 'é'].map((bad) => ({ field: 'idempotency_key', bad, code: 'IDEMPOTENCY_KEY_INVALID' } as const)),
+];
+const DIGEST = each('sha256', '', 'x'.repeat(64), 'a'.repeat(63));
+const INPUT: readonly Fault[] = [
+  required('input.model_key'), ...each('input.model_key', '', 'none'),
+  required('input.operation'), ...each('input.operation', 99, 'OPERATION_VIDEO_GENERATION'),
+  required('input.prompt'), ...each('input.prompt', '', 'x'.repeat(8_001), 'a\0b'),
+  ...each('input.negative_prompt', 'x'.repeat(8_001)),
+  { field: 'input.parameters', bad: { size: 'large' }, told: 'input.parameters.size' },
+  { field: 'input.reference_upload_ids', bad: ['x'], told: 'input.reference_upload_ids[0]' },
+  { field: 'input.reference_upload_ids', bad: [ID, ID], told: 'input.reference_upload_ids[1]' },
+  ...each('input.client_trace_id', '', 'two words', 'x'.repeat(129)),
+];
+const RIGHT_INPUT = { model_key: 'picture', operation: 'OPERATION_IMAGE_GENERATION', prompt: 'a lighthouse', parameters: { size: '96x64' } };
+const OPERATION = [...ACCOUNT, ...each('operation_id', '', 'x'.repeat(256), 'a\0b'), ...each('reason', 'x'.repeat(1_001), 'a\0b')];
+const END = '9999-12-31T23:59:59Z';
+
+/** By the name of the method. */
+const ASKED: Readonly<Record<string, Asked>> = {
+  EstimateGeneration: { right: { input: RIGHT_INPUT }, faults: INPUT },
+  CreateGeneration: { right: { input: RIGHT_INPUT, idempotency_key: 'k' }, faults: [...INPUT, ...KEY] },
+  GetGeneration: { right: { generation_id: ID }, faults: [...GENERATION, ...MASK] },
+  ListGenerations: { right: {}, faults: [...PAGE, ...MASK] },
+  CancelGeneration: { right: { generation_id: ID }, faults: GENERATION },
+  WatchGeneration: { right: { generation_id: ID }, faults: [...GENERATION, ...MASK] },
+  PrepareUpload: {
+    right: { filename: 'a.png', media_type: 'image/png', byte_size: 10, role: 'REFERENCE_ROLE_REFERENCE_IMAGE', idempotency_key: 'k' },
+    faults: [
+      required('filename'), ...each('filename', '', 'a/b', 'x'.repeat(256)),
+      required('media_type'), ...each('media_type', ''), { field: 'media_type', bad: 'image/gif', code: 'UPLOAD_TYPE_NOT_ALLOWED' },
+      required('byte_size'), ...each('byte_size', 0, -1), { field: 'byte_size', bad: 2 ** 40, code: 'UPLOAD_FILE_TOO_LARGE' },
+      required('role'), ...each('role', 99), ...DIGEST, ...KEY,
+    ],
+  },
+  CompleteUpload: { right: { upload_id: ID, idempotency_key: 'k' }, faults: [...each('upload_id', '', 'x', ID), ...DIGEST, ...KEY] },
+  GetBalance: { right: {}, faults: [] },
+  GrantCredits: {
+    right: { account_id: 'OWNER', operation_id: 'g', credits: '1', reason: '' },
+    faults: [...OPERATION, ...each('credits', '0', '-1', String(2n ** 53n - 1n), String(2n ** 53n))],
+  },
+  AdjustCredits: {
+    right: { account_id: 'OWNER', operation_id: 'a', credits: '1', reason: 'r' },
+    faults: [...OPERATION, ...each('reason', '', '  '), ...each('credits', '0', String(2n ** 53n))],
+  },
+  ListEntries: { right: { account_id: 'OWNER' }, faults: [...ACCOUNT, ...PAGE] },
+  VerifyCredits: { right: {}, faults: [] },
+  ListModels: { right: {}, faults: [] },
+  CreateAccount: { right: { display_name: 'new' }, faults: [...NAME, ...each('currency', ' ', 'x'.repeat(101))] },
+  ListAccounts: { right: {}, faults: PAGE },
+  GetAccount: { right: { account_id: 'OWNER' }, faults: ACCOUNT },
+  CreateApp: { right: { account_id: 'OWNER', display_name: 'new' }, faults: [...ACCOUNT, ...NAME] },
+  ListApps: { right: { account_id: 'OWNER' }, faults: [...ACCOUNT, ...PAGE] },
+  CreateApiKey: {
+    right: { app_id: 'APP', display_name: 'new', scopes: ['credits:read'], expire_time: END },
+    faults: [
+      ...each('app_id', '', 'x'), ...NAME, required('scopes'), ...each('scopes', ['credits:write'], ['credits:read', '']),
+      ...each('expire_time', '1970-01-01T00:00:00Z'),
+    ],
+  },
+  ListApiKeys: { right: { account_id: 'OWNER' }, faults: [...ACCOUNT, ...PAGE] },
+  RevokeApiKey: { right: { key_id: ID }, faults: each('key_id', '', 'x') },
+  ExpireApiKey: { right: { key_id: ID, expire_time: END }, faults: [...each('key_id', '', 'x'), required('expire_time')] },
+  RunRecovery: { right: {}, faults: [] },
+  GetRetention: { right: {}, faults: [] },
+};
+
+const METHODS: readonly DescMethod[] = [Generations, Uploads, Credits, Catalog, Access, Operations].flatMap(({ methods }): DescMethod[] => methods);
+
+/** The names of a request's fields, those of the message that a generation is asked for with included. */
+function fieldsOf(message: DescMessage, before = ''): string[] {
+  return message.fields.flatMap((field) => (
+    field.message?.typeName === GenerationInputSchema.typeName ? fieldsOf(field.message, `${field.name}.`) : [`${before}${field.name}`]));
+}
+
+function withFault(right: JsonObject, [name = '', ...inner]: readonly string[], bad: JsonValue | undefined): JsonObject {
+  const { [name]: before, ...others } = right;
+  if (inner.length > 0) return { ...others, [name]: withFault(before as JsonObject, inner, bad) };
+  return bad === undefined ? others : { ...others, [name]: bad };
+}
+
+describe('fields of requests over gRPC', () => {
+  let stage: Stage;
+  before(async () => { stage = await Stage.open(); });
+  after(() => stage.close());
+
+  /** Rejects as the call does. */
+  function ask(method: DescMethod, json: JsonObject): Promise<unknown> {
+    const { accountId, appId } = stage.owner;
+    const named = JSON.parse(JSON.stringify(json).replaceAll('"OWNER"', `"${accountId}"`).replaceAll('"APP"', `"${appId}"`)) as JsonObject;
+    const { path, requestSerialize, responseDeserialize } = methodDefinition(method);
+    // A mask of paths that are none has no JSON.
+    const { read_mask: mask, ...others } = named;
+    const readMask = typeof mask === 'string' ? { readMask: create(FieldMaskSchema, { paths: [mask] }) } : {};
+    const request = Object.assign(fromJson(method.input, others), readMask);
+    return new Promise((resolve, reject) => {
+      if (method.methodKind === 'server_streaming') {
+        stage.client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, stage.as('all')).on('data', resolve).on('error', reject);
+      } else {
+        stage.client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, stage.as('all'), (error, answer) => {
+          if (error) reject(error); else resolve(answer);
+        });
+      }
+    });
+  }
+
+  it('are all looked at here', () => {
+    expect(METHODS.map(({ name }) => name)).to.have.members(Object.keys(ASKED));
+    for (const { name, input } of METHODS) expect(new Set(ASKED[name]?.faults.map(({ field }) => field)), name).to.deep.equal(new Set(fieldsOf(input)));
+  });
+
+  for (const method of METHODS) {
+    const { right, faults } = ASKED[method.name] ?? { right: {}, faults: [] };
+    for (const { field, bad, code = 'FIELD_INVALID', told = field } of faults) {
+      it(`of ${method.name}: ${field} is ${bad === undefined ? 'not there' : JSON.stringify(bad).slice(0, 40)}`, async () => {
+        const error: ServiceError = await errorOf(ask(method, withFault(right, field.split('.'), bad)));
+        expect(detail(error, ErrorInfoSchema)?.reason).to.equal(code);
+        if (told === null) return expect(detail(error, BadRequestSchema)).to.equal(undefined);
+        expect(error.code).to.equal(Status.INVALID_ARGUMENT);
+        const violations = detail(error, BadRequestSchema)?.fieldViolations.map(({ field: name, reason }) => [name, reason]);
+        expect(violations).to.deep.equal([[told, code]]);
+        expect(error.details, 'as if it were HTTP').not.to.match(/header|Idempotency-Key|body/);
+      });
+    }
+  }
+
+  it('are right otherwise: none is refused but for what there is not', async () => {
+    for (const method of METHODS) {
+      const code = await ask(method, ASKED[method.name]?.right ?? {}).then(() => 'OK', (error: ServiceError) => detail(error, ErrorInfoSchema)?.reason);
+      expect(code, method.name).to.be.oneOf(method.name === 'CompleteUpload' ? ['FIELD_INVALID'] : ['OK', 'TASK_NOT_FOUND', 'NOT_FOUND']);
+    }
+  });
+
+  it('take as many to a page as there may be, and no more, whatever is asked for', async () => {
+    for (const page_size of [0, 1_000, 2_147_483_647]) expect(await ask(Access.method.listAccounts, { page_size })).to.have.property('nextPageToken', '');
+  });
+});
