@@ -185,6 +185,22 @@ describe('a call that is given up', () => {
     await stage.close();
   });
 
+  it('gives no credits when its caller has gone before the write', async () => {
+    const stop = new Stop();
+    const stage = await Stage.open(stop.at('accounts.findOperation'));
+    const grant = { accountId: stage.owner.accountId, operationId: 'g', credits: 5n, reason: '' };
+    const sent = stage.send(Credits.method.grantCredits, grant);
+    await stop.isReached;
+    sent.cancel();
+    await sent.refused;
+    await stage.arrival();
+    stop.open();
+    expect(await stage.nextEnd()).to.equal('CANCELLED');
+    expect(await stage.world.context.accounts.read(stage.owner.accountId)).to.include({ issued: 1_000 });
+    expect((await unary(stage.client, Credits.method.grantCredits, grant, stage.metadata)).earlierTime, 'it is the first').to.equal(undefined);
+    await stage.close();
+  });
+
   it('ends the recovery it asked for after what that is at', async () => {
     const stop = new Stop();
     const done: string[] = [];

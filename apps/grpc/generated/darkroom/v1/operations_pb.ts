@@ -158,14 +158,14 @@ export type GetRetentionResponse = Message<"darkroom.v1.GetRetentionResponse"> &
   uploads?: Duration | undefined;
 
   /**
-   * Answers to idempotency keys.
+   * Answers to idempotency keys, after the request that was accepted: the same request is answered again for so long, then refused.
    *
    * @generated from field: google.protobuf.Duration replays = 5;
    */
   replays?: Duration | undefined;
 
   /**
-   * Idempotency keys.
+   * Idempotency keys, after the request that was accepted: none of them can mean something new before.
    *
    * @generated from field: google.protobuf.Duration claims = 6;
    */
