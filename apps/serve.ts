@@ -108,7 +108,9 @@ async function listenForServices(program: Program, { grpc, role }: Config, { log
   const { context } = program;
   const server = openGrpc(grpc, { context, logger, observer, isReady: () => program.isReady() });
   const port = await server.listen(grpc.host, grpc.port);
-  logger.info({ listening: `${grpc.host}:${port}`, isOpen: grpc.callersFile === undefined }, 'serving gRPC');
+  const isOpen = grpc.callersFile === undefined;
+  logger.info({ listening: `${grpc.host}:${port}`, isOpen }, 'serving gRPC');
+  if (isOpen) logger.warn('anybody on this machine may call gRPC');
   return server;
 }
 

@@ -12,6 +12,7 @@ export function grpcFaults({ grpc, role, stores }: Pick<Config, 'grpc' | 'role' 
   }
   if ((grpc.tlsCertFile === undefined) !== (grpc.tlsKeyFile === undefined)) faults.push('grpc.tls_cert_file and grpc.tls_key_file belong together: give both or neither.');
   if (grpc.tlsClientCaFile !== undefined && grpc.tlsCertFile === undefined) faults.push('grpc.tls_client_ca_file needs grpc.tls_cert_file and grpc.tls_key_file.');
+  if (grpc.tlsClientCaFile !== undefined && grpc.callersFile === undefined) faults.push('grpc.tls_client_ca_file needs grpc.callers_file, which says what its services may do; without one, all of them may do everything.');
   if (!isLocal && grpc.tlsCertFile === undefined && !grpc.plaintext) {
     faults.push(`grpc.host ${grpc.host} is reached from elsewhere, so tokens would travel in plain text: give grpc.tls_cert_file and grpc.tls_key_file, or say grpc.plaintext: true where something in front encrypts.`);
   }

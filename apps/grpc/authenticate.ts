@@ -1,4 +1,5 @@
 import type { ServerUnaryCall } from '@grpc/grpc-js';
+import { isApiKeyShaped } from '../../core/access/api-key.js';
 import { ServiceError } from '../../core/errors.js';
 import type { Clock } from '../../core/ports/clock.js';
 import type { ServiceCaller, ServiceCallers, ServiceScope } from './service-callers.js';
@@ -14,7 +15,7 @@ export function authenticate(callers: ServiceCallers, clock: Pick<Clock, 'now'>,
   const certificateNames = token === undefined ? certificateNamesOf(call.getAuthContext().sslPeerCertificate?.subjectaltname) : [];
   const caller = callers.find({ token, certificateNames });
   if (caller === undefined) {
-    if (token !== undefined) throw new ServiceError('DEVELOPER_TOKEN_INVALID');
+    if (token !== undefined) throw new ServiceError('DEVELOPER_TOKEN_INVALID', isApiKeyShaped(token) ? 'API keys are for REST; send the token of a service.' : undefined);
     if (certificateNames.length > 0) throw new ServiceError('DEVELOPER_TOKEN_INVALID', 'The client certificate names none of the services that may call, or more than one.');
     throw new ServiceError('DEVELOPER_TOKEN_REQUIRED', 'Send a service token as authorization: Bearer <token>, or a client certificate with a URI or DNS name.');
   }

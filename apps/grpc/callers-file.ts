@@ -42,6 +42,15 @@ const SCHEMA = {
   },
 } as const satisfies JsonObject;
 
+/** What a pattern says to those who do not read them. */
+const FORMS: Readonly<Record<string, string>> = {
+  '': 'The file must have callers: and below it a list.',
+  name: 'name must have 1 to 64 small letters, digits and hyphens, and begin with no hyphen.',
+  token_sha256: 'token_sha256 must be 64 hexadecimal digits in lower case, without what sha256sum writes after them.',
+  certificate: 'certificate must be a URI or a DNS name, with no wildcard.',
+  expires_at: 'expires_at must be a time such as 2030-01-31T12:00:00Z.',
+};
+
 interface Entry {
   readonly name: string;
   readonly token_sha256?: string;
@@ -63,13 +72,17 @@ export class CallersFile implements ServiceCallers {
     const at = (pointer: string, sentence: string): string => `${file}:${yaml.lineOf(pointer)}: ${sentence}`;
     if (yaml.faults.length > 0) throw new CallersInvalid(yaml.faults.map(({ line, message }) => `${file}:${line}: ${message}`));
     const { faults } = new AjvJsonSchemas().check(SCHEMA, yaml.value);
-    if (faults.length > 0) throw new CallersInvalid(faults.map(({ pointer, message }) => at(pointer, message)));
+    if (faults.length > 0) throw new CallersInvalid(faults.map(({ pointer, message }) => at(pointer, FORMS[pointer.split('/').at(-1) ?? ''] ?? message)));
     const { callers } = yaml.value as unknown as { readonly callers: readonly Entry[] };
     const wrong = callers.flatMap((entry, index) => {
       const fault = this.add(entry);
       return fault === undefined ? [] : [at(`/callers/${index}`, fault)];
     });
     if (wrong.length > 0) throw new CallersInvalid(wrong);
+  }
+
+  get size(): number {
+    return this.byToken.size + this.byCertificate.size;
   }
 
   find({ token, certificateNames }: Presented): ServiceCaller | undefined {

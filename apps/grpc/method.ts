@@ -14,6 +14,13 @@ export interface ActingCall<Request> extends Call<Request> {
   readonly caller: Caller;
 }
 
+/** One that goes on until it is ended. */
+export interface WatchingCall<Request> extends ActingCall<Request> {
+  readonly signal: AbortSignal;
+  /** Throws once the service may not call any more: to be asked whenever there may be something to tell. */
+  readonly requireAllowed: () => void;
+}
+
 interface Described<I extends DescMessage, O extends DescMessage> {
   readonly method: DescMethodUnary<I, O>;
   /** Absent where anybody may ask. */
@@ -47,7 +54,7 @@ export interface StreamingMethod<I extends DescMessage, O extends DescMessage> {
   readonly method: DescMethodServerStreaming<I, O>;
   readonly scope: ServiceScope;
   readonly acts: true;
-  answer(call: ActingCall<MessageShape<I>> & { readonly signal: AbortSignal }): AsyncIterable<MessageInitShape<O>>;
+  answer(call: WatchingCall<MessageShape<I>>): AsyncIterable<MessageInitShape<O>>;
 }
 
 export interface ServedStream {

@@ -49,16 +49,16 @@ export function serveStream(served: ServedStream, parts: ServingCalls): handleSe
   return (call) => {
     void around(call, served, parts, async (asked, scope, requestId) => {
       call.sendMetadata(headOf(requestId));
+      // Who was revoked meanwhile, or has expired, is told nothing more.
+      const requireAllowed = (): void => requireServiceScope(authenticate(parts.callers, parts.context.clock, call), served.scope);
       const over = new AbortController();
       const end = (): void => over.abort();
       const listenNoMore = scope.onOver(end);
       parts.stopping.addEventListener('abort', end);
       if (parts.stopping.aborted) end();
       try {
-        for await (const message of served.answer({ ...asked, signal: over.signal } as never)) {
+        for await (const message of served.answer({ ...asked, signal: over.signal, requireAllowed } as never)) {
           if (scope.isOver) return 'unheard';
-          // Who was revoked meanwhile, or has expired, is told nothing more.
-          requireServiceScope(authenticate(parts.callers, parts.context.clock, call), served.scope);
           if (!call.write(create(served.method.output, message))) await untilReadOr(call, over.signal);
         }
       } finally {
@@ -86,9 +86,10 @@ async function around(
   observer?.begun();
   const requestId = readRequestId(call.metadata) ?? context.ids.uuid();
   const scope = new ServedCallScope(call);
+  const about: AboutCall = { scope, caller: undefined };
   let code: EndedCall['code'];
   try {
-    if ((await serve(await admit(call, served, parts, scope), scope, requestId)) === 'unheard') code = scope.status;
+    if ((await serve(await admit(call, served, parts, about), scope, requestId)) === 'unheard') code = scope.status;
   } catch (error) {
     if (error instanceof CallOver) code = scope.status;
     else {
@@ -100,26 +101,33 @@ async function around(
   }
   const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
   observer?.ended({ method: call.getPath().slice(1), code, durationMs });
-  const level = levelFor(code);
+  const level = parts.stopping.aborted && code === 'SERVICE_UNAVAILABLE' ? 'info' : levelFor(code);
   if (!logger.isLevelEnabled(level)) return;
-  logger[level]({ requestId, method: call.getPath(), durationMs, ...(code === undefined ? {} : { code }) }, 'request');
+  logger[level]({ requestId, method: call.getPath(), durationMs, caller: about.caller, ...(code === undefined ? {} : { code }) }, 'request');
+}
+
+/** What is learned of a call on its way, for the log. */
+interface AboutCall {
+  readonly scope: CallScope;
+  caller: string | undefined;
 }
 
 /** What the method is asked with, once the caller may call it. Throws what refuses the caller, and `CallOver`. */
 async function admit(
-  call: AnyCall, { scope, acts }: Pick<ServedMethod, 'scope' | 'acts'>, { context, callers, rates, actingFor }: ServingCalls, wanted: CallScope,
+  call: AnyCall, { scope, acts }: Pick<ServedMethod, 'scope' | 'acts'>, { context, callers, rates, actingFor }: ServingCalls, about: AboutCall,
 ): Promise<object> {
   const request: unknown = call.request;
   if (request instanceof RefusedRequest) throw request.refusal;
-  const ofThisCall: Context = { ...context, call: wanted };
-  requireWanted(wanted);
+  const ofThisCall: Context = { ...context, call: about.scope };
+  requireWanted(about.scope);
   if (scope === undefined) return { request, context: ofThisCall };
   const service = authenticate(callers, context.clock, call);
+  about.caller = service.name;
   await rates.take(service, scope);
   requireServiceScope(service, scope);
   if (!acts) return { request, context: ofThisCall };
   const caller = await actingFor.caller(service, call.metadata);
-  requireWanted(wanted);
+  requireWanted(about.scope);
   return { request, context: ofThisCall, caller };
 }
 

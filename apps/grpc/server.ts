@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Server, ServerCredentials, type ServerOptions, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import { logVerbosity, Server, ServerCredentials, setLogVerbosity, type ServerOptions, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import type { Context } from '../../core/context.js';
@@ -10,6 +10,7 @@ import { ACCESS_METHODS } from './methods/access.js';
 import type { CallObserver } from './call-observer.js';
 import { CallerRates } from './caller-rates.js';
 import { CallsUnderWay } from './calls-under-way.js';
+import { boundConnections } from './connections.js';
 import { CATALOG_METHODS } from './methods/catalog.js';
 import { CREDIT_METHODS } from './methods/credits.js';
 import { guardCalls } from './guarded-call.js';
@@ -88,7 +89,11 @@ export function createGrpcServer({ context, callers, logger, observer, isReady, 
   if (isReady !== undefined) health.follow(isReady);
   reflectionOf(services).addToServer(server);
   return {
-    listen: (host, port) => listen(server, credentials, host, port),
+    async listen(host, port) {
+      const bound = await listen(server, credentials, host, port);
+      boundConnections(server, parts.logger);
+      return bound;
+    },
     close(graceMs) {
       health.stop();
       stopping.abort();
@@ -105,10 +110,13 @@ function implementation(service: DescService, parts: ServingCalls): UntypedServi
   ]);
 }
 
+/** The library writes of a port that is taken to standard error as well, where the log is expected and nothing else. */
+setLogVerbosity(logVerbosity.NONE);
+
 function listen(server: Server, credentials: ServerCredentials, host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.bindAsync(`${host.includes(':') ? `[${host}]` : host}:${port}`, credentials, (error, bound) => {
-      if (error) reject(new Error(`The server cannot listen on port ${port} of ${host}; choose another grpc.port or grpc.host.`, { cause: error }));
+      if (error) reject(new Error(`The server cannot listen on port ${port} of ${host}, where something else may be listening; choose another grpc.port or grpc.host.`, { cause: error }));
       else resolve(bound);
     });
   });

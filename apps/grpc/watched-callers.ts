@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { CallersFile } from './callers-file.js';
 import type { Presented, ServiceCaller, ServiceCallers } from './service-callers.js';
-import { WatchedFiles } from './watched-files.js';
+import { faultsOf, WatchedFiles } from './watched-files.js';
 
 /**
  * The callers of a file that may change, so that a service that was taken out or revoked is refused soon. A change that cannot
@@ -30,8 +30,9 @@ export class WatchedCallers implements ServiceCallers {
   private readAgain(): void {
     try {
       this.current = read(this.path);
+      this.logger.info({ callers: this.current.size }, 'callers read');
     } catch (error) {
-      this.logger.warn({ err: error }, 'callers not read');
+      this.logger.warn({ faults: faultsOf(error) }, 'callers not read');
     }
   }
 }

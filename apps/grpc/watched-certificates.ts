@@ -1,7 +1,7 @@
 import { ServerCredentials } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import { readCertificates, type CertificateFiles } from './certificates.js';
-import { WatchedFiles } from './watched-files.js';
+import { faultsOf, WatchedFiles } from './watched-files.js';
 
 /**
  * Certificates of files that may change, so that a renewed one needs no restart: connections that begin after the change have
@@ -34,7 +34,7 @@ export class WatchedCertificates extends ServerCredentials {
       this.updateSecureContextOptions(readCertificates(this.files));
       this.logger.info('certificates read');
     } catch (error) {
-      this.logger.warn({ err: error }, 'certificates not read');
+      this.logger.warn({ faults: faultsOf(error) }, 'certificates not read');
     }
   }
 }

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { ConfigInvalid } from '../config/config.js';
 
 const LOOK_EVERY_MS = 3_000;
 
@@ -29,6 +30,11 @@ export class WatchedFiles {
   private look(): string {
     return this.paths.map(stateOf).join(';');
   }
+}
+
+/** What is wrong with a file that has changed, for the log: a person's slip, of which no stack tells more. */
+export function faultsOf(error: unknown): readonly string[] {
+  return error instanceof ConfigInvalid ? error.faults : [String(error)];
 }
 
 function stateOf(path: string): string {

@@ -29,3 +29,6 @@ export const DEFAULT_REST_LIMITS: RestLimits = {
 
 /** The largest JSON body that is read. */
 export const MAX_BODY_BYTES = 128 * 1024;
+
+/** How many objects and lists may stand in one another, the body itself among them. */
+export const MAX_BODY_DEPTH = 32;

@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import { visit } from 'jsonc-parser';
 import { ServiceError } from '../../core/errors.js';
 import type { Json } from '../../core/json.js';
+import { MAX_BODY_DEPTH } from './limits.js';
 import { readBytes } from './read-bytes.js';
 
-const MAX_DEPTH = 32;
 /** A byte order mark is kept, and then is not JSON. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const JSON_MEDIA_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?;?[ \t]*$/i;
@@ -50,7 +50,7 @@ function decode(bytes: Buffer): string {
 function refuseAmbiguity(text: string): void {
   const namesByDepth: (Set<string> | undefined)[] = [];
   const enter = (names: Set<string> | undefined): void => {
-    if (namesByDepth.length >= MAX_DEPTH) throw invalid(`The request body must be nested at most ${MAX_DEPTH} deep.`);
+    if (namesByDepth.length >= MAX_BODY_DEPTH) throw invalid(`The request body must be nested at most ${MAX_BODY_DEPTH} deep.`);
     namesByDepth.push(names);
   };
   const leave = (): void => { namesByDepth.pop(); };

@@ -4,6 +4,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { status as Status } from '@grpc/grpc-js';
+import type { ServedMethod, ServedStream } from '../../apps/grpc/method.js';
+import { ACCESS_METHODS } from '../../apps/grpc/methods/access.js';
+import { CATALOG_METHODS } from '../../apps/grpc/methods/catalog.js';
+import { CREDIT_METHODS } from '../../apps/grpc/methods/credits.js';
+import { GENERATION_METHODS } from '../../apps/grpc/methods/generations.js';
+import { OPERATIONS_METHODS } from '../../apps/grpc/methods/operations.js';
+import { UPLOAD_METHODS } from '../../apps/grpc/methods/uploads.js';
+import { WATCH_METHODS } from '../../apps/grpc/methods/watch.js';
 import { OPERATOR_SCOPES } from '../../apps/grpc/service-callers.js';
 import { GRPC_STATUSES } from '../../apps/grpc/statuses.js';
 import { SCOPES } from '../../core/access/credential.js';
@@ -12,6 +20,8 @@ import { plain, readPage, ROOT, tablesOf } from './pages.js';
 
 /** What only HTTP can get wrong. */
 const OF_HTTP: readonly string[] = ['ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED', 'BODY_TOO_LARGE'] satisfies ErrorCode[];
+
+const SERVED = [...GENERATION_METHODS, ...UPLOAD_METHODS, ...CREDIT_METHODS, ...CATALOG_METHODS, ...ACCESS_METHODS, ...OPERATIONS_METHODS, ...WATCH_METHODS];
 
 const page = readPage('docs/grpc.md');
 const rowsUnder = (column: string) => tablesOf(page).filter(({ columns }) => columns[0] === column).flatMap(({ rows }) => rows);
@@ -26,6 +36,13 @@ describe('docs/grpc.md', () => {
   it('has every scope once', () => {
     const [, sentence = ''] = /^Scopes are ([^.]*)\./m.exec(page.prose) ?? [];
     expect([...sentence.matchAll(/`([a-z:]+)`/g)].map(([, scope]) => String(scope)).sort()).to.deep.equal([...SCOPES, ...OPERATOR_SCOPES].sort());
+  });
+
+  it('has every method under the scope it needs', () => {
+    const documented = rowsUnder('Scope').flatMap(([scope = '', methods = '']) => [...methods.matchAll(/`([A-Za-z]+)`/g)].map(([, method]) => `${plain(scope)}: ${method}`));
+    const served = SERVED as unknown as readonly (ServedMethod | ServedStream)[];
+    const known = served.flatMap(({ method, scope }) => (scope === undefined ? [] : [`${scope}: ${method.name}`]));
+    expect(documented.sort()).to.deep.equal(known.sort());
   });
 
   it('has every service of the proto files', () => {

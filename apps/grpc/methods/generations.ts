@@ -1,9 +1,11 @@
 import { cancelGeneration } from '../../../core/generation/cancel-generation.js';
+import { ServiceError } from '../../../core/errors.js';
 import { createGeneration } from '../../../core/generation/create-generation.js';
 import { estimateGeneration } from '../../../core/generation/estimate-generation.js';
 import { getGeneration } from '../../../core/generation/get-generation.js';
 import { listGenerations } from '../../../core/generation/list-generations.js';
 import type { Json, JsonObject } from '../../../core/json.js';
+import { MAX_BODY_DEPTH } from '../../rest/limits.js';
 import { Generations, type GenerationInput } from '../generated/darkroom/v1/generations_pb.js';
 import { keyOf } from '../idempotency-key.js';
 import { acting } from '../method.js';
@@ -54,6 +56,13 @@ export const GENERATION_METHODS = [
   }),
 ] as const;
 
+/** Over REST a body that is nested deeper is not read at all. */
+function refuseDeep(value: Json, levels: number): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (levels === 0) throw new ServiceError('BODY_INVALID', `The request must be nested at most ${MAX_BODY_DEPTH} deep.`);
+  for (const member of Object.values(value)) refuseDeep(member, levels - 1);
+}
+
 /** The body that the use case takes, the same as over REST, so that a key means the same on both fronts. */
 function bodyOf(input: GenerationInput | undefined): JsonObject {
   if (input === undefined) return {};
@@ -65,7 +74,10 @@ function bodyOf(input: GenerationInput | undefined): JsonObject {
   if (operation !== undefined) body['operation'] = operation;
   if (prompt !== undefined) body['prompt'] = prompt;
   if (negativePrompt !== undefined) body['negative_prompt'] = negativePrompt;
-  if (parameters !== undefined) body['parameters'] = parameters;
+  if (parameters !== undefined) {
+    refuseDeep(parameters, MAX_BODY_DEPTH - 1);
+    body['parameters'] = parameters;
+  }
   if (referenceUploadIds.length > 0) body['reference_upload_ids'] = referenceUploadIds;
   if (clientTraceId !== undefined) body['client_trace_id'] = clientTraceId;
   return body;

@@ -11,11 +11,12 @@ const LOOK_EVERY_MS = 500;
 export const WATCH_METHODS = [
   streaming(Generations.method.watchGeneration, {
     scope: 'generations:read',
-    async *answer({ context, caller, request, signal }) {
+    async *answer({ context, caller, request, signal, requireAllowed }) {
       const mask = readMask(request.readMask);
       const rest = new NudgeableSleep(context.clock);
       signal.addEventListener('abort', () => rest.nudge());
       for (let seen: number | undefined; !signal.aborted; await rest.sleep(LOOK_EVERY_MS)) {
+        requireAllowed();
         const generation = await getGeneration(context, caller, request.generationId);
         if (generation.version === seen) continue;
         seen = generation.version;

@@ -31,7 +31,8 @@ describe('a gRPC front', () => {
     expect(faults({ tlsCertFile: 'cert' })).to.include('belong together');
     expect(faults({ tlsKeyFile: 'key' })).to.include('belong together');
     expect(faults({ tlsClientCaFile: 'ca' })).to.include('grpc.tls_client_ca_file needs');
-    expect(faults({ ...TLS, tlsClientCaFile: 'ca' })).to.equal('');
+    expect(faults({ ...TLS, tlsClientCaFile: 'ca' })).to.include('grpc.callers_file');
+    expect(faults({ ...TLS, tlsClientCaFile: 'ca', callersFile: 'callers' })).to.equal('');
   });
 
   it('that is not configured has no faults', () => expect(grpcFaults({ role: 'rest', stores: STORES })).to.deep.equal([]));

@@ -4,6 +4,7 @@
 import { create, type MessageShape } from '@bufbuild/protobuf';
 import { type Metadata, status as Status } from '@grpc/grpc-js';
 import { expect } from 'chai';
+import { pino } from 'pino';
 import { Access } from '../../../apps/grpc/generated/darkroom/v1/access_pb.js';
 import { Credits, EntryKind } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
 import { Generations, GenerationStatus } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
@@ -11,6 +12,7 @@ import { Operations } from '../../../apps/grpc/generated/darkroom/v1/operations_
 import { BadRequestSchema, ErrorInfoSchema, RequestInfoSchema, RetryInfoSchema } from '../../../apps/grpc/generated/google/rpc/error_details_pb.js';
 import { methodDefinition } from '../../../apps/grpc/service-definition.js';
 import { Metrics } from '../../../apps/metrics/metrics.js';
+import type { JsonObject } from '../../../core/json.js';
 import { parseExposition, valueOf } from '../../fixtures/exposition.js';
 import { newOwner } from '../../fixtures/owner.js';
 import { unary } from './grpc-client.js';
@@ -69,6 +71,27 @@ describe('calls over gRPC', () => {
     expect(detail(error, BadRequestSchema)?.fieldViolations[0]).to.include({ field: 'input.reference_upload_ids[0]', reason: 'FIELD_INVALID' });
     expect(detail(error, RequestInfoSchema)?.requestId).to.equal('mine-1');
     expect(detail(error, RetryInfoSchema), 'nothing gets better by waiting').to.equal(undefined);
+  });
+
+  it('are logged with the service that made them, and the code they were refused with', async () => {
+    const lines: Record<string, unknown>[] = [];
+    const logged = await Stage.open({ logger: pino({ level: 'debug' }, { write: (line: string) => { lines.push(JSON.parse(line) as Record<string, unknown>); } }) });
+    await unary(logged.client, Credits.method.getBalance, {}, logged.as('all'));
+    await errorOf(unary(logged.client, Credits.method.getBalance, {}, logged.as('reader')));
+    await errorOf(unary(logged.client, Credits.method.getBalance, {}, logged.as('svc_live_0123456789abcdefghijklmnopqrstuvwxyz0123456')));
+    expect(lines.filter(({ msg }) => msg === 'request').map(({ level, caller, code, front }) => [level, caller, code, front])).to.deep.equal([
+      [20, 'all', undefined, 'grpc'], [30, 'reader', 'DEVELOPER_SCOPE_INSUFFICIENT', 'grpc'], [30, undefined, 'DEVELOPER_TOKEN_INVALID', 'grpc'],
+    ]);
+    await logged.close();
+  });
+
+  it('are refused as over REST where parameters are nested deeper than anybody reads', async () => {
+    const nested = (levels: number): JsonObject => (levels === 0 ? {} : { in: nested(levels - 1) });
+    const reasonOf = async (levels: number) => {
+      const asked = unary(stage.client, Generations.method.estimateGeneration, { input: { ...PICTURE, parameters: nested(levels) } }, stage.as('all'));
+      return detail(await errorOf(asked), ErrorInfoSchema)?.reason;
+    };
+    expect([await reasonOf(30), await reasonOf(31), await reasonOf(60)]).to.deep.equal(['FIELD_REQUIRED', 'BODY_INVALID', 'BODY_INVALID']);
   });
 
   it('list the generations of the App in pages, and take a token for no other list', async () => {

@@ -59,8 +59,8 @@ describe('the gRPC front to whoever comes across it', () => {
       return (await streamed(stream))[0] ?? {};
     };
     const { list_services_response: listed } = await ask({ list_services: '*' });
-    expect((listed as { service: { name: string }[] }).service.map(({ name }) => name)).to.include.members(NAMES);
-    for (const name of [...NAMES, 'google.rpc.ErrorInfo', 'google.rpc.RetryInfo']) {
+    expect((listed as { service: { name: string }[] }).service.map(({ name }) => name)).to.include.members([...NAMES, 'grpc.health.v1.Health']);
+    for (const name of [...NAMES, 'grpc.health.v1.HealthCheckResponse', 'google.rpc.ErrorInfo', 'google.rpc.RetryInfo']) {
       const { file_descriptor_response: found } = await ask({ file_containing_symbol: name });
       expect((found as { file_descriptor_proto: Buffer[] }).file_descriptor_proto.length, name).to.be.at.least(1);
     }

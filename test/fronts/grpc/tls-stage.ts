@@ -21,7 +21,7 @@ export interface TlsStageOptions {
 
 /** The gRPC front as it is configured with TLS, over a small world, with an authority that made its certificate. */
 export class TlsStage {
-  private constructor(readonly folder: string, readonly authority: Authority, readonly world: World, private readonly server: GrpcServer, private readonly port: number) {}
+  private constructor(readonly log: Readonly<Record<string, unknown>>[], readonly folder: string, readonly authority: Authority, readonly world: World, private readonly server: GrpcServer, private readonly port: number) {}
 
   /** Rejects with `ServerAbsent` where no certificate can be made. */
   static async open({ callers, asksForCertificates }: TlsStageOptions): Promise<TlsStage> {
@@ -32,9 +32,10 @@ export class TlsStage {
       const callersFile = join(folder, 'callers.yaml');
       writeFileSync(callersFile, JSON.stringify({ callers: callers.map((caller) => ({ scopes: ['access:read'], ...caller })) }));
       const files = { callersFile, tlsCertFile: certFile, tlsKeyFile: keyFile, ...(asksForCertificates ? { tlsClientCaFile: authority.certFile } : {}) };
+      const log: Record<string, unknown>[] = [];
       const world = await openWorld();
-      const server = openGrpc({ host: '127.0.0.1', port: 0, plaintext: false, ...files }, { context: world.context, logger: pino({ level: 'silent' }), observer: undefined });
-      return new TlsStage(folder, authority, world, server, await server.listen('127.0.0.1', 0));
+      const server = openGrpc({ host: '127.0.0.1', port: 0, plaintext: false, ...files }, { context: world.context, logger: pino({ level: 'info' }, { write: (line: string) => { log.push(JSON.parse(line) as Record<string, unknown>); } }), observer: undefined });
+      return new TlsStage(log, folder, authority, world, server, await server.listen('127.0.0.1', 0));
     } catch (error) {
       rmSync(folder, { recursive: true });
       throw error;

@@ -113,5 +113,10 @@ describe('gRPC over mutual TLS', () => {
     }
     expect(await at().ask(credentials.createInsecure(), BEARER)).to.equal('status 14');
     expect(await asked({ names })).to.equal('OK');
+    const told = at().log.filter(({ msg }) => msg === 'TLS refused').map(({ reason, peer }) => [peer, reason] as const);
+    // Each twice: by the socket, and by the library as often as it tried.
+    expect(told).to.have.length.at.least(2 * refused.length);
+    expect(told.map(([peer]) => peer)).to.include('127.0.0.1');
+    expect(told.map(([, reason]) => reason).join()).to.include('certificate');
   });
 });

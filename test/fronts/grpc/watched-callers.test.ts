@@ -57,6 +57,7 @@ describe('a file of callers that is watched', () => {
     writeFileSync(path, listing('two'));
     await until(() => known('two'));
     expect(known('one')).to.equal(false);
+    expect(warnings.join(''), 'a slip has a sentence and no stack').to.include('callers.yaml:1').and.not.include('    at ');
   });
 
   it('has to be usable at the start', () => {

@@ -1,0 +1,22 @@
+import type { Server as NetServer } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import type { Server } from '@grpc/grpc-js';
+import type { Logger } from 'pino';
+
+/** As many as over REST. */
+const MAX_CONNECTIONS = 10_000;
+
+/**
+ * Bounds the connections of a server that listens, and tells the log of those that TLS refuses: the library does neither, and
+ * shows nobody the servers that it has made. An upgrade that names them otherwise is told at once.
+ */
+export function boundConnections(server: Server, logger: Logger): void {
+  const listening: unknown = Reflect.get(server, 'http2Servers');
+  if (!(listening instanceof Map) || listening.size === 0) throw new Error('The gRPC library keeps its servers somewhere else.');
+  for (const own of listening.keys() as Iterable<NetServer>) {
+    own.maxConnections = MAX_CONNECTIONS;
+    own.on('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {
+      logger.info({ code: error.code, reason: error.message, peer: socket.remoteAddress }, 'TLS refused');
+    });
+  }
+}
