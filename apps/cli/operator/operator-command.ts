@@ -4,6 +4,9 @@ import { usageFailure } from '../exit.js';
 import type { GrpcOptions } from './grpc-place.js';
 import { storeCommand, withContext, type ContextNeeds, type StoreOptions } from './store-command.js';
 
+/** For what ends by itself once the work is done. */
+const LEFT_BEHIND_MS = 100;
+
 export type OperatorOptions = StoreOptions & Partial<GrpcOptions>;
 
 /** A command that does the same on the stores of this installation and, with --grpc, on a server elsewhere. */
@@ -30,5 +33,12 @@ export async function withOperator(options: OperatorOptions, work: (operator: Op
     await work(operator);
   } finally {
     operator.close();
+    leaveBehind();
   }
+}
+
+/** The gRPC library never gives up a connection on which the other side says nothing, and the process would live as long as that. */
+function leaveBehind(): void {
+  const leave = () => process.stdout.write('', () => process.stderr.write('', () => process.exit()));
+  setTimeout(leave, LEFT_BEHIND_MS).unref();
 }

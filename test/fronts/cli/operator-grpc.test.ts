@@ -1,9 +1,10 @@
 // Goal: whoever operates a server with --grpc is told in one sentence what went wrong, with an exit code that says whose fault it
 // was; no token leaves the machine in the clear, and nothing is done twice because an answer was lost.
 // Method: the compiled program as a child process against the gRPC front of a world in this process, whose ports lose answers.
+import { spawn } from 'node:child_process';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
-import { createServer as createTcpServer, type AddressInfo } from 'node:net';
+import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Server, ServerCredentials, type sendUnaryData } from '@grpc/grpc-js';
@@ -125,6 +126,30 @@ describe('operators\' commands with --grpc, when something is wrong', () => {
     expect(failed).to.have.property('message', `${address} cannot be reached: it did not answer in time.`);
     calls.close();
     silent.close();
+  });
+
+  it('ends with its work, whatever a server that does not even begin TLS keeps open', async () => {
+    const sockets: Socket[] = [];
+    const mute = createTcpServer((socket) => { sockets.push(socket.on('error', () => undefined)); });
+    await once(mute.listen(0, '127.0.0.1'), 'listening');
+    const { port } = mute.address() as AddressInfo;
+    // Gives up long before the command would, and has more to say than a pipe takes at once.
+    const program = `
+      import { withOperator } from '${new URL('../../../apps/cli/operator/operator-command.js', import.meta.url).href}';
+      import { setTimeout as sleep } from 'node:timers/promises';
+      process.exitCode = 1;
+      await withOperator({ grpc: 'https://127.0.0.1:${port}' }, async (operator) => {
+        operator.listAccounts({ limit: 1 }).catch(() => undefined);
+        await sleep(100);
+      });
+      process.stdout.write('x'.repeat(1_000_000));`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
+    let printed = 0;
+    child.stdout.on('data', (chunk: Buffer) => { printed += chunk.length; });
+    const [code] = await once(child, 'close') as [number | null];
+    expect({ code, printed, connections: sockets.length }).to.deep.equal({ code: 1, printed: 1_000_000, connections: 1 });
+    for (const socket of sockets) socket.destroy();
+    mute.close();
   });
 });
 
