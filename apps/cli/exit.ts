@@ -22,8 +22,10 @@ export class Failure extends Error {
     readonly exitCode: ExitCode = EXIT.failure,
     /** What `--json` shows of it, beside the sentence; `shown` when the command has printed its document already. */
     readonly details: Readonly<Record<string, unknown>> | 'shown' = {},
+    /** What lies behind it, for DARKROOM_DEBUG=1. */
+    cause?: unknown,
   ) {
-    super(message);
+    super(message, cause === undefined ? {} : { cause });
     this.name = 'Failure';
   }
 }
@@ -43,5 +45,6 @@ export function withMore(error: unknown, more: string, about: Readonly<Record<st
   const { exitCode, details } = error instanceof Failure ? error : { exitCode: EXIT.failure, details: {} };
   const sentence = sentenceOf(error);
   const end = /[.!?]$/.test(sentence) ? '' : '.';
-  return new Failure(`${sentence}${end} ${more}`, exitCode, { ...(details === 'shown' ? {} : details), ...about });
+  const cause = error instanceof Failure ? error.cause : error;
+  return new Failure(`${sentence}${end} ${more}`, exitCode, { ...(details === 'shown' ? {} : details), ...about }, cause);
 }

@@ -10,7 +10,7 @@ export class OutcomeUnknown extends Failure {
   constructor(readonly lastTry: ServiceError | Failure) {
     const { message, details } = withMore(failureOf(lastTry), 'Whether it was done is not known.');
     // What `--json` shows of a refusal is the server's own sentence otherwise, which would be all that a program reads.
-    super(message, EXIT.failure, details === 'shown' ? details : { ...details, message });
+    super(message, EXIT.failure, details === 'shown' ? details : { ...details, message }, lastTry);
     this.name = 'OutcomeUnknown';
   }
 }

@@ -43,6 +43,11 @@ export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');
 }
 
+/** The day, in UTC. */
+export function isoDate(atMs: number): string {
+  return isoTime(atMs).slice(0, 10);
+}
+
 export function isoTime(atMs: number): string {
   return new Date(atMs).toISOString();
 }

@@ -1,6 +1,7 @@
-import { constants, createPrivateKey, X509Certificate } from 'node:crypto';
+import { constants, createPrivateKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import { checkCertificates } from '../certificate-list.js';
 import { ConfigInvalid } from '../config/config.js';
 
 /** Where the certificate of this server is, its key, and those that vouch for callers. All in PEM form. */
@@ -41,11 +42,4 @@ function readPem(key: string, path: string, fault: string, check: (text: string)
     throw new ConfigInvalid([`${key} ${path} ${fault}.`]);
   }
   return text;
-}
-
-/** TLS itself would take those before the first mistake and say no word of the others. */
-function checkCertificates(text: string): void {
-  const blocks = text.split(/^(?=-----BEGIN )/m).filter((block) => block.startsWith('-----BEGIN CERTIFICATE'));
-  const certificates = blocks.map((block) => new X509Certificate(block));
-  if (certificates.length === 0) throw new Error('There is none.');
 }

@@ -10,11 +10,15 @@ export const MAX_TRIES = 6;
 /** The same for what waits on a generation that goes on: about a minute in all, so that a server may restart meanwhile. */
 export const PATIENT_TRIES = 14;
 
-/** Waits before try number `tries` + 1: as long as the server asked, else twice as long each time, spread by chance. */
+/** How long to wait before try number `tries` + 1 when nobody says: twice as long each time, spread by chance. Milliseconds. */
+export function backOffMs(tries: number): number {
+  return Math.min(CAP_MS, BASE_MS * 2 ** (tries - 1)) * (0.5 + Math.random() / 2);
+}
+
+/** Waits before try number `tries` + 1: as long as the server asked, else as `backOffMs` says. */
 export async function waitBeforeRetry(tries: number, retryAfter: string | null, signal?: AbortSignal): Promise<void> {
   const asked = retryAfter !== null && /^[0-9]{1,6}$/.test(retryAfter) ? Number(retryAfter) * 1_000 : undefined;
-  const backOff = Math.min(CAP_MS, BASE_MS * 2 ** (tries - 1)) * (0.5 + Math.random() / 2);
-  await sleep(asked === undefined ? backOff : Math.min(asked, MAX_RETRY_AFTER_MS), undefined, signal === undefined ? {} : { signal });
+  await sleep(asked === undefined ? backOffMs(tries) : Math.min(asked, MAX_RETRY_AFTER_MS), undefined, signal === undefined ? {} : { signal });
 }
 
 /** Whether trying again cannot help: a name that does not exist, a certificate that is not trusted. */

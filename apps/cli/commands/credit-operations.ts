@@ -41,7 +41,8 @@ export function addCreditOperations(program: Command): void {
 }
 
 function operate(make: Operate, accountId: string, credits: string, options: Options): Promise<void> {
-  if (!/^-?[0-9]{1,16}$/.test(credits)) throw usageFailure(`Credits must be a whole number, not ${credits}.`);
+  if (!/^-?[0-9]+$/.test(credits)) throw usageFailure(`Credits must be a whole number, not ${credits}.`);
+  if (!Number.isSafeInteger(Number(credits))) throw usageFailure(`Credits must be from -${Number.MAX_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}, not ${credits}.`);
   return withOperator(options, async (operator) => {
     // One id for all tries, so that none of them is an operation of its own.
     const operationId = options.operationId ?? randomUUID();
@@ -67,5 +68,5 @@ function unheard(error: unknown, operationId: string): unknown {
   if (lastTry === undefined && (error instanceof ServiceError || error instanceof Failure)) return error;
   if (lastTry instanceof ServiceError && NEVER_MADE.has(lastTry.code)) return lastTry;
   const { message, details } = failureOf(lastTry ?? error);
-  return withMore(new Failure(message, EXIT.failure, details), `Whether it was made is not known; the same command with --operation-id ${operationId} finds out and does not make it twice.`, { operation_id: operationId });
+  return withMore(new Failure(message, EXIT.failure, details, lastTry ?? error), `Whether it was made is not known; the same command with --operation-id ${operationId} finds out and does not make it twice.`, { operation_id: operationId });
 }

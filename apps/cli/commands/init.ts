@@ -31,8 +31,8 @@ function init(options: Options): Promise<void> {
   if (options.credits !== undefined && options.account === undefined) {
     throw usageFailure('--credits needs --account, which says who they are for.');
   }
-  if (options.credits !== undefined && !/^[0-9]{1,16}$/.test(options.credits)) {
-    throw usageFailure(`--credits must be a whole number, not ${options.credits}.`);
+  if (options.credits !== undefined && !(/^[0-9]+$/.test(options.credits) && Number.isSafeInteger(Number(options.credits)))) {
+    throw usageFailure(`--credits must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}, not ${options.credits}.`);
   }
   return withContext(options, async (context, config) => {
     const place = dataPlace(config);

@@ -23,7 +23,7 @@ export function addKeys(program: Command): void {
     .description('make a key for an App and show its secret, once')
     .requiredOption('--name <name>', 'what the key is for')
     .option('--scope <scope>', `what the key may do (repeatable; all when left out): ${SCOPES.join(', ')}`, collect)
-    .option('--expires <when>', 'when it ends: 90d, 12h, 2030-01-31')
+    .option('--expires <when>', 'when it ends: 90d, 12h, 30m, 2030-01-31, 2030-01-31T12:00:00Z')
     .addHelpText('after', examples([
       `darkroom keys create ${EXAMPLE_ID} --name laptop`,
       `darkroom keys create ${EXAMPLE_ID} --name dashboard --scope credits:read --expires 90d`,
@@ -48,7 +48,7 @@ export function addKeys(program: Command): void {
       show({ json: keyJson(key), text: `Key ${key.keyId} (${key.name}) is revoked.` }, options);
     }));
   operatorCommand(keys, 'expire <key_id> <when>')
-    .description('set when a key ends: now, 90d, 12h, 2030-01-31')
+    .description('set when a key ends: now, 90d, 12h, 30m, 2030-01-31, 2030-01-31T12:00:00Z')
     .addHelpText('after', examples([`darkroom keys expire ${EXAMPLE_ID} 30d`, `darkroom keys expire ${EXAMPLE_ID} now`]))
     .action((keyId: string, when: string, options: OperatorOptions) => withOperator(options, async (operator) => {
       const key = await operator.expireKey(keyId, readTime(when, Date.now()));

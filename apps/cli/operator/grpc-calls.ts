@@ -1,17 +1,23 @@
-import { checkServerIdentity } from 'node:tls';
 import { isIP } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { checkServerIdentity } from 'node:tls';
 import { create, type DescMessage, type DescMethodUnary, type MessageInitShape, type MessageShape } from '@bufbuild/protobuf';
 import { MethodOptions_IdempotencyLevel as Idempotency } from '@bufbuild/protobuf/wkt';
 import { Client, credentials, Metadata, type ChannelCredentials, type ClientOptions, type ServiceError as CallError } from '@grpc/grpc-js';
 import { methodDefinition } from '../../grpc/service-definition.js';
-import { MAX_TRIES, waitBeforeRetry } from '../client/retry.js';
-import { usageFailure } from '../exit.js';
+import { backOffMs, MAX_TRIES } from '../client/retry.js';
+import { Failure, EXIT, withMore } from '../exit.js';
 import { OutcomeUnknown } from '../outcome-unknown.js';
-import { callFailure, mayHaveHappened, mayHelpLater, readRefusal } from './grpc-failure.js';
+import { printable, say } from '../terminal.js';
+import { callFailure, mayHaveHappened, mayHelpLater, readRefusal, wasNeverSent } from './grpc-failure.js';
 import type { GrpcPlace } from './grpc-place.js';
 
-/** For a call with all its tries. */
+/** For a call with all its tries, without the time that the server itself has asked to wait. */
 const CALL_MS = 60_000;
+/** The longest that a server may ask to wait before a try: rates are by the minute. */
+const MAX_ASKED_MS = 60_000;
+/** A wait from which on somebody in front of a terminal wonders what goes on. */
+const NOTICED_MS = 2_000;
 
 const OPTIONS: ClientOptions = {
   // A page of 1,000 lines with the longest of texts.
@@ -46,7 +52,7 @@ export class GrpcCalls {
    * its answer was lost. Who is refused in the end, since a token was revoked meanwhile, may have been obeyed in the beginning.
    */
   async call<I extends DescMessage, O extends DescMessage>(method: DescMethodUnary<I, O>, init: MessageInitShape<I>, withinMs = CALL_MS): Promise<MessageShape<O>> {
-    const deadline = Date.now() + withinMs;
+    let deadline = Date.now() + withinMs;
     const mayRepeat = method.idempotency !== Idempotency.IDEMPOTENCY_UNKNOWN;
     const hasEffect = method.idempotency !== Idempotency.NO_SIDE_EFFECTS;
     let mayBeDone = false;
@@ -56,13 +62,16 @@ export class GrpcCalls {
       } catch (thrown) {
         const error = thrown as CallError;
         mayBeDone ||= hasEffect && mayHaveHappened(error);
-        const isRepeated = tries < MAX_TRIES && mayHelpLater(error) && (mayRepeat || !mayBeDone);
+        const { code = '', retryAfterMs = 0 } = readRefusal(error) ?? {};
+        const isRepeated = tries < MAX_TRIES && mayHelpLater(error) && retryAfterMs <= MAX_ASKED_MS && (mayRepeat || !mayBeDone);
         if (!isRepeated) {
-          const failure = callFailure(error, this.place);
-          throw mayBeDone ? new OutcomeUnknown(failure) : failure;
+          const failure = await callFailure(error, this.place);
+          if (mayBeDone) throw new OutcomeUnknown(failure);
+          throw hasEffect && wasNeverSent(error) ? withMore(failure, 'Nothing was done.') : failure;
         }
-        const retryAfterMs = readRefusal(error)?.retryAfterMs;
-        await waitBeforeRetry(tries, retryAfterMs === undefined ? null : String(Math.ceil(retryAfterMs / 1_000)));
+        if (retryAfterMs > NOTICED_MS) say(`darkroom: The server asks to wait (${printable(code)}); going on in ${Math.ceil(retryAfterMs / 1_000)} seconds, Ctrl-C leaves.`);
+        deadline += retryAfterMs;
+        await sleep(retryAfterMs || backOffMs(tries));
       }
     }
   }
@@ -89,7 +98,7 @@ function channelTo({ host, tls }: GrpcPlace): ChannelCredentials {
   const { ca = null, key = null, cert = null } = tls;
   try {
     return credentials.createSsl(ca, key, cert, { checkServerIdentity: (_, certificate) => checkServerIdentity(host, certificate) });
-  } catch {
-    throw usageFailure('--grpc-ca, --grpc-cert and --grpc-key must be PEM files: certificates, and the key that belongs to them.');
+  } catch (error) {
+    throw new Failure('--grpc-ca, --grpc-cert and --grpc-key cannot be used for TLS: a key or a signature is weaker than it allows.', EXIT.usage, {}, error);
   }
 }

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { fromBinary } from '@bufbuild/protobuf';
 import { anyUnpack, durationMs } from '@bufbuild/protobuf/wkt';
 import { status as Status, type ServiceError as CallError } from '@grpc/grpc-js';
@@ -6,8 +7,10 @@ import { DETAILS_KEY, ERROR_DOMAIN } from '../../grpc/error-status.js';
 import { ErrorInfoSchema, RequestInfoSchema, RetryInfoSchema } from '../../grpc/generated/google/rpc/error_details_pb.js';
 import { StatusSchema } from '../../grpc/generated/google/rpc/status_pb.js';
 import { EXIT, Failure } from '../exit.js';
+import { certificateNamesOf } from '../../grpc/authenticate.js';
 import { printable } from '../terminal.js';
 import type { GrpcPlace } from './grpc-place.js';
+import { certificateFault } from './server-certificate.js';
 
 /** What a server says of a call that it has refused. */
 interface Refusal {
@@ -38,20 +41,28 @@ const OF_USE_CASES: ReadonlySet<Status> = new Set([Status.INVALID_ARGUMENT, Stat
 const OF_WHO_CALLS: ReadonlySet<Status> = new Set([Status.UNAUTHENTICATED, Status.PERMISSION_DENIED, Status.RESOURCE_EXHAUSTED]);
 
 /** What a person is told of a failed call: the use case's own refusal, the server's, or why there was no answer at all. */
-export function callFailure(error: CallError, place: GrpcPlace): ServiceError | Failure {
+export async function callFailure(error: CallError, place: GrpcPlace): Promise<ServiceError | Failure> {
   const refusal = readRefusal(error);
   if (refusal !== undefined && OF_USE_CASES.has(error.code) && isKnown(refusal.code)) return new ServiceError(refusal.code, refusal.message);
-  if (refusal !== undefined && OF_WHO_CALLS.has(error.code)) return refused(refusal, EXIT.refused);
-  return refusal === undefined ? unanswered(error, place) : refused(refusal, EXIT.failure);
+  if (refusal === undefined) return unanswered(error, place);
+  const { code, message, requestId } = refusal;
+  const exitCode = OF_WHO_CALLS.has(error.code) ? EXIT.refused : EXIT.failure;
+  return new Failure(`${wayIn(code, place) ?? printable(message)} (${code}, request ${requestId})`, exitCode, { code, message, request_id: requestId }, error);
 }
 
 function isKnown(code: string): code is ErrorCode {
   return Object.hasOwn(ERRORS, code);
 }
 
-function refused({ code, message, requestId }: Refusal, exitCode: Failure['exitCode']): Failure {
-  const sentence = code === 'DEVELOPER_TOKEN_REQUIRED' ? 'The server asks who calls; set DARKROOM_SERVICE_TOKEN, or give --grpc-cert and --grpc-key.' : printable(message);
-  return new Failure(`${sentence} (${code}, request ${requestId})`, exitCode, { code, message, request_id: requestId });
+/** What a server says of whoever it does not know, in words of this command line. */
+function wayIn(code: string, { token, tls }: GrpcPlace): string | undefined {
+  if (code === 'DEVELOPER_TOKEN_INVALID' && token !== undefined) return 'The server does not know the token in DARKROOM_SERVICE_TOKEN.';
+  if (code !== 'DEVELOPER_TOKEN_REQUIRED') return undefined;
+  if (token !== undefined) return 'The server asks who calls, as if the token in DARKROOM_SERVICE_TOKEN had been lost on the way.';
+  if (tls?.cert === undefined) return 'The server asks who calls; set DARKROOM_SERVICE_TOKEN, or give --grpc-cert and --grpc-key.';
+  const isNamed = certificateNamesOf(new X509Certificate(tls.cert).subjectAltName).length > 0;
+  if (isNamed) return 'The server has seen no client certificate: it asks for none, or something in between ends TLS; set DARKROOM_SERVICE_TOKEN.';
+  return 'The server does not know a caller by the client certificate: it has no URI or DNS name.';
 }
 
 /** No call is cancelled on this side: it is what a server that stops does to the last of them. */
@@ -64,6 +75,8 @@ interface Reason {
   readonly reason: string;
   /** Whether trying again cannot help. */
   readonly isHopeless?: boolean;
+  /** Whether a look at the server's certificate says more. */
+  readonly isOfCertificate?: boolean;
 }
 
 const REASONS: readonly Reason[] = [
@@ -71,29 +84,37 @@ const REASONS: readonly Reason[] = [
   { said: /^Name resolution failed/, reason: 'its name cannot be looked up', isHopeless: true },
   { said: /alert .*certificate|alert unknown ca|alert handshake failure/, reason: 'it wants a client certificate that it trusts', isHopeless: true },
   { said: /wrong version number|packet length too long/, reason: 'it does not speak TLS', isHopeless: true },
-  { said: /certificate|altnames|self.signed/i, reason: 'its certificate is not trusted', isHopeless: true },
+  { said: /certificate|altnames|self.signed/i, reason: 'its certificate is not trusted', isHopeless: true, isOfCertificate: true },
   { said: /Protocol error/, reason: 'it does not speak gRPC', isHopeless: true },
 ];
 
-function unanswered(error: CallError, { address, tls }: GrpcPlace): Failure {
+async function unanswered(error: CallError, place: GrpcPlace): Promise<Failure> {
+  return new Failure(`${place.address} ${await whyUnanswered(error, place)}.`, EXIT.failure, {}, error);
+}
+
+/** In words that come after the server's address. */
+async function whyUnanswered(error: CallError, place: GrpcPlace): Promise<string> {
   const { code } = error;
-  if (code === Status.DEADLINE_EXCEEDED) return new Failure(`${address} cannot be reached: it did not answer in time.`);
-  if (!CUT.has(code)) return new Failure(`${address} answered with ${Status[code]} and not as a Darkroom service of this version does; check the address.`);
-  const reason = whyUnconnected(error)?.reason ?? `the connection was cut${wasNeverSent(error) ? guess(tls) : ''}`;
-  return new Failure(`${address} cannot be reached: ${reason}.`);
+  if (code === Status.DEADLINE_EXCEEDED) return `${wasNeverSent(error) ? 'cannot be reached: it ' : ''}did not answer in time`;
+  if (!CUT.has(code)) return `answered with ${Status[code]} and not as a Darkroom service of this version does; check the address`;
+  const why = whyUnconnected(error);
+  const looked = why?.isOfCertificate ? await certificateFault(place, Date.now()) : undefined;
+  return `cannot be reached: ${looked ?? why?.reason ?? `the connection was cut${wasNeverSent(error) ? guess(place.tls) : ''}`}`;
 }
 
 /** Why a server may have hung up before it was asked anything. */
 function guess(tls: GrpcPlace['tls']): string {
   if (tls === undefined) return '; if it wants TLS, write https:// before it';
-  return tls.cert === undefined ? '' : '; it may not trust the client certificate';
+  return tls.cert === undefined ? '' : ', as by a server that does not accept the client certificate';
 }
 
 function whyUnconnected(error: CallError): Reason | undefined {
   return wasNeverSent(error) ? REASONS.find(({ said }) => said.test(error.details)) : undefined;
 }
 
-function wasNeverSent({ details }: CallError): boolean {
+/** Whether no server was reached that it could have been sent to. The library says so in words alone. */
+export function wasNeverSent({ code, details }: CallError): boolean {
+  if (code === Status.DEADLINE_EXCEEDED) return /,(?:waiting for name resolution|waiting for metadata filters|Waiting for LB pick)$/.test(details);
   return /^(?:No connection established|Name resolution failed)/.test(details);
 }
 

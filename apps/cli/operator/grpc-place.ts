@@ -1,13 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { isLoopback } from '../../config/loopback.js';
 import { usageFailure } from '../exit.js';
+import { readTlsFiles, type TlsFileNames, type TlsFiles } from './tls-files.js';
 
 /** As they are given on a command line. */
-export interface GrpcOptions {
+export interface GrpcOptions extends TlsFileNames {
   readonly grpc: string;
-  readonly grpcCa?: string;
-  readonly grpcCert?: string;
-  readonly grpcKey?: string;
 }
 
 /** Where a server's gRPC front is, and how whoever calls it proves to be himself. */
@@ -17,7 +14,7 @@ export interface GrpcPlace {
   /** Without the brackets of an IPv6 address. */
   readonly host: string;
   /** Absent on plaintext connections, which stay on this machine. */
-  readonly tls?: { readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer };
+  readonly tls?: TlsFiles;
   readonly token?: string;
 }
 
@@ -27,17 +24,16 @@ const ADDRESS = /^(?<scheme>https?:\/\/)?(?<host>\[[0-9a-f:.]+\]|[\w.-]+):(?<por
  * TLS, except to this very machine, where http:// and saying nothing at all mean plaintext. The token is DARKROOM_SERVICE_TOKEN.
  * Throws `Failure` for what does not go together, and for plaintext to anywhere else: tokens and secrets would travel in it.
  */
-export function readGrpcPlace({ grpc, grpcCa, grpcCert, grpcKey }: GrpcOptions): GrpcPlace {
+export function readGrpcPlace({ grpc, ...fileNames }: GrpcOptions): GrpcPlace {
   const { scheme, host: written = '', port = '' } = ADDRESS.exec(grpc)?.groups ?? {};
-  if (written === '' || Number(port) > 65_535) throw usageFailure(`The server's gRPC address must be host:port, such as 127.0.0.1:9090, not ${grpc}.`);
-  if ((grpcCert === undefined) !== (grpcKey === undefined)) throw usageFailure('--grpc-cert and --grpc-key belong together: give both or neither.');
-  const hasFiles = (grpcCa ?? grpcCert) !== undefined;
+  if (written === '' || Number(port) > 65_535) throw usageFailure(`The server's gRPC address must be host:port, such as 127.0.0.1:50051, not ${grpc}.`);
+  const hasFiles = (fileNames.grpcCa ?? fileNames.grpcCert ?? fileNames.grpcKey) !== undefined;
   const host = written.replace(/^\[|\]$/g, '');
   const isPlain = scheme === undefined ? isLoopback(host) && !hasFiles : scheme.toLowerCase() === 'http://';
   if (isPlain && hasFiles) throw usageFailure('--grpc-ca, --grpc-cert and --grpc-key are for TLS; leave http:// away.');
   if (isPlain && !isLoopback(host)) throw usageFailure(`Tokens and secrets would travel to ${host} in plain text; leave http:// away, and TLS is used.`);
   const token = readToken(process.env['DARKROOM_SERVICE_TOKEN']);
-  const files = { ...readFile('ca', grpcCa), ...readFile('cert', grpcCert), ...readFile('key', grpcKey) };
+  const files = readTlsFiles(fileNames, Date.now());
   return { address: `${written}:${port}`, host, ...(isPlain ? {} : { tls: files }), ...(token === undefined ? {} : { token }) };
 }
 
@@ -45,13 +41,4 @@ function readToken(text: string | undefined): string | undefined {
   const token = text?.trim() || undefined;
   if (token !== undefined && !/^[\x21-\x7e]{1,4096}$/.test(token)) throw usageFailure('DARKROOM_SERVICE_TOKEN must be one word of visible ASCII characters.');
   return token;
-}
-
-function readFile<Name extends string>(name: Name, path: string | undefined): Partial<Record<Name, Buffer>> {
-  if (path === undefined) return {};
-  try {
-    return { [name]: readFileSync(path) } as Partial<Record<Name, Buffer>>;
-  } catch {
-    throw usageFailure(`--grpc-${name} ${path} cannot be read.`);
-  }
 }

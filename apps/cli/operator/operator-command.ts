@@ -12,7 +12,7 @@ export type OperatorOptions = StoreOptions & Partial<GrpcOptions>;
 /** A command that does the same on the stores of this installation and, with --grpc, on a server elsewhere. */
 export function operatorCommand(parent: Command, nameAndArguments: string): Command {
   return storeCommand(parent, nameAndArguments)
-    .addOption(new Option('--grpc <host:port>', "do it on the server whose gRPC front this is, with DARKROOM_SERVICE_TOKEN").conflicts('config'))
+    .addOption(new Option('--grpc <host:port>', 'do it on the server whose gRPC front this is, with DARKROOM_SERVICE_TOKEN; encrypted, except to this machine').conflicts('config'))
     .option('--grpc-ca <file>', 'the authority that the server has its certificate from, when this machine does not know it')
     .option('--grpc-cert <file>', 'a client certificate')
     .option('--grpc-key <file>', 'and its key');

@@ -15,8 +15,11 @@ export interface StoreOptions {
 
 /** A command that works on the stores themselves; it may run beside a live server. */
 export function storeCommand(parent: Command, nameAndArguments: string): Command {
-  return parent
-    .command(nameAndArguments)
+  const command = parent.command(nameAndArguments);
+  const output = parent.configureOutput();
+  const elsewhere = (text: string) => text.replace(/unknown option '--grpc(?:-\w+)?'/, '$&; this command works on this machine only');
+  return command
+    .configureOutput({ outputError: (text, write) => output.outputError?.(elsewhere(text), write) })
     .option('-c, --config <file>', 'the configuration file (default: DARKROOM_CONFIG, else darkroom.yaml if it is there)')
     .option('--json', 'print one JSON document');
 }

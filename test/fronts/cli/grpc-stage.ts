@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ServerCredentials } from '@grpc/grpc-js';
+import { ServerCredentials, type Server } from '@grpc/grpc-js';
 import { pino } from 'pino';
 import { createGrpcServer, type GrpcServer } from '../../../apps/grpc/server.js';
 import { OPERATOR_SCOPES, type ServiceCaller } from '../../../apps/grpc/service-callers.js';
@@ -57,8 +57,8 @@ export class GrpcStage {
     return this.run([...args, '--grpc', this.address], token);
   }
 
-  run(args: readonly string[], token = 'operator'): Promise<Ran> {
-    return new CliProcess(this.folder, args, { environment: { DARKROOM_SERVICE_TOKEN: token } }).ended;
+  run(args: readonly string[], token = 'operator', environment: Readonly<Record<string, string>> = {}): Promise<Ran> {
+    return new CliProcess(this.folder, args, { environment: { DARKROOM_SERVICE_TOKEN: token, ...environment } }).ended;
   }
 
   async close(): Promise<void> {
@@ -66,4 +66,11 @@ export class GrpcStage {
     await this.world.close();
     rmSync(this.folder, { recursive: true, force: true });
   }
+}
+
+/** A server that is not ours, on a port of its own. */
+export function bound(server: Server): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) => { if (error) reject(error); else resolve(port); });
+  });
 }

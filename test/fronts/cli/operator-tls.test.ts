@@ -6,10 +6,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ServerCredentials } from '@grpc/grpc-js';
 import { expect } from 'chai';
-import { Authority, type Pair } from '../../fixtures/authority.js';
+import { Authority, type Pair, type Subject } from '../../fixtures/authority.js';
 import type { Ran } from '../../fixtures/cli-process.js';
 import { orSkip } from '../../servers/servers.js';
 import { GrpcStage } from './grpc-stage.js';
+
+interface Asked extends Pick<Subject, 'commonName' | 'days'> {
+  readonly names: readonly string[];
+  /** Whether the server asks for certificates, and takes none but those of our authority. */
+  readonly clients?: boolean;
+  readonly args: readonly string[];
+  readonly token?: string;
+}
 
 describe('operators\' commands with --grpc over TLS', () => {
   const folder = mkdtempSync(join(tmpdir(), 'darkroom-cli-tls-'));
@@ -25,8 +33,8 @@ describe('operators\' commands with --grpc over TLS', () => {
   after(() => { rmSync(folder, { recursive: true }); });
 
   /** `accounts list` on a server with this certificate. */
-  async function ask({ names, clients = false, args, token }: { readonly names: readonly string[]; readonly clients?: boolean; readonly args: readonly string[]; readonly token?: string }): Promise<Ran> {
-    const { cert, key } = ours.issue({ names, usage: 'serverAuth' });
+  async function ask({ names, clients = false, args, token, ...about }: Asked): Promise<Ran> {
+    const { cert, key } = ours.issue({ names, usage: 'serverAuth', ...about });
     stage = await GrpcStage.open({}, ServerCredentials.createSsl(clients ? ours.cert : null, [{ cert_chain: cert, private_key: key }], clients));
     const { address } = stage;
     return stage.run(['accounts', 'list', ...args.map((arg) => arg.replace('HERE', address).replace('PORT', address.split(':')[1] ?? ''))], token);
@@ -41,18 +49,21 @@ describe('operators\' commands with --grpc over TLS', () => {
     expect(await ask({ names: ['DNS:localhost'], args: trusting('localhost:PORT') })).to.deep.include({ code: 0, stderr: '' });
   });
 
-  it('trust no other authority, and no certificate for another name', async () => {
-    const refused = /^darkroom: \S+:\d+ cannot be reached: its certificate is not trusted\.\n$/;
-    const asked = async (names: readonly string[], args: readonly string[]) => {
-      const { code, stderr } = await ask({ names, args });
+  it('trust no other authority, no certificate for another name and none that is over, and say which it is', async () => {
+    const refused = async (asked: Asked, reason: string) => {
+      const { code, stderr } = await ask(asked);
       await stage?.close();
-      expect(stderr).to.match(refused);
+      expect(stderr.replace(/^darkroom: \S+:\d+ /, '')).to.equal(`cannot be reached: its certificate ${reason}.\n`);
       expect(code).to.equal(1);
     };
-    await asked(['IP:127.0.0.1'], ['--grpc', 'https://HERE']);
-    await asked(['IP:127.0.0.1'], ['--grpc', 'HERE', '--grpc-ca', strangers.certFile]);
-    await asked(['DNS:localhost'], trusting('HERE'));
-    await asked(['DNS:darkroom.example'], trusting('localhost:PORT'));
+    const here = ['IP:127.0.0.1'];
+    await refused({ names: here, args: ['--grpc', 'https://HERE'] }, 'is of an authority this machine does not know; name it with --grpc-ca');
+    await refused({ names: here, args: ['--grpc', 'HERE', '--grpc-ca', strangers.certFile] }, 'is not of an authority in the file of --grpc-ca');
+    await refused({ names: ['DNS:localhost', 'IP:10.0.0.5'], args: trusting('HERE') }, 'is for localhost, 10.0.0.5, not for 127.0.0.1');
+    await refused({ names: ['DNS:darkroom.example'], args: trusting('localhost:PORT') }, 'is for darkroom.example, not for localhost');
+    await refused({ names: [], commonName: 'studio', args: trusting('localhost:PORT') }, 'is for studio, not for localhost');
+    const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
+    await refused({ names: here, days: -1, args: trusting('HERE') }, `ended on ${yesterday}`);
   });
 
   it('say so when the server wants TLS and this was not said', async () => {
@@ -72,14 +83,31 @@ describe('operators\' commands with --grpc over TLS', () => {
     expect(none.stderr).to.match(/^darkroom: \S+ cannot be reached: it wants a client certificate that it trusts\.\n$/);
     await stage?.close();
     const stranger = await asked(own(strangers.issue({ names: ['DNS:operator'] })));
-    expect(stranger.stderr).to.match(/^darkroom: \S+ cannot be reached: the connection was cut; it may not trust the client certificate\.\n$/);
+    expect(stranger.stderr).to.match(/^darkroom: \S+ cannot be reached: the connection was cut, as by a server that does not accept the client certificate\.\n$/);
     expect([none.code, stranger.code]).to.deep.equal([1, 1]);
   });
 
-  it('take no key that belongs to another certificate', async () => {
-    const [{ certFile }, { keyFile }] = [ours.issue({}), ours.issue({})];
-    const { code, stderr } = await ask({ names: ['IP:127.0.0.1'], args: [...trusting('HERE'), '--grpc-cert', certFile, '--grpc-key', keyFile] });
-    expect(stderr).to.equal('darkroom: --grpc-ca, --grpc-cert and --grpc-key must be PEM files: certificates, and the key that belongs to them.\n');
-    expect(code).to.equal(2);
+  it('show no certificate that no server takes, and say what is wrong with it', async () => {
+    const refused = async ({ certFile, keyFile }: Pick<Pair, 'certFile' | 'keyFile'>, sentence: string) => {
+      const { code, stderr } = await ask({ names: ['IP:127.0.0.1'], clients: true, args: [...trusting('HERE'), '--grpc-cert', certFile, '--grpc-key', keyFile] });
+      await stage?.close();
+      expect(stderr).to.equal(`darkroom: ${sentence}\n`);
+      expect(code).to.equal(2);
+    };
+    const [one, other, over, ofServer] = [ours.issue({}), ours.issue({}), ours.issue({ days: -1 }), ours.issue({ usage: 'serverAuth' })];
+    const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
+    await refused({ certFile: one.certFile, keyFile: other.keyFile }, `--grpc-key ${other.keyFile} is not the key of --grpc-cert ${one.certFile}.`);
+    await refused(over, `--grpc-cert ${over.certFile} ended on ${yesterday}.`);
+    await refused(ofServer, `--grpc-cert ${ofServer.certFile} is not made for clients.`);
+    await refused({ ...one, keyFile: one.certFile }, `--grpc-key ${one.certFile} is not a private key in PEM form that opens without a password.`);
+  });
+
+  it('say why the server knows nobody by a certificate', async () => {
+    const asked = async (clients: boolean, subject: Subject) => (await ask({ names: ['IP:127.0.0.1'], clients, token: '', args: [...trusting('HERE'), ...own(ours.issue(subject))] })).stderr;
+    const nameless = await asked(true, { commonName: 'operator' });
+    expect(nameless).to.match(/^darkroom: The server does not know a caller by the client certificate: it has no URI or DNS name\. \(DEVELOPER_TOKEN_REQUIRED, request \S+\)\n$/);
+    await stage?.close();
+    const unseen = await asked(false, { names: ['DNS:operator'] });
+    expect(unseen).to.match(/^darkroom: The server has seen no client certificate: it asks for none, or something in between ends TLS; set DARKROOM_SERVICE_TOKEN\. \(DEVELOPER_TOKEN_REQUIRED, request \S+\)\n$/);
   });
 });

@@ -1,0 +1,66 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { checkCertificates } from '../../certificate-list.js';
+import { usageFailure } from '../exit.js';
+import { isoDate } from '../terminal.js';
+
+/** As they are named on a command line. */
+export interface TlsFileNames {
+  readonly grpcCa?: string;
+  readonly grpcCert?: string;
+  readonly grpcKey?: string;
+}
+
+/** In PEM form. A certificate never comes without its key. */
+export interface TlsFiles {
+  readonly ca?: Buffer;
+  readonly cert?: Buffer;
+  readonly key?: Buffer;
+}
+
+/**
+ * The files, looked at: a server hangs up on a client certificate that it does not accept, and says no word of why. Throws `Failure`
+ * with one sentence that names the file.
+ */
+export function readTlsFiles({ grpcCa, grpcCert, grpcKey }: TlsFileNames, now: number): TlsFiles {
+  if ((grpcCert === undefined) !== (grpcKey === undefined)) throw usageFailure('--grpc-cert and --grpc-key belong together: give both or neither.');
+  const ca = grpcCa === undefined ? {} : { ca: readPem('--grpc-ca', grpcCa, checkCertificates, 'a certificate, or a list of whole ones, in PEM form') };
+  if (grpcCert === undefined || grpcKey === undefined) return ca;
+  const cert = readPem('--grpc-cert', grpcCert, checkCertificates, 'a certificate, or a chain of whole ones, in PEM form');
+  const key = readPem('--grpc-key', grpcKey, createPrivateKey, 'a private key in PEM form that opens without a password');
+  const fault = clientFault(cert, now);
+  if (fault !== undefined) throw usageFailure(`--grpc-cert ${grpcCert} ${fault}.`);
+  if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) throw usageFailure(`--grpc-key ${grpcKey} is not the key of --grpc-cert ${grpcCert}.`);
+  return { ...ca, cert, key };
+}
+
+function readPem(option: string, path: string, check: (text: string) => unknown, what: string): Buffer {
+  let content: Buffer;
+  try {
+    content = readFileSync(path);
+  } catch {
+    throw usageFailure(`${option} ${path} cannot be read.`);
+  }
+  try {
+    check(content.toString('utf8'));
+  } catch {
+    throw usageFailure(`${option} ${path} is not ${what}.`);
+  }
+  return content;
+}
+
+/** What a certificate may be used for, as its extension has it. */
+const TO_BE_A_CLIENT = '1.3.6.1.5.5.7.3.2';
+const FOR_ANYTHING = '2.5.29.37.0';
+
+/** What keeps any server from taking it. Who vouches for it is the server's matter. */
+function clientFault(cert: Buffer, now: number): string | undefined {
+  const certificate = new X509Certificate(cert);
+  // Absent where it may be used for anything, which its type does not say.
+  const uses: readonly string[] | undefined = certificate.keyUsage;
+  const [from, to] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)];
+  if (to <= now) return `ended on ${isoDate(to)}`;
+  if (from > now) return `begins on ${isoDate(from)} only`;
+  if (uses !== undefined && !uses.includes(TO_BE_A_CLIENT) && !uses.includes(FOR_ANYTHING)) return 'is not made for clients';
+  return undefined;
+}

@@ -1,0 +1,95 @@
+// Goal: an operator's command with --grpc waits for a server as long as the server says, tells whoever waits for it, and never for ever.
+// Method: a listener that says nothing, and a server that says when to come back; the compiled commands as child processes.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { Server, type sendUnaryData } from '@grpc/grpc-js';
+import { expect } from 'chai';
+import { GrpcCalls } from '../../../apps/cli/operator/grpc-calls.js';
+import { errorStatus } from '../../../apps/grpc/error-status.js';
+import { Access } from '../../../apps/grpc/generated/darkroom/v1/access_pb.js';
+import { serviceDefinition } from '../../../apps/grpc/service-definition.js';
+import { ServiceError } from '../../../core/errors.js';
+import { bound, GrpcStage } from './grpc-stage.js';
+
+describe('a server that says nothing', () => {
+  it('is waited for as long as the call may take', async () => {
+    const silent = createServer(() => undefined);
+    await once(silent.listen(0, '127.0.0.1'), 'listening');
+    const address = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const calls = new GrpcCalls({ address, host: '127.0.0.1' });
+    const failed: unknown = await calls.call(Access.method.listAccounts, {}, 50).catch((error: unknown) => error);
+    expect(failed).to.have.property('message', `${address} cannot be reached: it did not answer in time.`);
+    const unmade: unknown = await calls.call(Access.method.createAccount, { displayName: 'x' }, 50).catch((error: unknown) => error);
+    expect(unmade).to.have.property('message', `${address} cannot be reached: it did not answer in time. Nothing was done.`);
+    calls.close();
+    silent.close();
+  });
+
+  it('ends with its work, whatever a server that does not even begin TLS keeps open', async () => {
+    const sockets: Socket[] = [];
+    const mute = createServer((socket) => { sockets.push(socket.on('error', () => undefined)); });
+    await once(mute.listen(0, '127.0.0.1'), 'listening');
+    const { port } = mute.address() as AddressInfo;
+    // Gives up long before the command would, and has more to say than a pipe takes at once.
+    const program = `
+      import { withOperator } from '${new URL('../../../apps/cli/operator/operator-command.js', import.meta.url).href}';
+      import { setTimeout as sleep } from 'node:timers/promises';
+      process.exitCode = 1;
+      await withOperator({ grpc: 'https://127.0.0.1:${port}' }, async (operator) => {
+        operator.listAccounts({ limit: 1 }).catch(() => undefined);
+        await sleep(100);
+      });
+      process.stdout.write('x'.repeat(1_000_000));`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
+    let printed = 0;
+    child.stdout.on('data', (chunk: Buffer) => { printed += chunk.length; });
+    const [code] = await once(child, 'close') as [number | null];
+    expect({ code, printed, connections: sockets.length }).to.deep.equal({ code: 1, printed: 1_000_000, connections: 1 });
+    for (const socket of sockets) socket.destroy();
+    mute.close();
+  });
+});
+
+describe('a server that has too much to do', () => {
+  let stage: GrpcStage;
+  before(async () => { stage = await GrpcStage.open(); });
+  after(() => stage.close());
+
+  it('is asked again when it says, even for what must not be done twice: nothing came of a call it did not take', async () => {
+    let asked = 0;
+    const server = new Server();
+    server.addService(serviceDefinition(Access), {
+      createAccount(_: unknown, send: sendUnaryData<object>) {
+        asked += 1;
+        if (asked < 3) send(errorStatus(new ServiceError('RATE_LIMITED', undefined, { retryAfterMs: 1 }), { requestId: 'r', bodyField: '' }));
+        else send(errorStatus(new ServiceError('CONFLICT', 'That is there.'), { requestId: 'r', bodyField: '' }));
+      },
+    });
+    const address = `127.0.0.1:${await bound(server)}`;
+    const calls = new GrpcCalls({ address, host: '127.0.0.1' });
+    const failed: unknown = await calls.call(Access.method.createAccount, { displayName: 'x' }).catch((error: unknown) => error);
+    expect(failed).to.be.instanceOf(ServiceError).and.to.include({ code: 'CONFLICT', message: 'That is there.' });
+    expect(asked).to.equal(3);
+    calls.close();
+    server.forceShutdown();
+  });
+
+  it('is waited for as long as it says, and whoever waits is told; for longer than a minute nobody waits', async () => {
+    let asked = 0;
+    const server = new Server();
+    server.addService(serviceDefinition(Access), {
+      listAccounts(_: unknown, send: sendUnaryData<object>) {
+        asked += 1;
+        send(errorStatus(new ServiceError('RATE_LIMITED', 'Too much.', { retryAfterMs: asked === 1 ? 2_001 : 60_001 }), { requestId: 'r', bodyField: '' }));
+      },
+    });
+    const ran = await stage.run(['accounts', 'list', '--grpc', `127.0.0.1:${await bound(server)}`]);
+    expect(ran).to.deep.equal({
+      code: 3, stdout: '',
+      stderr: 'darkroom: The server asks to wait (RATE_LIMITED); going on in 3 seconds, Ctrl-C leaves.\ndarkroom: Too much. (RATE_LIMITED, request r)\n',
+    });
+    expect(asked).to.equal(2);
+    server.forceShutdown();
+  });
+});
