@@ -3,11 +3,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { create } from '@bufbuild/protobuf';
 import { Server, type sendUnaryData } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import { GrpcCalls } from '../../../apps/cli/operator/grpc-calls.js';
 import { errorStatus } from '../../../apps/grpc/error-status.js';
-import { Access } from '../../../apps/grpc/generated/darkroom/v1/access_pb.js';
+import { Access, ListAccountsResponseSchema } from '../../../apps/grpc/generated/darkroom/v1/access_pb.js';
 import { serviceDefinition } from '../../../apps/grpc/service-definition.js';
 import { ServiceError } from '../../../core/errors.js';
 import { bound, GrpcStage } from './grpc-stage.js';
@@ -24,6 +25,22 @@ describe('a server that says nothing', () => {
     expect(unmade).to.have.property('message', `${address} cannot be reached: it did not answer in time. Nothing was done.`);
     calls.close();
     silent.close();
+  });
+
+  it('leaves it unknown what became of a call that it has taken', async () => {
+    const server = new Server();
+    server.addService(serviceDefinition(Access), {
+      createAccount: () => undefined,
+      listAccounts(_: unknown, send: sendUnaryData<object>) { send(null, create(ListAccountsResponseSchema)); },
+    });
+    const address = `127.0.0.1:${await bound(server)}`;
+    const calls = new GrpcCalls({ address, host: '127.0.0.1' });
+    // Connects, so that the next call is sent at once.
+    await calls.call(Access.method.listAccounts, {});
+    const failed: unknown = await calls.call(Access.method.createAccount, { displayName: 'x' }, 500).catch((error: unknown) => error);
+    expect(failed).to.have.property('message', `${address} did not answer in time. Whether it was done is not known.`);
+    calls.close();
+    server.forceShutdown();
   });
 
   it('ends with its work, whatever a server that does not even begin TLS keeps open', async () => {
