@@ -2,7 +2,7 @@ import { Authenticator } from '../core/access/authenticate.js';
 import type { Logger } from 'pino';
 import type { Config } from './config/config.js';
 import { firstStart, type Demo } from './first-start.js';
-import type { CallObserver } from './grpc/call-observer.js';
+import type { CallObserver } from './grpc/calls/call-observer.js';
 import { openGrpc } from './grpc/open-grpc.js';
 import type { GrpcServer } from './grpc/server.js';
 import { createInternalServer, type InternalServer } from './internal/internal-server.js';

@@ -1,7 +1,7 @@
 import type { DescMessage, DescMethodServerStreaming, DescMethodUnary, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
 import type { Caller } from '../../core/access/credential.js';
 import type { Context } from '../../core/context.js';
-import type { ServiceScope } from './service-callers.js';
+import type { ServiceScope } from './callers/service-callers.js';
 
 /** A call that passed the checks of its method. */
 export interface Call<Request> {

@@ -3,9 +3,9 @@ import type { Logger } from 'pino';
 import { SCOPES } from '../../core/access/credential.js';
 import { ConfigInvalid, type GrpcConfig } from '../config/config.js';
 import { createGrpcServer, type GrpcServer, type GrpcServerOptions } from './server.js';
-import { OPERATOR_SCOPES, type ServiceCaller, type ServiceCallers } from './service-callers.js';
-import { WatchedCallers } from './watched-callers.js';
-import { WatchedCertificates } from './watched-certificates.js';
+import { OPERATOR_SCOPES, type ServiceCaller, type ServiceCallers } from './callers/service-callers.js';
+import { WatchedCallers } from './callers/watched-callers.js';
+import { WatchedCertificates } from './tls/watched-certificates.js';
 
 /** Whoever reaches a process that is alone on its machine may do everything. */
 const ANYBODY: ServiceCaller = { name: 'local', scopes: [...SCOPES, ...OPERATOR_SCOPES] };

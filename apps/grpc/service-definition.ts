@@ -1,6 +1,6 @@
 import { fromBinary, toBinary, type DescMethod, type DescService, type Message } from '@bufbuild/protobuf';
 import { ServiceError } from '../../core/errors.js';
-import { RefusedRequest } from './refused-request.js';
+import { RefusedRequest } from './calls/refused-request.js';
 import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js';
 
 /** A service of the proto files as the gRPC library wants it of a server: paths, and how messages become bytes. */

@@ -12,7 +12,7 @@ import { status as Status } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import { ModelSchema } from '../../apps/grpc/generated/darkroom/v1/catalog_pb.js';
 import { GenerationSchema } from '../../apps/grpc/generated/darkroom/v1/generations_pb.js';
-import { OPERATOR_SCOPES } from '../../apps/grpc/service-callers.js';
+import { OPERATOR_SCOPES } from '../../apps/grpc/callers/service-callers.js';
 import { SCOPES } from '../../core/access/credential.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import { image } from '../fixtures/images.js';

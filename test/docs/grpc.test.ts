@@ -12,7 +12,7 @@ import { GENERATION_METHODS } from '../../apps/grpc/methods/generations.js';
 import { OPERATIONS_METHODS } from '../../apps/grpc/methods/operations.js';
 import { UPLOAD_METHODS } from '../../apps/grpc/methods/uploads.js';
 import { WATCH_METHODS } from '../../apps/grpc/methods/watch.js';
-import { OPERATOR_SCOPES } from '../../apps/grpc/service-callers.js';
+import { OPERATOR_SCOPES } from '../../apps/grpc/callers/service-callers.js';
 import { GRPC_STATUSES } from '../../apps/grpc/statuses.js';
 import { SCOPES } from '../../core/access/credential.js';
 import { ERRORS, type ErrorCode } from '../../core/errors.js';

@@ -3,8 +3,8 @@
 // requests are counted by the times a credential may be remembered.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { digestOf } from '../../apps/grpc/callers-file.js';
-import { OPERATOR_SCOPES } from '../../apps/grpc/service-callers.js';
+import { digestOf } from '../../apps/grpc/callers/callers-file.js';
+import { OPERATOR_SCOPES } from '../../apps/grpc/callers/service-callers.js';
 import { CREDENTIAL_CACHE_MS } from '../../core/access/authenticate.js';
 import { CliProcess, type Ran } from '../fixtures/cli-process.js';
 import { LiveService, type Client, type Tenant } from './live-service.js';

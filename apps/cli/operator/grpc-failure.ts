@@ -7,7 +7,7 @@ import { DETAILS_KEY, ERROR_DOMAIN } from '../../grpc/error-status.js';
 import { ErrorInfoSchema, RequestInfoSchema, RetryInfoSchema } from '../../grpc/generated/google/rpc/error_details_pb.js';
 import { StatusSchema } from '../../grpc/generated/google/rpc/status_pb.js';
 import { EXIT, Failure } from '../exit.js';
-import { certificateNamesOf } from '../../grpc/authenticate.js';
+import { certificateNamesOf } from '../../grpc/callers/authenticate.js';
 import { printable } from '../terminal.js';
 import type { GrpcPlace } from './grpc-place.js';
 import { certificateFault } from './server-certificate.js';

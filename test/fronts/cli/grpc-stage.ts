@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ServerCredentials, type Server } from '@grpc/grpc-js';
 import { pino } from 'pino';
 import { createGrpcServer, type GrpcServer } from '../../../apps/grpc/server.js';
-import { OPERATOR_SCOPES, type ServiceCaller } from '../../../apps/grpc/service-callers.js';
+import { OPERATOR_SCOPES, type ServiceCaller } from '../../../apps/grpc/callers/service-callers.js';
 import { CliProcess, type Ran } from '../../fixtures/cli-process.js';
 import { newOwner, type Owner } from '../../fixtures/owner.js';
 import { openWorld, type World, type WorldOptions } from '../../fixtures/world.js';

@@ -1,7 +1,7 @@
 // Goal: a file of callers lets exactly those services call that it names, and a mistake in it is told with its line.
 // Method: small files, looked up by tokens and certificates; each mistake by itself.
 import { expect } from 'chai';
-import { CallersFile, CallersInvalid, digestOf } from '../../../apps/grpc/callers-file.js';
+import { CallersFile, CallersInvalid, digestOf } from '../../../apps/grpc/callers/callers-file.js';
 
 const TOKEN = 'dks_0123456789abcdef';
 const text = (...entries: readonly string[]): string => `callers:\n${entries.map((entry) => `  - ${entry}\n`).join('')}`;

@@ -12,8 +12,8 @@ import { Server } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import { pino } from 'pino';
 import { ConfigInvalid } from '../../../apps/config/config.js';
-import { readCertificates } from '../../../apps/grpc/certificates.js';
-import { WatchedCertificates } from '../../../apps/grpc/watched-certificates.js';
+import { readCertificates } from '../../../apps/grpc/tls/certificates.js';
+import { WatchedCertificates } from '../../../apps/grpc/tls/watched-certificates.js';
 import { Authority, type Pair } from '../../fixtures/authority.js';
 import { orSkip } from '../../servers/servers.js';
 

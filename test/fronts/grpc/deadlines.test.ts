@@ -7,14 +7,14 @@ import { Client, credentials, Metadata, status as Status, type CallOptions, type
 import { expect } from 'chai';
 import { pino } from 'pino';
 import { openSqlite, type SqliteStores } from '../../../adapters/sqlite/open-sqlite.js';
-import type { EndedCall } from '../../../apps/grpc/call-observer.js';
+import type { EndedCall } from '../../../apps/grpc/calls/call-observer.js';
 import { Credits } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
 import { Generations } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { Operation } from '../../../apps/grpc/generated/darkroom/v1/media_pb.js';
 import { Operations } from '../../../apps/grpc/generated/darkroom/v1/operations_pb.js';
 import { createGrpcServer, type GrpcServer } from '../../../apps/grpc/server.js';
 import { methodDefinition } from '../../../apps/grpc/service-definition.js';
-import { OPERATOR_SCOPES } from '../../../apps/grpc/service-callers.js';
+import { OPERATOR_SCOPES } from '../../../apps/grpc/callers/service-callers.js';
 import { SCOPES } from '../../../core/access/credential.js';
 import { createAccount } from '../../../core/access/manage.js';
 import { CallOver, type CallScope } from '../../../core/call-scope.js';

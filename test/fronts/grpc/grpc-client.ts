@@ -3,7 +3,7 @@ import { anyUnpack } from '@bufbuild/protobuf/wkt';
 import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import { pino } from 'pino';
-import { CallersFile } from '../../../apps/grpc/callers-file.js';
+import { CallersFile } from '../../../apps/grpc/callers/callers-file.js';
 import { DETAILS_KEY } from '../../../apps/grpc/error-status.js';
 import { Catalog } from '../../../apps/grpc/generated/darkroom/v1/catalog_pb.js';
 import { Credits } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';

@@ -7,7 +7,7 @@ import { Generations } from '../../../apps/grpc/generated/darkroom/v1/generation
 import { Operation } from '../../../apps/grpc/generated/darkroom/v1/media_pb.js';
 import { StatusSchema } from '../../../apps/grpc/generated/google/rpc/status_pb.js';
 import { createGrpcServer, type GrpcServer, type GrpcServerOptions } from '../../../apps/grpc/server.js';
-import { OPERATOR_SCOPES, type ServiceCaller } from '../../../apps/grpc/service-callers.js';
+import { OPERATOR_SCOPES, type ServiceCaller } from '../../../apps/grpc/callers/service-callers.js';
 import { SCOPES } from '../../../core/access/credential.js';
 import { newOwner, type Owner } from '../../fixtures/owner.js';
 import { openWorld, type World, type WorldOptions } from '../../fixtures/world.js';

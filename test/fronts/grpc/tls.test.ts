@@ -4,7 +4,7 @@
 // own client for calls, and Node's TLS for why a connection did not come about.
 import { credentials } from '@grpc/grpc-js';
 import { expect } from 'chai';
-import { digestOf } from '../../../apps/grpc/callers-file.js';
+import { digestOf } from '../../../apps/grpc/callers/callers-file.js';
 import { Authority, type Subject } from '../../fixtures/authority.js';
 import { orSkip } from '../../servers/servers.js';
 import { TlsStage } from './tls-stage.js';

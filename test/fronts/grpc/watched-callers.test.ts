@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { pino, type Logger } from 'pino';
-import { CallersInvalid, digestOf } from '../../../apps/grpc/callers-file.js';
-import { WatchedCallers } from '../../../apps/grpc/watched-callers.js';
+import { CallersInvalid, digestOf } from '../../../apps/grpc/callers/callers-file.js';
+import { WatchedCallers } from '../../../apps/grpc/callers/watched-callers.js';
 
 const listing = (...tokens: readonly string[]): string => JSON.stringify({ callers: tokens.map((token) => ({ name: token, token_sha256: digestOf(token), scopes: ['credits:read'] })) });
 

@@ -1,10 +1,10 @@
 import { ServerInterceptingCall, type Metadata, type ServerInterceptingCallInterface, type ServerInterceptor } from '@grpc/grpc-js';
-import { ServiceError } from '../../core/errors.js';
-import type { Clock } from '../../core/ports/clock.js';
-import { authenticate } from './authenticate.js';
+import { ServiceError } from '../../../core/errors.js';
+import type { Clock } from '../../../core/ports/clock.js';
+import { authenticate } from '../callers/authenticate.js';
 import { RefusedRequest } from './refused-request.js';
-import type { ServiceCallers } from './service-callers.js';
-import { GRPC_STATUSES } from './statuses.js';
+import type { ServiceCallers } from '../callers/service-callers.js';
+import { GRPC_STATUSES } from '../statuses.js';
 
 export interface Guard {
   /** The paths of our own methods that anybody may call, and of those that services may. */

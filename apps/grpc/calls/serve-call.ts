@@ -1,21 +1,21 @@
 import { create } from '@bufbuild/protobuf';
 import { Metadata, type handleServerStreamingCall, type handleUnaryCall, type ServerWritableStream } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
-import { CallOver, requireWanted, type CallScope } from '../../core/call-scope.js';
-import type { Context } from '../../core/context.js';
-import { ServiceError } from '../../core/errors.js';
-import { safeRequestId } from '../request-id.js';
-import { asServiceError } from '../service-error.js';
-import type { ActingFor } from './acting-for.js';
-import { authenticate, requireServiceScope } from './authenticate.js';
+import { CallOver, requireWanted, type CallScope } from '../../../core/call-scope.js';
+import type { Context } from '../../../core/context.js';
+import { ServiceError } from '../../../core/errors.js';
+import { safeRequestId } from '../../request-id.js';
+import { asServiceError } from '../../service-error.js';
+import type { ActingFor } from '../callers/acting-for.js';
+import { authenticate, requireServiceScope } from '../callers/authenticate.js';
 import type { CallObserver, EndedCall } from './call-observer.js';
-import type { CallerRates } from './caller-rates.js';
-import { errorStatus, REQUEST_ID_KEY } from './error-status.js';
-import type { ServedMethod, ServedStream } from './method.js';
+import type { CallerRates } from '../callers/caller-rates.js';
+import { errorStatus, REQUEST_ID_KEY } from '../error-status.js';
+import type { ServedMethod, ServedStream } from '../method.js';
 import { RefusedRequest } from './refused-request.js';
 import { ServedCallScope, type AnyCall } from './served-call-scope.js';
-import type { ServiceCallers } from './service-callers.js';
-import { GRPC_STATUSES } from './statuses.js';
+import type { ServiceCallers } from '../callers/service-callers.js';
+import { GRPC_STATUSES } from '../statuses.js';
 
 export interface ServingCalls {
   /** With a place for a call: a copy that gets one more member than it had takes a microsecond, and every call needs one. */

@@ -1,5 +1,5 @@
 import type { ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
-import type { CallScope } from '../../core/call-scope.js';
+import type { CallScope } from '../../../core/call-scope.js';
 
 export type AnyCall = ServerUnaryCall<never, object> | ServerWritableStream<never, object>;
 

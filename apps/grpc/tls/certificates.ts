@@ -1,8 +1,8 @@
 import { constants, createPrivateKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
-import { checkCertificates } from '../certificate-list.js';
-import { ConfigInvalid } from '../config/config.js';
+import { checkCertificates } from '../../certificate-list.js';
+import { ConfigInvalid } from '../../config/config.js';
 
 /** Where the certificate of this server is, its key, and those that vouch for callers. All in PEM form. */
 export interface CertificateFiles {

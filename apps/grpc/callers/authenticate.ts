@@ -1,7 +1,7 @@
 import type { ServerUnaryCall } from '@grpc/grpc-js';
-import { isApiKeyShaped } from '../../core/access/api-key.js';
-import { ServiceError } from '../../core/errors.js';
-import type { Clock } from '../../core/ports/clock.js';
+import { isApiKeyShaped } from '../../../core/access/api-key.js';
+import { ServiceError } from '../../../core/errors.js';
+import type { Clock } from '../../../core/ports/clock.js';
 import type { ServiceCaller, ServiceCallers, ServiceScope } from './service-callers.js';
 
 const BEARER = /^bearer +(?<token>[\x21-\x7e]+)$/i;

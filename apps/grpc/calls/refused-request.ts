@@ -1,4 +1,4 @@
-import type { ServiceError } from '../../core/errors.js';
+import type { ServiceError } from '../../../core/errors.js';
 
 /** Stands where a request would, of a call that is refused for it, or without a look at it. */
 export class RefusedRequest {

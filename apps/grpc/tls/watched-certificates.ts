@@ -1,7 +1,7 @@
 import { ServerCredentials } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import { readCertificates, type CertificateFiles } from './certificates.js';
-import { faultsOf, WatchedFiles } from './watched-files.js';
+import { faultsOf, WatchedFiles } from '../watched-files.js';
 
 /**
  * Certificates of files that may change, so that a renewed one needs no restart: connections that begin after the change have

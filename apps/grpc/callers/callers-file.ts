@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
-import { LocatedYaml } from '../../adapters/catalog-file/located-yaml.js';
-import { AjvJsonSchemas } from '../../adapters/system/ajv-json-schemas.js';
-import { SCOPES } from '../../core/access/credential.js';
-import type { JsonObject } from '../../core/json.js';
-import { ConfigInvalid } from '../config/config.js';
+import { LocatedYaml } from '../../../adapters/catalog-file/located-yaml.js';
+import { AjvJsonSchemas } from '../../../adapters/system/ajv-json-schemas.js';
+import { SCOPES } from '../../../core/access/credential.js';
+import type { JsonObject } from '../../../core/json.js';
+import { ConfigInvalid } from '../../config/config.js';
 import { OPERATOR_SCOPES, type Presented, type ServiceCaller, type ServiceCallers, type ServiceScope } from './service-callers.js';
 
 /** A file of callers that cannot be used. The message has every fault on a line of its own. */

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../core/errors.js';
+import type { ErrorCode } from '../../../core/errors.js';
 
 export interface EndedCall {
   /** The full name of the method, as `darkroom.v1.Generations/GetGeneration`. */

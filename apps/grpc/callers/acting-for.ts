@@ -1,8 +1,8 @@
 import type { Metadata } from '@grpc/grpc-js';
-import { SCOPES, type Caller } from '../../core/access/credential.js';
-import type { Context } from '../../core/context.js';
-import { ServiceError } from '../../core/errors.js';
-import { isUuid } from '../../core/uuid.js';
+import { SCOPES, type Caller } from '../../../core/access/credential.js';
+import type { Context } from '../../../core/context.js';
+import { ServiceError } from '../../../core/errors.js';
+import { isUuid } from '../../../core/uuid.js';
 import type { ServiceCaller } from './service-callers.js';
 
 const ACCOUNT = 'darkroom-account-id';

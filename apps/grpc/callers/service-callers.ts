@@ -1,4 +1,4 @@
-import type { Scope } from '../../core/access/credential.js';
+import type { Scope } from '../../../core/access/credential.js';
 
 /** What only services may be allowed: operators' work. */
 export const OPERATOR_SCOPES = ['access:read', 'access:write', 'credits:write', 'ledger:read', 'operations:read', 'operations:write'] as const;

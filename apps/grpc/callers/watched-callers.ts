@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { CallersFile } from './callers-file.js';
 import type { Presented, ServiceCaller, ServiceCallers } from './service-callers.js';
-import { faultsOf, WatchedFiles } from './watched-files.js';
+import { faultsOf, WatchedFiles } from '../watched-files.js';
 
 /**
  * The callers of a file that may change, so that a service that was taken out or revoked is refused soon. A change that cannot
