@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { fromBinary } from '@bufbuild/protobuf';
 import { anyUnpack, durationMs } from '@bufbuild/protobuf/wkt';
 import { status as Status, type ServiceError as CallError } from '@grpc/grpc-js';
+import { isApiKeyShaped } from '../../../core/access/api-key.js';
 import { ERRORS, ServiceError, type ErrorCode } from '../../../core/errors.js';
 import { DETAILS_KEY, ERROR_DOMAIN } from '../../grpc/error-status.js';
 import { ErrorInfoSchema, RequestInfoSchema, RetryInfoSchema } from '../../grpc/generated/google/rpc/error_details_pb.js';
@@ -56,7 +57,7 @@ function isKnown(code: string): code is ErrorCode {
 
 /** What a server says of whoever it does not know, in words of this command line. */
 function wayIn(code: string, { token, tls }: GrpcPlace): string | undefined {
-  if (code === 'DEVELOPER_TOKEN_INVALID' && token !== undefined) return 'The server does not know the token in DARKROOM_SERVICE_TOKEN.';
+  if (code === 'DEVELOPER_TOKEN_INVALID' && token !== undefined && !isApiKeyShaped(token)) return 'The server does not know the token in DARKROOM_SERVICE_TOKEN.';
   if (code !== 'DEVELOPER_TOKEN_REQUIRED') return undefined;
   if (token !== undefined) return 'The server asks who calls, as if the token in DARKROOM_SERVICE_TOKEN had been lost on the way.';
   if (tls?.cert === undefined) return 'The server asks who calls; set DARKROOM_SERVICE_TOKEN, or give --grpc-cert and --grpc-key.';
@@ -130,5 +131,8 @@ export function mayHelpLater(error: CallError): boolean {
  */
 export function mayHaveHappened(error: CallError): boolean {
   if (wasNeverSent(error) || error.code === Status.UNIMPLEMENTED) return false;
-  return readRefusal(error) === undefined || !(OF_USE_CASES.has(error.code) || OF_WHO_CALLS.has(error.code));
+  const refusal = readRefusal(error);
+  // Its request never came, so nobody has read it.
+  if (refusal?.code === 'REQUEST_TIMEOUT') return false;
+  return refusal === undefined || !(OF_USE_CASES.has(error.code) || OF_WHO_CALLS.has(error.code));
 }

@@ -6,11 +6,23 @@ import type { ServiceCaller, ServiceCallers, ServiceScope } from './service-call
 
 const BEARER = /^bearer +(?<token>[\x21-\x7e]+)$/i;
 
-/**
- * The service that a call is from. Throws DEVELOPER_TOKEN_REQUIRED for one that brings nothing, and DEVELOPER_TOKEN_INVALID,
- * _EXPIRED and _REVOKED.
- */
-export function authenticate(callers: ServiceCallers, clock: Pick<Clock, 'now'>, call: Pick<ServerUnaryCall<unknown, unknown>, 'metadata' | 'getAuthContext'>): ServiceCaller {
+type Presenting = Pick<ServerUnaryCall<unknown, unknown>, 'metadata' | 'getAuthContext'>;
+
+/** The service that a call is from, and that may call now. Throws as `identify` and `requireCurrent` do. */
+export function authenticate(callers: ServiceCallers, clock: Pick<Clock, 'now'>, call: Presenting): ServiceCaller {
+  const caller = identify(callers, call);
+  requireCurrent(caller, clock);
+  return caller;
+}
+
+/** Throws DEVELOPER_TOKEN_EXPIRED and DEVELOPER_TOKEN_REVOKED. */
+export function requireCurrent({ expiresAt, isRevoked }: ServiceCaller, clock: Pick<Clock, 'now'>): void {
+  if (expiresAt !== undefined && expiresAt <= clock.now()) throw new ServiceError('DEVELOPER_TOKEN_EXPIRED');
+  if (isRevoked) throw new ServiceError('DEVELOPER_TOKEN_REVOKED');
+}
+
+/** The service that a call is from. Throws DEVELOPER_TOKEN_REQUIRED for one that brings nothing, and DEVELOPER_TOKEN_INVALID. */
+export function identify(callers: ServiceCallers, call: Presenting): ServiceCaller {
   const token = readToken(call.metadata.get('authorization'));
   const certificateNames = token === undefined ? certificateNamesOf(call.getAuthContext().sslPeerCertificate?.subjectaltname) : [];
   const caller = callers.find({ token, certificateNames });
@@ -19,8 +31,6 @@ export function authenticate(callers: ServiceCallers, clock: Pick<Clock, 'now'>,
     if (certificateNames.length > 0) throw new ServiceError('DEVELOPER_TOKEN_INVALID', 'The client certificate names none of the services that may call, or more than one.');
     throw new ServiceError('DEVELOPER_TOKEN_REQUIRED', 'Send a service token as authorization: Bearer <token>, or a client certificate with a URI or DNS name.');
   }
-  if (caller.expiresAt !== undefined && caller.expiresAt <= clock.now()) throw new ServiceError('DEVELOPER_TOKEN_EXPIRED');
-  if (caller.isRevoked) throw new ServiceError('DEVELOPER_TOKEN_REVOKED');
   return caller;
 }
 

@@ -1,6 +1,7 @@
 import { ServerInterceptingCall, type Metadata, type ServerInterceptingCallInterface, type ServerInterceptor } from '@grpc/grpc-js';
 import { ServiceError } from '../../../core/errors.js';
 import type { Clock } from '../../../core/ports/clock.js';
+import { asServiceError } from '../../service-error.js';
 import { authenticate } from '../callers/authenticate.js';
 import { RefusedRequest } from './refused-request.js';
 import type { ServiceCallers } from '../callers/service-callers.js';
@@ -33,8 +34,7 @@ export function guardCalls({ open, closed, callers, clock, requestTimeoutMs }: G
       authenticate(callers, clock, { metadata, getAuthContext: () => call.getAuthContext() });
       return undefined;
     } catch (error) {
-      if (error instanceof ServiceError) return error;
-      throw error;
+      return asServiceError(error);
     }
   }
 }
@@ -67,9 +67,10 @@ class GuardedCall extends ServerInterceptingCall {
 
   override start(listener: Listener): void {
     this.listener = listener;
-    if (this.looks.timeoutMs !== undefined) this.arrival = setTimeout(() => this.giveUp(), this.looks.timeoutMs).unref();
     super.start({
       onReceiveMetadata: (metadata) => {
+        // Not before: of a call that has ended by now the library tells nothing at all, not even its end.
+        if (this.looks.timeoutMs !== undefined) this.arrival = setTimeout(() => this.giveUp(), this.looks.timeoutMs).unref();
         this.refusal = this.looks.refusalOf(metadata);
         listener.onReceiveMetadata(metadata);
       },

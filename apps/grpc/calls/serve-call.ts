@@ -7,7 +7,7 @@ import { ServiceError } from '../../../core/errors.js';
 import { safeRequestId } from '../../request-id.js';
 import { asServiceError } from '../../service-error.js';
 import type { ActingFor } from '../callers/acting-for.js';
-import { authenticate, requireServiceScope } from '../callers/authenticate.js';
+import { authenticate, identify, requireCurrent, requireServiceScope } from '../callers/authenticate.js';
 import type { CallObserver, EndedCall } from './call-observer.js';
 import type { CallerRates } from '../callers/caller-rates.js';
 import { errorStatus, REQUEST_ID_KEY } from '../error-status.js';
@@ -34,21 +34,21 @@ type Heard = 'heard' | 'unheard';
 
 export function serveUnary(served: ServedMethod, parts: ServingCalls): handleUnaryCall<never, object> {
   return (call, send) => {
-    void around(call, served, parts, async (asked, scope, requestId) => {
+    around(call, served, parts, async (asked, scope, requestId) => {
       const answer = create(served.method.output, await served.answer(asked as never));
       if (scope.isOver) return 'unheard';
       call.sendMetadata(headOf(requestId));
       send(null, answer);
       return 'heard';
-    }, send);
+    }, send).catch(lastResort(parts));
   };
 }
 
 /** What a stream yields is sent as fast as it is read, until it ends or the caller has gone. */
 export function serveStream(served: ServedStream, parts: ServingCalls): handleServerStreamingCall<never, object> {
   return (call) => {
-    void around(call, served, parts, async (asked, scope, requestId) => {
-      call.sendMetadata(headOf(requestId));
+    let isTold = false;
+    around(call, served, parts, async (asked, scope, requestId) => {
       // Who was revoked meanwhile, or has expired, is told nothing more.
       const requireAllowed = (): void => requireServiceScope(authenticate(parts.callers, parts.context.clock, call), served.scope);
       const over = new AbortController();
@@ -59,6 +59,8 @@ export function serveStream(served: ServedStream, parts: ServingCalls): handleSe
       try {
         for await (const message of served.answer({ ...asked, signal: over.signal, requireAllowed } as never)) {
           if (scope.isOver) return 'unheard';
+          if (!isTold) call.sendMetadata(headOf(requestId));
+          isTold = true;
           if (!call.write(create(served.method.output, message))) await untilReadOr(call, over.signal);
         }
       } finally {
@@ -69,7 +71,7 @@ export function serveStream(served: ServedStream, parts: ServingCalls): handleSe
       if (parts.stopping.aborted) throw new ServiceError('SERVICE_UNAVAILABLE', 'This process is stopping; watch again.', { retryAfterMs: 1_000 });
       call.end();
       return 'heard';
-    }, (status) => { call.emit('error', status); });
+    }, (status) => { call.emit('error', status); }).catch(lastResort(parts));
   };
 }
 
@@ -83,9 +85,9 @@ async function around(
 ): Promise<void> {
   const { context, logger, observer } = parts;
   const startedAt = performance.now();
-  observer?.begun();
   const requestId = readRequestId(call.metadata) ?? context.ids.uuid();
   const scope = new ServedCallScope(call);
+  observer?.begun();
   const about: AboutCall = { scope, caller: undefined };
   let code: EndedCall['code'];
   try {
@@ -106,6 +108,17 @@ async function around(
   logger[level]({ requestId, method: call.getPath(), durationMs, caller: about.caller, ...(code === undefined ? {} : { code }) }, 'request');
 }
 
+/** No call may end the process, whatever is wrong in here. */
+function lastResort({ logger }: ServingCalls): (error: unknown) => void {
+  return (error) => logger.error({ err: error }, 'request failed');
+}
+
+/** Throws what a request was refused with before anybody here saw it; as over REST, that comes after who asks, and how often. */
+function requireRequest(request: unknown): unknown {
+  if (request instanceof RefusedRequest) throw request.refusal;
+  return request;
+}
+
 /** What is learned of a call on its way, for the log. */
 interface AboutCall {
   readonly scope: CallScope;
@@ -117,14 +130,15 @@ async function admit(
   call: AnyCall, { scope, acts }: Pick<ServedMethod, 'scope' | 'acts'>, { context, callers, rates, actingFor }: ServingCalls, about: AboutCall,
 ): Promise<object> {
   const request: unknown = call.request;
-  if (request instanceof RefusedRequest) throw request.refusal;
   const ofThisCall: Context = { ...context, call: about.scope };
   requireWanted(about.scope);
-  if (scope === undefined) return { request, context: ofThisCall };
-  const service = authenticate(callers, context.clock, call);
+  if (scope === undefined) return { request: requireRequest(request), context: ofThisCall };
+  const service = identify(callers, call);
   about.caller = service.name;
+  requireCurrent(service, context.clock);
   await rates.take(service, scope);
   requireServiceScope(service, scope);
+  requireRequest(request);
   if (!acts) return { request, context: ofThisCall };
   const caller = await actingFor.caller(service, call.metadata);
   requireWanted(about.scope);

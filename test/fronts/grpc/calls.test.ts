@@ -79,8 +79,10 @@ describe('calls over gRPC', () => {
     await unary(logged.client, Credits.method.getBalance, {}, logged.as('all'));
     await errorOf(unary(logged.client, Credits.method.getBalance, {}, logged.as('reader')));
     await errorOf(unary(logged.client, Credits.method.getBalance, {}, logged.as('svc_live_0123456789abcdefghijklmnopqrstuvwxyz0123456')));
+    await errorOf(unary(logged.client, Credits.method.getBalance, {}, logged.as('revoked')));
     expect(lines.filter(({ msg }) => msg === 'request').map(({ level, caller, code, front }) => [level, caller, code, front])).to.deep.equal([
       [20, 'all', undefined, 'grpc'], [30, 'reader', 'DEVELOPER_SCOPE_INSUFFICIENT', 'grpc'], [30, undefined, 'DEVELOPER_TOKEN_INVALID', 'grpc'],
+      [30, 'revoked', 'DEVELOPER_TOKEN_REVOKED', 'grpc'],
     ]);
     await logged.close();
   });

@@ -1,17 +1,19 @@
 // Goal: nothing is read of strangers, nothing they send is unpacked, and nobody keeps a call open by sending nothing; what is no
 // message is refused with its code like everything else; a stop waits for calls whose request was still on its way.
 // Method: calls written by hand over HTTP/2, for no client's library would make them.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import type { ClientHttp2Session } from 'node:http2';
 import { create, toBinary } from '@bufbuild/protobuf';
-import { Client, compressionAlgorithms, credentials, status as Status } from '@grpc/grpc-js';
+import { Client, compressionAlgorithms, credentials, status as Status, type ServerInterceptingCallInterface, type ServerInterceptor } from '@grpc/grpc-js';
 import { expect } from 'chai';
+import { guardCalls } from '../../../apps/grpc/calls/guarded-call.js';
 import { Credits } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
 import { Generations } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { Gate, intercepted } from '../../fixtures/intercepted.js';
 import { unary } from './grpc-client.js';
 import { frame, openSession, RawCall } from './raw-call.js';
-import { PICTURE, Stage, type StageOptions } from './stage.js';
+import { PICTURE, SERVICES, Stage, type StageOptions } from './stage.js';
 
 const GET = '/darkroom.v1.Generations/GetGeneration';
 const ZEROS = frame(gzipSync(Buffer.alloc(100_000)), { compressed: true });
@@ -68,6 +70,31 @@ describe('calls that are looked at before they are read', () => {
       expect(told['grpc-message']).to.include('GetGenerationRequest');
     }
     expect(ended).to.deep.equal(Array.from({ length: 3 }, () => [GET.slice(1), 'BODY_INVALID']));
+  });
+
+  it('are counted, and refused by whoever they are from, before their message is', async () => {
+    await open();
+    SERVICES['narrow'] = { name: 'narrow', scopes: ['generations:read'], ratesPerMinute: { reads: 2, writes: 1 } };
+    const refusedAs = async (path: string): Promise<number> => {
+      const call = new RawCall(session, path, headersOf('narrow'));
+      call.stream.end(frame(Buffer.from([0xff])));
+      return Number((await call.status)['grpc-status']);
+    };
+    expect(await refusedAs('/darkroom.v1.Generations/CreateGeneration')).to.equal(Status.PERMISSION_DENIED);
+    expect([await refusedAs(GET), await refusedAs(GET), await refusedAs(GET)]).to.deep.equal([Status.INVALID_ARGUMENT, Status.INVALID_ARGUMENT, Status.RESOURCE_EXHAUSTED]);
+    delete SERVICES['narrow'];
+  });
+
+  it('are left alone when they had ended before anybody heard of them', async () => {
+    await open();
+    const told: string[] = [];
+    const ended = { start: () => undefined, sendStatus: () => { told.push('status'); } } as unknown as ServerInterceptingCallInterface;
+    const guard = guardCalls({ open: new Set(), closed: new Set([GET]), callers: { find: () => undefined }, clock: { now: Date.now }, requestTimeoutMs: 1 });
+    const note = (what: string) => () => { told.push(what); };
+    guard({ path: GET, requestStream: false } as Parameters<ServerInterceptor>[0], ended)
+      .start({ onReceiveMetadata: note('metadata'), onReceiveMessage: note('message'), onReceiveHalfClose: note('end'), onCancel: note('cancel') });
+    await sleep(20);
+    expect(told).to.deep.equal([]);
   });
 
   it('are ended when their message does not come, or not the end of it', async () => {
