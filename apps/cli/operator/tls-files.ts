@@ -1,6 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { checkCertificates } from '../../certificate-list.js';
+import { checkCertificates, readPem } from '../../pem-files.js';
 import { usageFailure } from '../exit.js';
 import { isoDate } from '../terminal.js';
 
@@ -24,29 +23,18 @@ export interface TlsFiles {
  */
 export function readTlsFiles({ grpcCa, grpcCert, grpcKey }: TlsFileNames, now: number): TlsFiles {
   if ((grpcCert === undefined) !== (grpcKey === undefined)) throw usageFailure('--grpc-cert and --grpc-key belong together: give both or neither.');
-  const ca = grpcCa === undefined ? {} : { ca: readPem('--grpc-ca', grpcCa, checkCertificates, 'a certificate, or a list of whole ones, in PEM form') };
+  const ca = grpcCa === undefined ? {} : { ca: read('--grpc-ca', grpcCa, checkCertificates, 'a certificate, or a list of whole ones, in PEM form') };
   if (grpcCert === undefined || grpcKey === undefined) return ca;
-  const cert = readPem('--grpc-cert', grpcCert, checkCertificates, 'a certificate, or a chain of whole ones, in PEM form');
-  const key = readPem('--grpc-key', grpcKey, createPrivateKey, 'a private key in PEM form that opens without a password');
+  const cert = read('--grpc-cert', grpcCert, checkCertificates, 'a certificate, or a chain of whole ones, in PEM form');
+  const key = read('--grpc-key', grpcKey, createPrivateKey, 'a private key in PEM form that opens without a password');
   const fault = clientFault(cert, now);
   if (fault !== undefined) throw usageFailure(`--grpc-cert ${grpcCert} ${fault}.`);
   if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) throw usageFailure(`--grpc-key ${grpcKey} is not the key of --grpc-cert ${grpcCert}.`);
   return { ...ca, cert, key };
 }
 
-function readPem(option: string, path: string, check: (text: string) => unknown, what: string): Buffer {
-  let content: Buffer;
-  try {
-    content = readFileSync(path);
-  } catch {
-    throw usageFailure(`${option} ${path} cannot be read.`);
-  }
-  try {
-    check(content.toString('utf8'));
-  } catch {
-    throw usageFailure(`${option} ${path} is not ${what}.`);
-  }
-  return content;
+function read(option: string, path: string, check: (text: string) => unknown, what: string): Buffer {
+  return Buffer.from(readPem(path, check, `is not ${what}`, (why) => usageFailure(`${option} ${path} ${why}.`)));
 }
 
 /** What a certificate may be used for, as its extension has it. */

@@ -1,8 +1,7 @@
 import { constants, createPrivateKey } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
-import { checkCertificates } from '../../certificate-list.js';
 import { ConfigInvalid } from '../../config/config.js';
+import { checkCertificates, readPem } from '../../pem-files.js';
 
 /** Where the certificate of this server is, its key, and those that vouch for callers. All in PEM form. */
 export interface CertificateFiles {
@@ -16,30 +15,18 @@ export interface CertificateFiles {
  * and a list of authorities that is cut in the middle by nobody. Throws `ConfigInvalid` with one sentence that names the key.
  */
 export function readCertificates({ certFile, keyFile, clientCaFile }: CertificateFiles): SecureContextOptions {
-  const cert = readPem('grpc.tls_cert_file', certFile, 'is not a certificate, or a chain of whole ones, in PEM form', checkCertificates);
-  const key = readPem('grpc.tls_key_file', keyFile, 'is not a private key in PEM form that opens without a password', createPrivateKey);
+  const cert = read('grpc.tls_cert_file', certFile, 'is not a certificate, or a chain of whole ones, in PEM form', checkCertificates);
+  const key = read('grpc.tls_key_file', keyFile, 'is not a private key in PEM form that opens without a password', createPrivateKey);
   try {
     createSecureContext({ cert, key });
   } catch {
     throw new ConfigInvalid([`grpc.tls_key_file ${keyFile} is not the key of grpc.tls_cert_file ${certFile}.`]);
   }
-  const ca = clientCaFile === undefined ? {} : { ca: readPem('grpc.tls_client_ca_file', clientCaFile, 'is not a list of whole certificates in PEM form', checkCertificates) };
+  const ca = clientCaFile === undefined ? {} : { ca: read('grpc.tls_client_ca_file', clientCaFile, 'is not a list of whole certificates in PEM form', checkCertificates) };
   // Without tickets nobody takes up an earlier session, so that each connection shows a certificate that is good now.
   return { minVersion: 'TLSv1.2', secureOptions: constants.SSL_OP_NO_TICKET, cert, key, ...ca };
 }
 
-/** What the system or TLS says of a fault is left out: it says nothing that the sentence does not. */
-function readPem(key: string, path: string, fault: string, check: (text: string) => unknown): string {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch {
-    throw new ConfigInvalid([`${key} ${path} cannot be read.`]);
-  }
-  try {
-    check(text);
-  } catch {
-    throw new ConfigInvalid([`${key} ${path} ${fault}.`]);
-  }
-  return text;
+function read(key: string, path: string, fault: string, check: (text: string) => unknown): string {
+  return readPem(path, check, fault, (why) => new ConfigInvalid([`${key} ${path} ${why}.`]));
 }

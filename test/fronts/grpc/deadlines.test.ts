@@ -1,34 +1,29 @@
 // Goal: a deadline that has passed, or a call that was cancelled, ends what only reads, also in the middle of a long work; what has
 // begun to write goes on to its end, so that its key answers, and nothing is begun for somebody who has gone.
 // Method: a server over a world whose stores wait at a gate; the client leaves before it is opened.
+import { EventEmitter, once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { create, type DescMessage, type DescMethodUnary, type MessageInitShape } from '@bufbuild/protobuf';
-import { Client, credentials, Metadata, status as Status, type CallOptions, type ServiceError } from '@grpc/grpc-js';
+import { type CallOptions, type Client, type Metadata, status as Status, type ServiceError } from '@grpc/grpc-js';
 import { expect } from 'chai';
-import { pino } from 'pino';
 import { openSqlite, type SqliteStores } from '../../../adapters/sqlite/open-sqlite.js';
 import type { EndedCall } from '../../../apps/grpc/calls/call-observer.js';
 import { Credits } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
 import { Generations } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
-import { Operation } from '../../../apps/grpc/generated/darkroom/v1/media_pb.js';
 import { Operations } from '../../../apps/grpc/generated/darkroom/v1/operations_pb.js';
-import { createGrpcServer, type GrpcServer } from '../../../apps/grpc/server.js';
 import { methodDefinition } from '../../../apps/grpc/service-definition.js';
-import { OPERATOR_SCOPES } from '../../../apps/grpc/callers/service-callers.js';
-import { SCOPES } from '../../../core/access/credential.js';
 import { createAccount } from '../../../core/access/manage.js';
 import { CallOver, type CallScope } from '../../../core/call-scope.js';
 import type { Ports } from '../../../core/ports/tokens.js';
 import { temporaryFolder } from '../../adapters/sqlite/sqlite-subject.js';
-import { Gate, intercepted, type Interceptor, type PortCall } from '../../fixtures/intercepted.js';
-import { newOwner, type Owner } from '../../fixtures/owner.js';
-import { openWorld, type World } from '../../fixtures/world.js';
+import { Gate, interceptedStores, type Interceptor, type PortCall } from '../../fixtures/intercepted.js';
+import type { Owner } from '../../fixtures/owner.js';
+import type { World } from '../../fixtures/world.js';
 import { unary } from './grpc-client.js';
+import { PICTURE, Stage } from './stage.js';
 
 const { getGeneration, createGeneration } = Generations.method;
-const PICTURE = { modelKey: 'picture', operation: Operation.IMAGE_GENERATION, prompt: 'a lighthouse', parameters: { size: '96x64' } };
 const CREATE = { input: PICTURE, idempotencyKey: 'k' };
-const SERVICE = { name: 'all', scopes: [...SCOPES, ...OPERATOR_SCOPES] };
 
 /** A call that was sent, and what its client was told of it in the end. */
 interface Sent {
@@ -36,37 +31,37 @@ interface Sent {
   readonly refused: Promise<ServiceError>;
 }
 
-class Stage {
-  readonly ended: EndedCall[] = [];
-  private tell: () => void = () => undefined;
-  private constructor(readonly world: World, private readonly server: GrpcServer, readonly client: Client, readonly owner: Owner) {}
+/** A stage whose stores may be stopped, and what its server says of calls that have ended. */
+class StoppedStage {
+  private constructor(private readonly stage: Stage, private readonly ended: EndedCall[], private readonly ends: EventEmitter) {}
 
-  static async open(interceptor: Interceptor, ports: Partial<Ports> = {}): Promise<Stage> {
+  static async open(interceptor: Interceptor, ports: Partial<Ports> = {}): Promise<StoppedStage> {
     let isSet = false;
-    const around = (all: Ports): Ports => {
-      const guarded: Interceptor = (call) => (isSet ? interceptor(call) : call.proceed());
-      const { generations, claims, credentials: keys, accounts, uploads } = all;
-      return {
-        ...all,
-        generations: intercepted('generations', generations, guarded), claims: intercepted('claims', claims, guarded),
-        credentials: intercepted('credentials', keys, guarded), accounts: intercepted('accounts', accounts, guarded), uploads: intercepted('uploads', uploads, guarded),
-      };
-    };
-    const world = await openWorld({ ports, around });
-    const owner = await newOwner(world.context, 'owner', 1_000);
+    const guarded: Interceptor = (call) => (isSet ? interceptor(call) : call.proceed());
+    const [ended, ends] = [[] as EndedCall[], new EventEmitter()];
+    const stage = await Stage.open({
+      ports,
+      around: (all) => ({ ...all, ...interceptedStores(all, guarded) }),
+      observer: { begun: () => undefined, ended: (call) => { ended.push(call); ends.emit('ended'); } },
+    });
     isSet = true;
-    const observer = { begun: () => undefined, ended: (call: EndedCall) => { stage.ended.push(call); stage.tell(); } };
-    const server = createGrpcServer({ context: world.context, callers: { find: () => SERVICE }, logger: pino({ level: 'silent' }), observer });
-    const port = await server.listen('127.0.0.1', 0);
-    const stage: Stage = new Stage(world, server, new Client(`127.0.0.1:${port}`, credentials.createInsecure()), owner);
-    return stage;
+    return new StoppedStage(stage, ended, ends);
+  }
+
+  get world(): World {
+    return this.stage.world;
+  }
+
+  get client(): Client {
+    return this.stage.client;
+  }
+
+  get owner(): Owner {
+    return this.stage.owner;
   }
 
   get metadata(): Metadata {
-    const metadata = new Metadata();
-    metadata.set('darkroom-account-id', this.owner.accountId);
-    metadata.set('darkroom-app-id', this.owner.appId);
-    return metadata;
+    return this.stage.as('all');
   }
 
   send<I extends DescMessage, O extends DescMessage>(desc: DescMethodUnary<I, O>, init: MessageInitShape<I>, options: CallOptions = {}): Sent {
@@ -90,14 +85,23 @@ class Stage {
 
   /** What the server says of its next call that ends. */
   async nextEnd(): Promise<EndedCall['code']> {
-    if (this.ended.length === 0) await new Promise<void>((resolve) => { this.tell = resolve; });
+    if (this.ended.length === 0) await once(this.ends, 'ended');
     return this.ended.shift()?.code;
   }
 
-  async close(): Promise<void> {
-    this.client.close();
-    await this.server.close(1_000);
-    await this.world.close();
+  /** The caller cancels while the stores are stopped, which then go on; answers what its client was told. */
+  async giveUpAt(stop: Stop, sent: Sent): Promise<Status> {
+    await stop.isReached;
+    sent.cancel();
+    const { code } = await sent.refused;
+    await this.arrival();
+    stop.open();
+    expect(await this.nextEnd()).to.equal('CANCELLED');
+    return code;
+  }
+
+  close(): Promise<void> {
+    return this.stage.close();
   }
 }
 
@@ -128,7 +132,7 @@ describe('a call that is given up', () => {
   it('ends a read in the store, cancelled by its caller or past its deadline', async () => {
     const reached: CallScope[] = [];
     let arrived: () => void = () => undefined;
-    const stage = await Stage.open((call) => {
+    const stage = await StoppedStage.open((call) => {
       if (call.name !== 'generations.read') return call.proceed();
       reached.push(scopeOf(call));
       arrived();
@@ -152,14 +156,8 @@ describe('a call that is given up', () => {
 
   it('finishes a create that had begun: once, and its key answers with it', async () => {
     const stop = new Stop();
-    const stage = await Stage.open(stop.at('generations.insert'));
-    const sent = stage.send(createGeneration, CREATE);
-    await stop.isReached;
-    sent.cancel();
-    expect((await sent.refused).code).to.equal(Status.CANCELLED);
-    await stage.arrival();
-    stop.open();
-    expect(await stage.nextEnd()).to.equal('CANCELLED');
+    const stage = await StoppedStage.open(stop.at('generations.insert'));
+    expect(await stage.giveUpAt(stop, stage.send(createGeneration, CREATE))).to.equal(Status.CANCELLED);
 
     const again = await unary(stage.client, createGeneration, CREATE, stage.metadata);
     expect(again.replayed).to.equal(true);
@@ -172,14 +170,8 @@ describe('a call that is given up', () => {
   it('begins nothing when its caller has gone before the write', async () => {
     const stop = new Stop();
     const written: string[] = [];
-    const stage = await Stage.open(stop.at('credentials.readApp', (name) => { if (!name.includes('.read')) written.push(name); }));
-    const sent = stage.send(createGeneration, CREATE);
-    await stop.isReached;
-    sent.cancel();
-    await sent.refused;
-    await stage.arrival();
-    stop.open();
-    expect(await stage.nextEnd()).to.equal('CANCELLED');
+    const stage = await StoppedStage.open(stop.at('credentials.readApp', (name) => { if (!name.includes('.read')) written.push(name); }));
+    await stage.giveUpAt(stop, stage.send(createGeneration, CREATE));
     expect(written).to.deep.equal([]);
     expect((await unary(stage.client, createGeneration, CREATE, stage.metadata)).replayed).to.equal(false);
     await stage.close();
@@ -187,15 +179,9 @@ describe('a call that is given up', () => {
 
   it('gives no credits when its caller has gone before the write', async () => {
     const stop = new Stop();
-    const stage = await Stage.open(stop.at('accounts.findOperation'));
+    const stage = await StoppedStage.open(stop.at('accounts.findOperation'));
     const grant = { accountId: stage.owner.accountId, operationId: 'g', credits: 5n, reason: '' };
-    const sent = stage.send(Credits.method.grantCredits, grant);
-    await stop.isReached;
-    sent.cancel();
-    await sent.refused;
-    await stage.arrival();
-    stop.open();
-    expect(await stage.nextEnd()).to.equal('CANCELLED');
+    await stage.giveUpAt(stop, stage.send(Credits.method.grantCredits, grant));
     expect(await stage.world.context.accounts.read(stage.owner.accountId)).to.include({ issued: 1_000 });
     expect((await unary(stage.client, Credits.method.grantCredits, grant, stage.metadata)).earlierTime, 'it is the first').to.equal(undefined);
     await stage.close();
@@ -204,14 +190,8 @@ describe('a call that is given up', () => {
   it('ends the recovery it asked for after what that is at', async () => {
     const stop = new Stop();
     const done: string[] = [];
-    const stage = await Stage.open(stop.at('generations.due', (name) => { done.push(name); }));
-    const sent = stage.send(Operations.method.runRecovery, {});
-    await stop.isReached;
-    sent.cancel();
-    await sent.refused;
-    await stage.arrival();
-    stop.open();
-    expect(await stage.nextEnd()).to.equal('CANCELLED');
+    const stage = await StoppedStage.open(stop.at('generations.due', (name) => { done.push(name); }));
+    await stage.giveUpAt(stop, stage.send(Operations.method.runRecovery, {}));
     expect(done, 'nothing of what comes after in a pass').to.deep.equal(['generations.due']);
     await stage.close();
   });
@@ -233,7 +213,7 @@ describe('a verification that is given up, over SQLite', () => {
     const ACCOUNTS = 400;
     let reads = 0;
     let halfway: () => void = () => undefined;
-    const stage = await Stage.open((call) => {
+    const stage = await StoppedStage.open((call) => {
       if (call.name === 'accounts.read' && (reads += 1) === 20) halfway();
       return call.proceed();
     }, { accounts: stores.accounts, generations: stores.generations });
