@@ -6,7 +6,7 @@ export const ERRORS = {
   ROUTE_NOT_FOUND: { retry: false, message: 'No such route.' },
   METHOD_NOT_ALLOWED: { retry: false, message: 'This route does not take that method.' },
 
-  DEVELOPER_TOKEN_REQUIRED: { retry: false, message: 'Send an API key or access token as Authorization: Bearer <credential>.' },
+  DEVELOPER_TOKEN_REQUIRED: { retry: false, message: 'Send an API key as Authorization: Bearer <credential>.' },
   DEVELOPER_TOKEN_INVALID: { retry: false, message: 'The credential is not valid.' },
   DEVELOPER_TOKEN_EXPIRED: { retry: false, message: 'The credential has expired.' },
   DEVELOPER_TOKEN_REVOKED: { retry: false, message: 'The credential has been revoked.' },

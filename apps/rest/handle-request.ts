@@ -2,7 +2,8 @@ import type { Logger } from 'pino';
 import type { Ids } from '../../core/ports/ids.js';
 import { answerError } from './errors.js';
 import type { HttpObserver } from './http-observer.js';
-import { readRequestId, requireHost } from './request-headers.js';
+import { readRequestId, requireOneHost } from './request-headers.js';
+import { readTarget } from './request-target.js';
 import type { RestContext, RestMiddleware } from './rest-context.js';
 import { SECURITY_HEADERS } from './security-headers.js';
 
@@ -26,7 +27,8 @@ export function handleRequest({ ids, logger, isStopping, logOneSuccessIn, observ
     res.setHeader('X-Request-Id', state.requestId);
     for (const [name, value] of SECURITY_HEADERS) res.setHeader(name, value);
     try {
-      requireHost(ctx.req);
+      requireOneHost(ctx.req);
+      state.target = readTarget(ctx.req.url ?? '');
       await next();
     } catch (error) {
       await answerError(ctx, error, logger);

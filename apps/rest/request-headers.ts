@@ -31,9 +31,11 @@ export function readRequestId(req: IncomingMessage): string | undefined {
   return safeRequestId(req.headers['x-request-id']);
 }
 
-/** HTTP/1.1 wants a Host of every request, whatever the server makes of it. */
-export function requireHost({ headers, httpVersionMinor }: IncomingMessage): void {
-  if (headers.host === undefined && httpVersionMinor >= 1) throw new ServiceError('BODY_INVALID', 'The request is not valid HTTP/1.1: it has no Host.');
+/** HTTP/1.1 wants one Host of every request, whatever the server makes of it. Of two, a proxy may have gone by the other. */
+export function requireOneHost(req: IncomingMessage): void {
+  const { length } = headerValues(req, 'host');
+  if (length === 0 && req.httpVersionMinor >= 1) throw new ServiceError('BODY_INVALID', 'The request is not valid HTTP/1.1: it has no Host.');
+  if (length > 1) throw new ServiceError('BODY_INVALID', 'The request is not valid HTTP/1.1: it has more than one Host.');
 }
 
 /** A header of which more than one value is no use, as one text. */

@@ -1,10 +1,13 @@
 import type { ParameterizedContext } from 'koa';
 import type { Caller } from '../../core/access/credential.js';
 import type { ErrorCode } from '../../core/errors.js';
+import type { RequestTarget } from './request-target.js';
 
 /** What the middlewares of one request tell each other, and the log. */
 export interface RestState {
   requestId: string;
+  /** Read before anything else looks at the request. */
+  target: RequestTarget;
   /** The pattern of the route, never the path: paths carry ids, and signed ones carry signatures. */
   route?: string;
   caller?: Caller;

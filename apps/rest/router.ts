@@ -13,18 +13,17 @@ interface Route {
 export function createRouting(endpoints: readonly Endpoint[]): RestMiddleware {
   const routes = routesOf(endpoints);
   return (ctx) => {
-    const segments = ctx.path.split('/');
-    for (const route of routes) {
-      const serve = route.serveByMethod.get(ctx.method);
-      if (serve === undefined || !matches(route, segments)) continue;
-      (ctx as RestContext & { params: object }).params = paramsOf(route, segments);
-      return serve(ctx, nothingFollows);
-    }
-    throw refusal(routes.filter((route) => matches(route, segments)), ctx);
+    const segments = ctx.state.target.path.split('/');
+    const route = routes.find((candidate) => matches(candidate, segments));
+    if (route === undefined) throw new ServiceError('ROUTE_NOT_FOUND');
+    const serve = route.serveByMethod.get(ctx.method);
+    if (serve === undefined) throw methodRefusal(route, ctx);
+    (ctx as RestContext & { params: object }).params = paramsOf(route, segments);
+    return serve(ctx, nothingFollows);
   };
 }
 
-/** Those without parameters come first, so that a name is never taken for the value of one. */
+/** Those without parameters come first, so that a name is never taken for the value of one, whatever the method. */
 function routesOf(endpoints: readonly Endpoint[]): readonly Route[] {
   const byPath = new Map<string, Route>();
   for (const [method, path, serve] of endpoints) {
@@ -67,9 +66,8 @@ function decoded(segment: string): string {
   }
 }
 
-function refusal(routes: readonly Route[], ctx: RestContext): ServiceError {
-  if (routes.length === 0) return new ServiceError('ROUTE_NOT_FOUND');
-  const allowed = [...new Set(routes.flatMap(({ serveByMethod }) => [...serveByMethod.keys()]))].toSorted().join(', ');
+function methodRefusal({ serveByMethod }: Route, ctx: RestContext): ServiceError {
+  const allowed = [...serveByMethod.keys()].toSorted().join(', ');
   ctx.res.setHeader('Allow', allowed);
   return new ServiceError('METHOD_NOT_ALLOWED', `This route takes ${allowed}.`);
 }

@@ -29,10 +29,11 @@ const PREFIX = '/objects/';
 /** Hands everything under `/objects/` to the gate and streams its answer; the signature stays out of the log. */
 export function serveSignedObjects(gate: SignedObjectGate): RestMiddleware {
   return async (ctx, next) => {
-    if (!ctx.path.startsWith(PREFIX)) return next();
+    const { path, query } = ctx.state.target;
+    if (!path.startsWith(PREFIX)) return next();
     ctx.state.route = `${PREFIX}:key`;
-    const { method, path, querystring, req } = ctx;
-    await stream(ctx, await gate.handle({ method, path, query: new URLSearchParams(querystring), headers: req.headers, body: req }));
+    const { method, req } = ctx;
+    await stream(ctx, await gate.handle({ method, path, query: new URLSearchParams(query), headers: req.headers, body: req }));
   };
 }
 

@@ -153,6 +153,16 @@ describe('the REST server', () => {
     const head = await fetch(`${origin}${BASE}/credits`, { method: 'HEAD', headers });
     expect([head.status, await head.text(), Number(head.headers.get('content-length')) > 100]).to.deep.equal([200, '', true]);
     expect(head.headers.get('cache-control')).to.equal('no-store');
+    const other = await fetch(`${origin}${BASE}/generations/estimate`, { method: 'HEAD', headers });
+    expect([other.status, other.headers.get('allow')]).to.deep.equal([405, 'POST']);
+  });
+
+  it('asks for no credential that there is none of', async () => {
+    const { origin } = await set();
+    const { status, message } = await sendHttp(origin, { operation: 'getCredits' });
+    expect([status, message]).to.deep.equal([401, 'Send an API key as Authorization: Bearer <credential>.']);
+    const description = await (await fetch(`${origin}/openapi.json`)).text();
+    expect(description).to.include('API key').and.not.match(/access token|oauth/i);
   });
 
   it('says where a new generation is found, and how long to wait for one under way', async () => {

@@ -92,6 +92,8 @@ const HEADERS: readonly HttpVector[] = [
   { name: 'a form', headers: withType('application/x-www-form-urlencoded'), status: 415, code: 'MEDIA_TYPE_UNSUPPORTED' },
   { name: 'no type', headers: [AUTHORIZATION, KEY], status: 415, code: 'MEDIA_TYPE_UNSUPPORTED' },
   { name: 'a compressed body', headers: [AUTHORIZATION, KEY, TYPE, 'Content-Encoding: gzip'], status: 415, code: 'MEDIA_TYPE_UNSUPPORTED' },
+  { name: 'two Hosts', headers: [AUTHORIZATION, KEY, TYPE, 'HOST: y'], status: 400, code: 'BODY_INVALID' },
+  { name: 'the same Host twice', headers: ['Host: x', AUTHORIZATION, KEY, TYPE], status: 400, code: 'BODY_INVALID' },
   { name: 'no credential', headers: [KEY, TYPE], status: 401, code: 'DEVELOPER_TOKEN_REQUIRED', answers: { 'www-authenticate': 'Bearer' } },
   { name: 'an empty credential', headers: ['Authorization: Bearer', KEY, TYPE], status: 401, code: 'DEVELOPER_TOKEN_REQUIRED' },
   { name: 'another scheme', headers: ['Authorization: Basic {credential}', KEY, TYPE], status: 401, code: 'DEVELOPER_TOKEN_REQUIRED' },
@@ -118,7 +120,13 @@ const ROUTES: readonly HttpVector[] = [
   { name: 'unknown query parameters', requestLine: 'GET /api/v1/developer/credits?x=1&x=2 HTTP/1.1', status: 200, code: 'OK' },
   { name: 'a body on a read', requestLine: 'GET /api/v1/developer/credits HTTP/1.1', body: 'hello', status: 200, code: 'OK' },
   { name: 'a body of 3 MiB on a read', requestLine: 'GET /api/v1/developer/credits HTTP/1.1', body: 'x'.repeat(3 * 1024 * 1024), status: 200, code: 'OK' },
+  { name: 'a path that has another method only, where an id could stand', requestLine: 'GET /api/v1/developer/generations/estimate HTTP/1.1', status: 405, code: 'METHOD_NOT_ALLOWED', answers: { allow: 'POST' } },
+  { name: 'its query', requestLine: 'DELETE /api/v1/developer/generations/estimate?x HTTP/1.1', status: 405, code: 'METHOD_NOT_ALLOWED', answers: { allow: 'POST' } },
   { name: 'the whole address as target', requestLine: 'GET http://example.com/api/v1/developer/credits HTTP/1.1', status: 200, code: 'OK' },
+  { name: 'the whole address with a query', requestLine: 'GET HTTPS://a:b@[::1]:80/api/v1/developer/credits?x HTTP/1.1', status: 200, code: 'OK' },
+  { name: 'no path in the whole address', requestLine: 'POST http://example.com?x HTTP/1.1', status: 405, code: 'METHOD_NOT_ALLOWED', answers: { allow: 'GET, HEAD' } },
+  ...['GET http://[', 'GET http://a:b/', 'GET http://:80/', 'GET //[::1', 'GET //a@[/#', 'GET *', 'GET example.com:80', 'GET ftp://example.com/', 'GET http:/healthz', 'OPTIONS *']
+    .map((line): HttpVector => ({ name: `no path and no URL as target: ${line}`, requestLine: `${line} HTTP/1.1`, status: 400, code: 'BODY_INVALID' })),
 ];
 
 export const HTTP_VECTORS: Readonly<Record<string, readonly HttpVector[]>> = { bodies: BODIES, framing: FRAMES, headers: HEADERS, routes: ROUTES };
