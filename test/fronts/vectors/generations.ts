@@ -2,7 +2,7 @@ import type { Vector } from './vector.js';
 import { CLIP, HELD_PICTURE, once, PICTURE } from './vector.js';
 
 const UNKNOWN_IDS = [
-  '0198c0de-0000-7000-8000-000000000000', '00000000-0000-0000-0000-000000000000', 'not-an-id', '%00', 'estimate', '{@own-generation}',
+  '0198c0de-0000-7000-8000-000000000000', '00000000-0000-0000-0000-000000000000', 'not-an-id', '%00', '{@own-generation}',
   '@foreign-generation', '@other-app-generation', '@void-generation',
 ];
 
@@ -86,6 +86,7 @@ export const GENERATION_VECTORS: readonly Vector[] = [
     once(`the status of ${id}`, { operation: 'getGeneration', id, code: 'TASK_NOT_FOUND' }),
     once(`cancelling ${id}`, { operation: 'cancelGeneration', id, code: 'TASK_NOT_FOUND' }),
   ]),
+  once('cancelling estimate', { operation: 'cancelGeneration', id: 'estimate', code: 'TASK_NOT_FOUND' }),
   {
     name: 'more open generations than an account may have',
     settings: { maxOpenGenerationsPerAccount: 2 },
