@@ -17,12 +17,26 @@ export function fieldInvalid(pointer: string, message: string): ServiceError {
 /** What a field must be, in a sentence, by its pointer: for fields whose schema would be told as a regular expression. */
 export type Wording = Readonly<Record<string, string>>;
 
-/** Checks a request body against its schema and for values that no field may hold; answers it, typed by the caller. */
-export function readBody<T>(ports: Pick<Ports, 'jsonSchemas'>, schema: JsonObject, body: Json, wording: Wording = {}): T {
+export type BodySchema = JsonObject & { readonly properties: JsonObject };
+
+/**
+ * Checks a request body against its schema and for values that no field may hold; answers it without the fields that are
+ * null, typed by the caller.
+ */
+export function readBody<T>(ports: Pick<Ports, 'jsonSchemas'>, schema: BodySchema, sent: Json, wording: Wording = {}): T & JsonObject {
+  const body = withoutNullFields(schema, sent);
   const { faults } = ports.jsonSchemas.check(schema, body);
   refuseFaults(faults.map((fault) => ({ ...fault, message: (fault.kind === 'invalid' ? wording[fault.pointer] : undefined) ?? fault.message })));
   refuseBadValues(body, '');
-  return body as T;
+  return body as T & JsonObject;
+}
+
+/** A field of the schema that is null counts as absent, and so as missing if it is required. Whatever is inside a field stays. */
+function withoutNullFields({ properties }: BodySchema, body: Json): Json {
+  if (body === null || typeof body !== 'object' || Array.isArray(body)) return body;
+  const isAbsent = (name: string) => body[name] === null && Object.hasOwn(properties, name);
+  if (!Object.keys(body).some(isAbsent)) return body;
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !isAbsent(name)));
 }
 
 const LONE_SURROGATE = /\p{Surrogate}/u;

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import type { Settings } from '../../core/settings.js';
 import { openApiDocument } from './openapi/document.js';
 import type { RestMiddleware } from './rest-context.js';
 import type { Endpoint } from './router.js';
@@ -39,8 +40,8 @@ const INITIALIZER = `SwaggerUIBundle({
 `;
 
 /** The API's description for programs, and the same as a page for people. */
-export function docsEndpoints(): Endpoint[] {
-  const documentText = JSON.stringify(openApiDocument(ROUTES));
+export function docsEndpoints(settings: Settings): Endpoint[] {
+  const documentText = JSON.stringify(openApiDocument(ROUTES, settings));
   return [
     ['GET', '/', toTheDocs],
     ['GET', '/openapi.json', serveText('/openapi.json', 'application/json; charset=utf-8', documentText)],

@@ -2,6 +2,7 @@ import type { Caller, Scope } from '../../core/access/credential.js';
 import type { Context } from '../../core/context.js';
 import type { ErrorCode } from '../../core/errors.js';
 import type { Json, JsonObject } from '../../core/json.js';
+import type { Settings } from '../../core/settings.js';
 
 /** What an operation says to the client: its data, as an object or already as JSON text. */
 export interface Answer {
@@ -38,8 +39,19 @@ export interface Call {
   readonly body: Json;
 }
 
+/** What an operation takes as its body. */
+export interface RequestBody {
+  /** What bodies are checked against. */
+  readonly schema: JsonObject;
+  readonly schemaName: string;
+  readonly required: boolean;
+  readonly example?: JsonObject;
+  /** For the OpenAPI document: the schema with the limits that are refused with codes of their own. */
+  readonly limited?: (settings: Settings) => JsonObject;
+}
+
 export interface ProtectedOperation extends Description {
-  readonly body?: { readonly schema: JsonObject; readonly schemaName: string; readonly required: boolean; readonly example?: JsonObject };
+  readonly body?: RequestBody;
   answer(call: Call): Promise<Answer>;
 }
 

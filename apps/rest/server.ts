@@ -63,7 +63,7 @@ function createApp(options: RestServerOptions, isStopping: () => boolean): Koa<R
     )),
     ['GET', '/healthz', serveHealth],
     ['GET', '/readyz', serveReadiness({ readiness, isStopping })],
-    ...docsEndpoints(),
+    ...docsEndpoints(context.settings),
   ];
   const app = new Koa<RestState>();
   app.on('error', (error: unknown) => logger.debug({ err: error }, 'answer not delivered'));

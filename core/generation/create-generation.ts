@@ -29,7 +29,7 @@ export interface Created {
  */
 export async function createGeneration(context: Context, caller: Caller, idempotencyKey: string, body: Json): Promise<Created> {
   const request = readGenerationRequest(context, body);
-  const digest = context.digests.ofJson(body);
+  const digest = context.digests.ofJson(request.content);
   const key = { accountId: caller.accountId, appId: caller.appId, operation: 'create' as const, key: idempotencyKey };
 
   const claimed = await claim(context, context.settings, { key, digest }, generationSubject(context, caller));

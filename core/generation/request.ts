@@ -27,6 +27,8 @@ export const GENERATION_REQUEST_SCHEMA = {
 const WORDING = { '/client_trace_id': 'client_trace_id must be 1 to 128 characters of A-Z, a-z, 0-9 and . _ : - alone.' } as const;
 
 export interface GenerationRequest {
+  /** The body without null fields: what the digest under an idempotency key is of. */
+  readonly content: JsonObject;
   readonly modelKey: string;
   readonly operation: Operation;
   readonly prompt: string;
@@ -54,6 +56,7 @@ export function readGenerationRequest(ports: Pick<Ports, 'jsonSchemas'>, body: J
     if (ids.indexOf(id) !== index) throw fieldInvalid(`/reference_upload_ids/${index}`, 'reference_upload_ids must not name an upload twice.');
   });
   return {
+    content: fields,
     modelKey: fields.model_key,
     operation: fields.operation,
     prompt: fields.prompt,

@@ -31,7 +31,7 @@ export async function completeUpload(context: Context, caller: Caller, idempoten
   if (!isUuid(uploadId)) throw noSuchUpload();
   const id = uploadId.toLowerCase();
   const key = { accountId: caller.accountId, appId: caller.appId, operation: 'complete' as const, key: idempotencyKey };
-  const digest = context.digests.ofJson({ upload_id: id, body });
+  const digest = context.digests.ofJson({ upload_id: id, body: request.content });
   const claimed = await claim(context, context.settings, { key, digest }, {
     mint: () => id,
     // The upload may be ready under another key while this one's request is still to be refused.

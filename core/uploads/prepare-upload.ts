@@ -20,7 +20,7 @@ export interface Prepared {
  */
 export async function prepareUpload(context: Context, caller: Caller, idempotencyKey: string, body: Json): Promise<Prepared> {
   const request = readPrepareRequest(context, context.settings, body);
-  const digest = context.digests.ofJson(body);
+  const digest = context.digests.ofJson(request.content);
   const key = { accountId: caller.accountId, appId: caller.appId, operation: 'prepare' as const, key: idempotencyKey };
 
   const claimed = await claim(context, context.settings, { key, digest }, uploadSubject(context, caller));

@@ -35,6 +35,8 @@ const WORDING = {
 } as const;
 
 export interface PrepareRequest {
+  /** The body without null fields: what the digest under an idempotency key is of. */
+  readonly content: JsonObject;
   readonly filename: string;
   readonly mediaType: string;
   readonly byteSize: number;
@@ -54,6 +56,7 @@ export function readPrepareRequest(ports: Pick<Ports, 'jsonSchemas'>, settings: 
     throw new ServiceError('UPLOAD_TYPE_NOT_ALLOWED', `media_type must be one of ${UPLOAD_MEDIA_TYPES.join(', ')}.`, { pointer: '/media_type' });
   }
   return {
+    content: fields,
     filename: fields.filename,
     mediaType: fields.media_type,
     byteSize: fields.byte_size,
@@ -62,8 +65,15 @@ export function readPrepareRequest(ports: Pick<Ports, 'jsonSchemas'>, settings: 
   };
 }
 
-/** The checksum a completion declares, lower case, if any. Throws FIELD_INVALID. */
-export function readCompleteRequest(ports: Pick<Ports, 'jsonSchemas'>, body: Json): { readonly sha256?: string } {
-  const { sha256 } = readBody<{ sha256?: string }>(ports, COMPLETE_REQUEST_SCHEMA, body, WORDING);
-  return sha256 === undefined ? {} : { sha256: sha256.toLowerCase() };
+export interface CompleteRequest {
+  /** The body without null fields. */
+  readonly content: JsonObject;
+  /** The checksum it declares, in lower case. */
+  readonly sha256?: string;
+}
+
+/** Throws FIELD_INVALID. */
+export function readCompleteRequest(ports: Pick<Ports, 'jsonSchemas'>, body: Json): CompleteRequest {
+  const fields = readBody<{ sha256?: string }>(ports, COMPLETE_REQUEST_SCHEMA, body, WORDING);
+  return { content: fields, ...(fields.sha256 === undefined ? {} : { sha256: fields.sha256.toLowerCase() }) };
 }

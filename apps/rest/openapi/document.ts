@@ -1,9 +1,11 @@
 import type { JsonObject } from '../../../core/json.js';
+import type { Settings } from '../../../core/settings.js';
 import type { Route } from '../operation.js';
+import { requestSchema } from './request-schema.js';
 import { responsesOf } from './responses.js';
 
-/** The OpenAPI 3.1 document of the routes, built from the very schemas that requests are checked against. */
-export function openApiDocument(routes: readonly Route[]): JsonObject {
+/** The OpenAPI 3.1 document of the routes, built from the very schemas that requests are checked against and the installation's limits. */
+export function openApiDocument(routes: readonly Route[], settings: Settings): JsonObject {
   const paths: Record<string, JsonObject> = {};
   for (const route of routes) {
     const path = openApiPath(route.path);
@@ -15,7 +17,7 @@ export function openApiDocument(routes: readonly Route[]): JsonObject {
     servers: [{ url: '/' }],
     security: [{ bearer: [] }],
     paths,
-    components: { securitySchemes: SECURITY, headers: HEADERS, parameters: PARAMETERS, schemas: schemasOf(routes) },
+    components: { securitySchemes: SECURITY, headers: HEADERS, parameters: PARAMETERS, schemas: schemasOf(routes, settings) },
   };
 }
 
@@ -34,8 +36,8 @@ const PARAMETERS: JsonObject = {
     description: 'The same for retries of one request, a new one for a new intent.',
   },
   RequestId: {
-    name: 'X-Request-Id', in: 'header', required: false, schema: { type: 'string', maxLength: 128, pattern: '^[A-Za-z0-9._:-]+$' },
-    description: 'Given back as request_id.',
+    name: 'X-Request-Id', in: 'header', required: false, schema: { type: 'string' },
+    description: 'Given back as request_id if it is 1 to 128 of A-Z a-z 0-9 . _ : -; any other is taken too, and the answer has an id of the service.',
   },
   AppId: {
     name: 'X-App-Id', in: 'header', required: false, schema: { type: 'string', format: 'uuid' },
@@ -91,11 +93,11 @@ function parametersOf(route: Route): JsonObject[] {
   return [...inPath, ...headers.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
 }
 
-function schemasOf(routes: readonly Route[]): JsonObject {
+function schemasOf(routes: readonly Route[], settings: Settings): JsonObject {
   const schemas: JsonObject = { Error: ERROR_SCHEMA };
   for (const { operation } of routes) {
     schemas[operation.data.title] = operation.data;
-    if ('body' in operation && operation.body) schemas[operation.body.schemaName] = operation.body.schema;
+    if ('body' in operation && operation.body) schemas[operation.body.schemaName] = requestSchema(operation.body, settings);
   }
   return schemas;
 }

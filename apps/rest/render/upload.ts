@@ -1,12 +1,26 @@
 import type { Completed } from '../../../core/uploads/complete-upload.js';
 import type { Prepared } from '../../../core/uploads/prepare-upload.js';
-import { UPLOAD_MEDIA_TYPES } from '../../../core/uploads/request.js';
+import { PREPARE_REQUEST_SCHEMA, UPLOAD_MEDIA_TYPES } from '../../../core/uploads/request.js';
 import type { JsonObject } from '../../../core/json.js';
+import type { Settings } from '../../../core/settings.js';
 import type { TitledSchema } from '../operation.js';
 import { ROLE, TIMESTAMP, UUID } from './schema-parts.js';
 import { timestamp } from './timestamp.js';
 
 const BYTE_SIZE: JsonObject = { type: 'integer', minimum: 1 };
+
+/** The body of prepare with what is refused with UPLOAD_TYPE_NOT_ALLOWED and UPLOAD_FILE_TOO_LARGE. */
+export function limitedPrepareSchema({ maxUploadBytes }: Pick<Settings, 'maxUploadBytes'>): JsonObject {
+  const { properties } = PREPARE_REQUEST_SCHEMA;
+  return {
+    ...PREPARE_REQUEST_SCHEMA,
+    properties: {
+      ...properties,
+      media_type: { type: 'string', enum: [...UPLOAD_MEDIA_TYPES], description: 'MIME type of the file.' },
+      byte_size: { ...properties.byte_size, maximum: maxUploadBytes },
+    },
+  };
+}
 
 export const PREPARED_UPLOAD_SCHEMA: TitledSchema = {
   title: 'PreparedUpload',

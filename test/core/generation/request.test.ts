@@ -29,6 +29,7 @@ const ACCEPTED: readonly (readonly [string, JsonObject])[] = [
   ['right-to-left marks and line breaks', { prompt: '\u200f\u202eabc\r\n\t' }],
   ['eight references', { reference_upload_ids: [0, 1, 2, 3, 4, 5, 6, 7].map(id) }],
   ['a trace id of 128 characters', { client_trace_id: 'aZ09._:-'.repeat(16) }],
+  ['null where a field may be left out', { client_trace_id: null, parameters: null }],
   ['parameters of any shape', { parameters: { a: [1, { b: null }] } }],
 ];
 
@@ -53,7 +54,7 @@ const REFUSED: readonly (readonly [string, Json, string, string])[] = [
   ['a field called __proto__', JSON.parse('{"model_key":"m","operation":"image_generation","prompt":"p","__proto__":{}}') as Json, 'FIELD_INVALID', '/__proto__'],
   ['an unknown operation', body({ operation: 'audio_generation' }), 'FIELD_INVALID', '/operation'],
   ['parameters that are a list', body({ parameters: [] }), 'FIELD_INVALID', '/parameters'],
-  ['null where a field may be left out', body({ client_trace_id: null }), 'FIELD_INVALID', '/client_trace_id'],
+  ['null where a field is required', body({ prompt: null }), 'FIELD_REQUIRED', '/prompt'],
   ['nine references', body({ reference_upload_ids: [0, 1, 2, 3, 4, 5, 6, 7, 8].map(id) }), 'FIELD_INVALID', '/reference_upload_ids'],
   ['a reference twice', body({ reference_upload_ids: [id(1), id(2), id(1)] }), 'FIELD_INVALID', '/reference_upload_ids/2'],
   ['a reference twice, in two cases', body({ reference_upload_ids: ['0190000A-0000-7000-8000-000000000001', '0190000a-0000-7000-8000-000000000001'] }), 'FIELD_INVALID', '/reference_upload_ids/1'],

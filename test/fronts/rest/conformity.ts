@@ -3,9 +3,10 @@ import { expect } from 'chai';
 import { openApiDocument } from '../../../apps/rest/openapi/document.js';
 import { ROUTES } from '../../../apps/rest/routes.js';
 import type { Json, JsonObject } from '../../../core/json.js';
+import { DEFAULT_SETTINGS } from '../../../core/settings.js';
 import type { HttpAnswer } from './rest-client.js';
 
-const DOCUMENT = openApiDocument(ROUTES);
+const DOCUMENT = openApiDocument(ROUTES, DEFAULT_SETTINGS);
 const DOCUMENT_ID = 'https://example.com/openapi.json';
 
 const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { 'uuid': /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'date-time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/ } });

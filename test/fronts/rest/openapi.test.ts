@@ -10,8 +10,11 @@ import { STATUSES } from '../../../apps/rest/statuses.js';
 import { ERRORS, type ErrorCode } from '../../../core/errors.js';
 import { GENERATION_REQUEST_SCHEMA } from '../../../core/generation/request.js';
 import type { Json, JsonObject } from '../../../core/json.js';
+import { DEFAULT_SETTINGS } from '../../../core/settings.js';
+import { COMPLETE_REQUEST_SCHEMA, PREPARE_REQUEST_SCHEMA } from '../../../core/uploads/request.js';
 
-const DOCUMENT = JSON.parse(JSON.stringify(openApiDocument(ROUTES))) as JsonObject;
+const MAX_UPLOAD_BYTES = 12_345;
+const DOCUMENT = JSON.parse(JSON.stringify(openApiDocument(ROUTES, { ...DEFAULT_SETTINGS, maxUploadBytes: MAX_UPLOAD_BYTES }))) as JsonObject;
 const at = (value: Json | undefined, ...names: string[]): JsonObject => names.reduce((inner, name) => (inner as JsonObject)?.[name] as Json, value as Json) as JsonObject;
 const operations = Object.entries(at(DOCUMENT, 'paths')).flatMap(([path, item]) => (
   Object.entries(item as JsonObject).map(([method, operation]) => ({ path, method, operation: operation as JsonObject }))
@@ -92,7 +95,42 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('shows the very schema that create requests are checked against', () => {
-    expect(at(DOCUMENT, 'components', 'schemas')['GenerationRequest']).to.deep.equal(JSON.parse(JSON.stringify(GENERATION_REQUEST_SCHEMA)));
+  it('shows the very schema that create requests are checked against, with null beside the type of what may be left out', () => {
+    const expected = JSON.parse(JSON.stringify(GENERATION_REQUEST_SCHEMA)) as JsonObject;
+    for (const name of ['negative_prompt', 'client_trace_id']) at(expected, 'properties', name)['type'] = ['string', 'null'];
+    at(expected, 'properties', 'parameters')['type'] = ['object', 'null'];
+    at(expected, 'properties', 'reference_upload_ids')['type'] = ['array', 'null'];
+    expect(at(DOCUMENT, 'components', 'schemas')['GenerationRequest']).to.deep.equal(expected);
+  });
+
+  it('takes null in the fields of a body that may be left out, and in no other', () => {
+    const id = '01900000-0000-7000-8000-000000000000';
+    const bodies: Readonly<Record<string, JsonObject>> = {
+      GenerationRequest: { model_key: 'm', operation: 'image_generation', prompt: 'p', negative_prompt: '', parameters: {}, reference_upload_ids: [id], client_trace_id: 'x' },
+      PrepareUploadRequest: { filename: 'a', media_type: 'image/png', byte_size: 1, role: 'end_frame', sha256: '0'.repeat(64) },
+      CompleteUploadRequest: { sha256: '0'.repeat(64) },
+    };
+    const ajv = new Ajv2020({ strict: true, strictRequired: false, formats: { uuid: true } });
+    const checked = { GenerationRequest: GENERATION_REQUEST_SCHEMA, PrepareUploadRequest: PREPARE_REQUEST_SCHEMA, CompleteUploadRequest: COMPLETE_REQUEST_SCHEMA };
+    for (const [name, schema] of Object.entries<JsonObject>(checked)) {
+      const validate = ajv.compile(at(DOCUMENT, 'components', 'schemas', name));
+      const body = bodies[name] as JsonObject;
+      expect(Object.keys(body), name).to.have.members(Object.keys(schema['properties'] as JsonObject));
+      expect(validate(body), name).to.equal(true);
+      const required = (schema['required'] ?? []) as readonly string[];
+      for (const field of Object.keys(body)) expect(validate({ ...body, [field]: null }), `${name} ${field}`).to.equal(!required.includes(field));
+    }
+  });
+
+  it('shows the types and the largest size of uploads here, which are refused with codes of their own', () => {
+    const { media_type: mediaType, byte_size: byteSize } = at(DOCUMENT, 'components', 'schemas', 'PrepareUploadRequest', 'properties') as { media_type: JsonObject; byte_size: JsonObject };
+    expect(mediaType['enum']).to.deep.equal(['image/png', 'image/jpeg', 'image/webp']);
+    expect(byteSize).to.include({ minimum: 1, maximum: MAX_UPLOAD_BYTES });
+    expect(at(DOCUMENT, 'paths', '/api/v1/developer/uploads', 'post', 'responses')).to.include.keys('413', '415', '422');
+  });
+
+  it('asks nothing of an X-Request-Id, since any is taken', () => {
+    expect(at(DOCUMENT, 'components', 'parameters', 'RequestId')).to.include({ in: 'header', required: false });
+    expect(at(DOCUMENT, 'components', 'parameters', 'RequestId', 'schema')).to.deep.equal({ type: 'string' });
   });
 });

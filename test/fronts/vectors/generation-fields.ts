@@ -6,6 +6,7 @@ import { CLIP, once, PICTURE } from './vector.js';
 type Row = readonly [name: string, change: JsonObject, code: ErrorCode | 'OK', says?: string];
 
 const NINE_IDS = Array.from({ length: 9 }, (_, index) => `00000000-0000-7000-8000-00000000000${index}`);
+const NULLS = { negative_prompt: null, reference_upload_ids: null, client_trace_id: null };
 const astral = (count: number) => '𝒟'.repeat(count);
 
 const ROWS: readonly Row[] = [
@@ -24,7 +25,11 @@ const ROWS: readonly Row[] = [
   ['an operation nobody has', { operation: 'audio_generation' }, 'FIELD_INVALID', 'operation'],
   ['an operation the model lacks', { operation: 'video_generation' }, 'FIELD_INVALID', 'operation'],
   ['an empty prompt', { prompt: '' }, 'FIELD_INVALID', 'prompt'],
-  ['a null prompt', { prompt: null }, 'FIELD_INVALID', 'prompt'],
+  ['a null prompt', { prompt: null }, 'FIELD_REQUIRED', 'prompt is required.'],
+  ['null in an unknown field', { seed: null }, 'FIELD_INVALID', 'unknown field "seed".'],
+  ['a null parameter', { parameters: { size: '96x64', seed: null } }, 'FIELD_INVALID', 'parameters.seed'],
+  ['null parameters', { parameters: null }, 'FIELD_REQUIRED', 'parameters.size is required.'],
+  ['null in what may be left out', NULLS, 'OK'],
   ['a prompt of one character', { prompt: 'x' }, 'OK'],
   ['a prompt of 8,000 characters', { prompt: 'x'.repeat(8_000) }, 'OK'],
   ['a prompt of 8,001 characters', { prompt: 'x'.repeat(8_001) }, 'FIELD_INVALID', 'prompt'],

@@ -38,6 +38,17 @@ export const IDEMPOTENCY_VECTORS: readonly Vector[] = [
     ],
   },
   {
+    name: 'a field that is null is one that was left out',
+    steps: [
+      { operation: 'createGeneration', key: 'k', body: PICTURE, code: 'OK', save: 'g' },
+      { operation: 'createGeneration', key: 'k', body: { ...PICTURE, negative_prompt: null, client_trace_id: null }, code: 'OK', replayed: true, data: { generation_id: '@g' } },
+      { operation: 'prepareUpload', key: 'k', body: { ...PNG_UPLOAD, sha256: null }, code: 'OK', save: 'u' },
+      { operation: 'prepareUpload', key: 'k', body: PNG_UPLOAD, code: 'OK', replayed: true, data: { upload_id: '@u' } },
+      { operation: 'completeUpload', key: 'k', id: '@ready-upload', code: 'OK', replayed: false },
+      { operation: 'completeUpload', key: 'k', id: '@ready-upload', body: { sha256: null }, code: 'OK', replayed: true },
+    ],
+  },
+  {
     name: 'a key used again for something else',
     steps: [
       { operation: 'createGeneration', key: 'k', body: PICTURE, code: 'OK' },

@@ -22,6 +22,8 @@ const PREPARE_ROWS: readonly (readonly [name: string, change: JsonObject, code: 
   ['a digest in capitals', { sha256: 'AB'.repeat(32) }, 'OK'],
   ['a short digest', { sha256: 'ab' }, 'FIELD_INVALID', 'sha256 must be 64 hexadecimal digits.'],
   ['a path as file name', { filename: '../x.png' }, 'FIELD_INVALID', 'filename must be 1 to 255 characters, without slashes, backslashes and control characters.'],
+  ['no digest, as null', { sha256: null }, 'OK'],
+  ['a null file name', { filename: null }, 'FIELD_REQUIRED', 'filename is required.'],
   ['an empty file name', { filename: '' }, 'FIELD_INVALID', 'filename'],
   ['a NUL in the file name', { filename: 'a\0.png' }, 'FIELD_INVALID', 'filename'],
 ];
@@ -37,6 +39,7 @@ export const UPLOAD_VECTORS: readonly Vector[] = [
   )),
   once('prepareUpload: an empty object', { operation: 'prepareUpload', body: {}, code: 'FIELD_REQUIRED', says: 'filename' }),
   once('completeUpload: an unknown field', { operation: 'completeUpload', id: '@ready-upload', body: { media_id: 'x' }, code: 'FIELD_INVALID', says: 'media_id' }),
+  once('completeUpload: no digest, as null', { operation: 'completeUpload', id: '@ready-upload', body: { sha256: null }, code: 'OK' }),
   once('completeUpload: a digest that is none', { operation: 'completeUpload', id: '@ready-upload', body: { sha256: 'x' }, code: 'FIELD_INVALID', says: 'sha256' }),
   ...['@foreign-upload', '@other-app-upload', '0198c0de-0000-7000-8000-000000000000', 'not-an-id', '@ready-upload-media'].map((id) => (
     once(`completing ${id}`, { operation: 'completeUpload', id, code: 'FIELD_INVALID', says: 'upload_id' })

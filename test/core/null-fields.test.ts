@@ -1,0 +1,104 @@
+// Goal: null in a field that may be left out means that it was, also for what an idempotency key is compared by; in a
+// required one it means that it is missing.
+// Method: each field of each body set to null, beside the same body without it; the use cases on memory adapters.
+import { expect } from 'chai';
+import { ServiceError } from '../../core/errors.js';
+import { createGeneration } from '../../core/generation/create-generation.js';
+import { estimateGeneration } from '../../core/generation/estimate-generation.js';
+import { GENERATION_REQUEST_SCHEMA, readGenerationRequest } from '../../core/generation/request.js';
+import type { Json, JsonObject } from '../../core/json.js';
+import { completeUpload } from '../../core/uploads/complete-upload.js';
+import { prepareUpload } from '../../core/uploads/prepare-upload.js';
+import { COMPLETE_REQUEST_SCHEMA, PREPARE_REQUEST_SCHEMA, readCompleteRequest, readPrepareRequest } from '../../core/uploads/request.js';
+import { DEFAULT_SETTINGS } from '../../core/settings.js';
+import { CoreWorld } from '../fixtures/core-world.js';
+import { plainImage } from '../fixtures/plain-media.js';
+import { codeOf } from '../fixtures/refusals.js';
+import { STATELESS_PORTS } from '../fixtures/stateless-ports.js';
+import { prepare, send } from './uploads/upload-steps.js';
+
+const UPLOAD: JsonObject = { filename: 'a.png', media_type: 'image/png', byte_size: 1, role: 'reference_image' };
+
+interface Body { readonly schema: JsonObject; readonly plain: JsonObject; readonly read: (body: Json) => { readonly content: JsonObject } }
+
+const BODIES: Readonly<Record<string, Body>> = {
+  'a generation': {
+    schema: GENERATION_REQUEST_SCHEMA,
+    plain: { model_key: 'm', operation: 'image_generation', prompt: 'p' },
+    read: (body) => readGenerationRequest(STATELESS_PORTS, body),
+  },
+  'prepare': { schema: PREPARE_REQUEST_SCHEMA, plain: UPLOAD, read: (body) => readPrepareRequest(STATELESS_PORTS, DEFAULT_SETTINGS, body) },
+  'complete': { schema: COMPLETE_REQUEST_SCHEMA, plain: {}, read: (body) => readCompleteRequest(STATELESS_PORTS, body) },
+};
+
+function refusalOf(read: () => unknown): string | undefined {
+  try {
+    read();
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return `${error.code} ${error.details.pointer}`;
+  }
+}
+
+describe('a field that is null', () => {
+  for (const [name, { schema, plain, read }] of Object.entries(BODIES)) {
+    const required = (schema['required'] ?? []) as readonly string[];
+    for (const field of Object.keys(schema['properties'] as JsonObject)) {
+      if (required.includes(field)) {
+        it(`is missing in ${name}: ${field}`, () => {
+          expect(refusalOf(() => read({ ...plain, [field]: null }))).to.equal(`FIELD_REQUIRED /${field}`);
+        });
+      } else {
+        it(`is absent in ${name}: ${field}`, () => {
+          expect(read({ [field]: null, ...plain })).to.deep.equal(read(plain));
+        });
+      }
+    }
+    it(`is unknown in ${name} when there is no such field`, () => {
+      expect(refusalOf(() => read({ ...plain, nothing: null }))).to.equal('FIELD_INVALID /nothing');
+      expect(refusalOf(() => read({ ...plain, ...(JSON.parse('{"__proto__":null}') as JsonObject) }))).to.equal('FIELD_INVALID /__proto__');
+      expect(refusalOf(() => read({ ...plain, toString: null }))).to.equal('FIELD_INVALID /toString');
+    });
+  }
+
+  it('is kept inside the parameters, whose schema decides', async () => {
+    const world = await CoreWorld.open();
+    expect(readGenerationRequest(STATELESS_PORTS, world.body({ style: null })).content).to.deep.equal(world.body({ style: null }));
+    expect(await codeOf(estimateGeneration(world.context, world.caller, world.body({ style: null })))).to.equal('FIELD_INVALID');
+    expect(await codeOf(estimateGeneration(world.context, world.caller, world.body({}, { parameters: null })))).to.equal('OK');
+  });
+
+  it('makes no other request of a repeat, whichever of the two came first', async () => {
+    const bytes = plainImage();
+    for (const nulls of [['first'], ['second'], ['first', 'second']]) {
+      const world = await CoreWorld.open();
+      const { context, caller } = world;
+      const when = (turn: string, fields: JsonObject): JsonObject => (nulls.includes(turn) ? fields : {});
+      for (const turn of ['first', 'second']) {
+        const replayed = turn === 'second';
+        const generation = world.body({}, when(turn, { negative_prompt: null, reference_upload_ids: null, client_trace_id: null }));
+        expect(await createGeneration(context, caller, 'g', generation)).to.have.property('replayed', replayed);
+        const prepared = await prepareUpload(context, caller, 'p', { ...UPLOAD, byte_size: bytes.byteLength, ...when(turn, { sha256: null }) });
+        expect(prepared).to.have.property('replayed', replayed);
+        send(world, prepared, bytes);
+        expect(await completeUpload(context, caller, 'c', prepared.upload.uploadId, when(turn, { sha256: null }))).to.have.property('replayed', replayed);
+      }
+    }
+  });
+
+  it('leaves the digest of what has none as it was', async () => {
+    const world = await CoreWorld.open();
+    const { caller: { accountId, appId }, ports } = world;
+    await createGeneration(world.context, world.caller, 'g', world.body({ count: 2 }, { client_trace_id: null }));
+    await prepare(world, plainImage(), { sha256: null }, 'p');
+    const digestOf = async (operation: 'create' | 'prepare', key: string) => {
+      const outcome = await ports.claims.insert({
+        accountId, appId, operation, key, version: 1, digest: 'other', subjectId: ports.ids.uuid(), createdAt: 0, leaseExpiresAt: 0, removeAt: 1,
+      });
+      return outcome.inserted ? undefined : outcome.existing.digest;
+    };
+    expect(await digestOf('create', 'g')).to.equal(ports.digests.ofJson(world.body({ count: 2 })));
+    expect(await digestOf('prepare', 'p')).to.equal(ports.digests.ofJson({ filename: 'house.png', media_type: 'image/png', byte_size: plainImage().byteLength, role: 'reference_image' }));
+  });
+});
