@@ -13,6 +13,8 @@ export interface ProviderReference {
 /** What a provider is asked to make. */
 export interface Submission {
   readonly generationId: string;
+  /** Which attempt of the generation this is, from 1. Submitting the same attempt again does not raise it. */
+  readonly attempt: number;
   readonly modelKey: string;
   readonly operation: Operation;
   readonly prompt: string;

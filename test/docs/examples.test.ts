@@ -45,7 +45,7 @@ objectStoreContract({
 });
 
 const task = (token: string): Submission => ({
-  generationId: '0199f0d2-8e60-7b21-9f0e-c2a4d8e6b170', modelKey: 'still', operation: 'image_generation', prompt: 'anything', parameters: {},
+  generationId: '0199f0d2-8e60-7b21-9f0e-c2a4d8e6b170', attempt: 1, modelKey: 'still', operation: 'image_generation', prompt: 'anything', parameters: {},
   references: [], settings: {}, token,
 });
 

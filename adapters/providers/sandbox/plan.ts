@@ -34,7 +34,7 @@ export interface Behaviour {
   /** Outputs of a partial delivery. */
   readonly deliver: number;
   readonly errorCode: (typeof REPORTABLE_ERRORS)[number];
-  /** This many attempts of a generation fail in a way that may be retried, then one succeeds; 0: it fails for good. */
+  /** The first so many attempts of a generation fail in a way that may be retried, then one succeeds; 0: it fails for good. */
   readonly retryableAttempts: number;
 }
 

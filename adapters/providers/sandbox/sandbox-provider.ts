@@ -1,11 +1,11 @@
 import type { Clock } from '../../../core/ports/clock.js';
 import type { Provider, ProviderFailure, ProviderReport, Submission } from '../../../core/ports/provider.js';
-import { AttemptCounter } from './attempt-counter.js';
 import { PlanInvalid, readPlan, type Plan } from './plan.js';
 import { toRenderJob } from './render-submission.js';
 import { RenderPool } from './render-pool.js';
 import type { RenderOutcome } from './render-job.js';
 import { SandboxTask } from './sandbox-task.js';
+import { SubmissionCounter } from './submission-counter.js';
 import { constantOutputs, misbehave, plannedFailure } from './test-outputs.js';
 import { SHELF_LIMITS, TaskShelf, type ShelfLimits } from './task-shelf.js';
 
@@ -28,7 +28,8 @@ export class SandboxProvider implements Provider {
   readonly #clock: Clock;
   readonly #pool: RenderPool;
   readonly #shelf: TaskShelf;
-  readonly #attempts = new AttemptCounter();
+  /** A loss is between two processes: no attempt is over by it, so those of one attempt are counted here. */
+  readonly #submissions = new SubmissionCounter();
 
   constructor(options: SandboxOptions) {
     this.#clock = options.clock;
@@ -97,10 +98,9 @@ export class SandboxProvider implements Provider {
 
   #submitTest(submission: Submission, plan: Extract<Plan, { painter: 'test' }>, reference: string, now: number): SubmitAnswer {
     const { behaviour } = plan;
-    const attempt = this.#attempts.next(submission.generationId);
-    const failure = plannedFailure(behaviour, attempt);
+    const failure = plannedFailure(behaviour, submission.attempt);
     if (behaviour.name === 'refuse' && failure !== undefined) return { accepted: false, failure };
-    if (behaviour.name === 'unknown_acceptance_lost' && attempt <= Math.max(1, behaviour.retryableAttempts)) {
+    if (behaviour.name === 'unknown_acceptance_lost' && this.#submissionOf(submission) <= Math.max(1, behaviour.retryableAttempts)) {
       throw new Error('The connection was lost before the sandbox took the task.');
     }
     const readyAt = behaviour.name === 'hang' ? Infinity : now + behaviour.delayMs;
@@ -110,6 +110,11 @@ export class SandboxProvider implements Provider {
     else if (behaviour.name !== 'hang') void this.#render(task, submission, plan);
     if (behaviour.name === 'unknown_acceptance') throw new Error('The connection was lost after the sandbox took the task.');
     return { accepted: true, reference };
+  }
+
+  /** Which submission of the generation this is, as far as this process can tell: at least one was made for each attempt before. */
+  #submissionOf({ attempt, token }: Submission): number {
+    return attempt - 1 + this.#submissions.next(token);
   }
 
   /** Never rejects: whatever goes wrong becomes the task's failure. */

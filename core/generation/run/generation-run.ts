@@ -4,7 +4,7 @@ import { StoreUnavailable } from '../../errors.js';
 import type { Provider, ProviderFailure, ProviderReport } from '../../ports/provider.js';
 import { changeGeneration } from '../change-generation.js';
 import { wake } from '../wake.js';
-import type { Generation, Output } from '../generation.js';
+import type { Attempt, Generation, Output } from '../generation.js';
 import { settleGeneration } from '../settle-generation.js';
 import { taskError } from '../task-errors.js';
 import { collectOutputs, removeCollected } from './collect-outputs.js';
@@ -93,7 +93,7 @@ export class GenerationRun {
     if (g.attempt.phase === 'submitted' && g.attempt.reference !== undefined) return this.follow(g, g.attempt.reference, provider, model);
     if (g.attempt.token !== this.unsentToken) return this.findOut(g, g.attempt.token, provider, model);
     if (g.cancelRequestedAt !== undefined) return this.finish({ event: 'stop', outputs: [] });
-    return this.submit(g, g.attempt.token, provider, model);
+    return this.submit(g, g.attempt, provider, model);
   }
 
   private async handBack(g: Generation): Promise<Step> {
@@ -119,12 +119,12 @@ export class GenerationRun {
   }
 
   /** A submit that throws, or takes too long, may have been taken: from then on the provider is asked first. */
-  private async submit(g: Generation, token: string, provider: Provider, model: Model): Promise<Step> {
+  private async submit(g: Generation, attempt: Attempt, provider: Provider, model: Model): Promise<Step> {
     this.unsentToken = undefined;
     this.neverSentToken = undefined;
     let answer: Awaited<ReturnType<Provider['submit']>>;
     try {
-      answer = await this.inTime(provider.submit(submissionOf(this.context, g, model, token)));
+      answer = await this.inTime(provider.submit(submissionOf(this.context, g, model, attempt)));
     } catch (error) {
       this.context.log.warn('submission of unknown outcome', { generationId: g.generationId, error });
       return 'go-on';

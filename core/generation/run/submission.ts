@@ -1,12 +1,13 @@
 import type { Model } from '../../catalog/model.js';
 import type { Context } from '../../context.js';
 import type { Submission } from '../../ports/provider.js';
-import type { Generation } from '../generation.js';
+import type { Attempt, Generation } from '../generation.js';
 
 /** What the provider is handed for one attempt. It sees the task, never whose it is. */
-export function submissionOf(context: Pick<Context, 'objects'>, g: Generation, model: Model, token: string): Submission {
+export function submissionOf(context: Pick<Context, 'objects'>, g: Generation, model: Model, attempt: Pick<Attempt, 'number' | 'token'>): Submission {
   return {
     generationId: g.generationId,
+    attempt: attempt.number,
     modelKey: g.modelKey,
     operation: g.operation,
     prompt: g.prompt,
@@ -21,6 +22,6 @@ export function submissionOf(context: Pick<Context, 'objects'>, g: Generation, m
       },
     })),
     settings: model.providerSettings,
-    token,
+    token: attempt.token,
   };
 }

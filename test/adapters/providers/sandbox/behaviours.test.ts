@@ -21,8 +21,8 @@ describe('Sandbox test model', () => {
   });
   afterEach(() => provider.close());
 
-  const told = (parameters: JsonObject, token = 'token-1'): Submission => (
-    task({ token, painter: 'test', parameters: { size: '128x128', ...parameters } })
+  const told = (parameters: JsonObject, token = 'token-1', attempt = 1): Submission => (
+    task({ token, attempt, painter: 'test', parameters: { size: '128x128', ...parameters } })
   );
   const lastOf = async (submission: Submission): Promise<ProviderReport> => {
     const reference = await submitted(provider, submission);
@@ -62,11 +62,21 @@ describe('Sandbox test model', () => {
 
   it('fails the first attempts of a generation, then succeeds', async () => {
     const outcomes: string[] = [];
-    for (const token of ['attempt-1', 'attempt-2', 'attempt-3']) {
-      const report = await lastOf(told({ behaviour: 'fail', error_code: 'PROVIDER_TIMEOUT', retryable_attempts: 2 }, token));
+    for (const attempt of [1, 2, 3]) {
+      const report = await lastOf(told({ behaviour: 'fail', error_code: 'PROVIDER_TIMEOUT', retryable_attempts: 2 }, `attempt-${attempt}`, attempt));
       outcomes.push(report.state === 'failed' ? `${report.failure.code} ${report.failure.mayRetry}` : report.state);
     }
     expect(outcomes).to.deep.equal(['PROVIDER_TIMEOUT true', 'PROVIDER_TIMEOUT true', 'succeeded']);
+  });
+
+  it('goes by the attempts of the generation, whichever process saw the ones before', async () => {
+    const failing = (attempt: number, token: string): Submission => told({ behaviour: 'fail', retryable_attempts: 1 }, token, attempt);
+    expect((await lastOf(failing(1, 'first'))).state).to.equal('failed');
+    expect((await lastOf(failing(1, 'first of another generation'))).state).to.equal('failed');
+    const another = new SandboxProvider({ clock, threads: 1 });
+    const second = failing(2, 'second');
+    expect((await reportsUntilOver(another, await submitted(another, second), second)).at(-1)).to.deep.equal(pictures(1));
+    await another.close();
   });
 
   it('refuses at the door', async () => {
@@ -93,11 +103,18 @@ describe('Sandbox test model', () => {
     expect(await submitted(provider, submission)).to.equal(found.reference);
   });
 
+  it('loses a task and knows nothing of it; the same attempt arrives when it is handed over again', async () => {
+    const submission = told({ behaviour: 'unknown_acceptance_lost' });
+    expect(await thrownBy(() => provider.submit(submission))).to.be.instanceOf(Error);
+    expect(await provider.recover(submission.token)).to.deep.equal({ found: false });
+    expect(await lastOf(submission)).to.deep.equal(pictures(1));
+  });
+
   it('loses a task and knows nothing of it; the next attempt arrives', async () => {
     const submission = told({ behaviour: 'unknown_acceptance_lost' });
     expect(await thrownBy(() => provider.submit(submission))).to.be.instanceOf(Error);
     expect(await provider.recover(submission.token)).to.deep.equal({ found: false });
-    expect(await lastOf(told({ behaviour: 'unknown_acceptance_lost' }, 'token-2'))).to.deep.equal(pictures(1));
+    expect(await lastOf(told({ behaviour: 'unknown_acceptance_lost' }, 'token-2', 2))).to.deep.equal(pictures(1));
   });
 
   it('hangs until it is cancelled', async () => {

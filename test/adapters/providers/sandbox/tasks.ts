@@ -24,7 +24,7 @@ export class HandClock implements Clock {
 
 export interface Wish {
   readonly token?: string;
-  readonly generationId?: string;
+  readonly attempt?: number;
   readonly prompt?: string;
   readonly negativePrompt?: string;
   readonly painter?: string;
@@ -34,7 +34,8 @@ export interface Wish {
 
 export function task(wish: Wish = {}): Submission {
   return {
-    generationId: wish.generationId ?? 'generation-1',
+    generationId: 'generation-1',
+    attempt: wish.attempt ?? 1,
     modelKey: 'sandbox-image',
     operation: wish.painter === 'video' ? 'video_generation' : 'image_generation',
     prompt: wish.prompt ?? 'a lighthouse above the sea at dusk',

@@ -74,6 +74,7 @@ describe('a run', () => {
     world.provider.newOutputs = () => [bytesOf('junk')];
     await expectFailed(world, await untilSettled(world, (await world.create()).generationId), 'OUTPUT_INVALID', 3);
     expect(world.provider.submissions).to.have.length(3);
+    expect(world.provider.submissions.map(({ attempt }) => attempt), 'each is told which attempt it is').to.deep.equal([1, 2, 3]);
   });
 
   it('fails without charge when a success has no outputs at all', async () => {
