@@ -5,7 +5,7 @@ import { wake } from '../generation/wake.js';
 import { hasLiveLease } from '../generation/decide.js';
 import { isTerminal, type Generation, type GenerationRecord } from '../generation/generation.js';
 import { settleGeneration } from '../generation/settle-generation.js';
-import { taskError } from '../generation/task-errors.js';
+import { deadlineOf, lateError } from '../generation/run/unknown-model.js';
 import { retireGeneration } from './retire-generation.js';
 
 /** How long after a wake-up was sent again recovery looks once more, in milliseconds. */
@@ -98,10 +98,9 @@ async function wakeOrEnd(context: Context, g: Generation): Promise<'woken' | 'en
 
 /** A worker ends its own generations; this is for those that have none, or wait for a place too long. */
 async function endIfTooLate(context: Context, g: Generation, now: number): Promise<Generation | null> {
-  const isLate = g.status === 'queued' ? now > g.terms.queueDeadlineAt : g.runDeadlineAt !== undefined && now > g.runDeadlineAt;
-  if (!isLate) return null;
+  if (now <= deadlineOf(g)) return null;
   const event = g.status === 'queued' ? 'give-up' : 'expire';
-  const { generation, refused } = await changeGeneration(context, g, { event, error: taskError('TASK_TIMEOUT') });
+  const { generation, refused } = await changeGeneration(context, g, { event, error: lateError(context, g) });
   return refused === undefined ? generation : null;
 }
 
@@ -112,6 +111,5 @@ async function postpone(context: Context, record: GenerationRecord, byMs: number
 }
 
 function lookAgainAt(g: Generation, now: number, byMs: number): number {
-  const deadline = g.status === 'queued' ? g.terms.queueDeadlineAt : g.runDeadlineAt;
-  return Math.max(now + 1_000, Math.min(now + byMs, deadline === undefined || isTerminal(g.status) ? Infinity : deadline + 1));
+  return Math.max(now + 1_000, Math.min(now + byMs, isTerminal(g.status) ? Infinity : deadlineOf(g) + 1));
 }

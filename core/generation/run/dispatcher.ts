@@ -103,9 +103,7 @@ export class Dispatcher {
     if (this.stopping) throw new WorkerStopping();
     const taken = await takeLease(this.context, this.worker, generationId);
     if (!taken) return place.release();
-    const model = this.context.catalog.find(taken.generation.modelKey);
-    const provider = model && this.context.providers.find(model.provider);
-    const run = new GenerationRun(this.context, taken.generation, { model, provider, isFresh: taken.isFresh });
+    const run = new GenerationRun(this.context, taken.generation, taken);
     this.runs.set(generationId, run);
     if (this.stopping) run.stop();
     const finished = run.drive().finally(() => {

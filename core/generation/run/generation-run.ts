@@ -23,8 +23,8 @@ type Step = 'go-on' | 'over';
 
 /** What a run needs to know that the generation itself does not say. */
 export interface RunOf {
-  readonly model: Model | undefined;
-  readonly provider: Provider | undefined;
+  readonly model: Model;
+  readonly provider: Provider;
   /** Whether the attempt on record was begun by us just now, and so not handed over by anybody yet. */
   readonly isFresh: boolean;
 }
@@ -85,7 +85,6 @@ export class GenerationRun {
   private async step(g: Generation): Promise<Step> {
     const { model, provider } = this.of;
     if (this.stopping) return this.handBack(g);
-    if (!model || !provider) return this.finish({ event: 'fail', error: taskError('MODEL_UNAVAILABLE') });
     if (g.runDeadlineAt !== undefined && this.context.clock.now() > g.runDeadlineAt) return this.timeOut(g, provider, model);
     if (g.cancelRequestedAt !== undefined) this.cancelSeenAt ??= this.context.clock.now();
     if (!g.attempt) return this.beginAttempt(g);

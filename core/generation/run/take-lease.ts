@@ -1,27 +1,34 @@
+import type { Model } from '../../catalog/model.js';
 import type { Context } from '../../context.js';
+import type { Provider } from '../../ports/provider.js';
 import { changeGeneration } from '../change-generation.js';
 import type { Generation } from '../generation.js';
 import { settleGeneration } from '../settle-generation.js';
 import { taskError, type TaskError } from '../task-errors.js';
+import { executionOf, leaveToOthers } from './unknown-model.js';
 
 export interface Taken {
   readonly generation: Generation;
+  readonly model: Model;
+  readonly provider: Provider;
   /** Whether its first attempt was begun with the lease. */
   readonly isFresh: boolean;
 }
 
 /**
  * Takes the lease of a generation for this worker, or answers null when there is nothing to take: it has ended, another
- * worker has it, or it could not be started any more and was given up.
+ * worker has it, this one does not know its model, or it could not be started any more and was given up.
  */
 export async function takeLease(context: Context, worker: string, generationId: string): Promise<Taken | null> {
   const record = await context.generations.read(generationId);
   if (record?.kind !== 'generation') return null;
+  const execution = executionOf(context, record);
+  if (execution === undefined) return leaveToOthers(context, record);
   const { leaseMs } = context.settings;
 
   if (record.status === 'running') {
     const { generation, refused } = await changeGeneration(context, record, { event: 'take-over', worker, leaseMs });
-    return refused === undefined ? { generation, isFresh: false } : null;
+    return refused === undefined ? { generation, ...execution, isFresh: false } : null;
   }
   if (record.status !== 'queued') return null;
 
@@ -29,12 +36,10 @@ export async function takeLease(context: Context, worker: string, generationId: 
   if (obstacle) return giveUp(context, record, obstacle);
   const { generation, refused } = await changeGeneration(context, record, { event: 'start', worker, leaseMs, token: context.ids.uuid() });
   if (refused === 'DEADLINE_PASSED') return giveUp(context, generation, taskError('TASK_TIMEOUT', 'The generation waited too long for its turn.'));
-  return refused === undefined ? { generation, isFresh: true } : null;
+  return refused === undefined ? { generation, ...execution, isFresh: true } : null;
 }
 
 async function obstacleTo(context: Context, g: Generation): Promise<TaskError | undefined> {
-  const model = context.catalog.find(g.modelKey);
-  if (!model || !context.providers.find(model.provider)) return taskError('MODEL_UNAVAILABLE');
   for (const reference of g.references) {
     if (!(await context.objects.stat(reference.objectKey))) return taskError('INPUT_INVALID', 'A reference file is no longer kept.');
   }

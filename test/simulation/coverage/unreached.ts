@@ -39,6 +39,10 @@ export const UNREACHED: readonly Unreached[] = [
   { file: 'core/generation/run/lease-holder.ts', begins: ['throw new LeaseLost(this.current)', 'return;'], atMost: 2, why: 'a record gone under a lease; a timer that fires after it was cancelled' },
   { file: 'core/generation/run/model-lane.ts', begins: ['return;'], atMost: 1, why: 'a place given back twice' },
   { file: 'core/generation/run/take-lease.ts', begins: ['return null;'], atMost: 1, why: 'a record gone between two reads' },
+  {
+    file: 'core/generation/run/unknown-model.ts', begins: ['return null;', 'return fail(context, g);', "? 'MODEL_UNAVAILABLE'", '?? Infinity', 'async function fail('], atMost: 5,
+    why: 'needs every process without the model until the deadline',
+  },
   { file: 'core/generation/run/waiting.ts', begins: [': new Error(String(error))'], atMost: 1, why: 'something thrown that is no error' },
   { file: 'core/generation/settle-generation.ts', begins: ['?? generation.updatedAt'], atMost: 1, why: 'what has ended says when' },
   { file: 'core/generation/view.ts', begins: ["?? 'bin'"], atMost: 1, why: 'outputs are of known types' },

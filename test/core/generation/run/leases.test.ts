@@ -102,21 +102,6 @@ describe('leases', () => {
     expect([g.status, g.attemptsMade, world.provider.submissions.length]).to.deep.equal(['succeeded', 1, 1]);
   });
 
-  it('fail a generation whose model was withdrawn before another worker could go on', async () => {
-    const world = await CoreWorld.open();
-    const life = new Life();
-    await CoreWorker.start(world, 'dying', life.interceptor);
-    world.provider.newReport = () => ({ state: 'running' });
-    const { generationId } = await world.create();
-    await world.clock.advance(5_000);
-    life.isDead = true;
-    world.models = [];
-    await world.clock.advance(world.settings.leaseMs + 2_000);
-    await CoreWorker.idle(world).dispatcher.deliver(generationId);
-    const g = await untilSettled(world, generationId);
-    expect([g.status, g.error?.code, g.chargedCredits]).to.deep.equal(['failed', 'MODEL_UNAVAILABLE', 0]);
-  });
-
   it('do not keep a success that comes after the end from being noted, and from nothing else', async () => {
     const world = await CoreWorld.open({ models: [imageModel({ runTimeoutMs: 60_000 })] });
     const gate = new Gate();

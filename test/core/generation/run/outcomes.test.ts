@@ -8,7 +8,6 @@ import type { ProviderReport } from '../../../../core/ports/provider.js';
 import { bytesOf } from '../../../fixtures/byte-streams.js';
 import { CoreWorker, untilSettled } from '../../../fixtures/core-worker.js';
 import { CoreWorld } from '../../../fixtures/core-world.js';
-import { imageModel } from '../../../fixtures/core-models.js';
 import { expectBooksRight } from '../../../fixtures/ledger-checks.js';
 import { plainImage, plainVideo } from '../../../fixtures/plain-media.js';
 import { imagesOf } from '../../../fixtures/scripted-provider.js';
@@ -146,22 +145,6 @@ describe('a run', () => {
   it('fails when an output breaks off at every try', async () => {
     world.provider.onOutput = async () => { throw new Error('The line broke.'); };
     await expectFailed(world, await untilSettled(world, (await world.create()).generationId), 'OUTPUT_INVALID', 3);
-  });
-
-  it('fails without charge when the model was withdrawn before it began', async () => {
-    const held = await CoreWorld.open();
-    const { generationId } = await held.create();
-    held.models = [];
-    await CoreWorker.start(held);
-    await expectFailed(held, await untilSettled(held, generationId), 'MODEL_UNAVAILABLE', 0);
-  });
-
-  it('fails without charge when its provider is no longer connected', async () => {
-    const held = await CoreWorld.open();
-    const { generationId } = await held.create();
-    held.models = [imageModel({ provider: 'gone' })];
-    await CoreWorker.start(held);
-    await expectFailed(held, await untilSettled(held, generationId), 'MODEL_UNAVAILABLE', 0);
   });
 
   it('fetches outputs again when the store was away, without asking the provider to make them again', async () => {
