@@ -38,6 +38,8 @@ export interface PlainMethod<I extends DescMessage, O extends DescMessage> exten
 export interface ActingMethod<I extends DescMessage, O extends DescMessage> extends Described<I, O> {
   readonly acts: true;
   answer(call: ActingCall<MessageShape<I>>): Promise<MessageInitShape<O>>;
+  /** Id of the generation that came to be by a call with this answer, which the log tells of. */
+  createdId?(answer: MessageInitShape<O>): string | undefined;
 }
 
 // What a method takes and answers is known where it is defined; a list of them only knows that it serves.
@@ -47,6 +49,7 @@ export interface ServedMethod {
   readonly bodyField?: string;
   readonly acts: boolean;
   answer(call: never): Promise<Record<string, unknown>>;
+  createdId?(answer: never): string | undefined;
 }
 
 /** A method that acts for an account and an App and answers more than once, until it ends or the caller goes. */

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { loggedRefusal } from '../logged-fields.js';
 import { asServiceError } from '../service-error.js';
 import { errorEnvelope } from './envelope.js';
 import type { RestContext } from './rest-context.js';
@@ -10,7 +11,7 @@ export async function answerError(ctx: RestContext, error: unknown, logger: Logg
   const refusal = asServiceError(error);
   const { code, message, details } = refusal;
   const status = STATUSES[code];
-  ctx.state.errorCode = code;
+  ctx.state.refusal = loggedRefusal(refusal);
   if (refusal !== error) logger.error({ requestId: ctx.state.requestId, route: ctx.state.route, code, err: error }, 'request failed');
   const { res } = ctx;
   if (res.headersSent) {

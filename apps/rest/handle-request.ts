@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Ids } from '../../core/ports/ids.js';
+import { loggedIds } from '../logged-fields.js';
 import { answerError } from './errors.js';
 import type { HttpObserver } from './http-observer.js';
 import { readRequestId, requireOneHost } from './request-headers.js';
@@ -15,6 +16,9 @@ export interface HandlingParts {
   readonly logOneSuccessIn: number;
   readonly observer?: HttpObserver | undefined;
 }
+
+/** Once it was routed, with what its path names. */
+type RoutedContext = RestContext & { readonly params?: { readonly generation_id?: string; readonly upload_id?: string } };
 
 /** Around every request: its id, the headers every answer carries, the one error handler, one line in the log. */
 export function handleRequest({ ids, logger, isStopping, logOneSuccessIn, observer }: HandlingParts): RestMiddleware {
@@ -34,19 +38,21 @@ export function handleRequest({ ids, logger, isStopping, logOneSuccessIn, observ
       await answerError(ctx, error, logger);
     }
     if (isStopping() && !res.headersSent) res.setHeader('Connection', 'close');
-    observer?.ended({ method: ctx.method, route: state.route, status: ctx.status, code: state.errorCode, durationMs: performance.now() - startedAt });
-    const level = levelFor(ctx.status, logOneSuccessIn > 0 && (successes = (successes + 1) % logOneSuccessIn) === 0);
+    observer?.ended({ method: ctx.method, route: state.route, status: ctx.status, code: state.refusal?.code, durationMs: performance.now() - startedAt });
+    const isTold = state.createdId !== undefined || (logOneSuccessIn > 0 && (successes = (successes + 1) % logOneSuccessIn) === 0);
+    const level = levelFor(ctx.status, isTold);
     if (logger.isLevelEnabled(level)) logger[level](lineOf(ctx, startedAt), 'request');
   };
 }
 
-function levelFor(status: number, isSample: boolean): 'error' | 'info' | 'debug' {
+function levelFor(status: number, isTold: boolean): 'error' | 'info' | 'debug' {
   if (status >= 500) return 'error';
-  return status >= 400 || isSample ? 'info' : 'debug';
+  return status >= 400 || isTold ? 'info' : 'debug';
 }
 
-function lineOf({ method, status, state }: RestContext, startedAt: number): object {
-  const { requestId, route, caller } = state;
+function lineOf({ method, status, state, params }: RoutedContext, startedAt: number): object {
+  const { requestId, route, caller, refusal, createdId } = state;
   const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
-  return { requestId, method, route, status, durationMs, accountId: caller?.accountId, credentialId: caller?.credentialId };
+  const ids = loggedIds({ generationId: createdId ?? params?.generation_id, uploadId: params?.upload_id });
+  return { requestId, method, route, status, ...refusal, ...ids, durationMs, accountId: caller?.accountId, credentialId: caller?.credentialId };
 }

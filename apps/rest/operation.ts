@@ -10,6 +10,8 @@ export interface Answer {
   /** Whether this is the first answer of an Idempotency-Key, given again. */
   readonly replayed?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Id of the generation that came to be by this request, which the log tells of. */
+  readonly createdId?: string;
 }
 
 /** A schema under the name it has in the OpenAPI document. */

@@ -1,6 +1,6 @@
 import type { ParameterizedContext } from 'koa';
 import type { Caller } from '../../core/access/credential.js';
-import type { ErrorCode } from '../../core/errors.js';
+import type { LoggedRefusal } from '../logged-fields.js';
 import type { RequestTarget } from './request-target.js';
 
 /** What the middlewares of one request tell each other, and the log. */
@@ -12,7 +12,9 @@ export interface RestState {
   route?: string;
   caller?: Caller;
   /** Why the request was refused, when it was. */
-  errorCode?: ErrorCode;
+  refusal?: LoggedRefusal;
+  /** Id of the generation that the request created. */
+  createdId?: string;
 }
 
 export type RestContext = ParameterizedContext<RestState>;

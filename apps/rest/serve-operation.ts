@@ -39,7 +39,9 @@ export function serveProtected(route: ProtectedRoute, { context, authenticator, 
     const body = operation.body ? await readBody(req, operation.body, bodyTimeoutMs) : NO_BODY;
     // A body may take long to arrive, and the credential may have been revoked meanwhile.
     if (context.clock.now() - authenticatedAt > STALE_AFTER_MS) await authenticator.authenticate(credential);
-    await sendAnswer(ctx, operation.status, await operation.answer({ context, caller, params, idempotencyKey, body }));
+    const answer = await operation.answer({ context, caller, params, idempotencyKey, body });
+    if (answer.createdId !== undefined) state.createdId = answer.createdId;
+    await sendAnswer(ctx, operation.status, answer);
   };
 }
 

@@ -14,10 +14,17 @@ export async function settleGeneration(context: Context, generation: Generation)
   await context.desk.execute(accountId, { kind: 'settle', generationId, charge: chargedCredits });
   const endedAt = generation.completedAt ?? generation.updatedAt;
   const { settings } = context;
-  const settled = await changeGeneration(context, generation, {
+  const { generation: settled, refused } = await changeGeneration(context, generation, {
     event: 'settle',
     outputsExpireAt: endedAt + settings.outputRetentionMs,
     taskExpiresAt: endedAt + settings.taskRetentionMs,
   });
-  return settled.generation;
+  if (refused === undefined) logEnd(context, settled);
+  return settled;
+}
+
+/** By whoever settled it, so that each end is told once, and only when the credits are what it says. Nothing of its content. */
+function logEnd({ log }: Context, { generationId, accountId, modelKey, status, chargedCredits, attemptsMade, error, createdAt, updatedAt, completedAt = updatedAt }: Generation): void {
+  const code = error === undefined ? {} : { code: error.code };
+  log.info('generation ended', { generationId, accountId, modelKey, status, ...code, chargedCredits, attempts: attemptsMade, durationMs: completedAt - createdAt });
 }

@@ -5,6 +5,7 @@ import { CallOver, requireWanted, type CallScope } from '../../../core/call-scop
 import type { Context } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import { safeRequestId } from '../../request-id.js';
+import { loggedIds, loggedRefusal, type LoggedRefusal } from '../../logged-fields.js';
 import { asServiceError } from '../../service-error.js';
 import type { ActingFor } from '../callers/acting-for.js';
 import { authenticate, identify, requireCurrent, requireServiceScope } from '../callers/authenticate.js';
@@ -34,8 +35,10 @@ type Heard = 'heard' | 'unheard';
 
 export function serveUnary(served: ServedMethod, parts: ServingCalls): handleUnaryCall<never, object> {
   return (call, send) => {
-    around(call, served, parts, async (asked, scope, requestId) => {
-      const answer = create(served.method.output, await served.answer(asked as never));
+    around(call, served, parts, async (asked, scope, { requestId, about }) => {
+      const answered = await served.answer(asked as never);
+      about.createdId = served.createdId?.(answered as never);
+      const answer = create(served.method.output, answered);
       if (scope.isOver) return 'unheard';
       call.sendMetadata(headOf(requestId));
       send(null, answer);
@@ -48,7 +51,7 @@ export function serveUnary(served: ServedMethod, parts: ServingCalls): handleUna
 export function serveStream(served: ServedStream, parts: ServingCalls): handleServerStreamingCall<never, object> {
   return (call) => {
     let isTold = false;
-    around(call, served, parts, async (asked, scope, requestId) => {
+    around(call, served, parts, async (asked, scope, { requestId }) => {
       // Who was revoked meanwhile, or has expired, is told nothing more.
       const requireAllowed = (): void => requireServiceScope(authenticate(parts.callers, parts.context.clock, call), served.scope);
       const over = new AbortController();
@@ -80,7 +83,7 @@ async function around(
   call: AnyCall,
   served: Pick<ServedMethod, 'scope' | 'acts' | 'bodyField'> & { readonly method: { readonly name: string } },
   parts: ServingCalls,
-  serve: (asked: object, scope: CallScope, requestId: string) => Promise<Heard>,
+  serve: (asked: object, scope: CallScope, known: { readonly requestId: string; readonly about: AboutCall }) => Promise<Heard>,
   refuse: (status: ReturnType<typeof errorStatus>) => void,
 ): Promise<void> {
   const { context, logger, observer } = parts;
@@ -88,24 +91,33 @@ async function around(
   const requestId = readRequestId(call.metadata) ?? context.ids.uuid();
   const scope = new ServedCallScope(call);
   observer?.begun();
-  const about: AboutCall = { scope, caller: undefined };
+  const about: AboutCall = { scope, caller: undefined, accountId: undefined, createdId: undefined };
   let code: EndedCall['code'];
+  let refused: LoggedRefusal | undefined;
   try {
-    if ((await serve(await admit(call, served, parts, about), scope, requestId)) === 'unheard') code = scope.status;
+    if ((await serve(await admit(call, served, parts, about), scope, { requestId, about })) === 'unheard') code = scope.status;
   } catch (error) {
     if (error instanceof CallOver) code = scope.status;
     else {
       const refusal = asServiceError(error);
-      ({ code } = refusal);
+      refused = loggedRefusal(refusal);
+      ({ code } = refused);
       if (refusal !== error) logger.error({ requestId, method: served.method.name, code, err: error }, 'request failed');
       refuse(errorStatus(refusal, { requestId, bodyField: served.bodyField ?? '' }));
     }
   }
   const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
   observer?.ended({ method: call.getPath().slice(1), code, durationMs });
-  const level = parts.stopping.aborted && code === 'SERVICE_UNAVAILABLE' ? 'info' : levelFor(code);
+  const isExpected = code === undefined ? about.createdId !== undefined : parts.stopping.aborted && code === 'SERVICE_UNAVAILABLE';
+  const level = isExpected ? 'info' : levelFor(code);
   if (!logger.isLevelEnabled(level)) return;
-  logger[level]({ requestId, method: call.getPath(), durationMs, caller: about.caller, ...(code === undefined ? {} : { code }) }, 'request');
+  const { caller, accountId } = about;
+  logger[level]({ requestId, method: call.getPath(), durationMs, caller, accountId, ...(code === undefined ? {} : { code }), ...refused, ...idsOf(call, about) }, 'request');
+}
+
+function idsOf({ request }: { readonly request: unknown }, { createdId }: AboutCall): object {
+  const { generationId, uploadId } = (request ?? {}) as { readonly generationId?: unknown; readonly uploadId?: unknown };
+  return loggedIds({ generationId: createdId ?? generationId, uploadId });
 }
 
 /** No call may end the process, whatever is wrong in here. */
@@ -123,6 +135,9 @@ function requireRequest(request: unknown): unknown {
 interface AboutCall {
   readonly scope: CallScope;
   caller: string | undefined;
+  accountId: string | undefined;
+  /** Id of the generation that the call created. */
+  createdId: string | undefined;
 }
 
 /** What the method is asked with, once the caller may call it. Throws what refuses the caller, and `CallOver`. */
@@ -141,6 +156,7 @@ async function admit(
   requireRequest(request);
   if (!acts) return { request, context: ofThisCall };
   const caller = await actingFor.caller(service, call.metadata);
+  about.accountId = caller.accountId;
   requireWanted(about.scope);
   return { request, context: ofThisCall, caller };
 }

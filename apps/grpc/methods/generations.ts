@@ -32,6 +32,7 @@ export const GENERATION_METHODS = [
       const { generation, replayed } = await createGeneration(context, caller, keyOf(request), bodyOf(request.input));
       return { generation: await showGeneration(context, generation, undefined), replayed };
     },
+    createdId: ({ generation, replayed }) => (replayed === true ? undefined : generation?.generationId),
   }),
   acting(method.getGeneration, {
     scope: 'generations:read',

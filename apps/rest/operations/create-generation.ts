@@ -19,6 +19,6 @@ export const createGenerationOperation: ProtectedOperation = {
   async answer({ context, caller, idempotencyKey, body }) {
     const { generation, replayed } = await createGeneration(context, caller, idempotencyKey, body);
     const Location = `/api/v1/developer/generations/${generation.generationId}`;
-    return { data: renderTask(await viewGeneration(context, generation)), replayed, headers: { Location } };
+    return { data: renderTask(await viewGeneration(context, generation)), replayed, headers: { Location }, ...(replayed ? {} : { createdId: generation.generationId }) };
   },
 };

@@ -9,6 +9,7 @@ import { Access } from '../../../apps/grpc/generated/darkroom/v1/access_pb.js';
 import { Credits, EntryKind } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
 import { Generations, GenerationStatus } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { Operations } from '../../../apps/grpc/generated/darkroom/v1/operations_pb.js';
+import { Uploads } from '../../../apps/grpc/generated/darkroom/v1/uploads_pb.js';
 import { BadRequestSchema, ErrorInfoSchema, RequestInfoSchema, RetryInfoSchema } from '../../../apps/grpc/generated/google/rpc/error_details_pb.js';
 import { methodDefinition } from '../../../apps/grpc/service-definition.js';
 import { Metrics } from '../../../apps/metrics/metrics.js';
@@ -83,6 +84,30 @@ describe('calls over gRPC', () => {
     expect(lines.filter(({ msg }) => msg === 'request').map(({ level, caller, code, front }) => [level, caller, code, front])).to.deep.equal([
       [20, 'all', undefined, 'grpc'], [30, 'reader', 'DEVELOPER_SCOPE_INSUFFICIENT', 'grpc'], [30, undefined, 'DEVELOPER_TOKEN_INVALID', 'grpc'],
       [30, 'revoked', 'DEVELOPER_TOKEN_REVOKED', 'grpc'],
+    ]);
+    await logged.close();
+  });
+
+  it('are told at info once for each create and each refusal, with the field and the ids they are about', async () => {
+    const lines: Record<string, unknown>[] = [];
+    const logged = await Stage.open({ logger: pino({ level: 'info' }, { write: (line: string) => { lines.push(JSON.parse(line) as Record<string, unknown>); } }) });
+    const { accountId } = logged.owner;
+    const generationId = await logged.picture('k');
+    await logged.picture('k');
+    const get = (id: string) => unary(logged.client, Generations.method.getGeneration, { generationId: id }, logged.as('all'));
+    await get(generationId);
+    const nobodys = '0198C0DE-0000-7000-8000-000000000000';
+    await errorOf(get(nobodys));
+    await errorOf(get('no-id'));
+    await errorOf(unary(logged.client, Generations.method.createGeneration, { input: { ...PICTURE, referenceUploadIds: ['x'] }, idempotencyKey: 'other' }, logged.as('all')));
+    await errorOf(unary(logged.client, Uploads.method.completeUpload, { uploadId: nobodys, idempotencyKey: 'c' }, logged.as('all')));
+    const told = lines.filter(({ msg }) => msg === 'request').map((line) => [line['level'], line['accountId'], line['code'], line['field'], line['generationId'], line['uploadId']]);
+    expect(told).to.deep.equal([
+      [30, accountId, undefined, undefined, generationId, undefined],
+      [30, accountId, 'TASK_NOT_FOUND', undefined, nobodys.toLowerCase(), undefined],
+      [30, accountId, 'TASK_NOT_FOUND', undefined, undefined, undefined],
+      [30, accountId, 'FIELD_INVALID', '/reference_upload_ids/0', undefined, undefined],
+      [30, accountId, 'FIELD_INVALID', '/upload_id', undefined, nobodys.toLowerCase()],
     ]);
     await logged.close();
   });

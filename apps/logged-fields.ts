@@ -1,0 +1,26 @@
+import type { ServiceError } from '../core/errors.js';
+import { isUuid } from '../core/uuid.js';
+
+/** A pointer may end in a name that the client made up. */
+const MAX_FIELD_CHARACTERS = 256;
+
+/** What the line of a refused request says of the refusal. */
+export interface LoggedRefusal {
+  readonly code: ServiceError['code'];
+  /** JSON Pointer of the field at fault, where there is one. */
+  readonly field?: string;
+}
+
+export function loggedRefusal({ code, details: { pointer } }: ServiceError): LoggedRefusal {
+  return pointer === undefined ? { code } : { code, field: pointer.slice(0, MAX_FIELD_CHARACTERS) };
+}
+
+/** The ids that a request named, as the log has them; what is no id is left out, as it could be anything. */
+export function loggedIds(named: { readonly generationId?: unknown; readonly uploadId?: unknown }): { readonly generationId?: string; readonly uploadId?: string } {
+  const { generationId, uploadId } = named;
+  return { ...(isId(generationId) ? { generationId: generationId.toLowerCase() } : {}), ...(isId(uploadId) ? { uploadId: uploadId.toLowerCase() } : {}) };
+}
+
+function isId(value: unknown): value is string {
+  return typeof value === 'string' && isUuid(value);
+}
