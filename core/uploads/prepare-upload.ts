@@ -1,11 +1,13 @@
 import type { Caller } from '../access/credential.js';
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
-import { claim, takenOver, type Subject } from '../idempotency/claims.js';
+import type { Claim } from '../idempotency/claim.js';
+import { claim, freeClaim, takenOver, type Subject } from '../idempotency/claims.js';
 import type { Json } from '../json.js';
 import type { SignedRequest } from '../ports/object-store.js';
 import { readPrepareRequest, type PrepareRequest } from './request.js';
 import type { Upload, UploadRecord } from './upload.js';
+import { requireUsable } from './usable.js';
 
 export interface Prepared {
   readonly upload: Upload;
@@ -15,8 +17,10 @@ export interface Prepared {
 
 /**
  * Prepares one upload and signs its target. A replay answers with the same upload and a target that ends at the same
- * time. Throws, in this order: FIELD_REQUIRED, FIELD_INVALID, UPLOAD_FILE_TOO_LARGE, UPLOAD_TYPE_NOT_ALLOWED, the three
- * idempotency codes.
+ * time, whatever the catalog says by then; once the target has expired there is no answer to replay. Throws, in this order:
+ * FIELD_REQUIRED, FIELD_INVALID, UPLOAD_FILE_TOO_LARGE, UPLOAD_TYPE_NOT_ALLOWED (of the body and the installation's
+ * limits), the three idempotency codes, and for what no model takes FIELD_INVALID, UPLOAD_TYPE_NOT_ALLOWED and
+ * UPLOAD_FILE_TOO_LARGE. A refusal frees the key.
  */
 export async function prepareUpload(context: Context, caller: Caller, idempotencyKey: string, body: Json): Promise<Prepared> {
   const request = readPrepareRequest(context, context.settings, body);
@@ -26,13 +30,24 @@ export async function prepareUpload(context: Context, caller: Caller, idempotenc
   const claimed = await claim(context, context.settings, { key, digest }, uploadSubject(context, caller));
   if ('replayOf' in claimed) {
     const record = await context.uploads.read(claimed.replayOf);
-    if (record?.kind !== 'upload' || record.status === 'removing') throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
+    if (record?.kind !== 'upload' || record.status === 'removing' || context.clock.now() >= record.expiresAt) throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
     return { upload: record, target: await signTarget(context, record), replayed: true };
   }
+  await requireUsableOrFree(context, claimed.mine, request);
   const upload = newUpload(context, caller, claimed.mine.subjectId, request);
   const outcome = await context.uploads.insert(upload);
   if (!outcome.inserted) throw takenOver();
   return { upload, target: await signTarget(context, upload), replayed: false };
+}
+
+/** A refusal is ours to give only if the key was still ours. */
+async function requireUsableOrFree(context: Context, mine: Claim, request: PrepareRequest): Promise<void> {
+  try {
+    requireUsable(context.catalog.models(), request);
+  } catch (error) {
+    if ((await freeClaim(context, mine)) === 'taken-over') throw takenOver();
+    throw error;
+  }
 }
 
 function uploadSubject(context: Context, caller: Caller): Subject {

@@ -8,7 +8,7 @@ import { Gate } from '../../fixtures/intercepted.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { codeOf } from '../../fixtures/refusals.js';
 import { sha256Of } from '../../fixtures/sha256.js';
-import { prepare, prepareBody, send } from './upload-steps.js';
+import { complete, prepare, prepareBody, send } from './upload-steps.js';
 
 const BYTES = plainImage();
 
@@ -35,6 +35,20 @@ describe('prepareUpload', () => {
     expect(await codeOf(prepare(world, BYTES, { filename: 'other.png' }, 'k'))).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
   });
 
+  it('gives no target again once it has expired, whether or not the upload was completed', async () => {
+    for (const isCompleted of [false, true]) {
+      const prepared = await prepare(world, BYTES, {}, `k-${isCompleted}`);
+      send(world, prepared, BYTES);
+      if (isCompleted) await complete(world, prepared.upload.uploadId);
+      world.clock.jump(world.settings.uploadTargetMs - 1);
+      const again = await prepare(world, BYTES, {}, `k-${isCompleted}`);
+      expect([again.replayed, again.upload.uploadId]).to.deep.equal([true, prepared.upload.uploadId]);
+      world.clock.jump(1);
+      expect(await codeOf(prepare(world, BYTES, {}, `k-${isCompleted}`))).to.equal('IDEMPOTENCY_REPLAY_EXPIRED');
+      expect(await codeOf(prepare(world, BYTES, { filename: 'other.png' }, `k-${isCompleted}`))).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
+    }
+  });
+
   it('gives one of many twins an upload', async () => {
     const codes = await Promise.all(Array.from({ length: 10 }, () => codeOf(prepare(world, BYTES, {}, 'k'))));
     expect(codes.toSorted()).to.deep.equal([...Array.from({ length: 9 }, () => 'IDEMPOTENCY_IN_PROGRESS'), 'OK']);
@@ -48,7 +62,7 @@ describe('prepareUpload', () => {
       [prepareBody(BYTES, { byte_size: maxUploadBytes + 1, media_type: 'text/html' }), 'UPLOAD_FILE_TOO_LARGE'],
       [prepareBody(BYTES, { byte_size: maxUploadBytes, media_type: 'text/html' }), 'UPLOAD_TYPE_NOT_ALLOWED'],
       [prepareBody(BYTES, { media_type: 'image/svg+xml' }), 'UPLOAD_TYPE_NOT_ALLOWED'],
-      [prepareBody(BYTES, { byte_size: maxUploadBytes }), 'OK'],
+      [prepareBody(BYTES, { byte_size: 1_000_000 }), 'OK'],
       [prepareBody(BYTES, { byte_size: 0 }), 'FIELD_INVALID'],
       [prepareBody(BYTES, { byte_size: 1.5 }), 'FIELD_INVALID'],
       [prepareBody(BYTES, { byte_size: 2 ** 53 }), 'FIELD_INVALID'],

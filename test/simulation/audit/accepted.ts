@@ -74,7 +74,7 @@ export class Accepted implements GenerationListener {
     const id = textOf(answer.data[request.operation === 'create' ? 'generation_id' : 'upload_id']);
     this.requireOneEffect(party, request, answer, id);
     if (answer.replayed) this.requireInWindow(asked, keyFor(party, request));
-    if (request.operation !== 'complete') await this.requireDurable(party, request, id);
+    if (request.operation !== 'complete') await this.requireDurable(asked, party, request, id);
   }
 
   answered({ request }: Asked, answer: Answer): void {
@@ -104,7 +104,7 @@ export class Accepted implements GenerationListener {
     demand(lateMs <= 2 * MAX_SKEW_MS, 11, () => `request ${asked.number} was answered from key ${key.key} ${lateMs} ms after its replay window`);
   }
 
-  private async requireDurable(party: Party, request: KeyedRequest, id: string): Promise<void> {
+  private async requireDurable(asked: Asked, party: Party, request: KeyedRequest, id: string): Promise<void> {
     const { claims, books, durable } = this.known;
     const key = keyFor(party, request);
     const claim = claims.at(key);
@@ -114,11 +114,18 @@ export class Accepted implements GenerationListener {
     const record = request.operation === 'create' ? await durable.generations.read(id) : await durable.uploads.read(id);
     demand(record !== null && record.kind !== 'void', 12, () => `${id} was accepted, and ${record ? 'is ruled out' : 'is not stored'}`);
     demand(record.accountId === party.accountId && record.appId === party.appId, 17, () => `${id} was given to App ${party.appId}, and belongs to ${record.appId}`);
+    if (record.kind === 'upload') this.requireOpenTarget(asked, record);
     if (record.kind !== 'generation') return;
     const money = books.moneyOf(id);
     demand(money?.held === BigInt(record.reservedCredits) && (money.isOpen || hasEnded(record)), 12, () => `generation ${id} was accepted, and is ${record.status} without a hold`);
     const fitting = this.known.keys.matching(key, (sent) => payloadOf(sent) === payloadOf(request) && this.isWhatWasAsked(record, sent));
     demand(fitting.length > 0, 11, () => `generation ${id} was given to a request that did not ask for it, under key ${key.key}`);
+  }
+
+  /** Whose clock counts is not known here either. */
+  private requireOpenTarget(asked: Asked, { uploadId, expiresAt }: Upload): void {
+    const lateMs = this.known.order.arrivedAt(asked) - expiresAt;
+    demand(lateMs <= 2 * MAX_SKEW_MS, 11, () => `request ${asked.number} was given the target of upload ${uploadId} ${lateMs} ms after it had expired`);
   }
 
   private refused(asked: Asked, { accountId }: Party, { code, message }: Refused): void {

@@ -53,6 +53,14 @@ export const KEY_MUTANTS: readonly Mutant[] = [
     why: 'Keys are kept by account alone, so that one App meets the key of another.',
   },
   {
+    name: 'target-given-again-after-its-end',
+    breaks: [11],
+    file: 'core/uploads/prepare-upload.js',
+    find: "record.status === 'removing' || context.clock.now() >= record.expiresAt",
+    replace: "record.status === 'removing'",
+    why: 'A repeated prepare is answered with a signed address that no longer works.',
+  },
+  {
     name: 'upload-takeover-without-tombstone',
     breaks: [11],
     file: 'core/uploads/prepare-upload.js',

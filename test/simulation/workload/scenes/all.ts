@@ -2,7 +2,7 @@ import { leap, setBack } from './clocks.js';
 import { loseWakeUp, stopHalfway, succeedTooLate, takeTurns, waitTooLong } from './generations.js';
 import { freeTooLate, refuseTooLate } from './keys.js';
 import type { Stage } from './stage.js';
-import { completeTooLate, refuseACompletionTooLate, useLate } from './uploads.js';
+import { completeTooLate, prepareAgain, refuseACompletionTooLate, useLate } from './uploads.js';
 
 interface Scene {
   readonly name: string;
@@ -27,6 +27,7 @@ export const SCENES: readonly Scene[] = [
   { name: 'a freed key too late', needs: always, play: freeTooLate },
   { name: 'a completion refused too late', needs: severalDoors, play: refuseACompletionTooLate },
   { name: 'a completion too late', needs: severalDoors, play: completeTooLate },
+  { name: 'an upload prepared again', needs: always, play: prepareAgain },
   { name: 'an upload used late', needs: always, play: useLate },
   { name: 'a clock leaps', needs: always, play: leap },
   { name: 'a clock is set back', needs: always, play: setBack },

@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../../../core/json.js';
 import { plainImage } from '../../../fixtures/plain-media.js';
 import { sha256Of } from '../../../fixtures/sha256.js';
-import type { Answer } from '../../observed.js';
+import { MAX_SKEW_MS } from '../../audit/process-clocks.js';
+import type { Answer, Request } from '../../observed.js';
 import { SIMULATED_SETTINGS } from '../../world/settings.js';
 import type { SimulatedProcess } from '../../world/simulated-process.js';
 import { textField } from '../text-field.js';
@@ -38,6 +39,18 @@ export async function completeTooLate(stage: Stage): Promise<void> {
   await upload.send();
   await Promise.all([late, refused]);
   await upload.complete('first', { sha256: upload.sha256 }, quick);
+}
+
+/** A key is used for what no model takes, then for what one does, and again once its target has expired. */
+export async function prepareAgain(stage: Stage): Promise<void> {
+  const request = (role: string): Request => (
+    { operation: 'prepare', key, body: { filename: 'reference.png', media_type: 'image/png', byte_size: 64, role } }
+  );
+  const key = stage.name();
+  await stage.network.ask(request('end_frame'), stage.hero);
+  await stage.network.ask(request('start_frame'), stage.hero);
+  await stage.world.scheduler.pause(SIMULATED_SETTINGS.uploadTargetMs + 2 * MAX_SKEW_MS + 1_000);
+  await stage.network.ask(request('start_frame'), stage.hero);
 }
 
 /** An upload is used when its retention is all but over, and is still there for the generation that runs past it. */
