@@ -1,14 +1,14 @@
 import type { Context } from '../context.js';
 import { StoreUnavailable } from '../errors.js';
 import { changeGeneration, changeOnce } from '../generation/change-generation.js';
-import { wake } from '../generation/wake.js';
+import { wakeAgain } from '../generation/wake.js';
 import { hasLiveLease } from '../generation/decide.js';
 import { isTerminal, type Generation, type GenerationRecord } from '../generation/generation.js';
 import { settleGeneration } from '../generation/settle-generation.js';
 import { deadlineOf, lateError } from '../generation/run/unknown-model.js';
 import { retireGeneration } from './retire-generation.js';
 
-/** How long after a wake-up was sent again recovery looks once more, in milliseconds. */
+/** How long after the wake-up of a queued generation was sent again recovery looks once more, in milliseconds. */
 const LOOK_AGAIN_MS = 60_000;
 /** A step that failed is tried again after this. */
 const FAILED_AGAIN_MS = 30_000;
@@ -91,9 +91,17 @@ async function wakeOrEnd(context: Context, g: Generation): Promise<'woken' | 'en
     await settleGeneration(context, ended);
     return 'ended';
   }
-  if (!(await changeOnce(context, g, { event: 'postpone', until: lookAgainAt(g, now, LOOK_AGAIN_MS) }))) return 'overtaken';
-  if (!hasLiveLease(g, now)) wake(context, g.generationId, now);
+  if (!(await changeOnce(context, g, { event: 'postpone', until: lookAgainAt(g, now, lookAgainMs(context, g)) }))) return 'overtaken';
+  if (!hasLiveLease(g, now)) wakeAgain(context, g);
   return 'woken';
+}
+
+/**
+ * A worker may die with the generation in its line, and the wake-up with it. The deadline of one that runs goes on
+ * meanwhile, so it is given no more than a lease to be taken over.
+ */
+function lookAgainMs({ settings }: Context, { status }: Generation): number {
+  return status === 'running' ? Math.min(settings.leaseMs, LOOK_AGAIN_MS) : LOOK_AGAIN_MS;
 }
 
 /** A worker ends its own generations; this is for those that have none, or wait for a place too long. */

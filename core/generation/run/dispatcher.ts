@@ -4,7 +4,7 @@ import { hasLiveLease } from '../decide.js';
 import { isTerminal } from '../generation.js';
 import { settleGeneration } from '../settle-generation.js';
 import { GenerationRun } from './generation-run.js';
-import { ModelLane } from './model-lane.js';
+import { ModelLane, type Place } from './model-lane.js';
 import { takeLease } from './take-lease.js';
 
 /** The most generations that wait in one process for a free place; others stay with their wake-ups. */
@@ -30,16 +30,16 @@ export class WorkerBusy extends Error {
   }
 }
 
-interface Place { readonly release: () => void }
-
 /**
  * Takes wake-ups and runs generations: at most so many of one model at once, at most so many of them for one account,
- * and the accounts that wait take turns. A wake-up is done once the generation is leased (the lease's end is on record
- * then), needs nothing, or stands in a long line.
+ * those that run already before those that have yet to start. A wake-up is done once the generation is leased (the lease's
+ * end is on record then), needs nothing, or stands in a long line.
  */
 export class Dispatcher {
   private readonly lanes = new Map<string, ModelLane>();
   private readonly waiting = new Map<string, Promise<void>>();
+  /** Of those that wait, the ones that wait for a place. */
+  private readonly inLine = new Set<string>();
   private readonly runs = new Map<string, GenerationRun>();
   private readonly finished = new Set<Promise<void>>();
   private stopping = false;
@@ -58,7 +58,10 @@ export class Dispatcher {
       return Promise.resolve();
     }
     const already = this.waiting.get(generationId);
-    if (already) return this.waiting.size <= MAX_HELD_WAKE_UPS ? already : Promise.resolve();
+    if (already) {
+      if (this.inLine.has(generationId)) void this.advance(generationId);
+      return this.waiting.size <= MAX_HELD_WAKE_UPS ? already : Promise.resolve();
+    }
     if (this.stopping) return Promise.reject(new WorkerStopping());
     if (this.waiting.size >= MAX_WAITING) return Promise.reject(new WorkerBusy());
     const done = this.take(generationId).finally(() => this.waiting.delete(generationId));
@@ -90,12 +93,25 @@ export class Dispatcher {
       wake(this.context, generationId, (record.lease?.expiresAt ?? 0) + 1);
       return;
     }
-    const place = await this.lane(record.modelKey).enter(record.accountId);
+    const { accountId, runDeadlineAt } = record;
+    this.inLine.add(generationId);
+    const place = await this.lane(record.modelKey).enter({ generationId, accountId, runDeadlineAt }).finally(() => this.inLine.delete(generationId));
     try {
       await this.start(generationId, place);
     } catch (error) {
       place.release();
       throw error;
+    }
+  }
+
+  /** One that waits for its start may have been started by another process meanwhile, and cut: then it is a take-over. */
+  private async advance(generationId: string): Promise<void> {
+    try {
+      const record = await this.context.generations.read(generationId);
+      if (record?.kind !== 'generation' || record.runDeadlineAt === undefined) return;
+      this.lane(record.modelKey).advance(generationId, record.accountId, record.runDeadlineAt);
+    } catch (error) {
+      this.context.log.warn('generation keeps its turn', { generationId, error });
     }
   }
 

@@ -3,7 +3,7 @@ import type { Context } from '../../context.js';
 import { StoreUnavailable } from '../../errors.js';
 import type { Provider, ProviderFailure, ProviderReport } from '../../ports/provider.js';
 import { changeGeneration } from '../change-generation.js';
-import { wake } from '../wake.js';
+import { wake, wakeAgain } from '../wake.js';
 import type { Attempt, Generation, Output } from '../generation.js';
 import { settleGeneration } from '../settle-generation.js';
 import { taskError } from '../task-errors.js';
@@ -98,7 +98,7 @@ export class GenerationRun {
   private async handBack(g: Generation): Promise<Step> {
     const isUnsent = g.attempt !== undefined && g.attempt.token === this.neverSentToken;
     const { generation } = await this.holder.write({ event: 'yield', isUnsent });
-    wake(this.context, generation.generationId, this.context.clock.now());
+    wakeAgain(this.context, generation);
     return 'over';
   }
 

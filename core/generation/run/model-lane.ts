@@ -1,40 +1,77 @@
-interface Waiter {
+/** What waits for a place of its model. */
+export interface PlaceRequest {
+  readonly generationId: string;
   readonly accountId: string;
-  readonly admit: (place: { readonly release: () => void }) => void;
+  /** Of a generation that runs already and lost its worker; absent for one that has yet to start. */
+  readonly runDeadlineAt?: number | undefined;
+}
+
+export interface Place {
+  /** Gives the place back. Giving it back again does nothing. */
+  readonly release: () => void;
+}
+
+interface Waiter extends PlaceRequest {
+  readonly admit: (place: Place) => void;
   readonly refuse: (reason: Error) => void;
 }
 
+/** The waiters of each account, in order of whose turn is next. No list is empty. */
+type Line = Map<string, Waiter[]>;
+
 /**
- * The places one model has in this process. Accounts that wait take turns, so that one with a thousand generations
- * queued does not keep another one's first waiting behind them.
+ * The places one model has in this process. Take-overs come before new starts: their run deadline goes on while they
+ * wait. Among take-overs the earliest run deadline comes first, and accounts with equal ones take turns. New starts go by
+ * account in turn, so that one with a thousand generations queued does not keep another one's first waiting behind them.
+ * An account that has its share is passed over, and keeps nobody else waiting.
  */
 export class ModelLane {
   private running = 0;
   private readonly runningByAccount = new Map<string, number>();
-  /** In order of whose turn is next. */
-  private readonly queues = new Map<string, Waiter[]>();
+  /** Each account's by run deadline, the earliest first. */
+  private readonly takeOvers: Line = new Map();
+  /** Each account's in order of arrival. */
+  private readonly starts: Line = new Map();
 
   constructor(private readonly limit: number, private readonly limitPerAccount: number) {}
 
-  /** A place, once there is one. Give it back exactly once; giving it back again does nothing. */
-  enter(accountId: string): Promise<{ readonly release: () => void }> {
+  /** A place, once there is one. Give it back exactly once. */
+  enter(request: PlaceRequest): Promise<Place> {
     return new Promise((admit, refuse) => {
-      const queue = this.queues.get(accountId) ?? [];
-      queue.push({ accountId, admit, refuse });
-      this.queues.set(accountId, queue);
+      this.join({ ...request, admit, refuse });
       this.admitWhoMay();
     });
   }
 
+  /** Has a generation that waits for its start wait as a take-over from now on; does nothing when it does not wait. */
+  advance(generationId: string, accountId: string, runDeadlineAt: number): void {
+    const waiting = this.starts.get(accountId);
+    const index = waiting?.findIndex((waiter) => waiter.generationId === generationId) ?? -1;
+    if (waiting === undefined || index < 0) return;
+    const [waiter] = waiting.splice(index, 1);
+    if (waiting.length === 0) this.starts.delete(accountId);
+    if (waiter) this.join({ ...waiter, runDeadlineAt });
+  }
+
   refuseAll(reason: Error): void {
-    const waiters = [...this.queues.values()].flat();
-    this.queues.clear();
+    const waiters = [...this.takeOvers.values(), ...this.starts.values()].flat();
+    this.takeOvers.clear();
+    this.starts.clear();
     for (const waiter of waiters) waiter.refuse(reason);
+  }
+
+  private join(waiter: Waiter): void {
+    const { accountId, runDeadlineAt } = waiter;
+    const line = runDeadlineAt === undefined ? this.starts : this.takeOvers;
+    const waiting = line.get(accountId);
+    if (!waiting) line.set(accountId, [waiter]);
+    else if (runDeadlineAt === undefined) waiting.push(waiter);
+    else waiting.splice(indexAfter(waiting, runDeadlineAt), 0, waiter);
   }
 
   private admitWhoMay(): void {
     while (this.running < this.limit) {
-      const waiter = this.nextInTurn();
+      const waiter = this.nextTakeOver() ?? this.nextStart();
       if (!waiter) return;
       this.running += 1;
       this.count(waiter.accountId, 1);
@@ -42,16 +79,25 @@ export class ModelLane {
     }
   }
 
-  /** The first account in turn with a place to spare; it goes to the back of the line. */
-  private nextInTurn(): Waiter | undefined {
-    for (const [accountId, queue] of this.queues) {
-      if ((this.runningByAccount.get(accountId) ?? 0) >= this.limitPerAccount) continue;
-      const waiter = queue.shift();
-      this.queues.delete(accountId);
-      if (queue.length > 0) this.queues.set(accountId, queue);
-      return waiter;
+  /** The earliest run deadline of the accounts with a place to spare; of equal ones, the account whose turn is first. */
+  private nextTakeOver(): Waiter | undefined {
+    let next: Waiter | undefined;
+    for (const [accountId, [first]] of this.takeOvers) {
+      if (first && this.hasPlaceToSpare(accountId) && deadlineOf(first) < (next ? deadlineOf(next) : Infinity)) next = first;
+    }
+    return next && takeTurn(this.takeOvers, next.accountId);
+  }
+
+  /** The first account in turn with a place to spare. */
+  private nextStart(): Waiter | undefined {
+    for (const accountId of this.starts.keys()) {
+      if (this.hasPlaceToSpare(accountId)) return takeTurn(this.starts, accountId);
     }
     return undefined;
+  }
+
+  private hasPlaceToSpare(accountId: string): boolean {
+    return (this.runningByAccount.get(accountId) ?? 0) < this.limitPerAccount;
   }
 
   private releaseOnce(accountId: string): () => void {
@@ -70,4 +116,28 @@ export class ModelLane {
     if (next === 0) this.runningByAccount.delete(accountId);
     else this.runningByAccount.set(accountId, next);
   }
+}
+
+/** The account's first, which leaves the line; the account goes to the back of it. */
+function takeTurn(line: Line, accountId: string): Waiter | undefined {
+  const waiting = line.get(accountId) ?? [];
+  const waiter = waiting.shift();
+  line.delete(accountId);
+  if (waiting.length > 0) line.set(accountId, waiting);
+  return waiter;
+}
+
+function deadlineOf({ runDeadlineAt = Infinity }: PlaceRequest): number {
+  return runDeadlineAt;
+}
+
+/** Where one with this deadline goes: after those that are not later. */
+function indexAfter(waiting: readonly Waiter[], runDeadlineAt: number): number {
+  let [low, high] = [0, waiting.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (deadlineOf(waiting[middle] as Waiter) <= runDeadlineAt) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

@@ -4,7 +4,7 @@
 import { expect } from 'chai';
 import type { Caller } from '../../../../core/access/credential.js';
 import { cancelGeneration } from '../../../../core/generation/cancel-generation.js';
-import { ModelLane } from '../../../../core/generation/run/model-lane.js';
+import { ModelLane, type PlaceRequest } from '../../../../core/generation/run/model-lane.js';
 import { CoreWorker } from '../../../fixtures/core-worker.js';
 import { CoreWorld } from '../../../fixtures/core-world.js';
 import { imageModel } from '../../../fixtures/core-models.js';
@@ -16,6 +16,10 @@ async function open(concurrency: number, concurrencyPerAccount: number): Promise
   world.provider.newReport = () => ({ state: 'running' });
   await CoreWorker.start(world);
   return world;
+}
+
+function startOf(accountId: string): PlaceRequest {
+  return { generationId: `of ${accountId}`, accountId };
 }
 
 function underWay(world: CoreWorld): ScriptedTask[] {
@@ -90,9 +94,9 @@ describe('places of a model', () => {
 
   it('are given back once, however often it is said', async () => {
     const lane = new ModelLane(1, 1);
-    const first = await lane.enter('a');
+    const first = await lane.enter(startOf('a'));
     const admitted: string[] = [];
-    for (const accountId of ['b', 'c']) void lane.enter(accountId).then(() => admitted.push(accountId));
+    for (const accountId of ['b', 'c']) void lane.enter(startOf(accountId)).then(() => admitted.push(accountId));
     first.release();
     first.release();
     await settled();
@@ -101,8 +105,8 @@ describe('places of a model', () => {
 
   it('are refused to all who wait when the worker stops', async () => {
     const lane = new ModelLane(1, 1);
-    await lane.enter('a');
-    const waiting = [lane.enter('a'), lane.enter('b')].map((place) => place.catch((error: unknown) => error));
+    await lane.enter(startOf('a'));
+    const waiting = [lane.enter(startOf('a')), lane.enter(startOf('b'))].map((place) => place.catch((error: unknown) => error));
     lane.refuseAll(new Error('stopping'));
     for (const outcome of await Promise.all(waiting)) expect(outcome).to.be.instanceOf(Error);
   });

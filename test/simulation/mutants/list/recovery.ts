@@ -41,7 +41,7 @@ export const RECOVERY_MUTANTS: readonly Mutant[] = [
     name: 'nobody-is-woken',
     breaks: [12],
     file: GENERATIONS,
-    find: 'if (!hasLiveLease(g, now)) wake(context, g.generationId, now);',
+    find: 'if (!hasLiveLease(g, now)) wakeAgain(context, g);',
     replace: '',
     why: 'A lost wake-up is noticed and not sent again.',
   },

@@ -1,5 +1,5 @@
 import { leap, setBack } from './clocks.js';
-import { loseWakeUp, stopHalfway, succeedTooLate, takeTurns, waitTooLong } from './generations.js';
+import { goOnFirst, loseWakeUp, stopHalfway, succeedTooLate, takeTurns, waitTooLong } from './generations.js';
 import { freeTooLate, refuseTooLate } from './keys.js';
 import type { Stage } from './stage.js';
 import { completeTooLate, prepareAgain, refuseACompletionTooLate, useLate } from './uploads.js';
@@ -19,6 +19,7 @@ const severalDoors = ({ doors }: Stage) => doors.length > 1;
 /** Situations so particular that chance would take too long to bring them about. Everything else is fair while one is staged. */
 export const SCENES: readonly Scene[] = [
   { name: 'accounts take turns', needs: oneRunner, play: takeTurns },
+  { name: 'a cut run goes first', needs: oneRunner, play: goOnFirst },
   { name: 'a wake-up is lost', needs: always, play: loseWakeUp },
   { name: 'waiting too long', needs: oneRunner, play: waitTooLong },
   { name: 'stopped halfway', needs: always, play: stopHalfway },

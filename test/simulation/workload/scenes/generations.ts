@@ -23,6 +23,18 @@ export async function takeTurns(stage: Stage): Promise<void> {
   if (ahead > 2) throw new Violation(20, `${ahead} generations of an account that queued 5 at once began before the only one of another account`);
 }
 
+/** A run that was cut goes on before those begin that its account queued after it: its deadline does not wait for them. */
+export async function goOnFirst(stage: Stage): Promise<void> {
+  await stage.pay(stage.hero, 150);
+  stage.service.provider.script = { ending: 'succeeds', takesMs: 40_000 };
+  const cut = await stage.accept(stage.hero, 'narrow');
+  await stage.handedOver(cut);
+  for (let count = 0; count < 4; count += 1) await stage.accept(stage.hero, 'narrow');
+  stage.restartRunners();
+  const { status, runDeadlineAt } = await stage.ended(cut);
+  if (status !== 'succeeded') throw new Violation(20, `generation ${cut} was cut, its provider finished it, and it ${status} at its deadline ${runDeadlineAt} behind four that were queued after it`);
+}
+
 /** What was accepted runs, though nobody is told of it. */
 export async function loseWakeUp(stage: Stage): Promise<void> {
   await stage.pay(stage.hero, 50);

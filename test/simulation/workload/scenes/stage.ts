@@ -45,6 +45,12 @@ export class Stage {
     for (const process of others) if (process.role === 'worker') process.asleepUntil = this.world.scheduler.now + forMs;
   }
 
+  /** Whoever runs generations dies, and somebody else is in their place at once. */
+  restartRunners(): void {
+    for (const process of this.runners) this.service.kill(process);
+    this.service.startAll();
+  }
+
   /** Nothing can be paid for any more. */
   async drain(): Promise<void> {
     const { accountId } = this.hero;

@@ -1,0 +1,92 @@
+// Goal: a generation that lost its worker goes on before newer ones begin, whoever's line it waits in and however often its
+// wake-up was lost: its run deadline does not wait.
+// Method: a worker dies in the middle of a run, and another one has more to start than it has places; what it runs next is looked at.
+import { expect } from 'chai';
+import { Recovery } from '../../../../core/recovery/recover.js';
+import { CoreWorker } from '../../../fixtures/core-worker.js';
+import { CoreWorld } from '../../../fixtures/core-world.js';
+import { imageModel } from '../../../fixtures/core-models.js';
+import { Life } from '../../../fixtures/cut-processes.js';
+import { imagesOf } from '../../../fixtures/scripted-provider.js';
+
+interface Cut { readonly world: CoreWorld; readonly second: CoreWorker; readonly cut: string; readonly younger: readonly string[] }
+
+/** One run was cut and its lease has lapsed; another worker has its only place taken, and more of the same account waiting. */
+async function cutRun(): Promise<Cut> {
+  const world = await CoreWorld.open({ models: [imageModel({ concurrency: 1, concurrencyPerAccount: 1 })] });
+  world.provider.newReport = () => ({ state: 'running' });
+  const life = new Life();
+  const first = CoreWorker.idle(world, 'first', life.interceptor);
+  const second = CoreWorker.idle(world, 'second');
+  const { generationId: cut } = await world.create();
+  void first.dispatcher.deliver(cut);
+  await world.clock.advance(100);
+  life.isDead = true;
+  const younger: string[] = [];
+  for (let made = 0; made < 4; made += 1) younger.push((await world.create()).generationId);
+  for (const id of younger) void second.dispatcher.deliver(id);
+  await world.clock.advance(world.settings.leaseMs + 2_000);
+  expect((await world.generation(cut)).lease?.worker).to.equal('first');
+  return { world, second, cut, younger };
+}
+
+function endTasks(world: CoreWorld): void {
+  for (const task of world.provider.tasks.values()) task.report = { state: 'succeeded', outputs: imagesOf(1) };
+}
+
+describe('a generation that lost its worker', () => {
+  it('has the next place before newer ones of its account that have waited for it', async () => {
+    const { world, second, cut, younger } = await cutRun();
+    void second.dispatcher.deliver(cut);
+    await world.clock.advance(100);
+    expect(world.provider.submissions.map(({ generationId }) => generationId)).to.deep.equal([cut, younger[0]]);
+    endTasks(world);
+    await world.clock.advance(10_000);
+    expect((await world.generation(cut)).status, 'taken over').to.equal('succeeded');
+    expect((await world.generation(younger[1] ?? '')).fence, 'and the next one after it').to.equal(1);
+    expect((await world.generation(younger[2] ?? '')).fence).to.equal(0);
+  });
+
+  it('goes first as well when it had been waiting for its start in the same line', async () => {
+    const world = await CoreWorld.open({ models: [imageModel({ concurrency: 1, concurrencyPerAccount: 1 })] });
+    world.provider.newReport = () => ({ state: 'running' });
+    const life = new Life();
+    const [first, second] = [CoreWorker.idle(world, 'first', life.interceptor), CoreWorker.idle(world, 'second')];
+    const ids: string[] = [];
+    for (let made = 0; made < 5; made += 1) ids.push((await world.create()).generationId);
+    for (const id of ids) void second.dispatcher.deliver(id);
+    await world.clock.advance(100);
+    // The last in the line of the second begins in the first, which dies.
+    const cut = ids[4] ?? '';
+    void first.dispatcher.deliver(cut);
+    await world.clock.advance(100);
+    life.isDead = true;
+    await world.clock.advance(world.settings.leaseMs + 2_000);
+    void second.dispatcher.deliver(cut);
+    await world.clock.advance(100);
+    endTasks(world);
+    await world.clock.advance(10_000);
+    expect((await world.generation(cut)).status).to.equal('succeeded');
+    expect((await world.generation(ids[1] ?? '')).fence).to.equal(1);
+    expect((await world.generation(ids[2] ?? '')).fence).to.equal(0);
+  });
+
+  it('is woken again after a lease when whoever was woken died too, and a queued one after a minute', async () => {
+    const { world, cut, younger } = await cutRun();
+    const woken: [string, number][] = [];
+    const recovery = new Recovery(world.process(async (call) => {
+      if (call.name === 'wakeUps.schedule') woken.push(call.args as [string, number]);
+      return call.proceed();
+    }));
+    await world.clock.run(recovery.pass());
+    const { createdAt } = await world.generation(cut);
+    expect(woken).to.deep.include([cut, createdAt]);
+    woken.length = 0;
+    await world.clock.advance(world.settings.leaseMs + 1);
+    await world.clock.run(recovery.pass());
+    expect(woken).to.deep.equal([[cut, createdAt]]);
+    await world.clock.advance(60_000);
+    await world.clock.run(recovery.pass());
+    expect(woken.map(([id]) => id)).to.include.members([younger[1], younger[2], younger[3]]);
+  });
+});
