@@ -45,7 +45,7 @@ export class MemoryAccountStore implements AccountStore {
     if (kept?.totals.version !== change.expectedVersion) return 'conflict';
     this.assertApplicable(kept, change);
     const { version, issued, available, reserved, spent, lastSequence } = change;
-    kept.totals = frozenCopy({ ...kept.totals, version, issued, available, reserved, spent, lastSequence });
+    kept.totals = frozenCopy({ ...withProfile(kept.totals, change), version, issued, available, reserved, spent, lastSequence });
     for (const generationId of change.holdsClosed) this.closeHold(kept, generationId);
     for (const hold of change.holdsOpened) this.openHold(kept, hold);
     for (const entry of change.entries) {
@@ -106,6 +106,13 @@ export class MemoryAccountStore implements AccountStore {
     kept.holds.delete(generationId);
     this.holds.remove({ ...hold, accountId: kept.totals.accountId });
   }
+}
+
+/** A profile without a suspension ends the one there was. */
+function withProfile(totals: Kept['totals'], { profile }: AccountChange): Kept['totals'] {
+  if (profile === undefined) return totals;
+  const { suspendedAt: _before, ...rest } = totals;
+  return { ...rest, ...profile };
 }
 
 function accountOf({ totals, holds }: Kept): Account {

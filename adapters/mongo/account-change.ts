@@ -28,8 +28,9 @@ export function changeFilter(account: UUID, { expectedVersion, entries, holdsOpe
 
 /** The change as one update of one document. Values are literal: what an operator wrote may begin with a dollar sign. */
 export function changeUpdate(change: AccountChange): Document[] {
-  const { version, lastSequence, entries, holdsOpened, holdsClosed } = change;
-  const totals = { version, lastSequence, ...booksDocument(change) };
+  const { version, lastSequence, entries, holdsOpened, holdsClosed, profile } = change;
+  const changed = profile === undefined ? {} : { name: profile.name, suspendedAt: profile.suspendedAt ?? null };
+  const totals = { version, lastSequence, ...booksDocument(change), ...changed };
   return [{
     $set: {
       ...Object.fromEntries(Object.entries(totals).map(([name, value]) => [name, literal(value)])),

@@ -37,6 +37,8 @@ export interface AccountDocument {
   readonly name: string;
   readonly currency: string;
   readonly createdAt: number;
+  /** Absent or null while the account is not suspended. */
+  readonly suspendedAt?: number | null;
   readonly version: number;
   readonly issued: Credits;
   readonly available: Credits;
@@ -54,9 +56,9 @@ export function booksDocument({ issued, available, reserved, spent }: Pick<Accou
 
 /** An account is read without its outbox. */
 export function accountOf(document: Omit<AccountDocument, 'outbox'>): Account {
-  const { _id, name, currency, createdAt, version, issued, available, reserved, spent, lastSequence, holds } = document;
+  const { _id, name, currency, createdAt, suspendedAt = null, version, issued, available, reserved, spent, lastSequence, holds } = document;
   return {
-    accountId: textOf(_id), name, currency, createdAt, version, lastSequence,
+    accountId: textOf(_id), name, currency, createdAt, version, lastSequence, ...(suspendedAt === null ? {} : { suspendedAt }),
     issued: numberOf(issued), available: numberOf(available), reserved: numberOf(reserved), spent: numberOf(spent),
     holds: new Map(holds.map(holdOf).map((hold) => [hold.generationId, hold])),
   };

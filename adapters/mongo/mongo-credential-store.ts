@@ -26,6 +26,8 @@ interface KeyDocument {
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
+  /** Absent from keys of releases before. */
+  readonly lastUsedAt?: number | null;
 }
 
 /** Apps and API keys in MongoDB. */
@@ -104,17 +106,18 @@ export class MongoCredentialStore implements CredentialStore {
 }
 
 function changeableOf(key: ApiKey): Omit<KeyDocument, '_id' | 'account' | 'digest'> {
-  const { appId, version, name, scopes, createdAt, expiresAt = null, revokedAt = null } = key;
-  return { app: ownUuid(appId), version, name, scopes, createdAt, expiresAt, revokedAt };
+  const { appId, version, name, scopes, createdAt, expiresAt = null, revokedAt = null, lastUsedAt = null } = key;
+  return { app: ownUuid(appId), version, name, scopes, createdAt, expiresAt, revokedAt, lastUsedAt };
 }
 
 function appOf({ _id, account, name, createdAt }: AppDocument): App {
   return { appId: textOf(_id), accountId: textOf(account), name, createdAt };
 }
 
-function keyOf({ _id, account, app, version, name, digest, scopes, createdAt, expiresAt, revokedAt }: KeyDocument): ApiKey {
+function keyOf({ _id, account, app, version, name, digest, scopes, createdAt, expiresAt, revokedAt, lastUsedAt = null }: KeyDocument): ApiKey {
   return {
     keyId: textOf(_id), accountId: textOf(account), appId: textOf(app), version, name, digest, scopes, createdAt,
     ...(expiresAt === null ? {} : { expiresAt }), ...(revokedAt === null ? {} : { revokedAt }),
+    ...(lastUsedAt === null ? {} : { lastUsedAt }),
   };
 }

@@ -9,6 +9,7 @@ export function accountOf(row: Row): Account {
     name: row['name'] as string,
     currency: row['currency'] as string,
     createdAt: row['created_at'] as number,
+    ...(row['suspended_at'] === null ? {} : { suspendedAt: row['suspended_at'] as number }),
     version: row['version'] as number,
     issued: row['issued'] as number,
     available: row['available'] as number,

@@ -67,6 +67,10 @@ const MIGRATIONS: readonly string[] = [
     row INTEGER NOT NULL PRIMARY KEY CHECK (row = 1), secret TEXT NOT NULL, objects TEXT NOT NULL
   ) STRICT;
   `,
+  `
+  ALTER TABLE accounts ADD COLUMN suspended_at INTEGER;
+  ALTER TABLE keys ADD COLUMN last_used_at INTEGER;
+  `,
 ];
 
 /** Brings the file's schema up to this release's, all or nothing; refuses a file of a newer release. */

@@ -11,7 +11,7 @@ import type { SqliteWriter } from './writer.js';
 
 /** An account and its holds in one statement, so that both are of the same version. */
 const ACCOUNT = `
-  SELECT hex(id) AS id, version, issued, available, reserved, spent, last_sequence, name, currency, created_at,
+  SELECT hex(id) AS id, version, issued, available, reserved, spent, last_sequence, name, currency, created_at, suspended_at,
     (SELECT json_group_array(json_array(hex(generation), credits, held_at)) FROM holds WHERE account = accounts.id) AS holds
   FROM accounts`;
 const ENTRY = `
@@ -56,10 +56,10 @@ export class SqliteAccountStore implements AccountStore {
   async apply(change: AccountChange): Promise<'applied' | 'conflict'> {
     assert(change.entries.length <= 1000, 'a change has at most 1,000 entries');
     const { accountId, expectedVersion, version, issued, available, reserved, spent, lastSequence } = change;
-    const { holdsOpened, holdsClosed, entries } = change;
+    const { holdsOpened, holdsClosed, entries, profile } = change;
     const changed = await this.writer.write(
       'changeAccount', accountId, expectedVersion, version, issued, available, reserved, spent, lastSequence,
-      holdsClosed.length, holdsOpened.length,
+      profile?.name ?? null, profile?.suspendedAt ?? null, holdsClosed.length, holdsOpened.length,
       ...holdsClosed,
       ...holdsOpened.flatMap((hold) => [hold.generationId, hold.credits, hold.heldAt]),
       ...entries.flatMap(entryValues),

@@ -10,7 +10,8 @@ import type { SqliteWriter } from './writer.js';
 
 const APP = `SELECT hex(id) AS id, hex(account) AS account, name, created_at FROM apps`;
 const KEY = `
-  SELECT hex(id) AS id, hex(account) AS account, hex(app) AS app, version, name, digest, scopes, created_at, expires_at, revoked_at
+  SELECT hex(id) AS id, hex(account) AS account, hex(app) AS app, version, name, digest, scopes, created_at, expires_at, revoked_at,
+    last_used_at
   FROM keys`;
 const ONE_ACCOUNT = `WHERE account = unhex(?, '-') AND id > unhex(?, '-') ORDER BY id LIMIT ?`;
 
@@ -46,9 +47,9 @@ export class SqliteCredentialStore implements CredentialStore {
   }
 
   async insertKey(key: ApiKey): Promise<'created' | 'exists'> {
-    const { keyId, accountId, appId, version, name, digest, scopes, createdAt, expiresAt = null, revokedAt = null } = key;
+    const { keyId, accountId, appId, version, name, digest, scopes, createdAt, expiresAt = null, revokedAt = null, lastUsedAt = null } = key;
     const created = await this.writer.write(
-      'insertKey', keyId, accountId, appId, version, name, digest, JSON.stringify(scopes), createdAt, expiresAt, revokedAt,
+      'insertKey', keyId, accountId, appId, version, name, digest, JSON.stringify(scopes), createdAt, expiresAt, revokedAt, lastUsedAt,
     );
     return created === 1 ? 'created' : 'exists';
   }
@@ -59,9 +60,9 @@ export class SqliteCredentialStore implements CredentialStore {
   }
 
   async replaceKey(next: ApiKey, expectedVersion: number): Promise<'applied' | 'conflict'> {
-    const { keyId, appId, version, name, scopes, createdAt, expiresAt = null, revokedAt = null } = next;
+    const { keyId, appId, version, name, scopes, createdAt, expiresAt = null, revokedAt = null, lastUsedAt = null } = next;
     const changed = await this.writer.write(
-      'replaceKey', keyId, expectedVersion, appId, version, name, JSON.stringify(scopes), createdAt, expiresAt, revokedAt,
+      'replaceKey', keyId, expectedVersion, appId, version, name, JSON.stringify(scopes), createdAt, expiresAt, revokedAt, lastUsedAt,
     );
     return changed === 1 ? 'applied' : 'conflict';
   }
@@ -102,5 +103,6 @@ function keyOf(row: Row): ApiKey {
     createdAt: row['created_at'] as number,
     ...(row['expires_at'] === null ? {} : { expiresAt: row['expires_at'] as number }),
     ...(row['revoked_at'] === null ? {} : { revokedAt: row['revoked_at'] as number }),
+    ...(row['last_used_at'] === null ? {} : { lastUsedAt: row['last_used_at'] as number }),
   };
 }

@@ -31,8 +31,8 @@ export class LedgerWrites {
     apply: (answer, [change]) => { if (answer === 'applied') this.count(change); },
   };
 
-  private count({ entries, holdsOpened, holdsClosed }: AccountChange): void {
-    let ordered = 0;
+  private count({ entries, holdsOpened, holdsClosed, profile }: AccountChange): void {
+    let ordered = profile === undefined ? 0 : 1;
     for (const { kind, to, credits, operationId } of entries) {
       this.credits.inc({ kind, to }, credits);
       if (operationId !== undefined) ordered += 1;

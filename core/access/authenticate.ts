@@ -2,29 +2,35 @@ import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { isApiKeyShaped } from './api-key.js';
 import type { ApiKey, Caller, Scope } from './credential.js';
+import { noteUse } from './note-use.js';
+import { accountSuspended } from './suspended.js';
 
 /** How long a process may go on trusting what it read of a credential: revocation reaches it within this, in milliseconds. */
 export const CREDENTIAL_CACHE_MS = 3_000;
 const MAX_CACHED = 10_000;
 
-interface Cached { readonly key: ApiKey; readonly readAt: number; readonly cancelTimer: () => void }
+/** What is read of a credential: the key, and whether its account may spend. */
+interface Found { readonly key: ApiKey; readonly isSuspended: boolean }
+interface Cached { readonly found: Found; readonly readAt: number; readonly cancelTimer: () => void }
 
 /** Tells who is calling. One a process, since it remembers credentials for a few seconds. */
 export class Authenticator {
   private readonly cache = new Map<string, Cached>();
 
-  constructor(private readonly context: Pick<Context, 'credentials' | 'digests' | 'clock'>) {}
+  constructor(private readonly context: Pick<Context, 'accounts' | 'credentials' | 'digests' | 'clock'>) {}
 
   /**
    * The caller a credential names. Throws DEVELOPER_TOKEN_REQUIRED without one, DEVELOPER_TOKEN_INVALID for anything that
-   * is not a known API key (anonymous tokens too), DEVELOPER_TOKEN_EXPIRED and DEVELOPER_TOKEN_REVOKED.
+   * is not a known API key (anonymous tokens too), DEVELOPER_TOKEN_EXPIRED and DEVELOPER_TOKEN_REVOKED,
+   * the last for a key of a suspended account too.
    */
   async authenticate(credential: string | undefined): Promise<Caller> {
     if (credential === undefined || credential === '') throw new ServiceError('DEVELOPER_TOKEN_REQUIRED');
-    const key = await this.find(credential);
-    if (!key) throw new ServiceError('DEVELOPER_TOKEN_INVALID');
-    if (key.expiresAt !== undefined && key.expiresAt <= this.context.clock.now()) throw new ServiceError('DEVELOPER_TOKEN_EXPIRED');
-    if (key.revokedAt !== undefined) throw new ServiceError('DEVELOPER_TOKEN_REVOKED');
+    const found = await this.find(credential);
+    if (!found) throw new ServiceError('DEVELOPER_TOKEN_INVALID');
+    const refusal = refusalOf(found, this.context.clock.now());
+    if (refusal) throw refusal;
+    const { key } = found;
     return { accountId: key.accountId, appId: key.appId, credentialId: key.keyId, scopes: key.scopes };
   }
 
@@ -33,27 +39,37 @@ export class Authenticator {
    * credential itself, which a client that calls often sends again anyway; then the credential is forgotten. The clock may be
    * set back and a timer may be late, so whichever is first ends it.
    */
-  private async find(credential: string): Promise<ApiKey | null> {
+  private async find(credential: string): Promise<Found | null> {
     const now = this.context.clock.now();
     const cached = this.cache.get(credential);
-    if (cached && isCurrent(cached, now)) return cached.key;
+    if (cached && isCurrent(cached, now)) return cached.found;
     if (!isApiKeyShaped(credential)) return null;
     let isOver = false;
     const cancelTimer = this.context.clock.after(CREDENTIAL_CACHE_MS, () => {
       isOver = true;
       if (this.cache.get(credential)?.cancelTimer === cancelTimer) this.cache.delete(credential);
     });
-    const key = await this.context.credentials.findKey({ digest: this.context.digests.keyed(credential) }).catch((error: unknown) => {
+    const found = await this.read(credential).catch((error: unknown) => {
       cancelTimer();
       throw error;
     });
     this.forget(credential, now);
-    if (!key || isOver) {
+    if (!found || isOver) {
       cancelTimer();
-      return key;
+      return found;
     }
-    this.cache.set(credential, { key, readAt: now, cancelTimer });
-    return key;
+    this.cache.set(credential, { found, readAt: now, cancelTimer });
+    return found;
+  }
+
+  private async read(credential: string): Promise<Found | null> {
+    const { accounts, credentials, digests, clock } = this.context;
+    const key = await credentials.findKey({ digest: digests.keyed(credential) });
+    if (!key) return null;
+    const account = await accounts.read(key.accountId);
+    const found = { key, isSuspended: account?.suspendedAt !== undefined };
+    if (!refusalOf(found, clock.now())) noteUse(this.context, key);
+    return found;
   }
 
   /** Forgets all credentials, and leaves no timer behind. */
@@ -74,6 +90,12 @@ export class Authenticator {
     this.cache.get(credential)?.cancelTimer();
     this.cache.delete(credential);
   }
+}
+
+function refusalOf({ key, isSuspended }: Found, now: number): ServiceError | undefined {
+  if (key.expiresAt !== undefined && key.expiresAt <= now) return new ServiceError('DEVELOPER_TOKEN_EXPIRED');
+  if (key.revokedAt !== undefined) return new ServiceError('DEVELOPER_TOKEN_REVOKED');
+  return isSuspended ? accountSuspended() : undefined;
 }
 
 function isCurrent({ readAt }: Cached, now: number): boolean {

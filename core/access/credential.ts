@@ -20,6 +20,8 @@ export interface ApiKey {
   readonly createdAt: number;
   readonly expiresAt?: number;
   readonly revokedAt?: number;
+  /** The beginning of the UTC day on which it was last used; absent for one that never was. */
+  readonly lastUsedAt?: number;
 }
 
 /** Who is calling: one account, one App, and what the credential may do. */

@@ -87,7 +87,7 @@ function checkExpiry(expiresAt: number | undefined): void {
   if (expiresAt !== undefined && !(expiresAt <= END_OF_DATES)) throw fieldInvalid('/expires_at', 'The expiry of a key must lie before the year 10000.');
 }
 
-function readName(name: string, pointer = '/name'): string {
+export function readName(name: string, pointer = '/name'): string {
   const trimmed = name.trim();
   if (trimmed === '' || trimmed.length > MAX_NAME || /[\p{Cc}\p{Surrogate}]/u.test(trimmed)) {
     throw fieldInvalid(pointer, `A name must have 1 to ${MAX_NAME} characters, none of them a control character.`);

@@ -16,6 +16,8 @@ export interface Account {
   /** The account's own currency string; `credits` unless the operator says otherwise. */
   readonly currency: string;
   readonly createdAt: number;
+  /** Since when nothing can be held on the account; absent while it is not suspended. */
+  readonly suspendedAt?: number;
   readonly version: number;
   readonly issued: number;
   readonly available: number;
@@ -44,6 +46,9 @@ export interface Entry {
   readonly reason?: string;
 }
 
+/** What operators change of an account beside its credits. */
+export type AccountProfile = Pick<Account, 'name' | 'suspendedAt'>;
+
 /** One write onto an account: its new totals, the holds that opened and closed, and the entries that say why. */
 export interface AccountChange {
   readonly accountId: string;
@@ -56,5 +61,8 @@ export interface AccountChange {
   readonly lastSequence: number;
   readonly holdsOpened: readonly Hold[];
   readonly holdsClosed: readonly string[];
+  /** May be empty: a change of the profile moves no credits. */
   readonly entries: readonly Entry[];
+  /** The whole profile after the change; absent when it stays as it is. */
+  readonly profile?: AccountProfile;
 }

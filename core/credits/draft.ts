@@ -1,5 +1,5 @@
 import { assert } from '../assert.js';
-import type { Account, AccountChange, Book, Entry, Hold } from './account.js';
+import type { Account, AccountChange, AccountProfile, Book, Entry, Hold } from './account.js';
 import { entryOf, type AccountCommand, type AccountView, type Move } from './decide.js';
 
 /** An account whose holds belong to whoever has it, and may be changed in place once a change is written. */
@@ -15,6 +15,8 @@ export class AccountDraft implements AccountView {
   private readonly closed = new Set<string>();
   private readonly entries: Entry[] = [];
   private readonly books: Record<Book, number>;
+  /** What commands of this batch made of the profile; absent when none changed it. */
+  private profile: AccountProfile | undefined;
 
   /** What the next decision sees of the holds. */
   readonly holds: AccountView['holds'];
@@ -33,14 +35,23 @@ export class AccountDraft implements AccountView {
     return this.books.available;
   }
 
-  get isEmpty(): boolean {
-    return this.entries.length === 0;
+  get name(): string {
+    return (this.profile ?? this.base).name;
   }
 
-  add(command: AccountCommand, decision: { readonly moves: readonly Move[]; readonly opens?: Hold; readonly closes?: string }, now: number): void {
+  get suspendedAt(): number | undefined {
+    return (this.profile ?? this.base).suspendedAt;
+  }
+
+  get isEmpty(): boolean {
+    return this.entries.length === 0 && this.profile === undefined;
+  }
+
+  add(command: AccountCommand, decision: { readonly moves: readonly Move[]; readonly opens?: Hold; readonly closes?: string; readonly profile?: AccountProfile }, now: number): void {
     for (const move of decision.moves) this.record(move, command, now);
     if (decision.opens) this.opened.set(decision.opens.generationId, decision.opens);
     if (decision.closes !== undefined && !this.opened.delete(decision.closes)) this.closed.add(decision.closes);
+    if (decision.profile) this.profile = decision.profile;
     assertSound(this.books);
   }
 
@@ -55,6 +66,7 @@ export class AccountDraft implements AccountView {
       holdsOpened: [...this.opened.values()],
       holdsClosed: [...this.closed],
       entries: this.entries,
+      ...(this.profile === undefined ? {} : { profile: this.profile }),
     };
   }
 
@@ -63,7 +75,9 @@ export class AccountDraft implements AccountView {
     const { version, lastSequence } = this.change();
     for (const generationId of this.closed) this.base.holds.delete(generationId);
     for (const hold of this.opened.values()) this.base.holds.set(hold.generationId, hold);
-    return { ...this.base, ...this.books, version, lastSequence };
+    const { suspendedAt, ...base } = this.base;
+    const profile = this.profile ?? (suspendedAt === undefined ? {} : { suspendedAt });
+    return { ...base, ...profile, ...this.books, version, lastSequence };
   }
 
   private record(move: Move, command: AccountCommand, now: number): void {

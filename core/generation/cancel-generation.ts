@@ -17,7 +17,11 @@ export function cancelGeneration(context: Context, caller: Caller, generationId:
 }
 
 async function cancel(context: Context, caller: Caller, generationId: string): Promise<Generation> {
-  const found = await getGeneration(context, caller, generationId);
+  return cancelFound(context, await getGeneration(context, caller, generationId));
+}
+
+/** The same for a generation that was read, whoever may cancel it. Throws GENERATION_JOB_NOT_FOUND when it is gone meanwhile. */
+export async function cancelFound(context: Context, found: Generation): Promise<Generation> {
   const { generation, refused } = await changeGeneration(context, found, { event: 'cancel' });
   if (refused) return generation;
   if (generation.status === 'running') wake(context, generation.generationId, context.clock.now());

@@ -1,5 +1,7 @@
 import type { Caller } from '../access/credential.js';
+import { accountSuspended } from '../access/suspended.js';
 import type { Context } from '../context.js';
+import type { AccountRefusal } from '../credits/decide.js';
 import { ServiceError } from '../errors.js';
 import { claim, freeClaim, takenOver, type Subject } from '../idempotency/claims.js';
 import type { Claim } from '../idempotency/claim.js';
@@ -24,7 +26,7 @@ export interface Created {
  * minted the generation's id ever holds or inserts under it. A replay answers with the generation as it is now.
  *
  * Throws, in this order: FIELD_REQUIRED, FIELD_INVALID (of the body), the three idempotency codes, FIELD_INVALID (of
- * model, uploads and parameters), CREDITS_INSUFFICIENT, QUEUE_FULL. A refusal frees the key. `StoreUnavailable` means
+ * model, uploads and parameters), DEVELOPER_TOKEN_REVOKED for a suspended account, CREDITS_INSUFFICIENT, QUEUE_FULL. A refusal frees the key. `StoreUnavailable` means
  * that the outcome is unknown; the same key tells.
  */
 export async function createGeneration(context: Context, caller: Caller, idempotencyKey: string, body: Json): Promise<Created> {
@@ -89,7 +91,8 @@ async function hold(context: Context, mine: Claim, plan: Plan): Promise<void> {
   if (refused) throw refusalOf(refused, plan.credits);
 }
 
-function refusalOf(refused: string, credits: number): ServiceError {
+function refusalOf(refused: AccountRefusal, credits: number): ServiceError {
+  if (refused === 'ACCOUNT_SUSPENDED') return accountSuspended();
   if (refused === 'QUEUE_FULL') return new ServiceError('QUEUE_FULL', undefined, { retryAfterMs: 5_000 });
   if (refused === 'CREDITS_INSUFFICIENT') return insufficientCredits(credits);
   return new ServiceError('INTERNAL_ERROR');

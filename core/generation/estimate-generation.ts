@@ -1,4 +1,5 @@
 import type { Caller } from '../access/credential.js';
+import { accountSuspended } from '../access/suspended.js';
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
 import type { Json } from '../json.js';
@@ -23,6 +24,7 @@ export async function estimateGeneration(context: Context, caller: Caller, body:
   const plan = await planGeneration(context, caller, request);
   const account = await context.accounts.read(caller.accountId, context.call);
   if (!account) throw new ServiceError('DEVELOPER_TOKEN_INVALID');
+  if (account.suspendedAt !== undefined) throw accountSuspended();
   if (account.available < plan.credits) throw insufficientCredits(plan.credits);
   return { modelKey: plan.model.modelKey, operation: request.operation, estimatedCredits: plan.credits, currency: account.currency };
 }

@@ -15,8 +15,8 @@ export interface AccountStore {
   read(accountId: string, call?: CallScope): Promise<Account | null>;
 
   /**
-   * Writes the totals, the holds closed, then those opened, and the entries, all or none, if the account's version still is
-   * `expectedVersion`; durable on return. `conflict` means that nothing was written. At most 1,000 entries a change.
+   * Writes the totals, the holds closed, then those opened, the entries, which may be none, and the profile where the change has
+   * one, all or none, if the account's version still is `expectedVersion`; durable on return. `conflict` means that nothing was written. At most 1,000 entries a change.
    */
   apply(change: AccountChange): Promise<'applied' | 'conflict'>;
 

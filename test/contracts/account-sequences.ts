@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { Account, AccountChange, Entry, Hold } from '../../core/credits/account.js';
+import type { Account, AccountChange, AccountProfile, Entry, Hold } from '../../core/credits/account.js';
 import type { AccountStore } from '../../core/ports/account-store.js';
 import { aChange, anAccount, uuidAt } from '../fixtures/stored-records.js';
 import { allPages } from './all-pages.js';
@@ -12,6 +12,7 @@ interface Step {
   readonly opens: number;
   readonly closes: number;
   readonly writesEntry: boolean;
+  readonly profile: AccountProfile | undefined;
 }
 
 interface Model {
@@ -25,6 +26,7 @@ const step = fc.record<Step>({
   opens: fc.integer({ min: 0, max: 2 }),
   closes: fc.integer({ min: 0, max: 2 }),
   writesEntry: fc.boolean(),
+  profile: fc.option(fc.record({ name: fc.constantFrom('Größe 水', 'x'), suspendedAt: fc.nat() }, { requiredKeys: ['name'] }), { nil: undefined, freq: 2 }),
 });
 
 /** Random changes, right and wrong versions among them, leave exactly what a model that is a few lines long expects. */
@@ -47,7 +49,7 @@ export function accountSequences(store: () => AccountStore): void {
   });
 }
 
-function changeOf({ versionOff, amount, opens, closes, writesEntry }: Step, index: number, { account }: Model): AccountChange {
+function changeOf({ versionOff, amount, opens, closes, writesEntry, profile }: Step, index: number, { account }: Model): AccountChange {
   const sequence = account.lastSequence + 1;
   const holdsOpened = Array.from({ length: opens }, (_, n): Hold => ({ generationId: uuidAt(1_000 * index + n), credits: Math.abs(amount), heldAt: index }));
   const entry: Entry = { accountId: account.accountId, sequence, kind: 'adjustment', from: 'available', to: 'issued', credits: amount, at: index, availableAfter: 0 - amount };
@@ -56,6 +58,7 @@ function changeOf({ versionOff, amount, opens, closes, writesEntry }: Step, inde
     issued: amount, available: 0 - amount, reserved: amount, spent: index, holdsOpened,
     holdsClosed: [...account.holds.keys()].slice(0, closes),
     ...(writesEntry ? { lastSequence: sequence, entries: [entry] } : {}),
+    ...(profile === undefined ? {} : { profile }),
   });
 }
 
@@ -64,6 +67,8 @@ function advance(model: Model, change: AccountChange): void {
   const holds = new Map(model.account.holds);
   for (const hold of change.holdsOpened) holds.set(hold.generationId, hold);
   for (const generationId of change.holdsClosed) holds.delete(generationId);
-  model.account = { ...model.account, version, issued, available, reserved, spent, lastSequence, holds };
+  const { suspendedAt: _before, ...unsuspended } = model.account;
+  const account = change.profile ? { ...unsuspended, ...change.profile } : model.account;
+  model.account = { ...account, version, issued, available, reserved, spent, lastSequence, holds };
   model.entries.push(...change.entries);
 }

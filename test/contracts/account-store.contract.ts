@@ -85,6 +85,21 @@ function applying(store: () => AccountStore): void {
     expect(await store().holdsBefore(MAX_AMOUNT, { limit: 10 })).to.deep.equal({ items: [{ ...hold, accountId: account.accountId }] });
   });
 
+  it('writes a profile that comes without entries, and lets a suspension go with the next one', async () => {
+    const account = anAccount(1);
+    await store().create(account);
+    const suspended = { name: "O'Größe 水 $x", suspendedAt: MAX_AMOUNT };
+    expect(await store().apply(aChange(account, { profile: suspended }))).to.equal('applied');
+    expect(await store().read(account.accountId)).to.deep.equal({ ...account, ...suspended, version: 1 });
+    expect((await store().list({ limit: 5 })).items).to.deep.equal([{ ...account, ...suspended, version: 1 }]);
+    expect(await store().apply(aChange({ ...account, version: 1 }))).to.equal('applied');
+    expect(await store().read(account.accountId), 'a change without one leaves it').to.deep.equal({ ...account, ...suspended, version: 2 });
+    expect(await store().apply(aChange(account, { profile: { name: 'late' } }))).to.equal('conflict');
+    expect(await store().apply(aChange({ ...account, version: 2 }, { profile: { name: 'Other' } }))).to.equal('applied');
+    expect(await store().read(account.accountId)).to.deep.equal({ ...account, name: 'Other', version: 3 });
+    expect(await store().entries(account.accountId, { limit: 5 })).to.deep.equal({ items: [] });
+  });
+
   it('closes holds before it opens others, so that one that ended may be held anew in the same change', async () => {
     const account = anAccount(1);
     await store().create(account);

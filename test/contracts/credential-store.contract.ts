@@ -69,7 +69,7 @@ function keys(store: () => CredentialStore): void {
   });
 
   it('finds a key by digest and by id, revoked, expired or neither, every field of it', async () => {
-    const { revokedAt: _revoked, expiresAt: _expires, ...open } = anApiKey(2);
+    const { revokedAt: _revoked, expiresAt: _expires, lastUsedAt: _used, ...open } = anApiKey(2);
     for (const key of [anApiKey(1), open]) {
       await store().insertKey(key);
       expect(await store().findKey({ keyId: key.keyId })).to.deep.equal(key);
@@ -100,9 +100,9 @@ function replacedKeys(store: () => CredentialStore): void {
   });
 
   it('replaces what may change, and shows it by digest at once', async () => {
-    const { revokedAt: _revoked, ...open } = anApiKey(1);
+    const { revokedAt: _revoked, lastUsedAt: _used, ...open } = anApiKey(1);
     await store().insertKey(open);
-    const revoked = { ...open, version: 1, revokedAt: 7, name: 'renamed', scopes: [] };
+    const revoked = { ...open, version: 1, revokedAt: 7, lastUsedAt: 86_400_000, name: 'renamed', scopes: [] };
     expect(await store().replaceKey(revoked, 0)).to.equal('applied');
     expect(await store().findKey({ digest: open.digest })).to.deep.equal(revoked);
   });

@@ -72,8 +72,8 @@ describe('darkroom migrate --check of a data folder', () => {
 
   it('leaves a database of an older release as it is', async () => {
     await place.json(['migrate']);
-    change('DROP TABLE installation; PRAGMA user_version = 1');
-    expect(await refused()).to.include('has schema 1 and needs 2; run darkroom migrate');
+    change('DROP TABLE installation; ALTER TABLE accounts DROP COLUMN suspended_at; ALTER TABLE keys DROP COLUMN last_used_at; PRAGMA user_version = 1');
+    expect(await refused()).to.include('has schema 1 and needs 3; run darkroom migrate');
     await place.json(['migrate']);
     expect((await place.run(CHECK)).code).to.equal(0);
   });

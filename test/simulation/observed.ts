@@ -34,7 +34,11 @@ export type Request =
   | { readonly operation: 'prepare'; readonly key: string; readonly body: JsonObject }
   | { readonly operation: 'complete'; readonly key: string; readonly uploadId: string; readonly body: JsonObject }
   | { readonly operation: 'grant' | 'adjust'; readonly accountId: string; readonly operationId: string; readonly credits: number }
-  | { readonly operation: 'revoke'; readonly keyId: string };
+  | { readonly operation: 'revoke'; readonly keyId: string }
+  /** `cancels`: whether what is open is to be cancelled, too. */
+  | { readonly operation: 'suspend'; readonly accountId: string; readonly cancels: boolean }
+  | { readonly operation: 'resume'; readonly accountId: string }
+  | { readonly operation: 'rename'; readonly accountId: string; readonly name: string };
 
 export interface Asked {
   readonly number: number;

@@ -102,6 +102,7 @@ export class SimulatedRun implements Surroundings {
     await scheduler.pause(CALMING_MS);
     this.service.startAll();
     this.watcher.quiet(scheduler.now);
+    for (const operator of operators) await operator.resumeAll();
     await new QuietDays(this, this.service, this.network, population, life).pass();
   }
 }

@@ -60,11 +60,11 @@ describe('SqliteInstallation', () => {
     await closeAll();
     const path = join(folder, 'darkroom.db');
     const database = openDatabase(path);
-    database.exec('DROP TABLE installation; PRAGMA user_version = 1; PRAGMA wal_checkpoint(TRUNCATE)');
+    database.exec('DROP TABLE installation; ALTER TABLE accounts DROP COLUMN suspended_at; ALTER TABLE keys DROP COLUMN last_used_at; PRAGMA user_version = 1; PRAGMA wal_checkpoint(TRUNCATE)');
     database.close();
     const bytes = readFileSync(path);
     const refused: unknown = await opened({ readOnly: true }).catch((error: unknown) => error);
-    expect(refused).to.have.property('message').that.matches(/has schema 1 and needs 2; run darkroom migrate, or start the server, to bring it up to date\.$/);
+    expect(refused).to.have.property('message').that.matches(/has schema 1 and needs 3; run darkroom migrate, or start the server, to bring it up to date\.$/);
     expect(readFileSync(path).equals(bytes), 'nothing was written').to.equal(true);
     const after = await opened();
     expect(await after.accounts.list({ limit: 10 }).then(({ items }) => items.length)).to.equal(1);

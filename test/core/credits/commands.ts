@@ -9,7 +9,7 @@ function priceOf(generationId: string): number {
   return ('abcde'.indexOf(generationId.charAt(0)) % 4) * 7;
 }
 
-const anyCommand: fc.Arbitrary<AccountCommand> = fc.oneof(
+const anyMoneyCommand: fc.Arbitrary<AccountCommand> = fc.oneof(
   fc.record({
     kind: fc.constant('grant' as const), operationId: fc.constantFrom('g1', 'g2', 'g3', 'g4'), reason: fc.constant('r'),
     credits: fc.oneof(fc.integer({ min: -3, max: 40 }), fc.constantFrom(EDGE, EDGE - 1, EDGE + 1, 0.5, Number.NaN, Infinity)),
@@ -23,6 +23,15 @@ const anyCommand: fc.Arbitrary<AccountCommand> = fc.oneof(
   fc.record({ kind: fc.constant('settle' as const), generationId: fc.constantFrom(...IDS), part: fc.double({ min: 0, max: 1, noNaN: true }) })
     .map(({ kind, generationId, part }) => ({ kind, generationId, charge: Math.floor(priceOf(generationId) * part) })),
 );
+
+/** What operators do beside the money: rarer, so that there is something to hold between a suspension and the next. */
+const anyProfileCommand: fc.Arbitrary<AccountCommand> = fc.oneof(
+  fc.constant({ kind: 'suspend' as const }),
+  fc.constant({ kind: 'resume' as const }),
+  fc.record({ kind: fc.constant('rename' as const), name: fc.constantFrom('Test', 'Other') }),
+);
+
+const anyCommand: fc.Arbitrary<AccountCommand> = fc.oneof({ arbitrary: anyMoneyCommand, weight: 6 }, { arbitrary: anyProfileCommand, weight: 1 });
 
 /** Batches of commands as the service gives them: an id is held once in its life, and not again after it was settled. */
 export function anyBatches({ batches, commands }: { readonly batches: number; readonly commands: number }): fc.Arbitrary<AccountCommand[][]> {

@@ -50,6 +50,7 @@ describe('decideAccount and AccountDraft', () => {
         expectBooksRight(account, entries);
         expect(BigInt(account.available)).to.equal(model.available);
         expect(BigInt(account.spent)).to.equal(model.spent);
+        expect([account.name, account.suspendedAt !== undefined]).to.deep.equal([model.name, model.isSuspended]);
         expect([...account.holds.values()].map((hold) => [hold.generationId, BigInt(hold.credits)])).to.have.deep.members([...model.holds]);
       }
     }), { numRuns: 300 });
@@ -91,6 +92,35 @@ describe('decideAccount and AccountDraft', () => {
     if (!('moves' in decision)) expect.fail('the whole balance can be held');
     held.add(command, decision, 1);
     expect(held.written()).to.include({ available: 0, reserved: EDGE, issued: EDGE });
+  });
+
+  it('refuse a new hold on a suspended account before anything of its credits, and let everything else go on', () => {
+    const hold = { generationId: 'a', credits: 0, heldAt: 1 };
+    const account = emptyAccount({ issued: 5, available: 5, suspendedAt: 3, holds: new Map([['a', hold]]) });
+    expect(decideAccount(account, { kind: 'hold', generationId: 'b', credits: 6, maxOpenHolds: 1 }, 9)).to.deep.equal({ refused: 'ACCOUNT_SUSPENDED' });
+    expect(decideAccount(account, { kind: 'hold', generationId: 'a', credits: 0, maxOpenHolds: 1 }, 9)).to.deep.equal({ done: true });
+    expect(decideAccount(account, { kind: 'settle', generationId: 'a', charge: 0 }, 9)).to.have.property('closes', 'a');
+    expect(decideAccount(account, { kind: 'grant', operationId: 'x', credits: 1, reason: '' }, 9)).to.have.property('moves');
+    expect(decideAccount(account, { kind: 'adjust', operationId: 'x', credits: -1, reason: '' }, 9)).to.have.property('moves');
+  });
+
+  it('suspend once and keep the first time, resume without a trace, and rename without touching a suspension', () => {
+    const suspended = emptyAccount({ suspendedAt: 3 });
+    expect(decideAccount(emptyAccount(), { kind: 'suspend' }, 9)).to.deep.equal({ moves: [], profile: { name: 'Test', suspendedAt: 9 } });
+    expect(decideAccount(suspended, { kind: 'suspend' }, 9)).to.deep.equal({ done: true });
+    expect(decideAccount(suspended, { kind: 'resume' }, 9)).to.deep.equal({ moves: [], profile: { name: 'Test' } });
+    expect(decideAccount(emptyAccount(), { kind: 'resume' }, 9)).to.deep.equal({ done: true });
+    expect(decideAccount(suspended, { kind: 'rename', name: 'Other' }, 9)).to.deep.equal({ moves: [], profile: { name: 'Other', suspendedAt: 3 } });
+    expect(decideAccount(suspended, { kind: 'rename', name: 'Test' }, 9)).to.deep.equal({ done: true });
+  });
+
+  it('write a change of the profile that moves no credits, and count it as a version', () => {
+    const draft = new AccountDraft(emptyAccount({ version: 4, suspendedAt: 3 }));
+    expect(draft.isEmpty).to.equal(true);
+    draft.add({ kind: 'resume' }, { moves: [], profile: { name: 'Test' } }, 9);
+    expect(draft.isEmpty).to.equal(false);
+    expect(draft.change()).to.deep.include({ expectedVersion: 4, version: 5, lastSequence: 0, entries: [], profile: { name: 'Test' } });
+    expect(draft.written()).to.include({ version: 5, name: 'Test' }).and.not.to.have.property('suspendedAt');
   });
 
   it('refuse for want of credits before they refuse for a full queue', () => {

@@ -25,7 +25,8 @@ export class Access {
     const { party, number, request } = asked;
     if (!party) return;
     const { keyId } = party;
-    const isRevoked = answer.outcome === 'refused' && answer.code === 'DEVELOPER_TOKEN_REVOKED';
+    // A suspended account has the same code, and is looked at elsewhere.
+    const isRevoked = answer.outcome === 'refused' && answer.code === 'DEVELOPER_TOKEN_REVOKED' && answer.message !== 'The account is suspended.';
     demand(!isRevoked || this.askedToRevoke.has(keyId), 18, () => `request ${number} was refused for a revoked key, and nobody revoked ${keyId}`);
     const lateMs = this.order.arrivedAt(asked) - (this.revokedAt.get(keyId) ?? Infinity);
     if (lateMs <= REACHES_ALL_WITHIN_MS || answer.outcome === 'lost') return;

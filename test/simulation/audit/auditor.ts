@@ -18,6 +18,7 @@ import { ProviderCalls } from './provider-calls.js';
 import { Rest } from './rest.js';
 import { Secrets } from './secrets.js';
 import { Strangers } from './strangers.js';
+import { Suspensions } from './suspensions.js';
 import { EventOrder } from './event-order.js';
 import { Uploads } from './uploads.js';
 import { Views } from './views.js';
@@ -50,6 +51,7 @@ export class Auditor implements Watcher {
   private readonly views: Views;
   private readonly strangers: Strangers;
   private readonly access: Access;
+  private readonly suspensions: Suspensions;
   private readonly secrets: Secrets;
   private readonly rest: Rest;
 
@@ -69,6 +71,7 @@ export class Auditor implements Watcher {
     this.views = new Views(generations, books, prices, order);
     this.strangers = new Strangers(generations, this.uploads);
     this.access = new Access(order);
+    this.suspensions = new Suspensions(order);
     this.secrets = new Secrets(() => premises.secrets());
     this.rest = new Rest({ premises, books, claims, keys, generations, objects, accepted: this.accepted });
 
@@ -76,7 +79,7 @@ export class Auditor implements Watcher {
     books.listen(charges);
     const listeners = [new Leases(settings, clocks), this.provider, this.accepted, charges, this.uploads, new Outputs(settings, objects, prices)];
     for (const listener of listeners) generations.listen(listener);
-    for (const { handlers } of [books, claims, generations, this.uploads, objects, this.provider]) this.calls.add(handlers);
+    for (const { handlers } of [books, claims, generations, this.uploads, objects, this.provider, this.suspensions]) this.calls.add(handlers);
   }
 
   /** How often each step of a generation was seen, as `running cancel running`. */
@@ -120,12 +123,13 @@ export class Auditor implements Watcher {
     this.keys.noteArrived(asked);
   }
 
-  async served(asked: Asked, answer: Answer, _at: number): Promise<void> {
+  async served(asked: Asked, answer: Answer, at: number): Promise<void> {
     this.order.tick();
     if (answer.outcome !== 'lost') this.secrets.requireNone(answer, () => `the answer to request ${asked.number}`);
     this.keys.noteServed(asked, answer);
     this.operations.served(asked, answer);
     this.access.served(asked, answer);
+    this.suspensions.served(asked, answer, at);
     this.strangers.served(asked, answer);
     this.views.served(asked, answer);
     this.uploads.served(asked, answer);

@@ -18,6 +18,7 @@ export const UNREACHED: readonly Unreached[] = [
   { file: 'core/credits/decide.ts', begins: ["return { refused: 'AMOUNT_INVALID' }", '{ assert(open.credits === credits'], atMost: 2, why: 'a price that is no amount, or two prices for one id: nobody asks for that' },
   { file: 'core/credits/get-balance.ts', begins: ["throw new ServiceError('DEVELOPER_TOKEN_INVALID')"], atMost: 1, why: 'accounts are never removed' },
   { file: 'core/credits/operate.ts', begins: ["throw new ServiceError('FIELD_INVALID', 'An adjustment", "throw new ServiceError('FIELD_INVALID', `An operation id", "throw new ServiceError('FIELD_INVALID', 'A reason", "throw new ServiceError('NOT_FOUND'"], atMost: 4, why: 'input of an operator, and an account removed under their hands' },
+  { file: 'core/generation/cancel-open-generations.ts', begins: ["throw new ServiceError('NOT_FOUND'"], atMost: 1, why: 'accounts are never removed' },
   { file: 'core/generation/change-generation.ts', begins: ["throw new ServiceError('SERVICE_UNAVAILABLE'"], atMost: 1, why: 'needs ten lost races in a row' },
   { file: 'core/generation/create-generation.ts', begins: ["throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED')"], atMost: 1, why: 'tasks are kept for longer than answers are replayed' },
   { file: 'core/generation/create-generation.ts', begins: ["return new ServiceError('INTERNAL_ERROR')"], atMost: 1, why: 'a price that is no amount' },

@@ -4,9 +4,10 @@ import type { Request } from '../observed.js';
 import type { Scheduler } from '../world/scheduler.js';
 import { UNKNOWN_ID } from './unknown-id.js';
 
-/** Whoever runs the service: issues credits, corrects them, and takes keys away. */
+/** Whoever runs the service: issues credits, corrects them, takes keys away, and suspends accounts for a while. */
 export class Operator {
   private operations = 0;
+  private readonly suspended = new Set<string>();
 
   constructor(
     private readonly network: Network,
@@ -19,9 +20,17 @@ export class Operator {
   async work(actions: number, thinkMs: number): Promise<void> {
     for (let done = 0; done < actions; done += 1) {
       await this.scheduler.pause(this.chance.between(0, 2 * thinkMs));
-      if (this.chance.happens(200)) await this.revoke();
+      const act = this.chance.between(1, 1_000);
+      if (act <= 200) await this.revoke();
+      else if (act <= 280) await this.suspend(thinkMs);
+      else if (act <= 310) await this.rename();
       else await this.issue();
     }
+  }
+
+  /** To be done once nothing goes wrong any more, so that what follows finds no account suspended. */
+  async resumeAll(): Promise<void> {
+    for (const accountId of this.suspended) await this.insist({ operation: 'resume', accountId });
   }
 
   /** Sometimes twice, since an operator who saw no answer gives the command again. */
@@ -39,13 +48,31 @@ export class Operator {
     }
   }
 
-  private async revoke(): Promise<void> {
-    const credential = this.revocable.pop();
-    if (credential === undefined) return;
+  /** For longer than a process may remember otherwise, or not. Now and then nobody is told whether it was resumed. */
+  private async suspend(thinkMs: number): Promise<void> {
+    const accountId = this.chance.pick(this.accountIds);
+    this.suspended.add(accountId);
+    await this.insist({ operation: 'suspend', accountId, cancels: this.chance.happens(400) });
+    await this.scheduler.pause(this.chance.between(0, 4 * thinkMs + 8_000));
+    await this.insist({ operation: 'resume', accountId });
+  }
+
+  /** A write without an entry, onto an account that others write. */
+  private async rename(): Promise<void> {
+    await this.insist({ operation: 'rename', accountId: this.chance.pick(this.accountIds), name: this.chance.pick(['one', 'other']) });
+  }
+
+  private async insist(request: Request): Promise<void> {
     for (let tries = 0; tries < 5; tries += 1) {
-      const answer = await this.network.ask({ operation: 'revoke', keyId: credential.keyId });
+      const answer = await this.network.ask(request);
       if (answer.outcome === 'success') return;
       await this.scheduler.pause(1_000);
     }
+  }
+
+  private async revoke(): Promise<void> {
+    const credential = this.revocable.pop();
+    if (credential === undefined) return;
+    await this.insist({ operation: 'revoke', keyId: credential.keyId });
   }
 }

@@ -1,6 +1,8 @@
 import { requireScope } from '../../../core/access/authenticate.js';
 import { revokeKey } from '../../../core/access/manage.js';
+import { renameAccount, resumeAccount, suspendAccount } from '../../../core/access/manage-accounts.js';
 import { adjustCredits, grantCredits } from '../../../core/credits/operate.js';
+import { cancelOpenGenerations } from '../../../core/generation/cancel-open-generations.js';
 import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { ProtectedRoute } from '../../../apps/rest/operation.js';
@@ -22,16 +24,31 @@ export async function serve(process: SimulatedProcess, request: Request, secret:
   }
 }
 
-type OperatorRequest = Extract<Request, { operation: 'grant' | 'adjust' | 'revoke' }>;
+type OperatorRequest = Extract<Request, { operation: 'grant' | 'adjust' | 'revoke' | 'suspend' | 'resume' | 'rename' }>;
 type ClientRequest = Exclude<Request, OperatorRequest>;
 
+const OPERATORS: ReadonlySet<Request['operation']> = new Set<OperatorRequest['operation']>(['grant', 'adjust', 'revoke', 'suspend', 'resume', 'rename']);
+
 function isOperators(request: Request): request is OperatorRequest {
-  return request.operation === 'grant' || request.operation === 'adjust' || request.operation === 'revoke';
+  return OPERATORS.has(request.operation);
 }
 
 async function operate({ context }: SimulatedProcess, request: OperatorRequest): Promise<void> {
   if (request.operation === 'revoke') {
     await revokeKey(context, request.keyId);
+    return;
+  }
+  if (request.operation === 'suspend') {
+    await suspendAccount(context, request.accountId);
+    if (request.cancels) await cancelOpenGenerations(context, request.accountId);
+    return;
+  }
+  if (request.operation === 'resume') {
+    await resumeAccount(context, request.accountId);
+    return;
+  }
+  if (request.operation === 'rename') {
+    await renameAccount(context, request.accountId, request.name);
     return;
   }
   const { accountId, operationId, credits } = request;

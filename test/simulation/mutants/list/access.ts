@@ -28,4 +28,20 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     replace: 'return now >= readAt && now - readAt < 1_000 * CREDENTIAL_CACHE_MS;',
     why: 'A credential that was read once is trusted for an hour, milliseconds taken for seconds.',
   },
+  {
+    name: 'hold-on-a-suspended-account',
+    breaks: [18],
+    file: 'core/credits/decide.js',
+    find: "if (account.suspendedAt !== undefined) return { refused: 'ACCOUNT_SUSPENDED' };",
+    replace: '',
+    why: 'Only authentication looks at a suspension, and what it remembers of a key lets a request slip past.',
+  },
+  {
+    name: 'suspension-not-authenticated',
+    breaks: [18],
+    file: 'core/access/authenticate.js',
+    find: 'isSuspended: account?.suspendedAt !== undefined',
+    replace: 'isSuspended: false',
+    why: 'A key of a suspended account still reads and cancels, since only what spends is refused.',
+  },
 ];
