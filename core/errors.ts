@@ -48,6 +48,11 @@ export type ErrorCode = keyof typeof ERRORS;
 export interface ErrorDetails {
   /** JSON Pointer of the field at fault, where there is one. */
   readonly pointer?: string;
+  /**
+   * The same field as a person writes it: `parameters.size`, `reference_upload_ids[3]`. Given where the pointer alone does not
+   * tell a member named `0` from the first item of a list.
+   */
+  readonly field?: string;
   /** How long to wait before trying again, in milliseconds. */
   readonly retryAfterMs?: number;
 }

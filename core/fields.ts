@@ -1,5 +1,6 @@
 import { ServiceError } from './errors.js';
-import { escapePointerToken, type Json, type JsonObject } from './json.js';
+import { pathOf, pointerOf, type FieldToken } from './field-path.js';
+import type { Json, JsonObject } from './json.js';
 import type { Fault } from './ports/json-schemas.js';
 import type { Ports } from './ports/tokens.js';
 
@@ -7,11 +8,12 @@ import type { Ports } from './ports/tokens.js';
 export function refuseFaults(faults: readonly Fault[]): void {
   const [first] = faults;
   if (!first) return;
-  throw new ServiceError(first.kind === 'required' ? 'FIELD_REQUIRED' : 'FIELD_INVALID', first.message, { pointer: first.pointer });
+  throw new ServiceError(first.kind === 'required' ? 'FIELD_REQUIRED' : 'FIELD_INVALID', first.message, { pointer: first.pointer, field: first.field });
 }
 
-export function fieldInvalid(pointer: string, message: string): ServiceError {
-  return new ServiceError('FIELD_INVALID', message, { pointer });
+/** `field` is for pointers that lead through names which the client or the catalog chose: see `ErrorDetails`. */
+export function fieldInvalid(pointer: string, message: string, field?: string): ServiceError {
+  return new ServiceError('FIELD_INVALID', message, { pointer, ...(field === undefined ? {} : { field }) });
 }
 
 /** What a field must be, in a sentence, by its pointer: for fields whose schema would be told as a regular expression. */
@@ -27,7 +29,7 @@ export function readBody<T>(ports: Pick<Ports, 'jsonSchemas'>, schema: BodySchem
   const body = withoutNullFields(schema, sent);
   const { faults } = ports.jsonSchemas.check(schema, body);
   refuseFaults(faults.map((fault) => ({ ...fault, message: (fault.kind === 'invalid' ? wording[fault.pointer] : undefined) ?? fault.message })));
-  refuseBadValues(body, '');
+  refuseBadValues(body);
   return body as T & JsonObject;
 }
 
@@ -41,30 +43,41 @@ function withoutNullFields({ properties }: BodySchema, body: Json): Json {
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-/**
- * NUL and lone surrogates are not text, and a number beyond all bounds is none: they cannot be stored, compared or shown
- * faithfully everywhere. Names count too, since where anything goes a name is as free as a value.
- */
-function refuseBadValues(value: Json, pointer: string): void {
-  const shown = pathOf(pointer) || 'The value';
-  if (typeof value === 'string') {
-    if (!isText(value)) throw fieldInvalid(pointer, `${shown} must be text without NUL characters and lone surrogates.`);
-  } else if (typeof value === 'number') {
-    if (!Number.isFinite(value)) throw fieldInvalid(pointer, `${shown} must be a finite number.`);
-  } else if (Array.isArray(value)) {
-    value.forEach((item, index) => refuseBadValues(item, `${pointer}/${index}`));
-  } else if (value !== null && typeof value === 'object') {
-    for (const [name, item] of Object.entries(value)) {
-      if (!isText(name)) throw fieldInvalid(pointer, `${shown} must have names without NUL characters and lone surrogates.`);
-      refuseBadValues(item, `${pointer}/${escapePointerToken(name)}`);
-    }
-  }
+/** A value that no field may hold: where it is, and what must hold there. */
+interface BadValue {
+  readonly tokens: readonly FieldToken[];
+  readonly must: string;
 }
 
-/** How a person would write it: `parameters.size`, `reference_upload_ids[3]`. */
-export function pathOf(pointer: string): string {
-  return pointer.slice(1).split('/').map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .reduce((path, token) => (/^\d+$/.test(token) ? `${path}[${token}]` : path === '' ? token : `${path}.${token}`), '');
+function refuseBadValues(body: Json): void {
+  const bad = firstBadValue(body);
+  if (bad === undefined) return;
+  const [pointer, field] = [pointerOf(bad.tokens), pathOf(bad.tokens)];
+  throw fieldInvalid(pointer, `${field || 'The value'} must ${bad.must}.`, field);
+}
+
+/**
+ * NUL and lone surrogates are not text, and a number beyond all bounds is none: they cannot be stored, compared or shown
+ * faithfully everywhere. Names count too, since where anything goes a name is as free as a value. The place is put together
+ * on the way back, so that a body without such a value costs no more than the walk.
+ */
+function firstBadValue(value: Json): BadValue | undefined {
+  if (typeof value === 'string') return isText(value) ? undefined : { tokens: [], must: 'be text without NUL characters and lone surrogates' };
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : { tokens: [], must: 'be a finite number' };
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index += 1) {
+      const bad = firstBadValue(value[index] as Json);
+      if (bad !== undefined) return { ...bad, tokens: [index, ...bad.tokens] };
+    }
+    return undefined;
+  }
+  for (const name of Object.keys(value)) {
+    if (!isText(name)) return { tokens: [], must: 'have names without NUL characters and lone surrogates' };
+    const bad = firstBadValue(value[name] as Json);
+    if (bad !== undefined) return { ...bad, tokens: [name, ...bad.tokens] };
+  }
+  return undefined;
 }
 
 /** Whether every store keeps it as it is: neither NUL, at which some end a text, nor half a character. */

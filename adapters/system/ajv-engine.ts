@@ -10,7 +10,7 @@ const FORMATS = { uuid: UUID };
 export const FORMAT_NAMES: ReadonlySet<string> = new Set(Object.keys(FORMATS));
 
 /**
- * All faults are gathered, because the first by document order is wanted; the body's size bounds their number.
+ * All faults are gathered, because the first by document order is wanted; fronts bound how many members a request has.
  * `ownProperties` keeps names such as `constructor` from being found on a prototype. Lengths count code points and
  * patterns are Unicode patterns by ajv's own default.
  */

@@ -1,22 +1,54 @@
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
+import { pathOf, tokensOf } from '../../core/field-path.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import type { Fault, JsonSchemas } from '../../core/ports/json-schemas.js';
 import { compileSchema } from './ajv-engine.js';
-import { describeFault, essentialErrors } from './fault-messages.js';
-import { inDocumentOrder } from './fault-order.js';
+import { describeFault, essentialErrors, isRequired, memberAtFault } from './fault-messages.js';
+import { comparePlaces, DocumentOrder, type Place } from './fault-order.js';
 import { copyJson, NestedTooDeep } from './json-copy.js';
+
+interface Validator {
+  readonly validate: ValidateFunction;
+  readonly hasReferences: boolean;
+}
 
 const NO_FAULTS: readonly Fault[] = [];
 
 /** Errors of one rule of a schema that are looked at: a list of thousands of wrong items is wrong at its first few. */
 const MAX_ERRORS_OF_A_RULE = 20;
 
-/** Ajv's errors as our faults, in the order a client should read them; `under` is where the value lies in what was sent. */
-export function orderedFaults(errors: readonly ErrorObject[], value: Json, under = ''): readonly Fault[] {
-  return inDocumentOrder(essentialErrors(firstOfEachRule(errors)).map((error) => describeFault(error, under)), value, under);
+/** One of ajv's errors, and where it stands in the value. */
+interface PlacedError {
+  readonly error: ErrorObject;
+  readonly isRequired: boolean;
+  readonly place: Place;
 }
 
-/** Within one rule errors come in document order, so that what is left out stands behind what is kept. */
+/**
+ * Ajv's errors as our faults, in the order a client should read them: missing fields, then the rest as the document has them;
+ * `under` is where the value lies in what was sent. There may be as many errors as the value has members, and only the first
+ * fault is told to a client, so that no more than a few errors of each rule are put in order, and the first of all among them.
+ */
+export function orderedFaults(errors: readonly ErrorObject[], value: Json, { under = '', hasReferences = true } = {}): readonly Fault[] {
+  const order = new DocumentOrder(value);
+  const placed = (error: ErrorObject): PlacedError => (
+    { error, isRequired: isRequired(error), place: order.placeOf(error.instancePath, memberAtFault(error)) }
+  );
+  const ordered = essentialErrors(firstOfEachRule(errors)).map(placed).toSorted(compareErrors).map(({ error }) => error);
+  const isCut = hasReferences && errors.length > MAX_ERRORS_OF_A_RULE;
+  const first = isCut ? essentialErrors(errors).map(placed).reduce((least, next) => (compareErrors(next, least) < 0 ? next : least)).error : ordered[0];
+  if (first === undefined) return NO_FAULTS;
+  return [first, ...ordered.filter((error) => error !== first)].map((error) => describeFault(error, value, under));
+}
+
+function compareErrors(one: PlacedError, other: PlacedError): number {
+  return Number(other.isRequired) - Number(one.isRequired) || comparePlaces(one.place, other.place);
+}
+
+/**
+ * Ajv applies one rule to members in document order, so that what is left out stands behind what is kept. A rule behind a
+ * reference is the exception: several places of a schema use it, in the order of the schema.
+ */
 function firstOfEachRule(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   if (errors.length <= MAX_ERRORS_OF_A_RULE) return errors;
   const seen = new Map<string, number>();
@@ -32,27 +64,27 @@ function firstOfEachRule(errors: readonly ErrorObject[]): readonly ErrorObject[]
  * that does not compile: see `checkSchema`, which says what is wrong with it.
  */
 export class AjvJsonSchemas implements JsonSchemas {
-  readonly #validators = new WeakMap<JsonObject, ValidateFunction>();
+  readonly #validators = new WeakMap<JsonObject, Validator>();
 
   check(schema: JsonObject, value: Json, under = ''): { readonly faults: readonly Fault[]; readonly withDefaults: Json } {
-    const validate = this.#validatorOf(schema);
+    const { validate, hasReferences } = this.#validatorOf(schema);
     let withDefaults: Json;
     try {
       withDefaults = copyJson(value);
     } catch (error) {
       if (!(error instanceof NestedTooDeep)) throw error;
-      return { faults: [{ kind: 'invalid', pointer: under, message: error.message }], withDefaults: value };
+      return { faults: [{ kind: 'invalid', pointer: under, field: pathOf(tokensOf(under, {})), message: error.message }], withDefaults: value };
     }
     if (validate(withDefaults)) return { faults: NO_FAULTS, withDefaults };
-    return { faults: orderedFaults(validate.errors ?? [], value, under), withDefaults };
+    return { faults: orderedFaults(validate.errors ?? [], value, { under, hasReferences }), withDefaults };
   }
 
-  #validatorOf(schema: JsonObject): ValidateFunction {
-    let validate = this.#validators.get(schema);
-    if (validate === undefined) {
-      validate = compileSchema(schema);
-      this.#validators.set(schema, validate);
+  #validatorOf(schema: JsonObject): Validator {
+    let validator = this.#validators.get(schema);
+    if (validator === undefined) {
+      validator = { validate: compileSchema(schema), hasReferences: /"\$(?:dynamicRef|ref)":/.test(JSON.stringify(schema)) };
+      this.#validators.set(schema, validator);
     }
-    return validate;
+    return validator;
   }
 }

@@ -1,3 +1,4 @@
+import { pathOf, tokensOf } from '../../core/field-path.js';
 import { escapePointerToken, type Json } from '../../core/json.js';
 import type { Fault } from '../../core/ports/json-schemas.js';
 import { compileSchema, FORMAT_NAMES, metaSchemaValidator } from './ajv-engine.js';
@@ -20,7 +21,7 @@ const PLAIN = new Set([
 ]);
 
 function invalid(pointer: string, message: string): Fault {
-  return { kind: 'invalid', pointer, message: /[.]$/.test(message) ? message : `${message}.` };
+  return { kind: 'invalid', pointer, field: pathOf(tokensOf(pointer)), message: /[.]$/.test(message) ? message : `${message}.` };
 }
 
 function isPattern(text: Json): boolean {

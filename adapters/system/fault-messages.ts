@@ -1,7 +1,8 @@
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import type { Fault } from '../../core/ports/json-schemas.js';
-import { escapePointerToken } from '../../core/json.js';
-import { readablePath } from './json-pointer.js';
+import { pathOf, tokensOf } from '../../core/field-path.js';
+import { escapePointerToken, type Json } from '../../core/json.js';
+import { shownName } from './shown-name.js';
 
 const MAX_LISTED_VALUES = 20;
 
@@ -55,31 +56,41 @@ const MEMBER_PARAMS: Readonly<Record<string, string>> = {
   propertyNames: 'propertyName',
 };
 
-/** One of ajv's errors as a fault with a pointer to the field itself, below `under`, and a sentence fit for the client. */
-export function describeFault(error: ErrorObject, under: string): Fault {
-  const at = under + error.instancePath;
-  const params = error.params as Record<string, unknown>;
-  const member = MEMBER_PARAMS[error.keyword];
-  if (member === undefined) {
-    const sentence = SENTENCES[error.keyword]?.(params) ?? 'does not have any of the allowed forms';
-    return { kind: 'invalid', pointer: at, message: `${readablePath(at)} ${sentence}.` };
-  }
-  const pointer = `${at}/${escapePointerToken(String(params[member]))}`;
-  const path = readablePath(pointer);
-  if (error.keyword === 'required') return { kind: 'required', pointer, message: `${path} is required.` };
-  if (error.keyword === 'dependentRequired') {
-    return { kind: 'required', pointer, message: `${path} is required when ${String(params['property'])} is given.` };
-  }
-  if (error.keyword === 'propertyNames') return { kind: 'invalid', pointer, message: `${path} does not have an allowed name.` };
-  return { kind: 'invalid', pointer, message: `unknown field "${path}".` };
+export function isRequired({ keyword }: ErrorObject): boolean {
+  return keyword === 'required' || keyword === 'dependentRequired';
 }
+
+/** The member that is missing, or should not be there; none when the fault is that of the value at the error's own pointer. */
+export function memberAtFault({ keyword, params }: ErrorObject): string | undefined {
+  const param = MEMBER_PARAMS[keyword];
+  return param === undefined ? undefined : String((params as Record<string, unknown>)[param]);
+}
+
+/** An error as a fault with a pointer to the field itself and a sentence fit for the client; `value` lies at `under` in what was sent. */
+export function describeFault(error: ErrorObject, value: Json, under: string): Fault {
+  const member = memberAtFault(error);
+  const tokens = [...tokensOf(under, {}), ...tokensOf(error.instancePath, value), ...(member === undefined ? [] : [member])];
+  const pointer = under + error.instancePath + (member === undefined ? '' : `/${escapePointerToken(member)}`);
+  const message = sentenceOf(error, pathOf(tokens, shownName) || 'the value');
+  return { kind: isRequired(error) ? 'required' : 'invalid', pointer, field: pathOf(tokens), message };
+}
+
+function sentenceOf({ keyword, params }: ErrorObject, path: string): string {
+  if (keyword === 'required') return `${path} is required.`;
+  if (keyword === 'dependentRequired') return `${path} is required when ${String((params as Record<string, unknown>)['property'])} is given.`;
+  if (keyword === 'propertyNames') return `${path} does not have an allowed name.`;
+  if (MEMBER_PARAMS[keyword] !== undefined) return `unknown field "${path}".`;
+  return `${path} ${SENTENCES[keyword]?.(params as Record<string, unknown>) ?? 'does not have any of the allowed forms'}.`;
+}
+
+const CHOICES = new Set(['anyOf', 'oneOf', 'contains', 'propertyNames']);
 
 /**
  * Leaves out what only explains another error: the branches of a choice, and the type of a value that is not among the
  * listed ones.
  */
 export function essentialErrors(errors: readonly ErrorObject[]): readonly ErrorObject[] {
-  const choices = [...new Set(errors.filter((e) => /^(anyOf|oneOf|contains|propertyNames)$/.test(e.keyword)).map((e) => `${e.schemaPath}/`))];
+  const choices = [...new Set(errors.filter((e) => CHOICES.has(e.keyword)).map((e) => `${e.schemaPath}/`))];
   const listedAt = new Set(errors.filter((e) => e.keyword === 'enum' || e.keyword === 'const').map((e) => e.instancePath));
   const essential = errors.filter((e) => {
     if (e.keyword === 'if' || (e.keyword === 'type' && listedAt.has(e.instancePath))) return false;

@@ -1,30 +1,67 @@
-import { escapePointerToken, type Json } from '../../core/json.js';
-import type { Fault } from '../../core/ports/json-schemas.js';
+import { memberOf, unescapePointerToken } from '../../core/field-path.js';
+import type { Json } from '../../core/json.js';
 
-/** The place of each wanted pointer in the value's document order: a container comes before its members. */
-function documentRanks(value: Json, wanted: ReadonlySet<string>, under: string): ReadonlyMap<string, number> {
-  const ranks = new Map<string, number>();
-  const waiting: { pointer: string; value: Json }[] = [{ pointer: under, value }];
-  for (let rank = 0; waiting.length > 0 && ranks.size < wanted.size; rank += 1) {
-    const next = waiting.pop()!;
-    if (wanted.has(next.pointer)) ranks.set(next.pointer, rank);
-    if (typeof next.value !== 'object' || next.value === null) continue;
-    const members: [string, Json][] = Object.entries(next.value);
-    // Pushed last to first, so that the first is taken next.
-    for (const [name, member] of members.reverse()) waiting.push({ pointer: `${next.pointer}/${escapePointerToken(name)}`, value: member });
+/** Where something stands in a value: its index in each container on the way to it. */
+export type Place = readonly number[];
+
+interface Placed {
+  readonly value: Json | undefined;
+  readonly place: Place;
+}
+
+const ROOT: Place = [];
+
+/**
+ * The order in which a value has its members: a container before its members, and members as `Object.keys` has them. Only the
+ * containers on the way to a pointer that is asked about are looked at.
+ */
+export class DocumentOrder {
+  readonly #placed = new Map<string, Placed>();
+  readonly #indexes = new Map<object, ReadonlyMap<string, number>>();
+
+  constructor(value: Json) {
+    this.#placed.set('', { value, place: ROOT });
   }
-  return ranks;
+
+  /** Of what a pointer leads to, or of a member of it. What is missing stands where its container does, what misses that too at the root. */
+  placeOf(pointer: string, member?: string): Place {
+    const { value, place } = this.#at(pointer);
+    if (member === undefined) return place;
+    if (value === undefined) return ROOT;
+    return memberOf(value, member) === undefined ? place : [...place, this.#indexIn(value, member)];
+  }
+
+  #at(pointer: string): Placed {
+    let placed = this.#placed.get(pointer);
+    if (placed === undefined) {
+      const slash = pointer.lastIndexOf('/');
+      const container = this.#at(pointer.slice(0, Math.max(0, slash)));
+      const name = unescapePointerToken(pointer.slice(slash + 1));
+      const value = memberOf(container.value, name);
+      if (container.value === undefined) placed = { value, place: ROOT };
+      else placed = { value, place: value === undefined ? container.place : [...container.place, this.#indexIn(container.value, name)] };
+      this.#placed.set(pointer, placed);
+    }
+    return placed;
+  }
+
+  #indexIn(container: Json | undefined, name: string): number {
+    if (Array.isArray(container)) return Number(name);
+    let indexes = this.#indexes.get(container as object);
+    if (indexes === undefined) {
+      indexes = new Map(Object.keys(container as object).map((key, index) => [key, index]));
+      this.#indexes.set(container as object, indexes);
+    }
+    return indexes.get(name) ?? 0;
+  }
 }
 
-function parentOf(pointer: string): string {
-  return pointer.slice(0, Math.max(0, pointer.lastIndexOf('/')));
-}
-
-/** Missing fields first, in the order of the objects that miss them; then the rest in the value's document order. */
-export function inDocumentOrder(faults: readonly Fault[], value: Json, under: string): readonly Fault[] {
-  if (faults.length < 2) return faults;
-  const wanted = new Set(faults.flatMap((fault) => [fault.pointer, parentOf(fault.pointer)]));
-  const ranks = documentRanks(value, wanted, under);
-  const rankOf = ({ pointer }: Fault) => ranks.get(pointer) ?? ranks.get(parentOf(pointer)) ?? 0;
-  return faults.toSorted((a, b) => Number(b.kind === 'required') - Number(a.kind === 'required') || rankOf(a) - rankOf(b));
+/** Negative when `one` stands before `other`. */
+export function comparePlaces(one: Place, other: Place): number {
+  const depth = Math.min(one.length, other.length);
+  for (let level = 0; level < depth; level += 1) {
+    const difference = (one[level] as number) - (other[level] as number);
+    if (difference !== 0) return difference;
+  }
+  return one.length - other.length;
 }

@@ -2,7 +2,7 @@ import { create, toBinary, type DescMessage, type MessageInitShape } from '@bufb
 import { anyPack, type Any } from '@bufbuild/protobuf/wkt';
 import { Metadata, type StatusObject } from '@grpc/grpc-js';
 import type { ServiceError } from '../../core/errors.js';
-import { pathOf } from '../../core/fields.js';
+import { pathOf, tokensOf } from '../../core/field-path.js';
 import { BadRequestSchema, ErrorInfoSchema, RequestInfoSchema, RetryInfoSchema } from './generated/google/rpc/error_details_pb.js';
 import { StatusSchema } from './generated/google/rpc/status_pb.js';
 import { duration } from './render/times.js';
@@ -28,14 +28,14 @@ export interface FailedCall {
 
 /** What a refusal is over gRPC: the canonical status, and our own code with all that is known besides, in the trailer. */
 export function errorStatus(error: ServiceError, { requestId, bodyField }: FailedCall): StatusObject {
-  const { code, details: { pointer, retryAfterMs } } = error;
+  const { code, details: { pointer, field: known, retryAfterMs } } = error;
   const status = GRPC_STATUSES[code];
   const message = cut(error.message, MAX_MESSAGE);
   const details: Any[] = [
     packed(ErrorInfoSchema, { reason: code, domain: ERROR_DOMAIN }),
     packed(RequestInfoSchema, { requestId }),
   ];
-  const field = pointer === undefined ? FIELDS[code] : (NAMES[pointer] ?? fieldPath(pointer, bodyField));
+  const field = pointer === undefined ? FIELDS[code] : (NAMES[pointer] ?? fieldPath(known ?? pathOf(tokensOf(pointer)), bodyField));
   if (field !== undefined) details.push(packed(BadRequestSchema, { fieldViolations: [{ field: cut(field, MAX_FIELD), description: message, reason: code }] }));
   if (retryAfterMs !== undefined) details.push(packed(RetryInfoSchema, { retryDelay: duration(retryAfterMs) }));
   const metadata = new Metadata();
@@ -49,7 +49,8 @@ export function errorStatus(error: ServiceError, { requestId, bodyField }: Faile
  * it. Half a character would keep the status from being written at all.
  */
 function cut(text: string, most: number): string {
-  const points = Array.from(text, (point) => (/\p{Surrogate}/u.test(point) ? '\ufffd' : point));
+  // A point has two units at most: what stands behind is neither looked at nor sent.
+  const points = Array.from(text.slice(0, 2 * (most + 1)), (point) => (/\p{Surrogate}/u.test(point) ? '\ufffd' : point));
   return points.length <= most ? points.join('') : `${points.slice(0, most).join('')}…`;
 }
 
@@ -62,9 +63,9 @@ const FIELDS: Readonly<Partial<Record<ServiceError['code'], string>>> = {
 /** What operators' work calls otherwise than the proto files do. */
 const NAMES: Readonly<Record<string, string | undefined>> = { '/name': 'display_name', '/expires_at': 'expire_time' };
 
-/** `/reference_upload_ids/3` as `input.reference_upload_ids[3]`; undefined for the request as a whole. */
-function fieldPath(pointer: string, bodyField: string): string | undefined {
-  return pathOf(bodyField === '' ? pointer : `/${bodyField}${pointer}`) || undefined;
+/** `reference_upload_ids[3]` as `input.reference_upload_ids[3]`; undefined for the request as a whole. */
+function fieldPath(path: string, bodyField: string): string | undefined {
+  return [bodyField, path].filter((part) => part !== '').join('.') || undefined;
 }
 
 function packed<Desc extends DescMessage>(schema: Desc, init: MessageInitShape<Desc>): Any {

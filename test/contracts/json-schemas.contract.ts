@@ -32,6 +32,9 @@ const VECTORS: readonly { readonly what: string; readonly text: string; readonly
   { what: 'a nested __proto__', text: `{${FINE},"parameters":{"size":"256x256","__proto__":1}}`, faults: ['invalid /parameters/__proto__: unknown field "parameters.__proto__".'] },
   { what: 'a name every object inherits', text: `{${FINE},"constructor":1}`, faults: ['invalid /constructor: unknown field "constructor".'] },
   { what: 'a name that needs escaping', text: `{${FINE},"a/b~c\\n":1}`, faults: ['invalid /a~1b~0c\n: unknown field "a/b~c\\n".'] },
+  { what: 'a field called 0', text: `{${FINE},"0":1}`, faults: ['invalid /0: unknown field "0".'] },
+  { what: 'a field called 0 further in', text: `{${FINE},"parameters":{"size":"256x256","0":[1]}}`, faults: ['invalid /parameters/0: unknown field "parameters.0".'] },
+  { what: 'the first of a list', text: `{${FINE},"ids":["0"]}`, faults: ['invalid /ids/0: ids[0] must be a UUID.'] },
   { what: 'a known name that needs escaping', text: `{${FINE},"parameters":{"size":"256x256","a/b~c":0}}`, faults: ['invalid /parameters/a~1b~0c: parameters.a/b~c must be true or false.'] },
   { what: 'an array', text: '[]', faults: ['invalid : the value must be an object.'] },
   { what: 'null', text: 'null', faults: ['invalid : the value must be an object.'] },
@@ -90,6 +93,15 @@ export function jsonSchemasContract(subject: ContractSubject<JsonSchemas>): void
       ]);
     });
 
+    it('tells each field as it is written, which its pointer does not', () => {
+      const schema: JsonObject = { type: 'object', additionalProperties: false, properties: { list: { type: 'array', items: REQUEST } } };
+      const { faults } = schemas.check(schema, { '0': 1, list: [{ model_key: 'm', prompt: 'p', '7': 1, ids: ['x'] }, 3] }, '/parameters');
+      expect(faults.map(({ pointer, field }) => [pointer, field])).to.deep.equal([
+        ['/parameters/0', 'parameters.0'], ['/parameters/list/0/7', 'parameters.list[0].7'],
+        ['/parameters/list/0/ids/0', 'parameters.list[0].ids[0]'], ['/parameters/list/1', 'parameters.list[1]'],
+      ]);
+    });
+
     it('never lets a member called __proto__ reach a prototype', () => {
       const open: JsonObject = { type: 'object', properties: { inner: { type: 'object', properties: { count: { default: 1 } } } } };
       const value = JSON.parse('{"__proto__":{"admin":true},"inner":{"__proto__":{"count":7}}}') as JsonObject;
@@ -130,7 +142,7 @@ export function jsonSchemasContract(subject: ContractSubject<JsonSchemas>): void
 
     it('says one thing, not each branch, when no branch of a choice fits', () => {
       const schema: JsonObject = { type: 'object', properties: { seed: { anyOf: [{ type: 'integer' }, { type: 'null' }] } } };
-      expect(schemas.check(schema, { seed: 'x' }).faults).to.deep.equal([{ kind: 'invalid', pointer: '/seed', message: 'seed does not have any of the allowed forms.' }]);
+      expect(schemas.check(schema, { seed: 'x' }).faults).to.deep.equal([{ kind: 'invalid', pointer: '/seed', field: 'seed', message: 'seed does not have any of the allowed forms.' }]);
     });
 
     it('misses a field that every object inherits', () => {

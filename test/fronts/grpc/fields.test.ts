@@ -53,6 +53,8 @@ const INPUT: readonly Fault[] = [
   required('input.prompt'), ...each('input.prompt', '', 'x'.repeat(8_001), 'a\0b'),
   ...each('input.negative_prompt', 'x'.repeat(8_001)),
   { field: 'input.parameters', bad: { size: 'large' }, told: 'input.parameters.size' },
+  { field: 'input.parameters', bad: { size: '96x64', '0': 1 }, told: 'input.parameters.0' },
+  { field: 'input.parameters', bad: { size: '96x64', tuning: { '0': 'a\0b' } }, told: 'input.parameters.tuning.0' },
   { field: 'input.reference_upload_ids', bad: ['x'], told: 'input.reference_upload_ids[0]' },
   { field: 'input.reference_upload_ids', bad: [ID, ID], told: 'input.reference_upload_ids[1]' },
   ...each('input.client_trace_id', '', 'two words', 'x'.repeat(129)),

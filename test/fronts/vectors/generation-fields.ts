@@ -14,6 +14,8 @@ const ROWS: readonly Row[] = [
   ['a provider URL in the body', { endpoint: 'https://example.com' }, 'FIELD_INVALID', 'endpoint'],
   ['an unknown parameter', { parameters: { size: '96x64', url: 'x' } }, 'FIELD_INVALID', 'unknown field "parameters.url".'],
   ['an unknown parameter further in', { parameters: { size: '96x64', tuning: { bucket: 'x' } } }, 'FIELD_INVALID', 'parameters.tuning.bucket'],
+  ['a parameter called 0', { parameters: { size: '96x64', 0: 1 } }, 'FIELD_INVALID', 'unknown field "parameters.0".'],
+  ['a NUL in a parameter called 0', { parameters: { size: '96x64', 0: { 1: ['x', 'a\0b'] } } }, 'FIELD_INVALID', 'parameters.0.1[1] must be text'],
   ['a URL as a parameter', { parameters: { size: '96x64', style: 'https://example.com/x' } }, 'FIELD_INVALID', 'style'],
   ['a path as a parameter', { parameters: { size: '96x64', style: '../../etc/passwd' } }, 'FIELD_INVALID', 'style'],
   ['a host as a parameter', { parameters: { size: '96x64', style: 'localhost:8080' } }, 'FIELD_INVALID', 'style'],
