@@ -9,6 +9,9 @@ import type { UrlSigner } from './url-signer.js';
 
 const METHODS = 'GET, HEAD, PUT, OPTIONS';
 
+/** As S3 refuses it: whoever sends an API key to an address that others may be given has made a mistake. */
+const TWO_WAYS = 'A signed address takes no Authorization header; send the request without it.';
+
 const PREFLIGHT = {
   'Access-Control-Allow-Methods': 'GET, HEAD, PUT',
   'Access-Control-Allow-Headers': `Content-Type, If-None-Match, If-Range, Range, ${DIGEST_HEADER}`,
@@ -17,8 +20,8 @@ const PREFLIGHT = {
 
 /**
  * The gate to objects behind signed addresses, for an HTTP server to mount under `/objects/`. It streams both ways and
- * never throws: 200, 204, 206 and 304 are given; 403 is a signature we did not make or that has expired; 400 and 411 a
- * PUT that is not what was signed for; 404, 405, 416 and 503 as ever. Slow bodies are the server's to bound. `HEAD` goes
+ * never throws: 200, 204, 206 and 304 are given; 403 is a signature we did not make or that has expired; 400 is a request
+ * that carries a credential besides, and 400 and 411 are a PUT that is not what was signed for; 404, 405, 416 and 503 as ever. Slow bodies are the server's to bound. `HEAD` goes
  * with an address signed for `GET`.
  */
 export class SignedObjects {
@@ -38,6 +41,7 @@ export class SignedObjects {
     if (request.method === 'OPTIONS') return answer(204, { ...PREFLIGHT, Allow: METHODS });
     const method = request.method === 'HEAD' ? 'GET' : request.method;
     if (method !== 'GET' && method !== 'PUT') return unread(request, refusal(405, `Use one of ${METHODS}.`, { Allow: METHODS }));
+    if (request.headers['authorization'] !== undefined) return unread(request, refusal(400, TWO_WAYS));
     const grant = signer.verify(method, request.path, request.query);
     if (grant === undefined) return unread(request, refusal(403, 'The address is not one that was signed for this method.'));
     if (clock.now() >= grant.expiresAt) return unread(request, refusal(403, EXPIRED));

@@ -43,6 +43,11 @@ describe('Signed GET', () => {
     expect((await fetch(await signed(), { method: 'PUT', body: 'x' })).status).to.equal(403);
   });
 
+  it('refuses a credential beside the signature, for HEAD too, and lets a preflight ask', async () => {
+    for (const method of ['GET', 'HEAD']) expect((await get({ Authorization: 'Bearer x' }, method)).status).to.equal(400);
+    expect((await get({ Authorization: 'Bearer x' }, 'OPTIONS')).status).to.equal(204);
+  });
+
   it('refuses an expired address, and answers 404 for what is not there', async () => {
     expect((await fetch(await signed('a', 'out/a', Date.now() - 1))).status).to.equal(403);
     expect((await fetch(await signed('a', 'out/none'))).status).to.equal(404);

@@ -65,6 +65,16 @@ describe('Signed PUT', () => {
     });
   }
 
+  it('refuses a credential beside the signature, before it says whether that is right', async () => {
+    const headers = { 'content-type': 'image/png', 'content-length': String(BODY.byteLength), 'x-darkroom-sha256': SHA256 };
+    const forged = await address();
+    forged.searchParams.set('signature', 'x');
+    for (const authorization of ['Bearer svc_live_x', '']) {
+      for (const url of [await address(), forged]) await refuses(400, url, { headers: { ...headers, authorization } });
+    }
+    expect((await send(await address())).status).to.equal(200);
+  });
+
   it('refuses an address with anything added', async () => {
     const added = await address();
     added.searchParams.append('filename', 'x');
