@@ -78,6 +78,7 @@ function createFront(program: Program, { config, logger, metrics }: { readonly c
     authenticator,
     logger,
     limits: config.rest.limits,
+    trustedProxies: config.rest.trustedProxies,
     ...(signedObjects ? { signedObjects } : {}),
     readiness: () => program.isReady(),
     ...(metrics ? { observer: metrics.http } : {}),

@@ -1,6 +1,6 @@
 import { SETTING_KEYS } from './setting-keys.js';
 import {
-  boolean, duration, filledText, integer, oneOf, optionalInteger, optionalMongoUrl, optionalSecret, optionalText, optionalUrl, type ConfigKey,
+  boolean, duration, filledText, integer, networks, oneOf, optionalInteger, optionalMongoUrl, optionalSecret, optionalText, optionalUrl, type ConfigKey,
 } from './value-kind.js';
 
 const SECOND = 1_000;
@@ -33,6 +33,8 @@ export const PROGRAM_KEYS = {
   'rest.port': integer(8080, 0, 65_535),
   'rest.public_url': optionalUrl(),
   'rest.max_connections': integer(10_000, 1, 1_000_000),
+  'rest.max_connections_per_address': integer(1_000, 1, 1_000_000),
+  'rest.trusted_proxies': networks(),
   'rest.max_header_bytes': integer(16 * 1024, 1024, 1024 * 1024),
   'rest.headers_timeout_seconds': duration(10, SECOND, 3_600),
   'rest.body_timeout_seconds': duration(10, SECOND, 3_600),
@@ -41,6 +43,7 @@ export const PROGRAM_KEYS = {
   'rest.idle_timeout_seconds': duration(60, SECOND, 3_600),
   'rest.rate_limits.reads_per_minute': integer(1_200, 0, 10_000_000),
   'rest.rate_limits.creates_per_minute': integer(300, 0, 10_000_000),
+  'rest.rate_limits.failed_authentications_per_minute': integer(60, 0, 10_000_000),
   'grpc.host': filledText('127.0.0.1'),
   'grpc.port': optionalInteger(0, 65_535),
   'grpc.callers_file': optionalText(),

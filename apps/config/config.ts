@@ -70,6 +70,8 @@ export interface RestConfig {
   /** Where clients reach the service, without a slash at the end; from host and port when absent. */
   readonly publicUrl?: string;
   readonly limits: RestLimits;
+  /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[];
 }
 
 export interface GrpcConfig {

@@ -122,9 +122,11 @@ function restOf(values: ProgramValues): Config['rest'] {
     host: values['rest.host'],
     port: values['rest.port'],
     ...present('publicUrl', values['rest.public_url']),
+    trustedProxies: values['rest.trusted_proxies'],
     limits: {
       readsPerMinute: values['rest.rate_limits.reads_per_minute'],
       writesPerMinute: values['rest.rate_limits.creates_per_minute'],
+      failedAuthenticationsPerMinute: values['rest.rate_limits.failed_authentications_per_minute'],
       bodyTimeoutMs: values['rest.body_timeout_seconds'],
       headersTimeoutMs: values['rest.headers_timeout_seconds'],
       requestTimeoutMs: values['rest.request_timeout_seconds'],
@@ -132,6 +134,7 @@ function restOf(values: ProgramValues): Config['rest'] {
       idleTimeoutMs: values['rest.idle_timeout_seconds'],
       maxHeaderBytes: values['rest.max_header_bytes'],
       maxConnections: values['rest.max_connections'],
+      maxConnectionsPerAddress: values['rest.max_connections_per_address'],
     },
   };
 }

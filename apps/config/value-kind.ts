@@ -1,4 +1,5 @@
 import type { Json } from '../../core/json.js';
+import { isNetwork } from '../network-address.js';
 
 /** What a configuration value may be. */
 export interface ValueKind<T> {
@@ -87,6 +88,12 @@ export function optionalUrl(): ConfigKey<string | null> {
 export function optionalMongoUrl(): ConfigKey<string | null> {
   const read = (value: Json) => (value === null || (typeof value === 'string' && /^mongodb(\+srv)?:\/\/\S+$/.test(value)) ? value : undefined);
   return { byDefault: null, isSecret: true, kind: { wanted: 'an address that begins with mongodb:// or mongodb+srv://', read, fromText: asIs } };
+}
+
+/** A list of addresses and networks, which may be empty; a variable has commas between them. */
+export function networks(): ConfigKey<readonly string[]> {
+  const read = (value: Json) => (Array.isArray(value) && value.every((item) => typeof item === 'string' && isNetwork(item)) ? (value as string[]) : undefined);
+  return { byDefault: [], kind: { wanted: 'a list of addresses and networks, as 10.0.0.0/8', read, fromText: (text) => text.split(',').map((item) => item.trim()) } };
 }
 
 function readText(value: Json): string | undefined {

@@ -5,7 +5,7 @@ import { PreparedHistogram } from './prepared-histogram.js';
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
 /** The parser knows some thirty methods more, none of which has a route. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']);
-const REFUSALS: readonly ConnectionRefusal[] = ['full', 'malformed', 'headers_too_long', 'timeout'];
+const REFUSALS: readonly ConnectionRefusal[] = ['full', 'full_for_address', 'malformed', 'headers_too_long', 'timeout'];
 
 /** What was answered on one route by one method. */
 interface Answered {

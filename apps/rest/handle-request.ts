@@ -7,6 +7,7 @@ import { readRequestId, requireOneHost } from './request-headers.js';
 import { readTarget } from './request-target.js';
 import type { RestContext, RestMiddleware } from './rest-context.js';
 import { SECURITY_HEADERS } from './security-headers.js';
+import { cutLateBody } from './send.js';
 
 export interface HandlingParts {
   readonly ids: Pick<Ids, 'uuid'>;
@@ -15,13 +16,15 @@ export interface HandlingParts {
   /** One success in so many is logged at `info`; the others, and all of them for 0, at `debug`. */
   readonly logOneSuccessIn: number;
   readonly observer?: HttpObserver | undefined;
+  /** How long a client may go on sending a body once it has its answer, in milliseconds. */
+  readonly lingerMs: number;
 }
 
 /** Once it was routed, with what its path names. */
 type RoutedContext = RestContext & { readonly params?: { readonly generation_id?: string; readonly upload_id?: string } };
 
 /** Around every request: its id, the headers every answer carries, the one error handler, one line in the log. */
-export function handleRequest({ ids, logger, isStopping, logOneSuccessIn, observer }: HandlingParts): RestMiddleware {
+export function handleRequest({ ids, logger, isStopping, logOneSuccessIn, observer, lingerMs }: HandlingParts): RestMiddleware {
   let successes = 0;
   return async (ctx, next) => {
     const startedAt = performance.now();
@@ -37,10 +40,11 @@ export function handleRequest({ ids, logger, isStopping, logOneSuccessIn, observ
     } catch (error) {
       await answerError(ctx, error, logger);
     }
+    cutLateBody(ctx, lingerMs);
     if (isStopping() && !res.headersSent) res.setHeader('Connection', 'close');
     observer?.ended({ method: ctx.method, route: state.route, status: ctx.status, code: state.refusal?.code, durationMs: performance.now() - startedAt });
     const isTold = state.createdId !== undefined || (logOneSuccessIn > 0 && (successes = (successes + 1) % logOneSuccessIn) === 0);
-    const level = levelFor(ctx.status, isTold);
+    const level = state.isLeftOut === true ? 'debug' : levelFor(ctx.status, isTold);
     if (logger.isLevelEnabled(level)) logger[level](lineOf(ctx, startedAt), 'request');
   };
 }
@@ -51,8 +55,8 @@ function levelFor(status: number, isTold: boolean): 'error' | 'info' | 'debug' {
 }
 
 function lineOf({ method, status, state, params }: RoutedContext, startedAt: number): object {
-  const { requestId, route, caller, refusal, createdId } = state;
+  const { requestId, route, caller, refusal, createdId, address } = state;
   const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
   const ids = loggedIds({ generationId: createdId ?? params?.generation_id, uploadId: params?.upload_id });
-  return { requestId, method, route, status, ...refusal, ...ids, durationMs, accountId: caller?.accountId, credentialId: caller?.credentialId };
+  return { requestId, method, route, status, ...refusal, ...ids, durationMs, address, accountId: caller?.accountId, credentialId: caller?.credentialId };
 }

@@ -1,5 +1,5 @@
-/** `full`: there were as many connections as there may be. The others never became a request. */
-export type ConnectionRefusal = 'full' | 'malformed' | 'headers_too_long' | 'timeout';
+/** `full` and `full_for_address`: there were as many connections as there may be, in all or of one client. The others never became a request. */
+export type ConnectionRefusal = 'full' | 'full_for_address' | 'malformed' | 'headers_too_long' | 'timeout';
 
 export interface AnsweredRequest {
   readonly method: string;

@@ -3,6 +3,8 @@ export interface RestLimits {
   /** Reads and writes a minute for one credential in this process; 0 turns the limit off. */
   readonly readsPerMinute: number;
   readonly writesPerMinute: number;
+  /** Credentials that are not valid, from one address; 0 turns the limit off. */
+  readonly failedAuthenticationsPerMinute: number;
   /** How long a JSON body may take to arrive once its headers are here. */
   readonly bodyTimeoutMs: number;
   readonly headersTimeoutMs: number;
@@ -13,11 +15,14 @@ export interface RestLimits {
   readonly idleTimeoutMs: number;
   readonly maxHeaderBytes: number;
   readonly maxConnections: number;
+  /** Of one client's address; trusted proxies have as many as they like. */
+  readonly maxConnectionsPerAddress: number;
 }
 
 export const DEFAULT_REST_LIMITS: RestLimits = {
   readsPerMinute: 1_200,
   writesPerMinute: 300,
+  failedAuthenticationsPerMinute: 60,
   bodyTimeoutMs: 10_000,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 300_000,
@@ -25,6 +30,7 @@ export const DEFAULT_REST_LIMITS: RestLimits = {
   idleTimeoutMs: 60_000,
   maxHeaderBytes: 16 * 1024,
   maxConnections: 10_000,
+  maxConnectionsPerAddress: 1_000,
 };
 
 /** The largest JSON body that is read. */

@@ -11,6 +11,10 @@ export interface RestState {
   /** The pattern of the route, never the path: paths carry ids, and signed ones carry signatures. */
   route?: string;
   caller?: Caller;
+  /** Where a request came from that did not authenticate. */
+  address?: string;
+  /** Whether the log leaves this request to a line about many. */
+  isLeftOut?: boolean;
   /** Why the request was refused, when it was. */
   refusal?: LoggedRefusal;
   /** Id of the generation that the request created. */

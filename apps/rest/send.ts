@@ -7,8 +7,8 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** A body that nobody reads is skipped up to this many bytes so that its connection can be used again. */
 const MAX_SKIPPED_BYTES = 1024 * 1024;
-/** How long a client that is still sending has to read our answer before its connection is closed. */
-const LINGER_MS = 2_000;
+/** How long a client that is still sending has to read our answer before its connection is closed, in milliseconds. */
+export const LINGER_MS = 2_000;
 
 export function sendAnswer(ctx: RestContext, status: number, { data, headers, replayed }: Answer): Promise<void> {
   const { res } = ctx;
@@ -17,6 +17,15 @@ export function sendAnswer(ctx: RestContext, status: number, { data, headers, re
   if (replayed === true) res.setHeader('Idempotency-Replayed', 'true');
   const dataText = 'text' in data ? data.text : JSON.stringify(data);
   return send(ctx, status, successEnvelope(ctx.state.requestId, dataText));
+}
+
+/**
+ * Whoever was answered before all of the body had come may send the rest, so that the connection can be used again; but not
+ * slowly, for as long as a request may take, when nobody wants it any more.
+ */
+export function cutLateBody({ req, res }: Pick<RestContext, 'req' | 'res'>, lingerMs: number): void {
+  if (req.complete) return;
+  res.once('finish', () => setTimeout(() => { if (!req.complete) req.socket.destroy(); }, lingerMs).unref());
 }
 
 /** Answers with JSON text. Resolves when the answer is handed over, not when the client has it. */

@@ -1,7 +1,11 @@
 import { requireApp, requireScope, type Authenticator } from '../../core/access/authenticate.js';
+import type { Caller } from '../../core/access/credential.js';
 import type { Context } from '../../core/context.js';
+import { ServiceError } from '../../core/errors.js';
 import { readIdempotencyKey } from '../../core/idempotency/key.js';
 import type { Json } from '../../core/json.js';
+import type { ClientAddresses } from './client-addresses.js';
+import type { FailedAuthentications } from './failed-authentications.js';
 import type { ProtectedRoute, PublicRoute } from './operation.js';
 import type { RateLimits } from './shown-rate-limit.js';
 import { readBody } from './read-body.js';
@@ -13,6 +17,8 @@ export interface ServingParts {
   readonly context: Context;
   readonly authenticator: Authenticator;
   readonly rateLimits: RateLimits;
+  readonly addresses: ClientAddresses;
+  readonly failures: FailedAuthentications;
   readonly bodyTimeoutMs: number;
 }
 
@@ -22,14 +28,14 @@ const STALE_AFTER_MS = 1_000;
 const NO_BODY: Json = Object.freeze({});
 
 /** The checks of a protected route, in the order in which the first one that fails is told, and then its operation. */
-export function serveProtected(route: ProtectedRoute, { context, authenticator, rateLimits, bodyTimeoutMs }: ServingParts): RestMiddleware {
+export function serveProtected(route: ProtectedRoute, parts: ServingParts): RestMiddleware {
+  const { context, rateLimits, bodyTimeoutMs } = parts;
   const { operation, scope } = route;
   const rateLimit = rateLimits[route.rate];
   return async (ctx) => {
     const { req, res, state, params } = ctx as RoutedContext;
     state.route = route.path;
-    const credential = readCredential(req);
-    const caller = await authenticator.authenticate(credential);
+    const caller = await authenticate(ctx, parts);
     state.caller = caller;
     const authenticatedAt = context.clock.now();
     if (rateLimit) await rateLimit.take(caller.credentialId, res);
@@ -38,11 +44,24 @@ export function serveProtected(route: ProtectedRoute, { context, authenticator, 
     const idempotencyKey = route.needsKey === true ? readIdempotencyKey(headerValues(req, 'idempotency-key')) : '';
     const body = operation.body ? await readBody(req, operation.body, bodyTimeoutMs) : NO_BODY;
     // A body may take long to arrive, and the credential may have been revoked meanwhile.
-    if (context.clock.now() - authenticatedAt > STALE_AFTER_MS) await authenticator.authenticate(credential);
+    if (context.clock.now() - authenticatedAt > STALE_AFTER_MS) await authenticate(ctx, parts);
     const answer = await operation.answer({ context, caller, params, idempotencyKey, body });
     if (answer.createdId !== undefined) state.createdId = answer.createdId;
     await sendAnswer(ctx, operation.status, answer);
   };
+}
+
+/** Who sends the request. What fails is counted for where it came from; what succeeds never is. */
+async function authenticate({ req, state }: RestContext, { authenticator, addresses, failures }: ServingParts): Promise<Caller> {
+  try {
+    return await authenticator.authenticate(readCredential(req));
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    state.address = addresses.ofRequest(req);
+    const failure = failures.count(state.address, error);
+    state.isLeftOut = failure.isLeftOut;
+    throw failure.error;
+  }
 }
 
 export function servePublic({ operation, path }: PublicRoute, { context }: ServingParts): RestMiddleware {

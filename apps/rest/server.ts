@@ -4,16 +4,21 @@ import type { Logger } from 'pino';
 import type { Authenticator } from '../../core/access/authenticate.js';
 import type { Context } from '../../core/context.js';
 import { Listening } from '../listening.js';
+import { ClientAddresses } from './client-addresses.js';
+import { limitConnections } from './connection-limit.js';
 import { docsEndpoints } from './docs-page.js';
+import { FailedAuthentications } from './failed-authentications.js';
 import { handleRequest } from './handle-request.js';
 import { serveHealth, serveReadiness } from './health.js';
 import type { HttpObserver } from './http-observer.js';
+import { inTurn } from './in-turn.js';
 import type { RestLimits } from './limits.js';
 import { createRateLimits } from './shown-rate-limit.js';
 import { answerRefusedConnections } from './refused-connections.js';
 import type { RestState } from './rest-context.js';
 import { createRouting, type Endpoint } from './router.js';
 import { ROUTES } from './routes.js';
+import { LINGER_MS } from './send.js';
 import { serveProtected, servePublic, type ServingParts } from './serve-operation.js';
 import { serveSignedObjects, type SignedObjectGate } from './signed-objects.js';
 
@@ -22,12 +27,16 @@ export interface RestServerOptions {
   readonly authenticator: Authenticator;
   readonly logger: Logger;
   readonly limits: RestLimits;
+  /** Addresses and networks of proxies whose X-Forwarded-For is believed; none by default. */
+  readonly trustedProxies?: readonly string[];
   /** Serves `/objects/…`, for an object store that has no server of its own. */
   readonly signedObjects?: SignedObjectGate;
   /** Whether the database answers; asked for `/readyz`, once at a time. */
   readonly readiness: () => Promise<boolean>;
   /** One success in so many is logged at `info`; 0, the default, logs all of them at `debug`. Refusals are always logged. */
   readonly logOneSuccessIn?: number;
+  /** How long a client may go on sending a body once it has its answer, in milliseconds; two seconds by default. */
+  readonly lingerMs?: number;
   /** Told of every request and of the connections that did not become one. */
   readonly observer?: HttpObserver;
 }
@@ -42,21 +51,30 @@ export interface RestServer {
 /** The REST front of one process. Nothing is listening before `listen`. */
 export function createRestServer(options: RestServerOptions): RestServer {
   let stopping = false;
-  const app = createApp(options, () => stopping);
-  const listening = new Listening(createHttpServer(app, options), 'rest');
+  const logger = options.logger.child({ front: 'rest' });
+  const addresses = new ClientAddresses(options.trustedProxies ?? []);
+  const failures = new FailedAuthentications(options.limits.failedAuthenticationsPerMinute, { clock: options.context.clock, logger });
+  const app = createApp(options, { logger, addresses, failures, isStopping: () => stopping });
+  const listening = new Listening(createHttpServer(app, options, addresses), 'rest');
   return {
     listen: (host, port) => listening.listen(host, port),
     close: (graceMs) => {
       stopping = true;
-      return listening.close(graceMs);
+      return listening.close(graceMs).finally(() => failures.close());
     },
   };
 }
 
-function createApp(options: RestServerOptions, isStopping: () => boolean): Koa<RestState> {
+interface AppParts {
+  readonly logger: Logger;
+  readonly addresses: ClientAddresses;
+  readonly failures: FailedAuthentications;
+  readonly isStopping: () => boolean;
+}
+
+function createApp(options: RestServerOptions, { logger, addresses, failures, isStopping }: AppParts): Koa<RestState> {
   const { context, authenticator, limits, readiness, signedObjects } = options;
-  const logger = options.logger.child({ front: 'rest' });
-  const parts: ServingParts = { context, authenticator, rateLimits: createRateLimits(limits), bodyTimeoutMs: limits.bodyTimeoutMs };
+  const parts: ServingParts = { context, authenticator, rateLimits: createRateLimits(limits), addresses, failures, bodyTimeoutMs: limits.bodyTimeoutMs };
   const endpoints: Endpoint[] = [
     ...ROUTES.map((route): Endpoint => (
       [route.method, route.path, route.scope === undefined ? servePublic(route, parts) : serveProtected(route, parts)]
@@ -67,13 +85,13 @@ function createApp(options: RestServerOptions, isStopping: () => boolean): Koa<R
   ];
   const app = new Koa<RestState>();
   app.on('error', (error: unknown) => logger.debug({ err: error }, 'answer not delivered'));
-  app.use(handleRequest({ ids: context.ids, logger, isStopping, logOneSuccessIn: options.logOneSuccessIn ?? 0, observer: options.observer }));
+  app.use(handleRequest({ ids: context.ids, logger, isStopping, logOneSuccessIn: options.logOneSuccessIn ?? 0, observer: options.observer, lingerMs: options.lingerMs ?? LINGER_MS }));
   if (signedObjects) app.use(serveSignedObjects(signedObjects));
   app.use(createRouting(endpoints));
   return app;
 }
 
-function createHttpServer(app: Koa<RestState>, { limits, context, observer }: RestServerOptions): Server {
+function createHttpServer(app: Koa<RestState>, { limits, context, observer }: RestServerOptions, addresses: ClientAddresses): Server {
   const serve = app.callback();
   const server = createServer({
     maxHeaderSize: limits.maxHeaderBytes,
@@ -84,8 +102,9 @@ function createHttpServer(app: Koa<RestState>, { limits, context, observer }: Re
     noDelay: true,
     // Ours refuses it too, with an envelope.
     requireHostHeader: false,
-  }, (req, res) => void serve(req, res));
+  }, inTurn((req, res) => void serve(req, res)));
   server.maxConnections = limits.maxConnections;
+  limitConnections(server, { addresses, perAddress: limits.maxConnectionsPerAddress, onRefused: () => observer?.refused('full_for_address') });
   // Whoever asks and then does not read, or sends no more, holds a connection that others could use.
   server.setTimeout(limits.idleTimeoutMs);
   // The only expectation there is to meet is 100-continue, which the runtime does; any other changes nothing.

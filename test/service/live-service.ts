@@ -31,7 +31,7 @@ export interface LiveOptions {
 export interface Tenant { readonly accountId: string; readonly appId: string; readonly keyId: string; readonly secret: string }
 
 const DEFAULTS: Readonly<Record<string, JsonObject>> = {
-  rest: { rate_limits: { reads_per_minute: 0, creates_per_minute: 0 } },
+  rest: { rate_limits: { reads_per_minute: 0, creates_per_minute: 0, failed_authentications_per_minute: 0 } },
   log: { level: 'warn', format: 'json' },
 };
 

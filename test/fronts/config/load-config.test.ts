@@ -64,6 +64,8 @@ describe('configuration', () => {
     { of: 'a key given twice', text: 'rest:\n  port: 80\n  port: 81\n', faults: ['darkroom.yaml:3: rest.port is given twice.'] },
     { of: 'an empty value', text: 'data_folder:\n', faults: ['darkroom.yaml:1: data_folder must be text that is not empty, not null.'] },
     { of: 'a public URL that is none', text: 'rest: { public_url: "ftp://x" }\n', faults: ['darkroom.yaml:1: rest.public_url must be an http or https URL without a query, not ftp://x.'] },
+    { of: 'proxies that are no list', text: 'rest: { trusted_proxies: 10.0.0.0/8 }\n', faults: ['darkroom.yaml:1: rest.trusted_proxies must be a list of addresses and networks, as 10.0.0.0/8, not 10.0.0.0/8.'] },
+    { of: 'a proxy by its name', environment: { DARKROOM_REST_TRUSTED_PROXIES: '10.0.0.0/8, proxy.example' }, faults: ['DARKROOM_REST_TRUSTED_PROXIES must be a list of addresses and networks, as 10.0.0.0/8, not ["10.0.0.0/8","proxy.example"].'] },
     { of: 'faults in the order of the file', text: 'rest:\n  port: x\ncolour: red\nlog: { level: loud }\ndata_folder: 7\n', faults: [
       'darkroom.yaml:2: rest.port must be an integer from 0 to 65535, not x.', 'darkroom.yaml:3: colour is not a key of the configuration.',
       'darkroom.yaml:4: log.level must be one of trace, debug, info, warn, error, silent, not loud.', 'darkroom.yaml:5: data_folder must be text that is not empty, not 7.',
@@ -121,6 +123,12 @@ describe('configuration', () => {
   for (const { of, text, environment, faults } of VECTORS) {
     it(`names ${of}`, () => { expect(faultsOf(text, environment)).to.deep.equal(faults); });
   }
+
+  it('takes a list from the file, and from a variable with commas', () => {
+    writeFileSync(join(folder, 'darkroom.yaml'), 'rest:\n  trusted_proxies:\n    - 10.0.0.0/8\n    - "::1"\n');
+    expect(loadConfig({ folder, environment: {} }).rest.trustedProxies).to.deep.equal(['10.0.0.0/8', '::1']);
+    expect(loadConfig({ folder, environment: { DARKROOM_REST_TRUSTED_PROXIES: 'fd00::/8, 192.0.2.1' } }).rest.trustedProxies).to.deep.equal(['fd00::/8', '192.0.2.1']);
+  });
 
   it('takes the example of several processes in every role', () => {
     for (const role of ['all', 'rest', 'worker'] as const) {

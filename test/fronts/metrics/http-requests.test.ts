@@ -30,7 +30,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   code: [...Object.keys(ERRORS), ...Object.keys(TASK_ERRORS), 'none', 'unknown'],
   port: ['accounts', 'generations', 'claims', 'uploads', 'credentials', 'objects', 'wakeUps'],
-  reason: ['unavailable', 'unexpected', 'full', 'malformed', 'headers_too_long', 'timeout'],
+  reason: ['unavailable', 'unexpected', 'full', 'full_for_address', 'malformed', 'headers_too_long', 'timeout'],
   model: [...MODELS.map(({ modelKey }) => modelKey), 'withdrawn'],
   status: ['queued', 'running', 'succeeded', 'failed', 'cancelled'],
   kind: ['grant', 'adjustment', 'hold', 'charge', 'release', 'generation', 'upload', 'claim'],

@@ -21,7 +21,7 @@ export async function serve(world: World, options: Partial<Omit<RestServerOption
     logger: pino({ level: 'silent' }),
     readiness: () => Promise.resolve(true),
     ...options,
-    limits: { ...DEFAULT_REST_LIMITS, readsPerMinute: 0, writesPerMinute: 0, ...options.limits },
+    limits: { ...DEFAULT_REST_LIMITS, readsPerMinute: 0, writesPerMinute: 0, failedAuthenticationsPerMinute: 0, ...options.limits },
   });
   const { port } = await server.listen('127.0.0.1', 0);
   return { server, port, origin: `http://127.0.0.1:${port}` };

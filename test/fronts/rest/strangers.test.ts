@@ -1,0 +1,115 @@
+// Goal: what one stranger can hold of the server is bounded: connections, and bodies that nobody wants any more.
+// Method: raw sockets against servers with small bounds; connections are counted, and a body that is sent byte by byte is
+// over before it is whole.
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { expect } from 'chai';
+import type { ConnectionRefusal } from '../../../apps/rest/http-observer.js';
+import type { JsonObject } from '../../../core/json.js';
+import { openWorld, type World } from '../../fixtures/world.js';
+import { exchange, parseAnswer } from './raw-socket.js';
+import { BASE, serve, type RunningServer } from './rest-client.js';
+
+const HEALTH = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
+
+describe('REST bounds what a stranger holds', () => {
+  let world: World;
+  let running: RunningServer;
+  let refused: ConnectionRefusal[];
+  const sockets: Socket[] = [];
+
+  beforeEach(async () => {
+    refused = [];
+    world = await openWorld();
+  });
+  afterEach(async () => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+    await running.server.close(100);
+    await world.close();
+  });
+
+  const open = async (options: Parameters<typeof serve>[1]) => {
+    running = await serve(world, { ...options, observer: { begun: () => undefined, ended: () => undefined, refused: (reason) => { refused.push(reason); } } });
+  };
+
+  /** A connection on which a request was sent, and whether it was answered or closed. */
+  async function asked(): Promise<{ readonly socket: Socket; readonly isAnswered: boolean }> {
+    const socket = connect(running.port, '127.0.0.1').on('error', () => undefined);
+    sockets.push(socket);
+    socket.write(HEALTH);
+    const isAnswered = await new Promise<boolean>((resolve) => { socket.once('data', () => resolve(true)).once('close', () => resolve(false)); });
+    return { socket, isAnswered };
+  }
+
+  it('closes the connections of one address beyond its limit, and takes others once it has closed some', async () => {
+    await open({ limits: { maxConnectionsPerAddress: 20 } });
+    const taken = [];
+    for (let count = 0; count < 20; count += 1) taken.push(await asked());
+    expect(taken.every(({ isAnswered }) => isAnswered)).to.equal(true);
+    for (let count = 0; count < 5; count += 1) expect((await asked()).isAnswered).to.equal(false);
+    expect(refused).to.deep.equal(Array.from({ length: 5 }, () => 'full_for_address'));
+    // The server closes it too, once it has seen that no more comes.
+    taken[0]?.socket.end();
+    await once(taken[0]?.socket as Socket, 'close');
+    while (!(await asked()).isAnswered) expect(refused.length).to.be.below(1_000);
+  });
+
+  it('lets a trusted proxy have as many as it likes', async () => {
+    await open({ limits: { maxConnectionsPerAddress: 2 }, trustedProxies: ['127.0.0.0/8'] });
+    for (let count = 0; count < 30; count += 1) expect((await asked()).isAnswered).to.equal(true);
+    expect(refused).to.deep.equal([]);
+  });
+
+  const REFUSED: readonly (readonly [string, number])[] = [
+    [`POST ${BASE}/generations`, 401], ['POST /nowhere', 404], ['PUT /healthz', 405], ['GET /healthz', 200], [`GET ${BASE}/models`, 200], ['GET /docs', 200], ['HEAD /healthz', 200],
+  ];
+  for (const [line, status] of REFUSED) {
+    it(`cuts a body that drips in after its answer: ${line}`, async () => {
+      await open({ lingerMs: 20 });
+      const declared = 1_000_000;
+      const socket = connect(running.port, '127.0.0.1').on('error', () => undefined);
+      sockets.push(socket);
+      let text = '';
+      let dripped = 0;
+      socket.on('data', (chunk) => { text += chunk.toString('utf8'); });
+      socket.write(`${line} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${declared}\r\n\r\n`);
+      const closed = new Promise((resolve) => { socket.once('close', resolve); });
+      const drip = (): void => {
+        if (socket.destroyed || dripped >= declared) return;
+        dripped += 1;
+        socket.write('x');
+        setImmediate(drip);
+      };
+      drip();
+      await closed;
+      expect(parseAnswer(text).status).to.equal(status);
+      expect(dripped, 'bytes that were sent before the end').to.be.below(declared);
+    });
+  }
+
+  it('keeps the connection of a client that sends the rest of its body at once', async () => {
+    await open({ lingerMs: 20 });
+    const socket = connect(running.port, '127.0.0.1').on('error', () => undefined);
+    sockets.push(socket);
+    let text = '';
+    socket.on('data', (chunk) => { text += chunk.toString('utf8'); });
+    socket.write(`POST ${BASE}/generations HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n`);
+    await once(socket, 'data');
+    socket.write(`12345${HEALTH.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')}`);
+    await once(socket, 'close');
+    expect([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).to.deep.equal(['401', '200']);
+  });
+
+  it('answers what comes in halves, and those that say they send no more', async () => {
+    await open({ limits: { headersTimeoutMs: 40, requestTimeoutMs: 60_000 } });
+    const half = parseAnswer(await exchange(running.port, 'GET /healthz HTTP/1.1\r\nHo'));
+    expect([half.status, (JSON.parse(half.body) as JsonObject)['code']]).to.deep.equal([408, 'REQUEST_TIMEOUT']);
+    const socket = connect({ port: running.port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => undefined);
+    sockets.push(socket);
+    let text = '';
+    socket.on('data', (chunk) => { text += chunk.toString('utf8'); });
+    socket.end(HEALTH + HEALTH);
+    await once(socket, 'close');
+    expect(text === '' || parseAnswer(text).status === 200).to.equal(true);
+  });
+});
