@@ -1,4 +1,4 @@
-import type { ServiceError } from '../core/errors.js';
+import type { Bound, ServiceError } from '../core/errors.js';
 import { isUuid } from '../core/uuid.js';
 
 /** A pointer may end in a name that the client made up. */
@@ -9,10 +9,13 @@ export interface LoggedRefusal {
   readonly code: ServiceError['code'];
   /** JSON Pointer of the field at fault, where there is one. */
   readonly field?: string;
+  /** Of QUEUE_FULL: what there is as much of as there may be. */
+  readonly bound?: Bound;
 }
 
-export function loggedRefusal({ code, details: { pointer } }: ServiceError): LoggedRefusal {
-  return pointer === undefined ? { code } : { code, field: pointer.slice(0, MAX_FIELD_CHARACTERS) };
+export function loggedRefusal({ code, details: { pointer, bound } }: ServiceError): LoggedRefusal {
+  const field = pointer === undefined ? {} : { field: pointer.slice(0, MAX_FIELD_CHARACTERS) };
+  return { code, ...field, ...(bound === undefined ? {} : { bound }) };
 }
 
 /** The ids that a request named, as the log has them; what is no id is left out, as it could be anything. */

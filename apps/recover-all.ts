@@ -6,7 +6,7 @@ const MAX_PASSES = 100;
 
 const COUNTS = [
   'generations_woken', 'generations_ended', 'generations_settled', 'generations_retired', 'holds_released', 'holds_settled',
-  'uploads_removed', 'claims_removed', 'failed',
+  'uploads_swept', 'uploads_removed', 'claims_removed', 'failed',
 ] as const;
 export type RecoveredTotals = Record<(typeof COUNTS)[number], number>;
 
@@ -34,6 +34,7 @@ function add(total: RecoveredTotals, { generations: g, holds, uploads, claimsRem
   total.generations_retired += g.retired;
   total.holds_released += holds.released;
   total.holds_settled += holds.settled;
+  total.uploads_swept += uploads.swept;
   total.uploads_removed += uploads.removed;
   total.claims_removed += claimsRemoved;
   total.failed += g.failed + holds.failed + uploads.failed;

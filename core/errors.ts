@@ -45,6 +45,9 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
+/** What is bounded for each account or App. */
+export type Bound = 'open_generations' | 'uncharged_content_bytes' | 'unfinished_uploads' | 'stored_uploads' | 'stored_upload_bytes';
+
 export interface ErrorDetails {
   /** JSON Pointer of the field at fault, where there is one. */
   readonly pointer?: string;
@@ -55,6 +58,8 @@ export interface ErrorDetails {
   readonly field?: string;
   /** How long to wait before trying again, in milliseconds. */
   readonly retryAfterMs?: number;
+  /** Of QUEUE_FULL: what there is as much of as there may be. */
+  readonly bound?: Bound;
 }
 
 /** The one error use cases throw for an expected refusal. Anything else that escapes is our fault, and INTERNAL_ERROR. */

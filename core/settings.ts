@@ -19,10 +19,17 @@ export interface Settings {
   readonly maxUploadPixels: number;
   readonly uploadTargetMs: number;
   readonly uploadRetentionMs: number;
+  /** What one App may have: uploads that are not completed, uploads in all, and the bytes they declared or stored. */
+  readonly maxUnfinishedUploadsPerApp: number;
+  readonly maxStoredUploadsPerApp: number;
+  readonly maxStoredUploadBytesPerApp: number;
 
   readonly outputUrlMs: number;
   readonly outputRetentionMs: number;
   readonly taskRetentionMs: number;
+  /** How long prompts and parameters of a generation that ended without charge are kept. */
+  readonly unchargedContentRetentionMs: number;
+  readonly maxUnchargedContentBytesPerAccount: number;
   /** How long an id that was retired or voided is remembered. */
   readonly remnantRetentionMs: number;
   readonly maxOutputBytes: number;
@@ -50,9 +57,14 @@ export const DEFAULT_SETTINGS: Settings = {
   maxUploadPixels: 40_000_000,
   uploadTargetMs: 15 * MINUTE,
   uploadRetentionMs: DAY,
+  maxUnfinishedUploadsPerApp: 50,
+  maxStoredUploadsPerApp: 10_000,
+  maxStoredUploadBytesPerApp: 2 * 1024 ** 3,
   outputUrlMs: HOUR,
   outputRetentionMs: 7 * DAY,
   taskRetentionMs: 90 * DAY,
+  unchargedContentRetentionMs: DAY,
+  maxUnchargedContentBytesPerAccount: 64 * 1024 ** 2,
   remnantRetentionMs: 365 * DAY,
   maxOutputBytes: 512 * 1024 * 1024,
   maxOutputPixels: 100_000_000,
@@ -75,6 +87,7 @@ export function settingsFaults(settings: Settings): string[] {
   need(settings.outputRetentionMs <= settings.taskRetentionMs, 'Outputs must not be kept longer than their tasks.');
   need(settings.uploadRetentionMs >= DAY, 'Uploads must be kept for a day at least, as long as a generation may wait and run with them.');
   need(settings.uploadTargetMs <= settings.uploadRetentionMs, 'Upload targets must not live longer than uploads.');
+  need(settings.maxStoredUploadBytesPerApp >= settings.maxUploadBytes, 'An App must be able to store one upload of the largest size.');
   need(settings.claimLeaseMs >= 5 * SECOND, 'The claim lease must be at least 5 seconds, longer than any request takes.');
   need(settings.leaseMs >= 3 * SECOND, 'The worker lease must be at least 3 seconds.');
   return faults;

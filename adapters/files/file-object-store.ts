@@ -4,7 +4,7 @@ import type { ObjectFacts, ObjectStore, SignedRequest } from '../../core/ports/o
 import type { Disk } from './disk.js';
 import { ObjectFolder } from './object-folder.js';
 import { SignedObjects } from './signed-objects.js';
-import { DIGEST_HEADER } from './signed-put.js';
+import { DIGEST_HEADER, type TakesBytes } from './signed-put.js';
 import { UrlSigner } from './url-signer.js';
 
 export interface FileObjectStoreOptions {
@@ -15,6 +15,8 @@ export interface FileObjectStoreOptions {
   /** At least 32 bytes, the same in every process that shares the folder. */
   readonly secret: Uint8Array;
   readonly clock: Pick<Clock, 'now'>;
+  /** Asked before a signed PUT is stored; every one is when absent. */
+  readonly takesBytes?: TakesBytes;
   readonly disk?: Disk;
 }
 
@@ -35,7 +37,7 @@ export class FileObjectStore implements ObjectStore {
   static async open(options: FileObjectStoreOptions): Promise<FileObjectStore> {
     const signer = new UrlSigner(options);
     const folder = await ObjectFolder.open(options.folder, options.disk);
-    return new FileObjectStore(folder, signer, new SignedObjects({ folder, signer, clock: options.clock }));
+    return new FileObjectStore(folder, signer, new SignedObjects({ folder, signer, clock: options.clock, takesBytes: options.takesBytes ?? (() => Promise.resolve(true)) }));
   }
 
   /** The length is signed, but not among the headers: HTTP clients set Content-Length themselves and many forbid setting it. */

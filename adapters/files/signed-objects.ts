@@ -4,7 +4,7 @@ import type { ObjectFolder } from './object-folder.js';
 import { answer, refusal } from './signed-answers.js';
 import type { SignedObjectRequest, SignedObjectResponse } from './signed-answers.js';
 import { answerGet } from './signed-get.js';
-import { answerPut, DIGEST_HEADER, EXPIRED, unread } from './signed-put.js';
+import { answerPut, DIGEST_HEADER, EXPIRED, unread, type TakesBytes } from './signed-put.js';
 import type { UrlSigner } from './url-signer.js';
 
 const METHODS = 'GET, HEAD, PUT, OPTIONS';
@@ -21,11 +21,17 @@ const PREFLIGHT = {
 /**
  * The gate to objects behind signed addresses, for an HTTP server to mount under `/objects/`. It streams both ways and
  * never throws: 200, 204, 206 and 304 are given; 403 is a signature we did not make or that has expired; 400 is a request
- * that carries a credential besides, and 400 and 411 are a PUT that is not what was signed for; 404, 405, 416 and 503 as ever. Slow bodies are the server's to bound. `HEAD` goes
- * with an address signed for `GET`.
+ * that carries a credential besides, and 400 and 411 are a PUT that is not what was signed for, 410 one whose bytes have no
+ * use any more; 404, 405, 416 and 503 as ever. Slow bodies are the server's to bound. `HEAD` goes with an address signed for
+ * `GET`.
  */
 export class SignedObjects {
-  constructor(private readonly parts: { readonly folder: ObjectFolder; readonly signer: UrlSigner; readonly clock: Pick<Clock, 'now'> }) {}
+  constructor(private readonly parts: {
+    readonly folder: ObjectFolder;
+    readonly signer: UrlSigner;
+    readonly clock: Pick<Clock, 'now'>;
+    readonly takesBytes: TakesBytes;
+  }) {}
 
   async handle(request: SignedObjectRequest): Promise<SignedObjectResponse> {
     try {
@@ -37,7 +43,7 @@ export class SignedObjects {
   }
 
   private async answerTo(request: SignedObjectRequest): Promise<SignedObjectResponse> {
-    const { folder, signer, clock } = this.parts;
+    const { folder, signer, clock, takesBytes } = this.parts;
     if (request.method === 'OPTIONS') return answer(204, { ...PREFLIGHT, Allow: METHODS });
     const method = request.method === 'HEAD' ? 'GET' : request.method;
     if (method !== 'GET' && method !== 'PUT') return unread(request, refusal(405, `Use one of ${METHODS}.`, { Allow: METHODS }));
@@ -45,6 +51,6 @@ export class SignedObjects {
     const grant = signer.verify(method, request.path, request.query);
     if (grant === undefined) return unread(request, refusal(403, 'The address is not one that was signed for this method.'));
     if (clock.now() >= grant.expiresAt) return unread(request, refusal(403, EXPIRED));
-    return grant.method === 'PUT' ? answerPut(folder, clock, grant, request) : answerGet(folder, grant, request);
+    return grant.method === 'PUT' ? answerPut(folder, clock, takesBytes, grant, request) : answerGet(folder, grant, request);
   }
 }

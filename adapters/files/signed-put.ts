@@ -13,6 +13,10 @@ export const DIGEST_HEADER = 'x-darkroom-sha256';
 const MAX_DRAINED_BYTES = 64 * 1024;
 
 export const EXPIRED = 'The signed address has expired.';
+const NO_LONGER_TAKEN = 'What this address was signed for is completed or gone; it takes no more bytes.';
+
+/** Whether bytes sent to a key still have a use. Throws `StoreUnavailable`. */
+export type TakesBytes = (key: string) => Promise<boolean>;
 
 /** What is wrong with the headers of a verified PUT, or undefined. */
 function headerRefusal(grant: PutGrant, headers: SignedObjectRequest['headers']): SignedObjectResponse | undefined {
@@ -25,27 +29,42 @@ function headerRefusal(grant: PutGrant, headers: SignedObjectRequest['headers'])
 }
 
 /**
- * Answers a verified PUT: stores exactly the bytes that were signed for, or nothing. The expiry is looked at again once
- * the bytes are here, so that nothing appears after the target was given up.
+ * Answers a verified PUT: stores exactly the bytes that were signed for, or nothing. The expiry, and whether they are still
+ * wanted, are looked at again once the bytes are here, so that nothing appears after the target was given up.
  */
 export async function answerPut(
   folder: ObjectFolder,
   clock: Pick<Clock, 'now'>,
+  takesBytes: TakesBytes,
   grant: PutGrant,
   request: SignedObjectRequest,
 ): Promise<SignedObjectResponse> {
-  const refused = headerRefusal(grant, request.headers);
+  const refused = headerRefusal(grant, request.headers) ?? (await takenRefusal(takesBytes, grant));
   if (refused !== undefined) return unread(request, refused);
   const staged = await stageBody(folder, grant, request);
   if (staged === 'broke-off') return refusal(400, 'The body broke off before its end.', { Connection: 'close' });
   if (staged === 'too-large') return refusal(400, `The body must have exactly ${grant.byteSize} bytes.`, { Connection: 'close' });
-  const fault = bodyRefusal(grant, staged, clock.now());
+  const fault = bodyRefusal(grant, staged, clock.now()) ?? (await lateRefusal(takesBytes, grant, staged));
   if (fault !== undefined) {
     await staged.discard();
     return fault;
   }
   await staged.commit(grant.key);
   return answer(200, { ETag: `"${staged.sha256}"`, 'Content-Length': '0' });
+}
+
+async function takenRefusal(takesBytes: TakesBytes, { key }: PutGrant): Promise<SignedObjectResponse | undefined> {
+  return (await takesBytes(key)) ? undefined : refusal(410, NO_LONGER_TAKEN);
+}
+
+/** The same once the bytes are here, which a failure must not leave behind. */
+async function lateRefusal(takesBytes: TakesBytes, grant: PutGrant, staged: StagedObject): Promise<SignedObjectResponse | undefined> {
+  try {
+    return await takenRefusal(takesBytes, grant);
+  } catch (error) {
+    await staged.discard();
+    throw error;
+  }
 }
 
 function bodyRefusal(grant: PutGrant, body: { readonly byteSize: number; readonly sha256: string }, now: number): SignedObjectResponse | undefined {

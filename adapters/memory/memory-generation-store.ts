@@ -1,19 +1,23 @@
 import { requireWanted, type CallScope } from '../../core/call-scope.js';
 import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
+import type { UnchargedContent } from '../../core/generation/retention.js';
 import type { GenerationStore } from '../../core/ports/generation-store.js';
 import { compareText, OrderedList } from './ordered-list.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
+import { SumsByOwner } from './sums-by-owner.js';
 import { VersionedRecords, type Insertion } from './versioned-records.js';
 
 /** Generations in this process's memory; gone when the process ends. */
 export class MemoryGenerationStore implements GenerationStore {
   private readonly records = new VersionedRecords<GenerationRecord>((record) => record.generationId);
+  private readonly unchargedOf = new SumsByOwner<GenerationRecord>(({ accountId }) => accountId, (record) =>
+    (record.kind === 'generation' && record.unchargedBytes !== undefined ? [1, record.unchargedBytes] : null));
   /** Ids of generations, newest first, by account and by account and App. Remnants are not listed. */
   private readonly listed = new Map<string, OrderedList<string>>();
 
   async insert(record: GenerationRecord): Promise<Insertion<GenerationRecord>> {
     const insertion = this.records.insert(record);
-    if (insertion.inserted) this.listAs(null, record);
+    if (insertion.inserted) this.note(null, record);
     return insertion;
   }
 
@@ -25,14 +29,14 @@ export class MemoryGenerationStore implements GenerationStore {
   async replace(next: GenerationRecord, expectedVersion: number): Promise<'applied' | 'conflict'> {
     const before = this.records.read(next.generationId);
     const outcome = this.records.replace(next, expectedVersion);
-    if (outcome === 'applied') this.listAs(before, next);
+    if (outcome === 'applied') this.note(before, next);
     return outcome;
   }
 
   async remove(generationId: string, expectedVersion: number): Promise<'applied' | 'conflict'> {
     const before = this.records.read(generationId);
     const outcome = this.records.remove(generationId, expectedVersion);
-    if (outcome === 'applied') this.listAs(before, null);
+    if (outcome === 'applied') this.note(before, null);
     return outcome;
   }
 
@@ -47,6 +51,17 @@ export class MemoryGenerationStore implements GenerationStore {
     const from = page.cursor === undefined || ids === undefined ? 0 : ids.firstNotBefore(page.cursor);
     const found = ids?.slice(from, checkedLimit(page.limit) + 2).filter((id) => id !== page.cursor).slice(0, page.limit + 1) ?? [];
     return pageOf(found.map((id) => this.records.read(id) as Generation), page, (generation) => generation.generationId);
+  }
+
+  async uncharged(accountId: string, call?: CallScope): Promise<UnchargedContent> {
+    requireWanted(call);
+    const [generations = 0, bytes = 0] = this.unchargedOf.of(accountId);
+    return { generations, bytes };
+  }
+
+  private note(before: GenerationRecord | null, after: GenerationRecord | null): void {
+    this.listAs(before, after);
+    this.unchargedOf.replace(before, after);
   }
 
   private listAs(before: GenerationRecord | null, after: GenerationRecord | null): void {

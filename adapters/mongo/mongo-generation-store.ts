@@ -1,6 +1,7 @@
 import type { UUID } from 'mongodb';
 import type { CallScope } from '../../core/call-scope.js';
 import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
+import type { UnchargedContent } from '../../core/generation/retention.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { GenerationStore } from '../../core/ports/generation-store.js';
 import type { MongoConnection } from './connection.js';
@@ -12,6 +13,8 @@ interface GenerationDocument extends RecordDocument {
   /** Null where a tombstone has no account or App: nobody lists it. */
   readonly account: UUID | null;
   readonly app: UUID | null;
+  /** Only while it counts for its account. */
+  readonly unchargedBytes?: number;
 }
 
 /** Past every id, where the list of the newest begins. */
@@ -26,7 +29,7 @@ export class MongoGenerationStore implements GenerationStore {
       collection: 'generations',
       byAttention: 'generations_by_attention',
       idOf: ({ generationId }) => generationId,
-      fieldsOf: ({ kind, accountId, appId }) => ({ kind, account: uuidOf(accountId), app: uuidOf(appId) }),
+      fieldsOf: (record) => ({ kind: record.kind, account: uuidOf(record.accountId), app: uuidOf(record.appId), ...unchargedFields(record) }),
     });
   }
 
@@ -58,4 +61,15 @@ export class MongoGenerationStore implements GenerationStore {
     const found = await this.documents.find(filter, { sort: { _id: -1 }, limit, hint: 'generations_by_account' }, call);
     return pageOf(found as Generation[], page, (generation) => generation.generationId);
   }
+
+  async uncharged(accountId: string, call?: CallScope): Promise<UnchargedContent> {
+    const account = uuidOf(accountId);
+    if (account === null) return { generations: 0, bytes: 0 };
+    const [generations = 0, bytes = 0] = await this.documents.sums({ account, unchargedBytes: { $gt: 0 } }, ['unchargedBytes'], 'generations_uncharged', call);
+    return { generations, bytes };
+  }
+}
+
+function unchargedFields(record: GenerationRecord): Pick<GenerationDocument, 'unchargedBytes'> {
+  return record.kind === 'generation' && record.unchargedBytes !== undefined ? { unchargedBytes: record.unchargedBytes } : {};
 }

@@ -1,18 +1,30 @@
+import type { UUID } from 'mongodb';
+import type { CallScope } from '../../core/call-scope.js';
 import type { UploadStore } from '../../core/ports/upload-store.js';
 import type { UploadRecord } from '../../core/uploads/upload.js';
+import { usageOf, type UploadUsage } from '../../core/uploads/usage.js';
 import type { MongoConnection } from './connection.js';
+import { uuidOf } from './uuid-binary.js';
 import { VersionedDocuments, type RecordDocument } from './versioned-documents.js';
+
+/** Only of what counts for its App: what remains of an upload has none of these. */
+interface UploadDocument extends RecordDocument {
+  readonly account?: UUID | null;
+  readonly app?: UUID | null;
+  readonly unfinished?: number;
+  readonly bytes?: number;
+}
 
 /** Uploads in MongoDB. */
 export class MongoUploadStore implements UploadStore {
-  private readonly documents: VersionedDocuments<UploadRecord, RecordDocument>;
+  private readonly documents: VersionedDocuments<UploadRecord, UploadDocument>;
 
   constructor(connection: MongoConnection) {
     this.documents = new VersionedDocuments(connection, {
       collection: 'uploads',
       byAttention: 'uploads_by_attention',
       idOf: ({ uploadId }) => uploadId,
-      fieldsOf: () => ({}),
+      fieldsOf: countedFields,
     });
   }
 
@@ -35,4 +47,17 @@ export class MongoUploadStore implements UploadStore {
   async due(now: number, limit: number): Promise<readonly UploadRecord[]> {
     return this.documents.due(now, limit);
   }
+
+  async usage(accountId: string, appId: string, call?: CallScope): Promise<UploadUsage> {
+    const [account, app] = [uuidOf(accountId), uuidOf(appId)];
+    const isNobody = account === null || app === null;
+    const sums = isNobody ? [] : await this.documents.sums({ account, app, unfinished: { $gte: 0 } }, ['unfinished', 'bytes'], 'uploads_by_app', call);
+    const [uploads = 0, unfinished = 0, bytes = 0] = sums;
+    return { uploads, unfinished, bytes };
+  }
+}
+
+function countedFields(record: UploadRecord): Omit<UploadDocument, keyof RecordDocument> {
+  const usage = usageOf(record);
+  return usage ? { account: uuidOf(record.accountId), app: uuidOf(record.appId), ...usage } : {};
 }

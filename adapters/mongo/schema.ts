@@ -1,5 +1,5 @@
 /** Grows by one with every release that changes what is below, or the form of a document. */
-export const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = 2;
 
 /**
  * The oldest version a program may know to use a database of this one. Stays as it is while migrations only add, so that
@@ -56,6 +56,10 @@ export const SCHEMA = {
         name: 'generations_by_account', keys: { account: 1, _id: -1, app: 1 }, where: { kind: 'generation' },
         why: 'clients list the generations of an account, or of one App, newest first',
       },
+      {
+        name: 'generations_uncharged', keys: { account: 1, unchargedBytes: 1 }, where: { unchargedBytes: { $gt: 0 } },
+        why: 'a create sums the content that its account keeps without charge',
+      },
     ],
   },
   claims: {
@@ -64,7 +68,13 @@ export const SCHEMA = {
   },
   uploads: {
     shardKey: { _id: 'hashed' },
-    indexes: [{ name: 'uploads_by_attention', keys: { attentionAt: 1, _id: 1 }, why: 'recovery looks for what is due' }],
+    indexes: [
+      { name: 'uploads_by_attention', keys: { attentionAt: 1, _id: 1 }, why: 'recovery looks for what is due' },
+      {
+        name: 'uploads_by_app', keys: { account: 1, app: 1, unfinished: 1, bytes: 1 }, where: { unfinished: { $gte: 0 } },
+        why: 'a prepare sums what its App stores',
+      },
+    ],
   },
   apps: {
     shardKey: { _id: 'hashed' },

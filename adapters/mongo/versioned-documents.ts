@@ -78,6 +78,16 @@ export class VersionedDocuments<R extends VersionedRecord, D extends RecordDocum
     return found.map((document) => this.recordOf(document));
   }
 
+  /** How many documents match, and the sum of each field over them: read from the index named by `hint` alone. */
+  async sums(filter: Filter<RecordDocument>, fields: readonly string[], hint: string, call?: CallScope): Promise<number[]> {
+    const added = Object.fromEntries(fields.map((field) => [field, { $sum: `$${field}` }]));
+    // The fields by themselves, so that the documents are not fetched for them.
+    const projected = Object.fromEntries(fields.map((field) => [field, 1]));
+    const pipeline = [{ $match: filter }, { $project: { _id: 0, ...projected } }, { $group: { _id: null, count: { $sum: 1 }, ...added } }];
+    const [found] = await this.connection.ask((limits) => this.collection.aggregate<Record<string, number>>(pipeline, { ...limits, hint }).toArray(), call);
+    return ['count', ...fields].map((field) => found?.[field] ?? 0);
+  }
+
   private contentOf(record: R): Omit<RecordDocument, '_id'> {
     return { version: record.version, attentionAt: record.attentionAt, ...this.kind.fieldsOf(record), record: JSON.stringify(record) };
   }

@@ -5,7 +5,7 @@ import { DataFolderRefused, DataFolderUnmade } from './data-folder-refused.js';
  * Forward migrations; the number of the last one applied is the file's `user_version`. What was released is never edited:
  * a change of the schema is one more element. Ids are UUIDs as 16-byte blobs, times milliseconds, amounts whole credits.
  */
-const MIGRATIONS: readonly string[] = [
+export const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE accounts (
     id BLOB NOT NULL PRIMARY KEY, version INTEGER NOT NULL,
@@ -70,6 +70,20 @@ const MIGRATIONS: readonly string[] = [
   `
   ALTER TABLE accounts ADD COLUMN suspended_at INTEGER;
   ALTER TABLE keys ADD COLUMN last_used_at INTEGER;
+  `,
+  // What accounts and Apps store, summed from indexes alone. Generations of before end as they were to: none of them counts.
+  `
+  ALTER TABLE generations ADD COLUMN uncharged_bytes INTEGER;
+  CREATE INDEX generations_uncharged ON generations (account, uncharged_bytes) WHERE uncharged_bytes IS NOT NULL;
+
+  ALTER TABLE uploads ADD COLUMN account BLOB;
+  ALTER TABLE uploads ADD COLUMN app BLOB;
+  ALTER TABLE uploads ADD COLUMN unfinished INTEGER;
+  ALTER TABLE uploads ADD COLUMN bytes INTEGER;
+  UPDATE uploads SET account = unhex(doc ->> 'accountId', '-'), app = unhex(doc ->> 'appId', '-'),
+    unfinished = (doc ->> 'status') = 'prepared', bytes = doc ->> 'byteSize'
+  WHERE (doc ->> 'kind') = 'upload';
+  CREATE INDEX uploads_by_app ON uploads (account, app, unfinished, bytes) WHERE account IS NOT NULL;
   `,
 ];
 

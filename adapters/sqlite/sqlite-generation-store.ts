@@ -1,5 +1,6 @@
 import { requireWanted, type CallScope } from '../../core/call-scope.js';
 import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
+import type { UnchargedContent } from '../../core/generation/retention.js';
 import type { GenerationStore } from '../../core/ports/generation-store.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import { requireWantedBetweenTurns } from './between-turns.js';
@@ -16,6 +17,7 @@ export class SqliteGenerationStore implements GenerationStore {
   private readonly byAttention: Query;
   private readonly byAccount: Query;
   private readonly byApp: Query;
+  private readonly unchargedOf: Query;
 
   constructor(private readonly writer: Pick<SqliteWriter, 'write'>, reader: SqliteReader) {
     this.byId = reader.query(`SELECT doc FROM generations WHERE id = unhex(?, '-')`);
@@ -24,11 +26,14 @@ export class SqliteGenerationStore implements GenerationStore {
       `SELECT doc FROM generations WHERE kind = 'generation' AND account = unhex(?1, '-') AND id < unhex(?2, '-') ${condition} ORDER BY id DESC LIMIT ?3`;
     this.byAccount = reader.query(listed(''));
     this.byApp = reader.query(listed(`AND app = unhex(?4, '-')`));
+    this.unchargedOf = reader.query(`
+      SELECT count(*) AS generations, total(uncharged_bytes) AS bytes FROM generations
+      WHERE account = unhex(?, '-') AND uncharged_bytes IS NOT NULL`);
   }
 
   async insert(record: GenerationRecord): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: GenerationRecord }> {
     const { generationId, accountId, appId, kind, version, attentionAt } = record;
-    const result = await this.writer.write('insertGeneration', generationId, accountId, appId, kind, version, attentionAt, JSON.stringify(record));
+    const result = await this.writer.write('insertGeneration', generationId, accountId, appId, kind, version, attentionAt, JSON.stringify(record), unchargedBytes(record));
     return result === 1 ? { inserted: true } : { inserted: false, existing: recordOf(result) };
   }
 
@@ -40,7 +45,7 @@ export class SqliteGenerationStore implements GenerationStore {
 
   async replace(next: GenerationRecord, expectedVersion: number): Promise<'applied' | 'conflict'> {
     const { generationId, kind, version, attentionAt } = next;
-    const changed = await this.writer.write('replaceGeneration', generationId, expectedVersion, kind, version, attentionAt, JSON.stringify(next));
+    const changed = await this.writer.write('replaceGeneration', generationId, expectedVersion, kind, version, attentionAt, JSON.stringify(next), unchargedBytes(next));
     return changed === 1 ? 'applied' : 'conflict';
   }
 
@@ -59,6 +64,17 @@ export class SqliteGenerationStore implements GenerationStore {
     const rows = appId === undefined ? this.byAccount.all(...bounds) : this.byApp.all(...bounds, appId);
     return pageOf(rows.map((row) => recordOf(row['doc']) as Generation), page, (generation) => generation.generationId);
   }
+
+  async uncharged(accountId: string, call?: CallScope): Promise<UnchargedContent> {
+    requireWanted(call);
+    const { generations, bytes } = this.unchargedOf.get(accountId) as { readonly generations: number; readonly bytes: number };
+    return { generations, bytes };
+  }
+}
+
+/** The column of its own that the sum is taken of; null for what does not count. */
+function unchargedBytes(record: GenerationRecord): number | null {
+  return record.kind === 'generation' ? (record.unchargedBytes ?? null) : null;
 }
 
 /** What was written by `JSON.stringify` of a record, and by nobody else. */

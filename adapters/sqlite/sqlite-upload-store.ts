@@ -1,5 +1,7 @@
+import { requireWanted, type CallScope } from '../../core/call-scope.js';
 import type { UploadStore } from '../../core/ports/upload-store.js';
 import type { UploadRecord } from '../../core/uploads/upload.js';
+import { usageOf, type UploadUsage } from '../../core/uploads/usage.js';
 import { checkedLimit } from '../../core/paging.js';
 import type { Query, SqliteReader } from './reader.js';
 import { isUuid } from './uuid-text.js';
@@ -9,14 +11,18 @@ import type { SqliteWriter } from './writer.js';
 export class SqliteUploadStore implements UploadStore {
   private readonly byId: Query;
   private readonly byAttention: Query;
+  private readonly byApp: Query;
 
   constructor(private readonly writer: Pick<SqliteWriter, 'write'>, reader: SqliteReader) {
     this.byId = reader.query(`SELECT doc FROM uploads WHERE id = unhex(?, '-')`);
     this.byAttention = reader.query(`SELECT doc FROM uploads WHERE attention_at <= ? ORDER BY attention_at, id LIMIT ?`);
+    this.byApp = reader.query(`
+      SELECT count(*) AS uploads, total(unfinished) AS unfinished, total(bytes) AS bytes FROM uploads
+      WHERE account = unhex(?, '-') AND app = unhex(?, '-')`);
   }
 
   async insert(record: UploadRecord): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: UploadRecord }> {
-    const result = await this.writer.write('insertUpload', record.uploadId, record.version, record.attentionAt, JSON.stringify(record));
+    const result = await this.writer.write('insertUpload', record.uploadId, record.version, record.attentionAt, JSON.stringify(record), ...counted(record));
     return result === 1 ? { inserted: true } : { inserted: false, existing: recordOf(result) };
   }
 
@@ -26,7 +32,7 @@ export class SqliteUploadStore implements UploadStore {
   }
 
   async replace(next: UploadRecord, expectedVersion: number): Promise<'applied' | 'conflict'> {
-    const changed = await this.writer.write('replaceUpload', next.uploadId, expectedVersion, next.version, next.attentionAt, JSON.stringify(next));
+    const changed = await this.writer.write('replaceUpload', next.uploadId, expectedVersion, next.version, next.attentionAt, JSON.stringify(next), ...counted(next));
     return changed === 1 ? 'applied' : 'conflict';
   }
 
@@ -38,6 +44,18 @@ export class SqliteUploadStore implements UploadStore {
   async due(now: number, limit: number): Promise<readonly UploadRecord[]> {
     return this.byAttention.all(now, checkedLimit(limit)).map((row) => recordOf(row['doc']));
   }
+
+  async usage(accountId: string, appId: string, call?: CallScope): Promise<UploadUsage> {
+    requireWanted(call);
+    const { uploads, unfinished, bytes } = this.byApp.get(accountId, appId) as { readonly uploads: number; readonly unfinished: number; readonly bytes: number };
+    return { uploads, unfinished, bytes };
+  }
+}
+
+/** The columns an App's usage is summed of; all null for what does not count. */
+function counted(record: UploadRecord): readonly (string | number | null)[] {
+  const usage = usageOf(record);
+  return usage ? [record.accountId, record.appId, usage.unfinished, usage.bytes] : [null, null, null, null];
 }
 
 /** What was written by `JSON.stringify` of a record, and by nobody else. */

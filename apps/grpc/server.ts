@@ -7,6 +7,7 @@ import type { Context } from '../../core/context.js';
 import { MAX_BODY_BYTES } from '../rest/limits.js';
 import { ActingFor } from './callers/acting-for.js';
 import { ACCESS_METHODS } from './methods/access.js';
+import { STORAGE_METHODS } from './methods/storage.js';
 import type { CallObserver } from './calls/call-observer.js';
 import { CallerRates } from './callers/caller-rates.js';
 import { CallsUnderWay } from './calls/calls-under-way.js';
@@ -45,7 +46,7 @@ export interface GrpcServer {
   close(graceMs: number): Promise<void>;
 }
 
-const METHODS = [...GENERATION_METHODS, ...UPLOAD_METHODS, ...CREDIT_METHODS, ...CATALOG_METHODS, ...ACCESS_METHODS, ...OPERATIONS_METHODS] as unknown as readonly ServedMethod[];
+const METHODS = [...GENERATION_METHODS, ...UPLOAD_METHODS, ...CREDIT_METHODS, ...CATALOG_METHODS, ...ACCESS_METHODS, ...STORAGE_METHODS, ...OPERATIONS_METHODS] as unknown as readonly ServedMethod[];
 /** What the last call was answered, and how the services are, has to leave first. */
 const LAST_WORDS_MS = 100;
 /** As over REST. */

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { CallObserver, EndedCall } from '../grpc/calls/call-observer.js';
+import type { BoundRefusals } from './bound-refusals.js';
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600];
 
@@ -9,7 +10,7 @@ export class GrpcCalls implements CallObserver {
   private readonly durations: Histogram<'method'>;
   private readonly underWay: Gauge;
 
-  constructor(registry: Registry) {
+  constructor(registry: Registry, private readonly bounds: BoundRefusals) {
     const registers = [registry];
     this.calls = new Counter({ name: 'darkroom_grpc_calls_total', help: 'gRPC calls answered, by error code; OK for none, CANCELLED and DEADLINE_EXCEEDED where nobody waited for the answer.', labelNames: ['method', 'code'], registers });
     this.durations = new Histogram({
@@ -22,7 +23,8 @@ export class GrpcCalls implements CallObserver {
     this.underWay.inc();
   }
 
-  ended({ method, code, durationMs }: EndedCall): void {
+  ended({ method, code, bound, durationMs }: EndedCall): void {
+    this.bounds.note(bound);
     this.underWay.dec();
     this.calls.inc({ method, code: code ?? 'OK' });
     this.durations.observe({ method }, durationMs / 1_000);

@@ -1,5 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { AnsweredRequest, ConnectionRefusal, HttpObserver } from '../rest/http-observer.js';
+import type { BoundRefusals } from './bound-refusals.js';
 import { PreparedHistogram } from './prepared-histogram.js';
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
@@ -24,7 +25,7 @@ export class HttpRequests implements HttpObserver {
   private readonly refusals: Counter<'route' | 'code'>;
   private readonly connectionsRefused: Counter<'reason'>;
 
-  constructor(registry: Registry) {
+  constructor(registry: Registry, private readonly bounds: BoundRefusals) {
     const registers = [registry];
     this.requests = new Counter({
       name: 'darkroom_http_requests_total', help: 'REST requests answered.', labelNames: ['route', 'method', 'status'], registers,
@@ -46,7 +47,8 @@ export class HttpRequests implements HttpObserver {
     this.underWay.inc();
   }
 
-  ended({ method: sent, route = 'none', status, code, durationMs }: AnsweredRequest): void {
+  ended({ method: sent, route = 'none', status, code, bound, durationMs }: AnsweredRequest): void {
+    this.bounds.note(bound);
     this.underWay.dec();
     const { countByStatus, observe } = this.answeredOn(route, METHODS.has(sent) ? sent : 'other');
     countByStatus.set(status, (countByStatus.get(status) ?? 0) + 1);

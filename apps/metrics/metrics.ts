@@ -1,4 +1,5 @@
 import { Registry } from 'prom-client';
+import { BoundRefusals } from './bound-refusals.js';
 import { GenerationWrites } from './generation-writes.js';
 import { GrpcCalls } from './grpc-calls.js';
 import { HttpRequests } from './http-requests.js';
@@ -18,8 +19,9 @@ import { WorkerLoad } from './worker-load.js';
  */
 export class Metrics {
   readonly registry = new Registry();
-  readonly http = new HttpRequests(this.registry);
-  readonly grpc = new GrpcCalls(this.registry);
+  readonly bounds = new BoundRefusals(this.registry);
+  readonly http = new HttpRequests(this.registry, this.bounds);
+  readonly grpc = new GrpcCalls(this.registry, this.bounds);
   readonly stores = new StoreCalls(this.registry);
   readonly ledgers = new LedgerWrites(this.registry);
   readonly generations = new GenerationWrites(this.registry);

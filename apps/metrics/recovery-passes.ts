@@ -42,6 +42,6 @@ export class RecoveryPasses {
 const NOTHING: Recovered = {
   generations: { woken: 0, ended: 0, settled: 0, retired: 0, failed: 0, overtaken: 0 },
   holds: { released: 0, settled: 0, failed: 0 },
-  uploads: { removed: 0, failed: 0 },
+  uploads: { swept: 0, removed: 0, failed: 0 },
   claimsRemoved: 0,
 };

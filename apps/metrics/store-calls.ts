@@ -14,9 +14,9 @@ export type StorePort = keyof StorePorts;
 
 export const STORE_METHODS: { readonly [P in StorePort]: MethodsOf<StorePorts[P]> } = {
   accounts: { create: true, read: true, apply: true, entries: true, findOperation: true, list: true, holdsBefore: true },
-  generations: { insert: true, read: true, replace: true, remove: true, due: true, list: true },
+  generations: { insert: true, read: true, replace: true, remove: true, due: true, list: true, uncharged: true },
   claims: { insert: true, replace: true, remove: true, removeExpired: true },
-  uploads: { insert: true, read: true, replace: true, remove: true, due: true },
+  uploads: { insert: true, read: true, replace: true, remove: true, due: true, usage: true },
   credentials: { insertApp: true, readApp: true, listApps: true, insertKey: true, findKey: true, replaceKey: true, listKeys: true },
   objects: { signPut: true, signGet: true, stat: true, read: true, write: true, copy: true, remove: true },
   wakeUps: { schedule: true },

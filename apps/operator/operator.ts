@@ -5,6 +5,7 @@ import type { CreditOperation } from '../../core/credits/operate.js';
 import type { Verification } from '../../core/credits/verify.js';
 import type { Page, PageRequest } from '../../core/paging.js';
 import type { RecoveredTotals } from '../recover-all.js';
+import type { AccountStorage } from './account-storage.js';
 
 /** An account with its books, as operators see it. */
 export interface ShownAccount extends Omit<Account, 'version' | 'lastSequence' | 'holds'> {
@@ -40,6 +41,8 @@ export interface Operator {
   /** Its credits are called `credits` when nothing is said. */
   createAccount(account: NewAccount): Promise<ShownAccount>;
   getAccount(accountId: string): Promise<ShownAccount>;
+  /** With a page of its Apps. */
+  getStorage(accountId: string, page: PageRequest): Promise<AccountStorage>;
   listAccounts(page: PageRequest): Promise<Page<ShownAccount>>;
   createApp(app: Pick<App, 'accountId' | 'name'>): Promise<App>;
   listApps(accountId: string, page: PageRequest): Promise<Page<App>>;

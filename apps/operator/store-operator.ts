@@ -9,6 +9,7 @@ import type { Page, PageRequest } from '../../core/paging.js';
 import { pageByToken } from '../page-token.js';
 import { readUuid } from '../read-uuid.js';
 import { recoverAll } from '../recover-all.js';
+import { accountStorage, type AccountStorage } from './account-storage.js';
 import type { NewAccount, Operated, Operator, ShownAccount, ShownEntry, ShownKey } from './operator.js';
 
 /** Operators' work on the stores: what the gRPC front does for those who call it, and the commands beside it. */
@@ -21,6 +22,10 @@ export class StoreOperator implements Operator {
 
   async getAccount(accountId: string): Promise<ShownAccount> {
     return shown(await this.account(accountId));
+  }
+
+  async getStorage(id: string, page: PageRequest): Promise<AccountStorage> {
+    return accountStorage(this.context, readUuid(id, '/account_id'), await this.listApps(id, page));
   }
 
   async listAccounts(page: PageRequest): Promise<Page<ShownAccount>> {

@@ -42,7 +42,7 @@ export function handleRequest({ ids, logger, isStopping, logOneSuccessIn, observ
     }
     cutLateBody(ctx, lingerMs);
     if (isStopping() && !res.headersSent) res.setHeader('Connection', 'close');
-    observer?.ended({ method: ctx.method, route: state.route, status: ctx.status, code: state.refusal?.code, durationMs: performance.now() - startedAt });
+    observer?.ended({ method: ctx.method, route: state.route, status: ctx.status, code: state.refusal?.code, bound: state.refusal?.bound, durationMs: performance.now() - startedAt });
     const isTold = state.createdId !== undefined || (logOneSuccessIn > 0 && (successes = (successes + 1) % logOneSuccessIn) === 0);
     const level = state.isLeftOut === true ? 'debug' : levelFor(ctx.status, isTold);
     if (logger.isLevelEnabled(level)) logger[level](lineOf(ctx, startedAt), 'request');

@@ -1,3 +1,5 @@
+import type { Bound } from '../../core/errors.js';
+
 /** `full` and `full_for_address`: there were as many connections as there may be, in all or of one client. The others never became a request. */
 export type ConnectionRefusal = 'full' | 'full_for_address' | 'malformed' | 'headers_too_long' | 'timeout';
 
@@ -8,6 +10,8 @@ export interface AnsweredRequest {
   readonly status: number;
   /** The error code, when it was refused. */
   readonly code: string | undefined;
+  /** What there is as much of as there may be, when it was refused for that. */
+  readonly bound?: Bound | undefined;
   readonly durationMs: number;
 }
 

@@ -88,13 +88,15 @@ export interface ObjectsNeeds {
   readonly role: 'server' | 'tool';
   readonly clock: Clock;
   readonly publicUrl: () => string;
+  /** Whether what a client sends to a key of a folder still has a use. */
+  readonly takesBytes: (key: string) => Promise<boolean>;
   /** Signs the addresses of a folder's objects. */
   readonly secret: Uint8Array;
   /** Of the database they belong to. */
   readonly installation: Installation;
 }
 
-export async function openObjects(config: Config, { role, clock, publicUrl, secret, installation }: ObjectsNeeds): Promise<OpenObjects> {
+export async function openObjects(config: Config, { role, clock, publicUrl, takesBytes, secret, installation }: ObjectsNeeds): Promise<OpenObjects> {
   if (config.stores.objects === 'minio') {
     const options = { ...minioOptions(config), clock };
     // A key must be revocable while the object store is away.
@@ -104,7 +106,7 @@ export async function openObjects(config: Config, { role, clock, publicUrl, secr
     return { module: minioModule(objects), identity: () => objects.installationId(), close: () => Promise.resolve() };
   }
   const lock = config.stores.database === 'sqlite' ? undefined : lockFolder(config.dataFolder, role);
-  const objects = await FileObjectStore.open({ folder: join(config.dataFolder, 'objects'), publicBaseUrl: publicUrl, secret, clock });
+  const objects = await FileObjectStore.open({ folder: join(config.dataFolder, 'objects'), publicBaseUrl: publicUrl, secret, clock, takesBytes });
   return {
     module: filesModule(objects),
     signedObjects: objects.signedObjects,

@@ -1,4 +1,5 @@
 import type { Output } from './generation.js';
+import type { Retention } from './retention.js';
 import type { TaskError } from './task-errors.js';
 
 /** Something a holder of the lease does; refused once another worker holds a newer fence. */
@@ -27,6 +28,8 @@ export type GenerationCommand =
   /** The deadline is over and nobody holds a live lease. */
   | { readonly event: 'expire'; readonly error: TaskError }
   | { readonly event: 'postpone'; readonly until: number }
-  | { readonly event: 'settle'; readonly outputsExpireAt: number; readonly taskExpiresAt: number }
-  | { readonly event: 'outputs-removed'; readonly taskExpiresAt: number }
+  | ({ readonly event: 'settle' } & Retention)
+  /** Nothing was charged, and what was asked for is kept no longer. */
+  | ({ readonly event: 'content-removed' } & Retention)
+  | ({ readonly event: 'outputs-removed' } & Retention)
   | { readonly event: 'late-report'; readonly state: string };

@@ -3,6 +3,7 @@ import { accountSuspended } from '../access/suspended.js';
 import type { Context } from '../context.js';
 import type { AccountRefusal } from '../credits/decide.js';
 import { ServiceError } from '../errors.js';
+import { begun } from '../begun.js';
 import { claim, freeClaim, takenOver, type Subject } from '../idempotency/claims.js';
 import type { Claim } from '../idempotency/claim.js';
 import type { Json } from '../json.js';
@@ -11,6 +12,8 @@ import { markUsed } from '../uploads/mark-used.js';
 import type { Generation, GenerationRecord } from './generation.js';
 import { planGeneration, type Plan } from './plan.js';
 import { readGenerationRequest, type GenerationRequest } from './request.js';
+import type { UnchargedContent } from './retention.js';
+import type { Settings } from '../settings.js';
 import { voidGeneration } from './void-generation.js';
 import { wake } from './wake.js';
 
@@ -26,7 +29,8 @@ export interface Created {
  * minted the generation's id ever holds or inserts under it. A replay answers with the generation as it is now.
  *
  * Throws, in this order: FIELD_REQUIRED, FIELD_INVALID (of the body), the three idempotency codes, FIELD_INVALID (of
- * model, uploads and parameters), DEVELOPER_TOKEN_REVOKED for a suspended account, CREDITS_INSUFFICIENT, QUEUE_FULL. A refusal frees the key. `StoreUnavailable` means
+ * model, uploads and parameters), QUEUE_FULL (of content kept uncharged), DEVELOPER_TOKEN_REVOKED for a suspended account,
+ * CREDITS_INSUFFICIENT, QUEUE_FULL (of open generations). A refusal frees the key. `StoreUnavailable` means
  * that the outcome is unknown; the same key tells.
  */
 export async function createGeneration(context: Context, caller: Caller, idempotencyKey: string, body: Json): Promise<Created> {
@@ -34,10 +38,11 @@ export async function createGeneration(context: Context, caller: Caller, idempot
   const digest = context.digests.ofJson(request.content);
   const key = { accountId: caller.accountId, appId: caller.appId, operation: 'create' as const, key: idempotencyKey };
 
+  const uncharged = begun(context.generations.uncharged(caller.accountId));
   const claimed = await claim(context, context.settings, { key, digest }, generationSubject(context, caller));
   if ('replayOf' in claimed) return replayed(await context.generations.read(claimed.replayOf));
 
-  const generation = await accept(context, caller, request, claimed.mine);
+  const generation = await accept(context, caller, request, claimed.mine, uncharged);
   // So slow that the key was taken over meanwhile, and may have been answered, with a refusal too. Going on from here could
   // charge for what a client was told will not happen.
   if (generation === 'taken-over') throw takenOver();
@@ -67,10 +72,12 @@ function replayed(record: GenerationRecord | null): Created {
 }
 
 /** Everything after the claim. A refusal frees the key, and so does a failure from before anything was held. */
-async function accept(context: Context, caller: Caller, request: GenerationRequest, mine: Claim): Promise<Generation | 'taken-over'> {
+async function accept(context: Context, caller: Caller, request: GenerationRequest, mine: Claim, uncharged: Promise<UnchargedContent>): Promise<Generation | 'taken-over'> {
   let plan: Plan | undefined;
   try {
-    plan = await planGeneration(context, caller, request);
+    const planned = await planGeneration(context, caller, request);
+    refuseMoreContent(await uncharged, context.settings);
+    plan = planned;
     await hold(context, mine, plan);
   } catch (error) {
     // A hold of unknown outcome keeps the key: only a retry under it, or recovery, may find out.
@@ -79,6 +86,13 @@ async function accept(context: Context, caller: Caller, request: GenerationReque
     throw error;
   }
   return insertOrRelease(context, caller, request, mine, plan);
+}
+
+/** What was read is of before the claim: of many creates at once each passes over those beside it. */
+function refuseMoreContent({ bytes }: UnchargedContent, { maxUnchargedContentBytesPerAccount: max, unchargedContentRetentionMs }: Settings): void {
+  if (bytes < max) return;
+  const message = `Generations that ended without charge have ${bytes} bytes of prompts and parameters, and may have ${max}; each goes ${unchargedContentRetentionMs / 3_600_000} hours after its end.`;
+  throw new ServiceError('QUEUE_FULL', message, { retryAfterMs: 60_000, bound: 'uncharged_content_bytes' });
 }
 
 async function hold(context: Context, mine: Claim, plan: Plan): Promise<void> {
@@ -93,7 +107,7 @@ async function hold(context: Context, mine: Claim, plan: Plan): Promise<void> {
 
 function refusalOf(refused: AccountRefusal, credits: number): ServiceError {
   if (refused === 'ACCOUNT_SUSPENDED') return accountSuspended();
-  if (refused === 'QUEUE_FULL') return new ServiceError('QUEUE_FULL', undefined, { retryAfterMs: 5_000 });
+  if (refused === 'QUEUE_FULL') return new ServiceError('QUEUE_FULL', undefined, { retryAfterMs: 5_000, bound: 'open_generations' });
   if (refused === 'CREDITS_INSUFFICIENT') return insufficientCredits(credits);
   return new ServiceError('INTERNAL_ERROR');
 }

@@ -1,6 +1,7 @@
 import { assert } from '../assert.js';
 import type { GenerationCommand } from './commands.js';
 import { isTerminal, type Generation, type GenerationStatus } from './generation.js';
+import { contentBytes, hasUnchargedContent, nextRemovalAt, withoutContent, type Retention } from './retention.js';
 import { MAX_CLOCK_SKEW_MS } from '../settings.js';
 import { TRANSITIONS } from './transitions.js';
 
@@ -57,7 +58,8 @@ function change(g: Generation, command: GenerationCommand, time: Time): Changed 
     case 'cancel': return cancel(g, time);
     case 'postpone': return { next: { ...g, attentionAt: command.until } };
     case 'settle': return settle(g, command, at);
-    case 'outputs-removed': return { next: { ...g, outputsRemovedAt: at, attentionAt: command.taskExpiresAt } };
+    case 'content-removed': return removeContent(g, command, at);
+    case 'outputs-removed': return { next: untilNextRemoval({ ...g, outputsRemovedAt: at }, command) };
     case 'late-report': return g.lateReport ? { refused: 'NOTHING_TO_DO' } : { next: { ...g, lateReport: { state: command.state, at } } };
   }
 }
@@ -128,13 +130,25 @@ function cancel(g: Generation, { now, at }: Time): Changed {
 
 function settle(g: Generation, command: Extract<GenerationCommand, { event: 'settle' }>, at: number): Changed {
   if (g.settledAt !== undefined) return { refused: 'NOTHING_TO_DO' };
-  return { next: { ...g, settledAt: at, attentionAt: g.attemptsMade > 0 ? command.outputsExpireAt : command.taskExpiresAt } };
+  return { next: untilNextRemoval({ ...g, settledAt: at }, command) };
+}
+
+/** What was charged for is kept as long as the generation; what is not settled may still be needed. */
+function removeContent(g: Generation, command: Extract<GenerationCommand, { event: 'content-removed' }>, at: number): Changed {
+  if (g.contentRemovedAt !== undefined) return { refused: 'NOTHING_TO_DO' };
+  if (g.settledAt === undefined || !hasUnchargedContent(g)) return { refused: 'NOT_ALLOWED' };
+  return { next: untilNextRemoval({ ...withoutContent(g), contentRemovedAt: at }, command) };
+}
+
+function untilNextRemoval(g: Generation, retention: Retention): Generation {
+  return { ...g, attentionAt: nextRemovalAt(g, retention) };
 }
 
 /** What a generation that reaches its end loses and gains, whichever way it ends. */
 function conclude(before: Generation, next: Generation, { now, at }: Time): Generation {
   if (!isTerminal(next.status) || isTerminal(before.status)) return next;
-  return { ...withoutLease(next), completedAt: at, updatedAt: at, attentionAt: now + ATTENTION_MARGIN_MS };
+  const uncharged = next.chargedCredits === 0 ? { unchargedBytes: contentBytes(next) } : {};
+  return { ...withoutLease(next), ...uncharged, completedAt: at, updatedAt: at, attentionAt: now + ATTENTION_MARGIN_MS };
 }
 
 function withoutLease(g: Generation): Generation {
@@ -169,6 +183,7 @@ function assertSound(before: Generation, next: Generation): void {
   const ended: GenerationStatus = next.status;
   assert((next.completedAt !== undefined) === isTerminal(ended), 'completedAt is there exactly when the generation has ended');
   assert((next.error !== undefined) === (ended === 'failed'), 'error is there exactly when the generation failed');
+  if (next.unchargedBytes !== undefined || next.contentRemovedAt !== undefined) assert(isTerminal(ended) && next.chargedCredits === 0, 'content goes early only of what ended without charge');
   if (ended === 'succeeded') assert(next.outputs.length > 0, 'a success has outputs');
   if (isTerminal(before.status)) assert(before.status === ended && before.updatedAt === next.updatedAt, 'what has ended stays as it is');
 }

@@ -100,6 +100,10 @@ export interface Generation {
   /** When the account's hold for this generation was ended. */
   readonly settledAt?: number;
   readonly outputsRemovedAt?: number;
+  /** What its content counts, from an end without charge until the content is removed: the field an account's content is summed by. */
+  readonly unchargedBytes?: number;
+  /** When prompts, parameters and references were removed, as nothing was charged; they are empty since. */
+  readonly contentRemovedAt?: number;
   /** What a provider reported after the end. It changes neither status nor credits. */
   readonly lateReport?: { readonly state: string; readonly at: number };
   /** When recovery should look at it if nobody did before: the one field recovery searches by. */

@@ -2,6 +2,7 @@ import { assert } from '../assert.js';
 import type { Context } from '../context.js';
 import { changeGeneration } from './change-generation.js';
 import { isTerminal, type Generation } from './generation.js';
+import { retentionOf } from './retention.js';
 
 /**
  * Ends the hold of a generation that has ended: charges what it owes, releases the rest, then marks it settled. May be
@@ -12,13 +13,8 @@ export async function settleGeneration(context: Context, generation: Generation)
   if (generation.settledAt !== undefined) return generation;
   const { generationId, accountId, chargedCredits } = generation;
   await context.desk.execute(accountId, { kind: 'settle', generationId, charge: chargedCredits });
-  const endedAt = generation.completedAt ?? generation.updatedAt;
-  const { settings } = context;
-  const { generation: settled, refused } = await changeGeneration(context, generation, {
-    event: 'settle',
-    outputsExpireAt: endedAt + settings.outputRetentionMs,
-    taskExpiresAt: endedAt + settings.taskRetentionMs,
-  });
+  const retention = retentionOf(generation, context.settings);
+  const { generation: settled, refused } = await changeGeneration(context, generation, { event: 'settle', ...retention });
   if (refused === undefined) logEnd(context, settled);
   return settled;
 }

@@ -4,7 +4,7 @@ import type { GenerationStatus } from './generation.js';
 export type GenerationEvent =
   | 'start' | 'take-over' | 'renew' | 're-lease' | 'begin-attempt' | 'accepted' | 'attempt-failed' | 'yield'
   | 'cancel' | 'give-up' | 'succeed' | 'fail' | 'stop' | 'expire'
-  | 'postpone' | 'settle' | 'outputs-removed' | 'late-report';
+  | 'postpone' | 'settle' | 'content-removed' | 'outputs-removed' | 'late-report';
 
 /**
  * From status and event to the next status. What is not listed is refused. After the end only bookkeeping is left:
@@ -32,7 +32,7 @@ export const TRANSITIONS: { readonly [S in GenerationStatus]: Partial<Readonly<R
     'stop': 'cancelled',
     'postpone': 'running',
   },
-  succeeded: { 'settle': 'succeeded', 'postpone': 'succeeded', 'outputs-removed': 'succeeded', 'late-report': 'succeeded' },
-  failed: { 'settle': 'failed', 'postpone': 'failed', 'outputs-removed': 'failed', 'late-report': 'failed' },
-  cancelled: { 'settle': 'cancelled', 'postpone': 'cancelled', 'outputs-removed': 'cancelled', 'late-report': 'cancelled' },
+  succeeded: { 'settle': 'succeeded', 'postpone': 'succeeded', 'content-removed': 'succeeded', 'outputs-removed': 'succeeded', 'late-report': 'succeeded' },
+  failed: { 'settle': 'failed', 'postpone': 'failed', 'content-removed': 'failed', 'outputs-removed': 'failed', 'late-report': 'failed' },
+  cancelled: { 'settle': 'cancelled', 'postpone': 'cancelled', 'content-removed': 'cancelled', 'outputs-removed': 'cancelled', 'late-report': 'cancelled' },
 };

@@ -1,5 +1,6 @@
 import type { CallScope } from '../call-scope.js';
 import type { Generation, GenerationRecord } from '../generation/generation.js';
+import type { UnchargedContent } from '../generation/retention.js';
 import type { Page, PageRequest } from '../paging.js';
 
 /**
@@ -25,4 +26,10 @@ export interface GenerationStore {
 
   /** Generations of one account, newest first; of one App, when `appId` is given. */
   list(accountId: string, appId: string | undefined, page: PageRequest, call?: CallScope): Promise<Page<Generation>>;
+
+  /**
+   * The account's generations with `unchargedBytes`, and their sum: from an index of those alone, and so all that was written
+   * before and perhaps what is being written.
+   */
+  uncharged(accountId: string, call?: CallScope): Promise<UnchargedContent>;
 }

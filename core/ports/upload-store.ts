@@ -1,4 +1,6 @@
+import type { CallScope } from '../call-scope.js';
 import type { UploadRecord } from '../uploads/upload.js';
+import type { UploadUsage } from '../uploads/usage.js';
 
 /**
  * Keeps uploads. Each method is atomic for one id. Every method may throw `StoreUnavailable`; a write that does may or
@@ -19,4 +21,10 @@ export interface UploadStore {
 
   /** Records with `attentionAt` at or before `now`, most overdue first; at most `limit`, 1 to 1,000. */
   due(now: number, limit: number): Promise<readonly UploadRecord[]>;
+
+  /**
+   * What the uploads of one App take, as `usageOf` counts each: summed from an index, and so all that was written before and
+   * perhaps what is being written. Ends with `CallOver` as soon as the call it is for is over.
+   */
+  usage(accountId: string, appId: string, call?: CallScope): Promise<UploadUsage>;
 }

@@ -1,26 +1,29 @@
 import type { Context } from '../context.js';
 import { StoreUnavailable } from '../errors.js';
 import type { Upload, UploadRecord } from '../uploads/upload.js';
+import { removalAt, sweepAt, withAttention } from '../uploads/upload-times.js';
 
 /** A removal that was cut, or found the store away, is tried again after this. */
 const REMOVE_AGAIN_MS = 300_000;
 
 export interface UploadsRecovered {
+  /** Bytes at targets that have expired. */
+  swept: number;
   removed: number;
   failed: number;
 }
 
 /**
- * Removes uploads past retention, with their bytes. One pass takes at most `recoveryBatch`, and ends at the first one that
- * an outage keeps, as the others would wait for it too, or once `goesOn` says no.
+ * Removes what was sent to targets that have expired, and uploads past retention with their bytes. One pass takes at most
+ * `recoveryBatch`, and ends at the first one that an outage keeps, as the others would wait for it too, or once `goesOn` says no.
  */
 export async function recoverUploads(context: Context, now: number, goesOn: () => boolean): Promise<UploadsRecovered> {
-  const done: UploadsRecovered = { removed: 0, failed: 0 };
+  const done: UploadsRecovered = { swept: 0, removed: 0, failed: 0 };
   for (const record of await context.uploads.due(now, context.settings.recoveryBatch)) {
     if (!goesOn()) break;
     try {
-      await removeUpload(context, record);
-      done.removed += 1;
+      const outcome = await recoverUpload(context, record, now);
+      if (outcome) done[outcome] += 1;
     } catch (error) {
       done.failed += 1;
       context.log.warn('upload not removed', { uploadId: record.uploadId, error });
@@ -28,6 +31,38 @@ export async function recoverUploads(context: Context, now: number, goesOn: () =
     }
   }
   return done;
+}
+
+async function recoverUpload(context: Context, record: UploadRecord, now: number): Promise<'swept' | 'removed' | null> {
+  const { settings } = context;
+  if (record.kind !== 'upload' || record.status === 'removing' || now >= removalAt(record, settings)) {
+    await removeUpload(context, record);
+    return 'removed';
+  }
+  if (record.stagingRemovedAt === undefined && now >= sweepAt(record, settings)) {
+    await sweepStaging(context, record);
+    return 'swept';
+  }
+  // Written under other settings: by those of today it is kept for longer.
+  await context.uploads.replace(withAttention({ ...record, version: record.version + 1 }, settings), record.version);
+  return null;
+}
+
+/**
+ * Whatever was sent to the target goes, and every copy of it that did not become the upload. A completion so slow that it is
+ * still under way must not come to an end over bytes that are gone: the version moves on first, and its last write fails.
+ */
+async function sweepStaging(context: Context, record: Upload): Promise<void> {
+  const { uploads, objects, clock, settings } = context;
+  let swept = record;
+  const copies = [...(record.abandonedKeys ?? [])];
+  if (record.status === 'prepared' && record.objectKey !== undefined) {
+    copies.push(record.objectKey);
+    swept = { ...record, version: record.version + 1, attentionAt: clock.now() + REMOVE_AGAIN_MS };
+    if ((await uploads.replace(swept, record.version)) === 'conflict') return;
+  }
+  for (const key of [record.stagingKey, ...copies]) await objects.remove(key);
+  await uploads.replace(withAttention({ ...swept, version: swept.version + 1, stagingRemovedAt: clock.now() }, settings), swept.version);
 }
 
 /**

@@ -16,7 +16,7 @@ const MAX_STEP_MS = 3_600_000;
 const NOTHING: Recovered = {
   generations: { woken: 0, ended: 0, settled: 0, retired: 0, failed: 0, overtaken: 0 },
   holds: { released: 0, settled: 0, failed: 0 },
-  uploads: { removed: 0, failed: 0 },
+  uploads: { swept: 0, removed: 0, failed: 0 },
   claimsRemoved: 0,
 };
 
@@ -28,7 +28,7 @@ const NOTHING: Recovered = {
 export function mayBeMore({ generations: g, holds, uploads, claimsRemoved }: Recovered, batch: number): boolean {
   const generations = g.woken + g.ended + g.settled + g.retired + g.failed + g.overtaken;
   const moreHolds = holds.nextCursor !== undefined && holds.released + holds.settled > 0;
-  return generations >= batch || moreHolds || uploads.removed >= batch || claimsRemoved >= batch;
+  return generations >= batch || moreHolds || uploads.swept + uploads.removed >= batch || claimsRemoved >= batch;
 }
 
 /** Does again whatever was cut. Runs on a schedule in every worker, and by hand; one a process at a time. */

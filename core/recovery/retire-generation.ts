@@ -1,28 +1,28 @@
 import type { Context } from '../context.js';
 import { changeGeneration } from '../generation/change-generation.js';
 import type { Generation, Remnant } from '../generation/generation.js';
+import { hasUnchargedContent, mayHaveOutputs, nextRemovalAt, retentionOf } from '../generation/retention.js';
 import { removeCollected } from '../generation/run/collect-outputs.js';
 
 /**
- * Removes the outputs of a settled generation whose retention is over, and later the generation itself. Recovery may look
- * at one before its time, when it was not sure of an earlier step; then it is put off.
+ * Removes what is past its retention of a settled generation: its content, if nothing was charged, its outputs, and at last
+ * the generation itself. Recovery may look at one before its time, when it was not sure of an earlier step; then it is put off.
  */
 export async function retireGeneration(context: Context, g: Generation, now: number): Promise<void> {
   const { settings } = context;
-  const endedAt = g.completedAt ?? g.updatedAt;
-  const outputsExpireAt = endedAt + settings.outputRetentionMs;
-  const taskExpiresAt = endedAt + settings.taskRetentionMs;
-  if (g.outputsRemovedAt === undefined && g.attemptsMade > 0) {
-    if (now < outputsExpireAt) {
-      await changeGeneration(context, g, { event: 'postpone', until: outputsExpireAt });
-      return;
-    }
+  const retention = retentionOf(g, settings);
+  const { contentExpiresAt, outputsExpireAt, taskExpiresAt } = retention;
+  if (hasUnchargedContent(g) && now >= contentExpiresAt && now < taskExpiresAt) {
+    await changeGeneration(context, g, { event: 'content-removed', ...retention });
+    return;
+  }
+  if (mayHaveOutputs(g) && now >= outputsExpireAt) {
     await removeOutputs(context, g);
-    await changeGeneration(context, g, { event: 'outputs-removed', taskExpiresAt });
+    await changeGeneration(context, g, { event: 'outputs-removed', ...retention });
     return;
   }
   if (now < taskExpiresAt) {
-    await changeGeneration(context, g, { event: 'postpone', until: taskExpiresAt });
+    await changeGeneration(context, g, { event: 'postpone', until: nextRemovalAt(g, retention) });
     return;
   }
   const { generationId, accountId, appId, version, createdAt } = g;

@@ -8,7 +8,8 @@ import type { Json } from '../json.js';
 import { inspectCopy, stagedFacts } from './inspect-upload.js';
 import { isUuid } from '../uuid.js';
 import { readCompleteRequest } from './request.js';
-import type { Upload } from './upload.js';
+import { isUnfinished, type Upload } from './upload.js';
+import { withAttention } from './upload-times.js';
 
 export interface Completed {
   readonly upload: Upload & { readonly ready: NonNullable<Upload['ready']> };
@@ -68,7 +69,7 @@ async function makeReady(context: Context, caller: Caller, uploadId: string, sha
     const upload = await ownUpload(context, caller, uploadId);
     if (!upload) throw noSuchUpload();
     if (upload.status === 'ready') return sameDigest(upload, sha256);
-    if (upload.status === 'removing' || clock.now() > upload.expiresAt) throw new ServiceError('UPLOAD_URL_EXPIRED');
+    if (!isUnfinished(upload) || clock.now() > upload.expiresAt) throw new ServiceError('UPLOAD_URL_EXPIRED');
 
     const staged = await stagedFacts(context, upload);
     if ('refusal' in staged) {
@@ -87,13 +88,12 @@ async function makeReady(context: Context, caller: Caller, uploadId: string, sha
     const inspected = await inspectCopy(context, upload, objectKey, sha256).catch((error: unknown) => dropCopy(context, copying, objectKey, error));
     if (inspected === 'changed') continue;
     const now = clock.now();
-    const ready: Upload = {
+    const ready = withAttention({
       ...copying,
       version: copying.version + 1,
       status: 'ready',
       ready: { mediaId: ids.uuid(), ...inspected, at: now },
-      attentionAt: now + settings.uploadRetentionMs,
-    };
+    }, settings);
     if ((await uploads.replace(ready, copying.version)) === 'conflict') {
       // Somebody else is completing it too, and has a copy of their own.
       await objects.remove(objectKey);

@@ -1,5 +1,6 @@
 import type { Context } from '../context.js';
 import type { Upload } from './upload.js';
+import { withAttention } from './upload-times.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -12,7 +13,7 @@ export async function markUsed(context: Pick<Context, 'uploads' | 'clock' | 'set
   const now = context.clock.now();
   for (const upload of uploads) {
     if (upload.lastUsedAt !== undefined && now - upload.lastUsedAt < HOUR_MS) continue;
-    const used: Upload = { ...upload, version: upload.version + 1, lastUsedAt: now, attentionAt: now + 2 * context.settings.uploadRetentionMs };
+    const used = withAttention({ ...upload, version: upload.version + 1, lastUsedAt: now }, context.settings);
     await context.uploads.replace(used, upload.version).catch((error: unknown) => {
       context.log.warn('upload not marked as used', { uploadId: upload.uploadId, error });
     });

@@ -1,13 +1,16 @@
 import type { Caller } from '../access/credential.js';
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
+import { begun } from '../begun.js';
 import type { Claim } from '../idempotency/claim.js';
 import { claim, freeClaim, takenOver, type Subject } from '../idempotency/claims.js';
 import type { Json } from '../json.js';
 import type { SignedRequest } from '../ports/object-store.js';
 import { readPrepareRequest, type PrepareRequest } from './request.js';
 import type { Upload, UploadRecord } from './upload.js';
+import { withAttention } from './upload-times.js';
 import { requireUsable } from './usable.js';
+import { requireRoom, type UploadUsage } from './usage.js';
 
 export interface Prepared {
   readonly upload: Upload;
@@ -19,31 +22,36 @@ export interface Prepared {
  * Prepares one upload and signs its target. A replay answers with the same upload and a target that ends at the same
  * time, whatever the catalog says by then; once the target has expired there is no answer to replay. Throws, in this order:
  * FIELD_REQUIRED, FIELD_INVALID, UPLOAD_FILE_TOO_LARGE, UPLOAD_TYPE_NOT_ALLOWED (of the body and the installation's
- * limits), the three idempotency codes, and for what no model takes FIELD_INVALID, UPLOAD_TYPE_NOT_ALLOWED and
- * UPLOAD_FILE_TOO_LARGE. A refusal frees the key.
+ * limits), the three idempotency codes, for what no model takes FIELD_INVALID, UPLOAD_TYPE_NOT_ALLOWED and
+ * UPLOAD_FILE_TOO_LARGE, and QUEUE_FULL for what the App has no room for. A refusal frees the key.
  */
 export async function prepareUpload(context: Context, caller: Caller, idempotencyKey: string, body: Json): Promise<Prepared> {
   const request = readPrepareRequest(context, context.settings, body);
   const digest = context.digests.ofJson(request.content);
   const key = { accountId: caller.accountId, appId: caller.appId, operation: 'prepare' as const, key: idempotencyKey };
 
+  const usage = begun(context.uploads.usage(caller.accountId, caller.appId));
   const claimed = await claim(context, context.settings, { key, digest }, uploadSubject(context, caller));
   if ('replayOf' in claimed) {
     const record = await context.uploads.read(claimed.replayOf);
     if (record?.kind !== 'upload' || record.status === 'removing' || context.clock.now() >= record.expiresAt) throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
     return { upload: record, target: await signTarget(context, record), replayed: true };
   }
-  await requireUsableOrFree(context, claimed.mine, request);
+  await requireUsableOrFree(context, claimed.mine, request, usage);
   const upload = newUpload(context, caller, claimed.mine.subjectId, request);
   const outcome = await context.uploads.insert(upload);
   if (!outcome.inserted) throw takenOver();
   return { upload, target: await signTarget(context, upload), replayed: false };
 }
 
-/** A refusal is ours to give only if the key was still ours. */
-async function requireUsableOrFree(context: Context, mine: Claim, request: PrepareRequest): Promise<void> {
+/**
+ * A refusal is ours to give only if the key was still ours. The usage is of before the claim: of many prepares at once each
+ * passes over those beside it.
+ */
+async function requireUsableOrFree(context: Context, mine: Claim, request: PrepareRequest, usage: Promise<UploadUsage>): Promise<void> {
   try {
     requireUsable(context.catalog.models(), request);
+    requireRoom(await usage, request.byteSize, context.settings);
   } catch (error) {
     if ((await freeClaim(context, mine)) === 'taken-over') throw takenOver();
     throw error;
@@ -67,7 +75,7 @@ function uploadSubject(context: Context, caller: Caller): Subject {
 
 function newUpload(context: Context, caller: Caller, uploadId: string, request: PrepareRequest): Upload {
   const now = context.clock.now();
-  return {
+  return withAttention({
     kind: 'upload',
     uploadId,
     accountId: caller.accountId,
@@ -82,8 +90,7 @@ function newUpload(context: Context, caller: Caller, uploadId: string, request: 
     stagingKey: `staging/${uploadId}/${context.ids.uuid()}`,
     createdAt: now,
     expiresAt: now + context.settings.uploadTargetMs,
-    attentionAt: now + context.settings.uploadRetentionMs,
-  };
+  }, context.settings);
 }
 
 function signTarget(context: Context, upload: Upload): Promise<SignedRequest> {

@@ -26,7 +26,9 @@ export interface Upload {
   /** Present once ready. */
   readonly ready?: { readonly mediaId: string; readonly sha256: string; readonly widthPx: number; readonly heightPx: number; readonly at: number };
   readonly lastUsedAt?: number;
-  /** When recovery should remove it. */
+  /** When the bytes at the target were removed for good, after it had expired; nothing can be completed since. */
+  readonly stagingRemovedAt?: number;
+  /** When recovery should remove its bytes at the target, or all of it. */
   readonly attentionAt: number;
 }
 
@@ -45,3 +47,8 @@ export interface UploadRemnant {
 }
 
 export type UploadRecord = Upload | UploadRemnant;
+
+/** Whether it may still be completed, as far as its record says; the expiry of its target is looked at besides. */
+export function isUnfinished({ status, stagingRemovedAt }: Upload): boolean {
+  return status === 'prepared' && stagingRemovedAt === undefined;
+}

@@ -19,11 +19,13 @@ export function generationStoreContract(subject: ContractSubject<GenerationStore
     versionedRecords<GenerationRecord>({ store: () => store, make: aGeneration, idAt: uuidAt });
     describe('remnants', () => remnants(() => store));
     describe('lists', () => lists(() => store));
+    describe('uncharged content', () => unchargedContent(() => store));
     describe('reads for a call', () => endedCalls(async () => {
       await store.insert(aGeneration(1));
       return {
         read: (call) => store.read(uuidAt(1), call),
         list: (call) => store.list(uuidAt(1), undefined, { limit: 5 }, call),
+        uncharged: (call) => store.uncharged(uuidAt(1), call),
       };
     }));
   });
@@ -47,6 +49,39 @@ function remnants(store: () => GenerationStore): void {
     expect(await store().replace(aRemnant(1, { kind: 'expired', version: 1 }), 0)).to.equal('applied');
     expect(await store().read(uuidAt(1))).to.deep.equal(aRemnant(1, { kind: 'expired', version: 1 }));
     expect((await store().list(uuidAt(1), uuidAt(2), { limit: 10 })).items).to.deep.equal([]);
+  });
+}
+
+function unchargedContent(store: () => GenerationStore): void {
+  it('is nothing of an account without any, and of what is no id', async () => {
+    await store().insert(aGeneration(1));
+    await store().insert(aRemnant(2));
+    for (const account of [uuidAt(1), uuidAt(9), '', 'x']) expect(await store().uncharged(account)).to.deep.equal({ generations: 0, bytes: 0 });
+  });
+
+  it('is the sum over what says so of one account, after any writes', async () => {
+    const accounts = [uuidAt(1), uuidAt(9)];
+    const write = fc.record({
+      n: fc.integer({ min: 1, max: 4 }), accountId: fc.constantFrom(...accounts),
+      unchargedBytes: fc.option(fc.integer({ min: 1, max: 300_000 }), { nil: undefined }), isGone: fc.boolean(),
+    });
+    await fc.assert(fc.asyncProperty(fc.array(write, { maxLength: 12 }), async (writes) => {
+      const model = new Map<number, GenerationRecord>();
+      for (const { n, accountId, unchargedBytes, isGone } of writes) {
+        const before = model.get(n);
+        const owner = { accountId: before?.accountId ?? accountId, version: (before?.version ?? -1) + 1 };
+        const next = isGone && before ? aRemnant(n, { ...owner, kind: 'expired' }) : aGeneration(n, { ...owner, ...(unchargedBytes === undefined ? {} : { unchargedBytes }) });
+        if (before) await store().replace(next, before.version);
+        else await store().insert(next);
+        model.set(n, next);
+      }
+      for (const account of accounts) {
+        const bytes = [...model.values()].flatMap((record) => (record.kind === 'generation' && record.accountId === account ? record.unchargedBytes ?? [] : []));
+        expect(await store().uncharged(account)).to.deep.equal({ generations: bytes.length, bytes: bytes.reduce((sum, one) => sum + one, 0) });
+      }
+      for (const { generationId, version } of model.values()) await store().remove(generationId, version);
+      expect(await store().uncharged(uuidAt(1))).to.deep.equal({ generations: 0, bytes: 0 });
+    }), { numRuns: 30 });
   });
 }
 

@@ -10,6 +10,7 @@ import { CATALOG_METHODS } from '../../apps/grpc/methods/catalog.js';
 import { CREDIT_METHODS } from '../../apps/grpc/methods/credits.js';
 import { GENERATION_METHODS } from '../../apps/grpc/methods/generations.js';
 import { OPERATIONS_METHODS } from '../../apps/grpc/methods/operations.js';
+import { STORAGE_METHODS } from '../../apps/grpc/methods/storage.js';
 import { UPLOAD_METHODS } from '../../apps/grpc/methods/uploads.js';
 import { WATCH_METHODS } from '../../apps/grpc/methods/watch.js';
 import { OPERATOR_SCOPES } from '../../apps/grpc/callers/service-callers.js';
@@ -21,7 +22,7 @@ import { plain, readPage, ROOT, tablesOf } from './pages.js';
 /** What only HTTP can get wrong. */
 const OF_HTTP: readonly string[] = ['ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED', 'BODY_TOO_LARGE'] satisfies ErrorCode[];
 
-const SERVED = [...GENERATION_METHODS, ...UPLOAD_METHODS, ...CREDIT_METHODS, ...CATALOG_METHODS, ...ACCESS_METHODS, ...OPERATIONS_METHODS, ...WATCH_METHODS];
+const SERVED = [...GENERATION_METHODS, ...UPLOAD_METHODS, ...CREDIT_METHODS, ...CATALOG_METHODS, ...ACCESS_METHODS, ...STORAGE_METHODS, ...OPERATIONS_METHODS, ...WATCH_METHODS];
 
 const page = readPage('docs/grpc.md');
 const rowsUnder = (column: string) => tablesOf(page).filter(({ columns }) => columns[0] === column).flatMap(({ rows }) => rows);

@@ -3,6 +3,7 @@ import type { ShownAccount } from '../../operator/operator.js';
 import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
 import { moreJson, moreText, pageRequest, withPaging, type PageOptions } from '../operator/paging.js';
 import { accountJson } from '../operator/records.js';
+import { storageJson, storageText } from '../operator/storage-records.js';
 import { facts, isoTime, show, table } from '../terminal.js';
 import { EXAMPLE_ID, examples } from './examples.js';
 
@@ -26,12 +27,14 @@ export function addAccounts(program: Command): void {
       const text = table(['account', 'name', 'available', 'reserved', 'spent', 'created'], rows) + moreText(page);
       show({ json: { accounts: page.items.map(accountJson), ...moreJson(page) }, text }, options);
     }));
-  operatorCommand(accounts, 'show <account_id>')
-    .description('show one account')
+  withPaging(operatorCommand(accounts, 'show <account_id>'))
+    .description('show one account, and what it and its Apps make the service keep')
     .addHelpText('after', examples([`darkroom accounts show ${EXAMPLE_ID}`]))
-    .action((accountId: string, options: OperatorOptions) => withOperator(options, async (operator) => {
+    .action((accountId: string, options: OperatorOptions & PageOptions) => withOperator(options, async (operator) => {
       const account = await operator.getAccount(accountId);
-      show({ json: accountJson(account), text: accountText(account) }, options);
+      const storage = await operator.getStorage(accountId, pageRequest(options));
+      const text = `${accountText(account)}\n${storageText(storage)}`;
+      show({ json: { ...accountJson(account), storage: storageJson(storage) }, text }, options);
     }));
 }
 

@@ -8,9 +8,11 @@ import type { Account } from '../../grpc/generated/darkroom/v1/accounts_pb.js';
 import { Credits, type Entry, type GrantCreditsResponse } from '../../grpc/generated/darkroom/v1/credits_pb.js';
 import { Operations } from '../../grpc/generated/darkroom/v1/operations_pb.js';
 import { BOOK, KIND } from '../../grpc/render/credits.js';
+import type { AccountStorage } from '../../operator/account-storage.js';
 import type { NewAccount, Operated, Operator, ShownAccount, ShownEntry, ShownKey } from '../../operator/operator.js';
 import { GrpcCalls } from './grpc-calls.js';
 import { readGrpcPlace, type GrpcOptions } from './grpc-place.js';
+import { storageOf } from './grpc-storage.js';
 
 /** For what looks at everything there is. */
 const EVERYTHING_MS = 3_600_000;
@@ -34,6 +36,10 @@ export class GrpcOperator implements Operator {
 
   async getAccount(accountId: string): Promise<ShownAccount> {
     return accountOf((await this.calls.call(Access.method.getAccount, { accountId })).account);
+  }
+
+  async getStorage(accountId: string, page: PageRequest): Promise<AccountStorage> {
+    return storageOf(await this.calls.call(Access.method.getAccountStorage, { accountId, ...sizeAndToken(page) }));
   }
 
   async listAccounts(page: PageRequest): Promise<Page<ShownAccount>> {
@@ -96,6 +102,7 @@ export class GrpcOperator implements Operator {
       generations_retired: Number(total.generationsRetired),
       holds_released: Number(total.holdsReleased),
       holds_settled: Number(total.holdsSettled),
+      uploads_swept: Number(total.uploadsSwept),
       uploads_removed: Number(total.uploadsRemoved),
       claims_removed: Number(total.claimsRemoved),
       failed: Number(total.failed),

@@ -107,7 +107,7 @@ async function around(
     }
   }
   const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
-  observer?.ended({ method: call.getPath().slice(1), code, durationMs });
+  observer?.ended({ method: call.getPath().slice(1), code, bound: refused?.bound, durationMs });
   const isExpected = code === undefined ? about.createdId !== undefined : parts.stopping.aborted && code === 'SERVICE_UNAVAILABLE';
   const level = isExpected ? 'info' : levelFor(code);
   if (!logger.isLevelEnabled(level)) return;

@@ -17,6 +17,7 @@ export const OPERATIONS_METHODS = [
         generationsRetired: BigInt(total.generations_retired),
         holdsReleased: BigInt(total.holds_released),
         holdsSettled: BigInt(total.holds_settled),
+        uploadsSwept: BigInt(total.uploads_swept),
         uploadsRemoved: BigInt(total.uploads_removed),
         claimsRemoved: BigInt(total.claims_removed),
         failed: BigInt(total.failed),
@@ -32,6 +33,7 @@ export const OPERATIONS_METHODS = [
       uploads: duration(settings.uploadRetentionMs),
       replays: duration(settings.replayWindowMs),
       claims: duration(settings.claimRetentionMs),
+      unchargedContent: duration(settings.unchargedContentRetentionMs),
     }),
   }),
 ] as const;

@@ -12,7 +12,7 @@ export const prepareUploadOperation: ProtectedOperation = {
   body: { schema: PREPARE_REQUEST_SCHEMA, schemaName: 'PrepareUploadRequest', required: true, limited: limitedPrepareSchema },
   errors: [
     'FIELD_REQUIRED', 'FIELD_INVALID', 'UPLOAD_FILE_TOO_LARGE', 'UPLOAD_TYPE_NOT_ALLOWED',
-    'IDEMPOTENCY_PAYLOAD_MISMATCH', 'IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_REPLAY_EXPIRED',
+    'IDEMPOTENCY_PAYLOAD_MISMATCH', 'IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_REPLAY_EXPIRED', 'QUEUE_FULL',
   ],
   async answer({ context, caller, idempotencyKey, body }) {
     const prepared = await prepareUpload(context, caller, idempotencyKey, body);

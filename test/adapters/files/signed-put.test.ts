@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { REAL_DISK } from '../../../adapters/files/disk.js';
-import { FileObjectStore } from '../../../adapters/files/file-object-store.js';
+import { FileObjectStore, type FileObjectStoreOptions } from '../../../adapters/files/file-object-store.js';
+import { StoreUnavailable } from '../../../core/errors.js';
 import type { SignedObjectRequest } from '../../../adapters/files/signed-answers.js';
 import { breakingOff, bytesOf, collected, inPieces } from '../../fixtures/byte-streams.js';
 import { sha256Of } from '../../fixtures/sha256.js';
@@ -18,8 +19,9 @@ describe('Signed PUT', () => {
   let folder: string;
   let now: number;
   let store: FileObjectStore;
-  const openStore = async (fill: number) =>
-    FileObjectStore.open({ folder, publicBaseUrl: () => 'https://files.example/base/', secret: new Uint8Array(32).fill(fill), clock: { now: () => now } });
+  const openStore = async (fill: number, takesBytes?: FileObjectStoreOptions['takesBytes']) => FileObjectStore.open({
+    folder, publicBaseUrl: () => 'https://files.example/base/', secret: new Uint8Array(32).fill(fill), clock: { now: () => now }, ...(takesBytes ? { takesBytes } : {}),
+  });
   beforeEach(async () => {
     now = NOW;
     folder = await mkdtemp(join(tmpdir(), 'darkroom-put-'));
@@ -45,6 +47,29 @@ describe('Signed PUT', () => {
     expect(new TextDecoder().decode(await collected(answer.body!))).to.match(/^[^<>{}\n]+\.\n$/);
     expect(await files(), 'nothing is kept').to.equal(0);
   }
+
+  it('refuses what has no use any more, before it takes the bytes and once it has them', async () => {
+    for (const wanted of [[false], [true, false]]) {
+      const answers = [...wanted];
+      const asked: string[] = [];
+      store = await openStore(1, async (key) => { asked.push(key); return answers.shift() ?? true; });
+      await refuses(410, await address());
+      expect(asked).to.deep.equal(wanted.map(() => 'staging/a'));
+    }
+  });
+
+  it('asks nobody whether bytes are wanted whose address it did not sign, or that are not as they were signed for', async () => {
+    store = await openStore(1, () => Promise.reject(new Error('It was asked.')));
+    await refuses(403, await address(await openStore(2)));
+    await refuses(400, await address(), { headers: { 'content-type': 'text/html', 'content-length': String(BODY.byteLength), 'x-darkroom-sha256': SHA256 } });
+  });
+
+  it('keeps nothing when nobody can say whether it is wanted', async () => {
+    for (const answers of [[], [true]]) {
+      store = await openStore(1, () => (answers.shift() === true ? Promise.resolve(true) : Promise.reject(new StoreUnavailable('The line broke.'))));
+      await refuses(503, await address());
+    }
+  });
 
   it('signs addresses below the public one', async () => {
     expect((await address()).href).to.match(/^https:\/\/files\.example\/base\/objects\/staging\/a\?expires=/);

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import type { Collection } from 'mongodb';
 import { MongoConnection, type MongoOptions } from '../../../adapters/mongo/connection.js';
 import { migrateMongo, MongoRefused, openMongo } from '../../../adapters/mongo/open-mongo.js';
-import { SCHEMA_VERSION, schemaCollections } from '../../../adapters/mongo/schema.js';
+import { READABLE_FROM, SCHEMA_VERSION, schemaCollections } from '../../../adapters/mongo/schema.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { aGeneration, uuidAt } from '../../fixtures/stored-records.js';
 import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js';
@@ -90,7 +90,7 @@ function opening(place: () => FreshDatabase, own: () => MongoConnection): void {
       const newer = { version: SCHEMA_VERSION + 1, ...(readableFrom === undefined ? {} : { readableFrom }), addedLater: 'x' };
       await schemaOf(own()).replaceOne({ _id: 'schema' }, newer);
       await migrateMongo(place());
-      expect(await schemaOf(own()).findOne()).to.deep.equal({ _id: 'schema', ...newer, readableFrom: SCHEMA_VERSION });
+      expect(await schemaOf(own()).findOne()).to.deep.equal({ _id: 'schema', ...newer, readableFrom: readableFrom ?? READABLE_FROM });
     }
     await (await openMongo(place())).close();
     expect((await claims.indexes()).map(({ name }) => name)).to.have.members(['_id_', 'claims_by_removal', 'claims_by_what_is_new']);

@@ -21,6 +21,8 @@ export function queued(changes: Partial<Generation> = {}): Generation {
   };
 }
 
+const RETENTION = { contentExpiresAt: 60_000, outputsExpireAt: 100_000, taskExpiresAt: 200_000 };
+
 const submitting = { number: 1, phase: 'submitting', token: 't', startedAt: 1_500 } as const;
 
 /** A generation in this status that meets what the event asks for beyond it, at 2,000. */
@@ -36,9 +38,9 @@ export function generationIn(status: GenerationStatus, event: GenerationEvent): 
       ...(event === 'stop' ? { cancelRequestedAt: 1_600 } : {}),
     });
   }
-  const ended = { ...common, status, completedAt: 1_500 };
+  const ended = { ...common, status, completedAt: 1_500, ...(event === 'content-removed' ? { settledAt: 1_600 } : {}) };
   if (status === 'failed') return queued({ ...ended, error: taskError('INTERNAL_ERROR') });
-  return queued(status === 'succeeded' ? { ...ended, outputs: outputs(1), chargedCredits: 10 } : ended);
+  return queued(status === 'succeeded' ? { ...ended, outputs: outputs(1), chargedCredits: event === 'content-removed' ? 0 : 10 } : ended);
 }
 
 export function commandOf(event: GenerationEvent, fence = 1): GenerationCommand {
@@ -59,8 +61,9 @@ export function commandOf(event: GenerationEvent, fence = 1): GenerationCommand 
     'give-up': { event: 'give-up', error },
     'expire': { event: 'expire', error },
     'postpone': { event: 'postpone', until: 40_000 },
-    'settle': { event: 'settle', outputsExpireAt: 100_000, taskExpiresAt: 200_000 },
-    'outputs-removed': { event: 'outputs-removed', taskExpiresAt: 200_000 },
+    'settle': { event: 'settle', ...RETENTION },
+    'content-removed': { event: 'content-removed', ...RETENTION },
+    'outputs-removed': { event: 'outputs-removed', ...RETENTION },
     'late-report': { event: 'late-report', state: 'succeeded' },
   };
   return commands[event];

@@ -8,7 +8,7 @@ import { TRANSITIONS, type GenerationEvent } from '../../../core/generation/tran
 import { commandOf, generationIn } from './generations.js';
 
 const STATUSES: readonly GenerationStatus[] = ['queued', 'running', 'succeeded', 'failed', 'cancelled'];
-const AFTER_THE_END = ['settle', 'postpone', 'outputs-removed', 'late-report'];
+const AFTER_THE_END = ['settle', 'postpone', 'content-removed', 'outputs-removed', 'late-report'];
 
 /** Columns: from queued, from running. `-` is refused. */
 const OPEN: Readonly<Record<GenerationEvent, readonly [string, string]>> = {
@@ -28,6 +28,7 @@ const OPEN: Readonly<Record<GenerationEvent, readonly [string, string]>> = {
   'expire': ['-', 'failed'],
   'postpone': ['queued', 'running'],
   'settle': ['-', '-'],
+  'content-removed': ['-', '-'],
   'outputs-removed': ['-', '-'],
   'late-report': ['-', '-'],
 };

@@ -53,10 +53,10 @@ describe('recovery while the object store is away', () => {
     world.clock.jump(world.settings.uploadRetentionMs + world.settings.claimRetentionMs);
     const calls = new Map<string, number>();
     const away = new Recovery(world.process(counting(calls, (name) => name === 'objects.remove')));
-    expect((await world.clock.run(away.pass())).uploads).to.deep.equal({ removed: 0, failed: 1 });
+    expect((await world.clock.run(away.pass())).uploads).to.deep.equal({ swept: 0, removed: 0, failed: 1 });
     expect(calls.get('objects.remove')).to.equal(1);
     world.clock.jump(600_000);
-    expect((await world.clock.run(new Recovery(world.context).pass())).uploads).to.deep.equal({ removed: 3, failed: 0 });
+    expect((await world.clock.run(new Recovery(world.context).pass())).uploads).to.deep.equal({ swept: 0, removed: 3, failed: 0 });
   });
 });
 

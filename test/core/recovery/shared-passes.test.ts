@@ -107,7 +107,7 @@ describe('a recovery pass that cannot read one of its lists', () => {
 describe('whether a pass is followed by another at once', () => {
   const nothing = {
     generations: { woken: 0, ended: 0, settled: 0, retired: 0, failed: 0, overtaken: 0 }, holds: { released: 0, settled: 0, failed: 0 },
-    uploads: { removed: 0, failed: 0 }, claimsRemoved: 0,
+    uploads: { swept: 0, removed: 0, failed: 0 }, claimsRemoved: 0,
   };
 
   it('is, when one of its parts took as much as it may, whatever came of it', () => {
@@ -115,7 +115,7 @@ describe('whether a pass is followed by another at once', () => {
       const found = (count: number) => ({ ...nothing, generations: { ...nothing.generations, [outcome]: count } });
       expect([mayBeMore(found(4), 5), mayBeMore(found(5), 5)], outcome).to.deep.equal([false, true]);
     }
-    expect(mayBeMore({ ...nothing, uploads: { removed: 5, failed: 0 } }, 5)).to.equal(true);
+    expect(mayBeMore({ ...nothing, uploads: { swept: 0, removed: 5, failed: 0 } }, 5)).to.equal(true);
     expect(mayBeMore({ ...nothing, claimsRemoved: 5 }, 5)).to.equal(true);
   });
 

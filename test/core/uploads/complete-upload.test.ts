@@ -33,6 +33,7 @@ describe('completeUpload', () => {
   beforeEach(async () => { world = await CoreWorld.open(); });
 
   it('says ready exactly when the bytes are of the declared length, digest and type', async () => {
+    world = await CoreWorld.open({ settings: { maxUnfinishedUploadsPerApp: 1_000 } });
     const media = fc.record({ type: fc.constantFrom('image/png' as const, 'image/jpeg' as const, 'image/webp' as const), note: fc.constantFrom('', 'a', 'b', 'bb'), isJunk: fc.boolean() });
     const bytesOf = (one: { type: 'image/png' | 'image/jpeg' | 'image/webp'; note: string; isJunk: boolean }) => (one.isJunk ? new TextEncoder().encode(`${one.type}${one.note}`) : plainImage(8, 8, one.type, one.note));
     await fc.assert(fc.asyncProperty(media, media, fc.constantFrom('none', 'right', 'other'), fc.constantFrom('none', 'right', 'other'), async (said, sent, atPrepare, atCompletion) => {

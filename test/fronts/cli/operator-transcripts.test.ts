@@ -51,6 +51,7 @@ async function tellStory(run: Run, demoAccountId: string): Promise<string[]> {
     await tell(verb, 'create', account, credits, '--operation-id', id, '--reason', 'r');
   }
   await tell('accounts', 'show', account);
+  await tell('accounts', 'show', account, '--limit', '1', '--json');
   await tell('accounts', 'list');
   await tell('accounts', 'list', '--json');
   await tell('ledger', account);

@@ -25,7 +25,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   route: [...ROUTES.map(({ path }) => path), '/healthz', '/readyz', '/objects/:key', 'none'],
   method: [
     'GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'other', 'create', 'read', 'apply', 'entries', 'findOperation', 'list', 'holdsBefore',
-    'insert', 'replace', 'remove', 'due', 'removeExpired', 'insertApp', 'readApp', 'listApps', 'insertKey', 'findKey', 'replaceKey', 'listKeys', 'signPut',
+    'insert', 'replace', 'remove', 'due', 'usage', 'uncharged', 'removeExpired', 'insertApp', 'readApp', 'listApps', 'insertKey', 'findKey', 'replaceKey', 'listKeys', 'signPut',
     'signGet', 'stat', 'write', 'copy', 'schedule', 'submit', 'poll', 'output', 'cancel', 'recover',
   ],
   code: [...Object.keys(ERRORS), ...Object.keys(TASK_ERRORS), 'none', 'unknown'],
@@ -35,7 +35,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   status: ['queued', 'running', 'succeeded', 'failed', 'cancelled'],
   kind: ['grant', 'adjustment', 'hold', 'charge', 'release', 'generation', 'upload', 'claim'],
   to: ['issued', 'available', 'reserved', 'spent'],
-  outcome: ['done', 'failed', 'woken', 'ended', 'settled', 'retired', 'released', 'removed', 'overtaken'],
+  outcome: ['done', 'failed', 'woken', 'ended', 'settled', 'retired', 'released', 'swept', 'removed', 'overtaken'],
+  bound: ['open_generations', 'uncharged_content_bytes', 'unfinished_uploads', 'stored_uploads', 'stored_upload_bytes'],
   provider: ['canned'],
   direction: ['read', 'written'],
   state: ['running', 'waiting'],

@@ -118,7 +118,9 @@ export class Accepted implements GenerationListener {
     if (record.kind !== 'generation') return;
     const money = books.moneyOf(id);
     demand(money?.held === BigInt(record.reservedCredits) && (money.isOpen || hasEnded(record)), 12, () => `generation ${id} was accepted, and is ${record.status} without a hold`);
-    const fitting = this.known.keys.matching(key, (sent) => payloadOf(sent) === payloadOf(request) && this.isWhatWasAsked(record, sent));
+    // What the record no longer has may be what was asked for.
+    const accepted = this.known.generations.lives.get(id)?.asked ?? record;
+    const fitting = this.known.keys.matching(key, (sent) => payloadOf(sent) === payloadOf(request) && this.isWhatWasAsked(accepted, sent));
     demand(fitting.length > 0, 11, () => `generation ${id} was given to a request that did not ask for it, under key ${key.key}`);
   }
 

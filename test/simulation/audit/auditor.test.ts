@@ -89,7 +89,7 @@ describe('the auditor', () => {
     const id = await audited.created('one');
     await audited.world.clock.run(audited.dispatcher.deliver(id));
     await audited.world.clock.advance(2_000);
-    audited.tamper = changing<Generation>('generations.replace', ({ status }) => status === 'cancelled', (g) => ({ ...g, chargedCredits: 0 }));
+    audited.tamper = changing<Generation>('generations.replace', ({ status }) => status === 'cancelled', (g) => ({ ...g, chargedCredits: 0, unchargedBytes: 2_048 }));
     await audited.ask({ operation: 'cancel', generationId: id });
     await audited.finished(id);
     audited.expectFirst(3, 'charged 0, where 3 is due');

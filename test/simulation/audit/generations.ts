@@ -13,6 +13,8 @@ export interface Life {
   readonly generationId: string;
   readonly accountId: string;
   readonly appId: string;
+  /** As it was accepted, with all that was asked for. */
+  readonly asked: Generation;
   /** The newest version, as long as it was a generation. */
   newest: Generation;
   /** Every state a client could have been shown. */
@@ -84,7 +86,7 @@ export class Generations {
     demand(record.status === 'queued' && fence === 0 && attemptsMade === 0 && updatedAt === createdAt, 7, () => `generation ${generationId} was inserted ${record.status}, with fence ${fence} and ${attemptsMade} attempts`);
     const known = this.lives.get(generationId);
     demand(known === undefined, 7, () => `generation ${generationId} was inserted a second time`);
-    this.lives.set(generationId, { generationId, accountId, appId, newest: record, shown: new Set([shownAs(record)]), insertedAt: by.at });
+    this.lives.set(generationId, { generationId, accountId, appId, asked: record, newest: record, shown: new Set([shownAs(record)]), insertedAt: by.at });
     this.requireShape(record);
     await this.requireStored(record);
     for (const listener of this.listeners) await listener.inserted?.(record, by);
@@ -104,6 +106,7 @@ export class Generations {
     const fault = faultOf(before, event, next);
     demand(fault === undefined, 7, () => `generation ${generationId}, version ${next.version}: ${fault}`);
     demand(next.updatedAt >= before.updatedAt && next.chargedCredits >= before.chargedCredits, 8, () => `generation ${generationId} went back, from ${before.updatedAt} and ${before.chargedCredits} charged to ${next.updatedAt} and ${next.chargedCredits}`);
+    if (event === 'content-removed') this.contentRemoved(before, effect);
     this.note(before, next, event, effect.at);
     this.requireShape(next);
     for (const listener of this.listeners) await listener.stepped?.({ before, next, event, by: effect });
@@ -119,6 +122,11 @@ export class Generations {
     life.shown.add(shownAs(next));
     if (hasEnded(next)) life.endedAt ??= at;
     if (next.settledAt !== undefined) life.settledAt ??= at;
+  }
+
+  private contentRemoved({ generationId, completedAt = Infinity }: Generation, { at, process, processNow }: Step['by']): void {
+    const isDue = canBeDue(completedAt + this.settings.unchargedContentRetentionMs, at);
+    demand(isDue, 7, () => `generation ${generationId} ended at ${completedAt}, and its content was removed at ${processNow} by the clock of ${process}`);
   }
 
   /** Only a settled generation goes, and only when its retention is over. */

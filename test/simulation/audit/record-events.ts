@@ -7,10 +7,10 @@ const ALLOWED = new Set([
   'running take-over running', 'running renew running', 'running re-lease running', 'running begin-attempt running', 'running accepted running',
   'running attempt-failed running', 'running yield running', 'running cancel running', 'running postpone running',
   'running succeed succeeded', 'running fail failed', 'running expire failed', 'running stop cancelled',
-  ...['succeeded', 'failed', 'cancelled'].flatMap((ended) => ['settle', 'postpone', 'outputs-removed', 'late-report'].map((event) => `${ended} ${event} ${ended}`)),
+  ...['succeeded', 'failed', 'cancelled'].flatMap((ended) => ['settle', 'postpone', 'content-removed', 'outputs-removed', 'late-report'].map((event) => `${ended} ${event} ${ended}`)),
 ]);
 
-const ENDING = ['status', 'completedAt', 'updatedAt', 'lease'];
+const ENDING = ['status', 'completedAt', 'updatedAt', 'lease', 'unchargedBytes'];
 
 /** What each event may change, besides the version and the time at which recovery looks. */
 const MAY_CHANGE: Readonly<Record<string, readonly string[]>> = {
@@ -22,7 +22,7 @@ const MAY_CHANGE: Readonly<Record<string, readonly string[]>> = {
   'accepted': ['attempt', 'updatedAt'],
   'attempt-failed': ['attempt', 'lease', 'updatedAt'],
   'yield': ['attempt', 'attemptsMade', 'lease', 'updatedAt'],
-  'cancel': ['cancelRequestedAt', 'status', 'completedAt', 'updatedAt'],
+  'cancel': ['cancelRequestedAt', 'status', 'completedAt', 'updatedAt', 'unchargedBytes'],
   'give-up': ['error', ...ENDING],
   'fail': ['error', ...ENDING],
   'expire': ['error', ...ENDING],
@@ -30,6 +30,7 @@ const MAY_CHANGE: Readonly<Record<string, readonly string[]>> = {
   'stop': ['outputs', 'chargedCredits', ...ENDING],
   'postpone': [],
   'settle': ['settledAt'],
+  'content-removed': ['prompt', 'negativePrompt', 'parameters', 'references', 'unchargedBytes', 'contentRemovedAt'],
   'outputs-removed': ['outputsRemovedAt'],
   'late-report': ['lateReport'],
 };
@@ -69,6 +70,7 @@ function classifyMove(before: Generation, next: Generation, process: string | un
 
 function classifyBookkeeping(before: Generation, next: Generation): string {
   if (before.settledAt !== next.settledAt) return 'settle';
+  if (before.contentRemovedAt !== next.contentRemovedAt) return 'content-removed';
   if (before.outputsRemovedAt !== next.outputsRemovedAt) return 'outputs-removed';
   return before.lateReport?.at === next.lateReport?.at ? 'postpone' : 'late-report';
 }

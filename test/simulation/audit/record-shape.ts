@@ -1,6 +1,10 @@
 import type { Generation } from '../../../core/generation/generation.js';
 import { hasEnded } from './record-events.js';
 
+function contentOf({ prompt, negativePrompt, parameters, references }: Generation): string {
+  return JSON.stringify([prompt, negativePrompt, parameters, references]);
+}
+
 /** What is wrong with a stored generation taken by itself, if anything. */
 export function shapeFault(g: Generation): string | undefined {
   const ended = hasEnded(g);
@@ -14,6 +18,9 @@ export function shapeFault(g: Generation): string | undefined {
     [g.lease === undefined || g.lease.fence === g.fence, `has fence ${g.fence} and a lease with ${g.lease?.fence}`],
     [(g.settledAt !== undefined) <= ended, 'settled'],
     [(g.outputsRemovedAt !== undefined) <= (g.settledAt !== undefined), 'without its files before it was settled'],
+    [g.contentRemovedAt === undefined || (g.settledAt !== undefined && g.chargedCredits === 0), `without its content, though charged ${g.chargedCredits}`],
+    [g.contentRemovedAt === undefined || contentOf(g) === '["",null,{},[]]', 'with some of its content, which was removed'],
+    [g.unchargedBytes === (ended && g.chargedCredits === 0 && g.contentRemovedAt === undefined ? Math.max(2_048, Buffer.byteLength(contentOf(g))) : undefined), `counts ${g.unchargedBytes} bytes`],
     [(g.lateReport !== undefined) <= ended, 'reported on late'],
     [g.status !== 'queued' || (g.attempt === undefined && g.runDeadlineAt === undefined), 'has begun'],
     [g.status !== 'running' || g.runDeadlineAt !== undefined, 'has no deadline'],

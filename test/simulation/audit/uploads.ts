@@ -11,7 +11,7 @@ import type { GuardedObjects } from './guarded-objects.js';
 import { canBeDue, type ProcessClocks } from './process-clocks.js';
 import { changedMembers, textOf } from './same.js';
 
-const MAY_CHANGE = new Set(['version', 'status', 'objectKey', 'abandonedKeys', 'ready', 'lastUsedAt', 'attentionAt']);
+const MAY_CHANGE = new Set(['version', 'status', 'objectKey', 'abandonedKeys', 'ready', 'lastUsedAt', 'stagingRemovedAt', 'attentionAt']);
 const NEXT: Readonly<Record<Upload['status'], readonly Upload['status'][]>> = {
   prepared: ['prepared', 'ready', 'removing'],
   ready: ['ready', 'removing'],
@@ -128,16 +128,29 @@ export class Uploads implements GenerationListener {
     demand(changed.length === 0, 16, () => `upload ${uploadId} was ${before.status}, and its ${changed.join(', ')} changed`);
     if (next.status === 'removing' && before.status !== 'removing') {
       demand(canBeDue(before.attentionAt, at), 16, () => `upload ${uploadId} was kept until ${before.attentionAt}, and ${process} removes it at ${processNow} by its clock`);
+      const keptUntil = this.keptUntil(before);
+      demand(canBeDue(keptUntil, at), 16, () => `upload ${uploadId} was to be kept until ${keptUntil}, and ${process} removes it at ${processNow} by its clock`);
       const [user] = this.usedBy.get(uploadId) ?? [];
       demand(user === undefined || !this.clocks.isSteady(process, at), 16, () => `upload ${uploadId} is being removed, and generation ${user} needs it`);
       if (before.objectKey !== undefined) this.objects.release(before.objectKey);
     }
+    if (next.stagingRemovedAt !== before.stagingRemovedAt) {
+      const isDue = before.stagingRemovedAt === undefined && canBeDue(before.expiresAt, at);
+      demand(isDue, 16, () => `the target of upload ${uploadId} was swept at ${processNow} by the clock of ${process}, and was good until ${before.expiresAt}`);
+    }
     if (next.status === 'ready' && before.status === 'prepared') await this.becomesReady(next);
+  }
+
+  private keptUntil({ createdAt, ready, lastUsedAt }: Upload): number {
+    const { uploadRetentionMs } = this.settings;
+    if (ready === undefined) return createdAt + uploadRetentionMs;
+    return Math.max(ready.at + uploadRetentionMs, lastUsedAt === undefined ? 0 : lastUsedAt + 2 * uploadRetentionMs);
   }
 
   private async becomesReady(upload: Upload): Promise<void> {
     const { uploadId, objectKey, ready, declaredSha256, byteSize } = upload;
     demand(objectKey !== undefined && ready !== undefined, 16, () => `upload ${uploadId} is ready with nothing to show for it`);
+    demand(upload.stagingRemovedAt === undefined, 16, () => `upload ${uploadId} is ready after its target was swept`);
     demand(objectKey !== upload.stagingKey, 16, () => `upload ${uploadId} is ready where clients can write`);
     demand(declaredSha256 === undefined || declaredSha256 === ready.sha256, 16, () => `upload ${uploadId} was declared as ${declaredSha256} and is ready as ${ready.sha256}`);
     demand(byteSize <= this.settings.maxUploadBytes, 16, () => `upload ${uploadId} is ready with ${byteSize} bytes`);

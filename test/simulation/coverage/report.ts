@@ -10,6 +10,8 @@ const STEPS = [
   ...['take-over', 'renew', 're-lease', 'begin-attempt', 'accepted', 'attempt-failed', 'yield', 'cancel', 'postpone'].map((event) => `running ${event} running`),
   'running succeed succeeded', 'running fail failed', 'running expire failed', 'running stop cancelled',
   ...['succeeded', 'failed', 'cancelled'].flatMap((status) => ['settle', 'postpone', 'outputs-removed', 'late-report'].map((event) => `${status} ${event} ${status}`)),
+  // No simulated model succeeds for nothing.
+  ...['failed', 'cancelled'].map((status) => `${status} content-removed ${status}`),
 ];
 
 const print = (line = '') => process.stdout.write(`${line}\n`);

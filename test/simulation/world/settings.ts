@@ -18,6 +18,7 @@ export const SIMULATED_SETTINGS: Settings = {
   uploadRetentionMs: 40 * MINUTE,
   outputRetentionMs: 20 * MINUTE,
   taskRetentionMs: 50 * MINUTE,
+  unchargedContentRetentionMs: 15 * MINUTE,
   remnantRetentionMs: 70 * MINUTE,
   maxOutputBytes: 1_000,
   leaseMs: 9 * SECOND,

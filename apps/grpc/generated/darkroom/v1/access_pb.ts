@@ -8,6 +8,8 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Account } from "./accounts_pb.js";
 import { file_darkroom_v1_accounts } from "./accounts_pb.js";
+import type { AppStorage, StorageLimits, UnchargedContent } from "./storage_pb.js";
+import { file_darkroom_v1_storage } from "./storage_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
@@ -16,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file darkroom/v1/access.proto.
  */
 export const file_darkroom_v1_access: GenFile = /*@__PURE__*/
-  fileDesc("ChhkYXJrcm9vbS92MS9hY2Nlc3MucHJvdG8SC2Rhcmtyb29tLnYxInAKA0FwcBIOCgZhcHBfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIUCgxkaXNwbGF5X25hbWUYAyABKAkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIvUBCgZBcGlLZXkSDgoGa2V5X2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDgoGYXBwX2lkGAMgASgJEhQKDGRpc3BsYXlfbmFtZRgEIAEoCRIOCgZzY29wZXMYBSADKAkSLwoLY3JlYXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2V4cGlyZV90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZXZva2VfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiPgoUQ3JlYXRlQWNjb3VudFJlcXVlc3QSFAoMZGlzcGxheV9uYW1lGAEgASgJEhAKCGN1cnJlbmN5GAIgASgJIj4KFUNyZWF0ZUFjY291bnRSZXNwb25zZRIlCgdhY2NvdW50GAEgASgLMhQuZGFya3Jvb20udjEuQWNjb3VudCI8ChNMaXN0QWNjb3VudHNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJIlcKFExpc3RBY2NvdW50c1Jlc3BvbnNlEiYKCGFjY291bnRzGAEgAygLMhQuZGFya3Jvb20udjEuQWNjb3VudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiJwoRR2V0QWNjb3VudFJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCSI7ChJHZXRBY2NvdW50UmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULmRhcmtyb29tLnYxLkFjY291bnQiPAoQQ3JlYXRlQXBwUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCSIyChFDcmVhdGVBcHBSZXNwb25zZRIdCgNhcHAYASABKAsyEC5kYXJrcm9vbS52MS5BcHAiTAoPTGlzdEFwcHNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiSwoQTGlzdEFwcHNSZXNwb25zZRIeCgRhcHBzGAEgAygLMhAuZGFya3Jvb20udjEuQXBwEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJ8ChNDcmVhdGVBcGlLZXlSZXF1ZXN0Eg4KBmFwcF9pZBgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkSDgoGc2NvcGVzGAMgAygJEi8KC2V4cGlyZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJMChRDcmVhdGVBcGlLZXlSZXNwb25zZRIkCgdhcGlfa2V5GAEgASgLMhMuZGFya3Jvb20udjEuQXBpS2V5Eg4KBnNlY3JldBgCIAEoCSJPChJMaXN0QXBpS2V5c1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJVChNMaXN0QXBpS2V5c1Jlc3BvbnNlEiUKCGFwaV9rZXlzGAEgAygLMhMuZGFya3Jvb20udjEuQXBpS2V5EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIlChNSZXZva2VBcGlLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCSI8ChRSZXZva2VBcGlLZXlSZXNwb25zZRIkCgdhcGlfa2V5GAEgASgLMhMuZGFya3Jvb20udjEuQXBpS2V5IlYKE0V4cGlyZUFwaUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJEi8KC2V4cGlyZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI8ChRFeHBpcmVBcGlLZXlSZXNwb25zZRIkCgdhcGlfa2V5GAEgASgLMhMuZGFya3Jvb20udjEuQXBpS2V5MogGCgZBY2Nlc3MSVgoNQ3JlYXRlQWNjb3VudBIhLmRhcmtyb29tLnYxLkNyZWF0ZUFjY291bnRSZXF1ZXN0GiIuZGFya3Jvb20udjEuQ3JlYXRlQWNjb3VudFJlc3BvbnNlElgKDExpc3RBY2NvdW50cxIgLmRhcmtyb29tLnYxLkxpc3RBY2NvdW50c1JlcXVlc3QaIS5kYXJrcm9vbS52MS5MaXN0QWNjb3VudHNSZXNwb25zZSIDkAIBElIKCkdldEFjY291bnQSHi5kYXJrcm9vbS52MS5HZXRBY2NvdW50UmVxdWVzdBofLmRhcmtyb29tLnYxLkdldEFjY291bnRSZXNwb25zZSIDkAIBEkoKCUNyZWF0ZUFwcBIdLmRhcmtyb29tLnYxLkNyZWF0ZUFwcFJlcXVlc3QaHi5kYXJrcm9vbS52MS5DcmVhdGVBcHBSZXNwb25zZRJMCghMaXN0QXBwcxIcLmRhcmtyb29tLnYxLkxpc3RBcHBzUmVxdWVzdBodLmRhcmtyb29tLnYxLkxpc3RBcHBzUmVzcG9uc2UiA5ACARJTCgxDcmVhdGVBcGlLZXkSIC5kYXJrcm9vbS52MS5DcmVhdGVBcGlLZXlSZXF1ZXN0GiEuZGFya3Jvb20udjEuQ3JlYXRlQXBpS2V5UmVzcG9uc2USVQoLTGlzdEFwaUtleXMSHy5kYXJrcm9vbS52MS5MaXN0QXBpS2V5c1JlcXVlc3QaIC5kYXJrcm9vbS52MS5MaXN0QXBpS2V5c1Jlc3BvbnNlIgOQAgESWAoMUmV2b2tlQXBpS2V5EiAuZGFya3Jvb20udjEuUmV2b2tlQXBpS2V5UmVxdWVzdBohLmRhcmtyb29tLnYxLlJldm9rZUFwaUtleVJlc3BvbnNlIgOQAgISWAoMRXhwaXJlQXBpS2V5EiAuZGFya3Jvb20udjEuRXhwaXJlQXBpS2V5UmVxdWVzdBohLmRhcmtyb29tLnYxLkV4cGlyZUFwaUtleVJlc3BvbnNlIgOQAgJiBnByb3RvMw", [file_darkroom_v1_accounts, file_google_protobuf_timestamp]);
+  fileDesc("ChhkYXJrcm9vbS92MS9hY2Nlc3MucHJvdG8SC2Rhcmtyb29tLnYxInAKA0FwcBIOCgZhcHBfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIUCgxkaXNwbGF5X25hbWUYAyABKAkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIvUBCgZBcGlLZXkSDgoGa2V5X2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDgoGYXBwX2lkGAMgASgJEhQKDGRpc3BsYXlfbmFtZRgEIAEoCRIOCgZzY29wZXMYBSADKAkSLwoLY3JlYXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2V4cGlyZV90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZXZva2VfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiPgoUQ3JlYXRlQWNjb3VudFJlcXVlc3QSFAoMZGlzcGxheV9uYW1lGAEgASgJEhAKCGN1cnJlbmN5GAIgASgJIj4KFUNyZWF0ZUFjY291bnRSZXNwb25zZRIlCgdhY2NvdW50GAEgASgLMhQuZGFya3Jvb20udjEuQWNjb3VudCI8ChNMaXN0QWNjb3VudHNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJIlcKFExpc3RBY2NvdW50c1Jlc3BvbnNlEiYKCGFjY291bnRzGAEgAygLMhQuZGFya3Jvb20udjEuQWNjb3VudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiJwoRR2V0QWNjb3VudFJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCSI7ChJHZXRBY2NvdW50UmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULmRhcmtyb29tLnYxLkFjY291bnQiVQoYR2V0QWNjb3VudFN0b3JhZ2VSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiwQEKGUdldEFjY291bnRTdG9yYWdlUmVzcG9uc2USOAoRdW5jaGFyZ2VkX2NvbnRlbnQYASABKAsyHS5kYXJrcm9vbS52MS5VbmNoYXJnZWRDb250ZW50EiUKBGFwcHMYAiADKAsyFy5kYXJrcm9vbS52MS5BcHBTdG9yYWdlEioKBmxpbWl0cxgDIAEoCzIaLmRhcmtyb29tLnYxLlN0b3JhZ2VMaW1pdHMSFwoPbmV4dF9wYWdlX3Rva2VuGAQgASgJIjwKEENyZWF0ZUFwcFJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkiMgoRQ3JlYXRlQXBwUmVzcG9uc2USHQoDYXBwGAEgASgLMhAuZGFya3Jvb20udjEuQXBwIkwKD0xpc3RBcHBzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJIksKEExpc3RBcHBzUmVzcG9uc2USHgoEYXBwcxgBIAMoCzIQLmRhcmtyb29tLnYxLkFwcBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkifAoTQ3JlYXRlQXBpS2V5UmVxdWVzdBIOCgZhcHBfaWQYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJEg4KBnNjb3BlcxgDIAMoCRIvCgtleHBpcmVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiTAoUQ3JlYXRlQXBpS2V5UmVzcG9uc2USJAoHYXBpX2tleRgBIAEoCzITLmRhcmtyb29tLnYxLkFwaUtleRIOCgZzZWNyZXQYAiABKAkiTwoSTGlzdEFwaUtleXNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiVQoTTGlzdEFwaUtleXNSZXNwb25zZRIlCghhcGlfa2V5cxgBIAMoCzITLmRhcmtyb29tLnYxLkFwaUtleRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiJQoTUmV2b2tlQXBpS2V5UmVxdWVzdBIOCgZrZXlfaWQYASABKAkiPAoUUmV2b2tlQXBpS2V5UmVzcG9uc2USJAoHYXBpX2tleRgBIAEoCzITLmRhcmtyb29tLnYxLkFwaUtleSJWChNFeHBpcmVBcGlLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCRIvCgtleHBpcmVfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiPAoURXhwaXJlQXBpS2V5UmVzcG9uc2USJAoHYXBpX2tleRgBIAEoCzITLmRhcmtyb29tLnYxLkFwaUtleTLxBgoGQWNjZXNzElYKDUNyZWF0ZUFjY291bnQSIS5kYXJrcm9vbS52MS5DcmVhdGVBY2NvdW50UmVxdWVzdBoiLmRhcmtyb29tLnYxLkNyZWF0ZUFjY291bnRSZXNwb25zZRJYCgxMaXN0QWNjb3VudHMSIC5kYXJrcm9vbS52MS5MaXN0QWNjb3VudHNSZXF1ZXN0GiEuZGFya3Jvb20udjEuTGlzdEFjY291bnRzUmVzcG9uc2UiA5ACARJSCgpHZXRBY2NvdW50Eh4uZGFya3Jvb20udjEuR2V0QWNjb3VudFJlcXVlc3QaHy5kYXJrcm9vbS52MS5HZXRBY2NvdW50UmVzcG9uc2UiA5ACARJnChFHZXRBY2NvdW50U3RvcmFnZRIlLmRhcmtyb29tLnYxLkdldEFjY291bnRTdG9yYWdlUmVxdWVzdBomLmRhcmtyb29tLnYxLkdldEFjY291bnRTdG9yYWdlUmVzcG9uc2UiA5ACARJKCglDcmVhdGVBcHASHS5kYXJrcm9vbS52MS5DcmVhdGVBcHBSZXF1ZXN0Gh4uZGFya3Jvb20udjEuQ3JlYXRlQXBwUmVzcG9uc2USTAoITGlzdEFwcHMSHC5kYXJrcm9vbS52MS5MaXN0QXBwc1JlcXVlc3QaHS5kYXJrcm9vbS52MS5MaXN0QXBwc1Jlc3BvbnNlIgOQAgESUwoMQ3JlYXRlQXBpS2V5EiAuZGFya3Jvb20udjEuQ3JlYXRlQXBpS2V5UmVxdWVzdBohLmRhcmtyb29tLnYxLkNyZWF0ZUFwaUtleVJlc3BvbnNlElUKC0xpc3RBcGlLZXlzEh8uZGFya3Jvb20udjEuTGlzdEFwaUtleXNSZXF1ZXN0GiAuZGFya3Jvb20udjEuTGlzdEFwaUtleXNSZXNwb25zZSIDkAIBElgKDFJldm9rZUFwaUtleRIgLmRhcmtyb29tLnYxLlJldm9rZUFwaUtleVJlcXVlc3QaIS5kYXJrcm9vbS52MS5SZXZva2VBcGlLZXlSZXNwb25zZSIDkAICElgKDEV4cGlyZUFwaUtleRIgLmRhcmtyb29tLnYxLkV4cGlyZUFwaUtleVJlcXVlc3QaIS5kYXJrcm9vbS52MS5FeHBpcmVBcGlLZXlSZXNwb25zZSIDkAICYgZwcm90bzM", [file_darkroom_v1_accounts, file_darkroom_v1_storage, file_google_protobuf_timestamp]);
 
 /**
  * One program of an account; what it makes is its own.
@@ -278,6 +280,83 @@ export const GetAccountResponseSchema: GenMessage<GetAccountResponse> = /*@__PUR
   messageDesc(file_darkroom_v1_access, 7);
 
 /**
+ * Asks what an account stores.
+ *
+ * @generated from message darkroom.v1.GetAccountStorageRequest
+ */
+export type GetAccountStorageRequest = Message<"darkroom.v1.GetAccountStorageRequest"> & {
+  /**
+   * UUID.
+   *
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * How many Apps at most: 50 when 0, and 1,000 when it is more than that. Refused below 0.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * From the answer before, for the next page; the account must be the same.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message darkroom.v1.GetAccountStorageRequest.
+ * Use `create(GetAccountStorageRequestSchema)` to create a new message.
+ */
+export const GetAccountStorageRequestSchema: GenMessage<GetAccountStorageRequest> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_access, 8);
+
+/**
+ * What an account stores.
+ *
+ * @generated from message darkroom.v1.GetAccountStorageResponse
+ */
+export type GetAccountStorageResponse = Message<"darkroom.v1.GetAccountStorageResponse"> & {
+  /**
+   * Of its generations that ended without charge.
+   *
+   * @generated from field: darkroom.v1.UnchargedContent uncharged_content = 1;
+   */
+  unchargedContent?: UnchargedContent | undefined;
+
+  /**
+   * Uploads of its Apps, in order of id.
+   *
+   * @generated from field: repeated darkroom.v1.AppStorage apps = 2;
+   */
+  apps: AppStorage[];
+
+  /**
+   * What there may be of each.
+   *
+   * @generated from field: darkroom.v1.StorageLimits limits = 3;
+   */
+  limits?: StorageLimits | undefined;
+
+  /**
+   * Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 4;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message darkroom.v1.GetAccountStorageResponse.
+ * Use `create(GetAccountStorageResponseSchema)` to create a new message.
+ */
+export const GetAccountStorageResponseSchema: GenMessage<GetAccountStorageResponse> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_access, 9);
+
+/**
  * Asks for an App.
  *
  * @generated from message darkroom.v1.CreateAppRequest
@@ -303,7 +382,7 @@ export type CreateAppRequest = Message<"darkroom.v1.CreateAppRequest"> & {
  * Use `create(CreateAppRequestSchema)` to create a new message.
  */
 export const CreateAppRequestSchema: GenMessage<CreateAppRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 8);
+  messageDesc(file_darkroom_v1_access, 10);
 
 /**
  * The App that was made.
@@ -324,7 +403,7 @@ export type CreateAppResponse = Message<"darkroom.v1.CreateAppResponse"> & {
  * Use `create(CreateAppResponseSchema)` to create a new message.
  */
 export const CreateAppResponseSchema: GenMessage<CreateAppResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 9);
+  messageDesc(file_darkroom_v1_access, 11);
 
 /**
  * Asks for a page of Apps.
@@ -359,7 +438,7 @@ export type ListAppsRequest = Message<"darkroom.v1.ListAppsRequest"> & {
  * Use `create(ListAppsRequestSchema)` to create a new message.
  */
 export const ListAppsRequestSchema: GenMessage<ListAppsRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 10);
+  messageDesc(file_darkroom_v1_access, 12);
 
 /**
  * A page of Apps.
@@ -387,7 +466,7 @@ export type ListAppsResponse = Message<"darkroom.v1.ListAppsResponse"> & {
  * Use `create(ListAppsResponseSchema)` to create a new message.
  */
 export const ListAppsResponseSchema: GenMessage<ListAppsResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 11);
+  messageDesc(file_darkroom_v1_access, 13);
 
 /**
  * Asks for an API key.
@@ -429,7 +508,7 @@ export type CreateApiKeyRequest = Message<"darkroom.v1.CreateApiKeyRequest"> & {
  * Use `create(CreateApiKeyRequestSchema)` to create a new message.
  */
 export const CreateApiKeyRequestSchema: GenMessage<CreateApiKeyRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 12);
+  messageDesc(file_darkroom_v1_access, 14);
 
 /**
  * The API key that was made.
@@ -457,7 +536,7 @@ export type CreateApiKeyResponse = Message<"darkroom.v1.CreateApiKeyResponse"> &
  * Use `create(CreateApiKeyResponseSchema)` to create a new message.
  */
 export const CreateApiKeyResponseSchema: GenMessage<CreateApiKeyResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 13);
+  messageDesc(file_darkroom_v1_access, 15);
 
 /**
  * Asks for a page of API keys.
@@ -492,7 +571,7 @@ export type ListApiKeysRequest = Message<"darkroom.v1.ListApiKeysRequest"> & {
  * Use `create(ListApiKeysRequestSchema)` to create a new message.
  */
 export const ListApiKeysRequestSchema: GenMessage<ListApiKeysRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 14);
+  messageDesc(file_darkroom_v1_access, 16);
 
 /**
  * A page of API keys.
@@ -520,7 +599,7 @@ export type ListApiKeysResponse = Message<"darkroom.v1.ListApiKeysResponse"> & {
  * Use `create(ListApiKeysResponseSchema)` to create a new message.
  */
 export const ListApiKeysResponseSchema: GenMessage<ListApiKeysResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 15);
+  messageDesc(file_darkroom_v1_access, 17);
 
 /**
  * Asks for the end of an API key.
@@ -541,7 +620,7 @@ export type RevokeApiKeyRequest = Message<"darkroom.v1.RevokeApiKeyRequest"> & {
  * Use `create(RevokeApiKeyRequestSchema)` to create a new message.
  */
 export const RevokeApiKeyRequestSchema: GenMessage<RevokeApiKeyRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 16);
+  messageDesc(file_darkroom_v1_access, 18);
 
 /**
  * The API key as it is now.
@@ -562,7 +641,7 @@ export type RevokeApiKeyResponse = Message<"darkroom.v1.RevokeApiKeyResponse"> &
  * Use `create(RevokeApiKeyResponseSchema)` to create a new message.
  */
 export const RevokeApiKeyResponseSchema: GenMessage<RevokeApiKeyResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 17);
+  messageDesc(file_darkroom_v1_access, 19);
 
 /**
  * Asks for another end of an API key.
@@ -590,7 +669,7 @@ export type ExpireApiKeyRequest = Message<"darkroom.v1.ExpireApiKeyRequest"> & {
  * Use `create(ExpireApiKeyRequestSchema)` to create a new message.
  */
 export const ExpireApiKeyRequestSchema: GenMessage<ExpireApiKeyRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 18);
+  messageDesc(file_darkroom_v1_access, 20);
 
 /**
  * The API key as it is now.
@@ -611,7 +690,7 @@ export type ExpireApiKeyResponse = Message<"darkroom.v1.ExpireApiKeyResponse"> &
  * Use `create(ExpireApiKeyResponseSchema)` to create a new message.
  */
 export const ExpireApiKeyResponseSchema: GenMessage<ExpireApiKeyResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 19);
+  messageDesc(file_darkroom_v1_access, 21);
 
 /**
  * Accounts, Apps and API keys, as an operator keeps them.
@@ -648,6 +727,16 @@ export const Access: GenService<{
     methodKind: "unary";
     input: typeof GetAccountRequestSchema;
     output: typeof GetAccountResponseSchema;
+  },
+  /**
+   * What an account and its Apps make the service keep, with a page of the Apps in order of id.
+   *
+   * @generated from rpc darkroom.v1.Access.GetAccountStorage
+   */
+  getAccountStorage: {
+    methodKind: "unary";
+    input: typeof GetAccountStorageRequestSchema;
+    output: typeof GetAccountStorageResponseSchema;
   },
   /**
    * Makes an App of an account.

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file darkroom/v1/operations.proto.
  */
 export const file_darkroom_v1_operations: GenFile = /*@__PURE__*/
-  fileDesc("ChxkYXJrcm9vbS92MS9vcGVyYXRpb25zLnByb3RvEgtkYXJrcm9vbS52MSIUChJSdW5SZWNvdmVyeVJlcXVlc3Qi9QEKE1J1blJlY292ZXJ5UmVzcG9uc2USGQoRZ2VuZXJhdGlvbnNfd29rZW4YASABKAMSGQoRZ2VuZXJhdGlvbnNfZW5kZWQYAiABKAMSGwoTZ2VuZXJhdGlvbnNfc2V0dGxlZBgDIAEoAxIbChNnZW5lcmF0aW9uc19yZXRpcmVkGAQgASgDEhYKDmhvbGRzX3JlbGVhc2VkGAUgASgDEhUKDWhvbGRzX3NldHRsZWQYBiABKAMSFwoPdXBsb2Fkc19yZW1vdmVkGAcgASgDEhYKDmNsYWltc19yZW1vdmVkGAggASgDEg4KBmZhaWxlZBgJIAEoAyIVChNHZXRSZXRlbnRpb25SZXF1ZXN0IqICChRHZXRSZXRlbnRpb25SZXNwb25zZRIqCgdvdXRwdXRzGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi4KC2dlbmVyYXRpb25zGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEisKCHJlbW5hbnRzGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEioKB3VwbG9hZHMYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKgoHcmVwbGF5cxgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIpCgZjbGFpbXMYBiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24yuAEKCk9wZXJhdGlvbnMSUAoLUnVuUmVjb3ZlcnkSHy5kYXJrcm9vbS52MS5SdW5SZWNvdmVyeVJlcXVlc3QaIC5kYXJrcm9vbS52MS5SdW5SZWNvdmVyeVJlc3BvbnNlElgKDEdldFJldGVudGlvbhIgLmRhcmtyb29tLnYxLkdldFJldGVudGlvblJlcXVlc3QaIS5kYXJrcm9vbS52MS5HZXRSZXRlbnRpb25SZXNwb25zZSIDkAIBYgZwcm90bzM", [file_google_protobuf_duration]);
+  fileDesc("ChxkYXJrcm9vbS92MS9vcGVyYXRpb25zLnByb3RvEgtkYXJrcm9vbS52MSIUChJSdW5SZWNvdmVyeVJlcXVlc3QijAIKE1J1blJlY292ZXJ5UmVzcG9uc2USGQoRZ2VuZXJhdGlvbnNfd29rZW4YASABKAMSGQoRZ2VuZXJhdGlvbnNfZW5kZWQYAiABKAMSGwoTZ2VuZXJhdGlvbnNfc2V0dGxlZBgDIAEoAxIbChNnZW5lcmF0aW9uc19yZXRpcmVkGAQgASgDEhYKDmhvbGRzX3JlbGVhc2VkGAUgASgDEhUKDWhvbGRzX3NldHRsZWQYBiABKAMSFwoPdXBsb2Fkc19yZW1vdmVkGAcgASgDEhYKDmNsYWltc19yZW1vdmVkGAggASgDEg4KBmZhaWxlZBgJIAEoAxIVCg11cGxvYWRzX3N3ZXB0GAogASgDIhUKE0dldFJldGVudGlvblJlcXVlc3Qi2AIKFEdldFJldGVudGlvblJlc3BvbnNlEioKB291dHB1dHMYASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SLgoLZ2VuZXJhdGlvbnMYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKwoIcmVtbmFudHMYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKgoHdXBsb2FkcxgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIqCgdyZXBsYXlzGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEikKBmNsYWltcxgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhI0ChF1bmNoYXJnZWRfY29udGVudBgHIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbjK4AQoKT3BlcmF0aW9ucxJQCgtSdW5SZWNvdmVyeRIfLmRhcmtyb29tLnYxLlJ1blJlY292ZXJ5UmVxdWVzdBogLmRhcmtyb29tLnYxLlJ1blJlY292ZXJ5UmVzcG9uc2USWAoMR2V0UmV0ZW50aW9uEiAuZGFya3Jvb20udjEuR2V0UmV0ZW50aW9uUmVxdWVzdBohLmRhcmtyb29tLnYxLkdldFJldGVudGlvblJlc3BvbnNlIgOQAgFiBnByb3RvMw", [file_google_protobuf_duration]);
 
 /**
  * Asks for recovery.
@@ -99,6 +99,13 @@ export type RunRecoveryResponse = Message<"darkroom.v1.RunRecoveryResponse"> & {
    * @generated from field: int64 failed = 9;
    */
   failed: bigint;
+
+  /**
+   * Uploads whose target had expired, and what was sent to it was removed.
+   *
+   * @generated from field: int64 uploads_swept = 10;
+   */
+  uploadsSwept: bigint;
 };
 
 /**
@@ -170,6 +177,13 @@ export type GetRetentionResponse = Message<"darkroom.v1.GetRetentionResponse"> &
    * @generated from field: google.protobuf.Duration claims = 6;
    */
   claims?: Duration | undefined;
+
+  /**
+   * Prompts, parameters and references of generations that ended without charge, after their end.
+   *
+   * @generated from field: google.protobuf.Duration uncharged_content = 7;
+   */
+  unchargedContent?: Duration | undefined;
 };
 
 /**

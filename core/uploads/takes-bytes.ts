@@ -1,0 +1,15 @@
+import type { Ports } from '../ports/tokens.js';
+import { isUuid } from '../uuid.js';
+import { isUnfinished } from './upload.js';
+
+const STAGING_KEY = /^staging\/([^/]+)\//;
+
+/**
+ * Whether bytes sent to this key still have a use: the upload it is the target of is not completed, nor gone. For object
+ * stores whose signed addresses we serve ourselves; the expiry of the address is looked at besides.
+ */
+export async function takesBytes({ uploads }: Pick<Ports, 'uploads'>, key: string): Promise<boolean> {
+  const uploadId = STAGING_KEY.exec(key)?.[1] ?? '';
+  const record = isUuid(uploadId) ? await uploads.read(uploadId) : null;
+  return record?.kind === 'upload' && record.stagingKey === key && isUnfinished(record);
+}

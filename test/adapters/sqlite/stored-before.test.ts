@@ -1,0 +1,56 @@
+// Goal: a file of an earlier release is brought up to this one's schema with all that is in it, and what an App stores is counted.
+// Method: a file is made by the first migrations alone and filled as their release did; then it is opened. Plans of the sums
+// are asked of SQLite.
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { openDatabase } from '../../../adapters/sqlite/driver.js';
+import { openSqlite } from '../../../adapters/sqlite/open-sqlite.js';
+import { MIGRATIONS } from '../../../adapters/sqlite/schema.js';
+import type { UploadRecord } from '../../../core/uploads/upload.js';
+import { aGeneration, anUpload, uuidAt } from '../../fixtures/stored-records.js';
+import { temporaryFolder } from './sqlite-subject.js';
+
+const BEFORE_SUMS = 3;
+
+describe('a data folder of an earlier release', () => {
+  let folder: string;
+  beforeEach(() => { folder = temporaryFolder(); });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  function fill(uploads: readonly UploadRecord[]): void {
+    const database = openDatabase(join(folder, 'darkroom.db'));
+    for (const migration of MIGRATIONS.slice(0, BEFORE_SUMS)) database.exec(migration);
+    database.exec(`PRAGMA user_version = ${BEFORE_SUMS}`);
+    const put = database.prepare(`INSERT INTO uploads (id, version, attention_at, doc) VALUES (unhex(?, '-'), ?, ?, ?)`);
+    for (const upload of uploads) put.run(upload.uploadId, upload.version, upload.attentionAt, JSON.stringify(upload));
+    const { generationId, accountId, appId, version, attentionAt } = aGeneration(1, { status: 'cancelled', completedAt: 5 });
+    database.prepare(`INSERT INTO generations VALUES (unhex(?, '-'), unhex(?, '-'), unhex(?, '-'), 'generation', ?, ?, ?)`)
+      .run(generationId, accountId, appId, version, attentionAt, JSON.stringify(aGeneration(1, { status: 'cancelled', completedAt: 5 })));
+    database.close();
+  }
+
+  it('keeps its records, counts its uploads, and none of its generations', async () => {
+    const uploads: UploadRecord[] = [
+      anUpload(1, { status: 'prepared', byteSize: 10 }), anUpload(2, { status: 'ready', byteSize: 200 }), anUpload(3, { appId: uuidAt(9), byteSize: 3_000 }),
+      { kind: 'expired', uploadId: uuidAt(4), accountId: uuidAt(1), appId: uuidAt(2), version: 0, createdAt: 1, attentionAt: 2 },
+    ];
+    fill(uploads);
+    const stores = await openSqlite({ folder, role: 'server' });
+    for (const upload of uploads) expect(await stores.uploads.read(upload.uploadId)).to.deep.equal(upload);
+    expect(await stores.uploads.usage(uuidAt(1), uuidAt(2))).to.deep.equal({ uploads: 2, unfinished: 1, bytes: 210 });
+    expect(await stores.uploads.usage(uuidAt(1), uuidAt(9))).to.deep.equal({ uploads: 1, unfinished: 0, bytes: 3_000 });
+    expect(await stores.generations.uncharged(uuidAt(1))).to.deep.equal({ generations: 0, bytes: 0 });
+    expect(await stores.generations.read(uuidAt(1))).to.include({ status: 'cancelled' });
+    await stores.close();
+  });
+
+  it('answers sums from their indexes alone', async () => {
+    await (await openSqlite({ folder, role: 'server' })).close();
+    const database = openDatabase(join(folder, 'darkroom.db'));
+    const planOf = (sql: string) => database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(uuidAt(1)).map(({ detail }) => detail).join();
+    expect(planOf(`SELECT count(*), total(unfinished), total(bytes) FROM uploads WHERE account = unhex(?1, '-') AND app = unhex(?1, '-')`)).to.include('USING COVERING INDEX uploads_by_app');
+    expect(planOf(`SELECT count(*), total(uncharged_bytes) FROM generations WHERE account = unhex(?1, '-') AND uncharged_bytes IS NOT NULL`)).to.include('USING COVERING INDEX generations_uncharged');
+    database.close();
+  });
+});

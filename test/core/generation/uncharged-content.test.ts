@@ -1,0 +1,169 @@
+// Goal: what a generation was asked for is not kept for long when nothing was charged for it, and is bounded by account.
+// Method: the clock is moved to just before and just after the limits, with a pass of recovery at each; the bound is filled.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { StoreUnavailable, type ServiceError } from '../../../core/errors.js';
+import { cancelGeneration } from '../../../core/generation/cancel-generation.js';
+import { createGeneration } from '../../../core/generation/create-generation.js';
+import { decide } from '../../../core/generation/decide.js';
+import { estimateGeneration } from '../../../core/generation/estimate-generation.js';
+import { contentBytes } from '../../../core/generation/retention.js';
+import { Recovery } from '../../../core/recovery/recover.js';
+import { utf8ByteLength } from '../../../core/utf8.js';
+import { CoreWorker, untilSettled } from '../../fixtures/core-worker.js';
+import { CoreWorld } from '../../fixtures/core-world.js';
+import { codeOf } from '../../fixtures/refusals.js';
+import { commandOf, generationIn, queued } from './generations.js';
+
+const HOUR_MS = 3_600_000;
+const MIN_BYTES = 2_048;
+
+async function passes(world: CoreWorld, count = 2): Promise<void> {
+  for (let pass = 0; pass < count; pass += 1) await world.clock.run(new Recovery(world.context).pass());
+}
+
+async function cancelled(world: CoreWorld, prompt = 'A house by the sea'): Promise<string> {
+  const { generation } = await createGeneration(world.context, world.caller, world.ports.ids.uuid(), world.body({}, { prompt }));
+  await cancelGeneration(world.context, world.caller, generation.generationId);
+  return generation.generationId;
+}
+
+describe('the content of a generation that ended without charge', () => {
+  it('is kept for a day, then removed; what clients are shown stays until the retention of tasks', async () => {
+    const world = await CoreWorld.open();
+    const generationId = await cancelled(world);
+    const before = await world.generation(generationId);
+    expect(before.attentionAt, 'recovery looks when it is due').to.equal((before.completedAt ?? 0) + world.settings.unchargedContentRetentionMs);
+    world.clock.jump(world.settings.unchargedContentRetentionMs - 1);
+    await passes(world);
+    expect(await world.generation(generationId)).to.deep.equal(before);
+    world.clock.jump(1);
+    await passes(world);
+    const { prompt, parameters, references, contentRemovedAt, unchargedBytes, version, attentionAt, ...rest } = await world.generation(generationId);
+    expect({ prompt, parameters, references, unchargedBytes }).to.deep.equal({ prompt: '', parameters: {}, references: [], unchargedBytes: undefined });
+    expect([contentRemovedAt, version, attentionAt]).to.deep.equal([world.clock.now(), before.version + 1, (before.completedAt ?? 0) + world.settings.taskRetentionMs]);
+    expect(before).to.deep.include(rest);
+    world.clock.jump(world.settings.taskRetentionMs);
+    await passes(world);
+    expect(await world.ports.generations.read(generationId)).to.include({ kind: 'expired' });
+  });
+
+  it('goes before the outputs do, which a failure may have left, and those go in their time', async () => {
+    const world = await CoreWorld.open();
+    world.provider.newReport = () => ({ state: 'failed', failure: { code: 'PROVIDER_REJECTED', message: 'No.', mayRetry: false } });
+    await CoreWorker.start(world);
+    const { generationId } = await world.create({}, world.caller);
+    const { status, completedAt = 0, attemptsMade } = await untilSettled(world, generationId);
+    expect([status, attemptsMade > 0]).to.deep.equal(['failed', true]);
+    world.clock.jump(completedAt + world.settings.unchargedContentRetentionMs - world.clock.now());
+    await passes(world);
+    const without = await world.generation(generationId);
+    expect([without.prompt, without.outputsRemovedAt, without.attentionAt]).to.deep.equal(['', undefined, completedAt + world.settings.outputRetentionMs]);
+    world.clock.jump(world.settings.outputRetentionMs);
+    await passes(world);
+    expect((await world.generation(generationId)).outputsRemovedAt).to.equal(world.clock.now());
+  });
+
+  it('is kept with the task when something was charged', async () => {
+    const world = await CoreWorld.open();
+    await CoreWorker.start(world);
+    const { generationId } = await world.create();
+    const { chargedCredits } = await untilSettled(world, generationId);
+    expect(chargedCredits).to.be.above(0);
+    expect(await world.ports.generations.uncharged(world.caller.accountId)).to.deep.equal({ generations: 0, bytes: 0 });
+    world.clock.jump(world.settings.taskRetentionMs - HOUR_MS);
+    await passes(world);
+    expect((await world.generation(generationId)).prompt).to.equal('A house by the sea');
+  });
+
+  it('is counted for its account from the end until it is removed, and at least as much as a record takes', async () => {
+    const world = await CoreWorld.open();
+    const { generation } = await createGeneration(world.context, world.caller, 'k', world.body({}, { prompt: 'ü'.repeat(5_000) }));
+    const kept = () => world.ports.generations.uncharged(world.caller.accountId);
+    expect(await kept(), 'nothing while it is open').to.deep.equal({ generations: 0, bytes: 0 });
+    await cancelGeneration(world.context, world.caller, generation.generationId);
+    await cancelled(world, 'short');
+    const { prompt, parameters, references } = generation;
+    const bytes = Buffer.byteLength(JSON.stringify([prompt, undefined, parameters, references]));
+    expect(bytes).to.be.within(10_000, 10_200);
+    expect(await kept()).to.deep.equal({ generations: 2, bytes: bytes + MIN_BYTES });
+    world.clock.jump(world.settings.unchargedContentRetentionMs);
+    await passes(world);
+    expect(await kept()).to.deep.equal({ generations: 0, bytes: 0 });
+  });
+
+  it('is bounded: more is refused with QUEUE_FULL before any credits are looked at, and the key is freed', async () => {
+    const world = await CoreWorld.open({ credits: 10, settings: { maxUnchargedContentBytesPerAccount: 2 * MIN_BYTES } });
+    await cancelled(world);
+    await cancelled(world);
+    const create = (key: string, count = 1) => createGeneration(world.context, world.caller, key, world.body({ count }));
+    const refusal = await create('k').then(() => null, (error: unknown) => error as ServiceError);
+    expect([refusal?.code, refusal?.details]).to.deep.equal(['QUEUE_FULL', { retryAfterMs: 60_000, bound: 'uncharged_content_bytes' }]);
+    expect(refusal?.message).to.equal('Generations that ended without charge have 4096 bytes of prompts and parameters, and may have 4096; each goes 24 hours after its end.');
+    expect(await codeOf(create('k', 3)), 'though there are not as many credits').to.equal('QUEUE_FULL');
+    expect(await codeOf(createGeneration(world.context, world.caller, 'k', world.body({ count: 99 })))).to.equal('FIELD_INVALID');
+    expect(await world.account()).to.include({ available: 10, reserved: 0 });
+    expect(await estimateGeneration(world.context, world.caller, world.body())).to.include({ estimatedCredits: 10 });
+    world.clock.jump(world.settings.unchargedContentRetentionMs);
+    await passes(world);
+    expect((await create('k')).replayed).to.equal(false);
+  });
+
+  it('does not keep a full account from the answers to its earlier keys', async () => {
+    const world = await CoreWorld.open({ settings: { maxUnchargedContentBytesPerAccount: 1 } });
+    const first = await createGeneration(world.context, world.caller, 'k', world.body());
+    await cancelGeneration(world.context, world.caller, first.generation.generationId);
+    const again = await createGeneration(world.context, world.caller, 'k', world.body());
+    expect([again.replayed, again.generation.generationId]).to.deep.equal([true, first.generation.generationId]);
+    expect(await codeOf(createGeneration(world.context, await world.newCaller(10), 'k', world.body())), 'another account').to.equal('OK');
+  });
+
+  it('frees the key when the store cannot say how much there is', async () => {
+    const world = await CoreWorld.open();
+    const away = world.process((call) => (call.name === 'generations.uncharged' ? Promise.reject(new StoreUnavailable('The line broke.')) : call.proceed()));
+    const failed: unknown = await createGeneration(away, world.caller, 'k', world.body()).catch((error: unknown) => error);
+    expect(failed).to.be.instanceOf(StoreUnavailable);
+    expect((await createGeneration(world.context, world.caller, 'k', world.body())).replayed).to.equal(false);
+    expect((await world.account()).holds.size).to.equal(1);
+  });
+});
+
+describe('the removal of content', () => {
+  it('is refused before the settlement, a second time, and where something was charged', () => {
+    const command = commandOf('content-removed');
+    const g = generationIn('cancelled', 'content-removed');
+    const { settledAt: _settledAt, ...unsettled } = g;
+    expect(decide(unsettled, command, 2_000)).to.deep.equal({ refused: 'NOT_ALLOWED' });
+    expect(decide({ ...g, contentRemovedAt: 1_900 }, command, 2_000)).to.deep.equal({ refused: 'NOTHING_TO_DO' });
+    expect(decide({ ...generationIn('succeeded', 'settle'), settledAt: 1_600 }, command, 2_000)).to.deep.equal({ refused: 'NOT_ALLOWED' });
+  });
+
+  it('has recovery look again when the next part is due', () => {
+    const g = generationIn('failed', 'content-removed');
+    expect(decide(g, commandOf('content-removed'), 70_000)).to.have.nested.property('next.attentionAt', 100_000);
+    expect(decide({ ...g, outputsRemovedAt: 1_900 }, commandOf('content-removed'), 70_000)).to.have.nested.property('next.attentionAt', 200_000);
+    expect(decide(generationIn('failed', 'settle'), commandOf('settle'), 2_000)).to.have.nested.property('next.attentionAt', 60_000);
+    expect(decide(generationIn('succeeded', 'settle'), commandOf('settle'), 2_000)).to.have.nested.property('next.attentionAt', 100_000);
+  });
+});
+
+describe('the bytes of content', () => {
+  it('are those of its JSON in UTF-8, and never fewer than a record takes', () => {
+    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 60 }).map((text) => text.repeat(30)), fc.option(fc.string(), { nil: undefined }), (prompt, negativePrompt) => {
+      const g = queued({ prompt, parameters: { a: prompt }, ...(negativePrompt === undefined ? {} : { negativePrompt }) });
+      const written = Buffer.byteLength(JSON.stringify([prompt, negativePrompt, { a: prompt }, []]));
+      expect(contentBytes(g)).to.equal(Math.max(MIN_BYTES, written));
+    }));
+  });
+
+  it('count any text as UTF-8 has it, lone surrogates too', () => {
+    fc.assert(fc.property(fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 50 }), (units) => {
+      const text = String.fromCharCode(...units);
+      expect(utf8ByteLength(text)).to.equal(Buffer.byteLength(text));
+    }));
+    fc.assert(fc.property(fc.array(fc.integer({ min: 0xd700, max: 0xe0ff }), { maxLength: 20 }), (units) => {
+      const text = String.fromCharCode(...units);
+      expect(utf8ByteLength(text)).to.equal(Buffer.byteLength(text));
+    }));
+  });
+});
