@@ -3,23 +3,34 @@ import type { Socket } from 'node:net';
 
 /** A connection on which so many requests wait is not read any further for now. */
 const MAX_WAITING = 16;
+/** Each takes some kilobytes. A connection on which more than the above wait is closed rather than have more in all. */
+const MAX_WAITING_IN_ALL = 10_000;
 
 /**
  * Serves the requests of one connection one after another. The runtime hands over all that have arrived at once, and whoever
  * sends thousands without waiting for an answer would have them served before anybody else's next one. Between two requests
  * of a connection all others have their turn.
  */
-export function inTurn(serve: RequestListener): RequestListener {
+export function inTurn(serve: RequestListener, maxWaitingInAll = MAX_WAITING_IN_ALL): RequestListener {
   const lines = new WeakMap<Socket, Line>();
+  const shared: Shared = { serve, maxWaitingInAll, waiting: 0 };
   return (req, res) => {
     const { socket } = req;
     let line = lines.get(socket);
-    if (line === undefined) lines.set(socket, (line = new Line(socket, serve)));
-    line.take(req, res);
+    if (line === undefined) lines.set(socket, (line = new Line(socket, shared)));
+    line.take([req, res]);
   };
 }
 
 type Exchange = readonly [req: IncomingMessage, res: ServerResponse];
+
+/** What the connections of a server have in common. */
+interface Shared {
+  readonly serve: RequestListener;
+  readonly maxWaitingInAll: number;
+  /** Requests that wait, on all connections. */
+  waiting: number;
+}
 
 /** The requests of one connection. */
 class Line {
@@ -27,42 +38,57 @@ class Line {
   private isServing = false;
   private isPaused = false;
 
-  constructor(private readonly socket: Socket, private readonly serve: RequestListener) {
+  constructor(private readonly socket: Socket, private readonly shared: Shared) {
     // The runtime reads on by itself whenever a body is read or skipped.
     socket.on('resume', () => { if (this.isPaused) socket.pause(); });
     // Nobody is left to have an answer.
-    socket.once('close', () => { this.waiting = []; });
+    socket.once('close', () => this.drop());
   }
 
-  take(req: IncomingMessage, res: ServerResponse): void {
-    if (!this.isServing) return this.begin(req, res);
-    this.waiting.push([req, res]);
-    if (this.isPaused || this.waiting.length < MAX_WAITING) return;
-    this.isPaused = true;
-    this.socket.pause();
+  take(exchange: Exchange): void {
+    const { socket, shared } = this;
+    if (!this.isServing) return this.begin(exchange);
+    // The runtime goes through the rest of what it has read.
+    if (socket.destroyed) return;
+    this.waiting.push(exchange);
+    shared.waiting += 1;
+    if (this.waiting.length < MAX_WAITING) return;
+    if (shared.waiting > shared.maxWaitingInAll) {
+      this.drop();
+      socket.destroy();
+    } else if (!this.isPaused) {
+      this.isPaused = true;
+      socket.pause();
+    }
   }
 
-  private begin(req: IncomingMessage, res: ServerResponse): void {
+  private begin(exchange: Exchange): void {
     this.isServing = true;
-    res.once('close', () => {
+    exchange[1].once('close', () => {
       if (this.waiting.length > 0) setImmediate(() => this.next());
       else this.isServing = false;
     });
-    this.serve(req, res);
+    this.shared.serve(...exchange);
   }
 
   private next(): void {
     // After the last answer of a connection nothing is served that nobody could be told of.
-    if (!this.socket.writable) this.waiting = [];
+    if (!this.socket.writable) this.drop();
     const first = this.waiting.shift();
     if (first === undefined) {
       this.isServing = false;
       return;
     }
+    this.shared.waiting -= 1;
     if (this.isPaused && this.waiting.length < MAX_WAITING) {
       this.isPaused = false;
       this.socket.resume();
     }
-    this.begin(...first);
+    this.begin(first);
+  }
+
+  private drop(): void {
+    this.shared.waiting -= this.waiting.length;
+    this.waiting = [];
   }
 }

@@ -3,10 +3,12 @@
 // Method: raw sockets against a server that counts what it has answered; how many of a burst were answered before another
 // connection's request is a count, whatever the machine's speed.
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { createServer, type ServerResponse } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { AnsweredRequest } from '../../../apps/rest/http-observer.js';
+import { inTurn } from '../../../apps/rest/in-turn.js';
 import type { JsonObject } from '../../../core/json.js';
 import { setScene, type Scene } from '../../fixtures/scene.js';
 import { openWorld, type World } from '../../fixtures/world.js';
@@ -14,7 +16,7 @@ import { PICTURE } from '../vectors/vector.js';
 import { exchange } from './raw-socket.js';
 import { BASE, serve, type RunningServer } from './rest-client.js';
 
-const BURST = 10_000;
+const BURST = 4_000;
 const request = (path: string, ...headers: string[]) => `GET ${path} HTTP/1.1\r\n${['Host: x', ...headers].join('\r\n')}\r\n\r\n`;
 const LAST = request('/healthz', 'Connection: close');
 const statusesIn = (text: string) => [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
@@ -124,9 +126,35 @@ describe('REST serves the requests of one connection in turn', () => {
       const headers = ['Host: x', `Authorization: Bearer ${credential}`, `Idempotency-Key: ${key}`, 'Content-Type: application/json', `Content-Length: ${body.length}`];
       return `POST ${BASE}/generations HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n${body}`;
     };
-    await exchange(running.port, request('/healthz').repeat(2_000) + create('gone'), { hangUp: true });
+    await exchange(running.port, request('/healthz').repeat(1_400) + create('gone'), { hangUp: true });
     await fetch(`${running.origin}/healthz`);
     expect(answered.filter(({ route }) => route === `${BASE}/generations`)).to.deep.equal([]);
+  });
+
+  it('closes connections that would have more wait than there is room for, and no others', async () => {
+    const taken: ServerResponse[] = [];
+    const server = createServer(inTurn((_, res) => { taken.push(res); }, 500)).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const send = (requests: number) => {
+      const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+      sockets.push(socket);
+      socket.write(request('/').repeat(requests));
+      return socket;
+    };
+    const [patient] = [send(400), await once(server, 'request')];
+    const greedy = Array.from({ length: 20 }, () => send(1_000));
+    await Promise.all(greedy.map((socket) => new Promise((resolve) => { socket.once('close', resolve); })));
+    const modest = send(10);
+    let text = '';
+    for (const socket of [patient, modest]) socket.on('data', (chunk) => { text += chunk.toString('latin1'); });
+    while (statusesIn(text).length < 410) {
+      for (const res of taken.splice(0)) res.end('.');
+      await new Promise((resolve) => { setImmediate(resolve); });
+    }
+    expect([patient.destroyed, modest.destroyed]).to.deep.equal([false, false]);
+    for (const socket of sockets.splice(0)) socket.destroy();
+    server.close();
   });
 
   it('stops when asked to, after the answers of what had arrived', async () => {
