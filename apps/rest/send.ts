@@ -25,7 +25,9 @@ export function sendAnswer(ctx: RestContext, status: number, { data, headers, re
  */
 export function cutLateBody({ req, res }: Pick<RestContext, 'req' | 'res'>, lingerMs: number): void {
   if (req.complete) return;
-  res.once('finish', () => setTimeout(() => { if (!req.complete) req.socket.destroy(); }, lingerMs).unref());
+  const cutSoon = (): void => { setTimeout(() => { if (!req.complete) req.socket.destroy(); }, lingerMs).unref(); };
+  if (res.writableFinished) cutSoon();
+  else res.once('finish', cutSoon);
 }
 
 /** Answers with JSON text. Resolves when the answer is handed over, not when the client has it. */

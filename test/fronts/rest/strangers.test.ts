@@ -3,6 +3,7 @@
 // over before it is whole.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import { expect } from 'chai';
 import type { ConnectionRefusal } from '../../../apps/rest/http-observer.js';
 import type { JsonObject } from '../../../core/json.js';
@@ -62,10 +63,11 @@ describe('REST bounds what a stranger holds', () => {
 
   const REFUSED: readonly (readonly [string, number])[] = [
     [`POST ${BASE}/generations`, 401], ['POST /nowhere', 404], ['PUT /healthz', 405], ['GET /healthz', 200], [`GET ${BASE}/models`, 200], ['GET /docs', 200], ['HEAD /healthz', 200],
+    ['GET /objects/streamed', 200],
   ];
   for (const [line, status] of REFUSED) {
     it(`cuts a body that drips in after its answer: ${line}`, async () => {
-      await open({ lingerMs: 20 });
+      await open({ lingerMs: 20, signedObjects: { handle: () => Promise.resolve({ status: 200, headers: {}, body: Readable.from([Buffer.from('an object')]) }) } });
       const declared = 1_000_000;
       const socket = connect(running.port, '127.0.0.1').on('error', () => undefined);
       sockets.push(socket);
