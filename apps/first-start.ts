@@ -1,14 +1,20 @@
+import type { Caller } from '../core/access/credential.js';
 import { createAccount, createApp, createKey } from '../core/access/manage.js';
+import type { Model } from '../core/catalog/model.js';
 import type { Context } from '../core/context.js';
 import { grantCredits } from '../core/credits/operate.js';
+import { estimateGeneration } from '../core/generation/estimate-generation.js';
 
 const DEMO_CREDITS = 10_000;
+export const FIRST_PROMPT = 'a lighthouse at dusk';
 
 export interface Demo {
   readonly accountId: string;
   readonly appId: string;
-  /** Shown once; only its digest is kept. */
+  /** Told once, in a terminal or a file of the owner's; only its digest is kept. */
   readonly secret: string;
+  /** The first model of the catalog that makes a picture of a prompt alone, for less than there is; undefined when none does. */
+  readonly modelKey: string | undefined;
 }
 
 /**
@@ -24,6 +30,16 @@ export async function firstStart(context: Context): Promise<Demo | null> {
   const { accountId } = known ?? (await createAccount(context, { name: 'demo' }));
   await grantCredits(context, { accountId, operationId: 'first-start', credits: DEMO_CREDITS, reason: 'Credits to try things with' });
   const [app = await createApp(context, { accountId, name: 'demo' })] = (await context.credentials.listApps(accountId, { limit: 1 })).items;
-  const { secret } = await createKey(context, { appId: app.appId, name: 'first key' });
-  return { accountId, appId: app.appId, secret };
+  const { secret, key } = await createKey(context, { appId: app.appId, name: 'first key' });
+  const model = await firstPictureModel(context, { accountId, appId: app.appId, credentialId: key.keyId, scopes: [] });
+  return { accountId, appId: app.appId, secret, modelKey: model?.modelKey };
+}
+
+async function firstPictureModel(context: Context, caller: Caller): Promise<Model | undefined> {
+  for (const model of context.catalog.models()) {
+    const body = { model_key: model.modelKey, operation: 'image_generation', prompt: FIRST_PROMPT };
+    const isPossible = await estimateGeneration(context, caller, body).then(() => true, () => false);
+    if (isPossible) return model;
+  }
+  return undefined;
 }

@@ -136,24 +136,28 @@ async function stop({ front, grpc, internal, worker, program, config, logger }: 
 }
 
 /** Serves until the process is asked to stop, then stops in order; asked twice, it leaves at once. */
-export async function serve(config: Config, onServing: (served: Served) => void | Promise<void> = () => undefined): Promise<void> {
+export async function serve(config: Config, onServing: (served: Served, logger: Logger) => void | Promise<void> = () => undefined): Promise<void> {
+  const logger = createLogger(config.log);
   // Asked for before anything is served: whoever sees it ready may stop it right away.
   const stopAsked = stopSignal();
-  const served = await startService(config);
-  await onServing(served);
+  const served = await startService(config, logger);
+  await onServing(served, logger);
   await stopAsked;
   await served.stop();
   // What the grace did not wait for may hold the process still; it was given up, and others recover it.
   setTimeout(() => process.exit(), LEFT_BEHIND_MS).unref();
 }
 
+/** How long the signals of one Ctrl-C may come apart: a terminal sends it to the whole group, and npm, being in it, once more to us. */
+const SAME_SIGNAL_MS = 500;
+
 /** Whichever two signals come: Ctrl-C and then a supervisor's SIGTERM are two as well. */
 function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
-    let isAsked = false;
+    let askedAt: number | undefined;
     const ask = () => {
-      if (isAsked) process.exit(130);
-      isAsked = true;
+      if (askedAt !== undefined && performance.now() - askedAt > SAME_SIGNAL_MS) process.exit(130);
+      askedAt ??= performance.now();
       resolve();
     };
     process.on('SIGINT', ask).on('SIGTERM', ask);

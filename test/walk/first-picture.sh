@@ -37,7 +37,7 @@ unset DARKROOM_PROFILE DARKROOM_URL DARKROOM_API_KEY DARKROOM_CONFIG XDG_CONFIG_
 cd "$repository"
 
 # `npm start` builds, then runs this; started without npm, it is ours to stop.
-grep -q '"start": "node dist/apps/cli/main.js serve"' package.json || fail 'npm start is something else now'
+grep -q '"start": "exec node dist/apps/cli/main.js serve"' package.json || fail 'npm start is something else now'
 node dist/apps/cli/main.js serve > "$home/serve.out" 2> "$home/serve.log" &
 server=$!
 await 'the service did not start' grep -q 'Serving on' "$home/serve.out"
@@ -49,7 +49,9 @@ ln -s "$repository/dist/apps/cli/main.js" node_modules/.bin/darkroom
 chmod +x "$repository/dist/apps/cli/main.js"
 
 # With curl. The key is the one thing to be put in by hand; the port is the free one.
-key=$(grep -o 'svc_live_[0-9A-Za-z]*' "$home/serve.out" | head -n 1)
+# Without a terminal the service has written the key to a file, and shows it to nobody.
+key=$(cat "$home/data/first-key")
+! grep -q 'svc_live_' "$home/serve.out" "$home/serve.log" || fail 'the key was shown to no terminal'
 {
   echo 'set -euo pipefail'
   blocks 'export DARKROOM_API_KEY=' | sed "s/svc_live_…/$key/"

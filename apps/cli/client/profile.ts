@@ -1,7 +1,8 @@
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { Failure } from '../exit.js';
+import { writePrivateFile } from '../private-file.js';
 
 /** API keys by the server they are for, and the server that was last logged in to. */
 export interface Profile {
@@ -51,17 +52,7 @@ function parseProfile(text: string): Profile | undefined {
 
 /** Written whole or not at all, and never readable by anybody else. */
 export function writeProfile(path: string, profile: Profile): void {
-  const temporary = `${path}.${process.pid}.tmp`;
-  try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    rmSync(temporary, { force: true });
-    writeFileSync(temporary, `${JSON.stringify({ last_url: profile.lastUrl, keys: profile.keys }, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
-    chmodSync(temporary, 0o600);
-    renameSync(temporary, path);
-  } catch {
-    rmSync(temporary, { force: true });
-    throw new Failure(`${path} cannot be written.`);
-  }
+  writePrivateFile(path, `${JSON.stringify({ last_url: profile.lastUrl, keys: profile.keys }, null, 2)}\n`);
 }
 
 /** Adds the key of one server to the profile, and makes that server the one that is meant when none is named. */

@@ -1,0 +1,74 @@
+import { FIRST_PROMPT, type Demo } from '../first-start.js';
+import { profilePath, type KeptKey } from './client/profile.js';
+import { facts } from './terminal.js';
+
+/** Where the first key is to be had: on the screen, in a file, or nowhere. */
+export interface FirstKey {
+  readonly shown?: string;
+  readonly file?: string;
+}
+
+interface FirstStart {
+  /** The sentence of any start. */
+  readonly serving: string;
+  readonly url: string;
+  readonly demo: Demo;
+  readonly key: FirstKey;
+  /** Undefined when the profile could not be written. */
+  readonly kept: KeptKey | undefined;
+}
+
+/** What the first start over an empty database says: who may call now, and how to see a first picture. */
+export function firstStartText({ serving, url, demo, key, kept }: FirstStart): string {
+  return [
+    serving,
+    '',
+    'Nothing is stored yet, so there is an account to try things with now, with 10,000 credits:',
+    '',
+    facts([['account', demo.accountId], ['app', demo.appId], ['API key', keyText(key)]]),
+    ...keptText(url, kept),
+    '',
+    ...tryText(url, demo.modelKey, key, kept),
+  ].join('\n');
+}
+
+function keyText({ shown, file }: FirstKey): string {
+  if (shown !== undefined) return `${shown}   (shown this once)`;
+  return file === undefined ? 'not shown, as this is no terminal; darkroom keys create makes another' : `in ${file}, which only you can read`;
+}
+
+function keptText(url: string, kept: KeptKey | undefined): string[] {
+  if (kept === undefined) return [];
+  return [
+    '',
+    `The key is kept in ${profilePath()}, which only you can read, for npx darkroom.`,
+    ...(kept.replaced ? ['The key kept for this address before is replaced: it was of another data folder, and is kept nowhere now.'] : []),
+    ...(kept.isDefault ? [] : [`The command line goes on to mean another server; name this one with --url ${url}, or log in to it.`]),
+  ];
+}
+
+function tryText(url: string, modelKey: string | undefined, key: FirstKey, kept: KeptKey | undefined): string[] {
+  if (modelKey === undefined) return [`No model of the catalog makes a picture of words alone; ${url}/api/v1/developer/models lists what there is.`];
+  const secret = key.shown ?? (key.file === undefined ? undefined : `$(cat '${key.file}')`);
+  const command = firstCommand(url, modelKey, secret, kept);
+  const save = command === undefined ? [] : ['', `or, to have it saved: ${command}`];
+  return secret === undefined ? save : ['A first picture, from another terminal:', '', firstRequest(url, modelKey, secret), ...save];
+}
+
+/** A command that works as it stands, whatever is kept and whichever server is the usual one. */
+function firstCommand(url: string, modelKey: string, secret: string | undefined, kept: KeptKey | undefined): string | undefined {
+  if (kept === undefined && secret === undefined) return undefined;
+  const variable = kept === undefined ? `DARKROOM_API_KEY="${secret}" ` : '';
+  const server = kept?.isDefault ? '' : ` --url ${url}`;
+  return `${variable}npx darkroom generate "${FIRST_PROMPT}" --model ${modelKey} --out first-picture.png${server}`;
+}
+
+/** The idempotency key is another one a second later, so that the command makes another picture when it is given again. */
+function firstRequest(url: string, modelKey: string, secret: string): string {
+  const body = JSON.stringify({ model_key: modelKey, operation: 'image_generation', prompt: FIRST_PROMPT });
+  return [
+    `curl -sS --fail-with-body ${url}/api/v1/developer/generations \\`,
+    `  -H "Authorization: Bearer ${secret}" -H "Idempotency-Key: first-picture-$(date +%s)" \\`,
+    `  -H 'Content-Type: application/json' -d '${body}'`,
+  ].join('\n');
+}
