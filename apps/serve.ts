@@ -3,11 +3,11 @@ import type { Logger } from 'pino';
 import type { Config } from './config/config.js';
 import { firstStart, type Demo } from './first-start.js';
 import type { CallObserver } from './grpc/calls/call-observer.js';
-import { openGrpc } from './grpc/open-grpc.js';
-import type { GrpcServer } from './grpc/server.js';
+import { openGrpc, type OpenGrpc } from './grpc/open-grpc.js';
 import { createInternalServer, type InternalServer } from './internal/internal-server.js';
 import { createLogger, logTo } from './logging.js';
 import { Metrics } from './metrics/metrics.js';
+import { onHangUp, reload } from './reload.js';
 import { createRestServer, type RestServer } from './rest/server.js';
 import { configuredUrl, hostAndPort, openProgram, type Program } from './wiring.js';
 import { Worker } from './worker/worker.js';
@@ -19,6 +19,8 @@ export interface Served {
   readonly listening: string | null;
   /** What the first start over an empty database made. */
   readonly demo: Demo | null;
+  /** Reads the catalog again, and the file of callers. What is faulty stays as it was, and the log has why. */
+  reload(): Promise<void>;
   /** Finishes requests, hands leases back, and lets the stores go. */
   stop(): Promise<void>;
 }
@@ -35,7 +37,7 @@ export async function startService(config: Config, logger: Logger = createLogger
   const log = metrics?.warnings.counted(logTo(logger)) ?? logTo(logger);
   const program = await openProgram(config, 'server', { log, publicUrl: () => url, metrics });
   const front = config.role === 'worker' ? undefined : createFront(program, { config, logger, metrics });
-  let grpc: GrpcServer | undefined;
+  let grpc: OpenGrpc | undefined;
   let internal: InternalServer | undefined;
   try {
     const at = await front?.rest.listen(config.rest.host, config.rest.port);
@@ -49,7 +51,8 @@ export async function startService(config: Config, logger: Logger = createLogger
     await worker?.start();
     const addresses = { ...(listening === null ? {} : { address: url, listening }), ...(internal ? { internal: hostAndPort(internal) } : {}) };
     logger.info({ role: config.role, ...addresses, ...whereData(config), worker: worker !== undefined }, 'serving');
-    return { url: front ? url : null, listening, demo, stop: () => stop({ front, grpc, internal, worker, program, config, logger }) };
+    const reloaded = { catalogFile: config.catalog, readCatalogAgain: () => program.readCatalogAgain(), readCallersAgain: () => grpc?.readCallersAgain(), logger };
+    return { url: front ? url : null, listening, demo, reload: () => reload(reloaded), stop: () => stop({ front, grpc, internal, worker, program, config, logger }) };
   } catch (error) {
     await Promise.all([front?.close(0), grpc?.close(0), internal?.close(0)]);
     await program.close();
@@ -104,7 +107,7 @@ function createWorker({ context }: Program, config: Config, metrics: Metrics | u
 }
 
 /** The gRPC front, where it is configured and this process takes requests. */
-async function listenForServices(program: Program, { grpc, role }: Config, { logger, observer }: { readonly logger: Logger; readonly observer: CallObserver | undefined }): Promise<GrpcServer | undefined> {
+async function listenForServices(program: Program, { grpc, role }: Config, { logger, observer }: { readonly logger: Logger; readonly observer: CallObserver | undefined }): Promise<OpenGrpc | undefined> {
   if (grpc === undefined || role === 'worker') return undefined;
   const { context } = program;
   const server = openGrpc(grpc, { context, logger, observer, isReady: () => program.isReady() });
@@ -117,7 +120,7 @@ async function listenForServices(program: Program, { grpc, role }: Config, { log
 
 interface Parts {
   readonly front: Front | undefined;
-  readonly grpc: GrpcServer | undefined;
+  readonly grpc: OpenGrpc | undefined;
   readonly internal: InternalServer | undefined;
   readonly worker: Worker | undefined;
   readonly program: Program;
@@ -135,12 +138,17 @@ async function stop({ front, grpc, internal, worker, program, config, logger }: 
   logger.info('stopped');
 }
 
-/** Serves until the process is asked to stop, then stops in order; asked twice, it leaves at once. */
+/** Serves until the process is asked to stop, then stops in order; asked twice, it leaves at once. SIGHUP has it read its catalog again. */
 export async function serve(config: Config, onServing: (served: Served, logger: Logger) => void | Promise<void> = () => undefined): Promise<void> {
   const logger = createLogger(config.log);
   // Asked for before anything is served: whoever sees it ready may stop it right away.
-  const stopAsked = stopSignal();
-  const served = await startService(config, logger);
+  let served: Served | undefined;
+  const stopAsked = new Promise<void>((resolve) => {
+    stopOnSignals(resolve);
+    // One that comes before anything is served has nothing to read again.
+    onHangUp({ asked: () => void served?.reload(), hungUp: resolve });
+  });
+  served = await startService(config, logger);
   await onServing(served, logger);
   await stopAsked;
   await served.stop();
@@ -152,14 +160,12 @@ export async function serve(config: Config, onServing: (served: Served, logger: 
 const SAME_SIGNAL_MS = 500;
 
 /** Whichever two signals come: Ctrl-C and then a supervisor's SIGTERM are two as well. */
-function stopSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    let askedAt: number | undefined;
-    const ask = () => {
-      if (askedAt !== undefined && performance.now() - askedAt > SAME_SIGNAL_MS) process.exit(130);
-      askedAt ??= performance.now();
-      resolve();
-    };
-    process.on('SIGINT', ask).on('SIGTERM', ask);
-  });
+function stopOnSignals(asked: () => void): void {
+  let askedAt: number | undefined;
+  const ask = () => {
+    if (askedAt !== undefined && performance.now() - askedAt > SAME_SIGNAL_MS) process.exit(130);
+    askedAt ??= performance.now();
+    asked();
+  };
+  process.on('SIGINT', ask).on('SIGTERM', ask);
 }

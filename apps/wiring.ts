@@ -14,6 +14,7 @@ import { TOKENS, type Ports } from '../core/ports/tokens.js';
 import { takesBytes } from '../core/uploads/takes-bytes.js';
 import { catalogTools } from './catalog-tools.js';
 import type { Config } from './config/config.js';
+import { CurrentCatalog } from './current-catalog.js';
 import { measuredPorts } from './metrics/measured-ports.js';
 import type { Metrics } from './metrics/metrics.js';
 import type { SignedObjectGate } from './rest/signed-objects.js';
@@ -30,6 +31,8 @@ export interface Program {
   readonly signedObjects?: SignedObjectGate;
   /** Whether the database answers, and still takes writes. */
   isReady(): Promise<boolean>;
+  /** Answers how many models there are now. Throws `CatalogInvalid`; the catalog is then the one it was. */
+  readCatalogAgain(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -48,7 +51,8 @@ export interface ProgramOptions {
  * `tool` works beside it. Throws one sentence, or one a line, when the catalog or a store cannot be used.
  */
 export async function openProgram(config: Config, role: 'server' | 'tool', options: ProgramOptions = {}): Promise<Program> {
-  const catalog = options.catalog ?? await loadCatalog(config.catalog, catalogTools());
+  const readCatalog = async (): Promise<Catalog> => options.catalog ?? loadCatalog(config.catalog, catalogTools());
+  const catalog = new CurrentCatalog(await readCatalog(), readCatalog);
   const clock = new SystemClock();
   const log = options.log ?? SILENT;
   const opened = new Opened();
@@ -70,7 +74,7 @@ export async function openProgram(config: Config, role: 'server' | 'tool', optio
     const ports = { ...wired, wakeUps: opened.keep(new AwaitedSchedules(wired.wakeUps)) };
     const context = createContext(options.metrics ? measuredPorts(ports, options.metrics) : ports, config.settings, log);
     const { signedObjects } = objects;
-    return { context, ...(signedObjects ? { signedObjects } : {}), isReady: () => database.isReady(), close: () => opened.close() };
+    return { context, ...(signedObjects ? { signedObjects } : {}), isReady: () => database.isReady(), readCatalogAgain: () => catalog.readAgain(), close: () => opened.close() };
   } catch (error) {
     await opened.close();
     throw error;

@@ -10,8 +10,14 @@ import { WatchedCertificates } from './tls/watched-certificates.js';
 /** Whoever reaches a process that is alone on its machine may do everything. */
 const ANYBODY: ServiceCaller = { name: 'local', scopes: [...SCOPES, ...OPERATOR_SCOPES] };
 
+/** A gRPC front whose services may be told apart by a file. */
+export interface OpenGrpc extends GrpcServer {
+  /** Reads the file of callers again, where there is one, and logs what that comes to. */
+  readCallersAgain(): void;
+}
+
 /** The gRPC front as it is configured. Nothing listens yet. Throws `ConfigInvalid` and `CallersInvalid`. */
-export function openGrpc(config: GrpcConfig, parts: Pick<GrpcServerOptions, 'context' | 'logger' | 'observer' | 'isReady'>): GrpcServer {
+export function openGrpc(config: GrpcConfig, parts: Pick<GrpcServerOptions, 'context' | 'logger' | 'observer' | 'isReady'>): OpenGrpc {
   const callers = callersOf(config, parts.logger);
   try {
     const credentials = credentialsOf(config, parts.logger);
@@ -20,15 +26,15 @@ export function openGrpc(config: GrpcConfig, parts: Pick<GrpcServerOptions, 'con
       callers.close();
       if (credentials instanceof WatchedCertificates) credentials.close();
     };
-    return { ...server, close: (graceMs) => server.close(graceMs).finally(close) };
+    return { ...server, readCallersAgain: () => callers.readAgain(), close: (graceMs) => server.close(graceMs).finally(close) };
   } catch (error) {
     callers.close();
     throw error;
   }
 }
 
-function callersOf({ callersFile }: GrpcConfig, logger: Logger): ServiceCallers & { close(): void } {
-  if (callersFile === undefined) return { find: () => ANYBODY, close: () => undefined };
+function callersOf({ callersFile }: GrpcConfig, logger: Logger): ServiceCallers & { readAgain(): void; close(): void } {
+  if (callersFile === undefined) return { find: () => ANYBODY, readAgain: () => undefined, close: () => undefined };
   try {
     return new WatchedCallers(callersFile, logger);
   } catch (error) {

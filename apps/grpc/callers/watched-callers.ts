@@ -27,7 +27,8 @@ export class WatchedCallers implements ServiceCallers {
     this.files.close();
   }
 
-  private readAgain(): void {
+  /** At once, whether the file has changed or not. */
+  readAgain(): void {
     try {
       this.current = read(this.path);
       this.logger.info({ callers: this.current.size }, 'callers read');

@@ -44,6 +44,17 @@ describe('a file of callers that is watched', () => {
     expect([known('two'), warnings]).to.deep.equal([false, []]);
   });
 
+  it('is read again at once when that is asked for', () => {
+    writeFileSync(path, listing('one'));
+    callers = new WatchedCallers(path, logger, 3_600_000);
+    writeFileSync(path, listing('two'));
+    callers.readAgain();
+    expect([known('one'), known('two')]).to.deep.equal([false, true]);
+    writeFileSync(path, 'callers: [');
+    callers.readAgain();
+    expect([known('two'), warnings.length]).to.deep.equal([true, 1]);
+  });
+
   it('stays what it was when it breaks or goes, which is told once each, until it can be used again', async () => {
     writeFileSync(path, listing('one'));
     callers = new WatchedCallers(path, logger, 5);
