@@ -23,14 +23,18 @@ export function createLogger({ level, format }: Config['log'], destination?: Des
 /** As the library shows it, but with what each cause says once: drivers wrap an error in others that repeat its sentence. */
 function shownError(error: Error): SerializedError {
   const shown = stdSerializers.err(error);
-  if (!(error instanceof Error)) return shown;
+  if (error instanceof Error) shown.message = sentencesOf(error);
+  return shown;
+}
+
+/** What an error and its causes say, each once. */
+export function sentencesOf(error: Error): string {
   const said: string[] = [];
   for (const { message } of withCauses(error)) {
     const more = message.replace(/\.$/, '');
     if (more !== '' && !said.some((sentence) => sentence.includes(more))) said.push(more);
   }
-  shown.message = said.length > 1 ? said.join(': ') : error.message;
-  return shown;
+  return said.length > 1 ? said.join(': ') : error.message;
 }
 
 function withCauses(error: Error): readonly Error[] {

@@ -1,3 +1,4 @@
+import { SystemClock } from '../adapters/system/system-clock.js';
 import { Authenticator } from '../core/access/authenticate.js';
 import type { Logger } from 'pino';
 import type { Config } from './config/config.js';
@@ -7,6 +8,7 @@ import { openGrpc, type OpenGrpc } from './grpc/open-grpc.js';
 import { createInternalServer, type InternalServer } from './internal/internal-server.js';
 import { createLogger, logTo } from './logging.js';
 import { Metrics } from './metrics/metrics.js';
+import { Outages } from './outages/outages.js';
 import { onHangUp, reload } from './reload.js';
 import { createRestServer, type RestServer } from './rest/server.js';
 import { configuredUrl, hostAndPort, openProgram, type Program } from './wiring.js';
@@ -34,8 +36,10 @@ const LEFT_BEHIND_MS = 1_000;
 export async function startService(config: Config, logger: Logger = createLogger(config.log)): Promise<Served> {
   let url = configuredUrl(config);
   const metrics = config.internal && new Metrics();
-  const log = metrics?.warnings.counted(logTo(logger)) ?? logTo(logger);
-  const program = await openProgram(config, 'server', { log, publicUrl: () => url, metrics });
+  const outages = new Outages({ logger, clock: new SystemClock({ keepsProcessAlive: false }) });
+  const quiet = outages.quiet(logTo(logger));
+  const log = metrics?.warnings.counted(quiet) ?? quiet;
+  const program = await openProgram(config, 'server', { log, publicUrl: () => url, metrics, outages });
   const front = config.role === 'worker' ? undefined : createFront(program, { config, logger, metrics });
   let grpc: OpenGrpc | undefined;
   let internal: InternalServer | undefined;
@@ -52,7 +56,7 @@ export async function startService(config: Config, logger: Logger = createLogger
     const addresses = { ...(listening === null ? {} : { address: url, listening }), ...(internal ? { internal: hostAndPort(internal) } : {}) };
     logger.info({ role: config.role, ...addresses, ...whereData(config), worker: worker !== undefined }, 'serving');
     const reloaded = { catalogFile: config.catalog, readCatalogAgain: () => program.readCatalogAgain(), readCallersAgain: () => grpc?.readCallersAgain(), logger };
-    return { url: front ? url : null, listening, demo, reload: () => reload(reloaded), stop: () => stop({ front, grpc, internal, worker, program, config, logger }) };
+    return { url: front ? url : null, listening, demo, reload: () => reload(reloaded), stop: () => stop({ front, grpc, internal, worker, program, outages, config, logger }) };
   } catch (error) {
     await Promise.all([front?.close(0), grpc?.close(0), internal?.close(0)]);
     await program.close();
@@ -84,6 +88,7 @@ function createFront(program: Program, { config, logger, metrics }: { readonly c
     trustedProxies: config.rest.trustedProxies,
     ...(signedObjects ? { signedObjects } : {}),
     readiness: () => program.isReady(),
+    requireStores: () => program.requireStores(),
     ...(metrics ? { observer: metrics.http } : {}),
   });
   return { rest, close: (graceMs) => rest.close(graceMs).finally(() => authenticator.close()) };
@@ -110,7 +115,7 @@ function createWorker({ context }: Program, config: Config, metrics: Metrics | u
 async function listenForServices(program: Program, { grpc, role }: Config, { logger, observer }: { readonly logger: Logger; readonly observer: CallObserver | undefined }): Promise<OpenGrpc | undefined> {
   if (grpc === undefined || role === 'worker') return undefined;
   const { context } = program;
-  const server = openGrpc(grpc, { context, logger, observer, isReady: () => program.isReady() });
+  const server = openGrpc(grpc, { context, logger, observer, isReady: () => program.isReady(), requireStores: () => program.requireStores() });
   const port = await server.listen(grpc.host, grpc.port);
   const isOpen = grpc.callersFile === undefined;
   logger.info({ listening: `${grpc.host}:${port}`, isOpen }, 'serving gRPC');
@@ -124,15 +129,17 @@ interface Parts {
   readonly internal: InternalServer | undefined;
   readonly worker: Worker | undefined;
   readonly program: Program;
+  readonly outages: Outages;
   readonly config: Config;
   readonly logger: Logger;
 }
 
-async function stop({ front, grpc, internal, worker, program, config, logger }: Parts): Promise<void> {
+async function stop({ front, grpc, internal, worker, program, outages, config, logger }: Parts): Promise<void> {
   logger.info('stopping');
   internal?.stopping();
   await Promise.all([front?.close(config.worker.stopGraceMs), grpc?.close(config.worker.stopGraceMs), worker?.stop()]);
   await program.close();
+  outages.close();
   // Last of all: until then there is somebody to ask how it goes.
   await internal?.close(INTERNAL_GRACE_MS);
   logger.info('stopped');

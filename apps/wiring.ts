@@ -17,6 +17,8 @@ import type { Config } from './config/config.js';
 import { CurrentCatalog } from './current-catalog.js';
 import { measuredPorts } from './metrics/measured-ports.js';
 import type { Metrics } from './metrics/metrics.js';
+import type { Outages } from './outages/outages.js';
+import { StoreGate } from './outages/store-gate.js';
 import type { SignedObjectGate } from './rest/signed-objects.js';
 import { openSecrets } from './secrets.js';
 import { AwaitedSchedules } from './stores/awaited-schedules.js';
@@ -31,6 +33,8 @@ export interface Program {
   readonly signedObjects?: SignedObjectGate;
   /** Whether the database answers, and still takes writes. */
   isReady(): Promise<boolean>;
+  /** Throws SERVICE_UNAVAILABLE while the database is known to be away. */
+  requireStores(): void;
   /** Answers how many models there are now. Throws `CatalogInvalid`; the catalog is then the one it was. */
   readCatalogAgain(): Promise<number>;
   close(): Promise<void>;
@@ -44,6 +48,8 @@ export interface ProgramOptions {
   readonly publicUrl?: () => string;
   /** What passes through the ports is measured when they are given. */
   readonly metrics?: Metrics | undefined;
+  /** Told of every call that a store could not answer. */
+  readonly outages?: Outages | undefined;
 }
 
 /**
@@ -71,14 +77,21 @@ export async function openProgram(config: Config, role: 'server' | 'tool', optio
     container.bind<Catalog>(TOKENS.catalog.id).toConstantValue(catalog);
     container.bind<Providers>(TOKENS.providers.id).toConstantValue({ find: (name) => connected.get(name) });
     const wired = portsFrom(container);
-    const ports = { ...wired, wakeUps: opened.keep(new AwaitedSchedules(wired.wakeUps)) };
+    const gate = opened.keep(new StoreGate(() => database.isReady(), new SystemClock({ keepsProcessAlive: false })));
+    const awaited = { ...wired, wakeUps: opened.keep(new AwaitedSchedules(wired.wakeUps)) };
+    const ports = options.outages?.watched(awaited, () => suspectDatabase(config, gate)) ?? awaited;
     const context = createContext(options.metrics ? measuredPorts(ports, options.metrics) : ports, config.settings, log);
     const { signedObjects } = objects;
-    return { context, ...(signedObjects ? { signedObjects } : {}), isReady: () => database.isReady(), readCatalogAgain: () => catalog.readAgain(), close: () => opened.close() };
+    return { context, ...(signedObjects ? { signedObjects } : {}), isReady: () => database.isReady(), requireStores: () => gate.requireOpen(), readCatalogAgain: () => catalog.readAgain(), close: () => opened.close() };
   } catch (error) {
     await opened.close();
     throw error;
   }
+}
+
+/** A file answers at once, and what it refuses for want of space it may take a moment later: only a server is kept from being asked. */
+function suspectDatabase({ stores }: Config, gate: StoreGate): void {
+  if (stores.database === 'mongo') gate.suspect();
 }
 
 /** What has to be closed again, the last first. */

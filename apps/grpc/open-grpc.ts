@@ -17,7 +17,7 @@ export interface OpenGrpc extends GrpcServer {
 }
 
 /** The gRPC front as it is configured. Nothing listens yet. Throws `ConfigInvalid` and `CallersInvalid`. */
-export function openGrpc(config: GrpcConfig, parts: Pick<GrpcServerOptions, 'context' | 'logger' | 'observer' | 'isReady'>): OpenGrpc {
+export function openGrpc(config: GrpcConfig, parts: Pick<GrpcServerOptions, 'context' | 'logger' | 'observer' | 'isReady' | 'requireStores'>): OpenGrpc {
   const callers = callersOf(config, parts.logger);
   try {
     const credentials = credentialsOf(config, parts.logger);

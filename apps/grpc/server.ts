@@ -35,6 +35,8 @@ export interface GrpcServerOptions {
   readonly requestTimeoutMs?: number | undefined;
   /** What the health says beside that the process is stopping; always, when absent. */
   readonly isReady?: (() => Promise<boolean>) | undefined;
+  /** Throws what refuses a call that the stores could not answer anyway; absent, all are tried. */
+  readonly requireStores?: (() => void) | undefined;
   /** Told of every call. */
   readonly observer?: CallObserver | undefined;
 }
@@ -73,11 +75,11 @@ const LIMITS: ServerOptions = {
 };
 
 /** The gRPC front of one process. Nothing is listening before `listen`. */
-export function createGrpcServer({ context, callers, logger, observer, isReady, requestTimeoutMs = REQUEST_TIMEOUT_MS, credentials = ServerCredentials.createInsecure() }: GrpcServerOptions): GrpcServer {
+export function createGrpcServer({ context, callers, logger, observer, isReady, requireStores = () => undefined, requestTimeoutMs = REQUEST_TIMEOUT_MS, credentials = ServerCredentials.createInsecure() }: GrpcServerOptions): GrpcServer {
   const stopping = new AbortController();
   const underWay = new CallsUnderWay(observer);
   const parts: ServingCalls = {
-    stopping: stopping.signal, observer: underWay, context: { ...context, call: undefined }, callers,
+    stopping: stopping.signal, observer: underWay, requireStores, context: { ...context, call: undefined }, callers,
     rates: new CallerRates(), actingFor: new ActingFor(context), logger: logger.child({ front: 'grpc' }),
   };
   setMaxListeners(0, stopping.signal);

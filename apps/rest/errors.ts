@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { loggedRefusal } from '../logged-fields.js';
-import { asServiceError } from '../service-error.js';
+import { asServiceError, levelOf } from '../service-error.js';
 import { errorEnvelope } from './envelope.js';
 import type { RestContext } from './rest-context.js';
 import { send } from './send.js';
@@ -12,7 +12,7 @@ export async function answerError(ctx: RestContext, error: unknown, logger: Logg
   const { code, message, details } = refusal;
   const status = STATUSES[code];
   ctx.state.refusal = loggedRefusal(refusal);
-  if (refusal !== error) logger.error({ requestId: ctx.state.requestId, route: ctx.state.route, code, err: error }, 'request failed');
+  if (refusal !== error) logger[levelOf(error)]({ requestId: ctx.state.requestId, route: ctx.state.route, code, err: error }, 'request failed');
   const { res } = ctx;
   if (res.headersSent) {
     res.destroy();

@@ -1,3 +1,4 @@
+import { isApiKeyShaped } from '../../core/access/api-key.js';
 import { requireApp, requireScope, type Authenticator } from '../../core/access/authenticate.js';
 import type { Caller } from '../../core/access/credential.js';
 import type { Context } from '../../core/context.js';
@@ -20,6 +21,8 @@ export interface ServingParts {
   readonly addresses: ClientAddresses;
   readonly failures: FailedAuthentications;
   readonly bodyTimeoutMs: number;
+  /** Throws what refuses a request that the stores could not answer anyway. */
+  readonly requireStores: () => void;
 }
 
 type RoutedContext = RestContext & { readonly params: Readonly<Record<string, string>> };
@@ -52,11 +55,14 @@ export function serveProtected(route: ProtectedRoute, parts: ServingParts): Rest
 }
 
 /** Who sends the request. What fails is counted for where it came from; what succeeds never is. */
-async function authenticate({ req, state }: RestContext, { authenticator, addresses, failures }: ServingParts): Promise<Caller> {
+async function authenticate({ req, state }: RestContext, { authenticator, addresses, failures, requireStores }: ServingParts): Promise<Caller> {
   try {
-    return await authenticator.authenticate(readCredential(req));
+    const credential = readCredential(req);
+    // What is no key is refused without the stores.
+    if (isApiKeyShaped(credential ?? '')) requireStores();
+    return await authenticator.authenticate(credential);
   } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
+    if (!(error instanceof ServiceError) || error.code === 'SERVICE_UNAVAILABLE') throw error;
     state.address = addresses.ofRequest(req);
     const failure = failures.count(state.address, error);
     state.isLeftOut = failure.isLeftOut;

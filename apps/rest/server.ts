@@ -33,6 +33,8 @@ export interface RestServerOptions {
   readonly signedObjects?: SignedObjectGate;
   /** Whether the database answers; asked for `/readyz`, once at a time. */
   readonly readiness: () => Promise<boolean>;
+  /** Throws what refuses a protected request that the stores could not answer anyway; absent, all are tried. */
+  readonly requireStores?: () => void;
   /** One success in so many is logged at `info`; 0, the default, logs all of them at `debug`. Refusals are always logged. */
   readonly logOneSuccessIn?: number;
   /** How long a client may go on sending a body once it has its answer, in milliseconds; two seconds by default. */
@@ -74,7 +76,7 @@ interface AppParts {
 
 function createApp(options: RestServerOptions, { logger, addresses, failures, isStopping }: AppParts): Koa<RestState> {
   const { context, authenticator, limits, readiness, signedObjects } = options;
-  const parts: ServingParts = { context, authenticator, rateLimits: createRateLimits(limits), addresses, failures, bodyTimeoutMs: limits.bodyTimeoutMs };
+  const parts: ServingParts = { context, authenticator, rateLimits: createRateLimits(limits), addresses, failures, bodyTimeoutMs: limits.bodyTimeoutMs, requireStores: options.requireStores ?? (() => undefined) };
   const endpoints: Endpoint[] = [
     ...ROUTES.map((route): Endpoint => (
       [route.method, route.path, route.scope === undefined ? servePublic(route, parts) : serveProtected(route, parts)]

@@ -6,7 +6,7 @@ import type { Context } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import { safeRequestId } from '../../request-id.js';
 import { loggedIds, loggedRefusal, type LoggedRefusal } from '../../logged-fields.js';
-import { asServiceError } from '../../service-error.js';
+import { asServiceError, levelOf } from '../../service-error.js';
 import type { ActingFor } from '../callers/acting-for.js';
 import { authenticate, identify, requireCurrent, requireServiceScope } from '../callers/authenticate.js';
 import type { CallObserver, EndedCall } from './call-observer.js';
@@ -26,6 +26,8 @@ export interface ServingCalls {
   readonly actingFor: ActingFor;
   readonly logger: Logger;
   readonly observer?: CallObserver | undefined;
+  /** Throws what refuses a call that the stores could not answer anyway. */
+  readonly requireStores: () => void;
   /** Aborted when the server is asked to stop: a stream could go on for longer than anybody waits. */
   readonly stopping: AbortSignal;
 }
@@ -102,7 +104,7 @@ async function around(
       const refusal = asServiceError(error);
       refused = loggedRefusal(refusal);
       ({ code } = refused);
-      if (refusal !== error) logger.error({ requestId, method: served.method.name, code, err: error }, 'request failed');
+      if (refusal !== error) logger[levelOf(error)]({ requestId, method: served.method.name, code, err: error }, 'request failed');
       refuse(errorStatus(refusal, { requestId, bodyField: served.bodyField ?? '' }));
     }
   }
@@ -142,7 +144,7 @@ interface AboutCall {
 
 /** What the method is asked with, once the caller may call it. Throws what refuses the caller, and `CallOver`. */
 async function admit(
-  call: AnyCall, { scope, acts }: Pick<ServedMethod, 'scope' | 'acts'>, { context, callers, rates, actingFor }: ServingCalls, about: AboutCall,
+  call: AnyCall, { scope, acts }: Pick<ServedMethod, 'scope' | 'acts'>, { context, callers, rates, actingFor, requireStores }: ServingCalls, about: AboutCall,
 ): Promise<object> {
   const request: unknown = call.request;
   const ofThisCall: Context = { ...context, call: about.scope };
@@ -154,6 +156,7 @@ async function admit(
   await rates.take(service, scope);
   requireServiceScope(service, scope);
   requireRequest(request);
+  requireStores();
   if (!acts) return { request, context: ofThisCall };
   const caller = await actingFor.caller(service, call.metadata);
   about.accountId = caller.accountId;

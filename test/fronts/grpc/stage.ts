@@ -24,15 +24,15 @@ export const SERVICES: Record<string, ServiceCaller> = {
 };
 export const PICTURE = { modelKey: 'picture', operation: Operation.IMAGE_GENERATION, prompt: 'a lighthouse', parameters: { size: '96x64' } };
 
-export interface StageOptions extends WorldOptions, Partial<Pick<GrpcServerOptions, 'observer' | 'requestTimeoutMs' | 'logger'>> {}
+export interface StageOptions extends WorldOptions, Partial<Pick<GrpcServerOptions, 'observer' | 'requestTimeoutMs' | 'logger' | 'requireStores'>> {}
 
 /** A server over a world of its own, a client of it, and an account to act for. */
 export class Stage {
   private constructor(readonly world: World, readonly server: GrpcServer, readonly client: Client, readonly owner: Owner) {}
 
-  static async open({ observer, requestTimeoutMs, logger = pino({ level: 'silent' }), ...options }: StageOptions = {}): Promise<Stage> {
+  static async open({ observer, requestTimeoutMs, requireStores, logger = pino({ level: 'silent' }), ...options }: StageOptions = {}): Promise<Stage> {
     const world = await openWorld(options);
-    const server = createGrpcServer({ context: world.context, callers: { find: ({ token }) => SERVICES[token ?? ''] }, logger, observer, requestTimeoutMs });
+    const server = createGrpcServer({ context: world.context, callers: { find: ({ token }) => SERVICES[token ?? ''] }, logger, observer, requestTimeoutMs, requireStores });
     const port = await server.listen('127.0.0.1', 0);
     return new Stage(world, server, new Client(`127.0.0.1:${port}`, credentials.createInsecure()), await newOwner(world.context, 'owner', 1_000));
   }

@@ -1,0 +1,143 @@
+// Goal: while the database is known to be away, requests are refused at once and never reach it; a slow or failed call shuts
+// nothing by itself, and the first probe that is answered with yes lets everybody in.
+// Method: a store that hangs until the test lets it go, behind both fronts; calls that reach it and probes are counted.
+import { expect } from 'chai';
+import { Outages } from '../../../apps/outages/outages.js';
+import { StoreGate } from '../../../apps/outages/store-gate.js';
+import { Credits } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
+import { createLogger } from '../../../apps/logging.js';
+import { StoreUnavailable } from '../../../core/errors.js';
+import type { Ports } from '../../../core/ports/tokens.js';
+import { interceptedStores } from '../../fixtures/intercepted.js';
+import { ManualClock, settled } from '../../fixtures/manual-clock.js';
+import { setScene } from '../../fixtures/scene.js';
+import { openWorld } from '../../fixtures/world.js';
+import { unary } from '../grpc/grpc-client.js';
+import { errorOf, Stage } from '../grpc/stage.js';
+import { sendHttp, serve } from '../rest/rest-client.js';
+
+/** A database that answers, or lets every call wait until it is told what becomes of it. */
+class Database {
+  readonly clock = new ManualClock();
+  reached = 0;
+  probes = 0;
+  isAway = false;
+  private readonly hanging: (() => void)[] = [];
+  private readonly probing: ((isReady: boolean) => void)[] = [];
+  readonly gate = new StoreGate(() => this.probe(), this.clock);
+
+  readonly around = (ports: Ports): Ports => {
+    const outages = new Outages({ clock: this.clock, logger: createLogger({ level: 'error', format: 'json' }, { write: () => undefined }) });
+    const stores = interceptedStores(ports, async (call) => {
+      if (call.name.startsWith('objects.')) return call.proceed();
+      this.reached += 1;
+      if (this.isAway) await new Promise<void>((_, reject) => this.hanging.push(() => reject(new StoreUnavailable('It did not answer in time.'))));
+      return call.proceed();
+    });
+    return outages.watched({ ...ports, ...stores }, () => this.gate.suspect());
+  };
+
+  /** So many calls wait; all of them end for want of an answer. */
+  async timeOut(): Promise<void> {
+    for (const fail of this.hanging.splice(0)) fail();
+    await settled();
+  }
+
+  async answerProbe(isReady: boolean): Promise<void> {
+    for (const answer of this.probing.splice(0)) answer(isReady);
+    await settled();
+  }
+
+  private probe(): Promise<boolean> {
+    this.probes += 1;
+    return new Promise((resolve) => this.probing.push(resolve));
+  }
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await settled();
+}
+
+describe('a gate before the stores', () => {
+  it('over REST: refuses at once while the last probe said no, and lets in after one that said yes', async () => {
+    const database = new Database();
+    const world = await openWorld({ around: database.around });
+    const credential = (await setScene(world.context)).secrets.get('owner') as string;
+    const { server, origin } = await serve(world, { requireStores: () => database.gate.requireOpen() });
+    const ask = () => sendHttp(origin, { operation: 'getCredits', credential });
+    try {
+      database.isAway = true;
+      const reachedBefore = database.reached;
+      const first = [ask(), ask()];
+      await until(() => database.reached >= reachedBefore + 1);
+      await database.timeOut();
+      await until(() => database.probes === 1);
+      // A call that failed shuts nothing: the next one reaches the store as well.
+      const second = ask();
+      const third = database.reached;
+      await until(() => database.reached > third);
+      await database.timeOut();
+      expect(database.probes, 'one probe at a time').to.equal(1);
+      await database.answerProbe(false);
+      const reached = database.reached;
+      for (let asked = 0; asked < 50; asked += 1) {
+        const { status, code, headers } = await ask();
+        expect([status, code, headers.get('retry-after')]).to.deep.equal([503, 'SERVICE_UNAVAILABLE', '2']);
+      }
+      expect(database.reached, 'calls while it is shut').to.equal(reached);
+      expect((await sendHttp(origin, { operation: 'listModels' })).status).to.equal(200);
+      expect((await fetch(`${origin}/healthz`)).status).to.equal(200);
+      expect((await sendHttp(origin, { operation: 'getCredits' })).code).to.equal('DEVELOPER_TOKEN_REQUIRED');
+      database.isAway = false;
+      await database.clock.advance(500);
+      expect([database.probes, (await ask()).status], 'shut while it is probed').to.deep.equal([2, 503]);
+      await database.answerProbe(true);
+      expect((await ask()).status).to.equal(200);
+      await database.timeOut();
+      expect((await Promise.all([...first, second])).map(({ status }) => status).every((status) => status === 503 || status === 200)).to.equal(true);
+      await database.clock.advance(60_000);
+      expect(database.probes, 'no probe once it is open').to.equal(2);
+    } finally {
+      await server.close(100);
+      await world.close();
+    }
+  });
+
+  it('over gRPC: refuses at once, after who calls was looked at', async () => {
+    const database = new Database();
+    const stage = await Stage.open({ around: database.around, requireStores: () => database.gate.requireOpen() });
+    try {
+      database.isAway = true;
+      database.gate.suspect();
+      await database.answerProbe(false);
+      const reached = database.reached;
+      for (let asked = 0; asked < 20; asked += 1) {
+        expect(await errorOf(unary(stage.client, Credits.method.getBalance, {}, stage.as('all')))).to.have.property('code', 14);
+      }
+      expect(await errorOf(unary(stage.client, Credits.method.getBalance, {}, stage.as('nobody')))).to.have.property('code', 16);
+      expect(database.reached).to.equal(reached);
+      database.isAway = false;
+      await database.clock.advance(500);
+      await database.answerProbe(true);
+      await unary(stage.client, Credits.method.getBalance, {}, stage.as('all'));
+    } finally {
+      await stage.close();
+    }
+  });
+
+  it('takes a probe that fails for a no, and asks nothing more once it is closed', async () => {
+    const clock = new ManualClock();
+    let probes = 0;
+    const gate = new StoreGate(() => { probes += 1; return Promise.reject(new Error('no')); }, clock);
+    gate.suspect();
+    await settled();
+    expect(() => gate.requireOpen()).to.throw('The service cannot answer right now.');
+    await clock.advance(5_000);
+    expect(probes).to.equal(11);
+    await gate.close();
+    gate.requireOpen();
+    gate.suspect();
+    await clock.advance(60_000);
+    expect(probes).to.equal(11);
+  });
+});
