@@ -15,9 +15,14 @@ const SECRETS = ['authorization', 'cookie', 'secret', 'credential', 'idempotency
  * `destination` takes JSON lines in place of standard error.
  */
 export function createLogger({ level, format }: Config['log'], destination?: DestinationStream): Logger {
-  const isPretty = format === 'pretty' || (format === 'auto' && process.stderr.isTTY);
+  const isPretty = !isForMachines({ format });
   const options = { level, serializers: { err: shownError }, redact: { paths: SECRETS, censor: '[redacted]' }, base: { pid: process.pid }, formatters: { level: (name: string) => ({ level: name }) } };
   return pino(options, destination ?? (isPretty ? readable() : pino.destination({ dest: 2, sync: true })));
+}
+
+/** Whether lines are JSON. */
+export function isForMachines({ format }: Pick<Config['log'], 'format'>): boolean {
+  return format === 'json' || (format === 'auto' && !process.stderr.isTTY);
 }
 
 /** As the library shows it, but with what each cause says once: drivers wrap an error in others that repeat its sentence. */

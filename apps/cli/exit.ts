@@ -24,6 +24,8 @@ export class Failure extends Error {
     readonly details: Readonly<Record<string, unknown>> | 'shown' = {},
     /** What lies behind it, for DARKROOM_DEBUG=1. */
     cause?: unknown,
+    /** Whether the sentence stands on standard error already. */
+    readonly isTold = false,
   ) {
     super(message, cause === undefined ? {} : { cause });
     this.name = 'Failure';

@@ -29,8 +29,8 @@ function report(error: unknown, json: boolean): ExitCode {
   // Commander has printed its own sentence, or the help that was asked for.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   if (process.env['DARKROOM_DEBUG'] === '1') console.error(error);
-  const { message, exitCode, details } = failureOf(error);
-  say(`darkroom: ${message}`);
+  const { message, exitCode, details, isTold } = failureOf(error);
+  if (!isTold) say(`darkroom: ${message}`);
   if (json && details !== 'shown') print(JSON.stringify({ error: { message, ...details } }, null, 2));
   return exitCode;
 }

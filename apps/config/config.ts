@@ -90,7 +90,8 @@ export interface GrpcConfig {
 
 /** A configuration that cannot be used. The message has every fault on a line of its own. */
 export class ConfigInvalid extends Error {
-  constructor(readonly faults: readonly string[]) {
+  /** `log` is how the log was to be, where that much could be read. */
+  constructor(readonly faults: readonly string[], readonly log?: Config['log']) {
     super(faults.join('\n'));
     this.name = 'ConfigInvalid';
   }

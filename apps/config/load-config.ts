@@ -42,12 +42,17 @@ export function loadConfig({ file: named, role, environment = process.env, folde
     }
     values[path] = value;
   }
-  if (faults.length > 0) throw new ConfigInvalid(inLineOrder(faults));
+  if (faults.length > 0) throw new ConfigInvalid(inLineOrder(faults), logOf(values));
   const settings = settingsOf(values);
   const config = { ...(file === undefined ? {} : { file: resolve(folder, file) }), ...configOf(values as ProgramValues, folder, role), settings };
   const contradictions = [...settingsFaults(settings), ...combinationFaults(config)].map((sentence) => `${file ?? 'settings'}: ${sentence}`);
-  if (contradictions.length > 0) throw new ConfigInvalid(contradictions);
+  if (contradictions.length > 0) throw new ConfigInvalid(contradictions, config.log);
   return config;
+}
+
+function logOf(values: Readonly<Record<string, unknown>>): Config['log'] | undefined {
+  const [level, format] = [values['log.level'], values['log.format']];
+  return level === undefined || format === undefined ? undefined : { level, format } as Config['log'];
 }
 
 /** As the file has them; those of variables come last. */

@@ -64,6 +64,6 @@ function keyText(key: Readonly<Record<string, string>>): string {
 function loggedEvents(): string[] {
   const files = ['core', 'adapters', 'apps'].flatMap((folder) => readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)))
     .filter((path) => path.endsWith('.ts'));
-  const calls = files.flatMap((path) => [...readFileSync(join(ROOT, path), 'utf8').matchAll(/\blog(?:ger)?(?:\.(info|warn|error|debug)|\[level\])\([^'\n]*'([^']+)'/g)]);
+  const calls = files.flatMap((path) => [...readFileSync(join(ROOT, path), 'utf8').matchAll(/\blog(?:ger)?(?:\.(info|warn|error|debug|fatal)|\[level\])\([^'\n]*'([^']+)'/g)]);
   return [...new Set(calls.map(([, level = 'varies', event]) => `${level}: ${event}`))];
 }

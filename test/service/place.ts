@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { JsonObject } from '../../core/json.js';
 import { CliProcess, type Ran } from '../fixtures/cli-process.js';
+import { refusedStart } from '../fixtures/refused-start.js';
 
 const SECRET = 'ab'.repeat(32);
 
@@ -34,9 +35,10 @@ export class Place {
   /** The one sentence of a command that is refused. */
   async refusal(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<string> {
     const { code, stdout, stderr } = await this.run(args, environment);
-    expect(stderr).to.match(/^darkroom: [^\n]+[.]\n$/);
+    const sentence = args[0] === 'serve' ? refusedStart(stderr) : stderr;
+    expect(sentence).to.match(/^darkroom: [^\n]+[.]\n$/);
     expect({ code, stdout }).to.deep.equal({ code: 1, stdout: '' });
-    return stderr;
+    return sentence;
   }
 
   remove(): void {

@@ -1,12 +1,13 @@
 import { join } from 'node:path';
 import { Option, type Command } from 'commander';
 import type { Logger } from 'pino';
-import type { Config, Role } from '../../config/config.js';
+import { ConfigInvalid, type Config, type Role } from '../../config/config.js';
 import { loadConfig } from '../../config/load-config.js';
 import type { Served } from '../../serve.js';
 import { storeCommand, type StoreOptions } from '../operator/store-command.js';
 import { keepFirstKey, profilePath, type KeptKey } from '../client/profile.js';
-import { sentenceOf } from '../exit.js';
+import { Failure, sentenceOf } from '../exit.js';
+import { failureOf } from '../failure-of.js';
 import { firstStartText, type FirstKey } from '../first-start-text.js';
 import { writePrivateFile } from '../private-file.js';
 import { say, show } from '../terminal.js';
@@ -32,14 +33,37 @@ export function addServe(program: Command): void {
       'darkroom serve --config distributed.yaml --role worker',
     ], ABOUT))
     .action(async (options: Options) => {
-      const config = loadConfig({ file: options.config, role: options.role });
-      if (options.migrate) {
-        const { migrateStores } = await import('../../stores/migrate-stores.js');
-        await migrateStores(config, { role: 'server', tell: say });
+      let log: Config['log'] | undefined;
+      try {
+        const config = loadConfig({ file: options.config, role: options.role });
+        ({ log } = config);
+        await start(config, options);
+      } catch (error) {
+        throw await toldFailure(error, error instanceof ConfigInvalid ? (error.log ?? log) : log);
       }
-      const { serve } = await import('../../serve.js');
-      await serve(config, (served, logger) => { showServed(served, config, options, logger); });
     });
+}
+
+async function start(config: Config, options: Options): Promise<void> {
+  if (options.migrate) {
+    const { migrateStores } = await import('../../stores/migrate-stores.js');
+    await migrateStores(config, { role: 'server', tell: say });
+  }
+  const { serve } = await import('../../serve.js');
+  await serve(config, (served, logger) => { showServed(served, config, options, logger); });
+}
+
+/** Whoever collects the log as JSON finds there why there is no service, in one line; people are told the sentence. */
+async function toldFailure(error: unknown, log: Config['log'] | undefined): Promise<Failure> {
+  const { createLogger, isForMachines } = await import('../../logging.js');
+  const { message, exitCode, details } = failureOf(error);
+  const isLogged = log !== undefined && isForMachines(log) && log.level !== 'silent';
+  if (isLogged) {
+    const about = details === 'shown' ? {} : details;
+    const logger = createLogger(log);
+    logger.fatal({ ...about, fault: message }, 'ended with a failure');
+  }
+  return new Failure(message, exitCode, details, error, isLogged);
 }
 
 /** A start says where it serves; the first start of a folder also who may call, and how to see a first picture. */
