@@ -11,6 +11,7 @@ import { TcpLink } from '../fixtures/tcp-link.js';
 import { freePort } from '../servers/free-port.js';
 import { orSkip, toxiproxyServer } from '../servers/servers.js';
 import { DISTRIBUTED, type OpenLane } from './lanes.js';
+import { refusedStart } from '../fixtures/refused-start.js';
 import { LiveService } from './live-service.js';
 
 async function scraped(port: number): Promise<{ readonly text: string; readonly families: Family[] }> {
@@ -102,7 +103,7 @@ describe('an internal port that somebody has', () => {
     try {
       const environment = { DARKROOM_CONFIG: service.configFile, DARKROOM_INTERNAL_PORT: `${(other.address() as AddressInfo).port}` };
       const { code, stderr } = await new CliProcess(service.folder, ['serve'], { environment }).ended;
-      expect(stderr).to.match(/^darkroom: The server cannot listen on port \d+ of 127\.0\.0\.1, since another process does; choose another internal\.port or internal\.host\.\n$/);
+      expect(refusedStart(stderr)).to.match(/^darkroom: The server cannot listen on port \d+ of 127\.0\.0\.1, since another process does; choose another internal\.port or internal\.host\.\n$/);
       expect(code).to.equal(1);
       expect(await service.tool(({ context }) => context.accounts.list({ limit: 1 }))).to.deep.equal({ items: [] });
     } finally {

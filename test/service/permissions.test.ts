@@ -66,7 +66,7 @@ describe('a data folder without the rights', () => {
     if (IS_ROOT) chownSync(join(service.folder, 'closed'), NOBODY, NOBODY);
     const environment = { DARKROOM_CONFIG: service.configFile, DARKROOM_DATA_FOLDER: join(service.folder, 'closed', 'data') };
     const { code, stderr } = await new CliProcess(service.folder, ['serve'], { environment, ...(IS_ROOT ? { user: NOBODY } : {}) }).ended;
-    expect({ code, stderr }).to.deep.equal({ code: 1, stderr: `darkroom: The data folder ${environment.DARKROOM_DATA_FOLDER} cannot be created by this user (EACCES).\n` });
+    expect({ code, sentence: refusedStart(stderr) }).to.deep.equal({ code: 1, sentence: `darkroom: The data folder ${environment.DARKROOM_DATA_FOLDER} cannot be created by this user (EACCES).\n` });
   });
 
   it('is fine with the rights again', async () => {
