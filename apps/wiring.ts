@@ -25,7 +25,7 @@ import { AwaitedSchedules } from './stores/awaited-schedules.js';
 import { openDatabase } from './stores/open-database.js';
 import { openObjects } from './stores/open-objects.js';
 import { openWakeUps } from './stores/open-wake-ups.js';
-import { hadSecret, isOneOfSeveral, joinInstallation } from './stores/same-installation.js';
+import { checkInstallation, hadSecret, isOneOfSeveral, joinInstallation } from './stores/same-installation.js';
 
 export interface Program {
   readonly context: Context;
@@ -68,8 +68,13 @@ export async function openProgram(config: Config, role: 'server' | 'tool', optio
     const publicUrl = options.publicUrl ?? (() => configuredUrl(config));
     const container = new Container();
     const wanted = (key: string) => takesBytes({ uploads: resolve(container, TOKENS.uploads) }, key);
-    const objects = opened.keep(await openObjects(config, { role, clock, publicUrl, takesBytes: wanted, secret: secrets.objects, installation: database.installation }));
-    await joinInstallation(config, database.installation, role, { secret: secrets.fingerprint, objects: () => objects.identity() });
+    const objects = opened.keep(await openObjects(config, { role, clock, publicUrl, takesBytes: wanted, secret: secrets.objects, installation: database.installation, log }));
+    const join = (identity: () => Promise<string>) => joinInstallation(config, database.installation, role, { secret: secrets.fingerprint, objects: identity });
+    if (objects.awaited === undefined) await join(() => objects.identity());
+    else {
+      await checkInstallation(config, database.installation, { secret: secrets.fingerprint });
+      objects.awaited.begin(join);
+    }
     const wakeUps = await openWakeUps(config, database, { clock, log });
     const sandbox = opened.keep(new SandboxProvider({ clock, threads: config.sandbox.threads }));
     const connected = new Map<string, Provider>([['sandbox', sandbox]]);

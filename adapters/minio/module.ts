@@ -1,9 +1,9 @@
+import type { ObjectStore } from '../../core/ports/object-store.js';
 import { TOKENS } from '../../core/ports/tokens.js';
 import { provideModule } from '../provide.js';
-import type { MinioObjectStore } from './minio-object-store.js';
 
-/** Objects in an open S3 bucket. */
-export function minioModule(objects: MinioObjectStore) {
+/** Objects in an S3 bucket. */
+export function minioModule(objects: ObjectStore) {
   return provideModule((provide) => {
     provide(TOKENS.objects, [], () => objects);
   });

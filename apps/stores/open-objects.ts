@@ -8,11 +8,15 @@ import { BucketMissing } from '../../adapters/minio/minio-refused.js';
 import { minioModule } from '../../adapters/minio/module.js';
 import { ensureFolder } from '../../adapters/sqlite/data-folder.js';
 import { ServerLock } from '../../adapters/sqlite/server-lock.js';
+import { SystemClock } from '../../adapters/system/system-clock.js';
+import { StoreUnavailable } from '../../core/errors.js';
+import type { Log } from '../../core/log.js';
 import type { Clock } from '../../core/ports/clock.js';
 import type { Config } from '../config/config.js';
 import type { SignedObjectGate } from '../rest/signed-objects.js';
 import { readOrCreateToken, readToken } from '../secrets.js';
-import { refuseObjects, type Installation } from './same-installation.js';
+import { AwaitedObjects } from './awaited-objects.js';
+import { isInUse, refuseObjects, type Installation } from './same-installation.js';
 import { minioOptions } from './store-options.js';
 
 /** A SQLite file and its objects lie in one folder, wherever that is moved or restored to. */
@@ -81,6 +85,8 @@ export interface OpenObjects {
   readonly signedObjects?: SignedObjectGate;
   /** Which objects these are, so that a database is never used with others. */
   identity(): Promise<string>;
+  /** Present where the store was away. It is tried again once it is told how to find out that these are the right objects. */
+  readonly awaited?: AwaitedObjects;
   close(): Promise<void>;
 }
 
@@ -94,16 +100,22 @@ export interface ObjectsNeeds {
   readonly secret: Uint8Array;
   /** Of the database they belong to. */
   readonly installation: Installation;
+  readonly log: Log;
 }
 
-export async function openObjects(config: Config, { role, clock, publicUrl, takesBytes, secret, installation }: ObjectsNeeds): Promise<OpenObjects> {
+export async function openObjects(config: Config, { role, clock, publicUrl, takesBytes, secret, installation, log }: ObjectsNeeds): Promise<OpenObjects> {
   if (config.stores.objects === 'minio') {
-    const options = { ...minioOptions(config), clock };
     // A key must be revocable while the object store is away.
-    const objects = role === 'server'
-      ? await MinioObjectStore.open(options).catch((error: unknown) => refuseObjects(config, installation, error))
-      : MinioObjectStore.unasked(options);
-    return { module: minioModule(objects), identity: () => objects.installationId(), close: () => Promise.resolve() };
+    if (role === 'tool') return openBucket(MinioObjectStore.unasked({ ...minioOptions(config), clock }));
+    const open = () => MinioObjectStore.open({ ...minioOptions(config), clock }).catch((error: unknown) => refuseObjects(config, installation, error));
+    try {
+      return openBucket(await open());
+    } catch (error) {
+      // The first start of all makes what every later one is compared with, so it needs its objects.
+      if (!(error instanceof StoreUnavailable) || !(await isInUse(installation))) throw error;
+      const awaited = new AwaitedObjects({ open, clock: new SystemClock({ keepsProcessAlive: false }), log }, error);
+      return { module: minioModule(awaited), identity: () => Promise.reject(error), awaited, close: () => awaited.close() };
+    }
   }
   const lock = config.stores.database === 'sqlite' ? undefined : lockFolder(config.dataFolder, role);
   const objects = await FileObjectStore.open({ folder: join(config.dataFolder, 'objects'), publicBaseUrl: publicUrl, secret, clock, takesBytes });
@@ -113,6 +125,10 @@ export async function openObjects(config: Config, { role, clock, publicUrl, take
     identity: () => Promise.resolve(config.stores.database === 'sqlite' ? BESIDE_THE_DATABASE : readOrCreateToken(identityFile(config.dataFolder))),
     close: async () => lock?.release(),
   };
+}
+
+function openBucket(objects: MinioObjectStore): OpenObjects {
+  return { module: minioModule(objects), identity: () => objects.installationId(), close: () => Promise.resolve() };
 }
 
 /** What SQLite does for its own folder: with another database nothing else would keep a second server out. */

@@ -70,11 +70,16 @@ export function isOneOfSeveral({ stores, role }: Config, openedAs: 'server' | 't
  * one, as the results it knows would not be in it. Throws `OtherInstallation`, or the failure as it is.
  */
 export async function refuseObjects(config: Config, installation: Installation, failure: unknown): Promise<never> {
-  if (!(failure instanceof BucketMissing) || (await installation.check({ objects: NOBODYS })) === 'same') throw failure;
+  if (!(failure instanceof BucketMissing) || !(await isInUse(installation))) throw failure;
   const [place] = placeOf(config);
   throw new OtherInstallation(
     `Database ${place} was first used with another bucket, and there is no ${failure.where}: correct minio.bucket, or restore that bucket from a backup.`,
   );
+}
+
+/** Whether a database remembers the objects it was first used with. Throws `StoreUnavailable`. */
+export async function isInUse(installation: Installation): Promise<boolean> {
+  return (await installation.check({ objects: NOBODYS })) !== 'same';
 }
 
 function whileAway(error: unknown, role: 'server' | 'tool'): undefined {
