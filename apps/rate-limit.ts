@@ -10,17 +10,35 @@ export interface Rate {
   readonly resetMs: number;
 }
 
+/** A request counts once, and once more for every so many bytes of its body. */
+export const BYTES_A_POINT = 16 * 1024;
+
+/** What a request with a body of that many bytes takes of a rate. */
+export function pointsOf(byteSize: number): number {
+  return 1 + Math.floor(byteSize / BYTES_A_POINT);
+}
+
+/** For the message of a refusal: a client that counts its requests would not see why. */
+export function sizeNote(points: number): string {
+  return points === 1 ? '' : `, and this one counts as ${points} for its size`;
+}
+
 /** How many requests anybody may send in a minute to this process. */
 export class RateLimit {
   readonly #limiter: RateLimiterMemory;
 
-  constructor(perMinute: number) {
+  constructor(private readonly perMinute: number) {
     this.#limiter = new RateLimiterMemory({ points: perMinute, duration: RATE_WINDOW_SECONDS });
   }
 
-  async take(who: string): Promise<Rate> {
+  /**
+   * Counts a request of `points`, of which `taken` were counted before. One request takes the whole rate at most, so that each
+   * can be sent at some time.
+   */
+  async take(who: string, points = 1, taken = 0): Promise<Rate> {
+    const due = Math.min(points, this.perMinute) - Math.min(taken, this.perMinute);
     try {
-      return rateOf(await this.#limiter.consume(who), false);
+      return rateOf(await this.#limiter.consume(who, due), false);
     } catch (refusal) {
       if (refusal instanceof RateLimiterRes) return rateOf(refusal, true);
       throw refusal;

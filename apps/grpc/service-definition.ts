@@ -1,6 +1,8 @@
-import { fromBinary, toBinary, type DescMethod, type DescService, type Message } from '@bufbuild/protobuf';
+import { fromBinary, toBinary, type DescMessage, type DescMethod, type DescService, type Message } from '@bufbuild/protobuf';
 import { ServiceError } from '../../core/errors.js';
+import { MAX_BODY_NODES } from '../rest/limits.js';
 import { RefusedRequest } from './calls/refused-request.js';
+import { holdsMoreFields, withByteSize } from './calls/request-bytes.js';
 import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js';
 
 /** A service of the proto files as the gRPC library wants it of a server: paths, and how messages become bytes. */
@@ -21,13 +23,24 @@ export function methodDefinition(method: DescMethod): MethodDefinition<Message, 
   };
 }
 
+/** A member of an object is four fields on the wire, and an item of a list two: what a body may hold has room in these. */
+const MAX_FIELDS = 2 * MAX_BODY_NODES + 100;
+
 /** What is no such message is refused as everything is, with its code and in the log: the library alone would say little. */
 function requestOf({ input }: DescMethod, bytes: Buffer): Message | RefusedRequest {
+  return withByteSize(holdsMoreFields(input, bytes, MAX_FIELDS) ? refused(`The request must hold at most ${MAX_BODY_NODES} names and values.`) : decoded(input, bytes), bytes.byteLength);
+}
+
+function decoded(input: DescMessage, bytes: Buffer): Message | RefusedRequest {
   try {
     return fromBinary(input, bytes);
   } catch {
-    return new RefusedRequest(new ServiceError('BODY_INVALID', `The request is no ${input.typeName}, or is nested too deep.`));
+    return refused(`The request is no ${input.typeName}, or is nested too deep.`);
   }
+}
+
+function refused(message: string): RefusedRequest {
+  return new RefusedRequest(new ServiceError('BODY_INVALID', message));
 }
 
 /** The same bytes, not a copy of them. */

@@ -38,3 +38,9 @@ export const MAX_BODY_BYTES = 128 * 1024;
 
 /** How many objects and lists may stand in one another, the body itself among them. */
 export const MAX_BODY_DEPTH = 32;
+
+/**
+ * How many names and values a body may hold: members' names, objects, lists, texts, numbers, true, false and null, the body
+ * itself among them. What a body costs goes with their number: the worst one stays within ten times a plain request.
+ */
+export const MAX_BODY_NODES = 2_000;

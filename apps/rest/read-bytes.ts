@@ -9,9 +9,9 @@ const EMPTY = Buffer.alloc(0);
  * declared length or while reading, and REQUEST_TIMEOUT.
  */
 export function readBytes(req: IncomingMessage, timeoutMs: number): Promise<Buffer> {
-  const declared = req.headers['content-length'];
-  if (declared === undefined && req.headers['transfer-encoding'] === undefined) return Promise.resolve(EMPTY);
-  if (Number(declared) > MAX_BODY_BYTES) return Promise.reject(tooLarge());
+  const declared = declaredBytes(req);
+  if (declared === 0) return Promise.resolve(EMPTY);
+  if (declared !== undefined && declared > MAX_BODY_BYTES) return Promise.reject(tooLarge());
   // The client may have left while its credential was looked up: nothing would tell us any more.
   if (req.destroyed) return Promise.reject(brokenOff());
   return new Promise((resolve, reject) => {
@@ -34,6 +34,12 @@ export function readBytes(req: IncomingMessage, timeoutMs: number): Promise<Buff
     const timer = setTimeout(() => settle(new ServiceError('REQUEST_TIMEOUT', `The request body must arrive within ${timeoutMs} ms.`)), timeoutMs);
     req.on('data', take).on('end', finish).on('error', breakOff).on('close', breakOff);
   });
+}
+
+/** How long the body is by its headers; undefined when it comes in chunks, and its length is known at its end. */
+export function declaredBytes({ headers }: IncomingMessage): number | undefined {
+  if (headers['transfer-encoding'] !== undefined) return undefined;
+  return Number(headers['content-length'] ?? 0);
 }
 
 function tooLarge(): ServiceError {

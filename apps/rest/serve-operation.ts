@@ -5,10 +5,13 @@ import type { Context } from '../../core/context.js';
 import { ServiceError } from '../../core/errors.js';
 import { readIdempotencyKey } from '../../core/idempotency/key.js';
 import type { Json } from '../../core/json.js';
+import { pointsOf } from '../rate-limit.js';
 import type { ClientAddresses } from './client-addresses.js';
 import type { FailedAuthentications } from './failed-authentications.js';
+import { MAX_BODY_BYTES } from './limits.js';
 import type { ProtectedRoute, PublicRoute } from './operation.js';
 import type { RateLimits } from './shown-rate-limit.js';
+import { declaredBytes } from './read-bytes.js';
 import { readBody } from './read-body.js';
 import { hasCurrent, headerText, headerValues, readCredential } from './request-headers.js';
 import type { RestContext, RestMiddleware } from './rest-context.js';
@@ -41,11 +44,15 @@ export function serveProtected(route: ProtectedRoute, parts: ServingParts): Rest
     const caller = await authenticate(ctx, parts);
     state.caller = caller;
     const authenticatedAt = context.clock.now();
-    if (rateLimit) await rateLimit.take(caller.credentialId, res);
+    const declared = operation.body ? declaredBytes(req) : 0;
+    if (rateLimit) await rateLimit.take(caller.credentialId, res, pointsOf(Math.min(declared ?? 0, MAX_BODY_BYTES)));
     requireScope(caller, scope);
     requireApp(caller, headerText(req, 'x-app-id'));
     const idempotencyKey = route.needsKey === true ? readIdempotencyKey(headerValues(req, 'idempotency-key')) : '';
-    const body = operation.body ? await readBody(req, operation.body, bodyTimeoutMs) : NO_BODY;
+    const arrived = async (byteSize: number): Promise<void> => {
+      if (rateLimit && declared === undefined) await rateLimit.take(caller.credentialId, res, pointsOf(byteSize), pointsOf(0));
+    };
+    const body = operation.body ? await readBody(req, { required: operation.body.required, timeoutMs: bodyTimeoutMs, arrived }) : NO_BODY;
     // A body may take long to arrive, and the credential may have been revoked meanwhile.
     if (context.clock.now() - authenticatedAt > STALE_AFTER_MS) await authenticate(ctx, parts);
     const answer = await operation.answer({ context, caller, params, idempotencyKey, body });

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { ServiceError } from '../../core/errors.js';
-import { RATE_WINDOW_SECONDS, RateLimit } from '../rate-limit.js';
+import { RATE_WINDOW_SECONDS, RateLimit, sizeNote } from '../rate-limit.js';
 import type { RestLimits } from './limits.js';
 
 /** How many requests a credential may send in a minute to this process. Every answer it counts says how many are left. */
@@ -13,13 +13,13 @@ export class ShownRateLimit {
     this.#policy = `"${name}";q=${perMinute};w=${RATE_WINDOW_SECONDS}`;
   }
 
-  /** Throws RATE_LIMITED. */
-  async take(credentialId: string, res: ServerResponse): Promise<void> {
-    const { isOver, remaining, resetMs } = await this.#limit.take(credentialId);
+  /** Counts a request of `points`, of which `taken` were counted before. Throws RATE_LIMITED. */
+  async take(credentialId: string, res: ServerResponse, points: number, taken = 0): Promise<void> {
+    const { isOver, remaining, resetMs } = await this.#limit.take(credentialId, points, taken);
     res.setHeader('RateLimit-Policy', this.#policy);
     res.setHeader('RateLimit', `"${this.name}";r=${remaining};t=${Math.ceil(resetMs / 1_000)}`);
     if (!isOver) return;
-    const message = `A credential may send ${this.perMinute} ${this.name} a minute; wait for the time in Retry-After.`;
+    const message = `A credential may send ${this.perMinute} ${this.name} a minute${sizeNote(points)}; wait for the time in Retry-After.`;
     throw new ServiceError('RATE_LIMITED', message, { retryAfterMs: resetMs });
   }
 }

@@ -1,18 +1,19 @@
 import { ServiceError } from '../../../core/errors.js';
-import { RateLimit } from '../../rate-limit.js';
+import { pointsOf, RateLimit, sizeNote } from '../../rate-limit.js';
 import type { ServiceCaller, ServiceScope } from './service-callers.js';
 
 /** How often services may call this process, each as the operator says of it. */
 export class CallerRates {
   private readonly limits = new Map<string, RateLimit>();
 
-  /** Counts a call that needs the scope. Throws RATE_LIMITED. */
-  async take({ name, ratesPerMinute = {} }: ServiceCaller, scope: ServiceScope): Promise<void> {
+  /** Counts a call that needs the scope and whose request had that many bytes. Throws RATE_LIMITED. */
+  async take({ name, ratesPerMinute = {} }: ServiceCaller, scope: ServiceScope, byteSize: number): Promise<void> {
     const kind = scope.endsWith(':write') ? 'writes' : 'reads';
     const perMinute = ratesPerMinute[kind];
     if (perMinute === undefined) return;
-    const { isOver, resetMs } = await this.limitOf(kind, perMinute).take(name);
-    if (isOver) throw new ServiceError('RATE_LIMITED', `${name} may send ${perMinute} ${kind} a minute; wait for the time in RetryInfo.`, { retryAfterMs: resetMs });
+    const points = pointsOf(byteSize);
+    const { isOver, resetMs } = await this.limitOf(kind, perMinute).take(name, points);
+    if (isOver) throw new ServiceError('RATE_LIMITED', `${name} may send ${perMinute} ${kind} a minute${sizeNote(points)}; wait for the time in RetryInfo.`, { retryAfterMs: resetMs });
   }
 
   /** One for each rate there is: a caller whose rate was changed, or differs from that of another token of its name, has both. */

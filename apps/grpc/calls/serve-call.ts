@@ -14,6 +14,7 @@ import type { CallerRates } from '../callers/caller-rates.js';
 import { errorStatus, REQUEST_ID_KEY } from '../error-status.js';
 import type { ServedMethod, ServedStream } from '../method.js';
 import { RefusedRequest } from './refused-request.js';
+import { byteSizeOf } from './request-bytes.js';
 import { ServedCallScope, type AnyCall } from './served-call-scope.js';
 import type { ServiceCallers } from '../callers/service-callers.js';
 import { GRPC_STATUSES } from '../statuses.js';
@@ -153,7 +154,7 @@ async function admit(
   const service = identify(callers, call);
   about.caller = service.name;
   requireCurrent(service, context.clock);
-  await rates.take(service, scope);
+  await rates.take(service, scope, byteSizeOf(call.request));
   requireServiceScope(service, scope);
   requireRequest(request);
   requireStores();

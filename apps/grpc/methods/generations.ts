@@ -5,7 +5,7 @@ import { estimateGeneration } from '../../../core/generation/estimate-generation
 import { getGeneration } from '../../../core/generation/get-generation.js';
 import { listGenerations } from '../../../core/generation/list-generations.js';
 import type { Json, JsonObject } from '../../../core/json.js';
-import { MAX_BODY_DEPTH } from '../../rest/limits.js';
+import { MAX_BODY_DEPTH, MAX_BODY_NODES } from '../../rest/limits.js';
 import { Generations, type GenerationInput } from '../generated/darkroom/v1/generations_pb.js';
 import { keyOf } from '../idempotency-key.js';
 import { acting } from '../method.js';
@@ -57,11 +57,16 @@ export const GENERATION_METHODS = [
   }),
 ] as const;
 
-/** Over REST a body that is nested deeper is not read at all. */
-function refuseDeep(value: Json, levels: number): void {
-  if (typeof value !== 'object' || value === null) return;
-  if (levels === 0) throw new ServiceError('BODY_INVALID', `The request must be nested at most ${MAX_BODY_DEPTH} deep.`);
-  for (const member of Object.values(value)) refuseDeep(member, levels - 1);
+/** Over REST a body that is nested deeper, or holds more, is not read at all. Answers how many more names and values there may be. */
+function refuseLarge(value: Json, levels: number, most: number): number {
+  let left = most - 1;
+  if (typeof value === 'object' && value !== null) {
+    if (levels === 0) throw new ServiceError('BODY_INVALID', `The request must be nested at most ${MAX_BODY_DEPTH} deep.`);
+    const names = Array.isArray(value) ? 0 : 1;
+    for (const member of Object.values(value)) left = refuseLarge(member, levels - 1, left - names);
+  }
+  if (left < 0) throw new ServiceError('BODY_INVALID', `The request must hold at most ${MAX_BODY_NODES} names and values.`);
+  return left;
 }
 
 /** The body that the use case takes, the same as over REST, so that a key means the same on both fronts. */
@@ -75,11 +80,9 @@ function bodyOf(input: GenerationInput | undefined): JsonObject {
   if (operation !== undefined) body['operation'] = operation;
   if (prompt !== undefined) body['prompt'] = prompt;
   if (negativePrompt !== undefined) body['negative_prompt'] = negativePrompt;
-  if (parameters !== undefined) {
-    refuseDeep(parameters, MAX_BODY_DEPTH - 1);
-    body['parameters'] = parameters;
-  }
+  if (parameters !== undefined) body['parameters'] = parameters;
   if (referenceUploadIds.length > 0) body['reference_upload_ids'] = referenceUploadIds;
   if (clientTraceId !== undefined) body['client_trace_id'] = clientTraceId;
+  refuseLarge(body, MAX_BODY_DEPTH, MAX_BODY_NODES);
   return body;
 }

@@ -64,6 +64,18 @@ describe('calls over gRPC', () => {
     SERVICES['limited'] = LIMITED;
   });
 
+  it('take more of a rate the larger their requests are, and one alone never more than the whole', async () => {
+    const write = (service: string, prompt: string) => unary(stage.client, Generations.method.estimateGeneration, { input: { ...PICTURE, prompt } }, stage.as(service));
+    const [small, large] = ['x', 'x'.repeat(40 * 1024)];
+    SERVICES['by-size'] = { ...LIMITED, name: 'by-size', ratesPerMinute: { writes: 5 } };
+    expect((await errorOf(write('by-size', large))).details, 'three of five').to.include('prompt');
+    expect((await errorOf(write('by-size', large))).details).to.equal('by-size may send 5 writes a minute, and this one counts as 3 for its size; wait for the time in RetryInfo.');
+    SERVICES['by-size'] = { ...LIMITED, name: 'one-write', ratesPerMinute: { writes: 1 } };
+    expect((await errorOf(write('by-size', large))).details, 'the whole rate').to.include('prompt');
+    expect((await errorOf(write('by-size', small))).code).to.equal(Status.RESOURCE_EXHAUSTED);
+    delete SERVICES['by-size'];
+  });
+
   it('say which field was at fault, and under which id the request is known', async () => {
     const metadata = stage.as('all');
     metadata.set('x-request-id', 'mine-1');

@@ -108,6 +108,28 @@ describe('the REST server', () => {
     expect((await sendHttp(origin, { operation: 'getCredits', credential: scene.secrets.get('only generations:read') as string })).headers.get('ratelimit')).to.be.a('string');
   });
 
+  it('counts a request once more for every 16 KiB of its body, sent in chunks too, and one alone at most as the whole rate', async () => {
+    const { origin, port, credential, scene } = await set({ limits: { readsPerMinute: 20 } });
+    const estimate = (bytes: number, as = credential, at = origin) => sendHttp(at, { operation: 'estimateGeneration', credential: as, body: { ...PICTURE, prompt: 'x'.repeat(bytes) } });
+    expect((await estimate(1)).headers.get('ratelimit')).to.match(/^"reads";r=19;/);
+    const large = await estimate(40 * 1024);
+    expect([large.code, large.headers.get('ratelimit-policy')]).to.deep.equal(['FIELD_INVALID', '"reads";q=20;w=60']);
+    expect(large.headers.get('ratelimit')).to.match(/^"reads";r=16;/);
+    const chunk = 'x'.repeat(33 * 1024);
+    const chunked = parseAnswer(await exchange(port, `POST ${BASE}/generations/estimate HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${credential}\r\nContent-Type: application/json\r\n`
+      + `Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n${chunk.length.toString(16)}\r\n${chunk}\r\n0\r\n\r\n`));
+    expect([chunked.status, chunked.headers.get('ratelimit')?.slice(0, 12)]).to.deep.equal([400, '"reads";r=13']);
+    await estimate(120 * 1024);
+    const refused = await estimate(120 * 1024);
+    expect([refused.code, refused.headers.get('ratelimit')?.slice(0, 12)]).to.deep.equal(['RATE_LIMITED', '"reads";r=0;']);
+    expect(refused.message).to.equal('A credential may send 20 reads a minute, and this one counts as 8 for its size; wait for the time in Retry-After.');
+    const narrow = await serve((open[0] as Setting).world, { limits: { readsPerMinute: 2 } });
+    const stranger = scene.secrets.get('stranger') as string;
+    expect((await estimate(120 * 1024, stranger, narrow.origin)).code).to.equal('FIELD_INVALID');
+    expect((await estimate(1, stranger, narrow.origin)).code).to.equal('RATE_LIMITED');
+    await narrow.server.close(100);
+  });
+
   it('tells a store that is away from a fault of ours, and shows neither', async () => {
     let failure: Error = new StoreUnavailable('mongodb://user:secret@host timed out');
     const generations = new Proxy({} as GenerationStore, { get: () => () => Promise.reject(failure) });

@@ -7,6 +7,8 @@ type Row = readonly [name: string, change: JsonObject, code: ErrorCode | 'OK', s
 
 const NINE_IDS = Array.from({ length: 9 }, (_, index) => `00000000-0000-7000-8000-00000000000${index}`);
 const NULLS = { negative_prompt: null, reference_upload_ids: null, client_trace_id: null };
+/** A picture whose style is a list, with so many names and values in the whole body. */
+const holding = (count: number): JsonObject => ({ parameters: { size: '96x64', style: Array.from({ length: count - 13 }, () => 1) } });
 const astral = (count: number) => '𝒟'.repeat(count);
 
 const ROWS: readonly Row[] = [
@@ -16,6 +18,8 @@ const ROWS: readonly Row[] = [
   ['an unknown parameter further in', { parameters: { size: '96x64', tuning: { bucket: 'x' } } }, 'FIELD_INVALID', 'parameters.tuning.bucket'],
   ['a parameter called 0', { parameters: { size: '96x64', 0: 1 } }, 'FIELD_INVALID', 'unknown field "parameters.0".'],
   ['a NUL in a parameter called 0', { parameters: { size: '96x64', 0: { 1: ['x', 'a\0b'] } } }, 'FIELD_INVALID', 'parameters.0.1[1] must be text'],
+  ['2,000 names and values', holding(2_000), 'FIELD_INVALID', 'parameters.style must be a string.'],
+  ['2,001 names and values', holding(2_001), 'BODY_INVALID', 'at most 2000 names and values'],
   ['a URL as a parameter', { parameters: { size: '96x64', style: 'https://example.com/x' } }, 'FIELD_INVALID', 'style'],
   ['a path as a parameter', { parameters: { size: '96x64', style: '../../etc/passwd' } }, 'FIELD_INVALID', 'style'],
   ['a host as a parameter', { parameters: { size: '96x64', style: 'localhost:8080' } }, 'FIELD_INVALID', 'style'],
