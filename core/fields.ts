@@ -19,6 +19,12 @@ export function fieldInvalid(pointer: string, message: string, field?: string): 
 /** What a field must be, in a sentence, by its pointer: for fields whose schema would be told as a regular expression. */
 export type Wording = Readonly<Record<string, string>>;
 
+/**
+ * The pattern of a text that is not white space alone. White space is what Unicode's property White_Space says, spelt out, because
+ * the engines that read OpenAPI documents do not all know properties.
+ */
+export const NOT_BLANK = '[^\\t-\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]';
+
 export type BodySchema = JsonObject & { readonly properties: JsonObject };
 
 /**

@@ -1,6 +1,7 @@
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import type { Fault } from '../../core/ports/json-schemas.js';
 import { pathOf, tokensOf } from '../../core/field-path.js';
+import { NOT_BLANK } from '../../core/fields.js';
 import { escapePointerToken, type Json } from '../../core/json.js';
 import { shownName } from './shown-name.js';
 
@@ -28,7 +29,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   const: ({ allowedValue }) => `must be ${listed([allowedValue])}`,
   minLength: ({ limit }) => (limit === 1 ? 'must not be empty' : `must be at least ${count(limit, 'character')}`),
   maxLength: ({ limit }) => `must be at most ${count(limit, 'character')}`,
-  pattern: ({ pattern }) => `must match the pattern ${String(pattern)}`,
+  pattern: ({ pattern }) => (pattern === NOT_BLANK ? 'must not be white space alone' : `must match the pattern ${String(pattern)}`),
   format: ({ format }) => (format === 'uuid' ? 'must be a UUID' : `must be a valid ${String(format)}`),
   minimum: ({ limit }) => `must be at least ${String(limit)}`,
   maximum: ({ limit }) => `must be at most ${String(limit)}`,

@@ -1,49 +1,88 @@
+import { pathOf, pointerOf, type FieldToken } from '../field-path.js';
 import { fieldInvalid } from '../fields.js';
-import { escapePointerToken, type Json, type JsonObject } from '../json.js';
+import type { Json, JsonObject } from '../json.js';
 
-const SCHEMES = 'https?|wss?|ftps?|sftp|ssh|git|file|data|blob|javascript|vbscript|mailto|s3|gs|gcs|az|abfss?|wasbs?|arn|urn|ipfs|redis|mongodb|postgres(?:ql)?|mysql|jdbc|ldaps?|gopher|dict|tftp|smb|nfs|unix';
+const SCHEMES = 'https?|wss?|ftps?|sftp|ssh|git|file|data|blob|mailto|s3|gs|gcs|az|abfss?|wasbs?|arn|urn|ipfs|redis|mongodb|postgres(?:ql)?|mysql|jdbc|ldaps?|gopher|dict|tftp|smb|nfs|unix';
 
-/** Each reads as a place rather than a value: a URL, a path, a host, a bucket. Every pattern takes time linear in the text. */
-const PLACES: readonly RegExp[] = [
-  /:\/\//,
-  new RegExp(`^(?:${SCHEMES}):`, 'i'),
-  /%[0-9a-f]{2}/i,
-  /^[/\\~]|^[a-z]:[/\\]|^\.{1,2}(?:[/\\]|$)|(?:^|[/\\])\.{2}(?:[/\\]|$)/i,
-  /^[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)*\.\p{L}[\p{L}\p{N}-]+\.?(?::[0-9]+)?(?:[/?#]|$)/u,
-  /^localhost\.?(?::[0-9]+)?(?:[/?#]|$)/i,
-  /^[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?::[0-9]+)?(?:[/?#]|$)/,
-  /^0x[0-9a-f]{8}$/i,
-  /^[^\s@]+@[^\s@]+\.[^\s@]+$/,
-  /^\[?[0-9a-f]*:(?:[0-9a-f]*:)+[0-9a-f.]*\]?(?:[:/]|$)/i,
+/** Of files that people name in a text. What ends otherwise and has a dot in it is read as a host. */
+const EXTENSIONS = 'png|jpe?g|webp|gif|bmp|tiff?|heic|heif|avif|svg|psd|raw|dng|exr|hdr|mp4|m4v|mov|mkv|avi|webm|wav|mp3|flac|txt|pdf|json|ya?ml|js|css|html?';
+
+const BLANK = '[^\\S\\r\\n\\u2028\\u2029]';
+const END = `${BLANK}*$`;
+/** An ideographic full stop parts the names of a host too. */
+const DOT = '[.\\u3002]';
+const NAME = '[\\p{L}\\p{N}_-]+';
+const TOP_NAME = '\\p{L}[\\p{L}\\p{N}-]+';
+const HOST = `${NAME}(?:${DOT}${NAME})*${DOT}`;
+const PORT_OR_PATH = `${DOT}?(?::\\d|[/?#])`;
+
+/** How a line begins that reads as a place. Each pattern takes time linear in the line. */
+const PLACES: readonly string[] = [
+  // URLs of schemes that have no slashes.
+  '(?:javascript|vbscript):', `(?:${SCHEMES}):\\S`,
+  // Absolute paths of either kind, of a home and of a drive, and paths that begin where the process is.
+  '[/\\\\]\\S', `~(?:[\\p{L}_][\\w.-]*)?(?:[/\\\\]|${END})`, '[a-z]:[/\\\\]', `${DOT}{1,2}(?:[/\\\\]|${END})`,
+  // A file in a folder; prose has blanks.
+  `[^\\s/\\\\]+[/\\\\]\\S*${DOT}(?:${EXTENSIONS})${END}`,
+  // Hosts with a port or a path, and hosts alone, buckets among them.
+  `${HOST}${TOP_NAME}${PORT_OR_PATH}`, `${HOST}(?!(?:${EXTENSIONS})${DOT}?${END})${TOP_NAME}${DOT}?${END}`,
+  `localhost(?:${PORT_OR_PATH}|${DOT}?${END})`, `[^\\s@]+@[^\\s@.\\u3002]+${DOT}[^\\s@]+${END}`,
+  // Addresses: four numbers, one in hexadecimal digits, and IPv6.
+  `\\d{1,3}(?:${DOT}\\d{1,3}){3}(?:${PORT_OR_PATH}|${DOT}?${END})`, `0x[0-9a-f]{8}${END}`,
+  '\\[[0-9a-f.]*:[0-9a-f.]*:[0-9a-f:.]*\\]', `(?:[0-9a-f]{1,4}(?::[0-9a-f]{1,4})*)?::[0-9a-f:.]*(?:[/?#%]|${END})`, `[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){7}(?:[/?#%]|${END})`,
 ];
+const PLACE = new RegExp(`^${BLANK}*(?:${PLACES.join('|')})`, 'imu');
+
+/** A URL of any scheme, and a path that climbs, wherever they stand. */
+const WITHIN = new RegExp(`://|(?:^|[/\\\\])${DOT}{2}(?:[/\\\\]|$)`, 'mu');
+
+/** What is escaped more often than this is refused unread. */
+const MAX_DECODINGS = 3;
+const ASCII_ESCAPE = /%[0-7][0-9a-f]/i;
 
 /**
- * Refuses model parameters that name a place. A model's schema decides what it takes; this stands behind a schema that
- * takes free text, so that no parameter can steer a provider, a store or a request of ours. Each line is looked at.
+ * Refuses model parameters that name a place: a URL, an absolute path, a host or an address, a bucket. A model's schema decides
+ * what it takes; this stands behind a schema that takes free text, so that no parameter can steer a provider, a store or a request
+ * of ours. Each line is looked at. What is refused and what passes is in the table of docs/catalog.md.
  */
-export function refusePlaces(parameters: JsonObject, pointer: string): void {
-  for (const [name, value] of Object.entries(parameters)) refusePlace(value, `${pointer}/${escapePointerToken(name)}`);
+export function refusePlaces(parameters: JsonObject, under: readonly FieldToken[]): void {
+  const found = firstPlace(parameters);
+  if (found === undefined) return;
+  const tokens = [...under, ...found];
+  throw fieldInvalid(pointerOf(tokens), `${pathOf(tokens)} must not be a URL, host, path or bucket.`, pathOf(tokens));
 }
 
-function isPlace(text: string): boolean {
-  // Compatibility forms of letters and dots lead to the same host; a dot at the end leads to the root.
-  const line = text.normalize('NFKC').replaceAll('\u3002', '.').replace(/\.$/, '');
-  return text === '.' || isPath(line) || PLACES.some((place) => place.test(line));
-}
-
-/** A name with an extension behind a slash, or names between slashes. 16/9, half/half and "and/or" are values. */
-function isPath(line: string): boolean {
-  const parts = line.split(/[/\\]/);
-  if (parts.length < 2) return false;
-  return /\.[\p{L}\p{N}]+$/u.test(parts.at(-1) ?? '') || (parts.length > 2 && /\p{L}/u.test(line) && !/\s/.test(line));
-}
-
-function refusePlace(value: Json, pointer: string): void {
-  if (typeof value === 'string') {
-    if (value.split(/[\r\n\u2028\u2029]/).some((line) => isPlace(line.trim()))) throw fieldInvalid(pointer, `${pointer.slice(1).replaceAll('/', '.')} must not be a URL, host, path or bucket.`);
-  } else if (Array.isArray(value)) {
-    value.forEach((item, index) => refusePlace(item, `${pointer}/${index}`));
-  } else if (value !== null && typeof value === 'object') {
-    refusePlaces(value, pointer);
+function firstPlace(value: Json): FieldToken[] | undefined {
+  if (typeof value === 'string') return isPlace(value) ? [] : undefined;
+  if (typeof value !== 'object' || value === null) return undefined;
+  const isList = Array.isArray(value);
+  for (const [name, member] of Object.entries(value)) {
+    const found = firstPlace(member);
+    if (found !== undefined) return [isList ? Number(name) : name, ...found];
   }
+  return undefined;
+}
+
+/** Escapes are read as whoever follows an address reads them, those of escapes too. */
+function isPlace(text: string): boolean {
+  let read = text;
+  for (let round = 0; round <= MAX_DECODINGS; round += 1) {
+    if (readsAsPlace(read)) return true;
+    if (!read.includes('%')) return false;
+    let decoded: string;
+    try {
+      decoded = decodeURIComponent(read);
+    } catch {
+      return ASCII_ESCAPE.test(read);
+    }
+    if (decoded === read) return false;
+    read = decoded;
+  }
+  return true;
+}
+
+/** Compatibility forms of letters, dots and slashes lead to the same place. */
+function readsAsPlace(text: string): boolean {
+  const plain = text.normalize('NFKC');
+  return WITHIN.test(plain) || PLACE.test(plain);
 }

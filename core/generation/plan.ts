@@ -2,8 +2,10 @@ import type { Caller } from '../access/credential.js';
 import { refusePlaces } from '../catalog/injection.js';
 import type { Model } from '../catalog/model.js';
 import { creditsByOutputs, requestedSize } from '../catalog/price.js';
+import { nearKeys } from '../catalog/near-keys.js';
+import type { ServiceError } from '../errors.js';
 import { fieldInvalid, refuseFaults } from '../fields.js';
-import type { JsonObject } from '../json.js';
+import { escapePointerToken, type JsonObject } from '../json.js';
 import type { Ports } from '../ports/tokens.js';
 import type { Upload } from '../uploads/upload.js';
 import type { GenerationRequest } from './request.js';
@@ -24,7 +26,7 @@ type PlanPorts = Pick<Ports, 'catalog' | 'uploads' | 'jsonSchemas'>;
 /** Checks a request against the model and the caller's uploads. Throws FIELD_INVALID or FIELD_REQUIRED. */
 export async function planGeneration(ports: PlanPorts, caller: Caller, request: GenerationRequest): Promise<Plan> {
   const model = ports.catalog.find(request.modelKey);
-  if (!model) throw fieldInvalid('/model_key', 'model_key must be the key of a model in the catalog.');
+  if (!model) throw unknownModel(ports, request.modelKey);
   if (!model.operations.includes(request.operation)) {
     throw fieldInvalid('/operation', `operation must be one that ${model.modelKey} offers: ${model.operations.join(', ')}.`);
   }
@@ -33,7 +35,7 @@ export async function planGeneration(ports: PlanPorts, caller: Caller, request: 
   }
   const { faults, withDefaults } = ports.jsonSchemas.check(model.inputSchema, request.parameters, '/parameters');
   refuseFaults(faults);
-  refusePlaces(request.parameters, '/parameters');
+  refusePlaces(request.parameters, ['parameters']);
   refuseUnreadableSize(model, withDefaults as JsonObject);
 
   const uploads = await readyUploads(ports, caller, model, request.referenceUploadIds);
@@ -41,11 +43,16 @@ export async function planGeneration(ports: PlanPorts, caller: Caller, request: 
   return { model, parameters: withDefaults as JsonObject, uploads, creditsByOutputs: table, credits: table.at(-1) ?? 0 };
 }
 
+function unknownModel({ catalog }: PlanPorts, modelKey: string): ServiceError {
+  const near = nearKeys(modelKey, catalog.models().map((model) => model.modelKey));
+  return fieldInvalid('/model_key', `model_key must be the key of a model in the catalog${near.length === 0 ? '' : `; similar keys are ${near.join(', ')}`}.`);
+}
+
 /** A size that cannot be read could be neither priced nor checked against what is delivered. */
 function refuseUnreadableSize(model: Model, parameters: JsonObject): void {
   const name = model.price.sizeParameter;
   if (name === undefined || parameters[name] === undefined || requestedSize(model.price, parameters)) return;
-  throw fieldInvalid(`/parameters/${name}`, `parameters.${name} must be WIDTHxHEIGHT, each of 1 to 999999 pixels.`);
+  throw fieldInvalid(`/parameters/${escapePointerToken(name)}`, `parameters.${name} must be WIDTHxHEIGHT, each of 1 to 999999 pixels.`, `parameters.${name}`);
 }
 
 async function readyUploads(ports: PlanPorts, caller: Caller, model: Model, ids: readonly string[]): Promise<Upload[]> {

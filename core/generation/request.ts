@@ -1,5 +1,5 @@
-import { fieldInvalid, readBody } from '../fields.js';
-import type { Json, JsonObject } from '../json.js';
+import { fieldInvalid, NOT_BLANK, readBody, type Wording } from '../fields.js';
+import { escapePointerToken, type Json, type JsonObject } from '../json.js';
 import type { Ports } from '../ports/tokens.js';
 import type { Operation } from './generation.js';
 
@@ -13,7 +13,10 @@ export const GENERATION_REQUEST_SCHEMA = {
   properties: {
     model_key: { type: 'string', minLength: 1, maxLength: 128, description: 'The exact key of a model in the catalog.' },
     operation: { type: 'string', enum: ['image_generation', 'video_generation'], description: 'What to make; the model must offer it.' },
-    prompt: { type: 'string', minLength: 1, maxLength: 8000, description: 'What the result should show. Lengths count Unicode code points.' },
+    prompt: {
+      type: 'string', minLength: 1, maxLength: 8000, pattern: NOT_BLANK,
+      description: 'What the result should show; not white space alone. Lengths count Unicode code points.',
+    },
     negative_prompt: { type: 'string', maxLength: 8000, description: 'What it should not show, for models that take one.' },
     parameters: { type: 'object', description: "Values for the model's own parameters, as its input_schema has them." },
     reference_upload_ids: {
@@ -48,9 +51,23 @@ interface Body {
   client_trace_id?: string;
 }
 
+/** The catalog is for hints in refusals alone. */
+type RequestPorts = Pick<Ports, 'jsonSchemas'> & Partial<Pick<Ports, 'catalog'>>;
+
+/** What is said of an unknown field that is a parameter of the model that was asked for. */
+function misplacedParameters({ catalog }: RequestPorts, body: Json): Wording {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return {};
+  const modelKey = body['model_key'];
+  if (typeof modelKey !== 'string') return {};
+  const misplaced = Object.keys(catalog?.find(modelKey)?.inputSchema['properties'] ?? {}).filter((name) => Object.hasOwn(body, name) && !Object.hasOwn(GENERATION_REQUEST_SCHEMA.properties, name));
+  return Object.fromEntries(misplaced.map((name) => [
+    `/${escapePointerToken(name)}`, `${name} is not a field; it is a parameter of ${modelKey}: send it in parameters.`,
+  ]));
+}
+
 /** Reads the body, or throws FIELD_REQUIRED or FIELD_INVALID for the first thing wrong with it. */
-export function readGenerationRequest(ports: Pick<Ports, 'jsonSchemas'>, body: Json): GenerationRequest {
-  const fields = readBody<Body>(ports, GENERATION_REQUEST_SCHEMA, body, WORDING);
+export function readGenerationRequest(ports: RequestPorts, body: Json): GenerationRequest {
+  const fields = readBody<Body>(ports, GENERATION_REQUEST_SCHEMA, body, { ...WORDING, ...misplacedParameters(ports, body) });
   const ids = (fields.reference_upload_ids ?? []).map((id) => id.toLowerCase());
   ids.forEach((id, index) => {
     if (ids.indexOf(id) !== index) throw fieldInvalid(`/reference_upload_ids/${index}`, 'reference_upload_ids must not name an upload twice.');

@@ -2,6 +2,9 @@
 // Method: vectors at the edges of every rule, each with the code and the pointer it must be refused with.
 import { expect } from 'chai';
 import { ServiceError } from '../../../core/errors.js';
+import { NOT_BLANK } from '../../../core/fields.js';
+import { catalogOf } from '../../fixtures/catalog-of.js';
+import { imageModel } from '../../fixtures/core-models.js';
 import { readGenerationRequest } from '../../../core/generation/request.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import { AjvJsonSchemas } from '../../../adapters/system/ajv-json-schemas.js';
@@ -24,6 +27,9 @@ function refusalOf(value: Json): { readonly code: string; readonly pointer: stri
 const ACCEPTED: readonly (readonly [string, JsonObject])[] = [
   ['a prompt of 8,000 code points', { prompt: 'x'.repeat(8_000) }],
   ['a prompt of 8,000 astral code points', { prompt: '🏠'.repeat(8_000) }],
+  ['a prompt of a byte order mark, which is no white space', { prompt: '\ufeff' }],
+  ['a prompt of a zero-width space, which is none either', { prompt: '\u200b' }],
+  ['a prompt with white space around it', { prompt: ' \u3000x\n' }],
   ['an empty negative prompt', { negative_prompt: '' }],
   ['a negative prompt of 8,000 code points', { negative_prompt: '🏠'.repeat(8_000) }],
   ['right-to-left marks and line breaks', { prompt: '\u200f\u202eabc\r\n\t' }],
@@ -40,6 +46,8 @@ const REFUSED: readonly (readonly [string, Json, string, string])[] = [
   ['an array', [], 'FIELD_INVALID', ''],
   ['null', null, 'FIELD_INVALID', ''],
   ['an empty prompt', body({ prompt: '' }), 'FIELD_INVALID', '/prompt'],
+  ['a prompt of blanks', body({ prompt: '   ' }), 'FIELD_INVALID', '/prompt'],
+  ['a prompt of every kind of white space', body({ prompt: '\t\n\v\f\r \u0085\u00a0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000' }), 'FIELD_INVALID', '/prompt'],
   ['a prompt of 8,001 code points', body({ prompt: 'x'.repeat(8_001) }), 'FIELD_INVALID', '/prompt'],
   ['a prompt of 8,001 astral code points', body({ prompt: '🏠'.repeat(8_001) }), 'FIELD_INVALID', '/prompt'],
   ['a negative prompt of 8,001 code points', body({ negative_prompt: 'x'.repeat(8_001) }), 'FIELD_INVALID', '/negative_prompt'],
@@ -79,5 +87,31 @@ describe('readGenerationRequest', () => {
     let deep: Json = 1;
     for (let level = 0; level < 20_000; level += 1) deep = { a: deep };
     expect(refusalOf(body({ parameters: deep as JsonObject }))).to.have.property('code', 'FIELD_INVALID');
+  });
+
+  it('takes for white space what Unicode does', () => {
+    const notBlank = new RegExp(NOT_BLANK, 'u');
+    const isWrong = (point: number): boolean => notBlank.test(String.fromCodePoint(point)) === /\p{White_Space}/u.test(String.fromCodePoint(point));
+    expect(Array.from({ length: 0x110000 }, (_, point) => point).filter(isWrong)).to.deep.equal([]);
+  });
+
+  it('says of an unknown field that it belongs in parameters, when the model has such a parameter', () => {
+    const model = imageModel({ inputSchema: { type: 'object', additionalProperties: false, properties: { size: {}, 'a/b': {}, prompt: {} } } });
+    const catalog = catalogOf(() => [model]);
+    const says = (sent: JsonObject): unknown => {
+      try {
+        return readGenerationRequest({ jsonSchemas, catalog }, sent);
+      } catch (error) {
+        const { code, message, details } = error as ServiceError;
+        return [code, details.pointer, message];
+      }
+    };
+    const sent = body({ model_key: model.modelKey });
+    expect(says({ ...sent, size: 1 })).to.deep.equal(['FIELD_INVALID', '/size', 'size is not a field; it is a parameter of plain-image: send it in parameters.']);
+    expect(says({ ...sent, 'a/b': 1 })).to.deep.equal(['FIELD_INVALID', '/a~1b', 'a/b is not a field; it is a parameter of plain-image: send it in parameters.']);
+    expect(says({ ...sent, toString: 1 })).to.deep.equal(['FIELD_INVALID', '/toString', 'unknown field "toString".']);
+    expect(says({ ...sent, model_key: 'x', size: 1 })).to.deep.equal(['FIELD_INVALID', '/size', 'unknown field "size".']);
+    expect(says({ ...sent, prompt: '' }), 'a field of that name is one').to.deep.equal(['FIELD_INVALID', '/prompt', 'prompt must not be empty.']);
+    expect(says({ size: 1, model_key: model.modelKey })).to.deep.equal(['FIELD_REQUIRED', '/operation', 'operation is required.']);
   });
 });

@@ -16,7 +16,9 @@ function fieldsOf(value: Json): number {
 
 describe('the fields of a request on the wire', () => {
   it('are those of the message and of what is in it', () => {
-    fc.assert(fc.property(fc.dictionary(fc.string(), fc.jsonValue() as fc.Arbitrary<Json>), fc.array(fc.string(), { maxLength: 5 }), (parameters: JsonObject, ids) => {
+    // The library writes no member called `__proto__`.
+    const value = (fc.jsonValue() as fc.Arbitrary<Json>).filter((json) => !JSON.stringify(json).includes('__proto__'));
+    fc.assert(fc.property(fc.dictionary(fc.string().filter((name) => name !== '__proto__'), value), fc.array(fc.string(), { maxLength: 5 }), (parameters: JsonObject, ids) => {
       const bytes = toBinary(CreateGenerationRequestSchema, create(CreateGenerationRequestSchema, { input: { prompt: 'x', parameters, referenceUploadIds: ids }, idempotencyKey: 'k' }));
       const count = 1 + 1 + 1 + fieldsOf(parameters) + ids.length;
       expect([holdsMoreFields(CreateGenerationRequestSchema, bytes, count - 1), holdsMoreFields(CreateGenerationRequestSchema, bytes, count)]).to.deep.equal([true, false]);

@@ -27,7 +27,7 @@ const ofBoth = (...names: readonly string[]) => ['createGeneration', 'estimateGe
 export const LEFT_OUT: Readonly<Record<FrontName, Readonly<Partial<Record<Reason, readonly string[]>>>>> = {
   REST: {},
   gRPC: {
-    'no such field': [...ofBoth('an unknown field', 'a provider URL in the body', 'null in an unknown field'), 'prepareUpload: an unknown field', 'completeUpload: an unknown field'],
+    'no such field': [...ofBoth('an unknown field', 'a parameter beside the others', 'a provider URL in the body', 'null in an unknown field'), 'prepareUpload: an unknown field', 'completeUpload: an unknown field'],
     'another type': [
       ...ofBoth('a model key that is a number', 'a null prompt', 'null parameters', 'null in what may be left out', 'parameters that are a list', 'references that are no list'),
       'prepareUpload: half a byte', 'prepareUpload: a size as text', 'prepareUpload: no digest, as null', 'prepareUpload: a null file name',

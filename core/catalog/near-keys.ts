@@ -1,0 +1,32 @@
+/** Keys that are longer than this are compared with nothing, so that an unknown key costs little whatever it is. */
+const MAX_LENGTH = 64;
+const MAX_DISTANCE = 3;
+const MAX_NEAR = 3;
+
+/** Up to three of the keys that are spelt like this one, the nearest first; for a refusal, never to choose a model by. */
+export function nearKeys(key: string, keys: readonly string[]): readonly string[] {
+  if (key.length > MAX_LENGTH) return [];
+  const wanted = key.toLowerCase();
+  const most = Math.min(MAX_DISTANCE, Math.max(1, Math.floor(wanted.length / 3)));
+  return keys
+    .filter((candidate) => Math.abs(candidate.length - wanted.length) <= most)
+    .map((candidate) => ({ candidate, distance: editDistance(wanted, candidate.toLowerCase()) }))
+    .filter(({ distance }) => distance <= most)
+    .toSorted((one, other) => one.distance - other.distance)
+    .slice(0, MAX_NEAR)
+    .map(({ candidate }) => candidate);
+}
+
+/** How many characters must be put in, left out or replaced to make one text of the other (Levenshtein). */
+function editDistance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= one.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= other.length; j += 1) {
+      const replaced = (row[j - 1] as number) + (one[i - 1] === other[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] as number) + 1, (next[j - 1] as number) + 1));
+    }
+    row = next;
+  }
+  return row[other.length] as number;
+}

@@ -1,0 +1,25 @@
+// Goal: an unknown key is answered with the keys it may have meant, few and near, and costs little however it is made.
+// Method: a table; long keys.
+import { expect } from 'chai';
+import { nearKeys } from '../../../core/catalog/near-keys.js';
+
+const KEYS = ['picture', 'picture-held', 'pictures', 'pictore', 'picturx', 'clip', 'sandbox-image', 'sandbox-video'];
+
+describe('keys near an unknown one', () => {
+  for (const [key, near] of [
+    ['Picture', ['picture', 'pictures', 'pictore']],
+    ['sandbox-imgae', ['sandbox-image']],
+    ['sandbox_video', ['sandbox-video']],
+    ['clp', ['clip']],
+    ['cl', []],
+    ['nobody-has-this', []],
+    ['', []],
+    ['x'.repeat(128), []],
+  ] as const) it(`${JSON.stringify(key).slice(0, 40)}: ${near.join(', ') || 'none'}`, () => expect(nearKeys(key, KEYS)).to.deep.equal(near));
+
+  it('are not looked for where a key is too long to be a slip', () => {
+    const long = 'a'.repeat(65);
+    expect(nearKeys(long, [long])).to.deep.equal([]);
+    expect(nearKeys('a'.repeat(64), ['a'.repeat(63)])).to.deep.equal(['a'.repeat(63)]);
+  });
+});
