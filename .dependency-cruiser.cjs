@@ -40,8 +40,8 @@ module.exports = {
       name: 'commands-load-grpc-late',
       comment: 'Most commands never call a server over gRPC; --help would wait for its library.',
       severity: 'error',
-      from: { path: '^apps/cli/', pathNot: '^apps/cli/operator/grpc-(operator|calls|failure|storage)\\.ts' },
-      to: { path: ['^apps/grpc/', '^apps/cli/operator/grpc-(operator|calls|failure|storage)\\.ts', 'node_modules/(@grpc|@bufbuild)'], dependencyTypesNot: ['dynamic-import'] },
+      from: { path: '^apps/cli/', pathNot: '^apps/cli/operator/grpc-(operator|calls|failure|storage|answers)\\.ts' },
+      to: { path: ['^apps/grpc/', '^apps/cli/operator/grpc-(operator|calls|failure|storage|answers)\\.ts', 'node_modules/(@grpc|@bufbuild)'], dependencyTypesNot: ['dynamic-import'] },
     },
     {
       name: 'no-cycles',

@@ -12,7 +12,7 @@ export class MemoryGenerationStore implements GenerationStore {
   private readonly records = new VersionedRecords<GenerationRecord>((record) => record.generationId);
   private readonly unchargedOf = new SumsByOwner<GenerationRecord>(({ accountId }) => accountId, (record) =>
     (record.kind === 'generation' && record.unchargedBytes !== undefined ? [1, record.unchargedBytes] : null));
-  /** Ids of generations, newest first, by account and by account and App. Remnants are not listed. */
+  /** Ids of generations, newest first, all of them, by account and by account and App. Remnants are not listed. */
   private readonly listed = new Map<string, OrderedList<string>>();
 
   async insert(record: GenerationRecord): Promise<Insertion<GenerationRecord>> {
@@ -44,7 +44,7 @@ export class MemoryGenerationStore implements GenerationStore {
     return this.records.due(now, limit);
   }
 
-  async list(accountId: string, appId: string | undefined, page: PageRequest, call?: CallScope): Promise<Page<Generation>> {
+  async list(accountId: string | undefined, appId: string | undefined, page: PageRequest, call?: CallScope): Promise<Page<Generation>> {
     requireWanted(call);
     const ids = this.listed.get(listName(accountId, appId));
     // In descending order the ids after the cursor are the smaller ones, so the cursor's own place is stepped over.
@@ -82,9 +82,10 @@ export class MemoryGenerationStore implements GenerationStore {
 }
 
 function listNames({ accountId, appId }: GenerationRecord): string[] {
-  return [listName(accountId, undefined), listName(accountId, appId)];
+  return [listName(undefined, undefined), listName(accountId, undefined), listName(accountId, appId)];
 }
 
-function listName(accountId: string, appId: string | undefined): string {
+function listName(accountId: string | undefined, appId: string | undefined): string {
+  if (accountId === undefined) return 'all';
   return appId === undefined ? accountId : `${accountId}/${appId}`;
 }

@@ -5,6 +5,7 @@ import type { UnchargedContent } from '../../core/generation/retention.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { GenerationStore } from '../../core/ports/generation-store.js';
 import type { MongoConnection } from './connection.js';
+import { BY_ID } from './schema.js';
 import { uuidOf } from './uuid-binary.js';
 import { VersionedDocuments, type RecordDocument } from './versioned-documents.js';
 
@@ -53,12 +54,14 @@ export class MongoGenerationStore implements GenerationStore {
     return this.documents.due(now, limit);
   }
 
-  async list(accountId: string, appId: string | undefined, page: PageRequest, call?: CallScope): Promise<Page<Generation>> {
+  async list(accountId: string | undefined, appId: string | undefined, page: PageRequest, call?: CallScope): Promise<Page<Generation>> {
     const limit = checkedLimit(page.limit) + 1;
-    const [account, before, app] = [uuidOf(accountId), uuidOf(page.cursor ?? AFTER_ALL_IDS), appId === undefined ? undefined : uuidOf(appId)];
+    const before = uuidOf(page.cursor ?? AFTER_ALL_IDS);
+    const [account, app] = [accountId, appId].map((id) => (id === undefined ? undefined : uuidOf(id)));
     if (account === null || before === null || app === null) return { items: [] };
-    const filter = { kind: 'generation', account, _id: { $lt: before }, ...(app === undefined ? {} : { app }) };
-    const found = await this.documents.find(filter, { sort: { _id: -1 }, limit, hint: 'generations_by_account' }, call);
+    const filter = { kind: 'generation', _id: { $lt: before }, ...(account === undefined ? {} : { account }), ...(app === undefined ? {} : { app }) };
+    const hint = account === undefined ? BY_ID : 'generations_by_account';
+    const found = await this.documents.find(filter, { sort: { _id: -1 }, limit, hint }, call);
     return pageOf(found as Generation[], page, (generation) => generation.generationId);
   }
 

@@ -5,6 +5,7 @@ import type { GenerationStore } from '../../core/ports/generation-store.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import { requireWantedBetweenTurns } from './between-turns.js';
 import type { Query, SqliteReader } from './reader.js';
+import type { Row } from './driver.js';
 import { isUuid } from './uuid-text.js';
 import type { SqliteWriter } from './writer.js';
 
@@ -15,6 +16,7 @@ const AFTER_ALL_IDS = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 export class SqliteGenerationStore implements GenerationStore {
   private readonly byId: Query;
   private readonly byAttention: Query;
+  private readonly all: Query;
   private readonly byAccount: Query;
   private readonly byApp: Query;
   private readonly unchargedOf: Query;
@@ -23,9 +25,10 @@ export class SqliteGenerationStore implements GenerationStore {
     this.byId = reader.query(`SELECT doc FROM generations WHERE id = unhex(?, '-')`);
     this.byAttention = reader.query(`SELECT doc FROM generations WHERE attention_at <= ? ORDER BY attention_at, id LIMIT ?`);
     const listed = (condition: string): string =>
-      `SELECT doc FROM generations WHERE kind = 'generation' AND account = unhex(?1, '-') AND id < unhex(?2, '-') ${condition} ORDER BY id DESC LIMIT ?3`;
-    this.byAccount = reader.query(listed(''));
-    this.byApp = reader.query(listed(`AND app = unhex(?4, '-')`));
+      `SELECT doc FROM generations WHERE kind = 'generation' AND id < unhex(?1, '-') ${condition} ORDER BY id DESC LIMIT ?2`;
+    this.all = reader.query(listed(''));
+    this.byAccount = reader.query(listed(`AND account = unhex(?3, '-')`));
+    this.byApp = reader.query(listed(`AND account = unhex(?3, '-') AND app = unhex(?4, '-')`));
     this.unchargedOf = reader.query(`
       SELECT count(*) AS generations, total(uncharged_bytes) AS bytes FROM generations
       WHERE account = unhex(?, '-') AND uncharged_bytes IS NOT NULL`);
@@ -58,11 +61,15 @@ export class SqliteGenerationStore implements GenerationStore {
     return this.byAttention.all(now, checkedLimit(limit)).map((row) => recordOf(row['doc']));
   }
 
-  async list(accountId: string, appId: string | undefined, page: PageRequest, call?: CallScope): Promise<Page<Generation>> {
+  async list(accountId: string | undefined, appId: string | undefined, page: PageRequest, call?: CallScope): Promise<Page<Generation>> {
     await requireWantedBetweenTurns(call);
-    const bounds = [accountId, page.cursor ?? AFTER_ALL_IDS, checkedLimit(page.limit) + 1];
-    const rows = appId === undefined ? this.byAccount.all(...bounds) : this.byApp.all(...bounds, appId);
+    const rows = this.listed(accountId, appId, [page.cursor ?? AFTER_ALL_IDS, checkedLimit(page.limit) + 1]);
     return pageOf(rows.map((row) => recordOf(row['doc']) as Generation), page, (generation) => generation.generationId);
+  }
+
+  private listed(accountId: string | undefined, appId: string | undefined, bounds: readonly [before: string, limit: number]): Row[] {
+    if (accountId === undefined) return this.all.all(...bounds);
+    return appId === undefined ? this.byAccount.all(...bounds, accountId) : this.byApp.all(...bounds, accountId, appId);
   }
 
   async uncharged(accountId: string, call?: CallScope): Promise<UnchargedContent> {

@@ -8,6 +8,7 @@ import { addCreditOperations } from './commands/credit-operations.js';
 import { addCredits } from './commands/credits.js';
 import { addEstimate } from './commands/estimate.js';
 import { addGenerate } from './commands/generate.js';
+import { addGenerations } from './commands/generations.js';
 import { addInit } from './commands/init.js';
 import { addKeys } from './commands/keys.js';
 import { addLedger } from './commands/ledger.js';
@@ -46,7 +47,7 @@ export function createProgram(): Command {
   for (const add of [addGenerate, addEstimate, addModels, addCredits, addStatus, addCancel, addLogin]) add(program);
   program.commandsGroup('Run a server, on its stores:');
   const ofOperators = [
-    addServe, addMigrate, addInit, addAccounts, addApps, addKeys, addCreditOperations, addLedger, addCatalog, addVerify, addRecover,
+    addServe, addMigrate, addInit, addAccounts, addApps, addKeys, addCreditOperations, addLedger, addGenerations, addCatalog, addVerify, addRecover,
   ];
   for (const add of ofOperators) add(program);
   return program;

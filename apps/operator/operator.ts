@@ -3,6 +3,9 @@ import type { ApiKey, App } from '../../core/access/credential.js';
 import type { Account, Entry } from '../../core/credits/account.js';
 import type { CreditOperation } from '../../core/credits/operate.js';
 import type { Verification } from '../../core/credits/verify.js';
+import type { CancelledWork } from '../../core/generation/cancel-open-generations.js';
+import type { Generation } from '../../core/generation/generation.js';
+import type { GenerationFilter } from '../../core/generation/operators-generations.js';
 import type { Page, PageRequest } from '../../core/paging.js';
 import type { RecoveredTotals } from '../recover-all.js';
 import type { AccountStorage } from './account-storage.js';
@@ -32,10 +35,31 @@ export interface Operated {
   readonly earlierAt?: number;
 }
 
+export interface Suspended {
+  readonly account: ShownAccount;
+  /** What came of its open generations, if they were to be cancelled. */
+  readonly work?: CancelledWork;
+}
+
+type Listed = 'generationId' | 'accountId' | 'appId' | 'status' | 'modelKey' | 'operation' | 'createdAt' | 'updatedAt' | 'completedAt'
+  | 'cancelRequestedAt' | 'reservedCredits' | 'chargedCredits' | 'attemptsMade' | 'error' | 'clientTraceId';
+
+/** A generation with whose it is and how it stands, and nothing of what was asked for. */
+export interface ShownGeneration extends Pick<Generation, Listed> {
+  /** Which worker has it, while one has. */
+  readonly worker?: string;
+  readonly outputCount: number;
+}
+
+/** One with what its client asked for. */
+export interface InspectedGeneration extends ShownGeneration, Pick<Generation, 'prompt' | 'negativePrompt' | 'parameters'> {
+  readonly referenceUploadIds: readonly string[];
+}
+
 /**
  * What an operator can do, on the stores themselves or on a server that has them. Lists take 1 to 1,000 lines a page, and as
  * cursor what an earlier page of the same list ended with. Refusals are `ServiceError`: FIELD_INVALID for an id that is no UUID,
- * for a cursor of another list and as the use cases say, NOT_FOUND for an account, App or key that is not there.
+ * for a cursor of another list and as the use cases say, NOT_FOUND for an account, App, key or generation that is not there.
  */
 export interface Operator {
   /** Its credits are called `credits` when nothing is said. */
@@ -44,6 +68,10 @@ export interface Operator {
   /** With a page of its Apps. */
   getStorage(accountId: string, page: PageRequest): Promise<AccountStorage>;
   listAccounts(page: PageRequest): Promise<Page<ShownAccount>>;
+  /** Again, it changes nothing but what `cancelWork` asks for. */
+  suspendAccount(accountId: string, options: { readonly cancelWork: boolean }): Promise<Suspended>;
+  resumeAccount(accountId: string): Promise<ShownAccount>;
+  renameAccount(accountId: string, name: string): Promise<ShownAccount>;
   createApp(app: Pick<App, 'accountId' | 'name'>): Promise<App>;
   listApps(accountId: string, page: PageRequest): Promise<Page<App>>;
   /** The secret is nowhere else, now or later. */
@@ -58,6 +86,11 @@ export interface Operator {
   /** As a grant; CREDITS_INSUFFICIENT below zero. */
   adjustCredits(operation: CreditOperation): Promise<Operated>;
   listEntries(accountId: string, page: PageRequest): Promise<Page<ShownEntry>>;
+  /** Newest first; a page may hold fewer although there are more. */
+  searchGenerations(filter: GenerationFilter, page: PageRequest): Promise<Page<ShownGeneration>>;
+  inspectGeneration(generationId: string): Promise<InspectedGeneration>;
+  /** As its client's own cancel. */
+  cancelGeneration(generationId: string): Promise<ShownGeneration>;
   verifyCredits(): Promise<Verification>;
   recover(): Promise<RecoveredTotals>;
 }

@@ -1,3 +1,4 @@
+import { renameAccount, resumeAccount, suspendAccount } from '../../core/access/manage-accounts.js';
 import { createAccount, createApp, createKey, expireKey, revokeKey, type NewKey } from '../../core/access/manage.js';
 import type { App } from '../../core/access/credential.js';
 import type { Context } from '../../core/context.js';
@@ -5,12 +6,15 @@ import type { Account } from '../../core/credits/account.js';
 import { adjustCredits, grantCredits, type CreditOperation } from '../../core/credits/operate.js';
 import { verifyCredits } from '../../core/credits/verify.js';
 import { ServiceError } from '../../core/errors.js';
+import { cancelOpenGenerations } from '../../core/generation/cancel-open-generations.js';
+import type { Generation } from '../../core/generation/generation.js';
+import { cancelAnyGeneration, findGeneration, searchGenerations, type GenerationFilter } from '../../core/generation/operators-generations.js';
 import type { Page, PageRequest } from '../../core/paging.js';
 import { pageByToken } from '../page-token.js';
 import { readUuid } from '../read-uuid.js';
 import { recoverAll } from '../recover-all.js';
 import { accountStorage, type AccountStorage } from './account-storage.js';
-import type { NewAccount, Operated, Operator, ShownAccount, ShownEntry, ShownKey } from './operator.js';
+import type { InspectedGeneration, NewAccount, Operated, Operator, ShownAccount, ShownEntry, ShownGeneration, ShownKey, Suspended } from './operator.js';
 
 /** Operators' work on the stores: what the gRPC front does for those who call it, and the commands beside it. */
 export class StoreOperator implements Operator {
@@ -31,6 +35,22 @@ export class StoreOperator implements Operator {
   async listAccounts(page: PageRequest): Promise<Page<ShownAccount>> {
     const { items, ...more } = await pageByToken(page, 'accounts', (asked) => this.context.accounts.list(asked, this.context.call));
     return { items: items.map(shown), ...more };
+  }
+
+  async suspendAccount(id: string, { cancelWork }: { readonly cancelWork: boolean }): Promise<Suspended> {
+    const accountId = readUuid(id, '/account_id');
+    const account = await suspendAccount(this.context, accountId);
+    if (!cancelWork) return { account: shown(account) };
+    const work = await cancelOpenGenerations(this.context, accountId);
+    return { account: await this.getAccount(accountId), work };
+  }
+
+  async resumeAccount(id: string): Promise<ShownAccount> {
+    return shown(await resumeAccount(this.context, readUuid(id, '/account_id')));
+  }
+
+  async renameAccount(id: string, name: string): Promise<ShownAccount> {
+    return shown(await renameAccount(this.context, readUuid(id, '/account_id'), name));
   }
 
   createApp({ accountId, name }: Pick<App, 'accountId' | 'name'>): Promise<App> {
@@ -72,12 +92,44 @@ export class StoreOperator implements Operator {
     return this.pageOf(id, 'entries', page, (accountId, asked) => this.context.accounts.entries(accountId, asked, this.context.call));
   }
 
+  async searchGenerations(asked: GenerationFilter, page: PageRequest): Promise<Page<ShownGeneration>> {
+    const filter = await this.filterOf(asked);
+    const { accountId = 'all accounts', appId = 'all Apps', statuses = [] } = filter;
+    const list = `generations of ${accountId} and ${appId} ${statuses.join(' ')}`;
+    const { items, ...more } = await pageByToken(page, list, (within) => searchGenerations(this.context, filter, within));
+    return { items: items.map(shownGeneration), ...more };
+  }
+
+  async inspectGeneration(id: string): Promise<InspectedGeneration> {
+    const generation = await findGeneration(this.context, readUuid(id, '/generation_id'));
+    const { prompt, negativePrompt, parameters, references } = generation;
+    return {
+      ...shownGeneration(generation), prompt, ...(negativePrompt === undefined ? {} : { negativePrompt }), parameters,
+      referenceUploadIds: references.map(({ uploadId }) => uploadId),
+    };
+  }
+
+  async cancelGeneration(id: string): Promise<ShownGeneration> {
+    return shownGeneration(await cancelAnyGeneration(this.context, readUuid(id, '/generation_id')));
+  }
+
   verifyCredits(): ReturnType<Operator['verifyCredits']> {
     return verifyCredits(this.context);
   }
 
   recover(): ReturnType<Operator['recover']> {
     return recoverAll(this.context);
+  }
+
+  /** With the account that an App is of; an empty list would not say that there is no such account, or App. */
+  private async filterOf({ accountId, appId, statuses }: GenerationFilter): Promise<GenerationFilter> {
+    const stand = statuses === undefined || statuses.length === 0 ? {} : { statuses: [...new Set(statuses)].toSorted() };
+    const account = accountId === undefined ? undefined : (await this.account(accountId)).accountId;
+    if (appId === undefined) return { ...stand, ...(account === undefined ? {} : { accountId: account }) };
+    const app = await this.context.credentials.readApp(readUuid(appId, '/app_id'), this.context.call);
+    if (!app) throw new ServiceError('NOT_FOUND', `There is no App ${appId.toLowerCase()}.`);
+    if (account !== undefined && account !== app.accountId) throw new ServiceError('NOT_FOUND', `Account ${account} has no App ${app.appId}.`);
+    return { ...stand, accountId: app.accountId, appId: app.appId };
   }
 
   /** An empty list would not say that there is no such account. */
@@ -104,4 +156,9 @@ export class StoreOperator implements Operator {
 
 function shown(account: Account): ShownAccount {
   return { ...account, openHolds: account.holds.size };
+}
+
+function shownGeneration(generation: Generation): ShownGeneration {
+  const { lease, outputs } = generation;
+  return { ...generation, ...(lease === undefined ? {} : { worker: lease.worker }), outputCount: outputs.length };
 }

@@ -1,7 +1,8 @@
 import type { JsonObject } from '../json.js';
 import type { TaskError } from './task-errors.js';
 
-export type GenerationStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled';
+export const STATUSES = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const;
+export type GenerationStatus = (typeof STATUSES)[number];
 export type Modality = 'image' | 'video';
 export type Operation = 'image_generation' | 'video_generation';
 export type ReferenceRole = 'reference_image' | 'start_frame' | 'end_frame';

@@ -24,8 +24,8 @@ export interface GenerationStore {
   /** Records with `attentionAt` at or before `now`, most overdue first; at most `limit`, 1 to 1,000. */
   due(now: number, limit: number): Promise<readonly GenerationRecord[]>;
 
-  /** Generations of one account, newest first; of one App, when `appId` is given. */
-  list(accountId: string, appId: string | undefined, page: PageRequest, call?: CallScope): Promise<Page<Generation>>;
+  /** Generations of one account, newest first; of one App of it, when `appId` is given; of all accounts, when neither is. */
+  list(accountId: string | undefined, appId: string | undefined, page: PageRequest, call?: CallScope): Promise<Page<Generation>>;
 
   /**
    * The account's generations with `unchargedBytes`, and their sum: from an index of those alone, and so all that was written

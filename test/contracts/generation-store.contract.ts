@@ -109,6 +109,15 @@ function lists(store: () => GenerationStore): void {
     }), { numRuns: 30 });
   });
 
+  it('lists the generations of all accounts, newest first and complete, in pages of any size, and no remnants', async () => {
+    const inserted = [5, 3, 9, 1, 7].map((n) => aGeneration(n, { accountId: uuidAt(900 + (n % 3)) }));
+    for (const record of [...inserted, aRemnant(4), aRemnant(8)]) await store().insert(record);
+    const expected = inserted.toSorted((a, b) => (a.generationId < b.generationId ? 1 : -1));
+    for (const limit of [1, 2, 3, 5, 8]) {
+      expect(await allPages((page) => store().list(undefined, undefined, page), limit), String(limit)).to.deep.equal(expected);
+    }
+  });
+
   it('goes on after the cursor though newer ones came and the one at the cursor went', async () => {
     for (const n of [1, 2, 3, 4]) await store().insert(aGeneration(n));
     const first = await store().list(uuidAt(1), undefined, { limit: 2 });

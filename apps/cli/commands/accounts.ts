@@ -4,8 +4,9 @@ import { operatorCommand, withOperator, type OperatorOptions } from '../operator
 import { moreJson, moreText, pageRequest, withPaging, type PageOptions } from '../operator/paging.js';
 import { accountJson } from '../operator/records.js';
 import { storageJson, storageText } from '../operator/storage-records.js';
-import { facts, isoTime, show, table } from '../terminal.js';
+import { facts, isoTime, printable, show, table } from '../terminal.js';
 import { EXAMPLE_ID, examples } from './examples.js';
+import { addSuspend } from './suspend.js';
 
 /** `darkroom accounts`: who may spend credits. */
 export function addAccounts(program: Command): void {
@@ -23,8 +24,8 @@ export function addAccounts(program: Command): void {
     .addHelpText('after', examples(['darkroom accounts list --limit 20']))
     .action((options: OperatorOptions & PageOptions) => withOperator(options, async (operator) => {
       const page = await operator.listAccounts(pageRequest(options));
-      const rows = page.items.map((a) => [a.accountId, a.name, a.available, a.reserved, a.spent, isoTime(a.createdAt)]);
-      const text = table(['account', 'name', 'available', 'reserved', 'spent', 'created'], rows) + moreText(page);
+      const rows = page.items.map((a) => [a.accountId, a.name, a.available, a.reserved, a.spent, isoTime(a.createdAt), a.suspendedAt === undefined ? '' : isoTime(a.suspendedAt)]);
+      const text = table(['account', 'name', 'available', 'reserved', 'spent', 'created', 'suspended'], rows) + moreText(page);
       show({ json: { accounts: page.items.map(accountJson), ...moreJson(page) }, text }, options);
     }));
   withPaging(operatorCommand(accounts, 'show <account_id>'))
@@ -36,6 +37,14 @@ export function addAccounts(program: Command): void {
       const text = `${accountText(account)}\n${storageText(storage)}`;
       show({ json: { ...accountJson(account), storage: storageJson(storage) }, text }, options);
     }));
+  operatorCommand(accounts, 'rename <account_id> <name>')
+    .description('give an account another name')
+    .addHelpText('after', examples([`darkroom accounts rename ${EXAMPLE_ID} "Southern studio"`]))
+    .action((accountId: string, name: string, options: OperatorOptions) => withOperator(options, async (operator) => {
+      const account = await operator.renameAccount(accountId, name);
+      show({ json: accountJson(account), text: `Account ${account.accountId} is called ${printable(account.name)}.` }, options);
+    }));
+  addSuspend(accounts);
 }
 
 export function accountText(account: ShownAccount): string {
@@ -44,6 +53,7 @@ export function accountText(account: ShownAccount): string {
     ['name', account.name],
     ['currency', account.currency],
     ['created', isoTime(account.createdAt)],
+    ['suspended', account.suspendedAt === undefined ? undefined : isoTime(account.suspendedAt)],
     ['issued', account.issued],
     ['available', account.available],
     ['reserved', `${account.reserved} in ${account.openHolds} open generations`],

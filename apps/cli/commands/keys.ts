@@ -5,7 +5,7 @@ import { operatorCommand, withOperator, type OperatorOptions } from '../operator
 import { moreJson, moreText, pageRequest, withPaging, type PageOptions } from '../operator/paging.js';
 import { readTime } from '../operator/read-time.js';
 import { keyJson } from '../operator/records.js';
-import { facts, isoTime, say, show, table } from '../terminal.js';
+import { facts, isoDate, isoTime, say, show, table } from '../terminal.js';
 import { EXAMPLE_ID, examples } from './examples.js';
 
 interface CreateOptions extends OperatorOptions {
@@ -30,14 +30,17 @@ export function addKeys(program: Command): void {
     ]))
     .action((appId: string, options: CreateOptions) => create(appId, options));
   withPaging(operatorCommand(keys, 'list <account_id>'))
-    .description("list an account's keys, without their secrets")
+    .description("list an account's keys, with the day of their last use and without their secrets")
     .addHelpText('after', examples([`darkroom keys list ${EXAMPLE_ID}`]))
     .action((accountId: string, options: OperatorOptions & PageOptions) => withOperator(options, async (operator) => {
       const page = await operator.listKeys(accountId, pageRequest(options));
-      const rows = page.items.map((key) => [key.keyId, key.name, key.appId, stateOf(key, Date.now()), key.scopes.join(' ')]);
+      const rows = page.items.map((key) => [
+        key.keyId, key.name, key.appId, stateOf(key, Date.now()), isoTime(key.createdAt),
+        key.lastUsedAt === undefined ? '' : isoDate(key.lastUsedAt), key.scopes.join(' '),
+      ]);
       show({
         json: { keys: page.items.map(keyJson), ...moreJson(page) },
-        text: table(['key', 'name', 'app', 'state', 'scopes'], rows) + moreText(page),
+        text: table(['key', 'name', 'app', 'state', 'created', 'last used', 'scopes'], rows) + moreText(page),
       }, options);
     }));
   operatorCommand(keys, 'revoke <key_id>')

@@ -1,17 +1,18 @@
-import { timestampFromMs, timestampMs, type Timestamp } from '@bufbuild/protobuf/wkt';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { NewKey } from '../../../core/access/manage.js';
 import { SCOPES, type App } from '../../../core/access/credential.js';
 import type { CreditOperation } from '../../../core/credits/operate.js';
+import type { GenerationFilter } from '../../../core/generation/operators-generations.js';
 import type { Page, PageRequest } from '../../../core/paging.js';
-import { Access, type ApiKey, type App as AppMessage } from '../../grpc/generated/darkroom/v1/access_pb.js';
-import type { Account } from '../../grpc/generated/darkroom/v1/accounts_pb.js';
-import { Credits, type Entry, type GrantCreditsResponse } from '../../grpc/generated/darkroom/v1/credits_pb.js';
+import { Access } from '../../grpc/generated/darkroom/v1/access_pb.js';
+import { Credits } from '../../grpc/generated/darkroom/v1/credits_pb.js';
 import { Operations } from '../../grpc/generated/darkroom/v1/operations_pb.js';
-import { BOOK, KIND } from '../../grpc/render/credits.js';
-import type { AccountStorage } from '../../operator/account-storage.js';
-import type { NewAccount, Operated, Operator, ShownAccount, ShownEntry, ShownKey } from '../../operator/operator.js';
+import { STATUS } from '../../grpc/render/enums.js';
+import type { InspectedGeneration, NewAccount, Operated, Operator, ShownAccount, ShownEntry, ShownGeneration, ShownKey, Suspended } from '../../operator/operator.js';
 import { GrpcCalls } from './grpc-calls.js';
 import { readGrpcPlace, type GrpcOptions } from './grpc-place.js';
+import { accountOf, appOf, entryOf, generationOf, inspectedOf, keyOf, operatedOf } from './grpc-answers.js';
+import type { AccountStorage } from '../../operator/account-storage.js';
 import { storageOf } from './grpc-storage.js';
 
 /** For what looks at everything there is. */
@@ -45,6 +46,21 @@ export class GrpcOperator implements Operator {
   async listAccounts(page: PageRequest): Promise<Page<ShownAccount>> {
     const { accounts, nextPageToken } = await this.calls.call(Access.method.listAccounts, sizeAndToken(page));
     return { items: accounts.map(accountOf), ...cursorOf(nextPageToken) };
+  }
+
+  async suspendAccount(accountId: string, { cancelWork }: { readonly cancelWork: boolean }): Promise<Suspended> {
+    const { account, cancelledWork } = await this.calls.call(Access.method.suspendAccount, { accountId, cancelWork }, cancelWork ? EVERYTHING_MS : undefined);
+    if (cancelledWork === undefined) return { account: accountOf(account) };
+    const { cancelled, stopping, unfinished } = cancelledWork;
+    return { account: accountOf(account), work: { cancelled, stopping, unfinished } };
+  }
+
+  async resumeAccount(accountId: string): Promise<ShownAccount> {
+    return accountOf((await this.calls.call(Access.method.resumeAccount, { accountId })).account);
+  }
+
+  async renameAccount(accountId: string, displayName: string): Promise<ShownAccount> {
+    return accountOf((await this.calls.call(Access.method.renameAccount, { accountId, displayName })).account);
   }
 
   async createApp({ accountId, name }: Pick<App, 'accountId' | 'name'>): Promise<App> {
@@ -88,6 +104,21 @@ export class GrpcOperator implements Operator {
     return { items: entries.map(entryOf), ...cursorOf(nextPageToken) };
   }
 
+  async searchGenerations({ accountId = '', appId = '', statuses = [] }: GenerationFilter, page: PageRequest): Promise<Page<ShownGeneration>> {
+    const asked = { accountId, appId, statuses: statuses.map((status) => STATUS[status]), ...sizeAndToken(page) };
+    const { generations, nextPageToken } = await this.calls.call(Operations.method.searchGenerations, asked);
+    return { items: generations.map(generationOf), ...cursorOf(nextPageToken) };
+  }
+
+  async inspectGeneration(generationId: string): Promise<InspectedGeneration> {
+    const { generation, content } = await this.calls.call(Operations.method.inspectGeneration, { generationId });
+    return inspectedOf(generation, content);
+  }
+
+  async cancelGeneration(generationId: string): Promise<ShownGeneration> {
+    return generationOf((await this.calls.call(Operations.method.stopGeneration, { generationId })).generation);
+  }
+
   async verifyCredits(): ReturnType<Operator['verifyCredits']> {
     const { accounts, entries, generations, findings } = await this.calls.call(Credits.method.verifyCredits, {}, EVERYTHING_MS);
     return { accounts: Number(accounts), entries: Number(entries), generations: Number(generations), findings };
@@ -116,55 +147,4 @@ function sizeAndToken({ limit, cursor = '' }: PageRequest): { readonly pageSize:
 
 function cursorOf(nextPageToken: string): { readonly nextCursor?: string } {
   return nextPageToken === '' ? {} : { nextCursor: nextPageToken };
-}
-
-function accountOf(account: Account | undefined): ShownAccount {
-  const { accountId, displayName: name, currency, createTime, credits } = present(account);
-  const { issued, available, reserved, spent, openHolds } = present(credits);
-  return {
-    accountId, name, currency, createdAt: timeOf(createTime), openHolds,
-    issued: Number(issued), available: Number(available), reserved: Number(reserved), spent: Number(spent),
-  };
-}
-
-function operatedOf({ account, earlierTime }: Pick<GrantCreditsResponse, 'account' | 'earlierTime'>): Operated {
-  return { account: accountOf(account), ...(earlierTime === undefined ? {} : { earlierAt: timeOf(earlierTime) }) };
-}
-
-function appOf(app: AppMessage | undefined): App {
-  const { appId, accountId, displayName: name, createTime } = present(app);
-  return { appId, accountId, name, createdAt: timeOf(createTime) };
-}
-
-function keyOf(apiKey: ApiKey | undefined): ShownKey {
-  const { keyId, accountId, appId, displayName: name, scopes, createTime, expireTime, revokeTime } = present(apiKey);
-  return {
-    keyId, accountId, appId, name, scopes, createdAt: timeOf(createTime),
-    ...(expireTime === undefined ? {} : { expiresAt: timeOf(expireTime) }),
-    ...(revokeTime === undefined ? {} : { revokedAt: timeOf(revokeTime) }),
-  };
-}
-
-function entryOf({ sequence, kind, fromBook, toBook, credits, createTime, availableAfter, generationId, operationId, reason }: Entry): ShownEntry {
-  return {
-    sequence: Number(sequence), kind: wordOf(KIND, kind), from: wordOf(BOOK, fromBook), to: wordOf(BOOK, toBook),
-    credits: Number(credits), at: timeOf(createTime), availableAfter: Number(availableAfter),
-    ...(generationId === undefined ? {} : { generationId }),
-    ...(operationId === undefined ? {} : { operationId }),
-    ...(reason === undefined ? {} : { reason }),
-  };
-}
-
-function wordOf<Word extends string>(numbers: Readonly<Record<Word, number>>, number: number): Word {
-  return present((Object.keys(numbers) as Word[]).find((word) => numbers[word] === number));
-}
-
-function timeOf(time: Timestamp | undefined): number {
-  return timestampMs(present(time));
-}
-
-function present<T>(value: T | undefined): T {
-  // No `Failure`: what was asked for was done.
-  if (value === undefined) throw new Error('The server has answered less than there is to show; is it of another version?');
-  return value;
 }

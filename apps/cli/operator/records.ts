@@ -1,6 +1,6 @@
 import type { App } from '../../../core/access/credential.js';
-import type { ShownAccount, ShownEntry, ShownKey } from '../../operator/operator.js';
-import { isoTime } from '../terminal.js';
+import type { InspectedGeneration, ShownAccount, ShownEntry, ShownGeneration, ShownKey } from '../../operator/operator.js';
+import { isoDate, isoTime } from '../terminal.js';
 
 /** How the operator's commands write what there is as JSON. */
 export function accountJson(account: ShownAccount) {
@@ -9,6 +9,7 @@ export function accountJson(account: ShownAccount) {
     name: account.name,
     currency: account.currency,
     created_at: isoTime(account.createdAt),
+    ...(account.suspendedAt === undefined ? {} : { suspended_at: isoTime(account.suspendedAt) }),
     issued_credits: account.issued,
     available_credits: account.available,
     reserved_credits: account.reserved,
@@ -31,6 +32,7 @@ export function keyJson(key: ShownKey) {
     created_at: isoTime(key.createdAt),
     ...(key.expiresAt === undefined ? {} : { expires_at: isoTime(key.expiresAt) }),
     ...(key.revokedAt === undefined ? {} : { revoked_at: isoTime(key.revokedAt) }),
+    ...(key.lastUsedAt === undefined ? {} : { last_used_on: isoDate(key.lastUsedAt) }),
   };
 }
 
@@ -46,5 +48,37 @@ export function entryJson(entry: ShownEntry) {
     ...(entry.generationId === undefined ? {} : { generation_id: entry.generationId }),
     ...(entry.operationId === undefined ? {} : { operation_id: entry.operationId }),
     ...(entry.reason === undefined ? {} : { reason: entry.reason }),
+  };
+}
+
+export function generationJson(g: ShownGeneration) {
+  return {
+    generation_id: g.generationId,
+    account_id: g.accountId,
+    app_id: g.appId,
+    status: g.status,
+    model_key: g.modelKey,
+    operation: g.operation,
+    created_at: isoTime(g.createdAt),
+    updated_at: isoTime(g.updatedAt),
+    ...(g.completedAt === undefined ? {} : { completed_at: isoTime(g.completedAt) }),
+    ...(g.cancelRequestedAt === undefined ? {} : { cancel_requested_at: isoTime(g.cancelRequestedAt) }),
+    reserved_credits: g.reservedCredits,
+    charged_credits: g.chargedCredits,
+    attempts: g.attemptsMade,
+    ...(g.worker === undefined ? {} : { worker: g.worker }),
+    ...(g.error === undefined ? {} : { error: { code: g.error.code, message: g.error.message, retryable: g.error.retryable } }),
+    ...(g.clientTraceId === undefined ? {} : { client_trace_id: g.clientTraceId }),
+    output_count: g.outputCount,
+  };
+}
+
+export function inspectedJson(g: InspectedGeneration) {
+  return {
+    ...generationJson(g),
+    prompt: g.prompt,
+    ...(g.negativePrompt === undefined ? {} : { negative_prompt: g.negativePrompt }),
+    parameters: g.parameters,
+    reference_upload_ids: g.referenceUploadIds,
   };
 }

@@ -1,7 +1,7 @@
 import type { Scope } from '../../../core/access/credential.js';
 
 /** What only services may be allowed: operators' work. */
-export const OPERATOR_SCOPES = ['access:read', 'access:write', 'credits:write', 'ledger:read', 'operations:read', 'operations:write'] as const;
+export const OPERATOR_SCOPES = ['access:read', 'access:write', 'credits:write', 'ledger:read', 'operations:read', 'operations:write', 'content:read'] as const;
 export type ServiceScope = Scope | (typeof OPERATOR_SCOPES)[number];
 
 /** An internal service that may call. */

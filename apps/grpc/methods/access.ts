@@ -31,6 +31,21 @@ export const ACCESS_METHODS = [
     scope: 'access:read',
     answer: async ({ context, request: { accountId } }) => ({ account: renderAccount(await new StoreOperator(context).getAccount(accountId)) }),
   }),
+  plain(method.suspendAccount, {
+    scope: 'access:write',
+    async answer({ context, request: { accountId, cancelWork } }) {
+      const { account, work } = await new StoreOperator(context).suspendAccount(accountId, { cancelWork });
+      return { account: renderAccount(account), ...(work === undefined ? {} : { cancelledWork: work }) };
+    },
+  }),
+  plain(method.resumeAccount, {
+    scope: 'access:write',
+    answer: async ({ context, request: { accountId } }) => ({ account: renderAccount(await new StoreOperator(context).resumeAccount(accountId)) }),
+  }),
+  plain(method.renameAccount, {
+    scope: 'access:write',
+    answer: async ({ context, request: { accountId, displayName: name } }) => ({ account: renderAccount(await new StoreOperator(context).renameAccount(accountId, name)) }),
+  }),
   plain(method.createApp, {
     scope: 'access:write',
     answer: async ({ context, request: { accountId, displayName: name } }) => ({ app: renderApp(await new StoreOperator(context).createApp({ accountId, name })) }),
@@ -86,10 +101,11 @@ function renderApp({ appId, accountId, name, createdAt }: App): MessageInitShape
   return { appId, accountId, displayName: name, createTime: timestamp(createdAt) };
 }
 
-function renderKey({ keyId, accountId, appId, name, scopes, createdAt, expiresAt, revokedAt }: ShownKey): MessageInitShape<typeof ApiKeySchema> {
+function renderKey({ keyId, accountId, appId, name, scopes, createdAt, expiresAt, revokedAt, lastUsedAt }: ShownKey): MessageInitShape<typeof ApiKeySchema> {
   return {
     keyId, accountId, appId, displayName: name, scopes: [...scopes], createTime: timestamp(createdAt),
     ...(expiresAt === undefined ? {} : { expireTime: timestamp(expiresAt) }),
     ...(revokedAt === undefined ? {} : { revokeTime: timestamp(revokedAt) }),
+    ...(lastUsedAt === undefined ? {} : { lastUseTime: timestamp(lastUsedAt) }),
   };
 }

@@ -1,6 +1,12 @@
+import { STATUSES, type GenerationStatus } from '../../../core/generation/generation.js';
+import { fieldInvalid } from '../../../core/fields.js';
+import { StoreOperator } from '../../operator/store-operator.js';
 import { recoverAll } from '../../recover-all.js';
 import { Operations } from '../generated/darkroom/v1/operations_pb.js';
 import { plain } from '../method.js';
+import { readPage } from '../pages.js';
+import { STATUS, wordOf } from '../render/enums.js';
+import { renderContent, renderRecord } from '../render/generation-record.js';
 import { duration } from '../render/times.js';
 
 const { method } = Operations;
@@ -36,4 +42,31 @@ export const OPERATIONS_METHODS = [
       unchargedContent: duration(settings.unchargedContentRetentionMs),
     }),
   }),
+  plain(method.searchGenerations, {
+    scope: 'operations:read',
+    async answer({ context, request }) {
+      const { accountId, appId, statuses } = request;
+      const filter = { ...(accountId === '' ? {} : { accountId }), ...(appId === '' ? {} : { appId }), statuses: statuses.map(readStatus) };
+      const { items, nextCursor = '' } = await new StoreOperator(context).searchGenerations(filter, readPage(request));
+      return { generations: items.map(renderRecord), nextPageToken: nextCursor };
+    },
+  }),
+  plain(method.inspectGeneration, {
+    scope: 'content:read',
+    async answer({ context, request: { generationId } }) {
+      const generation = await new StoreOperator(context).inspectGeneration(generationId);
+      return { generation: renderRecord(generation), content: renderContent(generation) };
+    },
+  }),
+  plain(method.stopGeneration, {
+    scope: 'operations:write',
+    answer: async ({ context, request: { generationId } }) => ({ generation: renderRecord(await new StoreOperator(context).cancelGeneration(generationId)) }),
+  }),
 ] as const;
+
+function readStatus(number: number): GenerationStatus {
+  const word = wordOf(STATUS, number);
+  const status = STATUSES.find((known) => known === word);
+  if (status === undefined) throw fieldInvalid('/statuses', 'statuses must be statuses that a generation can have.');
+  return status;
+}

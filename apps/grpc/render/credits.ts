@@ -11,9 +11,10 @@ export const KIND: Readonly<Record<CoreKind, EntryKind>> = {
   grant: EntryKind.GRANT, adjustment: EntryKind.ADJUSTMENT, hold: EntryKind.HOLD, charge: EntryKind.CHARGE, release: EntryKind.RELEASE,
 };
 
-export function renderAccount({ accountId, name, currency, createdAt, issued, available, reserved, spent, openHolds }: ShownAccount): MessageInitShape<typeof AccountSchema> {
+export function renderAccount({ accountId, name, currency, createdAt, suspendedAt, issued, available, reserved, spent, openHolds }: ShownAccount): MessageInitShape<typeof AccountSchema> {
   return {
     accountId, displayName: name, currency, createTime: timestamp(createdAt),
+    ...(suspendedAt === undefined ? {} : { suspendTime: timestamp(suspendedAt) }),
     credits: { issued: BigInt(issued), available: BigInt(available), reserved: BigInt(reserved), spent: BigInt(spent), openHolds },
   };
 }

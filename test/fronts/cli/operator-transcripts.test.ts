@@ -8,6 +8,7 @@ import { freePort } from '../../servers/free-port.js';
 const NOBODY = '0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02';
 
 type Run = (...args: readonly string[]) => Promise<Ran>;
+type Made = <T>(...args: readonly string[]) => Promise<T>;
 
 /** What came up while the story was told, and what stands for it in the transcript. */
 class Names {
@@ -29,7 +30,8 @@ class Names {
   }
 }
 
-async function tellStory(run: Run, demoAccountId: string): Promise<string[]> {
+/** Runs commands and keeps what they said. */
+function teller(run: Run, demoAccountId: string): { readonly told: string[]; readonly tell: Run; readonly made: Made } {
   const names = new Names();
   const told: string[] = [];
   const tell: Run = async (...args) => {
@@ -37,9 +39,12 @@ async function tellStory(run: Run, demoAccountId: string): Promise<string[]> {
     told.push(names.anonymous(`$ darkroom ${args.join(' ')}\n${ran.stdout}${ran.stderr}exit ${ran.code}`));
     return ran;
   };
-  const made = async <T>(...args: readonly string[]): Promise<T> => JSON.parse((await tell(...args, '--json')).stdout) as T;
   names.anonymous(demoAccountId);
+  return { told, tell, made: async <T>(...args: readonly string[]): Promise<T> => JSON.parse((await tell(...args, '--json')).stdout) as T };
+}
 
+async function tellStory({ accountId: demoAccountId }: CliService, run: Run): Promise<string[]> {
+  const { told, tell, made } = teller(run, demoAccountId);
   const { account_id: account } = await made<{ account_id: string }>('accounts', 'create', '  North  ', '--currency', 'frames');
   await tell('accounts', 'create', 'Süd \u{1f3a8}', '--currency', '');
   const { app_id: app } = await made<{ app_id: string }>('apps', 'create', account, 'site');
@@ -72,6 +77,36 @@ async function tellStory(run: Run, demoAccountId: string): Promise<string[]> {
   return told;
 }
 
+/** Of work that has ended: how far a running one is would be told differently each time. */
+async function tellOfWork(service: CliService, run: Run): Promise<string[]> {
+  const { accountId: account } = service;
+  const { told, tell, made } = teller(run, account);
+  for (const prompt of ['a lighthouse', 'a boat \u{1f6a3}\u001b[2J']) expect((await service.run(['generate', prompt, '-m', 'sandbox-test'])).code).to.equal(0);
+  await tell('generations', 'list');
+  const { generations: [newest], next_cursor: cursor } = await made<{ generations: { generation_id: string; app_id: string }[]; next_cursor: string }>('generations', 'list', '--limit', '1');
+  await tell('generations', 'list', '--limit', '1', '--cursor', cursor, '--json');
+  await tell('generations', 'list', '--cursor', cursor, '--account', account);
+  await tell('generations', 'list', '--account', account, '--status', 'succeeded', '--status', 'queued');
+  await tell('generations', 'list', '--app', newest?.app_id ?? '', '--status', 'running', '--json');
+  await tell('generations', 'show', newest?.generation_id ?? '');
+  await tell('generations', 'show', newest?.generation_id.toUpperCase() ?? '', '--json');
+  await tell('generations', 'cancel', newest?.generation_id ?? '');
+  await tell('generations', 'cancel', newest?.generation_id ?? '', '--json');
+  await tell('keys', 'list', account);
+  await tell('generations', 'list', '--account', NOBODY);
+  await tell('generations', 'list', '--app', NOBODY);
+  await tell('generations', 'list', '--status', 'lost');
+  await tell('generations', 'show', NOBODY);
+  await tell('generations', 'cancel', 'it', '--json');
+  await tell('accounts', 'rename', account, '  South ');
+  await tell('accounts', 'suspend', account);
+  await tell('accounts', 'suspend', account, '--work', 'cancel', '--json');
+  await tell('accounts', 'list');
+  await tell('accounts', 'resume', account);
+  await tell('accounts', 'resume', account, '--json');
+  return told;
+}
+
 /** What no operator gets. */
 function refusals(account: string, app: string): readonly (readonly string[])[] {
   return [
@@ -79,6 +114,11 @@ function refusals(account: string, app: string): readonly (readonly string[])[] 
     ['accounts', 'create', 'x'.repeat(101), '--json'],
     ['accounts', 'show', 'nobody'],
     ['accounts', 'show', NOBODY, '--json'],
+    ['accounts', 'rename', account, ' '],
+    ['accounts', 'rename', NOBODY, 'x', '--json'],
+    ['accounts', 'suspend', NOBODY],
+    ['accounts', 'suspend', account, '--work', 'drop'],
+    ['accounts', 'resume', 'nobody'],
     ['accounts', 'list', '--cursor', 'there'],
     ['accounts', 'list', '--cursor', NOBODY],
     ['apps', 'create', NOBODY, 'site'],
@@ -107,18 +147,22 @@ function refusals(account: string, app: string): readonly (readonly string[])[] 
 }
 
 describe('operators\' commands on the stores and over gRPC', () => {
-  it('say the same', async () => {
-    const transcriptOf = async (placeOf: (grpcAddress: string) => readonly string[]): Promise<string[]> => {
-      const port = await freePort();
-      const service = await CliService.start({ DARKROOM_GRPC_PORT: String(port) });
-      try {
-        return await tellStory((...args) => service.run([...args, ...placeOf(`127.0.0.1:${port}`)]), service.accountId);
-      } finally {
-        await service.stop();
-      }
-    };
-    const [onStores, overGrpc] = await Promise.all([transcriptOf(() => []), transcriptOf((address) => ['--grpc', address])]);
-    for (const [index, said] of onStores.entries()) expect(overGrpc[index]).to.equal(said);
-    expect(overGrpc).to.have.length(onStores.length);
-  });
+  for (const [what, tell] of [['accounts and credits', tellStory], ['work and suspensions', tellOfWork]] as const) {
+    it(`say the same of ${what}`, () => sayTheSame(tell));
+  }
 });
+
+async function sayTheSame(story: typeof tellStory): Promise<void> {
+  const transcriptOf = async (placeOf: (grpcAddress: string) => readonly string[]): Promise<string[]> => {
+    const port = await freePort();
+    const service = await CliService.start({ DARKROOM_GRPC_PORT: String(port) });
+    try {
+      return await story(service, (...args) => service.run([...args, ...placeOf(`127.0.0.1:${port}`)]));
+    } finally {
+      await service.stop();
+    }
+  };
+  const [onStores, overGrpc] = await Promise.all([transcriptOf(() => []), transcriptOf((address) => ['--grpc', address])]);
+  for (const [index, said] of onStores.entries()) expect(overGrpc[index]).to.equal(said);
+  expect(overGrpc).to.have.length(onStores.length);
+}

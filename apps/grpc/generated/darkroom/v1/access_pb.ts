@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file darkroom/v1/access.proto.
  */
 export const file_darkroom_v1_access: GenFile = /*@__PURE__*/
-  fileDesc("ChhkYXJrcm9vbS92MS9hY2Nlc3MucHJvdG8SC2Rhcmtyb29tLnYxInAKA0FwcBIOCgZhcHBfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIUCgxkaXNwbGF5X25hbWUYAyABKAkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIvUBCgZBcGlLZXkSDgoGa2V5X2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDgoGYXBwX2lkGAMgASgJEhQKDGRpc3BsYXlfbmFtZRgEIAEoCRIOCgZzY29wZXMYBSADKAkSLwoLY3JlYXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2V4cGlyZV90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZXZva2VfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiPgoUQ3JlYXRlQWNjb3VudFJlcXVlc3QSFAoMZGlzcGxheV9uYW1lGAEgASgJEhAKCGN1cnJlbmN5GAIgASgJIj4KFUNyZWF0ZUFjY291bnRSZXNwb25zZRIlCgdhY2NvdW50GAEgASgLMhQuZGFya3Jvb20udjEuQWNjb3VudCI8ChNMaXN0QWNjb3VudHNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJIlcKFExpc3RBY2NvdW50c1Jlc3BvbnNlEiYKCGFjY291bnRzGAEgAygLMhQuZGFya3Jvb20udjEuQWNjb3VudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiJwoRR2V0QWNjb3VudFJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCSI7ChJHZXRBY2NvdW50UmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULmRhcmtyb29tLnYxLkFjY291bnQiVQoYR2V0QWNjb3VudFN0b3JhZ2VSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiwQEKGUdldEFjY291bnRTdG9yYWdlUmVzcG9uc2USOAoRdW5jaGFyZ2VkX2NvbnRlbnQYASABKAsyHS5kYXJrcm9vbS52MS5VbmNoYXJnZWRDb250ZW50EiUKBGFwcHMYAiADKAsyFy5kYXJrcm9vbS52MS5BcHBTdG9yYWdlEioKBmxpbWl0cxgDIAEoCzIaLmRhcmtyb29tLnYxLlN0b3JhZ2VMaW1pdHMSFwoPbmV4dF9wYWdlX3Rva2VuGAQgASgJIjwKEENyZWF0ZUFwcFJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkiMgoRQ3JlYXRlQXBwUmVzcG9uc2USHQoDYXBwGAEgASgLMhAuZGFya3Jvb20udjEuQXBwIkwKD0xpc3RBcHBzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJIksKEExpc3RBcHBzUmVzcG9uc2USHgoEYXBwcxgBIAMoCzIQLmRhcmtyb29tLnYxLkFwcBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkifAoTQ3JlYXRlQXBpS2V5UmVxdWVzdBIOCgZhcHBfaWQYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJEg4KBnNjb3BlcxgDIAMoCRIvCgtleHBpcmVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiTAoUQ3JlYXRlQXBpS2V5UmVzcG9uc2USJAoHYXBpX2tleRgBIAEoCzITLmRhcmtyb29tLnYxLkFwaUtleRIOCgZzZWNyZXQYAiABKAkiTwoSTGlzdEFwaUtleXNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiVQoTTGlzdEFwaUtleXNSZXNwb25zZRIlCghhcGlfa2V5cxgBIAMoCzITLmRhcmtyb29tLnYxLkFwaUtleRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiJQoTUmV2b2tlQXBpS2V5UmVxdWVzdBIOCgZrZXlfaWQYASABKAkiPAoUUmV2b2tlQXBpS2V5UmVzcG9uc2USJAoHYXBpX2tleRgBIAEoCzITLmRhcmtyb29tLnYxLkFwaUtleSJWChNFeHBpcmVBcGlLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCRIvCgtleHBpcmVfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiPAoURXhwaXJlQXBpS2V5UmVzcG9uc2USJAoHYXBpX2tleRgBIAEoCzITLmRhcmtyb29tLnYxLkFwaUtleTLxBgoGQWNjZXNzElYKDUNyZWF0ZUFjY291bnQSIS5kYXJrcm9vbS52MS5DcmVhdGVBY2NvdW50UmVxdWVzdBoiLmRhcmtyb29tLnYxLkNyZWF0ZUFjY291bnRSZXNwb25zZRJYCgxMaXN0QWNjb3VudHMSIC5kYXJrcm9vbS52MS5MaXN0QWNjb3VudHNSZXF1ZXN0GiEuZGFya3Jvb20udjEuTGlzdEFjY291bnRzUmVzcG9uc2UiA5ACARJSCgpHZXRBY2NvdW50Eh4uZGFya3Jvb20udjEuR2V0QWNjb3VudFJlcXVlc3QaHy5kYXJrcm9vbS52MS5HZXRBY2NvdW50UmVzcG9uc2UiA5ACARJnChFHZXRBY2NvdW50U3RvcmFnZRIlLmRhcmtyb29tLnYxLkdldEFjY291bnRTdG9yYWdlUmVxdWVzdBomLmRhcmtyb29tLnYxLkdldEFjY291bnRTdG9yYWdlUmVzcG9uc2UiA5ACARJKCglDcmVhdGVBcHASHS5kYXJrcm9vbS52MS5DcmVhdGVBcHBSZXF1ZXN0Gh4uZGFya3Jvb20udjEuQ3JlYXRlQXBwUmVzcG9uc2USTAoITGlzdEFwcHMSHC5kYXJrcm9vbS52MS5MaXN0QXBwc1JlcXVlc3QaHS5kYXJrcm9vbS52MS5MaXN0QXBwc1Jlc3BvbnNlIgOQAgESUwoMQ3JlYXRlQXBpS2V5EiAuZGFya3Jvb20udjEuQ3JlYXRlQXBpS2V5UmVxdWVzdBohLmRhcmtyb29tLnYxLkNyZWF0ZUFwaUtleVJlc3BvbnNlElUKC0xpc3RBcGlLZXlzEh8uZGFya3Jvb20udjEuTGlzdEFwaUtleXNSZXF1ZXN0GiAuZGFya3Jvb20udjEuTGlzdEFwaUtleXNSZXNwb25zZSIDkAIBElgKDFJldm9rZUFwaUtleRIgLmRhcmtyb29tLnYxLlJldm9rZUFwaUtleVJlcXVlc3QaIS5kYXJrcm9vbS52MS5SZXZva2VBcGlLZXlSZXNwb25zZSIDkAICElgKDEV4cGlyZUFwaUtleRIgLmRhcmtyb29tLnYxLkV4cGlyZUFwaUtleVJlcXVlc3QaIS5kYXJrcm9vbS52MS5FeHBpcmVBcGlLZXlSZXNwb25zZSIDkAICYgZwcm90bzM", [file_darkroom_v1_accounts, file_darkroom_v1_storage, file_google_protobuf_timestamp]);
+  fileDesc("ChhkYXJrcm9vbS92MS9hY2Nlc3MucHJvdG8SC2Rhcmtyb29tLnYxInAKA0FwcBIOCgZhcHBfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIUCgxkaXNwbGF5X25hbWUYAyABKAkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIqgCCgZBcGlLZXkSDgoGa2V5X2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDgoGYXBwX2lkGAMgASgJEhQKDGRpc3BsYXlfbmFtZRgEIAEoCRIOCgZzY29wZXMYBSADKAkSLwoLY3JlYXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2V4cGlyZV90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtyZXZva2VfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNbGFzdF91c2VfdGltZRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiPgoUQ3JlYXRlQWNjb3VudFJlcXVlc3QSFAoMZGlzcGxheV9uYW1lGAEgASgJEhAKCGN1cnJlbmN5GAIgASgJIj4KFUNyZWF0ZUFjY291bnRSZXNwb25zZRIlCgdhY2NvdW50GAEgASgLMhQuZGFya3Jvb20udjEuQWNjb3VudCI8ChNMaXN0QWNjb3VudHNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJIlcKFExpc3RBY2NvdW50c1Jlc3BvbnNlEiYKCGFjY291bnRzGAEgAygLMhQuZGFya3Jvb20udjEuQWNjb3VudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiJwoRR2V0QWNjb3VudFJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCSI7ChJHZXRBY2NvdW50UmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULmRhcmtyb29tLnYxLkFjY291bnQiVQoYR2V0QWNjb3VudFN0b3JhZ2VSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiwQEKGUdldEFjY291bnRTdG9yYWdlUmVzcG9uc2USOAoRdW5jaGFyZ2VkX2NvbnRlbnQYASABKAsyHS5kYXJrcm9vbS52MS5VbmNoYXJnZWRDb250ZW50EiUKBGFwcHMYAiADKAsyFy5kYXJrcm9vbS52MS5BcHBTdG9yYWdlEioKBmxpbWl0cxgDIAEoCzIaLmRhcmtyb29tLnYxLlN0b3JhZ2VMaW1pdHMSFwoPbmV4dF9wYWdlX3Rva2VuGAQgASgJIkAKFVN1c3BlbmRBY2NvdW50UmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhMKC2NhbmNlbF93b3JrGAIgASgIInMKFlN1c3BlbmRBY2NvdW50UmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULmRhcmtyb29tLnYxLkFjY291bnQSMgoOY2FuY2VsbGVkX3dvcmsYAiABKAsyGi5kYXJrcm9vbS52MS5DYW5jZWxsZWRXb3JrIkgKDUNhbmNlbGxlZFdvcmsSEQoJY2FuY2VsbGVkGAEgASgFEhAKCHN0b3BwaW5nGAIgASgFEhIKCnVuZmluaXNoZWQYAyABKAUiKgoUUmVzdW1lQWNjb3VudFJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCSI+ChVSZXN1bWVBY2NvdW50UmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULmRhcmtyb29tLnYxLkFjY291bnQiQAoUUmVuYW1lQWNjb3VudFJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkiPgoVUmVuYW1lQWNjb3VudFJlc3BvbnNlEiUKB2FjY291bnQYASABKAsyFC5kYXJrcm9vbS52MS5BY2NvdW50IjwKEENyZWF0ZUFwcFJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkiMgoRQ3JlYXRlQXBwUmVzcG9uc2USHQoDYXBwGAEgASgLMhAuZGFya3Jvb20udjEuQXBwIkwKD0xpc3RBcHBzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJIksKEExpc3RBcHBzUmVzcG9uc2USHgoEYXBwcxgBIAMoCzIQLmRhcmtyb29tLnYxLkFwcBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkifAoTQ3JlYXRlQXBpS2V5UmVxdWVzdBIOCgZhcHBfaWQYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJEg4KBnNjb3BlcxgDIAMoCRIvCgtleHBpcmVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiTAoUQ3JlYXRlQXBpS2V5UmVzcG9uc2USJAoHYXBpX2tleRgBIAEoCzITLmRhcmtyb29tLnYxLkFwaUtleRIOCgZzZWNyZXQYAiABKAkiTwoSTGlzdEFwaUtleXNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiVQoTTGlzdEFwaUtleXNSZXNwb25zZRIlCghhcGlfa2V5cxgBIAMoCzITLmRhcmtyb29tLnYxLkFwaUtleRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiJQoTUmV2b2tlQXBpS2V5UmVxdWVzdBIOCgZrZXlfaWQYASABKAkiPAoUUmV2b2tlQXBpS2V5UmVzcG9uc2USJAoHYXBpX2tleRgBIAEoCzITLmRhcmtyb29tLnYxLkFwaUtleSJWChNFeHBpcmVBcGlLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCRIvCgtleHBpcmVfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiPAoURXhwaXJlQXBpS2V5UmVzcG9uc2USJAoHYXBpX2tleRgBIAEoCzITLmRhcmtyb29tLnYxLkFwaUtleTKLCQoGQWNjZXNzElYKDUNyZWF0ZUFjY291bnQSIS5kYXJrcm9vbS52MS5DcmVhdGVBY2NvdW50UmVxdWVzdBoiLmRhcmtyb29tLnYxLkNyZWF0ZUFjY291bnRSZXNwb25zZRJYCgxMaXN0QWNjb3VudHMSIC5kYXJrcm9vbS52MS5MaXN0QWNjb3VudHNSZXF1ZXN0GiEuZGFya3Jvb20udjEuTGlzdEFjY291bnRzUmVzcG9uc2UiA5ACARJSCgpHZXRBY2NvdW50Eh4uZGFya3Jvb20udjEuR2V0QWNjb3VudFJlcXVlc3QaHy5kYXJrcm9vbS52MS5HZXRBY2NvdW50UmVzcG9uc2UiA5ACARJnChFHZXRBY2NvdW50U3RvcmFnZRIlLmRhcmtyb29tLnYxLkdldEFjY291bnRTdG9yYWdlUmVxdWVzdBomLmRhcmtyb29tLnYxLkdldEFjY291bnRTdG9yYWdlUmVzcG9uc2UiA5ACARJeCg5TdXNwZW5kQWNjb3VudBIiLmRhcmtyb29tLnYxLlN1c3BlbmRBY2NvdW50UmVxdWVzdBojLmRhcmtyb29tLnYxLlN1c3BlbmRBY2NvdW50UmVzcG9uc2UiA5ACAhJbCg1SZXN1bWVBY2NvdW50EiEuZGFya3Jvb20udjEuUmVzdW1lQWNjb3VudFJlcXVlc3QaIi5kYXJrcm9vbS52MS5SZXN1bWVBY2NvdW50UmVzcG9uc2UiA5ACAhJbCg1SZW5hbWVBY2NvdW50EiEuZGFya3Jvb20udjEuUmVuYW1lQWNjb3VudFJlcXVlc3QaIi5kYXJrcm9vbS52MS5SZW5hbWVBY2NvdW50UmVzcG9uc2UiA5ACAhJKCglDcmVhdGVBcHASHS5kYXJrcm9vbS52MS5DcmVhdGVBcHBSZXF1ZXN0Gh4uZGFya3Jvb20udjEuQ3JlYXRlQXBwUmVzcG9uc2USTAoITGlzdEFwcHMSHC5kYXJrcm9vbS52MS5MaXN0QXBwc1JlcXVlc3QaHS5kYXJrcm9vbS52MS5MaXN0QXBwc1Jlc3BvbnNlIgOQAgESUwoMQ3JlYXRlQXBpS2V5EiAuZGFya3Jvb20udjEuQ3JlYXRlQXBpS2V5UmVxdWVzdBohLmRhcmtyb29tLnYxLkNyZWF0ZUFwaUtleVJlc3BvbnNlElUKC0xpc3RBcGlLZXlzEh8uZGFya3Jvb20udjEuTGlzdEFwaUtleXNSZXF1ZXN0GiAuZGFya3Jvb20udjEuTGlzdEFwaUtleXNSZXNwb25zZSIDkAIBElgKDFJldm9rZUFwaUtleRIgLmRhcmtyb29tLnYxLlJldm9rZUFwaUtleVJlcXVlc3QaIS5kYXJrcm9vbS52MS5SZXZva2VBcGlLZXlSZXNwb25zZSIDkAICElgKDEV4cGlyZUFwaUtleRIgLmRhcmtyb29tLnYxLkV4cGlyZUFwaUtleVJlcXVlc3QaIS5kYXJrcm9vbS52MS5FeHBpcmVBcGlLZXlSZXNwb25zZSIDkAICYgZwcm90bzM", [file_darkroom_v1_accounts, file_darkroom_v1_storage, file_google_protobuf_timestamp]);
 
 /**
  * One program of an account; what it makes is its own.
@@ -123,6 +123,13 @@ export type ApiKey = Message<"darkroom.v1.ApiKey"> & {
    * @generated from field: google.protobuf.Timestamp revoke_time = 8;
    */
   revokeTime?: Timestamp | undefined;
+
+  /**
+   * The beginning of the UTC day on which it was last used; absent when it never was, or not since this is written down.
+   *
+   * @generated from field: google.protobuf.Timestamp last_use_time = 9;
+   */
+  lastUseTime?: Timestamp | undefined;
 };
 
 /**
@@ -357,6 +364,188 @@ export const GetAccountStorageResponseSchema: GenMessage<GetAccountStorageRespon
   messageDesc(file_darkroom_v1_access, 9);
 
 /**
+ * Asks for an account's suspension.
+ *
+ * @generated from message darkroom.v1.SuspendAccountRequest
+ */
+export type SuspendAccountRequest = Message<"darkroom.v1.SuspendAccountRequest"> & {
+  /**
+   * UUID.
+   *
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * Whether its open generations are cancelled, too, as their clients could.
+   *
+   * @generated from field: bool cancel_work = 2;
+   */
+  cancelWork: boolean;
+};
+
+/**
+ * Describes the message darkroom.v1.SuspendAccountRequest.
+ * Use `create(SuspendAccountRequestSchema)` to create a new message.
+ */
+export const SuspendAccountRequestSchema: GenMessage<SuspendAccountRequest> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_access, 10);
+
+/**
+ * The account as it is now.
+ *
+ * @generated from message darkroom.v1.SuspendAccountResponse
+ */
+export type SuspendAccountResponse = Message<"darkroom.v1.SuspendAccountResponse"> & {
+  /**
+   * Suspended.
+   *
+   * @generated from field: darkroom.v1.Account account = 1;
+   */
+  account?: Account | undefined;
+
+  /**
+   * What came of its open generations; absent unless they were to be cancelled.
+   *
+   * @generated from field: darkroom.v1.CancelledWork cancelled_work = 2;
+   */
+  cancelledWork?: CancelledWork | undefined;
+};
+
+/**
+ * Describes the message darkroom.v1.SuspendAccountResponse.
+ * Use `create(SuspendAccountResponseSchema)` to create a new message.
+ */
+export const SuspendAccountResponseSchema: GenMessage<SuspendAccountResponse> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_access, 11);
+
+/**
+ * What came of open generations that were to be cancelled. The same call again tells how many are left.
+ *
+ * @generated from message darkroom.v1.CancelledWork
+ */
+export type CancelledWork = Message<"darkroom.v1.CancelledWork"> & {
+  /**
+   * How many have ended by it.
+   *
+   * @generated from field: int32 cancelled = 1;
+   */
+  cancelled: number;
+
+  /**
+   * How many were asked to stop, and still run.
+   *
+   * @generated from field: int32 stopping = 2;
+   */
+  stopping: number;
+
+  /**
+   * How many were being accepted at that moment, and are not cancelled.
+   *
+   * @generated from field: int32 unfinished = 3;
+   */
+  unfinished: number;
+};
+
+/**
+ * Describes the message darkroom.v1.CancelledWork.
+ * Use `create(CancelledWorkSchema)` to create a new message.
+ */
+export const CancelledWorkSchema: GenMessage<CancelledWork> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_access, 12);
+
+/**
+ * Asks for the end of a suspension.
+ *
+ * @generated from message darkroom.v1.ResumeAccountRequest
+ */
+export type ResumeAccountRequest = Message<"darkroom.v1.ResumeAccountRequest"> & {
+  /**
+   * UUID.
+   *
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+};
+
+/**
+ * Describes the message darkroom.v1.ResumeAccountRequest.
+ * Use `create(ResumeAccountRequestSchema)` to create a new message.
+ */
+export const ResumeAccountRequestSchema: GenMessage<ResumeAccountRequest> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_access, 13);
+
+/**
+ * The account as it is now.
+ *
+ * @generated from message darkroom.v1.ResumeAccountResponse
+ */
+export type ResumeAccountResponse = Message<"darkroom.v1.ResumeAccountResponse"> & {
+  /**
+   * Not suspended.
+   *
+   * @generated from field: darkroom.v1.Account account = 1;
+   */
+  account?: Account | undefined;
+};
+
+/**
+ * Describes the message darkroom.v1.ResumeAccountResponse.
+ * Use `create(ResumeAccountResponseSchema)` to create a new message.
+ */
+export const ResumeAccountResponseSchema: GenMessage<ResumeAccountResponse> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_access, 14);
+
+/**
+ * Asks for another name of an account.
+ *
+ * @generated from message darkroom.v1.RenameAccountRequest
+ */
+export type RenameAccountRequest = Message<"darkroom.v1.RenameAccountRequest"> & {
+  /**
+   * UUID.
+   *
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * For people: 1 to 100 UTF-16 code units without the spaces around, which are left away, and no control characters.
+   *
+   * @generated from field: string display_name = 2;
+   */
+  displayName: string;
+};
+
+/**
+ * Describes the message darkroom.v1.RenameAccountRequest.
+ * Use `create(RenameAccountRequestSchema)` to create a new message.
+ */
+export const RenameAccountRequestSchema: GenMessage<RenameAccountRequest> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_access, 15);
+
+/**
+ * The account as it is now.
+ *
+ * @generated from message darkroom.v1.RenameAccountResponse
+ */
+export type RenameAccountResponse = Message<"darkroom.v1.RenameAccountResponse"> & {
+  /**
+   * With its new name.
+   *
+   * @generated from field: darkroom.v1.Account account = 1;
+   */
+  account?: Account | undefined;
+};
+
+/**
+ * Describes the message darkroom.v1.RenameAccountResponse.
+ * Use `create(RenameAccountResponseSchema)` to create a new message.
+ */
+export const RenameAccountResponseSchema: GenMessage<RenameAccountResponse> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_access, 16);
+
+/**
  * Asks for an App.
  *
  * @generated from message darkroom.v1.CreateAppRequest
@@ -382,7 +571,7 @@ export type CreateAppRequest = Message<"darkroom.v1.CreateAppRequest"> & {
  * Use `create(CreateAppRequestSchema)` to create a new message.
  */
 export const CreateAppRequestSchema: GenMessage<CreateAppRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 10);
+  messageDesc(file_darkroom_v1_access, 17);
 
 /**
  * The App that was made.
@@ -403,7 +592,7 @@ export type CreateAppResponse = Message<"darkroom.v1.CreateAppResponse"> & {
  * Use `create(CreateAppResponseSchema)` to create a new message.
  */
 export const CreateAppResponseSchema: GenMessage<CreateAppResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 11);
+  messageDesc(file_darkroom_v1_access, 18);
 
 /**
  * Asks for a page of Apps.
@@ -438,7 +627,7 @@ export type ListAppsRequest = Message<"darkroom.v1.ListAppsRequest"> & {
  * Use `create(ListAppsRequestSchema)` to create a new message.
  */
 export const ListAppsRequestSchema: GenMessage<ListAppsRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 12);
+  messageDesc(file_darkroom_v1_access, 19);
 
 /**
  * A page of Apps.
@@ -466,7 +655,7 @@ export type ListAppsResponse = Message<"darkroom.v1.ListAppsResponse"> & {
  * Use `create(ListAppsResponseSchema)` to create a new message.
  */
 export const ListAppsResponseSchema: GenMessage<ListAppsResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 13);
+  messageDesc(file_darkroom_v1_access, 20);
 
 /**
  * Asks for an API key.
@@ -508,7 +697,7 @@ export type CreateApiKeyRequest = Message<"darkroom.v1.CreateApiKeyRequest"> & {
  * Use `create(CreateApiKeyRequestSchema)` to create a new message.
  */
 export const CreateApiKeyRequestSchema: GenMessage<CreateApiKeyRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 14);
+  messageDesc(file_darkroom_v1_access, 21);
 
 /**
  * The API key that was made.
@@ -536,7 +725,7 @@ export type CreateApiKeyResponse = Message<"darkroom.v1.CreateApiKeyResponse"> &
  * Use `create(CreateApiKeyResponseSchema)` to create a new message.
  */
 export const CreateApiKeyResponseSchema: GenMessage<CreateApiKeyResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 15);
+  messageDesc(file_darkroom_v1_access, 22);
 
 /**
  * Asks for a page of API keys.
@@ -571,7 +760,7 @@ export type ListApiKeysRequest = Message<"darkroom.v1.ListApiKeysRequest"> & {
  * Use `create(ListApiKeysRequestSchema)` to create a new message.
  */
 export const ListApiKeysRequestSchema: GenMessage<ListApiKeysRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 16);
+  messageDesc(file_darkroom_v1_access, 23);
 
 /**
  * A page of API keys.
@@ -599,7 +788,7 @@ export type ListApiKeysResponse = Message<"darkroom.v1.ListApiKeysResponse"> & {
  * Use `create(ListApiKeysResponseSchema)` to create a new message.
  */
 export const ListApiKeysResponseSchema: GenMessage<ListApiKeysResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 17);
+  messageDesc(file_darkroom_v1_access, 24);
 
 /**
  * Asks for the end of an API key.
@@ -620,7 +809,7 @@ export type RevokeApiKeyRequest = Message<"darkroom.v1.RevokeApiKeyRequest"> & {
  * Use `create(RevokeApiKeyRequestSchema)` to create a new message.
  */
 export const RevokeApiKeyRequestSchema: GenMessage<RevokeApiKeyRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 18);
+  messageDesc(file_darkroom_v1_access, 25);
 
 /**
  * The API key as it is now.
@@ -641,7 +830,7 @@ export type RevokeApiKeyResponse = Message<"darkroom.v1.RevokeApiKeyResponse"> &
  * Use `create(RevokeApiKeyResponseSchema)` to create a new message.
  */
 export const RevokeApiKeyResponseSchema: GenMessage<RevokeApiKeyResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 19);
+  messageDesc(file_darkroom_v1_access, 26);
 
 /**
  * Asks for another end of an API key.
@@ -669,7 +858,7 @@ export type ExpireApiKeyRequest = Message<"darkroom.v1.ExpireApiKeyRequest"> & {
  * Use `create(ExpireApiKeyRequestSchema)` to create a new message.
  */
 export const ExpireApiKeyRequestSchema: GenMessage<ExpireApiKeyRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 20);
+  messageDesc(file_darkroom_v1_access, 27);
 
 /**
  * The API key as it is now.
@@ -690,7 +879,7 @@ export type ExpireApiKeyResponse = Message<"darkroom.v1.ExpireApiKeyResponse"> &
  * Use `create(ExpireApiKeyResponseSchema)` to create a new message.
  */
 export const ExpireApiKeyResponseSchema: GenMessage<ExpireApiKeyResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_access, 21);
+  messageDesc(file_darkroom_v1_access, 28);
 
 /**
  * Accounts, Apps and API keys, as an operator keeps them.
@@ -737,6 +926,37 @@ export const Access: GenService<{
     methodKind: "unary";
     input: typeof GetAccountStorageRequestSchema;
     output: typeof GetAccountStorageResponseSchema;
+  },
+  /**
+   * Suspends an account: from then on nothing is accepted for it, and every process refuses its API keys within 5 seconds. What was
+   * accepted before goes on to its end, or is cancelled if that is asked for. Again, it changes nothing, and cancels what is open.
+   *
+   * @generated from rpc darkroom.v1.Access.SuspendAccount
+   */
+  suspendAccount: {
+    methodKind: "unary";
+    input: typeof SuspendAccountRequestSchema;
+    output: typeof SuspendAccountResponseSchema;
+  },
+  /**
+   * Ends a suspension, in every process within 5 seconds; without one, it changes nothing.
+   *
+   * @generated from rpc darkroom.v1.Access.ResumeAccount
+   */
+  resumeAccount: {
+    methodKind: "unary";
+    input: typeof ResumeAccountRequestSchema;
+    output: typeof ResumeAccountResponseSchema;
+  },
+  /**
+   * Gives an account another name.
+   *
+   * @generated from rpc darkroom.v1.Access.RenameAccount
+   */
+  renameAccount: {
+    methodKind: "unary";
+    input: typeof RenameAccountRequestSchema;
+    output: typeof RenameAccountResponseSchema;
   },
   /**
    * Makes an App of an account.

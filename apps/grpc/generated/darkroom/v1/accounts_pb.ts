@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file darkroom/v1/accounts.proto.
  */
 export const file_darkroom_v1_accounts: GenFile = /*@__PURE__*/
-  fileDesc("ChpkYXJrcm9vbS92MS9hY2NvdW50cy5wcm90bxILZGFya3Jvb20udjEipAEKB0FjY291bnQSEgoKYWNjb3VudF9pZBgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkSEAoIY3VycmVuY3kYAyABKAkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKB2NyZWRpdHMYBSABKAsyGy5kYXJrcm9vbS52MS5BY2NvdW50Q3JlZGl0cyJoCg5BY2NvdW50Q3JlZGl0cxIOCgZpc3N1ZWQYASABKAMSEQoJYXZhaWxhYmxlGAIgASgDEhAKCHJlc2VydmVkGAMgASgDEg0KBXNwZW50GAQgASgDEhIKCm9wZW5faG9sZHMYBSABKAViBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("ChpkYXJrcm9vbS92MS9hY2NvdW50cy5wcm90bxILZGFya3Jvb20udjEi1gEKB0FjY291bnQSEgoKYWNjb3VudF9pZBgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkSEAoIY3VycmVuY3kYAyABKAkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKB2NyZWRpdHMYBSABKAsyGy5kYXJrcm9vbS52MS5BY2NvdW50Q3JlZGl0cxIwCgxzdXNwZW5kX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImgKDkFjY291bnRDcmVkaXRzEg4KBmlzc3VlZBgBIAEoAxIRCglhdmFpbGFibGUYAiABKAMSEAoIcmVzZXJ2ZWQYAyABKAMSDQoFc3BlbnQYBCABKAMSEgoKb3Blbl9ob2xkcxgFIAEoBWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * Whom credits belong to.
@@ -56,6 +56,13 @@ export type Account = Message<"darkroom.v1.Account"> & {
    * @generated from field: darkroom.v1.AccountCredits credits = 5;
    */
   credits?: AccountCredits | undefined;
+
+  /**
+   * Since when it is suspended; absent while it is not.
+   *
+   * @generated from field: google.protobuf.Timestamp suspend_time = 6;
+   */
+  suspendTime?: Timestamp | undefined;
 };
 
 /**

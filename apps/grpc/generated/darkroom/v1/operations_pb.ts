@@ -6,15 +6,362 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Duration } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_duration } from "@bufbuild/protobuf/wkt";
-import type { Message } from "@bufbuild/protobuf";
+import type { GenerationError, GenerationStatus } from "./generations_pb.js";
+import { file_darkroom_v1_generations } from "./generations_pb.js";
+import type { Operation } from "./media_pb.js";
+import { file_darkroom_v1_media } from "./media_pb.js";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { JsonObject, Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file darkroom/v1/operations.proto.
  */
 export const file_darkroom_v1_operations: GenFile = /*@__PURE__*/
-  fileDesc("ChxkYXJrcm9vbS92MS9vcGVyYXRpb25zLnByb3RvEgtkYXJrcm9vbS52MSIUChJSdW5SZWNvdmVyeVJlcXVlc3QijAIKE1J1blJlY292ZXJ5UmVzcG9uc2USGQoRZ2VuZXJhdGlvbnNfd29rZW4YASABKAMSGQoRZ2VuZXJhdGlvbnNfZW5kZWQYAiABKAMSGwoTZ2VuZXJhdGlvbnNfc2V0dGxlZBgDIAEoAxIbChNnZW5lcmF0aW9uc19yZXRpcmVkGAQgASgDEhYKDmhvbGRzX3JlbGVhc2VkGAUgASgDEhUKDWhvbGRzX3NldHRsZWQYBiABKAMSFwoPdXBsb2Fkc19yZW1vdmVkGAcgASgDEhYKDmNsYWltc19yZW1vdmVkGAggASgDEg4KBmZhaWxlZBgJIAEoAxIVCg11cGxvYWRzX3N3ZXB0GAogASgDIhUKE0dldFJldGVudGlvblJlcXVlc3Qi2AIKFEdldFJldGVudGlvblJlc3BvbnNlEioKB291dHB1dHMYASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SLgoLZ2VuZXJhdGlvbnMYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKwoIcmVtbmFudHMYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKgoHdXBsb2FkcxgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIqCgdyZXBsYXlzGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEikKBmNsYWltcxgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhI0ChF1bmNoYXJnZWRfY29udGVudBgHIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbjK4AQoKT3BlcmF0aW9ucxJQCgtSdW5SZWNvdmVyeRIfLmRhcmtyb29tLnYxLlJ1blJlY292ZXJ5UmVxdWVzdBogLmRhcmtyb29tLnYxLlJ1blJlY292ZXJ5UmVzcG9uc2USWAoMR2V0UmV0ZW50aW9uEiAuZGFya3Jvb20udjEuR2V0UmV0ZW50aW9uUmVxdWVzdBohLmRhcmtyb29tLnYxLkdldFJldGVudGlvblJlc3BvbnNlIgOQAgFiBnByb3RvMw", [file_google_protobuf_duration]);
+  fileDesc("ChxkYXJrcm9vbS92MS9vcGVyYXRpb25zLnByb3RvEgtkYXJrcm9vbS52MSLaBAoQR2VuZXJhdGlvblJlY29yZBIVCg1nZW5lcmF0aW9uX2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDgoGYXBwX2lkGAMgASgJEi0KBnN0YXR1cxgEIAEoDjIdLmRhcmtyb29tLnYxLkdlbmVyYXRpb25TdGF0dXMSEQoJbW9kZWxfa2V5GAUgASgJEikKCW9wZXJhdGlvbhgGIAEoDjIWLmRhcmtyb29tLnYxLk9wZXJhdGlvbhIvCgtjcmVhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWNvbXBsZXRlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2NhbmNlbF90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYChByZXNlcnZlZF9jcmVkaXRzGAsgASgDEhcKD2NoYXJnZWRfY3JlZGl0cxgMIAEoAxIQCghhdHRlbXB0cxgNIAEoBRITCgZ3b3JrZXIYDiABKAlIAIgBARIrCgVlcnJvchgPIAEoCzIcLmRhcmtyb29tLnYxLkdlbmVyYXRpb25FcnJvchIcCg9jbGllbnRfdHJhY2VfaWQYECABKAlIAYgBARIUCgxvdXRwdXRfY291bnQYESABKAVCCQoHX3dvcmtlckISChBfY2xpZW50X3RyYWNlX2lkIqABChFHZW5lcmF0aW9uQ29udGVudBIOCgZwcm9tcHQYASABKAkSHAoPbmVnYXRpdmVfcHJvbXB0GAIgASgJSACIAQESKwoKcGFyYW1ldGVycxgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSHAoUcmVmZXJlbmNlX3VwbG9hZF9pZHMYBCADKAlCEgoQX25lZ2F0aXZlX3Byb21wdCKWAQoYU2VhcmNoR2VuZXJhdGlvbnNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDgoGYXBwX2lkGAIgASgJEi8KCHN0YXR1c2VzGAMgAygOMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblN0YXR1cxIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCSJoChlTZWFyY2hHZW5lcmF0aW9uc1Jlc3BvbnNlEjIKC2dlbmVyYXRpb25zGAEgAygLMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblJlY29yZBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiMQoYSW5zcGVjdEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkifwoZSW5zcGVjdEdlbmVyYXRpb25SZXNwb25zZRIxCgpnZW5lcmF0aW9uGAEgASgLMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblJlY29yZBIvCgdjb250ZW50GAIgASgLMh4uZGFya3Jvb20udjEuR2VuZXJhdGlvbkNvbnRlbnQiLgoVU3RvcEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkiSwoWU3RvcEdlbmVyYXRpb25SZXNwb25zZRIxCgpnZW5lcmF0aW9uGAEgASgLMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblJlY29yZCIUChJSdW5SZWNvdmVyeVJlcXVlc3QijAIKE1J1blJlY292ZXJ5UmVzcG9uc2USGQoRZ2VuZXJhdGlvbnNfd29rZW4YASABKAMSGQoRZ2VuZXJhdGlvbnNfZW5kZWQYAiABKAMSGwoTZ2VuZXJhdGlvbnNfc2V0dGxlZBgDIAEoAxIbChNnZW5lcmF0aW9uc19yZXRpcmVkGAQgASgDEhYKDmhvbGRzX3JlbGVhc2VkGAUgASgDEhUKDWhvbGRzX3NldHRsZWQYBiABKAMSFwoPdXBsb2Fkc19yZW1vdmVkGAcgASgDEhYKDmNsYWltc19yZW1vdmVkGAggASgDEg4KBmZhaWxlZBgJIAEoAxIVCg11cGxvYWRzX3N3ZXB0GAogASgDIhUKE0dldFJldGVudGlvblJlcXVlc3Qi2AIKFEdldFJldGVudGlvblJlc3BvbnNlEioKB291dHB1dHMYASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SLgoLZ2VuZXJhdGlvbnMYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKwoIcmVtbmFudHMYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKgoHdXBsb2FkcxgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIqCgdyZXBsYXlzGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEikKBmNsYWltcxgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhI0ChF1bmNoYXJnZWRfY29udGVudBgHIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbjLqAwoKT3BlcmF0aW9ucxJQCgtSdW5SZWNvdmVyeRIfLmRhcmtyb29tLnYxLlJ1blJlY292ZXJ5UmVxdWVzdBogLmRhcmtyb29tLnYxLlJ1blJlY292ZXJ5UmVzcG9uc2USWAoMR2V0UmV0ZW50aW9uEiAuZGFya3Jvb20udjEuR2V0UmV0ZW50aW9uUmVxdWVzdBohLmRhcmtyb29tLnYxLkdldFJldGVudGlvblJlc3BvbnNlIgOQAgESZwoRU2VhcmNoR2VuZXJhdGlvbnMSJS5kYXJrcm9vbS52MS5TZWFyY2hHZW5lcmF0aW9uc1JlcXVlc3QaJi5kYXJrcm9vbS52MS5TZWFyY2hHZW5lcmF0aW9uc1Jlc3BvbnNlIgOQAgESZwoRSW5zcGVjdEdlbmVyYXRpb24SJS5kYXJrcm9vbS52MS5JbnNwZWN0R2VuZXJhdGlvblJlcXVlc3QaJi5kYXJrcm9vbS52MS5JbnNwZWN0R2VuZXJhdGlvblJlc3BvbnNlIgOQAgESXgoOU3RvcEdlbmVyYXRpb24SIi5kYXJrcm9vbS52MS5TdG9wR2VuZXJhdGlvblJlcXVlc3QaIy5kYXJrcm9vbS52MS5TdG9wR2VuZXJhdGlvblJlc3BvbnNlIgOQAgJiBnByb3RvMw", [file_darkroom_v1_generations, file_darkroom_v1_media, file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+
+/**
+ * A generation as operators see it.
+ *
+ * @generated from message darkroom.v1.GenerationRecord
+ */
+export type GenerationRecord = Message<"darkroom.v1.GenerationRecord"> & {
+  /**
+   * UUID.
+   *
+   * @generated from field: string generation_id = 1;
+   */
+  generationId: string;
+
+  /**
+   * Whose it is.
+   *
+   * @generated from field: string account_id = 2;
+   */
+  accountId: string;
+
+  /**
+   * Of which App.
+   *
+   * @generated from field: string app_id = 3;
+   */
+  appId: string;
+
+  /**
+   * Where it stands.
+   *
+   * @generated from field: darkroom.v1.GenerationStatus status = 4;
+   */
+  status: GenerationStatus;
+
+  /**
+   * The model's key.
+   *
+   * @generated from field: string model_key = 5;
+   */
+  modelKey: string;
+
+  /**
+   * What was asked of the model.
+   *
+   * @generated from field: darkroom.v1.Operation operation = 6;
+   */
+  operation: Operation;
+
+  /**
+   * When it was accepted.
+   *
+   * @generated from field: google.protobuf.Timestamp create_time = 7;
+   */
+  createTime?: Timestamp | undefined;
+
+  /**
+   * When it last changed.
+   *
+   * @generated from field: google.protobuf.Timestamp update_time = 8;
+   */
+  updateTime?: Timestamp | undefined;
+
+  /**
+   * When it ended; absent before.
+   *
+   * @generated from field: google.protobuf.Timestamp complete_time = 9;
+   */
+  completeTime?: Timestamp | undefined;
+
+  /**
+   * When its end was asked for; absent when it was not.
+   *
+   * @generated from field: google.protobuf.Timestamp cancel_time = 10;
+   */
+  cancelTime?: Timestamp | undefined;
+
+  /**
+   * Whole credits that were held for it when it was accepted.
+   *
+   * @generated from field: int64 reserved_credits = 11;
+   */
+  reservedCredits: bigint;
+
+  /**
+   * Whole credits it cost; 0 until it ends.
+   *
+   * @generated from field: int64 charged_credits = 12;
+   */
+  chargedCredits: bigint;
+
+  /**
+   * How often it was given to a provider.
+   *
+   * @generated from field: int32 attempts = 13;
+   */
+  attempts: number;
+
+  /**
+   * Which worker has it; absent when none has.
+   *
+   * @generated from field: optional string worker = 14;
+   */
+  worker?: string | undefined;
+
+  /**
+   * Why it failed; absent otherwise.
+   *
+   * @generated from field: darkroom.v1.GenerationError error = 15;
+   */
+  error?: GenerationError | undefined;
+
+  /**
+   * The client's own id for it, if one was given.
+   *
+   * @generated from field: optional string client_trace_id = 16;
+   */
+  clientTraceId?: string | undefined;
+
+  /**
+   * How many results were delivered.
+   *
+   * @generated from field: int32 output_count = 17;
+   */
+  outputCount: number;
+};
+
+/**
+ * Describes the message darkroom.v1.GenerationRecord.
+ * Use `create(GenerationRecordSchema)` to create a new message.
+ */
+export const GenerationRecordSchema: GenMessage<GenerationRecord> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_operations, 0);
+
+/**
+ * What was asked for in a generation.
+ *
+ * @generated from message darkroom.v1.GenerationContent
+ */
+export type GenerationContent = Message<"darkroom.v1.GenerationContent"> & {
+  /**
+   * What the result should show.
+   *
+   * @generated from field: string prompt = 1;
+   */
+  prompt: string;
+
+  /**
+   * What it should not show, if that was said.
+   *
+   * @generated from field: optional string negative_prompt = 2;
+   */
+  negativePrompt?: string | undefined;
+
+  /**
+   * Values for the model's own parameters, its defaults included.
+   *
+   * @generated from field: google.protobuf.Struct parameters = 3;
+   */
+  parameters?: JsonObject | undefined;
+
+  /**
+   * The uploads it was given.
+   *
+   * @generated from field: repeated string reference_upload_ids = 4;
+   */
+  referenceUploadIds: string[];
+};
+
+/**
+ * Describes the message darkroom.v1.GenerationContent.
+ * Use `create(GenerationContentSchema)` to create a new message.
+ */
+export const GenerationContentSchema: GenMessage<GenerationContent> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_operations, 1);
+
+/**
+ * Asks for a page of generations.
+ *
+ * @generated from message darkroom.v1.SearchGenerationsRequest
+ */
+export type SearchGenerationsRequest = Message<"darkroom.v1.SearchGenerationsRequest"> & {
+  /**
+   * UUID; those of all accounts when empty.
+   *
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * UUID of one App; those of all Apps when empty. Its account need not be named.
+   *
+   * @generated from field: string app_id = 2;
+   */
+  appId: string;
+
+  /**
+   * Those that stand so; all when empty.
+   *
+   * @generated from field: repeated darkroom.v1.GenerationStatus statuses = 3;
+   */
+  statuses: GenerationStatus[];
+
+  /**
+   * How many at most: 50 when 0, and 1,000 when it is more than that. Refused below 0. A page may hold fewer although there are more.
+   *
+   * @generated from field: int32 page_size = 4;
+   */
+  pageSize: number;
+
+  /**
+   * From the answer before, for the next page; the other fields must be the same.
+   *
+   * @generated from field: string page_token = 5;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message darkroom.v1.SearchGenerationsRequest.
+ * Use `create(SearchGenerationsRequestSchema)` to create a new message.
+ */
+export const SearchGenerationsRequestSchema: GenMessage<SearchGenerationsRequest> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_operations, 2);
+
+/**
+ * A page of generations.
+ *
+ * @generated from message darkroom.v1.SearchGenerationsResponse
+ */
+export type SearchGenerationsResponse = Message<"darkroom.v1.SearchGenerationsResponse"> & {
+  /**
+   * Newest first.
+   *
+   * @generated from field: repeated darkroom.v1.GenerationRecord generations = 1;
+   */
+  generations: GenerationRecord[];
+
+  /**
+   * Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message darkroom.v1.SearchGenerationsResponse.
+ * Use `create(SearchGenerationsResponseSchema)` to create a new message.
+ */
+export const SearchGenerationsResponseSchema: GenMessage<SearchGenerationsResponse> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_operations, 3);
+
+/**
+ * Asks for one generation.
+ *
+ * @generated from message darkroom.v1.InspectGenerationRequest
+ */
+export type InspectGenerationRequest = Message<"darkroom.v1.InspectGenerationRequest"> & {
+  /**
+   * UUID.
+   *
+   * @generated from field: string generation_id = 1;
+   */
+  generationId: string;
+};
+
+/**
+ * Describes the message darkroom.v1.InspectGenerationRequest.
+ * Use `create(InspectGenerationRequestSchema)` to create a new message.
+ */
+export const InspectGenerationRequestSchema: GenMessage<InspectGenerationRequest> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_operations, 4);
+
+/**
+ * One generation.
+ *
+ * @generated from message darkroom.v1.InspectGenerationResponse
+ */
+export type InspectGenerationResponse = Message<"darkroom.v1.InspectGenerationResponse"> & {
+  /**
+   * As it is now.
+   *
+   * @generated from field: darkroom.v1.GenerationRecord generation = 1;
+   */
+  generation?: GenerationRecord | undefined;
+
+  /**
+   * What was asked for in it.
+   *
+   * @generated from field: darkroom.v1.GenerationContent content = 2;
+   */
+  content?: GenerationContent | undefined;
+};
+
+/**
+ * Describes the message darkroom.v1.InspectGenerationResponse.
+ * Use `create(InspectGenerationResponseSchema)` to create a new message.
+ */
+export const InspectGenerationResponseSchema: GenMessage<InspectGenerationResponse> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_operations, 5);
+
+/**
+ * Asks for the end of a generation.
+ *
+ * @generated from message darkroom.v1.StopGenerationRequest
+ */
+export type StopGenerationRequest = Message<"darkroom.v1.StopGenerationRequest"> & {
+  /**
+   * UUID.
+   *
+   * @generated from field: string generation_id = 1;
+   */
+  generationId: string;
+};
+
+/**
+ * Describes the message darkroom.v1.StopGenerationRequest.
+ * Use `create(StopGenerationRequestSchema)` to create a new message.
+ */
+export const StopGenerationRequestSchema: GenMessage<StopGenerationRequest> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_operations, 6);
+
+/**
+ * What came of it so far.
+ *
+ * @generated from message darkroom.v1.StopGenerationResponse
+ */
+export type StopGenerationResponse = Message<"darkroom.v1.StopGenerationResponse"> & {
+  /**
+   * As it is now; it may still be running.
+   *
+   * @generated from field: darkroom.v1.GenerationRecord generation = 1;
+   */
+  generation?: GenerationRecord | undefined;
+};
+
+/**
+ * Describes the message darkroom.v1.StopGenerationResponse.
+ * Use `create(StopGenerationResponseSchema)` to create a new message.
+ */
+export const StopGenerationResponseSchema: GenMessage<StopGenerationResponse> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_operations, 7);
 
 /**
  * Asks for recovery.
@@ -29,7 +376,7 @@ export type RunRecoveryRequest = Message<"darkroom.v1.RunRecoveryRequest"> & {
  * Use `create(RunRecoveryRequestSchema)` to create a new message.
  */
 export const RunRecoveryRequestSchema: GenMessage<RunRecoveryRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 0);
+  messageDesc(file_darkroom_v1_operations, 8);
 
 /**
  * What was found, and done.
@@ -113,7 +460,7 @@ export type RunRecoveryResponse = Message<"darkroom.v1.RunRecoveryResponse"> & {
  * Use `create(RunRecoveryResponseSchema)` to create a new message.
  */
 export const RunRecoveryResponseSchema: GenMessage<RunRecoveryResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 1);
+  messageDesc(file_darkroom_v1_operations, 9);
 
 /**
  * Asks for the retention.
@@ -128,7 +475,7 @@ export type GetRetentionRequest = Message<"darkroom.v1.GetRetentionRequest"> & {
  * Use `create(GetRetentionRequestSchema)` to create a new message.
  */
 export const GetRetentionRequestSchema: GenMessage<GetRetentionRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 2);
+  messageDesc(file_darkroom_v1_operations, 10);
 
 /**
  * How long things are kept.
@@ -191,7 +538,7 @@ export type GetRetentionResponse = Message<"darkroom.v1.GetRetentionResponse"> &
  * Use `create(GetRetentionResponseSchema)` to create a new message.
  */
 export const GetRetentionResponseSchema: GenMessage<GetRetentionResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 3);
+  messageDesc(file_darkroom_v1_operations, 11);
 
 /**
  * Operators' work.
@@ -218,6 +565,36 @@ export const Operations: GenService<{
     methodKind: "unary";
     input: typeof GetRetentionRequestSchema;
     output: typeof GetRetentionResponseSchema;
+  },
+  /**
+   * Generations of any account, newest first, without what was asked for in them.
+   *
+   * @generated from rpc darkroom.v1.Operations.SearchGenerations
+   */
+  searchGenerations: {
+    methodKind: "unary";
+    input: typeof SearchGenerationsRequestSchema;
+    output: typeof SearchGenerationsResponseSchema;
+  },
+  /**
+   * One generation of any account with what was asked for: its prompt, which is its client's own.
+   *
+   * @generated from rpc darkroom.v1.Operations.InspectGeneration
+   */
+  inspectGeneration: {
+    methodKind: "unary";
+    input: typeof InspectGenerationRequestSchema;
+    output: typeof InspectGenerationResponseSchema;
+  },
+  /**
+   * Asks for the end of a generation of any account, as its client could. A queued one ends at once; one that has ended stays as it is.
+   *
+   * @generated from rpc darkroom.v1.Operations.StopGeneration
+   */
+  stopGeneration: {
+    methodKind: "unary";
+    input: typeof StopGenerationRequestSchema;
+    output: typeof StopGenerationResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_darkroom_v1_operations, 0);

@@ -1,0 +1,76 @@
+// Goal: an operator finds, reads and cancels the generations of any account, completely and by the rules of a client's cancel.
+// Method: use cases on the memory stores, held against a filtered array; what is read of the store is counted.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { verifyCredits } from '../../../core/credits/verify.js';
+import { changeGeneration } from '../../../core/generation/change-generation.js';
+import { STATUSES, type GenerationStatus } from '../../../core/generation/generation.js';
+import { cancelAnyGeneration, findGeneration, searchGenerations, type GenerationFilter } from '../../../core/generation/operators-generations.js';
+import { allPages } from '../../contracts/all-pages.js';
+import { CoreWorld } from '../../fixtures/core-world.js';
+import { codeOf } from '../../fixtures/refusals.js';
+import { aGeneration, aRemnant, uuidAt } from '../../fixtures/stored-records.js';
+
+describe('searchGenerations', () => {
+  it('finds what a filtered array has, newest first, in pages of any size, none of them larger than asked for', async () => {
+    const record = fc.record({ account: fc.nat({ max: 2 }), app: fc.nat({ max: 1 }), status: fc.constantFrom(...STATUSES) });
+    const asked = fc.record({
+      account: fc.option(fc.nat({ max: 3 }), { nil: undefined }), app: fc.option(fc.nat({ max: 1 }), { nil: undefined }),
+      statuses: fc.option(fc.subarray([...STATUSES]), { nil: undefined }), limit: fc.integer({ min: 1, max: 9 }),
+    });
+    await fc.assert(fc.asyncProperty(fc.array(record, { maxLength: 40 }), asked, async (records, { account, app, statuses, limit }) => {
+      const world = await CoreWorld.open();
+      const all = records.map((one, n) => aGeneration(n, { accountId: uuidAt(100 + one.account), appId: uuidAt(200 + one.app), status: one.status }));
+      for (const generation of all) await world.ports.generations.insert(generation);
+      const of: GenerationFilter = account === undefined ? {} : { accountId: uuidAt(100 + account), ...(app === undefined ? {} : { appId: uuidAt(200 + app) }) };
+      const found = await allPages(async (page) => {
+        const answer = await searchGenerations(world.context, { ...of, ...(statuses === undefined ? {} : { statuses }) }, page);
+        expect(answer.items.length).to.be.at.most(limit);
+        return answer;
+      }, limit);
+      const wanted = all.toReversed().filter((g) => (of.accountId ?? g.accountId) === g.accountId && (of.appId ?? g.appId) === g.appId && (statuses ?? STATUSES).includes(g.status));
+      expect(found).to.deep.equal(wanted);
+    }), { numRuns: 60 });
+  });
+
+  it('reads a bounded part of the store for a page, and goes on behind it', async () => {
+    const world = await CoreWorld.open();
+    for (let n = 0; n < 150; n += 1) await world.ports.generations.insert(aGeneration(n, { status: n === 0 ? 'failed' : 'succeeded' }));
+    let reads = 0;
+    const counting = world.process((call) => {
+      if (call.name === 'generations.list') reads += 1;
+      return call.proceed();
+    });
+    const statuses: GenerationStatus[] = ['failed'];
+    const first = await searchGenerations(counting, { statuses }, { limit: 1 });
+    expect([reads, first.items]).to.deep.equal([100, []]);
+    const second = await searchGenerations(counting, { statuses }, { limit: 1, cursor: first.nextCursor as string });
+    expect(second.items.map(({ generationId }) => generationId)).to.deep.equal([uuidAt(0)]);
+  });
+});
+
+describe('findGeneration and cancelAnyGeneration', () => {
+  it('say of what is not there, ruled out or past its retention that it is not found', async () => {
+    const world = await CoreWorld.open();
+    await world.ports.generations.insert(aRemnant(1));
+    await world.ports.generations.insert(aRemnant(2, { kind: 'expired' }));
+    for (const id of [uuidAt(1), uuidAt(2), uuidAt(3)]) {
+      expect(await codeOf(findGeneration(world.context, id)), id).to.equal('NOT_FOUND');
+      expect(await codeOf(cancelAnyGeneration(world.context, id)), id).to.equal('NOT_FOUND');
+    }
+  });
+
+  it("end a queued one with its hold, ask a running one, and leave one that has ended, whoever's it is", async () => {
+    const world = await CoreWorld.open();
+    const other = await world.newCaller(100);
+    const [queued, running, ended] = [await world.create({}, other), await world.create({}, other), await world.create()];
+    await changeGeneration(world.context, running, { event: 'start', worker: 'w', token: 't', leaseMs: 60_000 });
+    await cancelAnyGeneration(world.context, ended.generationId);
+    const before = await findGeneration(world.context, ended.generationId);
+    expect(await cancelAnyGeneration(world.context, queued.generationId)).to.include({ status: 'cancelled', chargedCredits: 0 });
+    expect(await cancelAnyGeneration(world.context, running.generationId)).to.include({ status: 'running', cancelRequestedAt: world.clock.now() });
+    expect(await cancelAnyGeneration(world.context, ended.generationId)).to.deep.equal(before);
+    expect((await world.account(other.accountId)).holds.size).to.equal(1);
+    expect((await verifyCredits(world.context)).findings).to.deep.equal([]);
+  });
+});
