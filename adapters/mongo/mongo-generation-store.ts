@@ -5,7 +5,6 @@ import type { UnchargedContent } from '../../core/generation/retention.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { GenerationStore } from '../../core/ports/generation-store.js';
 import type { MongoConnection } from './connection.js';
-import { BY_ID } from './schema.js';
 import { uuidOf } from './uuid-binary.js';
 import { VersionedDocuments, type RecordDocument } from './versioned-documents.js';
 
@@ -60,8 +59,9 @@ export class MongoGenerationStore implements GenerationStore {
     const [account, app] = [accountId, appId].map((id) => (id === undefined ? undefined : uuidOf(id)));
     if (account === null || before === null || app === null) return { items: [] };
     const filter = { kind: 'generation', _id: { $lt: before }, ...(account === undefined ? {} : { account }), ...(app === undefined ? {} : { app }) };
-    const hint = account === undefined ? BY_ID : 'generations_by_account';
-    const found = await this.documents.find(filter, { sort: { _id: -1 }, limit, hint }, call);
+    const found = account === undefined
+      ? await this.documents.findNewest(filter, limit, call)
+      : await this.documents.find(filter, { sort: { _id: -1 }, limit, hint: 'generations_by_account' }, call);
     return pageOf(found as Generation[], page, (generation) => generation.generationId);
   }
 
