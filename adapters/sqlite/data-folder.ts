@@ -5,6 +5,9 @@ import { DataFolderRefused } from './data-folder-refused.js';
 /** What the codes of the file system mean that a person can put right by rights alone. */
 const RIGHTS = new Set(['EACCES', 'EPERM', 'EROFS']);
 
+/** Where a backup is put together before it gets its place; a folder that has it and no database was left by a restore that was cut. */
+export const RESTORING = 'restoring';
+
 /** Creates the folder, readable by this user alone, unless it is there. */
 export function ensureFolder(folder: string): void {
   try {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { StoreUnavailable } from '../../core/errors.js';
 import { configureReader, configureWriter } from './connections.js';
-import { checkRights, createPrivately, ensureFolder } from './data-folder.js';
+import { checkRights, createPrivately, ensureFolder, RESTORING } from './data-folder.js';
 import { DataFolderRefused, DataFolderUnmade } from './data-folder-refused.js';
 import { isBroken, openDatabase, SQLITE_BUSY, sqliteCode, type Database } from './driver.js';
 import { migrate } from './schema.js';
@@ -49,6 +49,9 @@ export async function openSqlite({ folder, role, readOnly = false, maxPages }: S
   const path = join(folder, 'darkroom.db');
   if (!readOnly) ensureFolder(folder);
   if (existsSync(folder)) checkRights(folder, { readOnly });
+  if (!existsSync(path) && existsSync(join(folder, RESTORING))) {
+    throw new DataFolderRefused(`A restore into ${folder} was cut; run darkroom restore again.`);
+  }
   if (readOnly && !existsSync(path)) {
     throw new DataFolderUnmade(`There is no database in ${folder}; run darkroom migrate, or start the server, which makes it, or name the right data_folder.`);
   }

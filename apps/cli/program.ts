@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { addAccounts } from './commands/accounts.js';
 import { addApps } from './commands/apps.js';
+import { addBackup } from './commands/backup.js';
 import { addCancel } from './commands/cancel.js';
 import { addCatalog } from './commands/catalog.js';
 import { addCreditOperations } from './commands/credit-operations.js';
@@ -47,7 +48,7 @@ export function createProgram(): Command {
   for (const add of [addGenerate, addEstimate, addModels, addCredits, addStatus, addCancel, addLogin]) add(program);
   program.commandsGroup('Run a server, on its stores:');
   const ofOperators = [
-    addServe, addMigrate, addInit, addAccounts, addApps, addKeys, addCreditOperations, addLedger, addGenerations, addCatalog, addVerify, addRecover,
+    addServe, addMigrate, addInit, addAccounts, addApps, addKeys, addCreditOperations, addLedger, addGenerations, addCatalog, addVerify, addRecover, addBackup,
   ];
   for (const add of ofOperators) add(program);
   return program;

@@ -85,7 +85,7 @@ describe('operators\' commands with --grpc, when something is wrong', () => {
   });
 
   it('is not an option of commands that only make sense on stores', async () => {
-    for (const command of [['serve'], ['migrate'], ['init'], ['catalog', 'check']]) {
+    for (const command of [['serve'], ['migrate'], ['init'], ['catalog', 'check'], ['backup', 'x'], ['restore', 'x']]) {
       expect(await stage.operate(command), command.join(' ')).to.deep.equal({ code: 2, stdout: '', stderr: "darkroom: unknown option '--grpc'; this command works on this machine only\n" });
     }
   });

@@ -1,0 +1,46 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { countObjects, linkObjects } from '../../adapters/files/copied-objects.js';
+import { snapshotDatabase } from '../../adapters/sqlite/snapshot.js';
+import type { Config } from '../config/config.js';
+import { BackupRefused } from './backup-refused.js';
+import { syncToDisk, writePrivately } from './durable-files.js';
+import { FILES, newManifest, type Manifest } from './manifest.js';
+
+/**
+ * Copies a data folder in use: the database as of one moment, every object that it knows then, and the secret. It is made under another
+ * name beside `target` and gets its own at the end, so that one that was cut is none; what such a one left is removed by the next.
+ * Throws `BackupRefused`.
+ */
+export async function makeBackup(config: Config, target: string, createdAt: string): Promise<Manifest> {
+  const { stores, dataFolder } = config;
+  refuseShared(config, 'back up');
+  const database = join(dataFolder, FILES.database);
+  if (!existsSync(database)) throw new BackupRefused(`There is no Darkroom data in ${dataFolder}; name the right data_folder.`);
+  if (existsSync(target)) throw new BackupRefused(`${target} is there already; name a folder that is not.`);
+  if (!existsSync(dirname(target))) throw new BackupRefused(`There is no folder ${dirname(target)}.`);
+  const partial = `${target}.partial`;
+  rmSync(partial, { recursive: true, force: true });
+  mkdirSync(partial, { mode: 0o700 });
+  const objects = stores.objects === 'files' ? { from: join(dataFolder, FILES.objects), to: join(partial, FILES.objects) } : undefined;
+  if (objects) {
+    mkdirSync(objects.to, { mode: 0o700 });
+    await linkObjects(objects.from, objects.to);
+  }
+  snapshotDatabase(database, join(partial, FILES.database));
+  // What was delivered since the first time may be in the database; what was removed since then was past its retention.
+  if (objects) await linkObjects(objects.from, objects.to);
+  writePrivately(join(partial, FILES.secret), readFileSync(config.secretFile, 'utf8'));
+  const manifest = await newManifest(partial, createdAt, objects && (await countObjects(objects.to)));
+  writePrivately(join(partial, FILES.manifest), `${JSON.stringify(manifest, null, 2)}\n`);
+  syncToDisk(partial);
+  renameSync(partial, target);
+  syncToDisk(dirname(target));
+  return manifest;
+}
+
+/** MongoDB's own tools know how to copy a cluster as of one moment. */
+export function refuseShared({ stores }: Config, what: string): void {
+  if (stores.database === 'sqlite') return;
+  throw new BackupRefused(`Darkroom can ${what} a data folder only; for the database use the tools of MongoDB, as docs/operating.md says.`);
+}

@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ObjectCount } from '../../adapters/files/copied-objects.js';
+import { BackupRefused } from './backup-refused.js';
+
+/** Grows when an older release could not restore what a newer one writes. */
+const FORMAT = 1;
+
+/** What lies in a backup, besides `objects/`. */
+export const FILES = { manifest: 'backup.json', database: 'darkroom.db', secret: 'secret', objects: 'objects' } as const;
+
+/** What a backup says of itself. It is written last: a folder without it is no backup. */
+export interface Manifest {
+  readonly format: number;
+  /** The release that made it. */
+  readonly release: string;
+  readonly createdAt: string;
+  readonly databaseSha256: string;
+  /** Absent where objects lie in a bucket, which has backups of its own. */
+  readonly objects?: ObjectCount;
+}
+
+const PACKAGE = new URL('../../../package.json', import.meta.url);
+
+export async function newManifest(folder: string, createdAt: string, objects: ObjectCount | undefined): Promise<Manifest> {
+  const { version: release } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string };
+  const databaseSha256 = await sha256Of(join(folder, FILES.database));
+  return { format: FORMAT, release, createdAt, databaseSha256, ...(objects === undefined ? {} : { objects }) };
+}
+
+/** Throws `BackupRefused` for a folder that is no finished backup, or one of a newer release. */
+export function readManifest(folder: string): Manifest {
+  const manifest = parse(folder);
+  if (typeof manifest.format !== 'number' || typeof manifest.databaseSha256 !== 'string') throw new BackupRefused(`${join(folder, FILES.manifest)} is damaged.`);
+  if (manifest.format > FORMAT) throw new BackupRefused(`The backup ${folder} was made by a newer release (${manifest.release}); restore it with that one, or a later one.`);
+  return manifest;
+}
+
+export async function sha256Of(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(path)) hash.update(chunk as Uint8Array);
+  return hash.digest('hex');
+}
+
+function parse(folder: string): Manifest {
+  try {
+    return JSON.parse(readFileSync(join(folder, FILES.manifest), 'utf8')) as Manifest;
+  } catch (error) {
+    throw new BackupRefused(`${folder} is no finished backup: its ${FILES.manifest} is not there, or cannot be read.`, error);
+  }
+}

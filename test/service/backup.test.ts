@@ -1,0 +1,172 @@
+// Goal: a backup of a running server is one moment of it, whole: restored, its books agree, its keys are valid and its outputs are there.
+// One that was cut is none, and a restore that was cut is opened by nobody until it is done again.
+// Method: the compiled program on real folders: a server under load, commands killed at what they have just written, files taken away
+// and changed.
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect } from 'chai';
+import { CliProcess, CliService, type Ran } from '../fixtures/cli-process.js';
+
+const API = '/api/v1/developer';
+
+interface Restored { readonly accounts: number; readonly generations: number; readonly findings: readonly string[]; readonly objects: { readonly files: number } }
+
+describe('a backup of a data folder', () => {
+  const away = mkdtempSync(join(tmpdir(), 'darkroom-backup-'));
+  const at = (name: string) => join(away, name);
+  let service: CliService;
+  let delivered: string;
+  let bytes: Buffer;
+
+  before(async () => {
+    service = await CliService.start();
+    delivered = (await make()).generation_id;
+    bytes = await outputOf(service.url, delivered);
+  });
+  after(async () => {
+    await service.stop();
+    rmSync(away, { recursive: true, force: true });
+  });
+
+  const headers = () => ({ authorization: `Bearer ${service.secret}`, 'content-type': 'application/json' });
+
+  async function make(): Promise<{ readonly generation_id: string }> {
+    return service.json(['generate', 'a lighthouse', '-m', 'sandbox-test']);
+  }
+
+  async function outputOf(url: string, id: string): Promise<Buffer> {
+    const { data } = await (await fetch(`${url}${API}/generations/${id}`, { headers: headers() })).json() as { data: { outputs: { url: string }[] } };
+    const answer = await fetch(new URL(new URL(data.outputs[0]!.url).pathname + new URL(data.outputs[0]!.url).search, url));
+    expect(answer.status).to.equal(200);
+    return Buffer.from(await answer.arrayBuffer());
+  }
+
+  /** Creates, one after another, until it is stopped; answers how many. */
+  function load(): { readonly stop: () => Promise<number> } {
+    const stopped = new AbortController();
+    const body = JSON.stringify({ model_key: 'sandbox-test', operation: 'image_generation', prompt: 'a boat' });
+    const done = (async () => {
+      let made = 0;
+      for (; !stopped.signal.aborted; made += 1) {
+        const { status } = await fetch(`${service.url}${API}/generations`, { method: 'POST', headers: { ...headers(), 'idempotency-key': `load-${Math.random()}` }, body });
+        if (status !== 202 && status !== 429) throw new Error(`A create was answered with ${status}.`);
+      }
+      return made;
+    })();
+    return { stop: () => { stopped.abort(); return done; } };
+  }
+
+  const backup = (name: string) => service.run(['backup', at(name)]);
+  const restoring = (name: string, folder: string) => new CliProcess(away, ['restore', at(name), '--json'], { environment: { DARKROOM_DATA_FOLDER: at(folder) } });
+  const restore = (name: string, folder: string): Promise<Ran> => restoring(name, folder).ended;
+
+  async function refusedRestore(name: string, folder: string): Promise<string> {
+    const { code, stderr } = await restore(name, folder);
+    expect(code).to.equal(1);
+    expect(stderr).to.match(/^darkroom: [^\n]+\.\n$/);
+    return stderr;
+  }
+
+  /** Kills a command as soon as a file is there; answers whether it was still at it. */
+  async function killedAt(command: CliProcess, path: string): Promise<boolean> {
+    while (!existsSync(path) && command.child.exitCode === null) await new Promise(setImmediate);
+    command.child.kill('SIGKILL');
+    await command.ended;
+    return command.child.signalCode === 'SIGKILL';
+  }
+
+  it('made under load is restored to books that agree, with keys that are valid and outputs that are there', async () => {
+    const working = load();
+    const { code, stderr } = await backup('loaded');
+    expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
+    expect(await working.stop()).to.be.above(0);
+    expect(statSync(at('loaded')).mode & 0o777).to.equal(0o700);
+    for (const name of ['darkroom.db', 'secret', 'backup.json']) expect(statSync(join(at('loaded'), name)).mode & 0o777, name).to.equal(0o600);
+
+    const restored = JSON.parse((await restore('loaded', 'again')).stdout) as Restored;
+    expect([restored.accounts, restored.findings]).to.deep.equal([1, []]);
+    expect(restored.generations).to.be.above(0);
+    const server = new CliProcess(at('again'), ['serve', '--json'], { environment: { DARKROOM_DATA_FOLDER: at('again'), DARKROOM_REST_PORT: '0' } });
+    await server.until('stdout', '}\n');
+    const { url } = JSON.parse(server.stdout) as { url: string };
+    expect((await fetch(`${url}${API}/credits`, { headers: headers() })).status, 'the key of the first server').to.equal(200);
+    expect((await outputOf(url, delivered)).equals(bytes)).to.equal(true);
+    server.child.kill('SIGTERM');
+    await once(server.child, 'close');
+  });
+
+  for (const cutAt of ['objects', 'darkroom.db', 'secret']) {
+    it(`cut after it began with ${cutAt} is no backup, and the same command makes one`, async () => {
+      const [name, partial] = [`cut at ${cutAt}`, `cut at ${cutAt}.partial`];
+      const wasCut = await killedAt(service.start(['backup', at(name)]), join(at(partial), cutAt));
+      if (wasCut && !existsSync(at(name))) expect(await refusedRestore(partial, `nothing of ${cutAt}`)).to.include('is no finished backup');
+      else rmSync(at(name), { recursive: true });
+      expect((await backup(name)).code).to.equal(0);
+      expect(existsSync(at(partial)), 'what was left is gone').to.equal(false);
+      expect((await restore(name, `all of ${cutAt}`)).code).to.equal(0);
+    });
+  }
+
+  it('whose restore was cut is opened by nobody before it is restored again', async () => {
+    expect((await backup('whole')).code).to.equal(0);
+    await killedAt(restoring('whole', 'cut'), join(at('cut'), 'restoring', 'darkroom.db'));
+    if (!existsSync(join(at('cut'), 'darkroom.db'))) {
+      const environment = { DARKROOM_DATA_FOLDER: at('cut'), DARKROOM_REST_PORT: '0' };
+      const { stderr } = await new CliProcess(away, ['serve'], { environment }).ended;
+      expect(stderr).to.include(`A restore into ${at('cut')} was cut; run darkroom restore again.`);
+      expect((await restore('whole', 'cut')).code).to.equal(0);
+    }
+    expect((await new CliProcess(away, ['verify'], { environment: { DARKROOM_DATA_FOLDER: at('cut') } }).ended).code).to.equal(0);
+  });
+
+  it('is refused where it would touch what is there: another folder, data, a running server, another secret', async () => {
+    expect((await backup('kept')).code).to.equal(0);
+    expect((await backup('kept')).stderr).to.equal(`darkroom: ${at('kept')} is there already; name a folder that is not.\n`);
+    expect((await backup('no/where')).stderr).to.equal(`darkroom: There is no folder ${dirname(at('no/where'))}.\n`);
+    expect((await service.run(['restore', at('kept')])).stderr).to.match(/^darkroom: Another server .*is using .+; stop it first, or choose another data folder\.\n$/);
+    mkdirSync(at('used'));
+    writeFileSync(join(at('used'), 'letter.txt'), 'mine');
+    expect(await refusedRestore('kept', 'used')).to.include('is not empty: letter.txt is in it');
+    expect(readdirSync(at('used'))).to.include('letter.txt');
+    writeFileSync(at('other-secret'), 'ab'.repeat(32));
+    const { stderr } = await new CliProcess(away, ['restore', at('kept')], { environment: { DARKROOM_DATA_FOLDER: at('fresh'), DARKROOM_SECRET_FILE: at('other-secret') } }).ended;
+    expect(stderr).to.include('holds another secret than the backup');
+  });
+
+  it('is refused when it is damaged or not whole', async () => {
+    expect((await backup('damaged')).code).to.equal(0);
+    const objects = join(at('damaged'), 'objects', 'objects');
+    const shard = join(objects, readdirSync(objects)[0]!);
+    const object = join(shard, readdirSync(shard)[0]!);
+    const kept = readFileSync(object);
+    renameSync(object, at('one object'));
+    expect(await refusedRestore('damaged', 'd1')).to.include('is not whole');
+    // Not the file of the server, which has a link to it.
+    writeFileSync(object, Buffer.from(kept.map((byte, index) => (index === 7 ? byte ^ 1 : byte))));
+    expect(await refusedRestore('damaged', 'd1')).to.include(`${object} is damaged`);
+    truncateSync(object, 5);
+    expect(await refusedRestore('damaged', 'd1')).to.include(`${object} is damaged`);
+    writeFileSync(object, kept);
+    const database = join(at('damaged'), 'darkroom.db');
+    const rows = readFileSync(database);
+    writeFileSync(database, Buffer.from(rows.map((byte, index) => (index === 5_000 ? byte ^ 1 : byte))));
+    expect(await refusedRestore('damaged', 'd1')).to.include(`${database} is damaged`);
+    writeFileSync(database, rows);
+    rmSync(join(at('damaged'), 'secret'));
+    expect(await refusedRestore('damaged', 'd1')).to.include('has no secret');
+    writeFileSync(join(at('damaged'), 'secret'), readFileSync(join(service.folder, 'data', 'secret')));
+    expect((await restore('damaged', 'd1')).code, 'mended, into the folder of the attempts').to.equal(0);
+  });
+
+  it('is left to the tools of MongoDB where that is the database', async () => {
+    const environment = { DARKROOM_STORES_DATABASE: 'mongo', DARKROOM_MONGO_URL: 'mongodb://127.0.0.1:1/', DARKROOM_SECRET_FILE: at('other-secret') };
+    for (const command of ['backup', 'restore']) {
+      const { code, stderr } = await new CliProcess(away, [command, at('shared')], { environment }).ended;
+      expect({ code, stderr: stderr.replace(/back up|restore/, 'keep') }).to.deep.equal({
+        code: 1, stderr: 'darkroom: Darkroom can keep a data folder only; for the database use the tools of MongoDB, as docs/operating.md says.\n',
+      });
+    }
+  });
+});
