@@ -8,6 +8,7 @@ import { systemModule } from '../adapters/system/module.js';
 import { SystemClock } from '../adapters/system/system-clock.js';
 import { createContext, type Context } from '../core/context.js';
 import type { Log } from '../core/log.js';
+import { MemoryBudget } from '../core/memory-budget.js';
 import type { Catalog } from '../core/ports/catalog.js';
 import type { Provider, Providers } from '../core/ports/provider.js';
 import { TOKENS, type Ports } from '../core/ports/tokens.js';
@@ -76,9 +77,10 @@ export async function openProgram(config: Config, role: 'server' | 'tool', optio
       objects.awaited.begin(join);
     }
     const wakeUps = await openWakeUps(config, database, { clock, log });
-    const sandbox = opened.keep(new SandboxProvider({ clock, threads: config.sandbox.threads }));
+    const memory = new MemoryBudget(config.images.memoryBytes);
+    const sandbox = opened.keep(new SandboxProvider({ clock, threads: config.sandbox.threads, memory }));
     const connected = new Map<string, Provider>([['sandbox', sandbox]]);
-    container.load(systemModule({ secret: secrets.credentials }), mediaModule, database.module, wakeUps.module, objects.module);
+    container.load(systemModule({ secret: secrets.credentials }), mediaModule({ memory }), database.module, wakeUps.module, objects.module);
     container.bind<Catalog>(TOKENS.catalog.id).toConstantValue(catalog);
     container.bind<Providers>(TOKENS.providers.id).toConstantValue({ find: (name) => connected.get(name) });
     const wired = portsFrom(container);

@@ -17,6 +17,8 @@ export interface Settings {
 
   readonly maxUploadBytes: number;
   readonly maxUploadPixels: number;
+  /** Memory that decoding one reference file may take. */
+  readonly maxUploadDecodeBytes: number;
   readonly uploadTargetMs: number;
   readonly uploadRetentionMs: number;
   /** What one App may have: uploads that are not completed, uploads in all, and the bytes they declared or stored. */
@@ -55,6 +57,7 @@ export const DEFAULT_SETTINGS: Settings = {
   maxOpenGenerationsPerAccount: 1_000,
   maxUploadBytes: 20 * 1024 * 1024,
   maxUploadPixels: 40_000_000,
+  maxUploadDecodeBytes: 160 * 1024 * 1024,
   uploadTargetMs: 15 * MINUTE,
   uploadRetentionMs: DAY,
   maxUnfinishedUploadsPerApp: 50,

@@ -1,6 +1,7 @@
-import type { MediaProbe } from '../../core/ports/media-probe.js';
+import { decodeBytes } from '../../core/media/decode-cost.js';
+import { readImageHeader, type ImageForm } from '../../core/media/image-header.js';
 
-export type ProbeLimits = Parameters<MediaProbe['probe']>[1];
+export type { ProbeLimits } from '../../core/ports/media-probe.js';
 
 /** The answer for bytes that are not what they should be. */
 export interface Invalid { readonly invalid: string }
@@ -16,4 +17,26 @@ export function sizeFault(widthPx: number, heightPx: number, frames: number, max
   if (widthPx * heightPx * frames <= maxPixels) return undefined;
   const what = frames === 1 ? `${widthPx}x${heightPx} pixels` : `${frames} frames of ${widthPx}x${heightPx} pixels`;
   return { invalid: `The file has ${what}; at most ${maxPixels} pixels are allowed.` };
+}
+
+const MIB = 1024 * 1024;
+
+/** What else to send where fewer pixels are not the only way. */
+const OTHER_FORM: Readonly<Record<ImageForm, string>> = {
+  'PNG': '', 'JPEG': '', 'WebP': '', 'interlaced PNG': ', or a PNG that is not interlaced', 'progressive JPEG': ', or a JPEG that is not progressive',
+};
+
+/** What is wrong with what decoding the picture takes, or undefined. */
+export function decodeFault(bytes: Uint8Array, maxDecodeBytes = Infinity): Invalid | undefined {
+  const header = readImageHeader(bytes);
+  // A decoder that reads a header where we see none is not to be trusted with it.
+  if (typeof header === 'string') return { invalid: 'The file is damaged or breaks off before its end.' };
+  const neededBytes = decodeBytes(header);
+  if (neededBytes <= maxDecodeBytes) return undefined;
+  const { form, widthPx, heightPx } = header;
+  const article = /^[AEIOU]/i.test(form) ? 'an' : 'a';
+  return {
+    invalid: `The file is ${article} ${form} of ${widthPx}x${heightPx} pixels, which takes ${Math.ceil(neededBytes / MIB)} MiB to decode; `
+      + `at most ${Math.floor(maxDecodeBytes / MIB)} MiB are allowed: send fewer pixels${OTHER_FORM[form]}.`,
+  };
 }

@@ -1,6 +1,6 @@
-import sharp from 'sharp';
+import sharp, { type Metadata, type Sharp } from 'sharp';
 import type { MediaFacts } from '../../core/ports/media-probe.js';
-import { sizeFault } from './probe-limits.js';
+import { decodeFault, sizeFault } from './probe-limits.js';
 import type { Invalid, ProbeLimits } from './probe-limits.js';
 
 export type ImageType = Extract<MediaFacts, { kind: 'image' }>['mediaType'];
@@ -12,10 +12,17 @@ export type ImageType = Extract<MediaFacts, { kind: 'image' }>['mediaType'];
 sharp.block({ operation: ['VipsForeignLoad'] });
 sharp.unblock({ operation: ['VipsForeignLoadPngBuffer', 'VipsForeignLoadJpegBuffer', 'VipsForeignLoadWebpBuffer'] });
 
+/** What was decoded would otherwise be kept for the next to ask, and more rows are held with every thread. */
+sharp.cache(false);
+sharp.concurrency(1);
+
+/** To this side length what is decoded in full is shrunk, row by row: nobody looks at the pixels. */
+const SHRUNK_PX = 16;
+
 /**
  * Reads the header, and for `full` decodes every pixel (of every frame of a WebP, of the first of an animated PNG). The
- * pixel cap is applied before anything is decoded; a full decode holds at most four bytes a pixel. Width and height are
- * those of the stored pixels, without an EXIF rotation.
+ * caps of pixels and of memory are applied before anything is decoded. Width and height are those of the stored pixels,
+ * without an EXIF rotation.
  */
 export async function probeImage(
   bytes: Uint8Array,
@@ -33,9 +40,20 @@ export async function probeImage(
     const heightPx = header.pageHeight ?? header.height;
     const tooLarge = sizeFault(header.width, heightPx, Math.max(frames, header.pages ?? 1), limits.maxPixels);
     if (tooLarge !== undefined) return tooLarge;
-    if (limits.decode === 'full') await input().raw().toBuffer();
+    const tooDear = decodeFault(bytes, limits.maxDecodeBytes);
+    if (tooDear !== undefined) return tooDear;
+    if (limits.decode === 'full') await decodeFully(input(), header);
     return { kind: 'image', mediaType, widthPx: header.width, heightPx };
   } catch {
     return broken;
   }
+}
+
+/**
+ * Decodes every row and keeps none. A decoder of JPEG that shrinks while it decodes does not look at all of the file; it has
+ * to give every pixel where something is cut out first, be it the whole picture.
+ */
+async function decodeFully(input: Sharp, { format, width, height }: Metadata): Promise<void> {
+  const whole = format === 'jpeg' ? input.extract({ left: 0, top: 0, width, height }) : input;
+  await whole.resize(SHRUNK_PX, SHRUNK_PX, { fit: 'fill' }).raw().toBuffer();
 }

@@ -1,6 +1,10 @@
 import { fileTypeFromBuffer } from 'file-type';
 import PQueue from 'p-queue';
+import { decodeBytesOf } from '../../core/media/decode-cost.js';
+import { readImageHeader } from '../../core/media/image-header.js';
+import { MemoryBudget } from '../../core/memory-budget.js';
 import type { MediaFacts, MediaProbe } from '../../core/ports/media-probe.js';
+import { BytesCollector } from './collect-bytes.js';
 import type { ContainerEnd } from './container-end.js';
 import { jpegEnd } from './jpeg-end.js';
 import { mp4End } from './mp4-end.js';
@@ -12,6 +16,8 @@ import type { ImageType } from './sharp-image.js';
 import { webpEnd } from './webp-end.js';
 
 type Kind = ImageType | 'video/mp4';
+
+const MIB = 1024 * 1024;
 
 /** What the magic bytes may say, and what we take it for: an animated PNG is a PNG with more frames. */
 const KINDS: Readonly<Record<string, Kind>> = {
@@ -35,37 +41,42 @@ async function sniff(bytes: Uint8Array): Promise<Kind | undefined> {
   }
 }
 
-/** All bytes, or undefined as soon as they are more than `maxBytes`; leaving the loop closes their source. */
-async function collect(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array | undefined> {
-  const chunks: Uint8Array[] = [];
-  let byteSize = 0;
-  for await (const chunk of bytes) {
-    byteSize += chunk.byteLength;
-    if (byteSize > maxBytes) return undefined;
-    chunks.push(chunk);
-  }
-  return chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, byteSize);
+export interface SharpMediaProbeOptions {
+  /** Probes that have begun to read; 2 when absent. */
+  readonly concurrency?: number;
+  /** What bytes and pixels are held in, shared with whoever else decodes; one of 192 MiB when absent. */
+  readonly memory?: MemoryBudget;
 }
 
 /**
- * Probes with file-type, sharp and mediabunny. At most `concurrency` probes (2, when not said) hold bytes and pixels in
- * memory at once; others wait, their bytes unread. A failure of the source of the bytes is passed on, as it says nothing
- * about them.
+ * Probes with file-type, sharp and mediabunny. A probe reads the head of its file, then waits until the memory for all its
+ * bytes, and for decoding them where they are decoded, is free. At most `concurrency` probes have begun; the bytes of others
+ * are unread. A failure of the source of the bytes is passed on, as it says nothing about them.
  */
 export class SharpMediaProbe implements MediaProbe {
   readonly #queue: PQueue;
+  readonly #memory: MemoryBudget;
 
-  constructor(options: { readonly concurrency?: number } = {}) {
-    this.#queue = new PQueue({ concurrency: options.concurrency ?? 2 });
+  constructor({ concurrency = 2, memory = new MemoryBudget(192 * MIB) }: SharpMediaProbeOptions = {}) {
+    this.#queue = new PQueue({ concurrency });
+    this.#memory = memory;
   }
 
   async probe(bytes: AsyncIterable<Uint8Array>, limits: ProbeLimits): Promise<MediaFacts | Invalid> {
     return this.#queue.add(async () => {
-      const collected = await collect(bytes, limits.maxBytes);
-      if (collected === undefined) return { invalid: `The file has more than ${limits.maxBytes} bytes.` };
-      return probeBytes(collected, limits);
+      const collector = new BytesCollector(bytes, limits.maxBytes);
+      const neededBytes = limits.maxBytes + (limits.decode === 'full' ? await decodeBytesOfHead(collector) : 0);
+      return this.#memory.during(neededBytes, async () => {
+        const collected = await collector.all();
+        if (collected === undefined) return { invalid: `The file has more than ${limits.maxBytes} bytes.` };
+        return probeBytes(collected, limits);
+      });
     });
   }
+}
+
+async function decodeBytesOfHead(collector: BytesCollector): Promise<number> {
+  return decodeBytesOf(await collector.head((head) => readImageHeader(head) !== 'more'));
 }
 
 async function probeBytes(bytes: Uint8Array, limits: ProbeLimits): Promise<MediaFacts | Invalid> {

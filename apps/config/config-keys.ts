@@ -56,6 +56,7 @@ export const PROGRAM_KEYS = {
   'worker.enabled': boolean(true),
   'worker.recovery_interval_seconds': duration(15, SECOND, 86_400),
   'worker.stop_grace_seconds': duration(20, SECOND, 86_400),
+  'images.memory_mib': integer(192, 16, 1_048_576),
   'sandbox.threads': integer(0, 0, 256),
   'log.level': oneOf('info', ['trace', 'debug', 'info', 'warn', 'error', 'silent']),
   'log.format': oneOf('auto', ['auto', 'pretty', 'json']),

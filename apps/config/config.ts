@@ -22,6 +22,8 @@ export interface Config {
   /** Where internal services call; nowhere when absent. */
   readonly grpc?: GrpcConfig;
   readonly worker: { readonly enabled: boolean; readonly recoveryIntervalMs: number; readonly stopGraceMs: number };
+  /** What one process may hold of the files it checks and the pictures it decodes. */
+  readonly images: { readonly memoryBytes: number };
   /** Threads that paint for the sandbox provider, 1 or more. */
   readonly sandbox: { readonly threads: number };
   /** `auto` is pretty on a terminal and JSON otherwise. */

@@ -93,6 +93,7 @@ function configOf(values: ProgramValues, folder: string, role: Role | undefined)
       recoveryIntervalMs: values['worker.recovery_interval_seconds'],
       stopGraceMs: values['worker.stop_grace_seconds'],
     },
+    images: { memoryBytes: values['images.memory_mib'] * 1024 * 1024 },
     sandbox: { threads: values['sandbox.threads'] || Math.max(1, availableParallelism() - 1) },
     log: { level: values['log.level'], format: values['log.format'] },
   };

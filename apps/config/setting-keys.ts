@@ -29,6 +29,7 @@ export const SETTING_KEYS: Readonly<Record<keyof Settings, SettingKey>> = {
   maxOpenGenerationsPerAccount: count('maxOpenGenerationsPerAccount', 'max_open_generations_per_account', 1, 100_000),
   maxUploadBytes: count('maxUploadBytes', 'max_upload_bytes', 1, 1024 ** 3),
   maxUploadPixels: count('maxUploadPixels', 'max_upload_pixels', 1, 1_000_000_000),
+  maxUploadDecodeBytes: count('maxUploadDecodeBytes', 'max_upload_decode_bytes', 1, 64 * 1024 ** 3),
   uploadTargetMs: time('uploadTargetMs', 'upload_target_minutes', MINUTE, 7 * 24 * 60),
   uploadRetentionMs: time('uploadRetentionMs', 'upload_retention_hours', HOUR, 24 * YEARS_IN_DAYS),
   maxUnfinishedUploadsPerApp: count('maxUnfinishedUploadsPerApp', 'max_unfinished_uploads_per_app', 1, 10_000),

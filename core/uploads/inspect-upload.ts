@@ -20,7 +20,7 @@ export async function stagedFacts({ objects }: Pick<Context, 'objects'>, upload:
 /**
  * Looks at a copy of what was sent, which must not be able to change any more. Throws FIELD_INVALID when it is not exactly
  * what was declared: length, SHA-256 (at prepare and at completion), type by magic bytes, a header that decodes within
- * limits.
+ * limits, the memory that decoding the rest would take among them.
  */
 export async function inspectCopy(context: Context, upload: Upload, objectKey: string, sha256: string | undefined): Promise<Inspected> {
   const { digests, mediaProbe, settings } = context;
@@ -30,8 +30,9 @@ export async function inspectCopy(context: Context, upload: Upload, objectKey: s
     if (declared !== undefined && declared !== digest.sha256) throw fieldInvalid('/sha256', 'sha256 must be the SHA-256 of the bytes that were uploaded.');
   }
   const media = await mediaProbe.probe(await open(context, objectKey), {
-    maxBytes: settings.maxUploadBytes,
+    maxBytes: upload.byteSize,
     maxPixels: settings.maxUploadPixels,
+    maxDecodeBytes: settings.maxUploadDecodeBytes,
     decode: 'header',
     kind: 'image',
   });

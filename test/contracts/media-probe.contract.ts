@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import type { MediaProbe } from '../../core/ports/media-probe.js';
 import { breakingOff, bytesOf, inPieces } from '../fixtures/byte-streams.js';
 import { animatedWebp, image } from '../fixtures/images.js';
+import { largeJpeg, largePng, SAMPLING_444 } from '../fixtures/large-images.js';
 import type { FixtureFormat } from '../fixtures/images.js';
 import { mp4 } from '../fixtures/videos.js';
 import type { ContractSubject } from './subject.js';
@@ -89,6 +90,24 @@ export function mediaProbeContract(subject: ContractSubject<MediaProbe>): void {
       const damaged = Uint8Array.from(await image('png'));
       for (let at = 100; at < 140; at += 1) damaged[at] = 0x55;
       await refuses(damaged);
+    });
+
+    it('refuses what would take too much memory to decode, though it has few pixels, and says what would do', async () => {
+      const size = { widthPx: 640, heightPx: 480 };
+      const costs: readonly (readonly [Uint8Array, number, RegExp])[] = [
+        [largeJpeg({ ...size, sampling: SAMPLING_444, scans: 'progressive' }), 640 * 480 * 6 + 640 * 3 * 960, /is a progressive JPEG of 640x480 pixels.*not progressive\.$/],
+        [await largePng({ ...size, depth: 16, channels: 4, isInterlaced: true }), 640 * 480 * 8 + 640 * 8 * 960, /is an interlaced PNG of 640x480 pixels.*not interlaced\.$/],
+        [await image('webp', 640, 480), 640 * 480 * 4, /is a WebP of 640x480 pixels.*fewer pixels\.$/],
+      ];
+      for (const [bytes, decodeBytes, sentence] of costs) {
+        for (const decode of ['header', 'full'] as const) {
+          await refuses(bytes, { maxDecodeBytes: decodeBytes - 1, decode });
+          expect(await asked(bytes, { maxDecodeBytes: decodeBytes - 1, decode })).to.have.property('invalid').that.matches(sentence);
+          expect(await asked(bytes, { maxDecodeBytes: decodeBytes, decode })).to.include({ kind: 'image', ...size });
+        }
+      }
+      const baseline = largeJpeg({ ...size, sampling: SAMPLING_444, scans: 'baseline' });
+      expect(await asked(baseline, { maxDecodeBytes: 640 * 3 * 960 }), 'the same pixels').to.include({ kind: 'image', ...size });
     });
 
     it('counts every frame of an animation against the pixels allowed', async () => {

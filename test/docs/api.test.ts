@@ -53,13 +53,14 @@ describe('docs/api.md', () => {
   it('gives limits as they are by default', () => {
     const limits = Object.fromEntries(tablesOf(page).find(({ columns }) => columns[1] === 'Limit')?.rows.map(([what = '', limit = '']) => [what, limit]) ?? []);
     const { readsPerMinute, writesPerMinute } = DEFAULT_REST_LIMITS;
-    const { maxOpenGenerationsPerAccount, maxUploadBytes, maxUploadPixels } = DEFAULT_SETTINGS;
+    const { maxOpenGenerationsPerAccount, maxUploadBytes, maxUploadPixels, maxUploadDecodeBytes } = DEFAULT_SETTINGS;
     expect(limits['Body of a request']).to.match(new RegExp(`^${MAX_BODY_BYTES / 1024} KiB, `));
     expect(limits['Reads of one key']).to.match(new RegExp(`^${readsPerMinute.toLocaleString('en')} a minute`));
     expect(limits['Writes of one key']).to.match(new RegExp(`^${writesPerMinute.toLocaleString('en')} a minute`));
     expect(limits['Open generations of one account']).to.equal(maxOpenGenerationsPerAccount.toLocaleString('en'));
     expect(limits['Reference files']).to.equal(
-      `${MAX_REFERENCE_UPLOADS} a generation, or what the model says; PNG, JPEG or WebP; ${maxUploadBytes / 1024 ** 2} MiB; ${maxUploadPixels / 1e6} megapixels`,
+      `${MAX_REFERENCE_UPLOADS} a generation, or what the model says; PNG, JPEG or WebP; ${maxUploadBytes / 1024 ** 2} MiB; `
+        + `${maxUploadPixels / 1e6} megapixels; ${maxUploadDecodeBytes / 1024 ** 2} MiB of memory to decode`,
     );
   });
 

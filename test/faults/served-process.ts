@@ -39,6 +39,11 @@ export class ServedProcess {
     return child.exitCode;
   }
 
+  /** The process that runs, if one does. */
+  get pid(): number | undefined {
+    return this.child?.pid;
+  }
+
   /** What it wrote to standard error last. */
   get log(): string {
     return this.errors;

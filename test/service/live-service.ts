@@ -148,6 +148,16 @@ export class Client {
     return this.request('POST', '/generations', { key, body: { model_key: model, operation: 'image_generation', prompt: 'a lighthouse', parameters, ...more } });
   }
 
+  /** Sends a file to a target of its own and completes it; answers what the completion was answered. */
+  async upload(key: string, mediaType: string, bytes: Uint8Array): Promise<Answer> {
+    const declared = { filename: `${key}.bin`, media_type: mediaType, byte_size: bytes.byteLength, role: 'reference_image' };
+    const prepared = await this.request('POST', '/uploads', { key: `${key}-prepare`, body: declared });
+    if (prepared.status >= 300) return prepared;
+    const headers = prepared.data['required_headers'] as Record<string, string>;
+    await fetch(prepared.data['upload_url'] as string, { method: 'PUT', headers, body: Buffer.from(bytes) });
+    return this.request('POST', `/uploads/${prepared.data['upload_id'] as string}/complete`, { key: `${key}-complete`, body: {} });
+  }
+
   look(generationId: string): Promise<Answer> {
     return this.request('GET', `/generations/${generationId}`);
   }

@@ -1,38 +1,18 @@
-import sharp from 'sharp';
 import { Canvas } from './paint/canvas.js';
 import { smoothstep, type Color } from './paint/color.js';
 import type { Size } from './plan.js';
-import { RenderRefused, type RenderReference } from './render-job.js';
+import type { RenderReference } from './render-job.js';
 
-/** Decodes a reference and cuts it to the size of the picture. */
-export async function readPicture(reference: RenderReference, size: Size): Promise<Canvas> {
-  if (!isKnownFormat(reference.bytes)) throw new RenderRefused('A reference file must be a PNG, JPEG or WebP picture.');
-  try {
-    const { data } = await sharp(reference.bytes, { limitInputPixels: 64_000_000, failOn: 'error' })
-      .rotate()
-      .resize(size.widthPx, size.heightPx, { fit: 'cover' })
-      .flatten({ background: '#ffffff' })
-      .toColourspace('srgb')
-      .raw()
-      .toBuffer({ resolveWithObject: true });
-    return Canvas.fromRgb(size.widthPx, size.heightPx, data);
-  } catch {
-    throw new RenderRefused('A reference file could not be read as a picture; send an intact PNG, JPEG or WebP file.');
-  }
-}
-
-/** Looked at here so that no other of the decoder's many formats is ever tried. */
-function isKnownFormat(bytes: Uint8Array): boolean {
-  const head = Buffer.from(bytes.subarray(0, 12)).toString('latin1');
-  return head.startsWith('\x89PNG\r\n\x1a\n') || head.startsWith('\xff\xd8\xff') || (head.startsWith('RIFF') && head.slice(8) === 'WEBP');
+export function readPicture({ pixels }: RenderReference, { widthPx, heightPx }: Size): Canvas {
+  return Canvas.fromRgb(widthPx, heightPx, pixels);
 }
 
 /** All reference images side by side, running softly into each other; absent when there are none. */
-export async function readBackdrop(references: readonly RenderReference[], size: Size): Promise<Canvas | undefined> {
+export function readBackdrop(references: readonly RenderReference[], size: Size): Canvas | undefined {
   const images = references.filter((reference) => reference.role === 'reference_image');
   let backdrop: Canvas | undefined;
   for (const [index, image] of images.entries()) {
-    const picture = await readPicture(image, size);
+    const picture = readPicture(image, size);
     if (backdrop === undefined) {
       backdrop = picture;
       continue;

@@ -1,4 +1,4 @@
-import sharp from 'sharp';
+import { sharp } from './image-library.js';
 import { drawCaption, setCaption } from './paint/caption.js';
 import type { Canvas } from './paint/canvas.js';
 import { paintScene } from './paint/paint-scene.js';
@@ -8,7 +8,7 @@ import { readBackdrop, tintsOf } from './reference-pictures.js';
 import type { RenderControl, Rendered, RenderJob } from './render-job.js';
 
 export async function renderImages(job: Extract<RenderJob, { kind: 'image' }>, control: RenderControl): Promise<Rendered[]> {
-  const backdrop = await readBackdrop(job.references, job.size);
+  const backdrop = readBackdrop(job.references, job.size);
   const caption = setCaption(job.prompt, job.size.widthPx, job.size.heightPx);
   const outputs: Rendered[] = [];
   for (let index = 0; index < job.count; index += 1) {

@@ -2,7 +2,8 @@ import type { ProviderFailure } from '../../../core/ports/provider.js';
 import type { ReferenceRole } from '../../../core/generation/generation.js';
 import type { ImageFormat, Size } from './plan.js';
 
-export interface RenderReference { readonly role: ReferenceRole; readonly bytes: Uint8Array }
+/** A reference of the size of the picture: three bytes a pixel, top row first. */
+export interface RenderReference { readonly role: ReferenceRole; readonly pixels: Uint8Array }
 
 interface RenderSubject {
   readonly prompt: string;
@@ -45,13 +46,5 @@ export class RenderAborted extends Error {
   constructor() {
     super('The rendering was stopped.');
     this.name = 'RenderAborted';
-  }
-}
-
-/** An input that cannot be painted from; the message is fit for the client. */
-export class RenderRefused extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'RenderRefused';
   }
 }

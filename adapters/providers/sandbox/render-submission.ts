@@ -1,33 +1,29 @@
-import type { ProviderReference, Submission } from '../../../core/ports/provider.js';
-import type { Plan } from './plan.js';
+import type { MemoryBudget, Waits } from '../../../core/memory-budget.js';
+import type { Submission } from '../../../core/ports/provider.js';
+import { decodeReference } from './decode-reference.js';
+import type { Plan, Size } from './plan.js';
 import type { RenderJob, RenderReference } from './render-job.js';
 import { sizeToPaint } from './test-outputs.js';
 
-/** Fetches the references and puts together what a thread needs. */
-export async function toRenderJob(submission: Submission, plan: Exclude<Plan, { painter: 'noop' }>): Promise<RenderJob> {
+/** Decodes the references, one after another, and puts together what a thread needs. Throws `CallOver` when nobody waits any more. */
+export async function toRenderJob(submission: Submission, plan: Exclude<Plan, { painter: 'noop' }>, memory: MemoryBudget, waits: Waits): Promise<RenderJob> {
+  const size = plan.painter === 'test' ? sizeToPaint(plan) : plan.size;
   const subject = {
     prompt: submission.prompt,
     negativePrompt: submission.negativePrompt ?? '',
-    references: await Promise.all(submission.references.map(fetchReference)),
+    size,
+    references: await decodeReferences(submission, size, memory, waits),
     ...(plan.seed === undefined ? {} : { seed: plan.seed }),
   };
   switch (plan.painter) {
-    case 'image': return { ...subject, kind: 'image', size: plan.size, count: plan.count, format: plan.format };
-    case 'video': return { ...subject, kind: 'video', size: plan.size, durationSeconds: plan.durationSeconds,
-      framesPerSecond: plan.framesPerSecond };
-    case 'test': return { ...subject, kind: 'image', size: sizeToPaint(plan), count: plan.count, format: 'png' };
+    case 'image': return { ...subject, kind: 'image', count: plan.count, format: plan.format };
+    case 'video': return { ...subject, kind: 'video', durationSeconds: plan.durationSeconds, framesPerSecond: plan.framesPerSecond };
+    case 'test': return { ...subject, kind: 'image', count: plan.count, format: 'png' };
   }
 }
 
-/** Throws when there are more or fewer bytes than announced: then the file is not the one that was checked. */
-async function fetchReference(reference: ProviderReference): Promise<RenderReference> {
-  const bytes = new Uint8Array(reference.byteSize);
-  let length = 0;
-  for await (const chunk of await reference.open()) {
-    if (length + chunk.byteLength > bytes.byteLength) throw new Error('A reference file is longer than announced.');
-    bytes.set(chunk, length);
-    length += chunk.byteLength;
-  }
-  if (length !== bytes.byteLength) throw new Error('A reference file is shorter than announced.');
-  return { role: reference.role, bytes };
+async function decodeReferences({ references }: Submission, size: Size, memory: MemoryBudget, waits: Waits): Promise<RenderReference[]> {
+  const decoded: RenderReference[] = [];
+  for (const reference of references) decoded.push(await decodeReference(reference, size, memory, waits));
+  return decoded;
 }

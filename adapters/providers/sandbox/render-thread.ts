@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import {
-  RenderAborted, RenderRefused, type RenderControl, type RenderJob, type RenderMessage, type RenderOutcome, type RenderRequest,
+  RenderAborted, type RenderControl, type RenderJob, type RenderMessage, type RenderOutcome, type RenderRequest,
 } from './render-job.js';
 import { renderImages } from './render-images.js';
 import { renderVideo } from './render-video.js';
@@ -29,9 +29,6 @@ async function render(job: RenderJob, control: RenderControl): Promise<RenderOut
     return { state: 'done', outputs: job.kind === 'image' ? await renderImages(job, control) : [await renderVideo(job, control)] };
   } catch (error) {
     if (error instanceof RenderAborted) return { state: 'aborted' };
-    if (error instanceof RenderRefused) {
-      return { state: 'failed', failure: { code: 'INPUT_INVALID', message: error.message, mayRetry: false } };
-    }
     process.emitWarning(error instanceof Error ? error : String(error));
     return { state: 'failed', failure: { code: 'INTERNAL_ERROR', message: 'The sandbox could not paint this.', mayRetry: true } };
   }

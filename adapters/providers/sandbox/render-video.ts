@@ -10,9 +10,9 @@ import type { RenderControl, Rendered, RenderJob } from './render-job.js';
 /** The first picture of the same prompt and seed, moving; start and end frames fade into it and out of it. */
 export async function renderVideo(job: Extract<RenderJob, { kind: 'video' }>, control: RenderControl): Promise<Rendered> {
   const { size, framesPerSecond } = job;
-  const backdrop = await readBackdrop(job.references, size);
-  const start = await readFrame(job, 'start_frame');
-  const end = await readFrame(job, 'end_frame');
+  const backdrop = readBackdrop(job.references, size);
+  const start = readFrame(job, 'start_frame');
+  const end = readFrame(job, 'end_frame');
   const scene = composeScene({ ...job, seed: job.seed, index: 0, tints: tintsOf(backdrop ?? start ?? end) });
   const caption = setCaption(job.prompt, size.widthPx, size.heightPx);
   const frameCount = job.durationSeconds * framesPerSecond;
@@ -31,7 +31,7 @@ export async function renderVideo(job: Extract<RenderJob, { kind: 'video' }>, co
   return { kind: 'video', mediaType: 'video/mp4', bytes: await encodeVideo({ size, framesPerSecond, frameCount, paintFrame }) };
 }
 
-async function readFrame(job: Extract<RenderJob, { kind: 'video' }>, role: 'start_frame' | 'end_frame'): Promise<Canvas | undefined> {
+function readFrame(job: Extract<RenderJob, { kind: 'video' }>, role: 'start_frame' | 'end_frame'): Canvas | undefined {
   const reference = job.references.find((candidate) => candidate.role === role);
-  return reference === undefined ? undefined : await readPicture(reference, job.size);
+  return reference === undefined ? undefined : readPicture(reference, job.size);
 }

@@ -40,8 +40,8 @@ export class RenderWorker {
       return await new Promise<RenderOutcome>((resolve) => {
         this.#settle = resolve;
         this.#onProgress = onProgress;
-        // The bytes of the references move over; nobody here needs them any more.
-        this.#worker.postMessage({ job, abort } satisfies RenderRequest, job.references.map(({ bytes }) => bytes.buffer as ArrayBuffer));
+        // The pixels of the references move over; nobody here needs them any more.
+        this.#worker.postMessage({ job, abort } satisfies RenderRequest, job.references.map(({ pixels }) => pixels.buffer as ArrayBuffer));
       });
     } finally {
       signal.removeEventListener('abort', stop);

@@ -1,5 +1,7 @@
+import { MemoryBudget, type Waits } from '../../../core/memory-budget.js';
 import type { Clock } from '../../../core/ports/clock.js';
 import type { Provider, ProviderFailure, ProviderReport, Submission } from '../../../core/ports/provider.js';
+import { ReferenceRefused } from './decode-reference.js';
 import { PlanInvalid, readPlan, type Plan } from './plan.js';
 import { toRenderJob } from './render-submission.js';
 import { RenderPool } from './render-pool.js';
@@ -13,6 +15,8 @@ export interface SandboxOptions {
   readonly clock: Clock;
   /** Rendering threads at most; one less than the cores, 1 to 4, when absent. */
   readonly threads?: number;
+  /** What reference files are fetched and decoded in, shared with whoever else decodes; one of 192 MiB when absent. */
+  readonly memory?: MemoryBudget;
   /** How much is remembered and for how long; what is absent is as in `SHELF_LIMITS`. */
   readonly limits?: Partial<ShelfLimits>;
 }
@@ -27,6 +31,7 @@ type SubmitAnswer = Awaited<ReturnType<Provider['submit']>>;
 export class SandboxProvider implements Provider {
   readonly #clock: Clock;
   readonly #pool: RenderPool;
+  readonly #memory: MemoryBudget;
   readonly #shelf: TaskShelf;
   /** A loss is between two processes: no attempt is over by it, so those of one attempt are counted here. */
   readonly #submissions = new SubmissionCounter();
@@ -34,6 +39,7 @@ export class SandboxProvider implements Provider {
   constructor(options: SandboxOptions) {
     this.#clock = options.clock;
     this.#pool = new RenderPool(options.threads);
+    this.#memory = options.memory ?? new MemoryBudget(192 * 1024 * 1024);
     this.#shelf = new TaskShelf({ ...SHELF_LIMITS, ...options.limits });
   }
 
@@ -121,13 +127,15 @@ export class SandboxProvider implements Provider {
   async #render(task: SandboxTask, submission: Submission, plan: Exclude<Plan, { painter: 'noop' }>): Promise<void> {
     try {
       const outcome = await this.#pool.run({
-        prepare: () => toRenderJob(submission, plan),
+        prepare: () => toRenderJob(submission, plan, this.#memory, whileWanted(task.signal)),
         signal: task.signal,
         onProgress: (share) => task.advance(share),
       });
       this.#finish(task, plan.painter === 'test' ? misbehave(plan.behaviour, outcome) : outcome);
-    } catch {
-      this.#finish(task, { state: 'failed', failure: unavailable('A reference file could not be fetched.') });
+    } catch (error) {
+      const failure = error instanceof ReferenceRefused
+        ? { code: 'INPUT_INVALID', message: error.message, mayRetry: false } as const : unavailable('A reference file could not be fetched.');
+      this.#finish(task, { state: 'failed', failure });
     }
   }
 
@@ -141,6 +149,16 @@ export class SandboxProvider implements Provider {
 /** A task is named by its token, so the same token names the same task in every process. */
 function referenceOf(token: string): string {
   return `sandbox:${token}`;
+}
+
+function whileWanted(signal: AbortSignal): Waits {
+  return {
+    get isOver() { return signal.aborted; },
+    onOver: (tell) => {
+      signal.addEventListener('abort', tell, { once: true });
+      return () => signal.removeEventListener('abort', tell);
+    },
+  };
 }
 
 function unavailable(message: string): ProviderFailure {

@@ -54,7 +54,7 @@ async function collectOne(context: Context, provider: Provider, model: Model, g:
 
   const bytes = await objects.read(objectKey);
   if (!bytes) return `Output ${index + 1} was not stored.`;
-  const limits = { maxBytes: settings.maxOutputBytes, maxPixels: settings.maxOutputPixels };
+  const limits = { maxBytes: stored.byteSize, maxPixels: settings.maxOutputPixels };
   const facts = await mediaProbe.probe(bytes, { ...limits, decode: 'full', kind: g.modality });
   const fault = 'invalid' in facts ? facts.invalid : mismatch(facts, model, g);
   if (fault !== undefined || 'invalid' in facts) {

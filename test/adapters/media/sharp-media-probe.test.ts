@@ -1,13 +1,26 @@
 // Goal: probing by sharp and mediabunny keeps the port's contract, holds no more bytes than allowed, and blocks other decoders.
-// Method: the contract; sources that tell when they are read; sharp itself asked to open an SVG.
+// Method: the contract; sources that tell when they are read, and what is held then; damaged files beside a plain decode of them; sharp itself asked to open an SVG.
 import { expect } from 'chai';
+import fc from 'fast-check';
 import sharp from 'sharp';
 import { SharpMediaProbe } from '../../../adapters/media/sharp-media-probe.js';
 import { mediaProbeContract } from '../../contracts/media-probe.contract.js';
-import { streamOf } from '../../fixtures/byte-streams.js';
+import { MemoryBudget } from '../../../core/memory-budget.js';
+import { breakingOff, streamOf } from '../../fixtures/byte-streams.js';
 import { image } from '../../fixtures/images.js';
+import { largeJpeg, SAMPLING_444 } from '../../fixtures/large-images.js';
 
 mediaProbeContract({ name: 'sharp', open: async () => new SharpMediaProbe(), close: async () => undefined, supports: {} });
+
+const noise = async () => sharp(await image('png', 200, 300));
+const FORMS: Readonly<Record<string, () => Promise<Uint8Array>>> = {
+  'PNG': async () => (await noise()).png().toBuffer(),
+  'interlaced PNG': async () => (await noise()).png({ progressive: true }).toBuffer(),
+  'JPEG': async () => (await noise()).jpeg().toBuffer(),
+  'progressive JPEG': async () => (await noise()).jpeg({ progressive: true }).toBuffer(),
+  'WebP': async () => (await noise()).webp().toBuffer(),
+  'lossless WebP': async () => (await noise()).webp({ lossless: true }).toBuffer(),
+};
 
 describe('SharpMediaProbe', () => {
   it('reads no more sources at once than it may', async () => {
@@ -25,6 +38,58 @@ describe('SharpMediaProbe', () => {
     await Promise.all(Array.from({ length: 10 }, async () => probe.probe(source(), { maxBytes: 100_000, maxPixels: 1000, decode: 'header' })));
     expect(most).to.equal(2);
   });
+
+  it('holds memory for bytes and pixels while it has them, and none while it waits', async () => {
+    const memory = new MemoryBudget(8 * 1024 * 1024);
+    const probe = new SharpMediaProbe({ memory, concurrency: 4 });
+    const held: number[] = [];
+    const whole = largeJpeg({ widthPx: 640, heightPx: 480, sampling: SAMPLING_444, scans: 'progressive' });
+    async function* source(): AsyncGenerator<Uint8Array> {
+      for (let at = 0; at < whole.byteLength; at += 500) {
+        if (at > 1_000) held.push(memory.heldBytes);
+        yield whole.subarray(at, at + 500);
+      }
+    }
+    const limits = { maxBytes: whole.byteLength, maxPixels: 1_000_000, decode: 'full' } as const;
+    const probes = Promise.all(Array.from({ length: 8 }, () => probe.probe(source(), limits)));
+    for (const facts of await probes) expect(facts).to.include({ kind: 'image', widthPx: 640 });
+    const oneBytes = whole.byteLength + 640 * 480 * 6 + 640 * 3 * 960;
+    for (const bytes of held) expect(bytes % oneBytes, 'whole jobs are held, whoever reads').to.equal(0);
+    expect(Math.max(...held), 'two fit, a third does not').to.equal(2 * oneBytes);
+    expect([memory.heldBytes, memory.waiting]).to.deep.equal([0, 0]);
+  });
+
+  it('runs alone what needs more memory than there is', async () => {
+    const memory = new MemoryBudget(1_000);
+    const probe = new SharpMediaProbe({ memory });
+    const whole = await image('webp');
+    const limits = { maxBytes: whole.byteLength, maxPixels: 1_000, decode: 'full' } as const;
+    const answers = await Promise.all(Array.from({ length: 4 }, () => probe.probe(streamOf(whole), limits)));
+    for (const answer of answers) expect(answer).to.have.property('kind', 'image');
+    expect(memory.heldBytes).to.equal(0);
+  });
+
+  it('gives its memory back when the source of the bytes fails', async () => {
+    const memory = new MemoryBudget(1_000_000);
+    const whole = await image('png');
+    const outcome = await new SharpMediaProbe({ memory }).probe(breakingOff(whole), { maxBytes: 100_000, maxPixels: 1_000, decode: 'full' }).catch((error: Error) => error.message);
+    expect([outcome, memory.heldBytes]).to.deep.equal(['the line broke', 0]);
+  });
+
+  for (const [form, encode] of Object.entries(FORMS)) {
+    it(`finds every damage to a ${form} that decoding every pixel finds`, async () => {
+      const whole = await encode();
+      const probe = new SharpMediaProbe();
+      const damage = fc.array(fc.tuple(fc.double({ min: 0.1, max: 1, maxExcluded: true, noNaN: true }), fc.integer({ min: 1, max: 255 })), { minLength: 1, maxLength: 6 });
+      await fc.assert(fc.asyncProperty(damage, async (changes) => {
+        const damaged = Uint8Array.from(whole);
+        for (const [where, change] of changes) damaged[Math.floor(where * damaged.byteLength)]! ^= change;
+        const isSound = await sharp(damaged, { failOn: 'warning' }).raw().toBuffer().then(() => true, () => false);
+        const answer = await probe.probe(streamOf(damaged), { maxBytes: whole.byteLength, maxPixels: 1_000_000, decode: 'full' });
+        if (!isSound) expect(answer).to.have.property('invalid');
+      }), { numRuns: 60 });
+    });
+  }
 
   it('leaves no decoder of other kinds open in the process', async () => {
     const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>');

@@ -1,0 +1,90 @@
+import { decodeBytesOf } from '../../../core/media/decode-cost.js';
+import { MAX_HEADER_BYTES, readImageHeader } from '../../../core/media/image-header.js';
+import type { MemoryBudget, Waits } from '../../../core/memory-budget.js';
+import type { ProviderReference } from '../../../core/ports/provider.js';
+import { sharp } from './image-library.js';
+import type { Size } from './plan.js';
+import type { RenderReference } from './render-job.js';
+
+/** A reference that cannot be painted from; the message is fit for the client. */
+export class ReferenceRefused extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'ReferenceRefused';
+  }
+}
+
+/** Decodes a reference and cuts it to the size of the picture, once the memory for that is free. Throws `CallOver` while it waits. */
+export async function decodeReference(reference: ProviderReference, size: Size, memory: MemoryBudget, waits: Waits): Promise<RenderReference> {
+  const head = await readHead(reference);
+  if (readImageHeader(head) === 'none') throw new ReferenceRefused('A reference file must be a PNG, JPEG or WebP picture.');
+  return memory.during(reference.byteSize + decodeBytesOf(head) + workBytes(size), async () => {
+    const bytes = head.byteLength === reference.byteSize ? head : await fetchBytes(reference);
+    return { role: reference.role, pixels: await readPixels(bytes, size) };
+  }, waits);
+}
+
+/** The first bytes, as many as the header takes. They are few enough to be held while waiting; the others are fetched after. */
+async function readHead(reference: ProviderReference): Promise<Uint8Array> {
+  let head: Uint8Array = new Uint8Array();
+  for await (const chunk of await reference.open()) {
+    head = head.byteLength === 0 ? chunk : Buffer.concat([head, chunk]);
+    if (head.byteLength >= MAX_HEADER_BYTES || readImageHeader(head) !== 'more') break;
+  }
+  return head;
+}
+
+/** Throws when there are more or fewer bytes than announced: then the file is not the one that was checked. */
+async function fetchBytes(reference: ProviderReference): Promise<Uint8Array> {
+  const bytes = new Uint8Array(reference.byteSize);
+  let length = 0;
+  for await (const chunk of await reference.open()) {
+    if (length + chunk.byteLength > bytes.byteLength) throw new Error('A reference file is longer than announced.');
+    bytes.set(chunk, length);
+    length += chunk.byteLength;
+  }
+  if (length !== bytes.byteLength) throw new Error('A reference file is shorter than announced.');
+  return bytes;
+}
+
+/** The shrunk reference, at most twice as long as wide, once as it is turned and once as it is cut. */
+function workBytes({ widthPx, heightPx }: Size): number {
+  return 2 * 4 * 2 * Math.max(widthPx, heightPx) ** 2;
+}
+
+/**
+ * The colours of the picture's pixels. First the whole file is shrunk, turned upright, to what is small in both directions;
+ * only then it is cut and brought to size: to cover a square with a strip at once would mean a picture many times as large
+ * as the strip.
+ */
+async function readPixels(bytes: Uint8Array, size: Size): Promise<Uint8Array> {
+  const header = readImageHeader(bytes);
+  const isLong = typeof header === 'string' || Math.max(header.widthPx, header.heightPx) > 2 * Math.min(header.widthPx, header.heightPx);
+  const side = Math.max(size.widthPx, size.heightPx) * (isLong ? 2 : 1);
+  try {
+    const shrunk = await sharp(bytes, { limitInputPixels: 64_000_000, failOn: 'error' })
+      .rotate()
+      .resize(side, side, { fit: isLong ? 'inside' : 'outside', withoutEnlargement: true })
+      .flatten({ background: '#ffffff' })
+      .toColourspace('srgb')
+      .raw()
+      .toBuffer({ resolveWithObject: true });
+    const { width, height, channels } = shrunk.info;
+    const pixels = await sharp(shrunk.data, { raw: { width, height, channels } })
+      .extract(middleOf({ widthPx: width, heightPx: height }, size))
+      .resize(size.widthPx, size.heightPx, { fit: 'fill' })
+      .raw()
+      .toBuffer();
+    return new Uint8Array(pixels);
+  } catch {
+    throw new ReferenceRefused('A reference file could not be read as a picture; send an intact PNG, JPEG or WebP file.');
+  }
+}
+
+/** The largest part around the middle of `from` with the proportions of `to`. */
+function middleOf(from: Size, to: Size): { left: number; top: number; width: number; height: number } {
+  const scale = Math.min(from.widthPx / to.widthPx, from.heightPx / to.heightPx);
+  const width = Math.max(1, Math.round(to.widthPx * scale));
+  const height = Math.max(1, Math.round(to.heightPx * scale));
+  return { left: Math.floor((from.widthPx - width) / 2), top: Math.floor((from.heightPx - height) / 2), width, height };
+}

@@ -1,0 +1,124 @@
+/** How a file stores its picture, as far as it decides what a decoder must hold at once. */
+export type ImageForm = 'PNG' | 'interlaced PNG' | 'JPEG' | 'progressive JPEG' | 'WebP';
+
+export interface ImageHeader {
+  readonly form: ImageForm;
+  readonly widthPx: number;
+  readonly heightPx: number;
+  /** Of one pixel in the rows it gives; 0 where the decoder shrinks the picture itself. */
+  readonly rowPixelBytes: number;
+  /** What a decoder holds of the whole picture before it gives its first row; 0 where rows are decoded one after another. */
+  readonly heldBytes: number;
+}
+
+/** `more`: the header goes on after these bytes. `none`: they do not begin like a PNG, JPEG or WebP, or the header makes no sense. */
+export type HeaderAnswer = ImageHeader | 'more' | 'none';
+
+/** Longer than headers are, with whatever programs put before the picture itself. What is not found in so many bytes is taken for the worst. */
+export const MAX_HEADER_BYTES = 256 * 1024;
+
+/** Reads the header of a picture from the first bytes of its file, and decodes nothing. */
+export function readImageHeader(bytes: Uint8Array): HeaderAnswer {
+  if (bytes.byteLength < 12) return 'more';
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (view.getUint32(0) === 0x89504e47) return readPng(view);
+  if (view.getUint16(0) === 0xffd8) return readJpeg(view);
+  return view.getUint32(0) === RIFF && view.getUint32(8) === WEBP ? readWebp(view) : 'none';
+}
+
+/** Channels by colour type. Transparency may be declared after the header, and makes a channel more. */
+const PNG_CHANNELS: Readonly<Record<number, number>> = { 0: 2, 2: 4, 3: 4, 4: 2, 6: 4 };
+
+function readPng(view: DataView): HeaderAnswer {
+  if (view.byteLength < 29) return 'more';
+  const [widthPx, heightPx, depth, channels] = [view.getUint32(16), view.getUint32(20), view.getUint8(24), PNG_CHANNELS[view.getUint8(25)]];
+  if (channels === undefined) return 'none';
+  const pixelBytes = channels * (depth === 16 ? 2 : 1);
+  const isInterlaced = view.getUint8(28) !== 0;
+  return { form: isInterlaced ? 'interlaced PNG' : 'PNG', widthPx, heightPx, rowPixelBytes: pixelBytes, heldBytes: isInterlaced ? widthPx * heightPx * pixelBytes : 0 };
+}
+
+const RIFF = 0x52494646;
+const WEBP = 0x57454250;
+const LOSSY = 0x56503820;
+const LOSSLESS = 0x5650384c;
+const EXTENDED = 0x56503858;
+const IS_ANIMATED = 0x02;
+/** Four channels of a byte each, whatever the file has. */
+const WEBP_PIXEL_BYTES = 4;
+
+function readWebp(view: DataView): HeaderAnswer {
+  if (view.byteLength < 30) return 'more';
+  switch (view.getUint32(12)) {
+    case LOSSY: return webp(view.getUint16(26, true) & 0x3fff, view.getUint16(28, true) & 0x3fff, 1);
+    case LOSSLESS: {
+      const packed = view.getUint32(21, true);
+      return webp((packed & 0x3fff) + 1, ((packed >>> 14) & 0x3fff) + 1, 1);
+    }
+    // Of an animation the canvas is held as well as the frame that is decoded.
+    case EXTENDED: return webp(uint24(view, 24) + 1, uint24(view, 27) + 1, (view.getUint8(20) & IS_ANIMATED) === 0 ? 1 : 2);
+    default: return 'none';
+  }
+}
+
+function webp(widthPx: number, heightPx: number, picturesHeld: number): ImageHeader {
+  return { form: 'WebP', widthPx, heightPx, rowPixelBytes: 0, heldBytes: widthPx * heightPx * WEBP_PIXEL_BYTES * picturesHeld };
+}
+
+function uint24(view: DataView, at: number): number {
+  return view.getUint16(at, true) + view.getUint8(at + 2) * 0x10000;
+}
+
+interface Frame { readonly isProgressive: boolean; readonly at: number; readonly componentCount: number }
+
+const START_OF_SCAN = 0xda;
+const END_OF_IMAGE = 0xd9;
+/** Start-of-frame markers, without DHT, JPG and DAC, which lie among them. */
+const isStartOfFrame = (marker: number): boolean => marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
+/** Those whose low bits say that coefficients are refined over several scans. */
+const isProgressiveFrame = (marker: number): boolean => (marker & 0x03) === 2;
+const standsAlone = (marker: number): boolean => marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7);
+
+/** Walks the segments up to the first scan: only it tells whether all components come together. */
+function readJpeg(view: DataView): HeaderAnswer {
+  let frame: Frame | undefined;
+  for (let at = 2; at + 4 <= view.byteLength;) {
+    if (view.getUint8(at) !== 0xff) return 'none';
+    const marker = view.getUint8(at + 1);
+    if (marker === 0xff) at += 1;
+    else if (standsAlone(marker)) at += 2;
+    else if (marker === END_OF_IMAGE) return 'none';
+    else {
+      const next = at + 2 + view.getUint16(at + 2);
+      if (next > view.byteLength) return 'more';
+      if (isStartOfFrame(marker)) {
+        if (next < at + 10) return 'none';
+        frame = { isProgressive: isProgressiveFrame(marker), at, componentCount: view.getUint8(at + 9) };
+        if (next < at + 10 + frame.componentCount * 3) return 'none';
+      }
+      if (marker === START_OF_SCAN) return frame === undefined || next < at + 5 ? 'none' : jpegHeader(view, frame, view.getUint8(at + 4));
+      at = next;
+    }
+  }
+  return 'more';
+}
+
+const BLOCK_PX = 8;
+/** 64 coefficients of two bytes each. */
+const BLOCK_BYTES = 128;
+
+/** Where a scan has some of the components only, or refines what others began, all coefficients are held until the last scan. */
+function jpegHeader(view: DataView, { isProgressive, at, componentCount }: Frame, scanComponents: number): HeaderAnswer {
+  const [heightPx, widthPx] = [view.getUint16(at + 5), view.getUint16(at + 7)];
+  const factors = Array.from({ length: componentCount }, (_, index) => view.getUint8(at + 11 + index * 3));
+  const across = factors.map((factor) => factor >> 4);
+  const down = factors.map((factor) => factor & 0x0f);
+  const unitsAcross = Math.ceil(widthPx / (BLOCK_PX * Math.max(1, ...across)));
+  const unitsDown = Math.ceil(heightPx / (BLOCK_PX * Math.max(1, ...down)));
+  const blocks = unitsAcross * unitsDown * factors.reduce((sum, _, index) => sum + across[index]! * down[index]!, 0);
+  const hasSeveralScans = isProgressive || scanComponents < componentCount;
+  return {
+    form: hasSeveralScans ? 'progressive JPEG' : 'JPEG', widthPx, heightPx, rowPixelBytes: componentCount,
+    heldBytes: hasSeveralScans ? blocks * BLOCK_BYTES : 0,
+  };
+}

@@ -1,0 +1,95 @@
+// Goal: whatever references clients send, decoding them keeps a worker within what it takes without them and 400 MiB: eight
+// generations at once with four of the worst references each.
+// Method: the compiled program as a process of its own. For each way a picture can be stored, the largest file of that kind that
+// a completion takes is sent; the largest resident size that the system has seen the process have is read from /proc.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { decodeBytesOf } from '../../core/media/decode-cost.js';
+import { DEFAULT_SETTINGS } from '../../core/settings.js';
+import { largeJpeg, largePng, largeWebp, SAMPLING_444 } from '../fixtures/large-images.js';
+import { LiveService, type Client } from './live-service.js';
+
+const MIB = 1024 * 1024;
+const GENERATIONS = 8;
+const { maxUploadPixels, maxUploadDecodeBytes } = DEFAULT_SETTINGS;
+const CMYK = [[1, 1], [1, 1], [1, 1], [1, 1]] as const;
+
+interface Form { readonly mediaType: string; readonly make: (widthPx: number, heightPx: number) => Uint8Array | Promise<Uint8Array> }
+
+/** The ways of storing a picture that cost most, for each format the two that cost most for themselves. */
+const FORMS: Readonly<Record<string, Form>> = {
+  'progressive JPEG, turned': {
+    mediaType: 'image/jpeg',
+    make: (widthPx, heightPx) => largeJpeg({ widthPx, heightPx, sampling: SAMPLING_444, scans: 'progressive', orientation: 6 }),
+  },
+  'progressive JPEG of four channels': {
+    mediaType: 'image/jpeg', make: (widthPx, heightPx) => largeJpeg({ widthPx, heightPx, sampling: CMYK, scans: 'progressive' }),
+  },
+  'interlaced PNG of 16 bits': {
+    mediaType: 'image/png', make: (widthPx, heightPx) => largePng({ widthPx, heightPx, depth: 16, channels: 4, isInterlaced: true }),
+  },
+  'lossless WebP': { mediaType: 'image/webp', make: largeWebp },
+};
+
+/** The longest side of a square that is within both bounds. */
+async function largest({ make }: Form): Promise<Uint8Array> {
+  for (let side = Math.floor(Math.sqrt(maxUploadPixels)); ; side = Math.floor(side * 0.98)) {
+    const bytes = await make(side, side);
+    if (decodeBytesOf(bytes) <= maxUploadDecodeBytes) return bytes;
+  }
+}
+
+function residentBytes(pid: number, field: 'VmRSS' | 'VmHWM'): number {
+  return Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) * 1024;
+}
+
+describe('the memory that references take', () => {
+  let service: LiveService;
+  let client: Client;
+
+  before(async function () {
+    if (process.platform !== 'linux') this.skip();
+    service = await LiveService.start({
+      config: { sandbox: { threads: 4 } },
+      catalog: (shipped) => shipped.replace(/concurrency: 4\n( +)concurrency_per_account: 2/, `concurrency: ${GENERATIONS}\n$1concurrency_per_account: ${GENERATIONS}`),
+    });
+    client = service.client((await service.tenant(10_000)).secret);
+  });
+  after(() => service?.remove());
+
+  async function generate(round: string, references: readonly string[]): Promise<void> {
+    const parameters = { size: '512x512', n: 1 };
+    const made = Array.from({ length: GENERATIONS }, async (_, index) => {
+      const { data, message } = await client.create(`${round}-${index}`, 'sandbox-image', parameters, { reference_upload_ids: [...references] });
+      return (await client.until(data['generation_id'] as string))['status'] ?? message;
+    });
+    expect(await Promise.all(made)).to.deep.equal(made.map(() => 'succeeded'));
+  }
+
+  it(`is less than 400 MiB for ${GENERATIONS} generations with four of the worst`, async () => {
+    const references: string[] = [];
+    for (const [index, form] of Object.values(FORMS).entries()) {
+      const { status, data, message } = await client.upload(`worst-${index}`, form.mediaType, await largest(form));
+      expect(status, message).to.equal(200);
+      references.push(data['upload_id'] as string);
+    }
+    await generate('without', []);
+    const pid = service.server.pid!;
+    const baseBytes = residentBytes(pid, 'VmRSS');
+    // From here on the system counts anew.
+    writeFileSync(`/proc/${pid}/clear_refs`, '5');
+    await generate('with', references);
+    const peakBytes = residentBytes(pid, 'VmHWM');
+    expect((peakBytes - baseBytes) / MIB, `MiB above ${Math.round(baseBytes / MIB)}`).to.be.lessThan(400);
+  });
+
+  it('would be more for a progressive JPEG of 40 megapixels, which is refused with what would do', async () => {
+    const bytes = largeJpeg({ widthPx: 6_324, heightPx: 6_325, sampling: SAMPLING_444, scans: 'progressive' });
+    const { status, code, message } = await client.upload('too-dear', 'image/jpeg', bytes);
+    expect([status, code]).to.deep.equal([422, 'FIELD_INVALID']);
+    expect(message).to.equal('The file is a progressive JPEG of 6324x6325 pixels, which takes 259 MiB to decode; '
+      + 'at most 160 MiB are allowed: send fewer pixels, or a JPEG that is not progressive.');
+    const baseline = largeJpeg({ widthPx: 6_324, heightPx: 6_325, sampling: SAMPLING_444, scans: 'baseline' });
+    expect((await client.upload('as-many-pixels', 'image/jpeg', baseline)).status).to.equal(200);
+  });
+});
