@@ -53,7 +53,7 @@ const MODEL = {
   additionalProperties: false,
   required: [
     'model_key', 'display_name', 'modality', 'operations', 'input_schema', 'limits', 'price', 'provider', 'queue_timeout_seconds',
-    'run_timeout_seconds', 'max_attempts', 'concurrency', 'concurrency_per_account', 'cancel_floor_credits', 'on_unknown_acceptance',
+    'run_timeout_seconds', 'max_attempts', 'concurrency', 'cancel_floor_credits', 'on_unknown_acceptance',
     'poll_interval_ms',
   ],
   properties: {
@@ -120,7 +120,7 @@ export interface ModelEntry {
   readonly run_timeout_seconds: number;
   readonly max_attempts: number;
   readonly concurrency: number;
-  readonly concurrency_per_account: number;
+  readonly concurrency_per_account?: number;
   readonly cancel_floor_credits: number;
   readonly on_unknown_acceptance: 'resubmit' | 'fail';
   readonly poll_interval_ms: number;

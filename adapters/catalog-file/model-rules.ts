@@ -1,4 +1,4 @@
-import type { Model } from '../../core/catalog/model.js';
+import { defaultConcurrencyPerAccount, type Model } from '../../core/catalog/model.js';
 import type { ModelEntry } from './catalog-schema.js';
 import type { PlaceFault } from './input-schema-rules.js';
 import { priceTerms } from './price-rules.js';
@@ -29,7 +29,7 @@ export function modelFaults(entry: ModelEntry, isSound: (...names: (keyof ModelE
       say('/limits/upload_media_types', 'must not be empty when max_reference_uploads is above 0');
     }
   }
-  if (isSound('concurrency', 'concurrency_per_account') && entry.concurrency_per_account > entry.concurrency) {
+  if (isSound('concurrency', 'concurrency_per_account') && (entry.concurrency_per_account ?? 0) > entry.concurrency) {
     say('/concurrency_per_account', 'must not be above concurrency');
   }
   if (isSound('queue_timeout_seconds', 'run_timeout_seconds') && entry.queue_timeout_seconds + entry.run_timeout_seconds >= MAX_TIMEOUTS_SECONDS) {
@@ -66,7 +66,7 @@ export function modelOf(entry: ModelEntry, sourceOf: (pointer: string) => string
     runTimeoutMs: entry.run_timeout_seconds * 1_000,
     maxAttempts: entry.max_attempts,
     concurrency: entry.concurrency,
-    concurrencyPerAccount: entry.concurrency_per_account,
+    concurrencyPerAccount: entry.concurrency_per_account ?? defaultConcurrencyPerAccount(entry.concurrency),
     cancelFloorCredits: entry.cancel_floor_credits,
     onUnknownAcceptance: entry.on_unknown_acceptance,
     pollIntervalMs: entry.poll_interval_ms,

@@ -62,3 +62,8 @@ export interface Model {
   /** How often to ask the provider, when it does not say, in milliseconds. */
   readonly pollIntervalMs: number;
 }
+
+/** All places but a quarter of them, and at least one less than all: where nothing else is said, no account can take the last one. */
+export function defaultConcurrencyPerAccount(concurrency: number): number {
+  return Math.max(1, concurrency - Math.max(1, Math.floor(concurrency / 4)));
+}

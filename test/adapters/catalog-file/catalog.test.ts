@@ -1,5 +1,6 @@
 // Goal: a catalog read from a file keeps the port's contract, the one that ships among them.
 // Method: the contract on a catalog from text and on config/catalog.yaml as the program reads it.
+import { expect } from 'chai';
 import { parseCatalog, loadCatalog } from '../../../adapters/catalog-file/file-catalog.js';
 import { AjvJsonSchemas } from '../../../adapters/system/ajv-json-schemas.js';
 import { checkSchema } from '../../../adapters/system/check-schema.js';
@@ -20,4 +21,12 @@ catalogContract({
   open: async () => loadCatalog('config/catalog.yaml', tools),
   close: async () => undefined,
   supports: { keys: ['sandbox-image', 'sandbox-video', 'sandbox-noop', 'sandbox-test'] },
+});
+
+describe('the catalog that ships', () => {
+  it('has no model of which one account can take every place', async () => {
+    for (const { modelKey, concurrency, concurrencyPerAccount } of (await loadCatalog('config/catalog.yaml', tools)).models()) {
+      expect(concurrencyPerAccount, modelKey).to.be.lessThan(concurrency);
+    }
+  });
 });

@@ -6,6 +6,7 @@ import { CatalogInvalid, loadCatalog, parseCatalog } from '../../../adapters/cat
 import { scaledDecimal } from '../../../adapters/catalog-file/decimal.js';
 import { AjvJsonSchemas } from '../../../adapters/system/ajv-json-schemas.js';
 import { checkSchema } from '../../../adapters/system/check-schema.js';
+import { defaultConcurrencyPerAccount } from '../../../core/catalog/model.js';
 import type { JsonObject } from '../../../core/json.js';
 import { GOOD_CATALOG } from './catalog-text.js';
 
@@ -129,6 +130,15 @@ describe('catalog file', () => {
     expect(faultsOf(good)).to.deep.equal([]);
     const bomb = ['a: &a [x, x, x, x, x, x, x, x, x, x]', ...'bcdefghi'.split('').map((name, index) => `${name}: &${name} [${Array(10).fill(`*${'abcdefgh'[index]}`).join(', ')}]`)].join('\n');
     expect(faultsOf(bomb)).to.have.lengthOf(1).and.to.match(/repeats too much by aliases/);
+  });
+
+  it('leaves places for other accounts where a model does not say how many one account may have', () => {
+    const perAccount = (concurrency: number) => {
+      const text = edited('concurrency: 4\n    concurrency_per_account: 2', `concurrency: ${concurrency}`);
+      return parseCatalog(text, 'c.yaml', tools).models()[0]!.concurrencyPerAccount;
+    };
+    expect([1, 2, 3, 4, 8, 64].map(perAccount)).to.deep.equal([1, 1, 2, 3, 6, 48]);
+    for (let concurrency = 2; concurrency <= 1_000; concurrency += 1) expect(defaultConcurrencyPerAccount(concurrency)).to.be.within(1, concurrency - 1);
   });
 
   it('reads any decimal of six places exactly', () => {
