@@ -4,7 +4,7 @@ import { hasLiveLease } from '../decide.js';
 import { isTerminal } from '../generation.js';
 import { settleGeneration } from '../settle-generation.js';
 import { GenerationRun } from './generation-run.js';
-import { ModelLane, type Place } from './model-lane.js';
+import { ModelLane, type LaneLimits, type Place } from './model-lane.js';
 import { takeLease } from './take-lease.js';
 
 /** The most generations that wait in one process for a free place; others stay with their wake-ups. */
@@ -29,6 +29,9 @@ export class WorkerBusy extends Error {
     this.name = 'WorkerBusy';
   }
 }
+
+/** The places of a model that the catalog does not have: whoever takes one leaves it again at once. */
+const ONE_AT_A_TIME: LaneLimits = { concurrency: 1, concurrencyPerAccount: 1 };
 
 /**
  * Takes wake-ups and runs generations: at most so many of one model at once, at most so many of them for one account,
@@ -133,8 +136,7 @@ export class Dispatcher {
   private lane(modelKey: string): ModelLane {
     let lane = this.lanes.get(modelKey);
     if (!lane) {
-      const model = this.context.catalog.find(modelKey);
-      lane = new ModelLane(model?.concurrency ?? 1, model?.concurrencyPerAccount ?? 1);
+      lane = new ModelLane(() => this.context.catalog.find(modelKey) ?? ONE_AT_A_TIME);
       this.lanes.set(modelKey, lane);
     }
     return lane;

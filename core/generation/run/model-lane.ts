@@ -1,3 +1,5 @@
+import type { Model } from '../../catalog/model.js';
+
 /** What waits for a place of its model. */
 export interface PlaceRequest {
   readonly generationId: string;
@@ -16,6 +18,8 @@ interface Waiter extends PlaceRequest {
   readonly refuse: (reason: Error) => void;
 }
 
+export type LaneLimits = Pick<Model, 'concurrency' | 'concurrencyPerAccount'>;
+
 /** The waiters of each account, in order of whose turn is next. No list is empty. */
 type Line = Map<string, Waiter[]>;
 
@@ -33,7 +37,8 @@ export class ModelLane {
   /** Each account's in order of arrival. */
   private readonly starts: Line = new Map();
 
-  constructor(private readonly limit: number, private readonly limitPerAccount: number) {}
+  /** The limits are asked for whenever a place is given: a new catalog may have others. */
+  constructor(private readonly limits: () => LaneLimits) {}
 
   /** A place, once there is one. Give it back exactly once. */
   enter(request: PlaceRequest): Promise<Place> {
@@ -70,7 +75,7 @@ export class ModelLane {
   }
 
   private admitWhoMay(): void {
-    while (this.running < this.limit) {
+    while (this.running < this.limits().concurrency) {
       const waiter = this.nextTakeOver() ?? this.nextStart();
       if (!waiter) return;
       this.running += 1;
@@ -97,7 +102,7 @@ export class ModelLane {
   }
 
   private hasPlaceToSpare(accountId: string): boolean {
-    return (this.runningByAccount.get(accountId) ?? 0) < this.limitPerAccount;
+    return (this.runningByAccount.get(accountId) ?? 0) < this.limits().concurrencyPerAccount;
   }
 
   private releaseOnce(accountId: string): () => void {

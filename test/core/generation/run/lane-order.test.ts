@@ -75,7 +75,7 @@ function compare(x: readonly number[], y: readonly number[]): number {
 describe('the order of places of a model', () => {
   it('is that of a model that looks up who has waited longest, whatever comes and goes', async () => {
     await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 3 }), fc.array(step, { maxLength: 60 }), async (limit, perAccount, steps) => {
-      const [lane, model] = [new ModelLane(limit, perAccount), new Model(limit, perAccount)];
+      const [lane, model] = [new ModelLane(() => ({ concurrency: limit, concurrencyPerAccount: perAccount })), new Model(limit, perAccount)];
       const places = new Map<string, Place>();
       const admitted: string[] = [];
       for (const [number, one] of steps.entries()) {
@@ -101,7 +101,7 @@ describe('the order of places of a model', () => {
   });
 
   it('is not changed by advancing what does not wait, or has no start before it', async () => {
-    const lane = new ModelLane(1, 1);
+    const lane = new ModelLane(() => ({ concurrency: 1, concurrencyPerAccount: 1 }));
     const first = await lane.enter({ generationId: 'running', accountId: 'a' });
     const admitted: string[] = [];
     for (const generationId of ['start', 'take-over']) {

@@ -92,8 +92,19 @@ describe('places of a model', () => {
     expect(world.provider.submissions.map(({ generationId }) => generationId)).to.have.length(2).and.not.to.include(waiting);
   });
 
+  it('are as many as the newest catalog says', async () => {
+    const world = await open(1, 1);
+    await createMany(world, 4, world.caller);
+    await world.clock.advance(1_000);
+    expect(underWay(world)).to.have.length(1);
+    world.models = [imageModel({ concurrency: 3, concurrencyPerAccount: 3 })];
+    await createMany(world, 1, world.caller);
+    await world.clock.advance(1_000);
+    expect(underWay(world)).to.have.length(3);
+  });
+
   it('are given back once, however often it is said', async () => {
-    const lane = new ModelLane(1, 1);
+    const lane = new ModelLane(() => ({ concurrency: 1, concurrencyPerAccount: 1 }));
     const first = await lane.enter(startOf('a'));
     const admitted: string[] = [];
     for (const accountId of ['b', 'c']) void lane.enter(startOf(accountId)).then(() => admitted.push(accountId));
@@ -104,7 +115,7 @@ describe('places of a model', () => {
   });
 
   it('are refused to all who wait when the worker stops', async () => {
-    const lane = new ModelLane(1, 1);
+    const lane = new ModelLane(() => ({ concurrency: 1, concurrencyPerAccount: 1 }));
     await lane.enter(startOf('a'));
     const waiting = [lane.enter(startOf('a')), lane.enter(startOf('b'))].map((place) => place.catch((error: unknown) => error));
     lane.refuseAll(new Error('stopping'));
