@@ -17,10 +17,11 @@ import { vectorCatalog } from './vector-catalog.js';
 const SHORT_REPLAY_MS = 500;
 const SHORT_TARGET_MS = 3_000;
 
-function configOf({ worker, time, settings: { maxOpenGenerationsPerAccount } }: Needs): JsonObject {
+function configOf({ worker, time, settings: { maxOpenGenerationsPerAccount, maxUnfinishedUploadsPerApp } }: Needs): JsonObject {
   const settings = {
     ...(time ? { replay_window_hours: SHORT_REPLAY_MS / 3_600_000, upload_target_minutes: SHORT_TARGET_MS / 60_000 } : {}),
     ...(maxOpenGenerationsPerAccount === undefined ? {} : { max_open_generations_per_account: maxOpenGenerationsPerAccount }),
+    ...(maxUnfinishedUploadsPerApp === undefined ? {} : { max_unfinished_uploads_per_app: maxUnfinishedUploadsPerApp }),
   };
   return { worker: { enabled: worker }, settings };
 }

@@ -28,7 +28,7 @@ interface Group { readonly name: string; readonly vectors: readonly Vector[]; re
 const READS = ['listModels', 'getCredits', 'estimateGeneration', 'getGeneration'];
 const ALL = Object.values(VECTORS_BY_TOPIC).flat();
 const PLAIN: Needs = { worker: false, time: false, settings: {} };
-const FEW_OPEN = { maxOpenGenerationsPerAccount: 2 };
+const FEW_OPEN = { maxOpenGenerationsPerAccount: 2, maxUnfinishedUploadsPerApp: 2 };
 
 const has = (event: string) => ({ steps }: Vector) => steps.some((step) => 'event' in step && step.event === event);
 const isPlain = (vector: Vector) => vector.settings === undefined && !has('start-worker')(vector) && !has('advance')(vector);

@@ -42,6 +42,17 @@ export const UPLOAD_VECTORS: readonly Vector[] = [
   ...PREPARE_ROWS.map(([name, change, code, says]) => (
     once(`prepareUpload: ${name}`, { operation: 'prepareUpload', body: { ...PNG_UPLOAD, ...change }, code, ...(says === undefined ? {} : { says }) })
   )),
+  {
+    name: 'more unfinished uploads than an App may have',
+    settings: { maxUnfinishedUploadsPerApp: 2 },
+    steps: [
+      { operation: 'prepareUpload', as: 'stranger', body: PNG_UPLOAD, code: 'OK' },
+      { operation: 'prepareUpload', as: 'stranger', body: PNG_UPLOAD, key: 'second', code: 'OK' },
+      { operation: 'prepareUpload', as: 'stranger', body: PNG_UPLOAD, key: 'third', code: 'QUEUE_FULL', says: 'The App has 2 unfinished uploads, and may have 2;' },
+      { operation: 'prepareUpload', as: 'stranger', body: PNG_UPLOAD, key: 'second', code: 'OK', replayed: true },
+      { operation: 'prepareUpload', as: 'stranger', body: { ...PNG_UPLOAD, filename: 'other.png' }, key: 'third', code: 'QUEUE_FULL' },
+    ],
+  },
   once('prepareUpload: an empty object', { operation: 'prepareUpload', body: {}, code: 'FIELD_REQUIRED', says: 'filename' }),
   once('completeUpload: an unknown field', { operation: 'completeUpload', id: '@ready-upload', body: { media_id: 'x' }, code: 'FIELD_INVALID', says: 'media_id' }),
   once('completeUpload: no digest, as null', { operation: 'completeUpload', id: '@ready-upload', body: { sha256: null }, code: 'OK' }),
