@@ -137,8 +137,9 @@ interface Parts {
 async function stop({ front, grpc, internal, worker, program, outages, config, logger }: Parts): Promise<void> {
   logger.info('stopping');
   internal?.stopping();
-  await Promise.all([front?.close(config.worker.stopGraceMs), grpc?.close(config.worker.stopGraceMs), worker?.stop()]);
-  await program.close();
+  const [, , hasEnded = true] = await Promise.all([front?.close(config.worker.stopGraceMs), grpc?.close(config.worker.stopGraceMs), worker?.stop()]);
+  // Runs that outlive their grace go on until the process does. Until then no other server may take them for gone.
+  await program.close({ keepsLock: !hasEnded });
   outages.close();
   // Last of all: until then there is somebody to ask how it goes.
   await internal?.close(INTERNAL_GRACE_MS);

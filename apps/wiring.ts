@@ -23,7 +23,7 @@ import { StoreGate } from './outages/store-gate.js';
 import type { SignedObjectGate } from './rest/signed-objects.js';
 import { openSecrets } from './secrets.js';
 import { AwaitedSchedules } from './stores/awaited-schedules.js';
-import { openDatabase } from './stores/open-database.js';
+import { openDatabase, type CloseOptions } from './stores/open-database.js';
 import { openObjects } from './stores/open-objects.js';
 import { openWakeUps } from './stores/open-wake-ups.js';
 import { checkInstallation, hadSecret, isOneOfSeveral, joinInstallation } from './stores/same-installation.js';
@@ -38,7 +38,7 @@ export interface Program {
   requireStores(): void;
   /** Answers how many models there are now. Throws `CatalogInvalid`; the catalog is then the one it was. */
   readCatalogAgain(): Promise<number>;
-  close(): Promise<void>;
+  close(options?: CloseOptions): Promise<void>;
 }
 
 export interface ProgramOptions {
@@ -87,9 +87,11 @@ export async function openProgram(config: Config, role: 'server' | 'tool', optio
     const gate = opened.keep(new StoreGate(() => database.isReady(), new SystemClock({ keepsProcessAlive: false })));
     const awaited = { ...wired, wakeUps: opened.keep(new AwaitedSchedules(wired.wakeUps)) };
     const ports = options.outages?.watched(awaited, () => suspectDatabase(config, gate)) ?? awaited;
-    const context = createContext(options.metrics ? measuredPorts(ports, options.metrics) : ports, config.settings, log);
+    const context = createContext(options.metrics ? measuredPorts(ports, options.metrics) : ports, config.settings, log, {
+      id: wired.ids.uuid(), isExclusive: database.isExclusive,
+    });
     const { signedObjects } = objects;
-    return { context, ...(signedObjects ? { signedObjects } : {}), isReady: () => database.isReady(), requireStores: () => gate.requireOpen(), readCatalogAgain: () => catalog.readAgain(), close: () => opened.close() };
+    return { context, ...(signedObjects ? { signedObjects } : {}), isReady: () => database.isReady(), requireStores: () => gate.requireOpen(), readCatalogAgain: () => catalog.readAgain(), close: (closing) => opened.close(closing) };
   } catch (error) {
     await opened.close();
     throw error;
@@ -103,15 +105,15 @@ function suspectDatabase({ stores }: Config, gate: StoreGate): void {
 
 /** What has to be closed again, the last first. */
 class Opened {
-  private readonly things: { close(): Promise<void> }[] = [];
+  private readonly things: { close(options?: CloseOptions): Promise<void> }[] = [];
 
-  keep<T extends { close(): Promise<void> }>(thing: T): T {
+  keep<T extends { close(options?: CloseOptions): Promise<void> }>(thing: T): T {
     this.things.push(thing);
     return thing;
   }
 
-  async close(): Promise<void> {
-    for (const thing of this.things.toReversed()) await thing.close();
+  async close(options?: CloseOptions): Promise<void> {
+    for (const thing of this.things.toReversed()) await thing.close(options);
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Boot } from './boot.js';
 import type { CallScope } from './call-scope.js';
 import { AccountDesk } from './credits/account-desk.js';
 import type { Log } from './log.js';
@@ -9,6 +10,8 @@ export interface Context extends Ports {
   readonly settings: Settings;
   readonly desk: AccountDesk;
   readonly log: Log;
+  /** This process's life, which its leases and claims carry. */
+  readonly boot: Boot;
   /**
    * The call that a use case is carried out for, where there is one that may be given up. Reads end with it. What has begun to
    * write goes on to its end: a claim or a hold left in the middle would keep the key, or the credits, until recovery comes by.
@@ -16,7 +19,10 @@ export interface Context extends Ports {
   readonly call?: CallScope | undefined;
 }
 
-/** The context all use cases of one process share: one desk, so that an account's commands meet in it. */
-export function createContext(ports: Ports, settings: Settings, log: Log): Context {
-  return { ...ports, settings, log, desk: new AccountDesk(ports) };
+/**
+ * The context all use cases of one process share: one desk, so that an account's commands meet in it. Without a boot it is
+ * one process of several.
+ */
+export function createContext(ports: Ports, settings: Settings, log: Log, boot: Boot = { id: ports.ids.uuid(), isExclusive: false }): Context {
+  return { ...ports, settings, log, boot, desk: new AccountDesk(ports) };
 }

@@ -1,7 +1,7 @@
 import { requireWanted, type CallScope } from '../../core/call-scope.js';
 import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
 import type { UnchargedContent } from '../../core/generation/retention.js';
-import type { GenerationStore } from '../../core/ports/generation-store.js';
+import type { DueAfter, GenerationStore } from '../../core/ports/generation-store.js';
 import { compareText, OrderedList } from './ordered-list.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import { SumsByOwner } from './sums-by-owner.js';
@@ -40,8 +40,8 @@ export class MemoryGenerationStore implements GenerationStore {
     return outcome;
   }
 
-  async due(now: number, limit: number): Promise<readonly GenerationRecord[]> {
-    return this.records.due(now, limit);
+  async due(now: number, limit: number, after?: DueAfter): Promise<readonly GenerationRecord[]> {
+    return this.records.due(now, limit, after && { at: after.attentionAt, id: after.generationId });
   }
 
   async list(accountId: string | undefined, appId: string | undefined, page: PageRequest, call?: CallScope): Promise<Page<Generation>> {

@@ -46,10 +46,15 @@ export class VersionedRecords<T extends VersionedRecord> {
     return 'applied';
   }
 
-  /** Records whose time is at or before `now`, most overdue first. */
-  due(now: number, limit: number): T[] {
+  /** Records whose time is at or before `now`, most overdue first; those that come after `after`, where it is given. */
+  due(now: number, limit: number, after?: Attention): T[] {
+    checkedLimit(limit);
+    const from = after === undefined ? 0 : this.attention.firstNotBefore(after);
+    // The one that is gone on after may stand there still.
     return this.attention
-      .slice(0, checkedLimit(limit))
+      .slice(from, limit + 1)
+      .filter(({ at, id }) => after === undefined || at !== after.at || id !== after.id)
+      .slice(0, limit)
       .filter(({ at }) => at <= now)
       .map(({ id }) => this.records.get(id) as T);
   }

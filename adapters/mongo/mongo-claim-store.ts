@@ -15,6 +15,8 @@ interface ClaimDocument {
   readonly subject: UUID;
   readonly createdAt: number;
   readonly leaseExpiresAt: number;
+  /** Absent in what releases before this one wrote. */
+  readonly boot?: UUID;
   readonly removeAt: number;
 }
 
@@ -80,10 +82,12 @@ function idOf({ accountId, appId, operation, key }: ClaimKey): string {
   return `${accountId}/${appId}/${operation}/${key}`;
 }
 
-function contentOf({ version, digest, subjectId, createdAt, leaseExpiresAt, removeAt }: Claim): Omit<ClaimDocument, '_id'> {
-  return { version, digest, subject: ownUuid(subjectId), createdAt, leaseExpiresAt, removeAt };
+function contentOf({ version, digest, subjectId, createdAt, leaseExpiresAt, bootId, removeAt }: Claim): Omit<ClaimDocument, '_id'> {
+  const boot = bootId === undefined ? {} : { boot: ownUuid(bootId) };
+  return { version, digest, subject: ownUuid(subjectId), createdAt, leaseExpiresAt, ...boot, removeAt };
 }
 
-function claimOf({ accountId, appId, operation, key }: ClaimKey, { version, digest, subject, createdAt, leaseExpiresAt, removeAt }: ClaimDocument): Claim {
-  return { accountId, appId, operation, key, version, digest, subjectId: textOf(subject), createdAt, leaseExpiresAt, removeAt };
+function claimOf({ accountId, appId, operation, key }: ClaimKey, { version, digest, subject, createdAt, leaseExpiresAt, boot, removeAt }: ClaimDocument): Claim {
+  const bootId = boot === undefined ? {} : { bootId: textOf(boot) };
+  return { accountId, appId, operation, key, version, digest, subjectId: textOf(subject), createdAt, leaseExpiresAt, ...bootId, removeAt };
 }

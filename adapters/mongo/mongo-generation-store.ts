@@ -3,7 +3,7 @@ import type { CallScope } from '../../core/call-scope.js';
 import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
 import type { UnchargedContent } from '../../core/generation/retention.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
-import type { GenerationStore } from '../../core/ports/generation-store.js';
+import type { DueAfter, GenerationStore } from '../../core/ports/generation-store.js';
 import type { MongoConnection } from './connection.js';
 import { uuidOf } from './uuid-binary.js';
 import { VersionedDocuments, type RecordDocument } from './versioned-documents.js';
@@ -49,8 +49,8 @@ export class MongoGenerationStore implements GenerationStore {
     return this.documents.remove(generationId, expectedVersion);
   }
 
-  async due(now: number, limit: number): Promise<readonly GenerationRecord[]> {
-    return this.documents.due(now, limit);
+  async due(now: number, limit: number, after?: DueAfter): Promise<readonly GenerationRecord[]> {
+    return this.documents.due(now, limit, after && { attentionAt: after.attentionAt, id: after.generationId });
   }
 
   async list(accountId: string | undefined, appId: string | undefined, page: PageRequest, call?: CallScope): Promise<Page<Generation>> {

@@ -68,9 +68,15 @@ export class VersionedDocuments<R extends VersionedRecord, D extends RecordDocum
     return deletedCount === 1 ? 'applied' : 'conflict';
   }
 
-  due(now: number, limit: number): Promise<readonly R[]> {
-    const options = { sort: { attentionAt: 1, _id: 1 }, limit: checkedLimit(limit), hint: this.kind.byAttention } as const;
-    return this.find({ attentionAt: { $lte: now } }, options);
+  async due(now: number, limit: number, after?: { readonly attentionAt: number; readonly id: string }): Promise<readonly R[]> {
+    const options = { sort: { attentionAt: 1, _id: 1 }, hint: this.kind.byAttention } as const;
+    const wanted = checkedLimit(limit);
+    if (after === undefined) return this.find({ attentionAt: { $lte: now } }, { ...options, limit: wanted });
+    // Two questions, each answered by a stretch of the index: what has the same time, and what has a later one.
+    const { attentionAt } = after;
+    const sameTime = attentionAt > now ? [] : await this.find({ attentionAt, _id: { $gt: ownUuid(after.id) } }, { ...options, limit: wanted });
+    if (sameTime.length === wanted) return sameTime;
+    return [...sameTime, ...await this.find({ attentionAt: { $gt: attentionAt, $lte: now } }, { ...options, limit: wanted - sameTime.length })];
   }
 
   async find(filter: Filter<RecordDocument>, options: { readonly sort: Record<string, 1 | -1>; readonly limit: number; readonly hint: string }, call?: CallScope): Promise<R[]> {

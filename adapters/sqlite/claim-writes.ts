@@ -4,12 +4,13 @@ const KEY = `account = unhex(?1, '-') AND app = unhex(?2, '-') AND operation = ?
 
 export function claimWrites(database: Database) {
   const insert = database.prepare(`
-    INSERT INTO claims (account, app, operation, key, version, digest, subject, created_at, lease_expires_at, remove_at)
-    VALUES (unhex(?, '-'), unhex(?, '-'), ?, ?, ?, ?, unhex(?, '-'), ?, ?, ?) ON CONFLICT DO NOTHING`);
+    INSERT INTO claims (account, app, operation, key, version, digest, subject, created_at, lease_expires_at, remove_at, boot)
+    VALUES (unhex(?, '-'), unhex(?, '-'), ?, ?, ?, ?, unhex(?, '-'), ?, ?, ?, unhex(?, '-')) ON CONFLICT DO NOTHING`);
   const read = database.prepare(`
-    SELECT version, digest, hex(subject) AS subject, created_at, lease_expires_at, remove_at FROM claims WHERE ${KEY}`);
+    SELECT version, digest, hex(subject) AS subject, created_at, lease_expires_at, remove_at, hex(boot) AS boot FROM claims WHERE ${KEY}`);
   const replace = database.prepare(`
-    UPDATE claims SET version = ?6, digest = ?7, subject = unhex(?8, '-'), created_at = ?9, lease_expires_at = ?10, remove_at = ?11
+    UPDATE claims SET version = ?6, digest = ?7, subject = unhex(?8, '-'), created_at = ?9, lease_expires_at = ?10, remove_at = ?11,
+      boot = unhex(?12, '-')
     WHERE ${KEY} AND version = ?5`);
   const remove = database.prepare(`DELETE FROM claims WHERE ${KEY} AND version = ?5`);
   const removeExpired = database.prepare(`

@@ -40,8 +40,13 @@ export interface SqliteStores {
   readonly counters: { readonly writes: number; readonly commits: number };
   /** Whether the writing thread is there; once it has died every write is refused until the process starts anew. */
   isWritable(): boolean;
-  /** Writes what waits, empties the log into the database and lets the folder go. */
-  close(): Promise<void>;
+  /** Whether nobody else may serve this folder until it is let go, and whoever did before is gone. */
+  readonly isExclusive: boolean;
+  /**
+   * Writes what waits, empties the log into the database and lets the folder go; with `keepsLock` the folder is let go when
+   * the process ends.
+   */
+  close(options?: { readonly keepsLock?: boolean }): Promise<void>;
 }
 
 /** Opens the stores of a data folder. Throws `DataFolderRefused`, with one sentence, when that cannot be done. */
@@ -111,11 +116,13 @@ function storesOver(writer: WriterLike, reader: SqliteReader, lock: ServerLock |
     installation: new SqliteInstallation(writer, reader),
     counters: writer.counters,
     isWritable: () => writer.isWritable,
-    async close() {
+    isExclusive: lock !== undefined,
+    async close({ keepsLock = false } = {}) {
       // The reader goes first, so that nothing keeps the writer from emptying the log into the database.
       reader.close();
       await writer.close();
-      lock?.release();
+      if (keepsLock) lock?.keep();
+      else lock?.release();
     },
   };
 }

@@ -85,6 +85,8 @@ export const MIGRATIONS: readonly string[] = [
   WHERE (doc ->> 'kind') = 'upload';
   CREATE INDEX uploads_by_app ON uploads (account, app, unfinished, bytes) WHERE account IS NOT NULL;
   `,
+  // Which life of the server took a claim.
+  'ALTER TABLE claims ADD COLUMN boot BLOB',
 ];
 
 /** Brings the file's schema up to this release's, all or nothing; refuses a file of a newer release. */

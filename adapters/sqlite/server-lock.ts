@@ -37,4 +37,12 @@ export class ServerLock {
   release(): void {
     this.database.close();
   }
+
+  /** Holds the lock until the process ends, for work that goes on after the stores are closed. */
+  keep(): void {
+    KEPT.push(this);
+  }
 }
+
+/** A connection that nothing refers to may be closed at any time, and its lock would go with it. */
+const KEPT: ServerLock[] = [];

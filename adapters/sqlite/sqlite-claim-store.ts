@@ -10,6 +10,8 @@ interface ClaimRow {
   readonly subject: string;
   readonly created_at: number;
   readonly lease_expires_at: number;
+  /** Empty in what releases before this one wrote. */
+  readonly boot: string;
   readonly remove_at: number;
 }
 
@@ -18,17 +20,17 @@ export class SqliteClaimStore implements ClaimStore {
   constructor(private readonly writer: Pick<SqliteWriter, 'write'>) {}
 
   async insert(claim: Claim): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: Claim }> {
-    const { accountId, appId, operation, key, version, digest, subjectId, createdAt, leaseExpiresAt, removeAt } = claim;
+    const { accountId, appId, operation, key, version, digest, subjectId, createdAt, leaseExpiresAt, bootId = null, removeAt } = claim;
     const result = await this.writer.write(
-      'insertClaim', accountId, appId, operation, key, version, digest, subjectId, createdAt, leaseExpiresAt, removeAt,
+      'insertClaim', accountId, appId, operation, key, version, digest, subjectId, createdAt, leaseExpiresAt, removeAt, bootId,
     );
     return result === 1 ? { inserted: true } : { inserted: false, existing: claimOf(claim, JSON.parse(result as string) as ClaimRow) };
   }
 
   async replace(next: Claim, expectedVersion: number): Promise<'applied' | 'conflict'> {
-    const { accountId, appId, operation, key, version, digest, subjectId, createdAt, leaseExpiresAt, removeAt } = next;
+    const { accountId, appId, operation, key, version, digest, subjectId, createdAt, leaseExpiresAt, bootId = null, removeAt } = next;
     const changed = await this.writer.write(
-      'replaceClaim', accountId, appId, operation, key, expectedVersion, version, digest, subjectId, createdAt, leaseExpiresAt, removeAt,
+      'replaceClaim', accountId, appId, operation, key, expectedVersion, version, digest, subjectId, createdAt, leaseExpiresAt, removeAt, bootId,
     );
     return changed === 1 ? 'applied' : 'conflict';
   }
@@ -52,6 +54,7 @@ function claimOf({ accountId, appId, operation, key }: ClaimKey, row: ClaimRow):
     subjectId: uuidOfHex(row.subject),
     createdAt: row.created_at,
     leaseExpiresAt: row.lease_expires_at,
+    ...(row.boot === '' ? {} : { bootId: uuidOfHex(row.boot) }),
     removeAt: row.remove_at,
   };
 }

@@ -1,7 +1,7 @@
 import { requireWanted, type CallScope } from '../../core/call-scope.js';
 import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
 import type { UnchargedContent } from '../../core/generation/retention.js';
-import type { GenerationStore } from '../../core/ports/generation-store.js';
+import type { DueAfter, GenerationStore } from '../../core/ports/generation-store.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import { requireWantedBetweenTurns } from './between-turns.js';
 import type { Query, SqliteReader } from './reader.js';
@@ -16,6 +16,7 @@ const AFTER_ALL_IDS = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 export class SqliteGenerationStore implements GenerationStore {
   private readonly byId: Query;
   private readonly byAttention: Query;
+  private readonly byAttentionAfter: Query;
   private readonly all: Query;
   private readonly byAccount: Query;
   private readonly byApp: Query;
@@ -24,6 +25,9 @@ export class SqliteGenerationStore implements GenerationStore {
   constructor(private readonly writer: Pick<SqliteWriter, 'write'>, reader: SqliteReader) {
     this.byId = reader.query(`SELECT doc FROM generations WHERE id = unhex(?, '-')`);
     this.byAttention = reader.query(`SELECT doc FROM generations WHERE attention_at <= ? ORDER BY attention_at, id LIMIT ?`);
+    this.byAttentionAfter = reader.query(
+      `SELECT doc FROM generations WHERE attention_at <= ?1 AND (attention_at, id) > (?3, unhex(?4, '-')) ORDER BY attention_at, id LIMIT ?2`,
+    );
     const listed = (condition: string): string =>
       `SELECT doc FROM generations WHERE kind = 'generation' AND id < unhex(?1, '-') ${condition} ORDER BY id DESC LIMIT ?2`;
     this.all = reader.query(listed(''));
@@ -57,8 +61,11 @@ export class SqliteGenerationStore implements GenerationStore {
     return changed === 1 ? 'applied' : 'conflict';
   }
 
-  async due(now: number, limit: number): Promise<readonly GenerationRecord[]> {
-    return this.byAttention.all(now, checkedLimit(limit)).map((row) => recordOf(row['doc']));
+  async due(now: number, limit: number, after?: DueAfter): Promise<readonly GenerationRecord[]> {
+    const rows = after === undefined
+      ? this.byAttention.all(now, checkedLimit(limit))
+      : this.byAttentionAfter.all(now, checkedLimit(limit), after.attentionAt, after.generationId);
+    return rows.map((row) => recordOf(row['doc']));
   }
 
   async list(accountId: string | undefined, appId: string | undefined, page: PageRequest, call?: CallScope): Promise<Page<Generation>> {

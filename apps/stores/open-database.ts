@@ -10,6 +10,11 @@ import type { Config } from '../config/config.js';
 import type { Installation } from './same-installation.js';
 import { mongoOptions } from './store-options.js';
 
+/** `keepsLock`: work goes on in this process, so a folder it has to itself is not let go before the process ends. */
+export interface CloseOptions {
+  readonly keepsLock?: boolean;
+}
+
 /** The database behind the five stores, open. */
 export interface OpenDatabase {
   readonly module: ReturnType<typeof sqliteModule>;
@@ -20,9 +25,11 @@ export interface OpenDatabase {
   readonly db?: MongoStores['db'];
   /** What it remembers of its first use. */
   readonly installation: Installation;
+  /** Whether no other process takes leases and claims in it while this one is open, and whoever did before is gone. */
+  readonly isExclusive: boolean;
   /** Whether it answers, and still takes writes. */
   isReady(): Promise<boolean>;
-  close(): Promise<void>;
+  close(options?: CloseOptions): Promise<void>;
 }
 
 /** A `server` has a data folder to itself; a `tool` works beside it. Throws one sentence when the database cannot be used. */
@@ -51,8 +58,9 @@ async function openFolder({ dataFolder }: Config, opening: Pick<SqliteOptions, '
     accounts: stores.accounts,
     wakeUpTable: stores.wakeUpTable,
     installation: stores.installation,
+    isExclusive: stores.isExclusive,
     isReady: async () => stores.isWritable() && answers(stores.accounts),
-    close: () => stores.close(),
+    close: (options) => stores.close(options),
   };
 }
 
@@ -67,6 +75,7 @@ function shared(stores: MongoStores): OpenDatabase {
     wakeUpTable: stores.wakeUpTable,
     db: stores.db,
     installation: stores.installation,
+    isExclusive: false,
     isReady: () => stores.isReady(),
     close: () => stores.close(),
   };

@@ -16,6 +16,7 @@ import type { Config } from '../config/config.js';
 import type { SignedObjectGate } from '../rest/signed-objects.js';
 import { readOrCreateToken, readToken } from '../secrets.js';
 import { AwaitedObjects } from './awaited-objects.js';
+import type { CloseOptions } from './open-database.js';
 import { isInUse, refuseObjects, type Installation } from './same-installation.js';
 import { minioOptions } from './store-options.js';
 
@@ -87,7 +88,7 @@ export interface OpenObjects {
   identity(): Promise<string>;
   /** Present where the store was away. It is tried again once it is told how to find out that these are the right objects. */
   readonly awaited?: AwaitedObjects;
-  close(): Promise<void>;
+  close(options?: CloseOptions): Promise<void>;
 }
 
 export interface ObjectsNeeds {
@@ -123,7 +124,7 @@ export async function openObjects(config: Config, { role, clock, publicUrl, take
     module: filesModule(objects),
     signedObjects: objects.signedObjects,
     identity: () => Promise.resolve(config.stores.database === 'sqlite' ? BESIDE_THE_DATABASE : readOrCreateToken(identityFile(config.dataFolder))),
-    close: async () => lock?.release(),
+    close: async ({ keepsLock = false } = {}) => (keepsLock ? lock?.keep() : lock?.release()),
   };
 }
 

@@ -22,6 +22,7 @@ export class Worker {
   private readonly dispatcher: Dispatcher;
   private readonly recovery: Recovery;
   private recovering: Promise<void> | undefined;
+  private isStopping = false;
 
   constructor(private readonly context: Context, private readonly options: WorkerOptions) {
     this.dispatcher = new Dispatcher(context, options.workerId);
@@ -33,29 +34,32 @@ export class Worker {
   }
 
   /**
-   * Takes wake-ups from when it resolves. The first recovery pass runs at once, as after a crash it is what picks everything
+   * Takes wake-ups from when it resolves, first those of runs that an earlier boot left, so that nothing new has their places. The first recovery pass runs at once, as after a crash it is what picks everything
    * up; it is not waited for, so that a process with much to pick up can be asked to stop.
    */
   async start(): Promise<void> {
-    const { wakeUps } = this.context;
+    const { wakeUps, log } = this.context;
+    await this.recovery.resume().catch((error: unknown) => log.warn('cut runs not resumed', { error }));
+    if (this.isStopping) return;
     await wakeUps.start((generationId) => this.dispatcher.deliver(generationId), MAX_WAKE_UPS);
     void this.recover();
     wakeUps.every('recovery', this.options.recoveryIntervalMs, () => this.recover());
   }
 
-  /** Hands every lease back, or leaves it to lapse after the grace; what is still under way then is cut, and recovered. */
-  async stop(): Promise<void> {
+  /** Hands every lease back, or leaves it to lapse after the grace; answers whether all has ended, as what has not is cut, and recovered. */
+  async stop(): Promise<boolean> {
     const { stopGraceMs } = this.options;
+    this.isStopping = true;
     this.recovery.stop();
     const ended = this.within(stopGraceMs, Promise.all([this.context.wakeUps.stop(), this.recovering]));
-    await this.dispatcher.stop(stopGraceMs);
-    await ended;
+    const runsEnded = await this.dispatcher.stop(stopGraceMs);
+    return (await ended) && runsEnded;
   }
 
-  private within(graceMs: number, work: Promise<unknown>): Promise<unknown> {
+  private within(graceMs: number, work: Promise<unknown>): Promise<boolean> {
     return new Promise((resolve, reject) => {
-      const cancel = this.context.clock.after(graceMs, () => resolve(undefined));
-      work.finally(cancel).then(resolve, reject);
+      const cancel = this.context.clock.after(graceMs, () => resolve(false));
+      work.finally(cancel).then(() => resolve(true), reject);
     });
   }
 

@@ -13,13 +13,13 @@ export type Changed = { readonly generation: Generation; readonly refused?: Gene
  * times. Answers the generation as it stands afterwards, with the reason when nothing was written.
  */
 export async function changeGeneration(
-  { generations, clock }: Pick<Context, 'generations' | 'clock'>,
+  { generations, clock, boot }: Pick<Context, 'generations' | 'clock' | 'boot'>,
   generation: Generation,
   command: GenerationCommand,
 ): Promise<Changed> {
   let current = generation;
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-    const decision = decide(current, command, clock.now());
+    const decision = decide(current, command, clock.now(), boot);
     if ('refused' in decision) {
       // What was read before may be old; only the newest version may refuse.
       const newest = tries === 0 ? await reload(generations, current) : current;
@@ -34,8 +34,8 @@ export async function changeGeneration(
 }
 
 /** Decides a command on the version that was read, and writes it only if that still is the newest; says whether it did. */
-export async function changeOnce({ generations, clock }: Pick<Context, 'generations' | 'clock'>, generation: Generation, command: GenerationCommand): Promise<boolean> {
-  const decision = decide(generation, command, clock.now());
+export async function changeOnce({ generations, clock, boot }: Pick<Context, 'generations' | 'clock' | 'boot'>, generation: Generation, command: GenerationCommand): Promise<boolean> {
+  const decision = decide(generation, command, clock.now(), boot);
   return !('refused' in decision) && (await generations.replace(decision.next, generation.version)) === 'applied';
 }
 

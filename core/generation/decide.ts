@@ -1,4 +1,5 @@
 import { assert } from '../assert.js';
+import { isLeftByAnother, type Boot } from '../boot.js';
 import type { GenerationCommand } from './commands.js';
 import { isTerminal, type Generation, type GenerationStatus } from './generation.js';
 import { contentBytes, hasUnchargedContent, nextRemovalAt, withoutContent, type Retention } from './retention.js';
@@ -18,35 +19,36 @@ const ATTENTION_MARGIN_MS = 1_000;
 
 /**
  * Decides one command on one version of a generation. Pure; the store applies the result only onto that version. What
- * clients see of time never goes back, however the clock jumps; leases and deadlines go by the clock as it is.
+ * clients see of time never goes back, however the clock jumps; leases and deadlines go by the clock as it is. `boot` is that
+ * of the process that decides.
  */
-export function decide(generation: Generation, command: GenerationCommand, now: number): GenerationDecision {
+export function decide(generation: Generation, command: GenerationCommand, now: number, boot: Boot): GenerationDecision {
   const to = TRANSITIONS[generation.status][command.event];
   if (to === undefined) return { refused: 'NOT_ALLOWED' };
   if ('fence' in command && generation.lease?.fence !== command.fence) return { refused: 'FENCE_STALE' };
 
   const at = Math.max(now, generation.updatedAt);
-  const changed = change(generation, command, { now, at });
+  const changed = change(generation, command, { now, at, boot });
   if ('refused' in changed) return changed;
 
-  const next = conclude(generation, { ...changed.next, status: to, version: generation.version + 1 }, { now, at });
+  const next = conclude(generation, { ...changed.next, status: to, version: generation.version + 1 }, { now, at, boot });
   assertSound(generation, next);
   return { next };
 }
 
-/** The clock, and the time to stamp on the generation: never before what stands there. */
-interface Time { readonly now: number; readonly at: number }
+/** The clock, the time to stamp on the generation, which is never before what stands there, and whose boot decides. */
+interface Occasion { readonly now: number; readonly at: number; readonly boot: Boot }
 
 type Changed = { readonly refused: GenerationRefusal } | { readonly next: Generation };
 
-function change(g: Generation, command: GenerationCommand, time: Time): Changed {
-  const { now, at } = time;
+function change(g: Generation, command: GenerationCommand, occasion: Occasion): Changed {
+  const { now, at, boot } = occasion;
   switch (command.event) {
-    case 'start': return start(g, command, time);
-    case 'take-over': return takeOver(g, command, time);
-    case 'renew': return renew(g, command, time);
-    case 're-lease': return reLease(g, command.leaseMs, time);
-    case 'begin-attempt': return beginAttempt(g, command.token, time);
+    case 'start': return start(g, command, occasion);
+    case 'take-over': return takeOver(g, command, occasion);
+    case 'renew': return renew(g, command, occasion);
+    case 're-lease': return reLease(g, command.leaseMs, occasion);
+    case 'begin-attempt': return beginAttempt(g, command.token, occasion);
     case 'accepted': return accepted(g, command.reference, at);
     case 'attempt-failed': return { next: { ...withoutLease(withoutAttempt(g)), updatedAt: at, attentionAt: command.retryAt + ATTENTION_MARGIN_MS } };
     case 'yield': return { next: { ...withoutLease(command.isUnsent ? withoutUnsentAttempt(g) : g), updatedAt: at, attentionAt: now + ATTENTION_MARGIN_MS } };
@@ -54,8 +56,8 @@ function change(g: Generation, command: GenerationCommand, time: Time): Changed 
     case 'stop': return stop(g, command);
     case 'give-up':
     case 'fail': return { next: { ...g, error: command.error } };
-    case 'expire': return hasLiveLease(g, now) ? { refused: 'LEASE_HELD' } : { next: { ...g, error: command.error } };
-    case 'cancel': return cancel(g, time);
+    case 'expire': return hasLiveLease(g, now, boot) ? { refused: 'LEASE_HELD' } : { next: { ...g, error: command.error } };
+    case 'cancel': return cancel(g, occasion);
     case 'postpone': return { next: { ...g, attentionAt: command.until } };
     case 'settle': return settle(g, command, at);
     case 'content-removed': return removeContent(g, command, at);
@@ -64,20 +66,21 @@ function change(g: Generation, command: GenerationCommand, time: Time): Changed 
   }
 }
 
-function start(g: Generation, command: Extract<GenerationCommand, { event: 'start' }>, time: Time): Changed {
-  if (time.now > g.terms.queueDeadlineAt) return { refused: 'DEADLINE_PASSED' };
-  const begun = beginAttempt({ ...g, runDeadlineAt: time.now + g.terms.runTimeoutMs }, command.token, time);
-  return 'refused' in begun ? begun : { next: leased(begun.next, command, time) };
+function start(g: Generation, command: Extract<GenerationCommand, { event: 'start' }>, occasion: Occasion): Changed {
+  if (occasion.now > g.terms.queueDeadlineAt) return { refused: 'DEADLINE_PASSED' };
+  const begun = beginAttempt({ ...g, runDeadlineAt: occasion.now + g.terms.runTimeoutMs }, command.token, occasion);
+  return 'refused' in begun ? begun : { next: leased(begun.next, command, occasion) };
 }
 
-function takeOver(g: Generation, command: Extract<GenerationCommand, { event: 'take-over' }>, time: Time): Changed {
-  if (hasLiveLease(g, time.now)) return { refused: 'LEASE_HELD' };
-  return { next: leased(g, command, time) };
+function takeOver(g: Generation, command: Extract<GenerationCommand, { event: 'take-over' }>, occasion: Occasion): Changed {
+  if (!mayBeTakenOver(g, occasion.now, occasion.boot)) return { refused: 'LEASE_HELD' };
+  return { next: leased(g, command, occasion) };
 }
 
-function leased(g: Generation, { worker, leaseMs }: { readonly worker: string; readonly leaseMs: number }, { now, at }: Time): Generation {
+function leased(g: Generation, { worker, leaseMs }: { readonly worker: string; readonly leaseMs: number }, { now, at, boot }: Occasion): Generation {
   const fence = g.fence + 1;
-  return { ...g, fence, lease: { worker, fence, renewedAt: now, expiresAt: now + leaseMs }, updatedAt: at, attentionAt: attentionAfter(g, now + leaseMs) };
+  const lease = { worker, fence, renewedAt: now, expiresAt: now + leaseMs, bootId: boot.id };
+  return { ...g, fence, lease, updatedAt: at, attentionAt: attentionAfter(g, lease.expiresAt) };
 }
 
 /** A holder whose clock is ahead must not hide a generation from recovery past its deadline. */
@@ -85,19 +88,19 @@ function attentionAfter({ runDeadlineAt = Infinity }: Generation, expiresAt: num
   return Math.min(expiresAt, runDeadlineAt) + ATTENTION_MARGIN_MS;
 }
 
-function renew(g: Generation, command: Extract<GenerationCommand, { event: 'renew' }>, { now, at }: Time): Changed {
+function renew(g: Generation, command: Extract<GenerationCommand, { event: 'renew' }>, { now, at }: Occasion): Changed {
   if (!g.lease) return { refused: 'FENCE_STALE' };
   const expiresAt = now + command.leaseMs;
   const progress = command.progress === undefined ? {} : { progress: Math.min(1, Math.max(g.progress ?? 0, command.progress)) };
   return { next: { ...g, ...progress, lease: { ...g.lease, renewedAt: now, expiresAt }, updatedAt: at, attentionAt: attentionAfter(g, expiresAt) } };
 }
 
-function reLease(g: Generation, leaseMs: number, time: Time): Changed {
+function reLease(g: Generation, leaseMs: number, occasion: Occasion): Changed {
   if (!g.lease) return { refused: 'FENCE_STALE' };
-  return { next: leased(g, { worker: g.lease.worker, leaseMs }, time) };
+  return { next: leased(g, { worker: g.lease.worker, leaseMs }, occasion) };
 }
 
-function beginAttempt(g: Generation, token: string, { now, at }: Time): Changed {
+function beginAttempt(g: Generation, token: string, { now, at }: Occasion): Changed {
   if (g.cancelRequestedAt !== undefined || g.attempt) return { refused: 'NOT_ALLOWED' };
   if (g.runDeadlineAt !== undefined && now > g.runDeadlineAt) return { refused: 'DEADLINE_PASSED' };
   if (g.attemptsMade >= g.terms.maxAttempts) return { refused: 'NOT_ALLOWED' };
@@ -123,7 +126,7 @@ function stop(g: Generation, { outputs, hasFailed }: Extract<GenerationCommand, 
   return { next: { ...g, outputs, chargedCredits } };
 }
 
-function cancel(g: Generation, { now, at }: Time): Changed {
+function cancel(g: Generation, { now, at }: Occasion): Changed {
   if (g.cancelRequestedAt !== undefined) return { refused: 'NOTHING_TO_DO' };
   return { next: { ...g, cancelRequestedAt: now, updatedAt: at } };
 }
@@ -145,7 +148,7 @@ function untilNextRemoval(g: Generation, retention: Retention): Generation {
 }
 
 /** What a generation that reaches its end loses and gains, whichever way it ends. */
-function conclude(before: Generation, next: Generation, { now, at }: Time): Generation {
+function conclude(before: Generation, next: Generation, { now, at }: Occasion): Generation {
   if (!isTerminal(next.status) || isTerminal(before.status)) return next;
   const uncharged = next.chargedCredits === 0 ? { unchargedBytes: contentBytes(next) } : {};
   return { ...withoutLease(next), ...uncharged, completedAt: at, updatedAt: at, attentionAt: now + ATTENTION_MARGIN_MS };
@@ -165,8 +168,22 @@ function withoutUnsentAttempt(g: Generation): Generation {
   return g.attempt?.phase === 'submitting' ? withoutAttempt({ ...g, attemptsMade: g.attemptsMade - 1 }) : g;
 }
 
-export function hasLiveLease(g: Generation, now: number): boolean {
-  return g.lease !== undefined && g.lease.expiresAt > now && g.lease.renewedAt <= now + MAX_CLOCK_SKEW_MS;
+/** Whether somebody may be at work on it: its lease has not lapsed, and its holder is not known to be gone. */
+export function hasLiveLease(g: Generation, now: number, boot: Boot): boolean {
+  return hasTimeLeft(g, now) && !isLeftByAnother(boot, g.lease?.bootId);
+}
+
+/**
+ * Whether another worker may go on with it. A holder that is gone may have left a submission on its way: asked too early,
+ * the provider would say that it has no such task, and be handed it again. So that one's lease is waited for.
+ */
+export function mayBeTakenOver(g: Generation, now: number, boot: Boot): boolean {
+  return !hasLiveLease(g, now, boot) && !(g.attempt?.phase === 'submitting' && hasTimeLeft(g, now));
+}
+
+/** A lease renewed far in the future was left by a clock that has been set back: it has lapsed. */
+function hasTimeLeft({ lease }: Generation, now: number): boolean {
+  return lease !== undefined && lease.expiresAt > now && lease.renewedAt <= now + MAX_CLOCK_SKEW_MS;
 }
 
 function priceOfDelivered(g: Generation, count: number): number {

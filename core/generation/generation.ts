@@ -38,6 +38,8 @@ export interface Lease {
   /** When its holder was last heard of, by the holder's clock. */
   readonly renewedAt: number;
   readonly expiresAt: number;
+  /** Of the process that took it; absent in what releases before this one wrote. */
+  readonly bootId?: string;
 }
 
 /** One try at a provider. `submitting` without a reference means that acceptance is unknown. */

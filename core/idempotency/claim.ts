@@ -19,6 +19,8 @@ export interface Claim extends ClaimKey {
   readonly createdAt: number;
   /** Until then only the process that took the claim may act on it. 0 once it said that it has succeeded. */
   readonly leaseExpiresAt: number;
+  /** Of the process that took the claim; absent in what releases before this one wrote. */
+  readonly bootId?: string;
   /** When the record itself goes, and the key with it. */
   readonly removeAt: number;
 }

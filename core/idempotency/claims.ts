@@ -1,3 +1,4 @@
+import { isLeftByAnother, type Boot } from '../boot.js';
 import { ServiceError } from '../errors.js';
 import type { Ports } from '../ports/tokens.js';
 import { MAX_CLOCK_SKEW_MS, type Settings } from '../settings.js';
@@ -20,12 +21,12 @@ const MAX_ROUNDS = 4;
 /**
  * Claims a key before anything else is done under it. The first process to come mints the subject's id and is the only
  * one that ever acts on it; a twin is answered from what the first one made, or told to wait. When the first one's lease
- * lapsed, its subject is ruled out before a new id is minted, so that however late it wakes up it can do no more.
+ * lapsed, or its process is known to be gone, its subject is ruled out before a new id is minted, so that however late it wakes up it can do no more.
  *
  * Throws IDEMPOTENCY_PAYLOAD_MISMATCH, IDEMPOTENCY_REPLAY_EXPIRED and IDEMPOTENCY_IN_PROGRESS, in that order.
  */
 export async function claim(
-  ports: Pick<Ports, 'claims' | 'clock' | 'ids'>,
+  ports: Pick<Ports, 'claims' | 'clock' | 'ids'> & { readonly boot: Boot },
   settings: Settings,
   request: { readonly key: ClaimKey; readonly digest: string },
   subject: Subject,
@@ -38,6 +39,7 @@ export async function claim(
       subjectId: subject.mint(),
       createdAt: now,
       leaseExpiresAt: now + settings.claimLeaseMs,
+      bootId: ports.boot.id,
       removeAt: now + settings.claimRetentionMs,
       // Last: an object that begins as a copy and then grows is slow to make, and slow to hand on.
       ...request.key,
@@ -48,7 +50,7 @@ export async function claim(
     const { existing } = outcome;
     if (existing.digest !== request.digest) throw new ServiceError('IDEMPOTENCY_PAYLOAD_MISMATCH');
     if (await subject.exists(existing.subjectId, existing)) return replay(existing, settings, now);
-    if (isLeased(existing, settings, now)) throw inProgress(existing.leaseExpiresAt - now);
+    if (isLeased(existing, settings, now, ports.boot)) throw inProgress(existing.leaseExpiresAt - now);
 
     if ((await subject.ruleOut(existing.subjectId)) === 'exists') return replay(existing, settings, now);
     // The effect is only now to come, so its answer is replayed for a window that begins now.
@@ -90,8 +92,8 @@ function firstVersion({ ids }: Pick<Ports, 'ids'>): number {
 }
 
 /** A lease that ends later than any given now would was left by a clock that has been set back: it has lapsed. */
-function isLeased({ leaseExpiresAt }: Claim, settings: Settings, now: number): boolean {
-  return leaseExpiresAt > now && leaseExpiresAt <= now + settings.claimLeaseMs + MAX_CLOCK_SKEW_MS;
+function isLeased({ leaseExpiresAt, bootId }: Claim, settings: Settings, now: number, boot: Boot): boolean {
+  return !isLeftByAnother(boot, bootId) && leaseExpiresAt > now && leaseExpiresAt <= now + settings.claimLeaseMs + MAX_CLOCK_SKEW_MS;
 }
 
 function replay(existing: Claim, settings: Settings, now: number): Claimed {

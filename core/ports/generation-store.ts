@@ -3,6 +3,12 @@ import type { Generation, GenerationRecord } from '../generation/generation.js';
 import type { UnchargedContent } from '../generation/retention.js';
 import type { Page, PageRequest } from '../paging.js';
 
+/** Where a list of what is due goes on: the last record that was seen of it. */
+export interface DueAfter {
+  readonly attentionAt: number;
+  readonly generationId: string;
+}
+
 /**
  * Keeps generations and what remains of them. Each method is atomic for one id. Every method may throw
  * `StoreUnavailable`; a write that does may or may not have happened. A read that is given the call it is for ends with
@@ -21,8 +27,11 @@ export interface GenerationStore {
   /** Removes the record if its version still is `expectedVersion`. */
   remove(generationId: string, expectedVersion: number): Promise<'applied' | 'conflict'>;
 
-  /** Records with `attentionAt` at or before `now`, most overdue first; at most `limit`, 1 to 1,000. */
-  due(now: number, limit: number): Promise<readonly GenerationRecord[]>;
+  /**
+   * Records with `attentionAt` at or before `now`, most overdue first and by id where that is the same; at most `limit`, 1 to
+   * 1,000. Those after `after` in that order, where it is given: it need not stand there any more.
+   */
+  due(now: number, limit: number, after?: DueAfter): Promise<readonly GenerationRecord[]>;
 
   /** Generations of one account, newest first; of one App of it, when `appId` is given; of all accounts, when neither is. */
   list(accountId: string | undefined, appId: string | undefined, page: PageRequest, call?: CallScope): Promise<Page<Generation>>;

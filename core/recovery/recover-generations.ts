@@ -2,7 +2,7 @@ import type { Context } from '../context.js';
 import { StoreUnavailable } from '../errors.js';
 import { changeGeneration, changeOnce } from '../generation/change-generation.js';
 import { wakeAgain } from '../generation/wake.js';
-import { hasLiveLease } from '../generation/decide.js';
+import { mayBeTakenOver } from '../generation/decide.js';
 import { isTerminal, type Generation, type GenerationRecord } from '../generation/generation.js';
 import { settleGeneration } from '../generation/settle-generation.js';
 import { deadlineOf, lateError } from '../generation/run/unknown-model.js';
@@ -92,7 +92,7 @@ async function wakeOrEnd(context: Context, g: Generation): Promise<'woken' | 'en
     return 'ended';
   }
   if (!(await changeOnce(context, g, { event: 'postpone', until: lookAgainAt(g, now, lookAgainMs(context, g)) }))) return 'overtaken';
-  if (!hasLiveLease(g, now)) wakeAgain(context, g);
+  if (mayBeTakenOver(g, now, context.boot)) wakeAgain(context, g);
   return 'woken';
 }
 

@@ -1,6 +1,7 @@
 import type { Context } from '../context.js';
 import { recoverGenerations, type GenerationsRecovered } from './recover-generations.js';
 import { recoverHolds, type HoldsRecovered } from './recover-holds.js';
+import { resumeRuns } from './resume-runs.js';
 import { recoverUploads, type UploadsRecovered } from './recover-uploads.js';
 
 export interface Recovered {
@@ -36,8 +37,20 @@ export class Recovery {
   private holdsCursor: string | undefined;
   private lastPassAt: number | undefined;
   private isStopped = false;
+  private hasResumed = false;
 
   constructor(private readonly context: Context) {}
+
+  /** Wakes, once, what an earlier boot was running, where that one is known to be gone. Throws `StoreUnavailable`; the next pass tries again. */
+  async resume(): Promise<void> {
+    if (!this.hasToResume) return;
+    await resumeRuns(this.context, () => !this.isStopped);
+    this.hasResumed = true;
+  }
+
+  private get hasToResume(): boolean {
+    return this.context.boot.isExclusive && !this.hasResumed;
+  }
 
   /**
    * One bounded pass over everything. Throws `StoreUnavailable` when a list cannot be read, once everything else has been
@@ -59,6 +72,7 @@ export class Recovery {
       return part().catch((error: unknown) => { failures.push(error); return nothing; });
     };
     const goesOn = () => !this.isStopped;
+    if (this.hasToResume) await evenIfOthersFail(() => this.resume(), undefined);
     // What goes for good goes by the time that was believed above: the clock may leap while the pass is under way.
     const generations = await evenIfOthersFail(() => recoverGenerations(context, now, goesOn), NOTHING.generations);
     const holds = await evenIfOthersFail(() => recoverHolds(context, this.holdsCursor, goesOn), NOTHING.holds);

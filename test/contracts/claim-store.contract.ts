@@ -71,6 +71,16 @@ function changing(store: () => ClaimStore): void {
     expect(await store().insert(aClaim(1))).to.deep.equal({ inserted: false, existing: next });
   });
 
+  it('keeps a claim without a boot, as releases wrote that knew of none, and one that has another', async () => {
+    const { bootId: _none, ...older } = aClaim(1);
+    await store().insert(older);
+    expect(await store().insert(aClaim(1))).to.deep.equal({ inserted: false, existing: older });
+    await store().replace(aClaim(1, { version: 1, bootId: uuidAt(701) }), 0);
+    expect(await store().insert(aClaim(1))).to.deep.equal({ inserted: false, existing: aClaim(1, { version: 1, bootId: uuidAt(701) }) });
+    await store().replace({ ...older, version: 2 }, 1);
+    expect(await store().insert(aClaim(1))).to.deep.equal({ inserted: false, existing: { ...older, version: 2 } });
+  });
+
   it('lets exactly one of 64 concurrent replacements of one version win', async () => {
     await store().insert(aClaim(1));
     const outcomes = await Promise.all(Array.from({ length: 64 }, (_, n) => store().replace(aClaim(1, { version: 1, subjectId: uuidAt(n) }), 0)));

@@ -18,6 +18,7 @@ export function generationStoreContract(subject: ContractSubject<GenerationStore
 
     versionedRecords<GenerationRecord>({ store: () => store, make: aGeneration, idAt: uuidAt });
     describe('remnants', () => remnants(() => store));
+    describe('what is due', () => pagesOfDue(() => store));
     describe('lists', () => lists(() => store));
     describe('uncharged content', () => unchargedContent(() => store));
     describe('reads for a call', () => endedCalls(async () => {
@@ -82,6 +83,39 @@ function unchargedContent(store: () => GenerationStore): void {
       for (const { generationId, version } of model.values()) await store().remove(generationId, version);
       expect(await store().uncharged(uuidAt(1))).to.deep.equal({ generations: 0, bytes: 0 });
     }), { numRuns: 30 });
+  });
+}
+
+function pagesOfDue(store: () => GenerationStore): void {
+  it('goes on after the last record that was seen, complete and in order, in pages of any size', async () => {
+    const times = [30, 10, 20, 20, 20, 40, 10, 50];
+    for (const [n, attentionAt] of times.entries()) await store().insert(aGeneration(n, { attentionAt }));
+    await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 0, max: 60 }), async (limit, now) => {
+      const seen: GenerationRecord[] = [];
+      for (let page = await store().due(now, limit); page.length > 0; page = await store().due(now, limit, seen.at(-1))) {
+        expect(page.length).to.be.at.most(limit);
+        seen.push(...page);
+      }
+      const expected = times.map((attentionAt, n) => ({ attentionAt, generationId: uuidAt(n) })).filter(({ attentionAt }) => attentionAt <= now);
+      expected.sort((a, b) => a.attentionAt - b.attentionAt || (a.generationId < b.generationId ? -1 : 1));
+      expect(seen.map(({ attentionAt, generationId }) => ({ attentionAt, generationId }))).to.deep.equal(expected);
+    }), { numRuns: 40 });
+  });
+
+  it('goes on though the last record that was seen has gone, or is due later now', async () => {
+    for (const n of [1, 2, 3, 4]) await store().insert(aGeneration(n, { attentionAt: 10 * n }));
+    const [first, second] = await store().due(40, 2);
+    await store().remove(uuidAt(1), 0);
+    await store().replace(aGeneration(2, { version: 1, attentionAt: 35 }), 0);
+    expect((await store().due(40, 10, first)).map(({ attentionAt }) => attentionAt)).to.deep.equal([30, 35, 40]);
+    expect((await store().due(40, 10, second)).map(({ attentionAt }) => attentionAt)).to.deep.equal([30, 35, 40]);
+    expect(await store().due(20, 10, { attentionAt: 30, generationId: uuidAt(0) })).to.deep.equal([]);
+  });
+
+  it('refuses a limit that is not 1 to 1,000 there too', async () => {
+    for (const limit of [0, 1001]) {
+      expect(await store().due(1, limit, { attentionAt: 0, generationId: uuidAt(1) }).then(() => 'answered', () => 'refused')).to.equal('refused');
+    }
   });
 }
 

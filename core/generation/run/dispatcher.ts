@@ -1,6 +1,6 @@
 import type { Context } from '../../context.js';
 import { wake } from '../wake.js';
-import { hasLiveLease } from '../decide.js';
+import { mayBeTakenOver } from '../decide.js';
 import { isTerminal } from '../generation.js';
 import { settleGeneration } from '../settle-generation.js';
 import { GenerationRun } from './generation-run.js';
@@ -74,14 +74,14 @@ export class Dispatcher {
     return Promise.resolve();
   }
 
-  /** Takes no more, asks every run to hand its lease back, and waits for them, `graceMs` at most. */
-  async stop(graceMs: number): Promise<void> {
+  /** Takes no more, asks every run to hand its lease back, and waits for them, `graceMs` at most; answers whether all have ended. */
+  stop(graceMs: number): Promise<boolean> {
     this.stopping = true;
     for (const lane of this.lanes.values()) lane.refuseAll(new WorkerStopping());
     for (const run of this.runs.values()) run.stop();
-    await new Promise<void>((resolve) => {
-      const cancel = this.context.clock.after(graceMs, resolve);
-      void Promise.allSettled([...this.finished, ...this.waiting.values()]).then(() => { cancel(); resolve(); });
+    return new Promise((resolve) => {
+      const cancel = this.context.clock.after(graceMs, () => resolve(false));
+      void Promise.allSettled([...this.finished, ...this.waiting.values()]).then(() => { cancel(); resolve(true); });
     });
   }
 
@@ -92,7 +92,7 @@ export class Dispatcher {
       await settleGeneration(this.context, record);
       return;
     }
-    if (hasLiveLease(record, this.context.clock.now())) {
+    if (!mayBeTakenOver(record, this.context.clock.now(), this.context.boot)) {
       wake(this.context, generationId, (record.lease?.expiresAt ?? 0) + 1);
       return;
     }

@@ -75,6 +75,22 @@ describe('openSqlite', () => {
     await (await openSqlite({ folder, role: 'server' })).close();
   }).timeout(20_000);
 
+  it('keeps other servers out after its stores are closed, where work goes on in the process', async () => {
+    const server = await openSqlite({ folder, role: 'server' });
+    await server.close({ keepsLock: true });
+    expect(await refusal({ folder, role: 'server' })).to.include(`process ${process.pid}`);
+    const tool = await openSqlite({ folder, role: 'tool' });
+    expect(await tool.generations.insert(aGeneration(1))).to.deep.equal({ inserted: true });
+    await tool.close();
+  });
+
+  it('says that it is exclusive only where it holds the folder as its server', async () => {
+    const server = await openSqlite({ folder, role: 'server' });
+    const others = [await openSqlite({ folder, role: 'tool' }), await openSqlite({ folder, role: 'tool', readOnly: true }), await openSqlite({ folder, role: 'server', readOnly: true })];
+    expect([server, ...others].map(({ isExclusive }) => isExclusive)).to.deep.equal([true, false, false, false]);
+    for (const stores of [...others, server]) await stores.close();
+  });
+
   it('lets a tool write beside a server, each seeing what the other wrote', async () => {
     const server = await openSqlite({ folder, role: 'server' });
     const tool = await openSqlite({ folder, role: 'tool' });

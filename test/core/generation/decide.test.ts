@@ -5,10 +5,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { GenerationCommand } from '../../../core/generation/commands.js';
-import { decide } from '../../../core/generation/decide.js';
 import type { Generation } from '../../../core/generation/generation.js';
 import type { GenerationEvent } from '../../../core/generation/transitions.js';
-import { commandOf, generationIn, outputs, queued } from './generations.js';
+import { commandOf, decideAt, generationIn, outputs, queued } from './generations.js';
 
 const EVENTS = Object.keys({
   'start': 0, 'take-over': 0, 'renew': 0, 're-lease': 0, 'begin-attempt': 0, 'accepted': 0, 'attempt-failed': 0, 'yield': 0, 'cancel': 0, 'give-up': 0, 'succeed': 0,
@@ -67,7 +66,7 @@ describe('decide', () => {
         now = Math.max(0, now + one.clockMs);
         const before = structuredClone(g);
         const command = commandFor(one, g);
-        const decision = decide(g, command, now);
+        const decision = decideAt(g, command, now);
         expect(g, 'what was decided on is left as it is').to.deep.equal(before);
         if ('refused' in decision) continue;
         expectStepSound(g, decision.next, command);
@@ -78,65 +77,65 @@ describe('decide', () => {
 
   it('lets no overtaken holder write anything', () => {
     const g = generationIn('running', 'renew');
-    const taken = decide(queued({ ...g, lease: { worker: 'w', fence: 1, renewedAt: 1_000, expiresAt: 1_900 } }), commandOf('take-over'), 2_000);
+    const taken = decideAt(queued({ ...g, lease: { worker: 'w', fence: 1, renewedAt: 1_000, expiresAt: 1_900 } }), commandOf('take-over'), 2_000);
     if (!('next' in taken)) expect.fail('a lapsed lease can be taken');
     for (const event of HOLDER_EVENTS as GenerationEvent[]) {
-      expect(decide(taken.next, commandOf(event, 1), 2_001), event).to.deep.equal({ refused: 'FENCE_STALE' });
+      expect(decideAt(taken.next, commandOf(event, 1), 2_001), event).to.deep.equal({ refused: 'FENCE_STALE' });
     }
   });
 
   it('leaves a live lease to its holder', () => {
     const g = generationIn('running', 'renew');
-    expect(decide(g, commandOf('take-over'), 29_999)).to.deep.equal({ refused: 'LEASE_HELD' });
-    expect(decide(g, commandOf('expire'), 29_999)).to.deep.equal({ refused: 'LEASE_HELD' });
-    expect(decide(g, commandOf('take-over'), 30_000)).to.have.nested.property('next.fence', 2);
-    expect(decide(g, commandOf('expire'), 30_000)).to.have.nested.property('next.status', 'failed');
+    expect(decideAt(g, commandOf('take-over'), 29_999)).to.deep.equal({ refused: 'LEASE_HELD' });
+    expect(decideAt(g, commandOf('expire'), 29_999)).to.deep.equal({ refused: 'LEASE_HELD' });
+    expect(decideAt(g, commandOf('take-over'), 30_000)).to.have.nested.property('next.fence', 2);
+    expect(decideAt(g, commandOf('expire'), 30_000)).to.have.nested.property('next.status', 'failed');
   });
 
   it('is looked at by recovery when its deadline has passed, however far ahead the clock of its holder is', () => {
     for (const event of ['renew', 're-lease', 'take-over'] as const) {
       const g = generationIn('running', event);
-      expect(decide(g, commandOf(event), 20_000), event).to.have.nested.property('next.attentionAt', 51_000);
-      expect(decide(g, commandOf(event), 200_000), event).to.have.nested.property('next.attentionAt', 62_500);
+      expect(decideAt(g, commandOf(event), 20_000), event).to.have.nested.property('next.attentionAt', 51_000);
+      expect(decideAt(g, commandOf(event), 200_000), event).to.have.nested.property('next.attentionAt', 62_500);
     }
   });
 
   it('starts nothing after the queue deadline, and no attempt after the run deadline', () => {
-    expect(decide(queued(), commandOf('start'), 50_000)).to.have.nested.property('next.runDeadlineAt', 110_000);
-    expect(decide(queued(), commandOf('start'), 50_001)).to.deep.equal({ refused: 'DEADLINE_PASSED' });
+    expect(decideAt(queued(), commandOf('start'), 50_000)).to.have.nested.property('next.runDeadlineAt', 110_000);
+    expect(decideAt(queued(), commandOf('start'), 50_001)).to.deep.equal({ refused: 'DEADLINE_PASSED' });
     const g = generationIn('running', 'begin-attempt');
-    expect(decide(g, commandOf('begin-attempt'), 61_500)).to.have.nested.property('next.attemptsMade', 2);
-    expect(decide(g, commandOf('begin-attempt'), 61_501)).to.deep.equal({ refused: 'DEADLINE_PASSED' });
+    expect(decideAt(g, commandOf('begin-attempt'), 61_500)).to.have.nested.property('next.attemptsMade', 2);
+    expect(decideAt(g, commandOf('begin-attempt'), 61_501)).to.deep.equal({ refused: 'DEADLINE_PASSED' });
   });
 
   it('begins no attempt once a cancel was asked for', () => {
     const g = generationIn('running', 'begin-attempt');
-    expect(decide(queued({ ...g, cancelRequestedAt: 1_600 }), commandOf('begin-attempt'), 2_000)).to.deep.equal({ refused: 'NOT_ALLOWED' });
+    expect(decideAt(queued({ ...g, cancelRequestedAt: 1_600 }), commandOf('begin-attempt'), 2_000)).to.deep.equal({ refused: 'NOT_ALLOWED' });
   });
 
   it('charges what was delivered, never more than was reserved', () => {
     for (const [count, credits] of [[1, 10], [2, 20], [3, 30], [4, 30]] as const) {
-      const decision = decide(generationIn('running', 'succeed'), { event: 'succeed', outputs: outputs(count), fence: 1 }, 2_000);
+      const decision = decideAt(generationIn('running', 'succeed'), { event: 'succeed', outputs: outputs(count), fence: 1 }, 2_000);
       expect(decision).to.have.nested.property('next.chargedCredits', credits);
     }
-    expect(decide(generationIn('running', 'succeed'), { event: 'succeed', outputs: [], fence: 1 }, 2_000)).to.deep.equal({ refused: 'NOT_ALLOWED' });
+    expect(decideAt(generationIn('running', 'succeed'), { event: 'succeed', outputs: [], fence: 1 }, 2_000)).to.deep.equal({ refused: 'NOT_ALLOWED' });
   });
 
   it('charges a cancelled one its deliveries or the floor, and nothing when it was never handed over', () => {
     const unsent = generationIn('running', 'stop');
     const sent = queued({ ...unsent, attempt: { number: 1, phase: 'submitted', token: 't', startedAt: 1_500, reference: 'r' } });
-    const stop = (g: Generation, count: number) => decide(g, { event: 'stop', outputs: outputs(count), fence: 1 }, 2_000);
+    const stop = (g: Generation, count: number) => decideAt(g, { event: 'stop', outputs: outputs(count), fence: 1 }, 2_000);
     expect(stop(unsent, 0)).to.have.nested.property('next.chargedCredits', 0);
     expect(stop(sent, 0)).to.have.nested.property('next.chargedCredits', 4);
     expect(stop(sent, 1)).to.have.nested.property('next.chargedCredits', 10);
     expect(stop(queued({ ...sent, terms: { ...sent.terms, cancelFloorCredits: 99 } }), 0)).to.have.nested.property('next.chargedCredits', 30);
-    expect(decide(queued(), commandOf('cancel'), 2_000)).to.have.nested.property('next.chargedCredits', 0);
+    expect(decideAt(queued(), commandOf('cancel'), 2_000)).to.have.nested.property('next.chargedCredits', 0);
   });
 
   it('shows progress that only grows, within 0 and 1', () => {
     let g = generationIn('running', 'renew');
     for (const [progress, shown] of [[0.4, 0.4], [0.2, 0.4], [7, 1], [-3, 1]] as const) {
-      const decision = decide(g, { event: 'renew', leaseMs: 1_000, progress, fence: 1 }, 2_000);
+      const decision = decideAt(g, { event: 'renew', leaseMs: 1_000, progress, fence: 1 }, 2_000);
       if (!('next' in decision)) expect.fail('the holder may renew');
       expect(decision.next.progress).to.equal(shown);
       g = decision.next;

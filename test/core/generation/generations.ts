@@ -1,7 +1,13 @@
 import type { GenerationCommand } from '../../../core/generation/commands.js';
+import { decide, type GenerationDecision } from '../../../core/generation/decide.js';
 import type { Generation, GenerationStatus, Output } from '../../../core/generation/generation.js';
 import { taskError } from '../../../core/generation/task-errors.js';
 import type { GenerationEvent } from '../../../core/generation/transitions.js';
+
+/** As one process of several decides. */
+export function decideAt(generation: Generation, command: GenerationCommand, now: number): GenerationDecision {
+  return decide(generation, command, now, { id: 'boot', isExclusive: false });
+}
 
 export function outputs(count: number): Output[] {
   return Array.from({ length: count }, (_, index) => ({

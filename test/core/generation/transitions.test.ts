@@ -2,10 +2,9 @@
 // Method: every status with every event, against the table written down here a second time, and against `decide` itself
 // on a generation that meets each event's own conditions.
 import { expect } from 'chai';
-import { decide } from '../../../core/generation/decide.js';
 import type { GenerationStatus } from '../../../core/generation/generation.js';
 import { TRANSITIONS, type GenerationEvent } from '../../../core/generation/transitions.js';
-import { commandOf, generationIn } from './generations.js';
+import { commandOf, decideAt, generationIn } from './generations.js';
 
 const STATUSES: readonly GenerationStatus[] = ['queued', 'running', 'succeeded', 'failed', 'cancelled'];
 const AFTER_THE_END = ['settle', 'postpone', 'content-removed', 'outputs-removed', 'late-report'];
@@ -44,7 +43,7 @@ describe('generation transitions', () => {
     for (const event of Object.keys(OPEN) as GenerationEvent[]) {
       it(`${status}, ${event}: ${expected(status, event)}`, () => {
         expect(TRANSITIONS[status][event] ?? '-').to.equal(expected(status, event));
-        const decision = decide(generationIn(status, event), commandOf(event), 2_000);
+        const decision = decideAt(generationIn(status, event), commandOf(event), 2_000);
         expect('next' in decision ? decision.next.status : '-').to.equal(expected(status, event));
       });
     }

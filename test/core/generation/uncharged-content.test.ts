@@ -5,7 +5,6 @@ import fc from 'fast-check';
 import { StoreUnavailable, type ServiceError } from '../../../core/errors.js';
 import { cancelGeneration } from '../../../core/generation/cancel-generation.js';
 import { createGeneration } from '../../../core/generation/create-generation.js';
-import { decide } from '../../../core/generation/decide.js';
 import { estimateGeneration } from '../../../core/generation/estimate-generation.js';
 import { contentBytes } from '../../../core/generation/retention.js';
 import { Recovery } from '../../../core/recovery/recover.js';
@@ -13,7 +12,7 @@ import { utf8ByteLength } from '../../../core/utf8.js';
 import { CoreWorker, untilSettled } from '../../fixtures/core-worker.js';
 import { CoreWorld } from '../../fixtures/core-world.js';
 import { codeOf } from '../../fixtures/refusals.js';
-import { commandOf, generationIn, queued } from './generations.js';
+import { commandOf, decideAt, generationIn, queued } from './generations.js';
 
 const HOUR_MS = 3_600_000;
 const MIN_BYTES = 2_048;
@@ -133,17 +132,17 @@ describe('the removal of content', () => {
     const command = commandOf('content-removed');
     const g = generationIn('cancelled', 'content-removed');
     const { settledAt: _settledAt, ...unsettled } = g;
-    expect(decide(unsettled, command, 2_000)).to.deep.equal({ refused: 'NOT_ALLOWED' });
-    expect(decide({ ...g, contentRemovedAt: 1_900 }, command, 2_000)).to.deep.equal({ refused: 'NOTHING_TO_DO' });
-    expect(decide({ ...generationIn('succeeded', 'settle'), settledAt: 1_600 }, command, 2_000)).to.deep.equal({ refused: 'NOT_ALLOWED' });
+    expect(decideAt(unsettled, command, 2_000)).to.deep.equal({ refused: 'NOT_ALLOWED' });
+    expect(decideAt({ ...g, contentRemovedAt: 1_900 }, command, 2_000)).to.deep.equal({ refused: 'NOTHING_TO_DO' });
+    expect(decideAt({ ...generationIn('succeeded', 'settle'), settledAt: 1_600 }, command, 2_000)).to.deep.equal({ refused: 'NOT_ALLOWED' });
   });
 
   it('has recovery look again when the next part is due', () => {
     const g = generationIn('failed', 'content-removed');
-    expect(decide(g, commandOf('content-removed'), 70_000)).to.have.nested.property('next.attentionAt', 100_000);
-    expect(decide({ ...g, outputsRemovedAt: 1_900 }, commandOf('content-removed'), 70_000)).to.have.nested.property('next.attentionAt', 200_000);
-    expect(decide(generationIn('failed', 'settle'), commandOf('settle'), 2_000)).to.have.nested.property('next.attentionAt', 60_000);
-    expect(decide(generationIn('succeeded', 'settle'), commandOf('settle'), 2_000)).to.have.nested.property('next.attentionAt', 100_000);
+    expect(decideAt(g, commandOf('content-removed'), 70_000)).to.have.nested.property('next.attentionAt', 100_000);
+    expect(decideAt({ ...g, outputsRemovedAt: 1_900 }, commandOf('content-removed'), 70_000)).to.have.nested.property('next.attentionAt', 200_000);
+    expect(decideAt(generationIn('failed', 'settle'), commandOf('settle'), 2_000)).to.have.nested.property('next.attentionAt', 60_000);
+    expect(decideAt(generationIn('succeeded', 'settle'), commandOf('settle'), 2_000)).to.have.nested.property('next.attentionAt', 100_000);
   });
 });
 

@@ -2,6 +2,7 @@
 // are replayed for the window and the key stays taken after it.
 // Method: `claim` on the memory store, over a subject that is a plain map; the slow process is held at a chosen call.
 import { expect } from 'chai';
+import type { Boot } from '../../../core/boot.js';
 import type { ServiceError } from '../../../core/errors.js';
 import type { ClaimKey } from '../../../core/idempotency/claim.js';
 import { claim, freeClaim, type Claimed, type Subject } from '../../../core/idempotency/claims.js';
@@ -17,6 +18,7 @@ class World {
   readonly clock = new ManualClock();
   readonly claims = new MemoryClaimStore();
   readonly ids = new SeededIds();
+  boot: Boot = { id: 'first', isExclusive: false };
   /** What stands at each subject id. */
   readonly effects = new Map<string, 'effect' | 'void'>();
 

@@ -32,7 +32,8 @@ describe('a lease that is taken anew by its holder', () => {
     world.clock.jump(5_000);
     const g = await holder.reLease();
     const { leaseMs } = world.settings;
-    expect([g.fence, g.lease]).to.deep.equal([2, { worker: 'first', fence: 2, renewedAt: world.clock.now(), expiresAt: world.clock.now() + leaseMs }]);
+    const { clock, context: { boot } } = world;
+    expect([g.fence, g.lease]).to.deep.equal([2, { worker: 'first', fence: 2, renewedAt: clock.now(), expiresAt: clock.now() + leaseMs, bootId: boot.id }]);
     expect(await changeGeneration(world.context, g, { event: 'renew', leaseMs, fence: 1 })).to.have.property('refused', 'FENCE_STALE');
     await world.clock.advance(3 * leaseMs);
     expect((await world.generation(generationId)).lease).to.include({ worker: 'first', fence: 2 });

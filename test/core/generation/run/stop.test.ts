@@ -3,6 +3,7 @@
 import { expect } from 'chai';
 import { createGeneration } from '../../../../core/generation/create-generation.js';
 import { WorkerStopping } from '../../../../core/generation/run/dispatcher.js';
+import { Worker } from '../../../../apps/worker/worker.js';
 import { Recovery } from '../../../../core/recovery/recover.js';
 import { CoreWorker, untilSettled } from '../../../fixtures/core-worker.js';
 import { CoreWorld } from '../../../fixtures/core-world.js';
@@ -82,6 +83,22 @@ describe('a worker that stops', () => {
     await stop(world, first);
     expect(world.clock.now() - at).to.be.at.most(10_000);
     expect((await world.generation(generationId)).status).to.equal('running');
+  });
+
+  it('says whether all its runs have ended, or some outlive its grace', async () => {
+    const world = await CoreWorld.open();
+    const options = { workerId: 'worker', recoveryIntervalMs: 15_000, stopGraceMs: 10_000 };
+    const [ending, hanging] = [new Worker(world.process(), options), new Worker(world.process(), options)];
+    world.provider.newReport = () => ({ state: 'running' });
+    await ending.start();
+    await world.create();
+    await world.clock.advance(1_000);
+    expect(await world.clock.run(ending.stop())).to.equal(true);
+    world.provider.submitScript = ['hang'];
+    await hanging.start();
+    await world.create();
+    await world.clock.advance(1_000);
+    expect(await world.clock.run(hanging.stop())).to.equal(false);
   });
 });
 

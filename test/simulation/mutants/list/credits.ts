@@ -100,10 +100,10 @@ export const CREDIT_MUTANTS: readonly Mutant[] = [
     file: 'core/generation/settle-generation.js',
     find: "await context.desk.execute(accountId, { kind: 'settle', generationId, charge: chargedCredits }); "
       + 'const endedAt = generation.completedAt ?? generation.updatedAt; const { settings } = context; '
-      + "const settled = await changeGeneration(context, generation, { event: 'settle', outputsExpireAt: endedAt + settings.outputRetentionMs, "
+      + "const { generation: settled, refused } = await changeGeneration(context, generation, { event: 'settle', outputsExpireAt: endedAt + settings.outputRetentionMs, "
       + 'taskExpiresAt: endedAt + settings.taskRetentionMs, });',
     replace: 'const endedAt = generation.completedAt ?? generation.updatedAt; const { settings } = context; '
-      + "const settled = await changeGeneration(context, generation, { event: 'settle', outputsExpireAt: endedAt + settings.outputRetentionMs, "
+      + "const { generation: settled, refused } = await changeGeneration(context, generation, { event: 'settle', outputsExpireAt: endedAt + settings.outputRetentionMs, "
       + 'taskExpiresAt: endedAt + settings.taskRetentionMs, }); '
       + "await context.desk.execute(accountId, { kind: 'settle', generationId, charge: chargedCredits });",
     why: 'The generation says that it is settled while its hold is still open.',

@@ -1,0 +1,160 @@
+// Goal: a process that has its stores to itself goes on at its start with what the one before it was running, without waiting
+// for a lease, page by page and for nothing else; over shared stores it waits.
+// Method: a worker dies in the middle of its runs, and the worker of another boot starts at the same moment.
+import { expect } from 'chai';
+import { Worker } from '../../../apps/worker/worker.js';
+import type { Boot } from '../../../core/boot.js';
+import { createGeneration } from '../../../core/generation/create-generation.js';
+import { Recovery } from '../../../core/recovery/recover.js';
+import { CoreWorker, untilSettled } from '../../fixtures/core-worker.js';
+import { CoreWorld } from '../../fixtures/core-world.js';
+import { imageModel } from '../../fixtures/core-models.js';
+import { Life } from '../../fixtures/cut-processes.js';
+import { codeOf } from '../../fixtures/refusals.js';
+import { Gate, type Interceptor } from '../../fixtures/intercepted.js';
+import { expectAtRest } from '../../fixtures/recovery-passes.js';
+import { imagesOf } from '../../fixtures/scripted-provider.js';
+
+const FIRST: Boot = { id: 'first', isExclusive: true };
+const SECOND: Boot = { id: 'second', isExclusive: true };
+
+interface Killed { readonly world: CoreWorld; readonly ids: readonly string[] }
+
+/** So many generations run, and their worker is gone. */
+async function killed(running: number, { boot = FIRST, hangs = false, settings = {} } = {}): Promise<Killed> {
+  const world = await CoreWorld.open({ models: [imageModel({ concurrency: 50, concurrencyPerAccount: 50 })], credits: 10_000, settings });
+  world.provider.newReport = () => ({ state: 'running' });
+  if (hangs) world.provider.submitScript = Array.from({ length: running }, () => 'hang' as const);
+  const life = new Life();
+  const first = await CoreWorker.start(world, 'first', life.interceptor, boot);
+  const ids: string[] = [];
+  for (let made = 0; made < running; made += 1) ids.push((await world.create()).generationId);
+  await world.clock.advance(1_000);
+  await first.context.wakeUps.stop();
+  life.isDead = true;
+  return { world, ids };
+}
+
+async function startWorker(world: CoreWorld, boot: Boot, interceptor?: Interceptor): Promise<Worker> {
+  const worker = new Worker(world.process(interceptor, {}, boot), { workerId: 'second', recoveryIntervalMs: 15_000, stopGraceMs: 1_000 });
+  await worker.start();
+  await world.clock.advance(0);
+  return worker;
+}
+
+describe('a start on stores that are exclusive', () => {
+  it('goes on at once with what the boot before was running, under new fences and without another submission', async () => {
+    const { world, ids } = await killed(12, { settings: { recoveryBatch: 5 } });
+    const at = world.clock.now();
+    await startWorker(world, SECOND);
+    await world.clock.advance(10);
+    for (const id of ids) expect((await world.generation(id)).lease, id).to.include({ worker: 'second', fence: 2, bootId: 'second' });
+    expect(world.clock.now() - at, 'no lease was waited for').to.be.below(world.settings.leaseMs);
+    for (const task of world.provider.tasks.values()) task.report = { state: 'succeeded', outputs: imagesOf(1) };
+    for (const id of ids) expect(await untilSettled(world, id)).to.include({ status: 'succeeded', attemptsMade: 1, chargedCredits: 10 });
+    expect(world.provider.submissions).to.have.length(ids.length);
+    await expectAtRest(world, ids.length);
+  });
+
+  it('goes through what is leased in pages, reads it once, and wakes nothing else', async () => {
+    const { world, ids } = await killed(7, { settings: { recoveryBatch: 3 } });
+    for (let made = 0; made < 9; made += 1) await world.create();
+    const pages: number[] = [];
+    const woken: string[] = [];
+    const recovery = new Recovery(world.process(async (call) => {
+      const answer = await call.proceed();
+      if (call.name === 'generations.due') pages.push((answer as readonly unknown[]).length);
+      if (call.name === 'wakeUps.schedule') woken.push(call.args[0] as string);
+      return answer;
+    }, {}, SECOND));
+    await recovery.resume();
+    await recovery.resume();
+    expect(new Set(woken)).to.deep.equal(new Set(ids));
+    expect(woken).to.have.length(ids.length);
+    expect(pages).to.deep.equal([3, 3, 3, 3, 3, 1]);
+  });
+
+  it('waits for the lease of an attempt whose submission may be on its way, and no longer', async () => {
+    const { world, ids: [id = ''] } = await killed(1, { hangs: true });
+    const lapsesAt = (await world.generation(id)).lease?.expiresAt ?? 0;
+    await startWorker(world, SECOND);
+    await world.clock.advance(lapsesAt - world.clock.now());
+    expect((await world.generation(id)).lease).to.include({ worker: 'first', fence: 1 });
+    expect(world.provider.recovers, 'nobody has asked the provider').to.equal(0);
+    await world.clock.advance(10);
+    expect((await world.generation(id)).lease).to.include({ worker: 'second', fence: 2 });
+  });
+
+  it('gives those it goes on with their places before it takes anything new', async () => {
+    const world = await CoreWorld.open({ models: [imageModel({ concurrency: 2, concurrencyPerAccount: 2 })], credits: 10_000 });
+    world.provider.newReport = () => ({ state: 'running' });
+    const life = new Life();
+    const first = await CoreWorker.start(world, 'first', life.interceptor, FIRST);
+    const ids = [(await world.create()).generationId, (await world.create()).generationId];
+    await world.clock.advance(1_000);
+    await first.context.wakeUps.stop();
+    life.isDead = true;
+    const cut = new Set(ids);
+    for (let made = 0; made < 20; made += 1) ids.push((await world.create()).generationId);
+    await startWorker(world, SECOND);
+    await world.clock.advance(10);
+    for (const id of ids) expect((await world.generation(id)).fence, id).to.equal(cut.has(id) ? 2 : 0);
+  });
+
+  it('is not kept from serving by a store that does not answer, and goes on with them in its first pass that can', async () => {
+    const { world, ids } = await killed(3);
+    let isAway = true;
+    await startWorker(world, SECOND, async (call) => {
+      if (isAway && call.name === 'generations.due') throw new Error('The store is away.');
+      return call.proceed();
+    });
+    for (const id of ids) expect((await world.generation(id)).fence).to.equal(1);
+    isAway = false;
+    await world.clock.advance(15_010);
+    for (const id of ids) expect((await world.generation(id)).fence).to.equal(2);
+  });
+
+  it('takes nothing when it is asked to stop before it has begun', async () => {
+    const { world, ids } = await killed(2);
+    const gate = new Gate();
+    const worker = new Worker(world.process(async (call) => {
+      if (call.name === 'generations.due') await gate.wait();
+      return call.proceed();
+    }, {}, SECOND), { workerId: 'second', recoveryIntervalMs: 15_000, stopGraceMs: 1_000 });
+    const started = worker.start();
+    expect(await world.clock.run(worker.stop())).to.equal(true);
+    gate.open();
+    await world.clock.run(started);
+    await world.clock.advance(60_000);
+    for (const id of ids) expect((await world.generation(id)).fence).to.equal(1);
+  });
+
+  it('answers the retry of a create that was cut at once, and makes one generation', async () => {
+    const world = await CoreWorld.open();
+    const life = new Life();
+    const dying = world.process(async (call) => {
+      if (call.name === 'generations.insert') life.isDead = true;
+      return life.interceptor(call);
+    }, {}, FIRST);
+    void createGeneration(dying, world.caller, 'k', world.body()).catch(() => undefined);
+    await world.clock.advance(10);
+    const again = (boot: Boot) => world.clock.run(createGeneration(world.process(undefined, {}, boot), world.caller, 'k', world.body()));
+    expect(await codeOf(again({ id: 'second', isExclusive: false })), 'where others may be at work').to.equal('IDEMPOTENCY_IN_PROGRESS');
+    expect(await codeOf(again(FIRST)), 'in the same life').to.equal('IDEMPOTENCY_IN_PROGRESS');
+    const { generation, replayed } = await again(SECOND);
+    expect(replayed).to.equal(false);
+    expect((await world.account()).holds.size).to.equal(1);
+    expect((await world.generations()).map(({ generationId }) => generationId)).to.deep.equal([generation.generationId]);
+  });
+});
+
+describe('a start on stores that are shared', () => {
+  it('leaves what another boot has leased until its lease has lapsed', async () => {
+    const { world, ids } = await killed(3, { boot: { id: 'first', isExclusive: false } });
+    await startWorker(world, { id: 'second', isExclusive: false });
+    await world.clock.advance(world.settings.leaseMs - 2_000);
+    for (const id of ids) expect((await world.generation(id)).lease).to.include({ worker: 'first', fence: 1 });
+    await world.clock.advance(20_000);
+    for (const id of ids) expect((await world.generation(id)).lease).to.include({ worker: 'second', fence: 2 });
+  });
+});

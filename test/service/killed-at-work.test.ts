@@ -1,0 +1,91 @@
+// Goal: after a SIGKILL on a data folder the next start goes on at once with what was running, and charges for it once.
+// Method: the compiled program with leases and recovery passes of an hour is killed in the middle of its runs and started
+// again; only that the lease of another boot is void explains that they end.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { openProgram } from '../../apps/wiring.js';
+import type { Generation } from '../../core/generation/generation.js';
+import { freshDatabase } from '../servers/fresh-places.js';
+import { mongoServer, orSkip } from '../servers/servers.js';
+import { EMBEDDED, type Lane } from './lanes.js';
+import { LiveService, type Tenant } from './live-service.js';
+
+const RUNNING = 6;
+const HOUR_MS = 3_600_000;
+
+describe('a service killed while generations run', () => {
+  let service: LiveService;
+  let tenant: Tenant;
+
+  beforeEach(async () => {
+    service = await LiveService.start({ config: { settings: { lease_seconds: 3_600 }, worker: { recovery_interval_seconds: 3_600 } } });
+    tenant = await service.tenant(100);
+  });
+  afterEach(() => service.remove());
+
+  function stored(): Promise<readonly Generation[]> {
+    return service.tool(async ({ context }) => (await context.generations.list(tenant.accountId, undefined, { limit: 100 })).items);
+  }
+
+  it('goes on with them at its next start, and ends them as if nothing had been', async () => {
+    const client = service.client(tenant.secret);
+    const ids: string[] = [];
+    for (let made = 0; made < RUNNING; made += 1) {
+      const { data } = await client.create(`k${made}`, 'sandbox-test', { behaviour: 'slow', delay_ms: 5_000, size: '128x128' });
+      ids.push(data['generation_id'] as string);
+    }
+    let before = await stored();
+    while (!before.every(({ attempt }) => attempt?.phase === 'submitted')) {
+      await sleep(50);
+      before = await stored();
+    }
+    await service.server.end('SIGKILL');
+    const [left] = [await stored()];
+    for (const { lease, status } of left) {
+      expect(status).to.equal('running');
+      expect(lease?.expiresAt, 'nobody would take it over for an hour').to.be.above(Date.now() + HOUR_MS / 2);
+    }
+    const bootIds = new Set(left.map(({ lease }) => lease?.bootId));
+    expect([bootIds.size, bootIds.has(undefined)], 'all of one boot').to.deep.equal([1, false]);
+
+    await service.server.start();
+    for (const id of ids) expect(await client.until(id)).to.include({ status: 'succeeded', charged_credits: 1 });
+    for (const { fence, attemptsMade } of await stored()) expect([fence >= 2, attemptsMade <= 2], `fence ${fence}, ${attemptsMade} attempts`).to.deep.equal([true, true]);
+    await service.tool(async ({ context }) => {
+      while (((await context.accounts.read(tenant.accountId))?.holds.size ?? 0) > 0) await sleep(20);
+    });
+    expect(await client.balance()).to.equal(100 - RUNNING);
+    const verified = await service.run('verify');
+    expect(verified.code, verified.stdout + verified.stderr).to.equal(0);
+  });
+});
+
+const MONGO_AND_FILES: Lane = {
+  name: 'MongoDB, files and timers',
+  async open(suite) {
+    const place = freshDatabase(await orSkip(suite, mongoServer('standalone')));
+    return {
+      config: { stores: { database: 'mongo', objects: 'files', wake_ups: 'timers' }, mongo: { url: place.url, database: place.database } },
+      remove: () => place.drop(),
+    };
+  },
+};
+
+/** The lock on a folder of objects says nothing of the database beside it. */
+const IS_EXCLUSIVE: readonly (readonly [Lane, boolean])[] = [[EMBEDDED, true], [MONGO_AND_FILES, false]];
+
+describe('whether a process has its stores to itself', () => {
+  for (const [lane, isExclusive] of IS_EXCLUSIVE) {
+    it(`is ${isExclusive ? 'known to a server' : 'never known'} over ${lane.name}, and never to a tool`, async function ask() {
+      const service = await LiveService.prepare({ lane: await lane.open(this) });
+      try {
+        const server = await openProgram(service.config, 'server');
+        expect(server.context.boot.isExclusive).to.equal(isExclusive);
+        await server.close();
+        expect(await service.tool(({ context }) => Promise.resolve(context.boot.isExclusive))).to.equal(false);
+      } finally {
+        await service.remove();
+      }
+    });
+  }
+});
