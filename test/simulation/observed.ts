@@ -67,6 +67,8 @@ export interface Premises {
   readonly settings: Settings;
   /** How often each worker's recovery runs, in milliseconds. */
   readonly recoveryIntervalMs: number;
+  /** Whether there is one process at a time, and the stores' driver says so. */
+  readonly isExclusive: boolean;
   /** The secrets of API keys made so far. */
   secrets(): readonly string[];
 }

@@ -16,8 +16,12 @@ import type { Surroundings } from './world/surroundings.js';
 import { Timeline } from './world/timeline.js';
 import { QuietDays } from './workload/quiet-days.js';
 
-const PLACES: readonly (readonly Role[])[] = [
-  ['rest', 'rest', 'worker', 'worker'], ['rest', 'rest', 'worker', 'worker', 'worker'], ['both'], ['both', 'both'], ['rest', 'both', 'worker'],
+interface Place { readonly roles: readonly Role[]; readonly isExclusive?: true }
+
+/** Processes that share their stores; the last has its own to itself, and one after the other is started on them. */
+const PLACES: readonly Place[] = [
+  { roles: ['rest', 'rest', 'worker', 'worker'] }, { roles: ['rest', 'rest', 'worker', 'worker', 'worker'] }, { roles: ['both'] }, { roles: ['both', 'both'] },
+  { roles: ['rest', 'both', 'worker'] }, { roles: ['both'], isExclusive: true },
 ];
 /** What is under way when the faults stop has arrived by then, and who was stopped is back. */
 const CALMING_MS = 60_000;
@@ -51,12 +55,13 @@ export class SimulatedRun implements Surroundings {
     this.life = source.fork();
     this.timeline = new Timeline(print);
     this.scheduler = new Scheduler(source.fork());
+    const { roles, isExclusive = false } = source.fork().pick(PLACES);
     const durable = memoryStores({ now: () => this.scheduler.now, after: (delayMs, callback) => this.scheduler.after(delayMs, callback) });
     this.watcher = new Auditor({
-      durable, models: SIMULATED_MODELS, settings: SIMULATED_SETTINGS, recoveryIntervalMs: RECOVERY_INTERVAL_MS,
+      durable, models: SIMULATED_MODELS, settings: SIMULATED_SETTINGS, recoveryIntervalMs: RECOVERY_INTERVAL_MS, isExclusive,
       secrets: () => this.population?.secrets ?? [],
     });
-    this.service = new Service(this, source.fork(), durable, source.fork().pick(PLACES));
+    this.service = new Service(this, source.fork(), durable, { roles, isExclusive });
     this.network = new Network(this, this.service, source.fork());
   }
 

@@ -34,9 +34,9 @@ export class AuditedWorld {
   private readonly found: Violation[] = [];
   private asked = 0;
 
-  private constructor(readonly world: CoreWorld) {
+  private constructor(readonly world: CoreWorld, isExclusive: boolean) {
     this.auditor = new Auditor({
-      durable: world.ports, models: world.models, settings: world.settings, recoveryIntervalMs: 5_000, secrets: () => [SECRET],
+      durable: world.ports, models: world.models, settings: world.settings, recoveryIntervalMs: 5_000, secrets: () => [SECRET], isExclusive,
     });
     const intercept = (call: PortCall): Promise<unknown> => this.intercept(call);
     const provider = intercepted('provider', world.provider, intercept);
@@ -44,12 +44,12 @@ export class AuditedWorld {
     this.dispatcher = new Dispatcher(this.context, 'worker-1');
   }
 
-  static async open(credits = 1_000): Promise<AuditedWorld> {
+  static async open(credits = 1_000, { isExclusive = false } = {}): Promise<AuditedWorld> {
     const models = [
       imageModel({ cancelFloorCredits: 3 }),
       imageModel({ modelKey: 'odd', price: imagePrice(1, { microcreditsPerUnit: 2_333_334, baseMicrocredits: 100_001, minimumCredits: 3 }) }),
     ];
-    const audited = new AuditedWorld(await CoreWorld.open({ models, credits: 0 }));
+    const audited = new AuditedWorld(await CoreWorld.open({ models, credits: 0 }), isExclusive);
     audited.caller = await audited.newCaller(credits);
     return audited;
   }

@@ -217,7 +217,7 @@ describe('the auditor', () => {
     const id = await audited.created('one');
     await audited.world.clock.run(audited.dispatcher.deliver(id));
     const g = await newest(id);
-    const lease = { worker: 'worker-2', fence: 2, renewedAt: audited.now, expiresAt: audited.now + audited.world.settings.leaseMs };
+    const lease = { worker: 'worker-2', fence: 2, renewedAt: audited.now, expiresAt: audited.now + audited.world.settings.leaseMs, bootId: 'boot-2' };
     await audited.show('generations.replace', [{ ...g, version: g.version + 1, lease, fence: 2, updatedAt: audited.now }, g.version], 'applied');
     audited.expectFirst(14, 'had the lease until');
     const other = await AuditedWorld.open();

@@ -56,7 +56,7 @@ export class Auditor implements Watcher {
   private readonly rest: Rest;
 
   constructor(premises: Premises) {
-    const { durable, settings } = premises;
+    const { durable, settings, isExclusive } = premises;
     const { order, clocks, keys } = this;
     const prices = new Prices(premises.models);
     this.books = new Books(durable, order);
@@ -64,7 +64,7 @@ export class Auditor implements Watcher {
     this.generations = new Generations(durable, settings);
     this.objects = new GuardedObjects(durable.objects);
     const { books, generations, objects } = this;
-    const claims = new Claims(settings, clocks, order, (operation, id) => (operation === 'create' ? generations : this.uploads).standingAt(id), (id) => books.moneyOf(id)?.isOpen ?? false);
+    const claims = new Claims(settings, clocks, order, (operation, id) => (operation === 'create' ? generations : this.uploads).standingAt(id), (id) => books.moneyOf(id)?.isOpen ?? false, isExclusive);
     this.accepted = new Accepted({ durable, settings, order, books, claims, keys, prices, generations });
     this.uploads = new Uploads(settings, clocks, objects, (upload) => this.accepted.prepared(upload));
     this.provider = new ProviderCalls(generations, prices);
@@ -77,7 +77,7 @@ export class Auditor implements Watcher {
 
     const charges = new Charges({ settings, books, claims, prices, provider: this.provider, generations, clocks });
     books.listen(charges);
-    const listeners = [new Leases(settings, clocks), this.provider, this.accepted, charges, this.uploads, new Outputs(settings, objects, prices)];
+    const listeners = [new Leases(settings, clocks, isExclusive), this.provider, this.accepted, charges, this.uploads, new Outputs(settings, objects, prices)];
     for (const listener of listeners) generations.listen(listener);
     for (const { handlers } of [books, claims, generations, this.uploads, objects, this.provider, this.suspensions]) this.calls.add(handlers);
   }

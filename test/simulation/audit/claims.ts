@@ -16,6 +16,8 @@ export class Claims {
   private readonly expired = new Set<string>();
   /** When a key was last freed by a refusal, in order. */
   private readonly freedAt = new Map<string, number>();
+  /** Which process made the claim that stands. */
+  private readonly madeBy = new Map<string, string>();
 
   constructor(
     private readonly settings: Settings,
@@ -23,18 +25,20 @@ export class Claims {
     private readonly order: EventOrder,
     private readonly standingAt: (operation: ClaimedOperation, subjectId: string) => Standing,
     private readonly isHeld: (generationId: string) => boolean,
+    /** Where there is one process at a time, whoever made a claim before is gone. */
+    private readonly isExclusive: boolean,
   ) {}
 
   readonly handlers: Handlers = {
-    'claims.insert': ({ args: [claim], result }) => {
+    'claims.insert': ({ args: [claim], result, process }) => {
       const known = this.standing.get(keyName(claim));
       demand(result.inserted === (known === undefined), 11, () => `key ${claim.key} was ${result.inserted ? 'claimed twice' : 'refused, and free'}`);
-      if (result.inserted) this.keep(claim);
+      if (result.inserted) this.keep(claim, process);
     },
-    'claims.replace': ({ args: [next], result }) => {
+    'claims.replace': ({ args: [next], result, process }) => {
       if (result !== 'applied') return;
       if (next.leaseExpiresAt === 0) this.finish(next);
-      else this.takeOver(next);
+      else this.takeOver(next, process);
     },
     'claims.remove': ({ args: [key, expectedVersion], result }) => {
       if (result === 'applied') this.free(key, expectedVersion);
@@ -62,7 +66,7 @@ export class Claims {
     return this.expired.has(keyName(key));
   }
 
-  private keep(claim: Claim): void {
+  private keep(claim: Claim, process: string): void {
     const { operation, subjectId, createdAt, leaseExpiresAt, removeAt, key } = claim;
     const named = `${operation} ${subjectId}`;
     const { claimLeaseMs, claimRetentionMs } = this.settings;
@@ -71,21 +75,23 @@ export class Claims {
     demand(operation === 'complete' || !this.namedBy.has(named), 11, () => `id ${subjectId} was claimed under a second time, for ${key}`);
     this.namedBy.set(named, claim);
     this.standing.set(keyName(claim), claim);
+    this.madeBy.set(keyName(claim), process);
   }
 
-  /** Only a lapsed claim is taken over, and only once nothing can come of it any more. Its maker read the clock for `createdAt`. */
-  private takeOver(next: Claim): void {
+  /** Only a claim that has lapsed, or whose process is gone, is taken over, and only once nothing can come of it any more. Its maker read the clock for `createdAt`. */
+  private takeOver(next: Claim, process: string): void {
     const before = this.standing.get(keyName(next));
     demand(before !== undefined, 11, () => `a claim of ${next.key} was taken over, and none stood`);
     const { claimLeaseMs } = this.settings;
     const hasLapsed = before.leaseExpiresAt <= next.createdAt || before.leaseExpiresAt > next.createdAt + claimLeaseMs + MAX_SKEW_MS;
-    demand(hasLapsed, 11, () => `the claim of ${next.key} was leased until ${before.leaseExpiresAt} and taken over at ${next.createdAt}`);
+    const isOfTheDead = this.isExclusive && this.madeBy.get(keyName(next)) !== process;
+    demand(hasLapsed || isOfTheDead, 11, () => `the claim of ${next.key} was leased until ${before.leaseExpiresAt} and taken over at ${next.createdAt}`);
     demand(next.version === before.version + 1 && next.digest === before.digest, 11, () => `the claim of ${next.key} was taken over by another request, or out of turn`);
     if (next.operation !== 'complete') {
       const standing = this.standingAt(next.operation, before.subjectId);
       demand(standing === 'ruled-out', 11, () => `the claim of ${next.key} was taken over while its ${before.subjectId} was not ruled out: ${standing}`);
     }
-    this.keep(next);
+    this.keep(next, process);
   }
 
   /** A completion that succeeded says so on its claim, and changes nothing else there. */

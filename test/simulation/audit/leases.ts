@@ -12,7 +12,11 @@ const GIVES_LEASE = new Set(['start', 'take-over', 're-lease']);
  * record says when the decision was made, that time is used; elsewhere the clock at the write, if it is steady.
  */
 export class Leases implements GenerationListener {
-  constructor(private readonly settings: Settings, private readonly clocks: ProcessClocks) {}
+  /** Which process signs its leases with which boot, and the other way round. */
+  private readonly boots = new Map<string, string>();
+
+  /** Where there is one process at a time, whoever held a lease before is gone. */
+  constructor(private readonly settings: Settings, private readonly clocks: ProcessClocks, private readonly isExclusive: boolean) {}
 
   stepped(step: Step): void {
     const { before, next, event } = step;
@@ -28,9 +32,12 @@ export class Leases implements GenerationListener {
     demand(lease?.worker === by.process && lease.fence === next.fence, 14, () => `generation ${generationId}: ${by.process} gave the lease to ${lease?.worker} with fence ${lease?.fence}`);
     demand(lease.expiresAt === lease.renewedAt + this.settings.leaseMs, 14, () => `generation ${generationId}: the lease of ${lease.renewedAt} ends at ${lease.expiresAt}`);
     this.requireNotAhead(by, lease.renewedAt, () => `generation ${generationId}: ${event}`);
+    this.requireOwnBoot(by, lease.bootId);
     const old = before.lease;
     const hasLapsed = old === undefined || old.expiresAt <= lease.renewedAt || old.renewedAt > lease.renewedAt + MAX_SKEW_MS;
-    demand(hasLapsed || event === 're-lease', 14, () => `generation ${generationId}: ${by.process} took over at ${lease.renewedAt} by its clock, and ${old?.worker} had the lease until ${old?.expiresAt}`);
+    // What a process that is gone was about to hand over may still arrive; all else of its is nobody's.
+    const isNobodys = this.isOfTheDead(old, by) && before.attempt?.phase !== 'submitting';
+    demand(hasLapsed || isNobodys || event === 're-lease', 14, () => `generation ${generationId}: ${by.process} took over at ${lease.renewedAt} by its clock, and ${old?.worker} had the lease until ${old?.expiresAt}`);
     if (event === 'start') demand(lease.renewedAt <= before.terms.queueDeadlineAt, 7, () => `generation ${generationId} was started at ${lease.renewedAt}, after its queue deadline ${before.terms.queueDeadlineAt}`);
   }
 
@@ -60,8 +67,20 @@ export class Leases implements GenerationListener {
     const deadlineAt = event === 'give-up' ? before.terms.queueDeadlineAt : (before.runDeadlineAt ?? Infinity);
     demand(completedAt > deadlineAt, 7, () => `generation ${generationId}: ${event} at ${completedAt}, and its deadline is ${deadlineAt}`);
     const { lease } = before;
-    const isLive = lease !== undefined && lease.expiresAt > Math.max(completedAt, by.processNow) && lease.renewedAt <= by.processNow + MAX_SKEW_MS;
+    const isLive = lease !== undefined && !this.isOfTheDead(lease, by) && lease.expiresAt > Math.max(completedAt, by.processNow) && lease.renewedAt <= by.processNow + MAX_SKEW_MS;
     demand(!isLive, 14, () => `generation ${generationId}: ${by.process} wrote ${event} at ${completedAt}, and ${lease?.worker} had the lease until ${lease?.expiresAt}`);
+  }
+
+  private isOfTheDead(lease: { readonly worker: string } | undefined, by: Step['by']): boolean {
+    return this.isExclusive && lease !== undefined && lease.worker !== by.process;
+  }
+
+  private requireOwnBoot({ process }: Step['by'], bootId: string | undefined): void {
+    demand(bootId !== undefined, 14, () => `${process} took a lease that does not say of which boot it is`);
+    for (const [one, other] of [[process, bootId], [bootId, process]] as const) {
+      demand((this.boots.get(one) ?? other) === other, 14, () => `${process} took a lease of boot ${bootId}, and ${one} goes with ${this.boots.get(one)}`);
+      this.boots.set(one, other);
+    }
   }
 
   private requireNotAhead({ process, at, processNow }: Step['by'], time: number, what: () => string): void {

@@ -7,7 +7,7 @@ import { STATELESS_PORTS } from '../../fixtures/stateless-ports.js';
 import type { Chance } from './chance.js';
 import { FaultyObjects } from '../faults/faulty-objects.js';
 import { FaultyWakeUps } from '../faults/faulty-wake-ups.js';
-import { PortFaults } from '../faults/port-faults.js';
+import { never, PortFaults } from '../faults/port-faults.js';
 import { SIMULATED_MODELS } from './models.js';
 import { SimulatedProcess, type Role } from './simulated-process.js';
 import { SimulatedProvider } from '../faults/simulated-provider.js';
@@ -29,10 +29,15 @@ export class Service {
   wakeUpsToLose = 0;
   private started = 0;
 
-  constructor(private readonly world: Surroundings, private readonly chance: Chance, readonly durable: MemoryStores, private readonly places: readonly Role[]) {
+  constructor(private readonly world: Surroundings, private readonly chance: Chance, readonly durable: MemoryStores, private readonly installation: { readonly roles: readonly Role[]; readonly isExclusive: boolean }) {
     this.objects = new FaultyObjects(durable.objects, world);
     this.provider = new SimulatedProvider(world);
     this.faults = new PortFaults(world);
+  }
+
+  /** Whether the stores' driver says that there is one process at a time. */
+  get isExclusive(): boolean {
+    return this.installation.isExclusive;
   }
 
   /** Somebody who takes requests now, if anybody does. */
@@ -56,7 +61,7 @@ export class Service {
 
   /** Puts a process into every empty place at once, and wakes those that sleep. */
   startAll(): void {
-    this.places.forEach((_, place) => { if (this.processes[place]?.isAlive !== true) this.startAt(place); });
+    this.installation.roles.forEach((_, place) => { if (this.processes[place]?.isAlive !== true) this.startAt(place); });
     for (const process of this.processes) [process.asleepUntil, process.withdrawn] = [0, undefined];
   }
 
@@ -71,7 +76,7 @@ export class Service {
   }
 
   private startAt(place: number): void {
-    const role = this.places[place] as Role;
+    const role = this.installation.roles[place] as Role;
     this.started += 1;
     const { scheduler, climate, timeline, watcher } = this.world;
     const skewMs = this.chance.between(-climate.skewMs, climate.skewMs);
@@ -85,7 +90,7 @@ export class Service {
       }
     };
     this.processes[place] = process;
-    process.start(this.portsFor(process), { info: note, warn: note });
+    process.start(this.portsFor(process), { info: note, warn: note }, this.isExclusive);
     timeline.note(scheduler.now, process.name, () => `starts, its clock ${skewMs} ms off`);
   }
 
@@ -100,7 +105,8 @@ export class Service {
       wakeUps: {
         schedule: async (id, at) => { await this.faults.call(process, { name: 'wakeUps.schedule', args: [id, at], proceed: () => wakeUps.schedule(id, at) }); },
         every: wakeUps.every,
-        start: (deliver, limit) => wakeUps.start(deliver, limit),
+        // One that died a moment ago may not have come to its next call yet.
+        start: (deliver, limit) => (process.isAlive ? wakeUps.start(deliver, limit) : never()),
         stop: wakeUps.stop,
       },
       providers: { find: (name) => (name === 'simulated' ? provider : undefined) },

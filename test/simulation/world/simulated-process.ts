@@ -47,8 +47,8 @@ export class SimulatedProcess implements Owner {
     return this.isAlive && !this.isStopping && this.role !== 'rest';
   }
 
-  start(ports: Ports, log: Log): void {
-    this.context = createContext(ports, SIMULATED_SETTINGS, log);
+  start(ports: Ports, log: Log, isExclusive: boolean): void {
+    this.context = createContext(ports, SIMULATED_SETTINGS, log, { id: this.ids.uuid(), isExclusive });
     this.authenticator = new Authenticator(this.context);
     if (this.role === 'rest') return;
     this.worker = new Worker(this.context, { workerId: this.name, recoveryIntervalMs: RECOVERY_INTERVAL_MS, stopGraceMs: STOP_GRACE_MS });

@@ -1,5 +1,6 @@
 import type { Mutant } from '../mutant.js';
 import { ACCESS_MUTANTS } from './access.js';
+import { BOOT_MUTANTS } from './boots.js';
 import { CREATE_MUTANTS } from './create.js';
 import { CREDIT_MUTANTS } from './credits.js';
 import { FOUND_MUTANTS } from './found.js';
@@ -10,5 +11,6 @@ import { STATE_MUTANTS } from './states.js';
 import { UPLOAD_MUTANTS } from './uploads.js';
 
 export const MUTANTS: readonly Mutant[] = [
-  ...CREATE_MUTANTS, ...KEY_MUTANTS, ...CREDIT_MUTANTS, ...STATE_MUTANTS, ...RUN_MUTANTS, ...RECOVERY_MUTANTS, ...UPLOAD_MUTANTS, ...ACCESS_MUTANTS, ...FOUND_MUTANTS,
+  ...CREATE_MUTANTS, ...KEY_MUTANTS, ...CREDIT_MUTANTS, ...STATE_MUTANTS, ...RUN_MUTANTS, ...RECOVERY_MUTANTS, ...BOOT_MUTANTS,
+  ...UPLOAD_MUTANTS, ...ACCESS_MUTANTS, ...FOUND_MUTANTS,
 ];

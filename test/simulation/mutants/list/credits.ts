@@ -99,12 +99,10 @@ export const CREDIT_MUTANTS: readonly Mutant[] = [
     breaks: [4],
     file: 'core/generation/settle-generation.js',
     find: "await context.desk.execute(accountId, { kind: 'settle', generationId, charge: chargedCredits }); "
-      + 'const endedAt = generation.completedAt ?? generation.updatedAt; const { settings } = context; '
-      + "const { generation: settled, refused } = await changeGeneration(context, generation, { event: 'settle', outputsExpireAt: endedAt + settings.outputRetentionMs, "
-      + 'taskExpiresAt: endedAt + settings.taskRetentionMs, });',
-    replace: 'const endedAt = generation.completedAt ?? generation.updatedAt; const { settings } = context; '
-      + "const { generation: settled, refused } = await changeGeneration(context, generation, { event: 'settle', outputsExpireAt: endedAt + settings.outputRetentionMs, "
-      + 'taskExpiresAt: endedAt + settings.taskRetentionMs, }); '
+      + 'const retention = retentionOf(generation, context.settings); '
+      + "const { generation: settled, refused } = await changeGeneration(context, generation, { event: 'settle', ...retention });",
+    replace: 'const retention = retentionOf(generation, context.settings); '
+      + "const { generation: settled, refused } = await changeGeneration(context, generation, { event: 'settle', ...retention }); "
       + "await context.desk.execute(accountId, { kind: 'settle', generationId, charge: chargedCredits });",
     why: 'The generation says that it is settled while its hold is still open.',
   },

@@ -1,6 +1,6 @@
 import { leap, setBack } from './clocks.js';
-import { goOnFirst, loseWakeUp, stopHalfway, succeedTooLate, takeTurns, waitTooLong } from './generations.js';
-import { freeTooLate, refuseTooLate } from './keys.js';
+import { goOnAtOnce, goOnFirst, loseWakeUp, stopHalfway, succeedTooLate, takeTurns, waitTooLong } from './generations.js';
+import { freeTooLate, refuseTooLate, retryAtOnce } from './keys.js';
 import type { Stage } from './stage.js';
 import { completeTooLate, prepareAgain, refuseACompletionTooLate, useLate } from './uploads.js';
 
@@ -14,12 +14,15 @@ interface Scene {
 const always = () => true;
 const oneRunner = ({ runners }: Stage) => runners.length === 1;
 const severalRunners = ({ runners }: Stage) => runners.length > 1;
+const onlyOne = ({ service }: Stage) => service.isExclusive;
 const severalDoors = ({ doors }: Stage) => doors.length > 1;
 
 /** Situations so particular that chance would take too long to bring them about. Everything else is fair while one is staged. */
 export const SCENES: readonly Scene[] = [
   { name: 'accounts take turns', needs: oneRunner, play: takeTurns },
   { name: 'a cut run goes first', needs: oneRunner, play: goOnFirst },
+  { name: 'a cut run goes on at once', needs: onlyOne, play: goOnAtOnce },
+  { name: 'a cut create is answered at once', needs: onlyOne, play: retryAtOnce },
   { name: 'a wake-up is lost', needs: always, play: loseWakeUp },
   { name: 'waiting too long', needs: oneRunner, play: waitTooLong },
   { name: 'stopped halfway', needs: always, play: stopHalfway },

@@ -1,6 +1,6 @@
 import type { Generation } from '../../../../core/generation/generation.js';
 import { Violation } from '../../observed.js';
-import { RECOVERED_WITHIN_MS, type Stage } from './stage.js';
+import { RECOVERED_WITHIN_MS, RESUMED_WITHIN_MS, type Stage } from './stage.js';
 
 /**
  * An account that queues many does not keep another one's first waiting behind all of them, and a place that was not needed
@@ -33,6 +33,21 @@ export async function goOnFirst(stage: Stage): Promise<void> {
   stage.restartRunners();
   const { status, runDeadlineAt } = await stage.ended(cut);
   if (status !== 'succeeded') throw new Violation(20, `generation ${cut} was cut, its provider finished it, and it ${status} at its deadline ${runDeadlineAt} behind four that were queued after it`);
+}
+
+/** Where nobody else can have it, what a process was running when it died goes on as soon as the next one is there. */
+export async function goOnAtOnce(stage: Stage): Promise<void> {
+  await stage.pay(stage.hero, 50);
+  stage.service.provider.script = { ending: 'succeeds', takesMs: 20_000 };
+  const id = await stage.accept(stage.hero, 'plain');
+  await stage.submitted(id);
+  stage.restartRunners();
+  await stage.world.scheduler.pause(RESUMED_WITHIN_MS);
+  const { lease, status } = await stage.generation(id);
+  const names = stage.runners.map(({ name }) => name);
+  if (status === 'running' && !names.includes(lease?.worker ?? '')) {
+    throw new Violation(20, `generation ${id} still waits for the lease of ${lease?.worker}, which is gone, ${RESUMED_WITHIN_MS} ms after ${names.join()} was started`);
+  }
 }
 
 /** What was accepted runs, though nobody is told of it. */

@@ -1,4 +1,4 @@
-import type { Request } from '../../observed.js';
+import { Violation, type Request } from '../../observed.js';
 import type { SimulatedProcess } from '../../world/simulated-process.js';
 import type { Stage } from './stage.js';
 
@@ -18,6 +18,19 @@ export async function refuseTooLate(stage: Stage): Promise<void> {
   // What the sleeper does to the key may also be lost on the way.
   if (stage.world.chance.happens(500)) stage.service.faults.plan('claims.remove', { fault: 'lostRequest', forMs: 0 });
   await refused;
+}
+
+/** A create that was cut is answered at its next try where nobody else can be at work on it. */
+export async function retryAtOnce(stage: Stage): Promise<void> {
+  await stage.pay(stage.hero, 40);
+  const request: Request = { operation: 'create', key: stage.name(), body: WISH };
+  stage.service.faults.plan('generations.insert', { fault: 'crashBefore', forMs: 0 });
+  const cut = stage.network.ask(request, stage.hero);
+  await stage.world.scheduler.pause(1_000);
+  stage.service.startAll();
+  const answer = await stage.network.ask(request, stage.hero);
+  if (answer.outcome !== 'success') throw new Violation(12, `a create that was cut is not answered though its process is gone: ${JSON.stringify(answer)}`);
+  await cut;
 }
 
 /** The end of a refusal arrives when the key has long been used for good. */

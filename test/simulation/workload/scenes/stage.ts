@@ -10,6 +10,9 @@ import { textField } from '../text-field.js';
 /** By then recovery has looked at what nobody else looked at. */
 export const RECOVERED_WITHIN_MS = SIMULATED_SETTINGS.recoveryGraceMs + 3 * RECOVERY_INTERVAL_MS;
 
+/** By then a process that was started over stores of its own goes on with what the one before it left; no lease is so short. */
+export const RESUMED_WITHIN_MS = 2_000;
+
 /** Longer than the longest queue and run together. */
 const ENDED_WITHIN_MS = 15 * 60_000;
 
@@ -71,6 +74,10 @@ export class Stage {
 
   handedOver(id: string): Promise<Generation> {
     return this.until(id, ({ completedAt }) => completedAt !== undefined || this.service.provider.handedOver.has(id), 'begins');
+  }
+
+  submitted(id: string): Promise<Generation> {
+    return this.until(id, ({ completedAt, attempt }) => completedAt !== undefined || attempt?.phase === 'submitted', 'is handed over');
   }
 
   ended(id: string): Promise<Generation> {

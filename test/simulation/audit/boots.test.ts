@@ -1,0 +1,43 @@
+// Goal: the auditor knows what may be taken from a process that is gone, and which boot is whose.
+// Method: an auditor over stores with one process at a time is shown take-overs, and leases that carry what they should not.
+import { expect } from 'chai';
+import type { Generation } from '../../../core/generation/generation.js';
+import { AuditedWorld } from './audited-world.js';
+
+describe('the auditor of boots', () => {
+  it('14: finds a submission taken over that may be on its way, and nothing else of a process that is gone', async () => {
+    for (const phase of ['submitted', 'submitting'] as const) {
+      const alone = await AuditedWorld.open(1_000, { isExclusive: true });
+      alone.world.provider.newReport = () => ({ state: 'running' });
+      if (phase === 'submitting') alone.world.provider.submitScript = ['hang'];
+      const id = await alone.created('one');
+      await alone.world.clock.run(alone.dispatcher.deliver(id));
+      await alone.world.clock.advance(10);
+      const g = await alone.world.generation(id);
+      expect(g.attempt?.phase).to.equal(phase);
+      const lease = { worker: 'worker-2', fence: 2, renewedAt: alone.now, expiresAt: alone.now + alone.world.settings.leaseMs, bootId: 'boot-2' };
+      const taken: Generation = { ...g, version: g.version + 1, lease, fence: 2, updatedAt: alone.now };
+      await alone.world.ports.generations.replace(taken, g.version);
+      await alone.show('generations.replace', [taken, g.version], 'applied');
+      if (phase === 'submitted') alone.expectNothing();
+      else alone.expectFirst(14, 'had the lease until');
+    }
+  });
+
+  it('14: finds a lease that carries two boots of one process, or none', async () => {
+    for (const [bootId, saying] of [['another', 'goes with'], [undefined, 'does not say of which boot']] as const) {
+      const world = await AuditedWorld.open();
+      world.world.provider.newReport = () => ({ state: 'running' });
+      const ids = [await world.created('one'), await world.created('two')];
+      await world.world.clock.run(world.dispatcher.deliver(ids[0] ?? ''));
+      world.tamper = ({ name, args }) => {
+        const g = args[0] as Generation;
+        if (name !== 'generations.replace' || g.generationId !== ids[1] || !g.lease) return args;
+        const { bootId: _own, ...lease } = g.lease;
+        return [{ ...g, lease: bootId === undefined ? lease : { ...lease, bootId } }, ...args.slice(1)];
+      };
+      await world.world.clock.run(world.dispatcher.deliver(ids[1] ?? ''));
+      world.expectFirst(14, saying);
+    }
+  });
+});
