@@ -43,4 +43,4 @@ export const MAX_BODY_DEPTH = 32;
  * How many names and values a body may hold: members' names, objects, lists, texts, numbers, true, false and null, the body
  * itself among them. What a body costs goes with their number: the worst one stays within ten times a plain request.
  */
-export const MAX_BODY_NODES = 2_000;
+export const MAX_BODY_NODES = 1_000;
