@@ -32,21 +32,27 @@ export async function cancelAnyGeneration(context: Context, generationId: string
 }
 
 /**
- * A page of generations, newest first. Statuses are looked for among those that the store lists, so a page may hold fewer although
- * there are more, none at all too; its cursor goes on behind what was looked at.
+ * A page of generations, newest first. Statuses are looked for among those that the store lists, in a bounded number of reads, so a
+ * page may hold fewer although there are more, none at all too; its cursor goes on behind what was looked at.
  */
 export async function searchGenerations({ generations, call }: Pick<Context, 'generations' | 'call'>, { accountId, appId, statuses }: GenerationFilter, page: PageRequest): Promise<Page<Generation>> {
   if (statuses === undefined) return generations.list(accountId, appId, page, call);
   const items: Generation[] = [];
   let cursor = page.cursor;
+  let { limit } = page;
   for (let reads = 0; reads < MAX_READS && items.length < page.limit; reads += 1) {
-    const found = await generations.list(accountId, appId, { limit: page.limit, ...(cursor === undefined ? {} : { cursor }) }, call);
+    const found = await generations.list(accountId, appId, { limit, ...(cursor === undefined ? {} : { cursor }) }, call);
     const matching = found.items.filter(({ status }) => statuses.includes(status));
-    // What does not fit any more is found again by the next page.
-    if (items.length + matching.length > page.limit) break;
+    const lastThatFits = matching[page.limit - items.length - 1];
+    if (lastThatFits !== undefined && matching.at(-1) !== lastThatFits) {
+      // Read again up to the last one that fits, for a cursor that goes on behind it.
+      limit = found.items.indexOf(lastThatFits) + 1;
+      continue;
+    }
     items.push(...matching);
     if (found.nextCursor === undefined) return { items };
-    cursor = found.nextCursor;
+    ({ nextCursor: cursor } = found);
+    ({ limit } = page);
   }
   return { items, ...(cursor === undefined ? {} : { nextCursor: cursor }) };
 }
