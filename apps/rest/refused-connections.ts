@@ -1,4 +1,4 @@
-import type { Server } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ErrorCode } from '../../core/errors.js';
 import type { Ids } from '../../core/ports/ids.js';
@@ -14,13 +14,20 @@ const CLOSE_AFTER_MS = 1_000;
  */
 export function answerRefusedConnections(server: Server, ids: Pick<Ids, 'uuid'>, observer?: HttpObserver): void {
   server.on('drop', () => observer?.refused('full'));
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (error.code === 'ECONNRESET' || !socket.writable || hasBegunToAnswer(socket)) {
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: AnsweringSocket) => {
+    const { _httpMessage: underWay } = socket;
+    if (error.code === 'ECONNRESET' || !socket.writable || underWay?.headersSent === true) {
       socket.destroy();
       return;
     }
     const [code, message, reason] = refusalOf(error.code);
     observer?.refused(reason);
+    if (underWay?.req.complete === true) {
+      // What is wrong came after this request, which would be told so, and may be accepted. Its own answer is the last.
+      underWay.shouldKeepAlive = false;
+      socket.pause();
+      return;
+    }
     const text = errorEnvelope(ids.uuid(), code, message);
     socket.on('error', () => socket.destroy());
     socket.end(rawAnswer(STATUSES[code], text));
@@ -28,10 +35,8 @@ export function answerRefusedConnections(server: Server, ids: Pick<Ids, 'uuid'>,
   });
 }
 
-/** A second head within a first answer would be read as part of it. The runtime keeps the answer under way here. */
-function hasBegunToAnswer(socket: Socket & { readonly _httpMessage?: { readonly headersSent: boolean } | null }): boolean {
-  return socket._httpMessage?.headersSent === true;
-}
+/** The runtime keeps the answer under way here. A second head within an answer would be read as part of it. */
+type AnsweringSocket = Socket & { readonly _httpMessage?: ServerResponse | null };
 
 function refusalOf(runtimeCode: string | undefined): readonly [ErrorCode, string, ConnectionRefusal] {
   if (runtimeCode === 'ERR_HTTP_REQUEST_TIMEOUT') return ['REQUEST_TIMEOUT', 'The request did not arrive in time.', 'timeout'];

@@ -119,13 +119,21 @@ describe('REST serves the requests of one connection in turn', () => {
     expect(statusesIn(text)).to.deep.equal(Array.from({ length: 41 }, () => 200));
   });
 
+  const create = (key: string) => {
+    const body = JSON.stringify(PICTURE);
+    const headers = ['Host: x', `Authorization: Bearer ${scene.secrets.get('owner') as string}`, `Idempotency-Key: ${key}`, 'Content-Type: application/json', `Content-Length: ${body.length}`];
+    return `POST ${BASE}/generations HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n${body}`;
+  };
+
+  it('answers a request as it is, whatever nonsense comes after it, and then closes', async () => {
+    for (const [index, nonsense] of ['nonsense\r\n\r\n', 'GET / HTTP/9\r\n\r\n', '\0'.repeat(100)].entries()) {
+      expect(statusesIn(await exchange(running.port, create(`k${index}`) + nonsense)), nonsense).to.deep.equal([202]);
+    }
+    expect(statusesIn(await exchange(running.port, LAST + request('/healthz')))).to.deep.equal([200]);
+    expect(statusesIn(await exchange(running.port, 'nonsense\r\n\r\n'))).to.deep.equal([400]);
+  });
+
   it('serves nothing more for a client that has gone', async () => {
-    const credential = scene.secrets.get('owner') as string;
-    const create = (key: string) => {
-      const body = JSON.stringify(PICTURE);
-      const headers = ['Host: x', `Authorization: Bearer ${credential}`, `Idempotency-Key: ${key}`, 'Content-Type: application/json', `Content-Length: ${body.length}`];
-      return `POST ${BASE}/generations HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n${body}`;
-    };
     await exchange(running.port, request('/healthz').repeat(1_400) + create('gone'), { hangUp: true });
     await fetch(`${running.origin}/healthz`);
     expect(answered.filter(({ route }) => route === `${BASE}/generations`)).to.deep.equal([]);

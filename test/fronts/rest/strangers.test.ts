@@ -89,8 +89,8 @@ describe('REST bounds what a stranger holds', () => {
     });
   }
 
-  it('keeps the connection of a client that sends the rest of its body at once', async () => {
-    await open({ lingerMs: 20 });
+  it('keeps the connection of a client that sends the rest of its body while it may', async () => {
+    await open({ lingerMs: 2_000_000_000 });
     const socket = connect(running.port, '127.0.0.1').on('error', () => undefined);
     sockets.push(socket);
     let text = '';
