@@ -2,10 +2,16 @@ import * as fs from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { StoreUnavailable } from '../../core/errors.js';
 
-/** The few calls on the file system that the store makes; another set can stand in for a failing disk. */
-export type Disk = Pick<typeof fs, 'open' | 'rename' | 'link' | 'unlink' | 'mkdir' | 'readdir' | 'stat' | 'access'>;
+/** The few calls on the file system that the store makes, and the time it stamps on files; another set can stand in for a failing disk. */
+export type Disk = FileCalls & { now(): number };
 
-export const REAL_DISK: Disk = fs;
+type FileCalls = Pick<typeof fs, 'open' | 'rename' | 'link' | 'unlink' | 'mkdir' | 'readdir' | 'stat' | 'access' | 'chmod'>;
+
+export const REAL_DISK: Disk = { ...fs, now: () => Date.now() };
+
+const PRIVATE_FOLDER = 0o700;
+/** Of the group and of everybody. */
+const OTHERS_RIGHTS = 0o077;
 
 /** Whether the file system answered with this code. */
 export function hasCode(error: unknown, code: string): boolean {
@@ -43,6 +49,16 @@ export async function checkRights(disk: Disk, folder: string): Promise<void> {
       if (code !== undefined) throw new StoreUnavailable(`${folder} cannot be ${verb} by this user (${code}).`, error);
     });
   }
+}
+
+/** Makes a folder that only this user may use, whatever the umask; one that is there and open to others is closed to them, if it is this user's. */
+export async function makePrivateFolder(disk: Disk, path: string): Promise<void> {
+  await disk.mkdir(path, { recursive: true, mode: PRIVATE_FOLDER });
+  if (((await disk.stat(path)).mode & OTHERS_RIGHTS) === 0) return;
+  await disk.chmod(path, PRIVATE_FOLDER).catch((error: unknown) => {
+    // A volume may belong to somebody else, who lets this user's group in; who may look into it is theirs to say then.
+    if (!hasCode(error, 'EPERM')) throw error;
+  });
 }
 
 /** Writes the whole chunk: one call may take only a part of it. */

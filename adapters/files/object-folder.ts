@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { assertObjectKey } from '../../core/objects/object-key.js';
-import { checkRights, hasCode, onDisk, onDiskOr, REAL_DISK, syncDirectory, writeFully } from './disk.js';
+import { checkRights, hasCode, makePrivateFolder, onDisk, onDiskOr, REAL_DISK, syncDirectory, writeFully } from './disk.js';
 import type { Disk } from './disk.js';
 import { StagedObject } from './staged-object.js';
 import { StoredObject } from './stored-object.js';
@@ -17,6 +17,7 @@ const ABANDONED_AFTER_MS = 15 * 60 * 1000;
 export class ObjectFolder {
   /** Shards this process knows to be there, durably: at most 256. */
   private readonly shards = new Set<string>();
+  private sweptAt = 0;
 
   private constructor(
     private readonly folder: string,
@@ -29,15 +30,17 @@ export class ObjectFolder {
     const parts = [join(folder, 'incoming'), join(folder, 'objects')];
     for (const path of [folder, ...parts]) await checkRights(disk, path);
     await onDisk(async () => {
-      for (const path of parts) await disk.mkdir(path, { recursive: true });
+      for (const path of [folder, ...parts]) await makePrivateFolder(disk, path);
       await syncDirectory(disk, folder);
       await opened.removeAbandoned();
     });
+    opened.sweptAt = disk.now();
     return opened;
   }
 
   /** Takes bytes in under a temporary name, at most `maxBytes` of them. A failure of their source is passed on. */
   async stage(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<StagedObject | 'too-large'> {
+    await this.sweepNowAndThen();
     const path = this.temporaryPath();
     const handle = await onDisk(async () => this.disk.open(path, 'wx', 0o600));
     const hash = createHash('sha256');
@@ -112,7 +115,7 @@ export class ObjectFolder {
     const shard = dirname(path);
     if (this.shards.has(shard)) return path;
     await onDisk(async () => {
-      await this.disk.mkdir(shard, { recursive: true });
+      await makePrivateFolder(this.disk, shard);
       await syncDirectory(this.disk, dirname(shard));
     });
     this.shards.add(shard);
@@ -123,13 +126,22 @@ export class ObjectFolder {
     return join(this.folder, 'incoming', randomUUID());
   }
 
+  /** Whoever writes looks, once in a while, for what was left since: a discard that failed, or another process that died. */
+  private async sweepNowAndThen(): Promise<void> {
+    const now = this.disk.now();
+    if (now - this.sweptAt < ABANDONED_AFTER_MS) return;
+    this.sweptAt = now;
+    // What cannot be removed now is tried again; it must not keep anybody from writing.
+    await this.removeAbandoned().catch(() => undefined);
+  }
+
   private async removeAbandoned(): Promise<void> {
     for (const name of await this.disk.readdir(join(this.folder, 'incoming'))) {
       const path = join(this.folder, 'incoming', name);
       // A file's age is in the machine's own time, whatever clock the rest of the service runs on. Its last change counts,
       // which a new link is too.
       await onDiskOr(undefined, async () => {
-        if (Date.now() - (await this.disk.stat(path)).ctimeMs >= ABANDONED_AFTER_MS) await this.disk.unlink(path);
+        if (this.disk.now() - (await this.disk.stat(path)).ctimeMs >= ABANDONED_AFTER_MS) await this.disk.unlink(path);
       });
     }
   }

@@ -1,4 +1,4 @@
-import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync } from 'node:fs';
+import { accessSync, chmodSync, closeSync, constants, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DataFolderRefused } from './data-folder-refused.js';
 
@@ -7,6 +7,32 @@ const RIGHTS = new Set(['EACCES', 'EPERM', 'EROFS']);
 
 /** Where a backup is put together before it gets its place; a folder that has it and no database was left by a restore that was cut. */
 export const RESTORING = 'restoring';
+
+/** Of the group and of everybody. */
+const OTHERS_RIGHTS = 0o077;
+/** What is in the folder beside the objects, who close their own folders. */
+const PRIVATE_FILES = ['darkroom.db', 'darkroom.db-wal', 'darkroom.db-shm', 'secret'];
+
+/**
+ * Closes a folder that is there, and its files, to other users. Answers the paths that were open before, and those that stay
+ * so because they belong to somebody else: a volume that is handed to this user's group, say.
+ */
+export function closeToOthers(folder: string): { readonly closed: readonly string[]; readonly open: readonly string[] } {
+  const closed: string[] = [];
+  const open: string[] = [];
+  for (const path of [folder, ...PRIVATE_FILES.map((name) => join(folder, name))]) {
+    const mode = statSync(path, { throwIfNoEntry: false })?.mode;
+    if (mode === undefined || (mode & OTHERS_RIGHTS) === 0) continue;
+    try {
+      // Only what this user's own rights are stays.
+      chmodSync(path, mode & 0o700);
+      closed.push(path);
+    } catch {
+      open.push(path);
+    }
+  }
+  return { closed, open };
+}
 
 /** Creates the folder, readable by this user alone, unless it is there. */
 export function ensureFolder(folder: string): void {

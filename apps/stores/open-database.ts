@@ -1,6 +1,7 @@
 import { lookIntoMongo, openMongo, type MongoStores } from '../../adapters/mongo/open-mongo.js';
 import { mongoModule } from '../../adapters/mongo/module.js';
 import { DataFolderUnmade } from '../../adapters/sqlite/data-folder-refused.js';
+import { closeToOthers } from '../../adapters/sqlite/data-folder.js';
 import { sqliteModule } from '../../adapters/sqlite/module.js';
 import { openSqlite, type SqliteOptions } from '../../adapters/sqlite/open-sqlite.js';
 import type { WakeUpTable } from '../../adapters/timers/wake-up-table.js';
@@ -34,7 +35,20 @@ export interface OpenDatabase {
 
 /** A `server` has a data folder to itself; a `tool` works beside it. Throws one sentence when the database cannot be used. */
 export function openDatabase(config: Config, role: 'server' | 'tool', log: Log): Promise<OpenDatabase> {
-  return config.stores.database === 'mongo' ? openShared(config, log) : openFolder(config, { role });
+  return config.stores.database === 'mongo' ? openShared(config, log) : openOwn(config, role, log);
+}
+
+async function openOwn(config: Config, role: 'server' | 'tool', log: Log): Promise<OpenDatabase> {
+  const database = await openFolder(config, { role });
+  if (role === 'server') closeDataFolder(config.dataFolder, log);
+  return database;
+}
+
+/** Nobody else is to read what an installation keeps. Volumes that belong to another user are as open as that user made them. */
+export function closeDataFolder(folder: string, log: Log): void {
+  const { closed, open } = closeToOthers(folder);
+  if (closed.length > 0) log.warn('data folder closed to other users', { paths: closed });
+  if (open.length > 0) log.warn('data folder open to other users', { paths: open });
 }
 
 /** To read what is there: nothing is made, and a file of an older release stays as it is. Throws as `openDatabase` does. */
