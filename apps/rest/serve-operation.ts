@@ -4,13 +4,13 @@ import type { Caller } from '../../core/access/credential.js';
 import type { Context } from '../../core/context.js';
 import { ServiceError } from '../../core/errors.js';
 import { readIdempotencyKey } from '../../core/idempotency/key.js';
-import type { Json } from '../../core/json.js';
 import { pointsOf } from '../rate-limit.js';
 import type { ClientAddresses } from './client-addresses.js';
 import type { FailedAuthentications } from './failed-authentications.js';
 import { MAX_BODY_BYTES } from './limits.js';
 import type { ProtectedRoute, PublicRoute } from './operation.js';
 import type { RateLimits } from './shown-rate-limit.js';
+import { readNoBody } from './no-body.js';
 import { declaredBytes } from './read-bytes.js';
 import { readBody } from './read-body.js';
 import { hasCurrent, headerText, headerValues, readCredential } from './request-headers.js';
@@ -31,7 +31,6 @@ export interface ServingParts {
 type RoutedContext = RestContext & { readonly params: Readonly<Record<string, string>> };
 
 const STALE_AFTER_MS = 1_000;
-const NO_BODY: Json = Object.freeze({});
 
 /** The checks of a protected route, in the order in which the first one that fails is told, and then its operation. */
 export function serveProtected(route: ProtectedRoute, parts: ServingParts): RestMiddleware {
@@ -44,7 +43,7 @@ export function serveProtected(route: ProtectedRoute, parts: ServingParts): Rest
     const caller = await authenticate(ctx, parts);
     state.caller = caller;
     const authenticatedAt = context.clock.now();
-    const declared = operation.body ? declaredBytes(req) : 0;
+    const declared = declaredBytes(req);
     if (rateLimit) await rateLimit.take(caller.credentialId, res, pointsOf(Math.min(declared ?? 0, MAX_BODY_BYTES)));
     requireScope(caller, scope);
     requireApp(caller, headerText(req, 'x-app-id'));
@@ -52,7 +51,8 @@ export function serveProtected(route: ProtectedRoute, parts: ServingParts): Rest
     const arrived = async (byteSize: number): Promise<void> => {
       if (rateLimit && declared === undefined) await rateLimit.take(caller.credentialId, res, pointsOf(byteSize), pointsOf(0));
     };
-    const body = operation.body ? await readBody(req, { required: operation.body.required, timeoutMs: bodyTimeoutMs, arrived }) : NO_BODY;
+    const rules = { timeoutMs: bodyTimeoutMs, arrived };
+    const body = operation.body ? await readBody(req, { ...rules, required: operation.body.required }) : await readNoBody(req, rules);
     // A body may take long to arrive, and the credential may have been revoked meanwhile.
     if (context.clock.now() - authenticatedAt > STALE_AFTER_MS) await authenticate(ctx, parts);
     const answer = await operation.answer({ context, caller, params, idempotencyKey, body });
@@ -77,9 +77,10 @@ async function authenticate({ req, state }: RestContext, { authenticator, addres
   }
 }
 
-export function servePublic({ operation, path }: PublicRoute, { context }: ServingParts): RestMiddleware {
+export function servePublic({ operation, path }: PublicRoute, { context, bodyTimeoutMs }: ServingParts): RestMiddleware {
   return async (ctx) => {
     ctx.state.route = path;
+    await readNoBody(ctx.req, { timeoutMs: bodyTimeoutMs });
     await sendAnswer(ctx, operation.status, await operation.answer(context));
     if (hasCurrent(ctx.req, ctx.res.getHeader('ETag'))) ctx.status = 304;
   };

@@ -15,10 +15,13 @@ import { serve, type RunningServer } from './rest-client.js';
 
 const DEFAULT_HEADERS = ['Authorization: Bearer {credential}', 'Idempotency-Key: raw', 'Content-Type: application/json'];
 
-function toBytes({ requestLine = 'POST /api/v1/developer/generations HTTP/1.1', headers = DEFAULT_HEADERS, body = BODY, framing }: HttpVector, credential: string): Buffer {
+function toBytes(vector: HttpVector, { secrets, ids }: Scene): Buffer {
+  const { requestLine = 'POST /api/v1/developer/generations HTTP/1.1', headers = DEFAULT_HEADERS, framing } = vector;
+  const body = vector.body ?? (requestLine.startsWith('GET ') ? '' : BODY);
   const content = Buffer.from(body as string);
   const lines = [requestLine, 'Host: x', 'Connection: close', ...(framing ?? [`Content-Length: ${content.byteLength}`]), ...headers];
-  return Buffer.concat([Buffer.from(`${lines.join('\r\n').replaceAll('{credential}', credential)}\r\n\r\n`, 'latin1'), content]);
+  const head = lines.join('\r\n').replaceAll('{credential}', secrets.get('owner') as string).replaceAll('@own-generation', ids.get('own-generation') as string);
+  return Buffer.concat([Buffer.from(`${head}\r\n\r\n`, 'latin1'), content]);
 }
 
 describe('REST answers any bytes of HTTP', () => {
@@ -41,10 +44,11 @@ describe('REST answers any bytes of HTTP', () => {
       for (const vector of vectors) {
         it(vector.name, async () => {
           const before = await remains(world.context);
-          const answer = parseAnswer(await exchange(running.port, toBytes(vector, scene.secrets.get('owner') as string)));
+          const answer = parseAnswer(await exchange(running.port, toBytes(vector, scene)));
           const envelope = JSON.parse(answer.body) as JsonObject;
           expect(envelope['code'], answer.body).to.equal(vector.code);
           expect(answer.status).to.equal(vector.status);
+          if (vector.says !== undefined) expect(envelope['message']).to.include(vector.says);
           expect(envelope['request_id']).to.match(/^[A-Za-z0-9._:-]{1,128}$/);
           for (const [name, value] of Object.entries(vector.answers ?? {})) expect(answer.headers.get(name), name).to.equal(value);
           if (vector.code === 'OK') return;
@@ -59,7 +63,7 @@ describe('REST answers any bytes of HTTP', () => {
 
   it('survives clients that hang up in the middle of a body', async () => {
     const before = await remains(world.context);
-    const bytes = toBytes({ name: '', status: 0, code: 'OK' }, scene.secrets.get('owner') as string);
+    const bytes = toBytes({ name: '', status: 0, code: 'OK' }, scene);
     for (let cut = 1; cut < 40; cut += 7) await exchange(running.port, bytes.subarray(0, bytes.byteLength - cut), { hangUp: true });
     expect((await fetch(`${running.origin}/healthz`)).status).to.equal(200);
     expect(await remains(world.context)).to.deep.equal(before);

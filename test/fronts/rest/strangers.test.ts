@@ -62,7 +62,7 @@ describe('REST bounds what a stranger holds', () => {
   });
 
   const REFUSED: readonly (readonly [string, number])[] = [
-    [`POST ${BASE}/generations`, 401], ['POST /nowhere', 404], ['PUT /healthz', 405], ['GET /healthz', 200], [`GET ${BASE}/models`, 200], ['GET /docs', 200], ['HEAD /healthz', 200],
+    [`POST ${BASE}/generations`, 401], ['POST /nowhere', 404], ['PUT /healthz', 405], ['GET /healthz', 200], [`GET ${BASE}/models`, 413], ['GET /docs', 200], ['HEAD /healthz', 200],
     ['GET /objects/streamed', 200],
   ];
   for (const [line, status] of REFUSED) {

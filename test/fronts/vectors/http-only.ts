@@ -2,18 +2,21 @@ import type { ErrorCode } from '../../../core/errors.js';
 
 /**
  * One create request in the bytes of HTTP: what other fronts have no way to say. `{credential}` is replaced by the
- * owner's; the connection closes after the answer unless the request says otherwise.
+ * owner's, `@own-generation` by the id of one of theirs; the connection closes after the answer unless the request says otherwise.
  */
 export interface HttpVector {
   readonly name: string;
   /** Headers beside Host, Content-Length and Connection; the usual ones when absent. */
   readonly headers?: readonly string[];
   readonly requestLine?: string;
+  /** That of a create when absent, and of a GET none. */
   readonly body?: string | Uint8Array;
   /** Replaces the header Content-Length. */
   readonly framing?: readonly string[];
   readonly status: number;
   readonly code: ErrorCode | 'OK';
+  /** A part of the message. */
+  readonly says?: string;
   /** Headers the answer has. */
   readonly answers?: Readonly<Record<string, string>>;
 }
@@ -118,8 +121,6 @@ const ROUTES: readonly HttpVector[] = [
   { name: 'a broken escape in an id', requestLine: 'GET /api/v1/developer/generations/%zz HTTP/1.1', status: 404, code: 'TASK_NOT_FOUND' },
   { name: 'an escaped slash in an id', requestLine: 'GET /api/v1/developer/generations/a%2Fb HTTP/1.1', status: 404, code: 'TASK_NOT_FOUND' },
   { name: 'unknown query parameters', requestLine: 'GET /api/v1/developer/credits?x=1&x=2 HTTP/1.1', status: 200, code: 'OK' },
-  { name: 'a body on a read', requestLine: 'GET /api/v1/developer/credits HTTP/1.1', body: 'hello', status: 200, code: 'OK' },
-  { name: 'a body of 3 MiB on a read', requestLine: 'GET /api/v1/developer/credits HTTP/1.1', body: 'x'.repeat(3 * 1024 * 1024), status: 200, code: 'OK' },
   { name: 'a path that has another method only, where an id could stand', requestLine: 'GET /api/v1/developer/generations/estimate HTTP/1.1', status: 405, code: 'METHOD_NOT_ALLOWED', answers: { allow: 'POST' } },
   { name: 'its query', requestLine: 'DELETE /api/v1/developer/generations/estimate?x HTTP/1.1', status: 405, code: 'METHOD_NOT_ALLOWED', answers: { allow: 'POST' } },
   { name: 'the whole address as target', requestLine: 'GET http://example.com/api/v1/developer/credits HTTP/1.1', status: 200, code: 'OK' },
@@ -129,4 +130,32 @@ const ROUTES: readonly HttpVector[] = [
     .map((line): HttpVector => ({ name: `no path and no URL as target: ${line}`, requestLine: `${line} HTTP/1.1`, status: 400, code: 'BODY_INVALID' })),
 ];
 
-export const HTTP_VECTORS: Readonly<Record<string, readonly HttpVector[]>> = { bodies: BODIES, framing: FRAMES, headers: HEADERS, routes: ROUTES };
+/** Operations that take no body, each with what may and may not be sent to it all the same. */
+const BODILESS: readonly HttpVector[] = [
+  ['models', 'GET /models'], ['credits', 'GET /credits'], ['a generation', 'GET /generations/@own-generation'], ['a cancel', 'POST /generations/@own-generation/cancel'],
+].flatMap(([to, target]): readonly HttpVector[] => {
+  const [method = '', path = ''] = (target as string).split(' ');
+  const requestLine = `${method} /api/v1/developer${path} HTTP/1.1`;
+  const taken = (name: string, more: Partial<HttpVector>): HttpVector => ({ name: `${name} to ${to}`, requestLine, status: 200, code: 'OK', ...more });
+  const refused = (name: string, body: string, status: number, code: ErrorCode, more: Partial<HttpVector> = {}): HttpVector => ({ name: `${name} to ${to}`, requestLine, body, status, code, ...more });
+  return [
+    taken('no body', { framing: [], body: '' }),
+    taken('no bytes', { body: '' }),
+    taken('no bytes and no type', { body: '', headers: [AUTHORIZATION] }),
+    taken('no bytes in chunks', { framing: ['Transfer-Encoding: chunked'], body: '0\r\n\r\n' }),
+    taken('an empty object', { body: ' {} ' }),
+    refused('an object with a field', '{"a/b":1}', 422, 'FIELD_INVALID', { says: 'This operation takes no body: unknown field "a/b".' }),
+    refused('an object with a null field', '{"a":null}', 422, 'FIELD_INVALID'),
+    refused('__proto__', '{"__proto__":{}}', 422, 'FIELD_INVALID'),
+    refused('a list', '[]', 422, 'FIELD_INVALID'),
+    refused('null', 'null', 422, 'FIELD_INVALID'),
+    refused('a word', 'hello', 400, 'BODY_INVALID'),
+    refused('half an object', '{"a":', 400, 'BODY_INVALID'),
+    refused('a field twice', '{"a":1,"a":1}', 400, 'BODY_INVALID'),
+    refused('an empty object as a form', '{}', 415, 'MEDIA_TYPE_UNSUPPORTED', { headers: [AUTHORIZATION, 'Content-Type: application/x-www-form-urlencoded'] }),
+    refused('a byte more than 128 KiB', '{}'.padEnd(128 * 1024 + 1), 413, 'BODY_TOO_LARGE'),
+    refused('3 MiB', 'x'.repeat(3 * 1024 * 1024), 413, 'BODY_TOO_LARGE'),
+  ];
+});
+
+export const HTTP_VECTORS: Readonly<Record<string, readonly HttpVector[]>> = { bodies: BODIES, framing: FRAMES, headers: HEADERS, routes: ROUTES, 'bodies where none is taken': BODILESS };
