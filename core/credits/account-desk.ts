@@ -4,7 +4,8 @@ import { pause } from '../pause.js';
 import { decideAccount, needsFreshState, type AccountCommand, type AccountDecision, type AccountRefusal } from './decide.js';
 import { AccountDraft, type OwnedAccount } from './draft.js';
 
-export type DeskOutcome = { readonly refused: AccountRefusal } | { readonly refused?: undefined };
+/** A refusal comes with the credits that could be reserved when it was decided. */
+export type DeskOutcome = { readonly refused: AccountRefusal; readonly availableCredits: number } | { readonly refused?: undefined };
 
 /** A command that breaks an invariant fails alone: those it would have been written with have nothing to do with it. */
 type Decided = DeskOutcome | { readonly failed: unknown };
@@ -113,7 +114,7 @@ export class AccountDesk {
     for (const { command } of batch) {
       const before = 'operationId' in command ? (inBatch.get(command.operationId) ?? (await this.earlier(account.accountId, command))) : undefined;
       if (before && 'operationId' in command) {
-        outcomes.push(isSameOperation(before, command) ? {} : { refused: 'OPERATION_DIFFERS' });
+        outcomes.push(isSameOperation(before, command) ? {} : { refused: 'OPERATION_DIFFERS', availableCredits: draft.available });
         continue;
       }
       const decision = decideOrFail(draft, command, now);
@@ -122,7 +123,7 @@ export class AccountDesk {
         draft.add(command, decision, now);
         if ('operationId' in command) inBatch.set(command.operationId, command);
       }
-      outcomes.push(outcomeOf(decision));
+      outcomes.push(outcomeOf(decision, draft.available));
     }
     return { draft, outcomes };
   }
@@ -152,9 +153,9 @@ function decideOrFail(draft: AccountDraft, command: AccountCommand, now: number)
   }
 }
 
-function outcomeOf(decision: AccountDecision | { readonly failed: unknown }): Decided {
+function outcomeOf(decision: AccountDecision | { readonly failed: unknown }, availableCredits: number): Decided {
   if ('failed' in decision) return decision;
-  return 'refused' in decision ? { refused: decision.refused } : {};
+  return 'refused' in decision ? { refused: decision.refused, availableCredits } : {};
 }
 
 function answer(batch: readonly Pending[], outcomes: readonly Decided[]): void {

@@ -1,7 +1,7 @@
 import type { Caller } from '../access/credential.js';
 import { accountSuspended } from '../access/suspended.js';
 import type { Context } from '../context.js';
-import type { AccountRefusal } from '../credits/decide.js';
+import type { DeskOutcome } from '../credits/account-desk.js';
 import { ServiceError } from '../errors.js';
 import { begun } from '../begun.js';
 import { claim, freeClaim, takenOver, type Subject } from '../idempotency/claims.js';
@@ -78,7 +78,7 @@ async function accept(context: Context, caller: Caller, request: GenerationReque
     const planned = await planGeneration(context, caller, request);
     refuseMoreContent(await uncharged, context.settings);
     plan = planned;
-    await hold(context, mine, plan);
+    await hold(context, caller, mine, plan);
   } catch (error) {
     // A hold of unknown outcome keeps the key: only a retry under it, or recovery, may find out.
     if (plan && !(error instanceof ServiceError)) throw error;
@@ -95,25 +95,27 @@ function refuseMoreContent({ bytes }: UnchargedContent, { maxUnchargedContentByt
   throw new ServiceError('QUEUE_FULL', message, { retryAfterMs: 60_000, bound: 'uncharged_content_bytes' });
 }
 
-async function hold(context: Context, mine: Claim, plan: Plan): Promise<void> {
-  const { refused } = await context.desk.execute(mine.accountId, {
+async function hold(context: Context, caller: Caller, mine: Claim, plan: Plan): Promise<void> {
+  const outcome = await context.desk.execute(mine.accountId, {
     kind: 'hold',
     generationId: mine.subjectId,
     credits: plan.credits,
     maxOpenHolds: context.settings.maxOpenGenerationsPerAccount,
   });
-  if (refused) throw refusalOf(refused, plan.credits);
+  if (outcome.refused) throw refusalOf(outcome, caller, plan.credits);
 }
 
-function refusalOf(refused: AccountRefusal, credits: number): ServiceError {
+function refusalOf({ refused, availableCredits }: Extract<DeskOutcome, { refused: string }>, caller: Caller, credits: number): ServiceError {
   if (refused === 'ACCOUNT_SUSPENDED') return accountSuspended();
   if (refused === 'QUEUE_FULL') return new ServiceError('QUEUE_FULL', undefined, { retryAfterMs: 5_000, bound: 'open_generations' });
-  if (refused === 'CREDITS_INSUFFICIENT') return insufficientCredits(credits);
+  if (refused === 'CREDITS_INSUFFICIENT') return insufficientCredits(caller, credits, availableCredits);
   return new ServiceError('INTERNAL_ERROR');
 }
 
-export function insufficientCredits(credits: number): ServiceError {
-  return new ServiceError('CREDITS_INSUFFICIENT', `This would reserve ${credits} credits, more than the account has available.`);
+/** What is available is told to those who may read the balance, and to nobody else. */
+export function insufficientCredits({ scopes }: Caller, credits: number, availableCredits: number): ServiceError {
+  const available = scopes.includes('credits:read') ? `; the account has ${availableCredits} available` : ', more than the account has available';
+  return new ServiceError('CREDITS_INSUFFICIENT', `This would reserve ${credits} credits${available}.`);
 }
 
 /** The accepted generation, unless its id was ruled out before we got here; then the hold is given back. */

@@ -25,6 +25,6 @@ export async function estimateGeneration(context: Context, caller: Caller, body:
   const account = await context.accounts.read(caller.accountId, context.call);
   if (!account) throw new ServiceError('DEVELOPER_TOKEN_INVALID');
   if (account.suspendedAt !== undefined) throw accountSuspended();
-  if (account.available < plan.credits) throw insufficientCredits(plan.credits);
+  if (account.available < plan.credits) throw insufficientCredits(caller, plan.credits, account.available);
   return { modelKey: plan.model.modelKey, operation: request.operation, estimatedCredits: plan.credits, currency: account.currency };
 }

@@ -97,7 +97,7 @@ describe('AccountDesk', () => {
   it('decides a refusal again on the newest state: another process granted meanwhile', async () => {
     const [store, clock] = [await storeWith(5), new ManualClock()];
     const [one, two] = [deskOn(store, clock), deskOn(store, clock)];
-    expect(await clock.run(one.execute(ID, hold('a', 6)))).to.deep.equal({ refused: 'CREDITS_INSUFFICIENT' });
+    expect(await clock.run(one.execute(ID, hold('a', 6)))).to.deep.equal({ refused: 'CREDITS_INSUFFICIENT', availableCredits: 5 });
     await clock.run(two.execute(ID, grant('more', 1)));
     expect(await clock.run(one.execute(ID, hold('a', 6)))).to.deep.equal({});
   });
@@ -109,7 +109,7 @@ describe('AccountDesk', () => {
     await clock.run(two.execute(ID, settle('a', 0)));
     await clock.run(two.execute(ID, hold('b', 5)));
     // On what the first process remembers, the hold is still there; by now there is nothing left to hold.
-    expect(await clock.run(one.execute(ID, hold('a', 3)))).to.deep.equal({ refused: 'CREDITS_INSUFFICIENT' });
+    expect(await clock.run(one.execute(ID, hold('a', 3)))).to.deep.equal({ refused: 'CREDITS_INSUFFICIENT', availableCredits: 0 });
     await expectRight(store);
   });
 

@@ -8,6 +8,7 @@ const LONG_AGO = '2020-01-01T00:00:00Z';
 const SERVICES: Readonly<Record<string, JsonObject>> = {
   ...Object.fromEntries(['owner', 'poor', 'stranger', 'other-app'].map((kind) => [kind, {}])),
   ...Object.fromEntries(SCOPES.map((scope) => [`only ${scope}`, { scopes: [scope] }])),
+  'poor-writer': { scopes: ['generations:write'] },
   expired: { expires_at: LONG_AGO },
   revoked: { revoked: true },
 };

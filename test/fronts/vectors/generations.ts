@@ -6,6 +6,8 @@ const UNKNOWN_IDS = [
   '@foreign-generation', '@other-app-generation', '@void-generation',
 ];
 
+const THREE_PICTURES = { ...PICTURE, parameters: { size: '96x64', n: 3 } };
+
 const ENDED = ['poll_after_ms'];
 const OPEN = ['completed_at', 'error'];
 
@@ -17,11 +19,15 @@ export const GENERATION_VECTORS: readonly Vector[] = [
     data: { mode: 'formal', balance_credits: 1_000, available_credits: 1_000, remaining_credits: 1_000, currency: 'credits' },
   }),
   once('an estimate', {
-    operation: 'estimateGeneration', body: { ...PICTURE, parameters: { size: '96x64', n: 3 } }, code: 'OK',
+    operation: 'estimateGeneration', body: THREE_PICTURES, code: 'OK',
     data: { model_key: 'picture', operation: 'image_generation', estimated_credits: 30, currency: 'credits' },
   }),
-  once('an estimate above the balance', { operation: 'estimateGeneration', as: 'poor', body: { ...PICTURE, parameters: { size: '96x64', n: 3 } }, code: 'CREDITS_INSUFFICIENT' }),
-  once('a creation above the balance', { operation: 'createGeneration', as: 'poor', body: { ...PICTURE, parameters: { size: '96x64', n: 3 } }, code: 'CREDITS_INSUFFICIENT' }),
+  ...(['estimateGeneration', 'createGeneration'] as const).flatMap((operation) => [
+    once(`${operation} above the balance`, { operation, as: 'poor', body: THREE_PICTURES, code: 'CREDITS_INSUFFICIENT', says: 'This would reserve 30 credits; the account has 25 available.' }),
+    once(`${operation} above a balance that the credential may not read`, {
+      operation, as: 'poor-writer', body: THREE_PICTURES, code: 'CREDITS_INSUFFICIENT', says: 'This would reserve 30 credits, more than the account has available.',
+    }),
+  ]),
   {
     name: 'a creation reserves its price until the balance is used up',
     steps: [
@@ -30,7 +36,7 @@ export const GENERATION_VECTORS: readonly Vector[] = [
         data: { status: 'queued', model_key: 'picture', modality: 'image', operation: 'image_generation', estimated_credits: 20, reserved_credits: 20, charged_credits: 0, poll_after_ms: 2_000, outputs: [], client_trace_id: 'trace-1' },
       },
       { operation: 'getCredits', as: 'poor', code: 'OK', data: { balance_credits: 5, available_credits: 5, remaining_credits: 5 } },
-      { operation: 'createGeneration', as: 'poor', body: PICTURE, code: 'CREDITS_INSUFFICIENT' },
+      { operation: 'createGeneration', as: 'poor', body: PICTURE, code: 'CREDITS_INSUFFICIENT', says: 'the account has 5 available' },
     ],
   },
   {
