@@ -1,0 +1,42 @@
+/**
+ * `npm run test:openapi`: sends the started program what schemathesis makes of its OpenAPI document, valid and invalid, and
+ * holds every answer to the document.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { installProgram } from '../servers/install-program.js';
+import { LiveService } from '../service/live-service.js';
+import { readOptions, runProgram, wholeNumber } from '../simulation/command-line.js';
+import { interpreterOf, SCHEMATHESIS, SCHEMATHESIS_CONFIG } from './schemathesis.js';
+
+const USAGE = `Sends requests made of the OpenAPI document to the started program, and holds the answers to the document.
+
+  --seed N       what decides the requests (1)
+  --examples N   how many for each operation in each phase (200)
+`;
+
+const CREDITS = 10_000_000;
+/** The most that may be configured: no run should be refused for a full queue. */
+const CONFIG = { settings: { max_open_generations_per_account: 100_000 } };
+
+async function main(): Promise<number> {
+  const values = readOptions({ seed: { type: 'string' }, examples: { type: 'string' } });
+  const [seed, examples] = [wholeNumber('seed', values.seed) ?? 1, wholeNumber('examples', values.examples) ?? 200];
+  const python = interpreterOf(await installProgram(SCHEMATHESIS));
+  const service = await LiveService.start({ config: CONFIG });
+  try {
+    const { secret } = await service.tenant(CREDITS);
+    // The tool leaves what it remembers in the folder it is started in, which goes with the service's.
+    const tool = spawn(python, [
+      '-m', 'schemathesis.cli', '--config-file', SCHEMATHESIS_CONFIG, 'run', `${service.url}/openapi.json`,
+      '--phases', 'examples,coverage,fuzzing,stateful', '--max-examples', String(examples), '--seed', String(seed),
+      '--continue-on-failure', '--generation-database', 'none',
+    ], { cwd: service.folder, env: { ...process.env, DARKROOM_API_KEY: secret }, stdio: 'inherit' });
+    const [code] = (await once(tool, 'exit')) as [number | null];
+    return code ?? 3;
+  } finally {
+    await service.remove();
+  }
+}
+
+await runProgram(USAGE, main);
