@@ -101,9 +101,11 @@ async function openInternal(program: Program, { internal }: Config, metrics: Met
   return createInternalServer({ ...internal, readiness: () => program.isReady(), metrics });
 }
 
-function createWorker({ context }: Program, config: Config, metrics: Metrics | undefined): Worker {
+function createWorker(program: Program, config: Config, metrics: Metrics | undefined): Worker {
+  const { context } = program;
   const worker = new Worker(context, {
     ...config.worker,
+    tidy: () => program.tidy(),
     workerId: `${process.pid}-${context.ids.uuid()}`,
     ...(metrics ? { onPassed: (...pass) => metrics.recovery.passed(...pass) } : {}),
   });

@@ -8,8 +8,8 @@ const MAX_COUNTED_ACCOUNTS = 10_000;
 
 /**
  * When outboxes are emptied: after this process has put a few dozen entries into one, without keeping anybody waiting; and
- * at once when one is full. An account is flushed once at a time here. What an idle account keeps in its outbox is as safe
- * there as anywhere, and may stay.
+ * at once when one is full. An account is flushed once at a time here. What an idle account keeps in its outbox, or one that
+ * processes wrote to which then ended, is as safe there as anywhere, and is moved by age.
  */
 export class LedgerFlushes {
   private readonly counts = new Map<string, number>();
@@ -19,7 +19,7 @@ export class LedgerFlushes {
   /** Accounts whose last flush in the background failed. */
   private readonly failing = new Set<string>();
 
-  constructor(private readonly ledger: Pick<MongoLedger, 'flush'>, private readonly log: Log) {}
+  constructor(private readonly ledger: Pick<MongoLedger, 'flush' | 'waitingSince'>, private readonly log: Log) {}
 
   /** Says that so many entries were put into the account's outbox. */
   added(accountId: string, entries: number): void {
@@ -38,6 +38,15 @@ export class LedgerFlushes {
     const forget = (): void => { if (this.underWay.get(accountId) === run) this.underWay.delete(accountId); };
     void run.then(forget, forget);
     return run;
+  }
+
+  /** Empties outboxes with an entry from before a time, up to `limit` of them, and answers how many. Throws `StoreUnavailable`. */
+  async flushOld(before: number, limit: number): Promise<number> {
+    const accountIds = await this.ledger.waitingSince(before, limit);
+    for (const accountId of accountIds) {
+      if (!this.isClosed) await this.flush(accountId);
+    }
+    return accountIds.length;
   }
 
   /** Waits for the flushes under way; none begins afterwards by itself. */

@@ -91,6 +91,11 @@ export class MongoAccountStore implements AccountStore {
     return pageOf(await this.oldHolds.find(heldBefore, page.cursor, checkedLimit(page.limit) + 1), page, cursorOf);
   }
 
+  /** Moves the entries of accounts that have kept one since before a time, up to `limit` accounts, and answers how many. Throws `StoreUnavailable`. */
+  moveOldEntries(before: number, limit: number): Promise<number> {
+    return this.flushes.flushOld(before, limit);
+  }
+
   /** Waits for entries that are on their way out of their accounts. */
   close(): Promise<void> {
     return this.flushes.close();

@@ -68,6 +68,13 @@ export class MongoLedger {
     return moved === null || moved.sequence > head.lastSequence ? null : entryOf(textOf(head._id), moved);
   }
 
+  /** Up to `limit` accounts whose outbox holds an entry from before a time; the first of an outbox is its oldest. */
+  async waitingSince(before: number, limit: number): Promise<string[]> {
+    const found = await this.connection.ask((limits) =>
+      this.accounts.find({ 'outbox.0.at': { $lt: before } }, { projection: { _id: 1 }, limit, ...limits, hint: 'accounts_by_outbox' }).toArray());
+    return found.map(({ _id }) => textOf(_id));
+  }
+
   /** Moves what is in the account's outbox now. May be done by many at once, cut anywhere, and done again. */
   async flush(accountId: string): Promise<void> {
     const head = await this.head(ownUuid(accountId));

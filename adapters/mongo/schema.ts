@@ -37,7 +37,13 @@ export const BY_ID = '_id_';
 export const SCHEMA = {
   accounts: {
     shardKey: { _id: 'hashed' },
-    indexes: [{ name: 'holds_by_time', keys: { 'holds.heldAt': 1 }, why: 'recovery looks for old holds of all accounts' }],
+    indexes: [
+      { name: 'holds_by_time', keys: { 'holds.heldAt': 1 }, why: 'recovery looks for old holds of all accounts' },
+      {
+        name: 'accounts_by_outbox', keys: { 'outbox.0.at': 1 }, where: { 'outbox.0.at': { $exists: true } },
+        why: 'workers look for accounts whose oldest entry has waited in them for long',
+      },
+    ],
   },
   entries: {
     // The ledger of one account lies on one shard; its ids begin with the account's, and are unique there.

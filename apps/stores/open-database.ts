@@ -16,6 +16,10 @@ export interface CloseOptions {
   readonly keepsLock?: boolean;
 }
 
+/** How long ledger entries may wait in their account's document before a worker moves them, and of how many accounts at a time. */
+const OLD_ENTRY_MS = 60_000;
+const MAX_TIDIED_ACCOUNTS = 200;
+
 /** The database behind the five stores, open. */
 export interface OpenDatabase {
   readonly module: ReturnType<typeof sqliteModule>;
@@ -30,6 +34,8 @@ export interface OpenDatabase {
   readonly isExclusive: boolean;
   /** Whether it answers, and still takes writes. */
   isReady(): Promise<boolean>;
+  /** Work of the store itself that can wait, a bounded piece of it. Throws `StoreUnavailable`. */
+  tidy(): Promise<void>;
   close(options?: CloseOptions): Promise<void>;
 }
 
@@ -74,6 +80,7 @@ async function openFolder({ dataFolder }: Config, opening: Pick<SqliteOptions, '
     installation: stores.installation,
     isExclusive: stores.isExclusive,
     isReady: async () => stores.isWritable() && answers(stores.accounts),
+    tidy: () => Promise.resolve(),
     close: (options) => stores.close(options),
   };
 }
@@ -91,6 +98,7 @@ function shared(stores: MongoStores): OpenDatabase {
     installation: stores.installation,
     isExclusive: false,
     isReady: () => stores.isReady(),
+    tidy: async () => void (await stores.accounts.moveOldEntries(Date.now() - OLD_ENTRY_MS, MAX_TIDIED_ACCOUNTS)),
     close: () => stores.close(),
   };
 }

@@ -8,6 +8,8 @@ export interface WorkerOptions {
   readonly recoveryIntervalMs: number;
   /** How long a stop waits for runs to hand their leases back. */
   readonly stopGraceMs: number;
+  /** Done with every recovery: work of the stores that can wait. Throws `StoreUnavailable`. */
+  readonly tidy?: () => Promise<void>;
   /** Told of every recovery pass that came to its end; `isFull` when it may have left more behind. Must not throw. */
   readonly onPassed?: (recovered: Recovered, pass: { readonly durationMs: number; readonly isFull: boolean }) => void;
 }
@@ -65,8 +67,12 @@ export class Worker {
 
   /** Never two at a time: the first one may take longer than the interval. */
   private recover(): Promise<void> {
-    this.recovering ??= this.recoverInPasses().finally(() => { this.recovering = undefined; });
+    this.recovering ??= this.recoverInPasses().then(() => this.tidy()).finally(() => { this.recovering = undefined; });
     return this.recovering;
+  }
+
+  private async tidy(): Promise<void> {
+    await this.options.tidy?.().catch((error: unknown) => this.context.log.warn('stores not tidied', { error }));
   }
 
   private async recoverInPasses(): Promise<void> {

@@ -69,8 +69,28 @@ onMongo('A ledger', (place) => {
 
   describe('written by many', () => writtenByMany(place, () => stores));
   describe('cut while it moves', () => cut(place, () => stores));
+  describe('left behind', () => leftBehind(place));
   describe('read while it moves', () => interleaved(place));
 });
+
+function leftBehind(place: () => MongoPlace): void {
+  it('leaves its account by age, whoever wrote it, and a bounded number of accounts at a time', async () => {
+    const stores = place().another();
+    for (let n = 2; n <= 5; n += 1) {
+      const account = anAccount(n);
+      await stores.accounts.create(account);
+      await stores.accounts.apply(grants(account, 3));
+    }
+    const waiting = async (): Promise<number> => place().db.collection('accounts').countDocuments({ 'outbox.0': { $exists: true } });
+    const [{ at } = { at: 0 }] = (await stores.accounts.entries(uuidAt(2), { limit: 1 })).items;
+    const later = place().another();
+    expect([await later.accounts.moveOldEntries(at, 100), await waiting()], 'none is older than that').to.deep.equal([0, 4]);
+    expect([await later.accounts.moveOldEntries(at + 1, 3), await waiting()]).to.deep.equal([3, 1]);
+    expect([await later.accounts.moveOldEntries(at + 1, 3), await waiting()]).to.deep.equal([1, 0]);
+    expect(await later.accounts.moveOldEntries(at + 1, 3)).to.equal(0);
+    for (let n = 2; n <= 5; n += 1) expect(sequences((await later.accounts.entries(uuidAt(n), { limit: 10 })).items)).to.deep.equal([1, 2, 3]);
+  });
+}
 
 function writtenByMany(place: () => MongoPlace, stores: () => MongoStores): void {
   it('has exactly what 64 concurrent writers of two processes applied', async () => {
