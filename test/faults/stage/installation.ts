@@ -32,6 +32,8 @@ export interface InstallationOptions {
   readonly objects: 'minio' | 'versitygw';
   /** Where logs are kept for whoever wants to know why a run failed. */
   readonly logs: string;
+  /** How many of a model each worker runs at once; as many as a fault can meet when absent. */
+  readonly concurrency?: number;
   /** Told apart from other runs that share a toxiproxy. */
   readonly name: string;
 }
@@ -71,7 +73,7 @@ export class Installation {
     const configFile = join(folder, 'darkroom.yaml');
     await writeFile(join(folder, 'secret'), `${secret}\n`, { mode: 0o600 });
     await writeFile(configFile, configText({ mongoUrl: mongo.url, database, bucket, s3: s3.s3 }));
-    await writeFile(join(folder, 'catalog.yaml'), catalogText(shipped));
+    await writeFile(join(folder, 'catalog.yaml'), catalogText(shipped, options.concurrency));
 
     const config = loadConfig({ file: configFile, folder, environment: {} });
     await migrateStores(config);

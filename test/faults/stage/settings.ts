@@ -45,9 +45,9 @@ export const QUEUE_TIMEOUT_MS = 120_000;
 export const RUN_TIMEOUT_MS = 20_000;
 
 /** The shipped models, many at once, so that a fault finds generations in every state. */
-export function catalogText(shipped: string): string {
+export function catalogText(shipped: string, concurrency = 32): string {
   return shipped
-    .replaceAll(/(concurrency(?:_per_account)?): \d+/g, '$1: 32')
+    .replaceAll(/(concurrency(?:_per_account)?): \d+/g, `$1: ${concurrency}`)
     .replaceAll(/queue_timeout_seconds: \d+/g, `queue_timeout_seconds: ${QUEUE_TIMEOUT_MS / 1_000}`)
     .replaceAll(/run_timeout_seconds: \d+/g, `run_timeout_seconds: ${RUN_TIMEOUT_MS / 1_000}`);
 }
