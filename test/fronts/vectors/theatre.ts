@@ -28,7 +28,8 @@ interface Group { readonly name: string; readonly vectors: readonly Vector[]; re
 const READS = ['listModels', 'getCredits', 'estimateGeneration', 'getGeneration'];
 const ALL = Object.values(VECTORS_BY_TOPIC).flat();
 const PLAIN: Needs = { worker: false, time: false, settings: {} };
-const FEW_OPEN = { maxOpenGenerationsPerAccount: 2, maxUnfinishedUploadsPerApp: 2 };
+const FEW_OPEN = { maxOpenGenerationsPerAccount: 2 };
+const FEW_UNFINISHED = { maxUnfinishedUploadsPerApp: 2 };
 
 const has = (event: string) => ({ steps }: Vector) => steps.some((step) => 'event' in step && step.event === event);
 const isPlain = (vector: Vector) => vector.settings === undefined && !has('start-worker')(vector) && !has('advance')(vector);
@@ -39,7 +40,8 @@ export const GROUPS: readonly Group[] = [
   ...Object.entries(VECTORS_BY_TOPIC).map(([name, vectors]) => ({ name, vectors: vectors.filter(isPlain), needs: PLAIN })),
   { name: 'with its worker', vectors: ALL.filter(has('start-worker')), needs: { ...PLAIN, worker: true } },
   { name: 'with time that passes', vectors: ALL.filter(has('advance')), needs: { ...PLAIN, time: true } },
-  { name: 'with few open generations', vectors: ALL.filter(({ settings }) => settings !== undefined), needs: { ...PLAIN, settings: FEW_OPEN } },
+  { name: 'with few open generations', vectors: ALL.filter(({ settings }) => settings?.maxOpenGenerationsPerAccount !== undefined), needs: { ...PLAIN, settings: FEW_OPEN } },
+  { name: 'with few unfinished uploads', vectors: ALL.filter(({ settings }) => settings?.maxUnfinishedUploadsPerApp !== undefined), needs: { ...PLAIN, settings: FEW_UNFINISHED } },
 ];
 
 /** Every vector over every front of one service a group. `open` may skip the group where a server is absent. */
