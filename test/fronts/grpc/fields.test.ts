@@ -1,7 +1,7 @@
 // Goal: whoever is refused over gRPC for a field that is missing or cannot be is told which one, by its name in the proto files; and
 // there is no field of any request that is taken whatever is in it.
 // Method: every field of every method's request, one at a time, made wrong in a request that is right otherwise.
-import { create, fromJson, type DescMessage, type DescMethod, type JsonObject, type JsonValue } from '@bufbuild/protobuf';
+import { create, fromJson, ScalarType, type DescMessage, type DescMethod, type JsonObject, type JsonValue } from '@bufbuild/protobuf';
 import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
 import { type ServiceError, status as Status } from '@grpc/grpc-js';
 import { expect } from 'chai';
@@ -96,6 +96,10 @@ const ASKED: Readonly<Record<string, Asked>> = {
   CreateAccount: { right: { display_name: 'new' }, faults: [...NAME, ...each('currency', ' ', 'x'.repeat(101))] },
   ListAccounts: { right: {}, faults: PAGE },
   GetAccount: { right: { account_id: 'OWNER' }, faults: ACCOUNT },
+  GetAccountStorage: { right: { account_id: 'OWNER' }, faults: [...ACCOUNT, ...PAGE] },
+  SuspendAccount: { right: { account_id: 'OWNER' }, faults: ACCOUNT },
+  ResumeAccount: { right: { account_id: 'OWNER' }, faults: ACCOUNT },
+  RenameAccount: { right: { account_id: 'OWNER', display_name: 'new' }, faults: [...ACCOUNT, ...NAME] },
   CreateApp: { right: { account_id: 'OWNER', display_name: 'new' }, faults: [...ACCOUNT, ...NAME] },
   ListApps: { right: { account_id: 'OWNER' }, faults: [...ACCOUNT, ...PAGE] },
   CreateApiKey: {
@@ -110,13 +114,16 @@ const ASKED: Readonly<Record<string, Asked>> = {
   ExpireApiKey: { right: { key_id: ID, expire_time: END }, faults: [...each('key_id', '', 'x'), required('expire_time')] },
   RunRecovery: { right: {}, faults: [] },
   GetRetention: { right: {}, faults: [] },
+  SearchGenerations: { right: {}, faults: [...each('account_id', 'x'), ...each('app_id', 'x'), ...each('statuses', [99]), ...PAGE] },
+  InspectGeneration: { right: { generation_id: ID }, faults: each('generation_id', '', 'x') },
+  StopGeneration: { right: { generation_id: ID }, faults: each('generation_id', '', 'x') },
 };
 
 const METHODS: readonly DescMethod[] = [Generations, Uploads, Credits, Catalog, Access, Operations].flatMap(({ methods }): DescMethod[] => methods);
 
-/** The names of a request's fields, those of the message that a generation is asked for with included. */
+/** The names of a request's fields that can be wrong, those of the message that a generation is asked for with included. */
 function fieldsOf(message: DescMessage, before = ''): string[] {
-  return message.fields.flatMap((field) => (
+  return message.fields.filter(({ scalar }) => scalar !== ScalarType.BOOL).flatMap((field) => (
     field.message?.typeName === GenerationInputSchema.typeName ? fieldsOf(field.message, `${field.name}.`) : [`${before}${field.name}`]));
 }
 
