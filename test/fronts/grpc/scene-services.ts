@@ -6,7 +6,7 @@ const LONG_AGO = '2020-01-01T00:00:00Z';
 
 /** One for each kind of key of a scene, with its scopes, expiry and revocation. They act for whatever account and App a call names. */
 const SERVICES: Readonly<Record<string, JsonObject>> = {
-  ...Object.fromEntries(['owner', 'poor', 'stranger', 'other-app'].map((kind) => [kind, {}])),
+  ...Object.fromEntries(['owner', 'poor', 'stranger', 'other-app', 'suspended'].map((kind) => [kind, {}])),
   ...Object.fromEntries(SCOPES.map((scope) => [`only ${scope}`, { scopes: [scope] }])),
   'poor-writer': { scopes: ['generations:write'] },
   expired: { expires_at: LONG_AGO },

@@ -42,6 +42,9 @@ export const ACCESS_VECTORS: readonly Vector[] = [
     once(`${request.operation} naming another App`, { ...request, ...FOREIGN_APP }),
   ]),
   ...(['none', 'garbage', 'revoked'] satisfies CredentialKind[]).map((as) => once(`listModels with credential: ${as}`, { operation: 'listModels', as, code: 'OK' })),
+  ...(['createGeneration', 'estimateGeneration'] satisfies OperationName[]).map((operation) => once(`${operation} for a suspended account`, {
+    operation, as: 'suspended', body: PICTURE, code: 'DEVELOPER_TOKEN_REVOKED', says: 'The account is suspended.',
+  })),
   once('a credential is looked at before the scope, the App, the key and the body', {
     operation: 'createGeneration', as: 'revoked', app: 'foreign', key: null, body: {}, code: 'DEVELOPER_TOKEN_REVOKED',
   }),

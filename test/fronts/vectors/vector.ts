@@ -11,9 +11,9 @@ export type OperationName =
   | 'createGeneration' | 'estimateGeneration' | 'getGeneration' | 'cancelGeneration'
   | 'prepareUpload' | 'completeUpload';
 
-/** Whose credential a request carries. `owner` has all scopes and 1,000 credits; `poor` has all scopes and 25, `poor-writer` the same account and generations:write alone. */
+/** Whose credential a request carries. `owner` has all scopes and 1,000 credits; `poor` has all scopes and 25, `poor-writer` the same account and generations:write alone. `suspended` is of an account that is. */
 export type CredentialKind =
-  | 'owner' | 'poor' | 'poor-writer' | 'stranger' | 'other-app'
+  | 'owner' | 'poor' | 'poor-writer' | 'stranger' | 'other-app' | 'suspended'
   | 'none' | 'garbage' | 'anonymous' | 'oauth' | 'unknown' | 'mistyped' | 'expired' | 'revoked'
   | `only ${Scope}`;
 
