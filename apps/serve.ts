@@ -167,15 +167,21 @@ export async function serve(config: Config, onServing: (served: Served, logger: 
 }
 
 /** How long the signals of one Ctrl-C may come apart: a terminal sends it to the whole group, and npm, being in it, once more to us. */
-const SAME_SIGNAL_MS = 500;
+const SAME_CTRL_C_MS = 500;
 
 /** Whichever two signals come: Ctrl-C and then a supervisor's SIGTERM are two as well. */
 function stopOnSignals(asked: () => void): void {
-  let askedAt: number | undefined;
+  let isAsked = false;
+  let interruptedAt = -Infinity;
   const ask = () => {
-    if (askedAt !== undefined && performance.now() - askedAt > SAME_SIGNAL_MS) process.exit(130);
-    askedAt ??= performance.now();
+    if (isAsked) process.exit(130);
+    isAsked = true;
     asked();
   };
-  process.on('SIGINT', ask).on('SIGTERM', ask);
+  const interrupt = () => {
+    const isSame = performance.now() - interruptedAt <= SAME_CTRL_C_MS;
+    interruptedAt = performance.now();
+    if (!isSame) ask();
+  };
+  process.on('SIGINT', interrupt).on('SIGTERM', ask);
 }

@@ -1,6 +1,7 @@
 // Goal: several processes share MongoDB, an S3 store and Agenda as the documentation says: what is not ready, not the same or
 // not there is refused with one sentence, and what is started in parts works as one.
 // Method: the compiled program's own commands and servers over a database and a bucket of the test's own.
+import { readFileSync } from 'node:fs';
 import { MongoClient, type Db } from 'mongodb';
 import { expect } from 'chai';
 import type { JsonObject } from '../../core/json.js';
@@ -268,8 +269,8 @@ describe('MongoDB with files and timers in one process', () => {
   it('starts with one command, makes a picture, and keeps a second process out', async () => {
     server = place.start(['serve', '--migrate', '--json'], { DARKROOM_REST_PORT: '0' });
     await server.until('stdout', '}\n');
-    const { url, secret } = JSON.parse(server.stdout) as { url: string; secret: string };
-    const client = new Client(url, secret);
+    const { url, key_file } = JSON.parse(server.stdout) as { url: string; key_file: string };
+    const client = new Client(url, readFileSync(key_file, 'utf8').trim());
     const { data } = await client.create('first', 'sandbox-image');
     const task = await client.until(data['generation_id'] as string);
     expect((await fetch((task['outputs'] as { url: string }[])[0]?.url ?? '')).status).to.equal(200);

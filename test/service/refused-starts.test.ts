@@ -85,7 +85,7 @@ describe('a start that cannot be', () => {
     rmSync(inData('secret'));
     expect(await refusal()).to.include(`${inData('secret')} is missing, and no API key is valid without it; restore it from a backup`);
     expect((await service.run('accounts', 'list')).stderr, 'an operator neither').to.include('is missing, and no API key');
-    writeFileSync(inData('secret'), 'not hex');
+    writeFileSync(inData('secret'), 'not hex', { mode: 0o600 });
     expect(await refusal()).to.include(`${inData('secret')} must hold 32 bytes in hex; restore it from a backup.`);
   });
 

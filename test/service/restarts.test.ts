@@ -3,6 +3,7 @@
 // Method: the compiled program under load, ended by SIGTERM and started again; leases so long that waiting for one to
 // lapse would outlast the test.
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -95,7 +96,8 @@ describe('a service stopped and started again', () => {
       const server = new CliProcess(service.folder, ['serve', '--json'], { environment });
       try {
         await server.until('stdout', '}\n');
-        const { secret } = JSON.parse(server.stdout) as { secret: string };
+        const { key_file } = JSON.parse(server.stdout) as { key_file: string };
+        const secret = readFileSync(key_file, 'utf8').trim();
         const socket = connect(port, '127.0.0.1').on('error', () => undefined);
         // Half a body, which the server waits for; that it asks for it shows that the request is under way.
         socket.write(`POST /api/v1/developer/generations HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\nContent-Type: application/json\r\nIdempotency-Key: k\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n{`);

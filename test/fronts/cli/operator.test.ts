@@ -5,6 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { CliProcess, CliService } from '../../fixtures/cli-process.js';
+import { refusedStart } from '../../fixtures/refused-start.js';
 import { freePort } from '../../servers/free-port.js';
 
 interface Account { readonly account_id: string; readonly available_credits: number }
@@ -110,7 +111,7 @@ describe('operator commands on the stores beside a live server', () => {
     const checked = await service.run(['catalog', 'check'], { environment });
     expect(checked.code).to.equal(1);
     expect(checked.stderr).to.match(/faulty\.yaml:2: models must have at least 1 item\.\n$/);
-    expect((await service.run(['serve'], { environment })).stderr).to.match(/faulty\.yaml:2: models must have at least 1 item\.\n$/);
+    expect(refusedStart((await service.run(['serve'], { environment })).stderr)).to.match(/faulty\.yaml:2: models must have at least 1 item\.\n$/);
   });
 
   it('make a data folder with somebody in it', async () => {
@@ -126,6 +127,6 @@ describe('operator commands on the stores beside a live server', () => {
   it('say in one sentence that the folder has a server already', async () => {
     const { code, stderr } = await new CliProcess(service.folder, ['serve'], { environment: { DARKROOM_REST_PORT: '0' } }).ended;
     expect(code).to.equal(1);
-    expect(stderr).to.match(/^darkroom: .+\n$/);
+    expect(refusedStart(stderr)).to.match(/^darkroom: Another server \(process \d+\) is using .+\n$/);
   });
 });
