@@ -148,9 +148,11 @@ describe('a call that is given up', () => {
     const deadline = Date.now() + 300;
     const late = stage.send(getGeneration, { generationId: stage.owner.appId }, { deadline });
     expect((await late.refused).code).to.equal(Status.DEADLINE_EXCEEDED);
-    expect(await stage.nextEnd()).to.equal('DEADLINE_EXCEEDED');
+    // The server counts the time that is left from when the call arrives, so the client may give it up first.
+    expect(await stage.nextEnd()).to.be.oneOf(['DEADLINE_EXCEEDED', 'CANCELLED']);
     expect(reached.map((call) => call.isOver)).to.deep.equal([true, true]);
-    expect([reached[0]?.deadline, Math.abs((reached[1]?.deadline ?? 0) - deadline) < 300]).to.deep.equal([Infinity, true]);
+    expect(reached[0]?.deadline).to.equal(Infinity);
+    expect(reached[1]?.deadline, 'as far ahead as the client said, from some time since').to.be.within(deadline - 5, Date.now() + 300);
     await stage.close();
   });
 
