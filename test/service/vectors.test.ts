@@ -4,7 +4,10 @@
 // come from an operator's context beside it, which also looks at what a refusal leaves behind. Bytes go to the signed
 // addresses over HTTP.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createKey } from '../../core/access/manage.js';
+import type { Context } from '../../core/context.js';
 import type { JsonObject } from '../../core/json.js';
+import { newOwner } from '../fixtures/owner.js';
 import { openGrpcClient } from '../fronts/grpc/grpc-client.js';
 import { sceneCallers } from '../fronts/grpc/scene-services.js';
 import { checkedRestClient } from '../fronts/rest/checked-client.js';
@@ -33,7 +36,8 @@ async function openStarted(needs: Needs, lane: OpenLane): Promise<Theatre> {
     const program = await service.open();
     const grpc = openGrpcClient(service.grpcAddress, program.context);
     return {
-      context: program.context,
+      // What the scene leaves under way is the server's own.
+      context: { ...program.context, boot: { id: await bootIdOf(service, program.context), isExclusive: false } },
       clients: { REST: checkedRestClient(service.url), gRPC: grpc.client },
       put: putOverHttp,
       // Longer than either of the times above, which stand for those that the vectors know.
@@ -48,6 +52,19 @@ async function openStarted(needs: Needs, lane: OpenLane): Promise<Theatre> {
     await service.remove();
     throw error;
   }
+}
+
+/** The boot that the server writes on its claims: on a store of its own it takes those of another for left behind. */
+async function bootIdOf(service: LiveService, context: Context): Promise<string> {
+  const owner = await newOwner(context, 'boot', 0);
+  const { secret } = await createKey(context, { appId: owner.appId, name: 'boot' });
+  const body = { filename: 'a.png', media_type: 'image/png', byte_size: 100, role: 'reference_image' };
+  const prepared = await service.client(secret).request('POST', '/uploads', { key: 'boot', body });
+  const { appId, accountId } = owner;
+  const claim = { accountId, appId, operation: 'prepare', key: 'boot', version: 1, digest: '', subjectId: context.ids.uuid(), createdAt: 0, leaseExpiresAt: 0, removeAt: 0 } as const;
+  const outcome = await context.claims.insert(claim);
+  if (outcome.inserted || outcome.existing.bootId === undefined) throw new Error(`The server claimed nothing: ${prepared.message}`);
+  return outcome.existing.bootId;
 }
 
 async function putOverHttp(target: JsonObject, bytes: Uint8Array): Promise<number> {
