@@ -131,7 +131,7 @@ export const UPLOAD_VECTORS: readonly Vector[] = [
       { operation: 'prepareUpload', body: prepareFor('png'), code: 'OK', save: 'u' },
       { event: 'put', upload: '@u', file: 'png', accepted: true },
       { operation: 'completeUpload', id: '@u', code: 'OK' },
-      { event: 'put', upload: '@u', file: 'png', accepted: true },
+      { event: 'put', upload: '@u', file: 'png', accepted: 'either' },
       { operation: 'completeUpload', id: '@u', body: { sha256: '@sha256:png' }, code: 'OK', data: { status: 'ready' } },
     ],
   },

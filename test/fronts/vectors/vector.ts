@@ -46,7 +46,8 @@ export interface CallStep {
 
 /** What happens between requests. */
 export type EventStep =
-  | { readonly event: 'put'; readonly upload: string; readonly file: ReferenceFile; readonly accepted: boolean }
+  /** `either`: an S3 store takes what was signed; one whose addresses the service answers itself knows that it has no use any more. */
+  | { readonly event: 'put'; readonly upload: string; readonly file: ReferenceFile; readonly accepted: boolean | 'either' }
   | { readonly event: 'advance'; readonly byMs: number }
   /** The service that plays this vector has a worker, from its start. */
   | { readonly event: 'start-worker' }
