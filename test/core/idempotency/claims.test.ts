@@ -3,7 +3,8 @@
 // Method: `claim` on the memory store, over a subject that is a plain map; the slow process is held at a chosen call.
 import { expect } from 'chai';
 import type { Boot } from '../../../core/boot.js';
-import type { ServiceError } from '../../../core/errors.js';
+import { StoreUnavailable, type ServiceError } from '../../../core/errors.js';
+import type { ClaimStore } from '../../../core/ports/claim-store.js';
 import type { ClaimKey } from '../../../core/idempotency/claim.js';
 import { claim, freeClaim, type Claimed, type Subject } from '../../../core/idempotency/claims.js';
 import { DEFAULT_SETTINGS } from '../../../core/settings.js';
@@ -127,4 +128,18 @@ describe('claim', () => {
     await freeClaim(world, second.mine);
     expect(await world.claim()).to.deep.equal({ replayOf: 'mine' in third ? third.mine.subjectId : '' });
   });
+
+  it('gives no refusal when the store does not say whether the key was freed', async () => {
+    const claimed = await world.claim();
+    if (!('mine' in claimed)) expect.fail('somebody had the key');
+    const claims = { ...bound(world.claims), remove: () => Promise.reject(new StoreUnavailable('It did not answer in time.')) };
+    expect(await freeClaim({ claims }, claimed.mine).catch((error: unknown) => error)).to.be.instanceOf(StoreUnavailable);
+  });
 });
+
+function bound(claims: MemoryClaimStore): ClaimStore {
+  return {
+    insert: (claim_) => claims.insert(claim_), replace: (next, version) => claims.replace(next, version),
+    remove: (key, version) => claims.remove(key, version), removeExpired: (now, limit) => claims.removeExpired(now, limit),
+  };
+}
