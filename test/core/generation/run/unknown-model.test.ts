@@ -78,12 +78,7 @@ describe('a worker that does not know the model', () => {
   });
 
   it('leaves a running generation without a holder to a worker that knows it', async () => {
-    const worker = await CoreWorker.start(world, 'leaving');
-    world.provider.newReport = () => ({ state: 'running' });
-    const { generationId } = await world.create();
-    await world.clock.advance(5_000);
-    await worker.context.wakeUps.stop();
-    await world.clock.run(worker.dispatcher.stop(1_000));
+    const generationId = await leftRunning(world);
     const ignorant = CoreWorker.idle(world, 'ignorant', undefined, { catalog: NOTHING });
     const before = await world.generation(generationId);
     await ignorant.dispatcher.deliver(generationId);
@@ -94,15 +89,21 @@ describe('a worker that does not know the model', () => {
   });
 
   it('fails a running generation without a holder at the run deadline', async () => {
-    const worker = await CoreWorker.start(world, 'leaving');
-    world.provider.newReport = () => ({ state: 'running' });
-    const { generationId } = await world.create();
-    await world.clock.advance(5_000);
-    await worker.context.wakeUps.stop();
-    await world.clock.run(worker.dispatcher.stop(1_000));
+    const generationId = await leftRunning(world);
     world.models = [];
     await CoreWorker.start(world, 'ignorant');
     const { runDeadlineAt } = await world.generation(generationId);
     await expectFailedWithoutCharge(await untilSettled(world, generationId), runDeadlineAt as number);
   });
 });
+
+/** The id of a generation whose worker began it and has stopped since, with its lease handed back. */
+async function leftRunning(world: CoreWorld): Promise<string> {
+  const worker = await CoreWorker.start(world, 'leaving');
+  world.provider.newReport = () => ({ state: 'running' });
+  const { generationId } = await world.create();
+  await world.clock.advance(5_000);
+  await worker.context.wakeUps.stop();
+  await world.clock.run(worker.dispatcher.stop(1_000));
+  return generationId;
+}
