@@ -35,6 +35,14 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     why: 'A process that lost its key answers under it all the same, and whoever took it over frees it.',
   },
   {
+    name: 'key-freed-in-the-dark',
+    breaks: [11],
+    file: 'core/idempotency/claims.js',
+    find: "return (await ports.claims.remove(mine, mine.version)) === 'applied' ? 'freed' : 'taken-over';",
+    replace: "return (await ports.claims.remove(mine, mine.version).catch(() => 'applied')) === 'applied' ? 'freed' : 'taken-over';",
+    why: 'A refusal is given though the store did not say whether the key was still its own.',
+  },
+  {
     name: 'credential-trusted-by-the-clock-alone',
     breaks: [18],
     file: 'core/access/authenticate.js',

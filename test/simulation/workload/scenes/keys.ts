@@ -10,6 +10,8 @@ export async function refuseTooLate(stage: Stage): Promise<void> {
   const lapseMs = stage.lapseMs;
   await stage.drain();
   const request: Request = { operation: 'create', key: stage.name(), body: WISH };
+  // Authentication reads the account too: the process remembers the credential, so that the sleep hits the read for the hold.
+  await stage.network.ask({ operation: 'credits' }, stage.hero, slow);
   stage.service.faults.plan('accounts.read', { fault: 'sleepAfter', forMs: lapseMs + 5_000 });
   const refused = stage.network.ask(request, stage.hero, slow);
   await stage.world.scheduler.pause(lapseMs);
