@@ -19,6 +19,7 @@ const REQUEST: JsonObject = {
       properties: { size: { type: 'string', enum: ['256x256', '512x512'] }, count: { type: 'integer', minimum: 1, maximum: 4, default: 1 }, 'a/b~c': { type: 'boolean' } },
     },
     ids: { type: 'array', maxItems: 2, uniqueItems: true, items: { type: 'string', format: 'uuid' } },
+    things: { type: 'array', uniqueItems: true, items: { type: ['object', 'array', 'integer', 'string', 'boolean', 'null'] } },
     trace: { type: 'string', pattern: '^[A-Za-z0-9._:-]+$' },
   },
 };
@@ -55,6 +56,8 @@ const VECTORS: readonly { readonly what: string; readonly text: string; readonly
   { what: 'a UUID with a newline after it', text: `{${FINE},"ids":["${ID}\\n"]}`, faults: ['invalid /ids/0: ids[0] must be a UUID.'] },
   { what: 'too many items', text: `{${FINE},"ids":["${ID}","${ID.toLowerCase()}","${ID.replace('A', 'B')}"]}`, faults: ['invalid /ids: ids must have at most 2 items.'] },
   { what: 'an item twice', text: `{${FINE},"ids":["${ID}","${ID}"]}`, faults: ['invalid /ids: ids must not have the same item twice.'] },
+  { what: 'an object twice, its members in another order', text: `{${FINE},"things":[{"b":[{"d":1,"c":2}],"a":1},{"a":1.0,"b":[{"c":2,"d":1}]}]}`, faults: ['invalid /things: things must not have the same item twice.'] },
+  { what: 'items that only look alike', text: `{${FINE},"things":[1,"1",true,"true",null,"null",[],{},[[]],[{}],{"a":[]},{"a":{}},["a",1],{"a":1},[["a",1]],{"__proto__":1},{"0":1}]}`, faults: [] },
   {
     what: 'many faults: missing ones first, then the order of the document, not of the schema',
     text: '{"zzz":1,"trace":" ","parameters":{"count":9,"foo":1},"model_key":""}',

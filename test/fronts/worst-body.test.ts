@@ -35,6 +35,7 @@ const OPEN: Model = {
       text: { type: 'string', maxLength: 8_000 },
       list: { type: 'array', maxItems: 5_000, items: { type: 'string', maxLength: 200 } },
       rows: { type: 'array', items: { type: 'object', additionalProperties: false, required: ['a'], properties: { a: { type: 'integer' } } } },
+      unique: { type: 'array', uniqueItems: true, items: { anyOf: [{ type: ['array', 'integer', 'null'] }, { type: 'string', maxLength: 8_000 }, { type: 'object', additionalProperties: { type: 'integer' } }] } },
       free: { type: 'object', patternProperties: { '^k': { type: 'integer' } }, additionalProperties: false },
     },
   },
@@ -42,7 +43,7 @@ const OPEN: Model = {
 
 /** What a search draws: what is repeated, how often, and where. */
 interface Recipe {
-  readonly place: 'size' | 'text' | 'list' | 'rows' | 'free' | 'parameters' | 'fields' | 'references' | 'prompt' | 'client_trace_id' | 'blanks';
+  readonly place: 'size' | 'text' | 'list' | 'unique' | 'rows' | 'free' | 'parameters' | 'fields' | 'references' | 'prompt' | 'client_trace_id' | 'blanks';
   readonly item: 'number' | 'text' | 'empty list' | 'empty object' | 'object' | 'nest' | 'null';
   readonly piece: string;
   readonly count: number;
@@ -50,7 +51,7 @@ interface Recipe {
 }
 
 const RECIPES: fc.Arbitrary<Recipe> = fc.record({
-  place: fc.constantFrom('size', 'text', 'list', 'rows', 'free', 'parameters', 'fields', 'references', 'prompt', 'client_trace_id', 'blanks'),
+  place: fc.constantFrom('size', 'text', 'list', 'unique', 'rows', 'free', 'parameters', 'fields', 'references', 'prompt', 'client_trace_id', 'blanks'),
   item: fc.constantFrom('number', 'text', 'empty list', 'empty object', 'object', 'nest', 'null'),
   piece: fc.constantFrom('x', '/', '~/', 'a.', 'a/', '.', ':', '::', '@a.', '[:', '%', '%41', '\n', ' ', '\u{1d49f}', '\ufdfa', '\\u0061', '0.', 'a-', '\\n'),
   count: fc.oneof(fc.constantFrom(1, 20, 300, 900, MAX_BODY_NODES / 2 - 20, MAX_BODY_NODES - 20, 60_000), fc.integer({ min: 1, max: MAX_BODY_NODES })),
@@ -72,6 +73,10 @@ function bodyOf({ place, item, piece, count, depth }: Recipe): string {
     if (item === 'object') return `{"${text(share - 4)}":1}`;
     return item === 'empty list' ? '[]' : '{}';
   };
+  const different = (index: number): string => {
+    if (item === 'object') return `{"k":${index}}`;
+    return item === 'text' ? `"${text(share - 6)}${index}"` : `[${index}]`;
+  };
   const items = `[${repeat(() => one(), count, room)}]`;
   const members = repeat((index) => `"k${index.toString(36)}${text(share - 6)}":${item === 'nest' ? '[]' : '1'}`, count, room);
   switch (place) {
@@ -84,6 +89,7 @@ function bodyOf({ place, item, piece, count, depth }: Recipe): string {
     case 'blanks': return `{${HEAD},"prompt":"x",${(piece === '\n' ? '\n' : ' ').repeat(room)}"parameters":{"size":"96x64"}}`;
     case 'text': return `{${HEAD},"prompt":"x","parameters":{"size":"96x64","text":"${text(8_000)}"}}`;
     case 'list': case 'rows': return `{${HEAD},"prompt":"x","parameters":{"size":"96x64","${place}":${items}}}`;
+    case 'unique': return `{${HEAD},"prompt":"x","parameters":{"size":"96x64","unique":[${repeat((index) => different(index), count, room)}]}}`;
     case 'size': return `{${HEAD},"prompt":"x","parameters":{"size":${items}}}`;
   }
 }
@@ -145,6 +151,8 @@ const KNOWN: readonly Recipe[] = [
   { place: 'references', item: 'null', piece: 'x', count: MAX_BODY_NODES - 20, depth: 1 },
   { place: 'list', item: 'text', piece: '@a.', count: MAX_BODY_NODES - 20, depth: 1 },
   { place: 'text', item: 'text', piece: '\n', count: 1, depth: 1 },
+  { place: 'unique', item: 'text', piece: 'x', count: MAX_BODY_NODES - 20, depth: 1 },
+  { place: 'unique', item: 'object', piece: 'x', count: MAX_BODY_NODES - 20, depth: 1 },
 ];
 
 describe('the dearest body', () => {
