@@ -86,7 +86,7 @@ export async function openProgram(config: Config, role: 'server' | 'tool', optio
     container.bind<Catalog>(TOKENS.catalog.id).toConstantValue(catalog);
     container.bind<Providers>(TOKENS.providers.id).toConstantValue({ find: (name) => connected.get(name) });
     const wired = portsFrom(container);
-    const gate = opened.keep(new StoreGate(() => database.isReady(), new SystemClock({ keepsProcessAlive: false })));
+    const gate = opened.keep(new StoreGate(() => database.isReady(), new SystemClock({ keepsProcessAlive: false }), () => options.outages?.refused()));
     const awaited = { ...wired, wakeUps: opened.keep(new AwaitedSchedules(wired.wakeUps)) };
     const ports = options.outages?.watched(awaited, () => suspectDatabase(config, gate)) ?? awaited;
     const context = createContext(options.metrics ? measuredPorts(ports, options.metrics) : ports, config.settings, log, {

@@ -15,6 +15,7 @@ interface Away {
   readonly since: number;
   failedCalls: number;
   warnings: number;
+  refusedRequests: number;
   /** When a call went well for the first time since the last one that failed. */
   backAt: number | undefined;
 }
@@ -34,7 +35,7 @@ export class Outage {
     const { clock, logger } = this.parts;
     this.cancelEnd?.();
     if (this.away === undefined) {
-      this.away = { since: clock.now(), failedCalls: 0, warnings: 0, backAt: undefined };
+      this.away = { since: clock.now(), failedCalls: 0, warnings: 0, refusedRequests: 0, backAt: undefined };
       logger.warn({ store: this.store, call, fault: sentencesOf(error) }, 'store away');
     }
     this.away.backAt = undefined;
@@ -54,6 +55,11 @@ export class Outage {
     if (this.away !== undefined) this.away.warnings += 1;
   }
 
+  /** Counts a request that was refused at once, since the store is away. */
+  refused(): void {
+    if (this.away !== undefined) this.away.refusedRequests += 1;
+  }
+
   /** Tells the sum of an outage that is not over, and keeps no timer. */
   close(): void {
     this.end();
@@ -63,10 +69,10 @@ export class Outage {
     this.cancelEnd?.();
     this.cancelEnd = undefined;
     if (this.away === undefined) return;
-    const { since, failedCalls, warnings, backAt } = this.away;
+    const { since, failedCalls, warnings, refusedRequests, backAt } = this.away;
     this.away = undefined;
     const { clock, logger } = this.parts;
-    const about = { store: this.store, awayMs: Math.max(0, (backAt ?? clock.now()) - since), failedCalls, warnings };
+    const about = { store: this.store, awayMs: Math.max(0, (backAt ?? clock.now()) - since), failedCalls, warnings, refusedRequests };
     if (backAt === undefined) logger.warn(about, 'store still away');
     else logger.warn(about, 'store back');
   }

@@ -44,6 +44,11 @@ export class Outages {
     };
   }
 
+  /** Counts a request that was refused at once, since the database is away. */
+  refused(): void {
+    this.outages.database.refused();
+  }
+
   /** The same log without the warnings that only an outage under way has caused: they are counted. All others are passed on. */
   quiet(log: Log): Log {
     const underWay = (): Outage | undefined => Object.values(this.outages).find(({ isUnderWay }) => isUnderWay);

@@ -16,7 +16,12 @@ export class StoreGate {
   private isClosed = false;
   private cancelProbe: (() => void) | undefined;
 
-  constructor(private readonly isReady: () => Promise<boolean>, private readonly clock: Pick<Clock, 'after'>) {}
+  /** `onRefused` is called for each request that is refused. */
+  constructor(
+    private readonly isReady: () => Promise<boolean>,
+    private readonly clock: Pick<Clock, 'after'>,
+    private readonly onRefused: () => void = () => undefined,
+  ) {}
 
   /** Says that a call has failed for want of the database. */
   suspect(): void {
@@ -27,7 +32,9 @@ export class StoreGate {
 
   /** Throws SERVICE_UNAVAILABLE while the database is known to be away. */
   requireOpen(): void {
-    if (this.isShut) throw new ServiceError('SERVICE_UNAVAILABLE', undefined, { retryAfterMs: UNAVAILABLE_RETRY_MS });
+    if (!this.isShut) return;
+    this.onRefused();
+    throw new ServiceError('SERVICE_UNAVAILABLE', undefined, { retryAfterMs: UNAVAILABLE_RETRY_MS });
   }
 
   /** Opens for good: whoever comes now is answered by the stores themselves. */

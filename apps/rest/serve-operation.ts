@@ -62,11 +62,13 @@ export function serveProtected(route: ProtectedRoute, parts: ServingParts): Rest
 }
 
 /** Who sends the request. What fails is counted for where it came from; what succeeds never is. */
-async function authenticate({ req, state }: RestContext, { authenticator, addresses, failures, requireStores }: ServingParts): Promise<Caller> {
+async function authenticate(ctx: RestContext, parts: ServingParts): Promise<Caller> {
+  const { req, state } = ctx;
+  const { authenticator, addresses, failures } = parts;
   try {
     const credential = readCredential(req);
     // What is no key is refused without the stores.
-    if (isApiKeyShaped(credential ?? '')) requireStores();
+    if (isApiKeyShaped(credential ?? '')) requireStores(ctx, parts);
     return await authenticator.authenticate(credential);
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code === 'SERVICE_UNAVAILABLE') throw error;
@@ -74,6 +76,16 @@ async function authenticate({ req, state }: RestContext, { authenticator, addres
     const failure = failures.count(state.address, error);
     state.isLeftOut = failure.isLeftOut;
     throw failure.error;
+  }
+}
+
+/** The lines of the outage count what is refused for it: a line for each would let strangers fill the log. */
+function requireStores({ state }: RestContext, parts: ServingParts): void {
+  try {
+    parts.requireStores();
+  } catch (error) {
+    state.isLeftOut = true;
+    throw error;
   }
 }
 

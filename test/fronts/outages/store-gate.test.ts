@@ -24,17 +24,20 @@ class Database {
   isAway = false;
   private readonly hanging: (() => void)[] = [];
   private readonly probing: ((isReady: boolean) => void)[] = [];
-  readonly gate = new StoreGate(() => this.probe(), this.clock);
+  /** What the log has from `info` up. */
+  readonly lines: { readonly msg: string; readonly refusedRequests?: number }[] = [];
+  readonly logger = createLogger({ level: 'info', format: 'json' }, { write: (line: string) => { this.lines.push(JSON.parse(line) as { readonly msg: string }); } });
+  private readonly outages = new Outages({ clock: this.clock, logger: this.logger });
+  readonly gate = new StoreGate(() => this.probe(), this.clock, () => this.outages.refused());
 
   readonly around = (ports: Ports): Ports => {
-    const outages = new Outages({ clock: this.clock, logger: createLogger({ level: 'error', format: 'json' }, { write: () => undefined }) });
     const stores = interceptedStores(ports, async (call) => {
       if (call.name.startsWith('objects.')) return call.proceed();
       this.reached += 1;
       if (this.isAway) await new Promise<void>((_, reject) => this.hanging.push(() => reject(new StoreUnavailable('It did not answer in time.'))));
       return call.proceed();
     });
-    return outages.watched({ ...ports, ...stores }, () => this.gate.suspect());
+    return this.outages.watched({ ...ports, ...stores }, () => this.gate.suspect());
   };
 
   /** So many calls wait; all of them end for want of an answer. */
@@ -63,7 +66,7 @@ describe('a gate before the stores', () => {
     const database = new Database();
     const world = await openWorld({ around: database.around });
     const credential = (await setScene(world.context)).secrets.get('owner') as string;
-    const { server, origin } = await serve(world, { requireStores: () => database.gate.requireOpen() });
+    const { server, origin } = await serve(world, { logger: database.logger, requireStores: () => database.gate.requireOpen() });
     const ask = () => sendHttp(origin, { operation: 'getCredits', credential });
     try {
       database.isAway = true;
@@ -80,11 +83,13 @@ describe('a gate before the stores', () => {
       expect(database.probes, 'one probe at a time').to.equal(1);
       await database.answerProbe(false);
       const reached = database.reached;
+      const lines = database.lines.length;
       for (let asked = 0; asked < 50; asked += 1) {
         const { status, code, headers } = await ask();
         expect([status, code, headers.get('retry-after')]).to.deep.equal([503, 'SERVICE_UNAVAILABLE', '2']);
       }
       expect(database.reached, 'calls while it is shut').to.equal(reached);
+      expect(database.lines.length, 'lines of what was refused').to.equal(lines);
       expect((await sendHttp(origin, { operation: 'listModels' })).status).to.equal(200);
       expect((await fetch(`${origin}/healthz`)).status).to.equal(200);
       expect((await sendHttp(origin, { operation: 'getCredits' })).code).to.equal('DEVELOPER_TOKEN_REQUIRED');
@@ -97,6 +102,7 @@ describe('a gate before the stores', () => {
       expect((await Promise.all([...first, second])).map(({ status }) => status).every((status) => status === 503 || status === 200)).to.equal(true);
       await database.clock.advance(60_000);
       expect(database.probes, 'no probe once it is open').to.equal(2);
+      expect(database.lines.find(({ msg }) => msg === 'store back')).to.have.property('refusedRequests', 51);
     } finally {
       await server.close(100);
       await world.close();
