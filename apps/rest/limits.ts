@@ -36,6 +36,9 @@ export const DEFAULT_REST_LIMITS: RestLimits = {
 /** The largest JSON body that is read. */
 export const MAX_BODY_BYTES = 128 * 1024;
 
+/** The largest body that is read where none is taken: an object without fields may come with white space. */
+export const MAX_EMPTY_BODY_BYTES = 1_024;
+
 /** How many objects and lists may stand in one another, the body itself among them. */
 export const MAX_BODY_DEPTH = 32;
 

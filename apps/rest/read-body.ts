@@ -3,15 +3,14 @@ import { visit } from 'jsonc-parser';
 import { ServiceError } from '../../core/errors.js';
 import type { Json } from '../../core/json.js';
 import { MAX_BODY_DEPTH, MAX_BODY_NODES } from './limits.js';
-import { readBytes } from './read-bytes.js';
+import { readBytes, type ReadingBounds } from './read-bytes.js';
 
 /** A byte order mark is kept, and then is not JSON. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const JSON_MEDIA_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?;?[ \t]*$/i;
 
-export interface BodyRules {
+export interface BodyRules extends ReadingBounds {
   readonly required: boolean;
-  readonly timeoutMs: number;
   /** Told how many bytes have arrived, before anything is made of them. What it throws refuses the request. */
   readonly arrived?: (byteSize: number) => Promise<void>;
 }
@@ -21,8 +20,8 @@ export interface BodyRules {
  * REQUEST_TIMEOUT, MEDIA_TYPE_UNSUPPORTED and BODY_INVALID, in that order. One value has one reading: what parsers
  * disagree on (duplicate names, other encodings, numbers without a finite value) is refused.
  */
-export async function readBody(req: IncomingMessage, { required, timeoutMs, arrived }: BodyRules): Promise<Json> {
-  const bytes = await readBytes(req, timeoutMs);
+export async function readBody(req: IncomingMessage, { required, arrived, ...bounds }: BodyRules): Promise<Json> {
+  const bytes = await readBytes(req, bounds);
   await arrived?.(bytes.byteLength);
   if (bytes.byteLength === 0) {
     if (required) throw invalid('Send a JSON object as the request body.');

@@ -1,6 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../core/errors.js';
-import { MAX_BODY_BYTES } from './limits.js';
+
+/** How much is read, and how long it may take to arrive. */
+export interface ReadingBounds {
+  readonly maxBytes: number;
+  readonly timeoutMs: number;
+}
 
 const EMPTY = Buffer.alloc(0);
 
@@ -8,10 +13,10 @@ const EMPTY = Buffer.alloc(0);
  * The bytes of a request's body; none when it has no body. Throws BODY_TOO_LARGE as soon as it is known, from the
  * declared length or while reading, and REQUEST_TIMEOUT.
  */
-export function readBytes(req: IncomingMessage, timeoutMs: number): Promise<Buffer> {
+export function readBytes(req: IncomingMessage, { maxBytes, timeoutMs }: ReadingBounds): Promise<Buffer> {
   const declared = declaredBytes(req);
   if (declared === 0) return Promise.resolve(EMPTY);
-  if (declared !== undefined && declared > MAX_BODY_BYTES) return Promise.reject(tooLarge());
+  if (declared !== undefined && declared > maxBytes) return Promise.reject(tooLarge(maxBytes));
   // The client may have left while its credential was looked up: nothing would tell us any more.
   if (req.destroyed) return Promise.reject(brokenOff());
   return new Promise((resolve, reject) => {
@@ -26,7 +31,7 @@ export function readBytes(req: IncomingMessage, timeoutMs: number): Promise<Buff
     };
     const take = (chunk: Buffer): void => {
       byteSize += chunk.byteLength;
-      if (byteSize > MAX_BODY_BYTES) settle(tooLarge());
+      if (byteSize > maxBytes) settle(tooLarge(maxBytes));
       else chunks.push(chunk);
     };
     const finish = (): void => settle(undefined);
@@ -42,8 +47,8 @@ export function declaredBytes({ headers }: IncomingMessage): number | undefined 
   return Number(headers['content-length'] ?? 0);
 }
 
-function tooLarge(): ServiceError {
-  return new ServiceError('BODY_TOO_LARGE', `The request body must have at most ${MAX_BODY_BYTES} bytes.`);
+function tooLarge(maxBytes: number): ServiceError {
+  return new ServiceError('BODY_TOO_LARGE', `The request body must have at most ${maxBytes} bytes.`);
 }
 
 function brokenOff(): ServiceError {

@@ -52,7 +52,7 @@ export function serveProtected(route: ProtectedRoute, parts: ServingParts): Rest
       if (rateLimit && declared === undefined) await rateLimit.take(caller.credentialId, res, pointsOf(byteSize), pointsOf(0));
     };
     const rules = { timeoutMs: bodyTimeoutMs, arrived };
-    const body = operation.body ? await readBody(req, { ...rules, required: operation.body.required }) : await readNoBody(req, rules);
+    const body = operation.body ? await readBody(req, { ...rules, maxBytes: MAX_BODY_BYTES, required: operation.body.required }) : await readNoBody(req, rules);
     // A body may take long to arrive, and the credential may have been revoked meanwhile.
     if (context.clock.now() - authenticatedAt > STALE_AFTER_MS) await authenticate(ctx, parts);
     const answer = await operation.answer({ context, caller, params, idempotencyKey, body });

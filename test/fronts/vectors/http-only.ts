@@ -153,7 +153,8 @@ const BODILESS: readonly HttpVector[] = [
     refused('half an object', '{"a":', 400, 'BODY_INVALID'),
     refused('a field twice', '{"a":1,"a":1}', 400, 'BODY_INVALID'),
     refused('an empty object as a form', '{}', 415, 'MEDIA_TYPE_UNSUPPORTED', { headers: [AUTHORIZATION, 'Content-Type: application/x-www-form-urlencoded'] }),
-    refused('a byte more than 128 KiB', '{}'.padEnd(128 * 1024 + 1), 413, 'BODY_TOO_LARGE'),
+    taken('an empty object in 1 KiB', { body: '{}'.padEnd(1_024) }),
+    refused('a byte more than 1 KiB', '{}'.padEnd(1_025), 413, 'BODY_TOO_LARGE'),
     refused('3 MiB', 'x'.repeat(3 * 1024 * 1024), 413, 'BODY_TOO_LARGE'),
   ];
 });
