@@ -72,10 +72,10 @@ export async function freeClaim(ports: Pick<Ports, 'claims'>, mine: Claim): Prom
 /**
  * Marks a claim as having succeeded, for an operation whose subject may also come to be under another key: that it is there
  * does not say that this key's request was answered so. As with a refusal, the answer is ours to give only when this says
- * `finished`. Throws `StoreUnavailable`.
+ * `finished`. The key goes at `removeAt`. Throws `StoreUnavailable`.
  */
-export async function finishClaim(ports: Pick<Ports, 'claims'>, mine: Claim): Promise<'finished' | 'taken-over'> {
-  const outcome = await ports.claims.replace({ ...mine, version: mine.version + 1, leaseExpiresAt: 0 }, mine.version);
+export async function finishClaim(ports: Pick<Ports, 'claims'>, mine: Claim, removeAt = mine.removeAt): Promise<'finished' | 'taken-over'> {
+  const outcome = await ports.claims.replace({ ...mine, version: mine.version + 1, leaseExpiresAt: 0, removeAt }, mine.version);
   return outcome === 'applied' ? 'finished' : 'taken-over';
 }
 

@@ -46,15 +46,17 @@ export async function completeUpload(context: Context, caller: Caller, idempoten
 }
 
 async function makeReadyOrFree(context: Context, caller: Caller, uploadId: string, sha256: string | undefined, mine: Claim): Promise<Upload> {
-  let upload: Upload;
+  let outcome: { readonly upload: Upload; readonly isNew: boolean };
   try {
-    upload = await makeReady(context, caller, uploadId, sha256);
+    outcome = await makeReady(context, caller, uploadId, sha256);
   } catch (error) {
     if ((await freeClaim(context, mine)) === 'taken-over') throw takenOver();
     throw error;
   }
-  if ((await finishClaim(context, mine)) === 'taken-over') throw takenOver();
-  return upload;
+  // A key that changed nothing is kept for its replays alone: an upload may be completed under any number of keys.
+  const removeAt = outcome.isNew ? mine.removeAt : mine.createdAt + context.settings.replayWindowMs;
+  if ((await finishClaim(context, mine, removeAt)) === 'taken-over') throw takenOver();
+  return outcome.upload;
 }
 
 async function ownUpload(context: Context, caller: Caller, uploadId: string): Promise<Upload | null> {
@@ -63,12 +65,12 @@ async function ownUpload(context: Context, caller: Caller, uploadId: string): Pr
   return isOwn && record.kind === 'upload' ? record : null;
 }
 
-async function makeReady(context: Context, caller: Caller, uploadId: string, sha256: string | undefined): Promise<Upload> {
+async function makeReady(context: Context, caller: Caller, uploadId: string, sha256: string | undefined): Promise<{ readonly upload: Upload; readonly isNew: boolean }> {
   const { uploads, objects, ids, clock, settings } = context;
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const upload = await ownUpload(context, caller, uploadId);
     if (!upload) throw noSuchUpload();
-    if (upload.status === 'ready') return sameDigest(upload, sha256);
+    if (upload.status === 'ready') return { upload: sameDigest(upload, sha256), isNew: false };
     if (!isUnfinished(upload) || clock.now() > upload.expiresAt) throw new ServiceError('UPLOAD_URL_EXPIRED');
 
     const staged = await stagedFacts(context, upload);
@@ -100,7 +102,7 @@ async function makeReady(context: Context, caller: Caller, uploadId: string, sha
       continue;
     }
     await objects.remove(upload.stagingKey).catch((error: unknown) => context.log.warn('staged bytes not removed', { uploadId, error }));
-    return ready;
+    return { upload: ready, isNew: true };
   }
   throw new ServiceError('IDEMPOTENCY_IN_PROGRESS', 'The upload is being changed by another request; try again.', { retryAfterMs: 1_000 });
 }

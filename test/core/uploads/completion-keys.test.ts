@@ -60,6 +60,17 @@ describe('the key of a completion', () => {
     expect([done.upload, again.upload]).to.deep.equal([other.upload, other.upload]);
   });
 
+  it('goes with its replays when it changed nothing, and stays taken after them when it did', async () => {
+    await complete(world, uploadId, {}, 'first');
+    await complete(world, uploadId, {}, 'again');
+    world.clock.jump(world.settings.replayWindowMs);
+    expect(await world.ports.claims.removeExpired(world.clock.now() - 1, 10)).to.equal(0);
+    expect(await complete(world, uploadId, {}, 'again'), 'the last moment of its window').to.have.property('replayed', true);
+    world.clock.jump(1);
+    expect(await world.ports.claims.removeExpired(world.clock.now(), 10)).to.equal(1);
+    expect(await codeOf(complete(world, uploadId, {}, 'first'))).to.equal('IDEMPOTENCY_REPLAY_EXPIRED');
+  });
+
   it('gives no refusal once another request has it, which may have been answered otherwise', async () => {
     const prepared = await prepare(world, BYTES);
     const { uploadId: id } = prepared.upload;

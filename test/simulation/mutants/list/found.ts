@@ -30,8 +30,8 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     name: 'completion-answered-after-a-takeover',
     breaks: [11],
     file: 'core/uploads/complete-upload.js',
-    find: "if ((await finishClaim(context, mine)) === 'taken-over')",
-    replace: "if ((await finishClaim(context, mine)) === 'never')",
+    find: "if ((await finishClaim(context, mine, removeAt)) === 'taken-over')",
+    replace: "if ((await finishClaim(context, mine, removeAt)) === 'never')",
     why: 'A process that lost its key answers under it all the same, and whoever took it over frees it.',
   },
   {
