@@ -28,7 +28,7 @@ export class Worker {
 
   constructor(private readonly context: Context, private readonly options: WorkerOptions) {
     this.dispatcher = new Dispatcher(context, options.workerId);
-    this.recovery = new Recovery(context);
+    this.recovery = new Recovery(context, (generation) => this.dispatcher.takeOver(generation));
   }
 
   get counts(): Dispatcher['counts'] {
@@ -36,8 +36,9 @@ export class Worker {
   }
 
   /**
-   * Takes wake-ups from when it resolves, first those of runs that an earlier boot left, so that nothing new has their places. The first recovery pass runs at once, as after a crash it is what picks everything
-   * up; it is not waited for, so that a process with much to pick up can be asked to stop.
+   * Takes wake-ups from when it resolves. Before it does, the runs that an earlier boot left have their places, so that
+   * nothing new takes them. The first recovery pass runs at once, as after a crash it is what picks everything up; it is
+   * not waited for, so that a process with much to pick up can be asked to stop.
    */
   async start(): Promise<void> {
     const { wakeUps, log } = this.context;
@@ -67,6 +68,7 @@ export class Worker {
 
   /** Never two at a time: the first one may take longer than the interval. */
   private recover(): Promise<void> {
+    this.dispatcher.admitWaiting();
     this.recovering ??= this.recoverInPasses().then(() => this.tidy()).finally(() => { this.recovering = undefined; });
     return this.recovering;
   }

@@ -1,7 +1,7 @@
 import type { Context } from '../context.js';
 import { recoverGenerations, type GenerationsRecovered } from './recover-generations.js';
 import { recoverHolds, type HoldsRecovered } from './recover-holds.js';
-import { resumeRuns } from './resume-runs.js';
+import { resumeRuns, type TakeOver } from './resume-runs.js';
 import { recoverUploads, type UploadsRecovered } from './recover-uploads.js';
 
 export interface Recovered {
@@ -39,12 +39,16 @@ export class Recovery {
   private isStopped = false;
   private hasResumed = false;
 
-  constructor(private readonly context: Context) {}
+  /** Without `takeOver`, as where nothing is run, what an earlier boot was running is left until its leases have lapsed. */
+  constructor(private readonly context: Context, private readonly takeOver?: TakeOver) {}
 
-  /** Wakes, once, what an earlier boot was running, where that one is known to be gone. Throws `StoreUnavailable`; the next pass tries again. */
+  /**
+   * Has taken over, once, what an earlier boot was running, where that one is known to be gone. Throws `StoreUnavailable`;
+   * the next pass tries again.
+   */
   async resume(): Promise<void> {
-    if (!this.hasToResume) return;
-    await resumeRuns(this.context, () => !this.isStopped);
+    if (!this.takeOver || !this.hasToResume) return;
+    await resumeRuns(this.context, this.takeOver, () => !this.isStopped);
     this.hasResumed = true;
   }
 

@@ -1,7 +1,7 @@
 import type { Context } from '../../context.js';
 import { wake } from '../wake.js';
 import { mayBeTakenOver } from '../decide.js';
-import { isTerminal } from '../generation.js';
+import { isTerminal, type Generation, type GenerationRecord } from '../generation.js';
 import { settleGeneration } from '../settle-generation.js';
 import { GenerationRun } from './generation-run.js';
 import { ModelLane, type LaneLimits, type Place } from './model-lane.js';
@@ -55,6 +55,20 @@ export class Dispatcher {
 
   /** Rejects when the wake-up should be delivered again later. */
   deliver(generationId: string): Promise<void> {
+    return this.accept(generationId);
+  }
+
+  /** As for a wake-up, of a generation as it was just read: it stands in line, or has its place, when the call returns. */
+  takeOver(generation: Generation): Promise<void> {
+    return this.accept(generation.generationId, generation);
+  }
+
+  /** Gives places to those who wait, after a new catalog has made more of them. */
+  admitWaiting(): void {
+    for (const lane of this.lanes.values()) lane.admitWhoMay();
+  }
+
+  private accept(generationId: string, known?: Generation): Promise<void> {
     const run = this.runs.get(generationId);
     if (run) {
       run.nudge();
@@ -67,7 +81,7 @@ export class Dispatcher {
     }
     if (this.stopping) return Promise.reject(new WorkerStopping());
     if (this.waiting.size >= MAX_WAITING) return Promise.reject(new WorkerBusy());
-    const done = this.take(generationId).finally(() => this.waiting.delete(generationId));
+    const done = this.take(generationId, known).finally(() => this.waiting.delete(generationId));
     this.waiting.set(generationId, done);
     if (this.waiting.size <= MAX_HELD_WAKE_UPS) return done;
     done.catch((error: unknown) => this.context.log.warn('generation left the line', { generationId, error }));
@@ -85,8 +99,8 @@ export class Dispatcher {
     });
   }
 
-  private async take(generationId: string): Promise<void> {
-    const record = await this.context.generations.read(generationId);
+  private async take(generationId: string, known?: Generation): Promise<void> {
+    const record: GenerationRecord | null = known ?? await this.context.generations.read(generationId);
     if (record?.kind !== 'generation') return;
     if (isTerminal(record.status)) {
       await settleGeneration(this.context, record);

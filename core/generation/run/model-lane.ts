@@ -74,7 +74,8 @@ export class ModelLane {
     else waiting.splice(indexAfter(waiting, runDeadlineAt), 0, waiter);
   }
 
-  private admitWhoMay(): void {
+  /** To be called when the limits may have been raised; the lane itself looks whenever somebody comes or goes. */
+  admitWhoMay(): void {
     while (this.running < this.limits().concurrency) {
       const waiter = this.nextTakeOver() ?? this.nextStart();
       if (!waiter) return;

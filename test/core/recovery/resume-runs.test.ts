@@ -4,6 +4,7 @@
 import { expect } from 'chai';
 import { Worker } from '../../../apps/worker/worker.js';
 import type { Boot } from '../../../core/boot.js';
+import { pause } from '../../../core/pause.js';
 import { createGeneration } from '../../../core/generation/create-generation.js';
 import { Recovery } from '../../../core/recovery/recover.js';
 import { CoreWorker, untilSettled } from '../../fixtures/core-worker.js';
@@ -37,7 +38,7 @@ async function killed(running: number, { boot = FIRST, hangs = false, settings =
 
 async function startWorker(world: CoreWorld, boot: Boot, interceptor?: Interceptor): Promise<Worker> {
   const worker = new Worker(world.process(interceptor, {}, boot), { workerId: 'second', recoveryIntervalMs: 15_000, stopGraceMs: 1_000 });
-  await worker.start();
+  await world.clock.run(worker.start());
   await world.clock.advance(0);
   return worker;
 }
@@ -56,21 +57,24 @@ describe('a start on stores that are exclusive', () => {
     await expectAtRest(world, ids.length);
   });
 
-  it('goes through what is leased in pages, reads it once, and wakes nothing else', async () => {
+  it('goes through what is leased in pages, reads it once, and takes over nothing else', async () => {
     const { world, ids } = await killed(7, { settings: { recoveryBatch: 3 } });
     for (let made = 0; made < 9; made += 1) await world.create();
     const pages: number[] = [];
-    const woken: string[] = [];
-    const recovery = new Recovery(world.process(async (call) => {
+    const taken: string[] = [];
+    const context = world.process(async (call) => {
       const answer = await call.proceed();
       if (call.name === 'generations.due') pages.push((answer as readonly unknown[]).length);
-      if (call.name === 'wakeUps.schedule') woken.push(call.args[0] as string);
       return answer;
-    }, {}, SECOND));
-    await recovery.resume();
-    await recovery.resume();
-    expect(new Set(woken)).to.deep.equal(new Set(ids));
-    expect(woken).to.have.length(ids.length);
+    }, {}, SECOND);
+    const recovery = new Recovery(context, ({ generationId }) => {
+      taken.push(generationId);
+      return Promise.reject(new Error('It is left to recovery.'));
+    });
+    await world.clock.run(recovery.resume());
+    await world.clock.run(recovery.resume());
+    expect(new Set(taken)).to.deep.equal(new Set(ids));
+    expect(taken).to.have.length(ids.length);
     expect(pages).to.deep.equal([3, 3, 3, 3, 3, 1]);
   });
 
@@ -85,7 +89,7 @@ describe('a start on stores that are exclusive', () => {
     expect((await world.generation(id)).lease).to.include({ worker: 'second', fence: 2 });
   });
 
-  it('gives those it goes on with their places before it takes anything new', async () => {
+  it('gives those it goes on with their places before it takes anything new, however slow its stores are', async () => {
     const world = await CoreWorld.open({ models: [imageModel({ concurrency: 2, concurrencyPerAccount: 2 })], credits: 10_000 });
     world.provider.newReport = () => ({ state: 'running' });
     const life = new Life();
@@ -96,8 +100,14 @@ describe('a start on stores that are exclusive', () => {
     life.isDead = true;
     const cut = new Set(ids);
     for (let made = 0; made < 20; made += 1) ids.push((await world.create()).generationId);
-    await startWorker(world, SECOND);
-    await world.clock.advance(10);
+    let reads = 0;
+    await startWorker(world, SECOND, async (call) => {
+      if (call.name === 'wakeUps.schedule') await pause(world.clock, 40);
+      // What is read first is the last to be answered.
+      if (call.name === 'generations.read') await pause(world.clock, 40 - (reads += 1));
+      return call.proceed();
+    });
+    await world.clock.advance(1_000);
     for (const id of ids) expect((await world.generation(id)).fence, id).to.equal(cut.has(id) ? 2 : 0);
   });
 

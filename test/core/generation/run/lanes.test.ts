@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import type { Caller } from '../../../../core/access/credential.js';
 import { cancelGeneration } from '../../../../core/generation/cancel-generation.js';
 import { ModelLane, type PlaceRequest } from '../../../../core/generation/run/model-lane.js';
+import { Worker } from '../../../../apps/worker/worker.js';
 import { CoreWorker } from '../../../fixtures/core-worker.js';
 import { CoreWorld } from '../../../fixtures/core-world.js';
 import { imageModel } from '../../../fixtures/core-models.js';
@@ -52,6 +53,20 @@ describe('places of a model', () => {
     await world.clock.advance(10_000);
     expect(world.provider.submissions).to.have.length(18);
     for (const id of owners.keys()) expect((await world.generation(id)).status).to.equal('succeeded');
+  });
+
+  it('are given at the next recovery when a new catalog has more of them', async () => {
+    let concurrency = 1;
+    const model = imageModel({ concurrencyPerAccount: 8 });
+    const world = await CoreWorld.open({ models: [Object.defineProperty({ ...model }, 'concurrency', { get: () => concurrency })] });
+    world.provider.newReport = () => ({ state: 'running' });
+    await new Worker(world.context, { workerId: 'worker', recoveryIntervalMs: 15_000, stopGraceMs: 1_000 }).start();
+    await createMany(world, 6, world.caller);
+    await world.clock.advance(1_000);
+    expect(underWay(world)).to.have.length(1);
+    concurrency = 4;
+    await world.clock.advance(15_000);
+    expect(underWay(world)).to.have.length(4);
   });
 
   it('go to an account with few in turn with one that has many', async () => {

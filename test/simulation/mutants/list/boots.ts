@@ -32,7 +32,7 @@ export const BOOT_MUTANTS: readonly Mutant[] = [
     name: 'cut-runs-not-resumed',
     breaks: [20],
     file: 'core/recovery/recover.js',
-    find: 'await resumeRuns(this.context, () => !this.isStopped);',
+    find: 'await resumeRuns(this.context, this.takeOver, () => !this.isStopped);',
     replace: '',
     why: 'A start leaves what was running to recovery, which looks when leases have lapsed.',
   },

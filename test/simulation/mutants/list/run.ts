@@ -9,8 +9,8 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     name: 'wake-ups-dropped',
     breaks: [12, 20],
     file: 'core/generation/run/dispatcher.js',
-    find: 'deliver(generationId) { const run = this.runs.get(generationId); if (run) {',
-    replace: 'deliver(generationId) { const run = this.runs.get(generationId); if (!run) return Promise.resolve(); if (run) {',
+    find: 'deliver(generationId) { return this.accept(generationId); }',
+    replace: 'deliver(generationId) { return this.runs.has(generationId) ? this.accept(generationId) : Promise.resolve(); }',
     why: 'A worker takes a wake-up for done, and runs nothing.',
   },
   {
