@@ -15,7 +15,8 @@ export interface UploadsRecovered {
 
 /**
  * Removes what was sent to targets that have expired, and uploads past retention with their bytes. One pass takes at most
- * `recoveryBatch`, and ends at the first one that an outage keeps, as the others would wait for it too, or once `goesOn` says no.
+ * `recoveryBatch`, and ends at the first one that an outage keeps, as the others would wait for it too, or once `goesOn` says
+ * no. What failed is put off: bytes that nobody can remove must not stand before all others, pass after pass.
  */
 export async function recoverUploads(context: Context, now: number, goesOn: () => boolean): Promise<UploadsRecovered> {
   const done: UploadsRecovered = { swept: 0, removed: 0, failed: 0 };
@@ -27,10 +28,16 @@ export async function recoverUploads(context: Context, now: number, goesOn: () =
     } catch (error) {
       done.failed += 1;
       context.log.warn('upload not removed', { uploadId: record.uploadId, error });
+      await postpone(context, record).catch(() => undefined);
       if (error instanceof StoreUnavailable) break;
     }
   }
   return done;
+}
+
+/** Does nothing where the step that failed had put it off before it began. */
+async function postpone({ uploads, clock }: Context, record: UploadRecord): Promise<void> {
+  await uploads.replace({ ...record, version: record.version + 1, attentionAt: clock.now() + REMOVE_AGAIN_MS }, record.version);
 }
 
 async function recoverUpload(context: Context, record: UploadRecord, now: number): Promise<'swept' | 'removed' | null> {

@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { Recovery } from '../../../core/recovery/recover.js';
 import { prepareUpload } from '../../../core/uploads/prepare-upload.js';
+import type { Upload } from '../../../core/uploads/upload.js';
 import { Worker } from '../../../apps/worker/worker.js';
 import { CoreWorker, untilSettled } from '../../fixtures/core-worker.js';
 import { CoreWorld } from '../../fixtures/core-world.js';
@@ -57,6 +58,23 @@ describe('recovery while the object store is away', () => {
     expect(calls.get('objects.remove')).to.equal(1);
     world.clock.jump(600_000);
     expect((await world.clock.run(new Recovery(world.context).pass())).uploads).to.deep.equal({ swept: 0, removed: 3, failed: 0 });
+  });
+
+  it('gets to all other uploads when the bytes of one can never be removed, and says so of that one again and again', async () => {
+    const world = await CoreWorld.open();
+    const [first = '', ...others] = await Promise.all(['a', 'b', 'c'].map(async (key) => (await prepareUpload(world.context, world.caller, key, prepareBody(plainImage()))).upload.uploadId));
+    const recovery = new Recovery(world.process((call) => {
+      if (call.name === 'objects.remove' && String(call.args[0]).includes(first)) throw new StoreUnavailable('The store does not allow it.');
+      return call.proceed();
+    }));
+    world.clock.jump(world.settings.uploadTargetMs + world.settings.claimLeaseMs + world.settings.recoveryGraceMs);
+    const swept = async () => Promise.all(others.map(async (id) => ((await world.ports.uploads.read(id)) as Upload).stagingRemovedAt !== undefined));
+    const { uploads } = await world.clock.run(recovery.pass());
+    expect(uploads.failed).to.equal(1);
+    expect((await world.clock.run(recovery.pass())).uploads).to.deep.equal({ swept: 2, removed: 0, failed: 0 });
+    expect(await swept()).to.deep.equal([true, true]);
+    world.clock.jump(300_000);
+    expect((await world.clock.run(recovery.pass())).uploads.failed).to.equal(1);
   });
 });
 

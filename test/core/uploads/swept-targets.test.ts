@@ -141,4 +141,31 @@ describe('takesBytes', () => {
     await pass(world);
     expect(await takes(swept.upload.stagingKey)).to.equal(false);
   });
+
+  it('does not keep a generation that refers to the upload from marking it as used, when both happen at once', async () => {
+    const world = await CoreWorld.open();
+    const prepared = await prepare(world, BYTES);
+    send(world, prepared, BYTES);
+    const { uploadId } = prepared.upload;
+    await complete(world, uploadId);
+    world.clock.jump(world.settings.uploadRetentionMs - 1_000);
+    const gate = new Gate();
+    let marks = 0;
+    const slow = world.process(async (call) => {
+      if (call.name === 'uploads.replace' && (marks += 1) === 1) await gate.wait();
+      return call.proceed();
+    });
+    const body = { ...world.body(), reference_upload_ids: [uploadId] };
+    const created = createGeneration(slow, world.caller, 'k', body);
+    await world.clock.advance(0);
+    expect(gate.reached).to.equal(true);
+    await pass(world);
+    expect(await recordOf(world, uploadId), 'swept since it was read').to.have.property('stagingRemovedAt');
+    gate.open();
+    await created;
+    expect((await recordOf(world, uploadId)).lastUsedAt).to.equal(world.clock.now());
+    world.clock.jump(2_000);
+    await pass(world);
+    expect(await recordOf(world, uploadId)).to.include({ status: 'ready' });
+  });
 });
