@@ -1,3 +1,4 @@
+import { StoreUnavailable } from '../../core/errors.js';
 import type { Log } from '../../core/log.js';
 import type { MongoLedger } from './mongo-ledger.js';
 
@@ -16,7 +17,7 @@ export class LedgerFlushes {
   private readonly underWay = new Map<string, Promise<void>>();
   private isClosed = false;
 
-  /** Accounts whose last flush in the background failed. */
+  /** Accounts whose last flush failed. */
   private readonly failing = new Set<string>();
 
   constructor(private readonly ledger: Pick<MongoLedger, 'flush' | 'waitingSince'>, private readonly log: Log) {}
@@ -40,13 +41,25 @@ export class LedgerFlushes {
     return run;
   }
 
-  /** Empties outboxes with an entry from before a time, up to `limit` of them, and answers how many. Throws `StoreUnavailable`. */
+  /**
+   * Empties outboxes with an entry from before a time, up to `limit` of them, and answers how many. One that cannot be
+   * emptied keeps no other from it. Throws `StoreUnavailable`.
+   */
   async flushOld(before: number, limit: number): Promise<number> {
     const accountIds = await this.ledger.waitingSince(before, limit);
+    let emptied = 0;
     for (const accountId of accountIds) {
-      if (!this.isClosed) await this.flush(accountId);
+      if (this.isClosed) break;
+      try {
+        await this.flush(accountId);
+        this.failing.delete(accountId);
+        emptied += 1;
+      } catch (error) {
+        if (error instanceof StoreUnavailable) throw error;
+        this.failed(accountId, error);
+      }
     }
-    return accountIds.length;
+    return emptied;
   }
 
   /** Waits for the flushes under way; none begins afterwards by itself. */
@@ -55,19 +68,20 @@ export class LedgerFlushes {
     await Promise.allSettled(this.underWay.values());
   }
 
-  /** One that fails is made up for by the next: the entries are where they were. It is told of once, until one goes well. */
   private flushBehind(accountId: string): void {
     if (this.isClosed || this.underWay.has(accountId) || this.underWay.size >= MAX_BACKGROUND_FLUSHES) return;
-    const failed = (error: unknown): void => {
-      if (!this.failing.has(accountId)) this.log.warn('ledger entries not moved', { accountId, error });
-      this.failing.add(accountId);
-    };
     const emptied = (): void => {
       this.failing.delete(accountId);
       // What was written meanwhile found a flush under way, and may have been the last for long.
       if ((this.counts.get(accountId) ?? 0) >= FLUSH_FROM) this.flushBehind(accountId);
     };
-    void this.flush(accountId).then(emptied, failed);
+    void this.flush(accountId).then(emptied, (error: unknown) => this.failed(accountId, error));
+  }
+
+  /** One that fails is made up for by the next: the entries are where they were. It is told of once, until one goes well. */
+  private failed(accountId: string, error: unknown): void {
+    if (!this.failing.has(accountId)) this.log.warn('ledger entries not moved', { accountId, error });
+    this.failing.add(accountId);
   }
 
   private async run(accountId: string): Promise<void> {
