@@ -135,14 +135,17 @@ export class ObjectFolder {
     await this.removeAbandoned().catch(() => undefined);
   }
 
+  /** All that can be removed; throws the first error of what cannot. */
   private async removeAbandoned(): Promise<void> {
+    const errors: unknown[] = [];
     for (const name of await this.disk.readdir(join(this.folder, 'incoming'))) {
       const path = join(this.folder, 'incoming', name);
       // A file's age is in the machine's own time, whatever clock the rest of the service runs on. Its last change counts,
       // which a new link is too.
       await onDiskOr(undefined, async () => {
         if (this.disk.now() - (await this.disk.stat(path)).ctimeMs >= ABANDONED_AFTER_MS) await this.disk.unlink(path);
-      });
+      }).catch((error: unknown) => errors.push(error));
     }
+    if (errors.length > 0) throw errors[0];
   }
 }

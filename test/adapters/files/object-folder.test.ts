@@ -38,6 +38,16 @@ describe('a folder of objects', () => {
     expect([looks, await readdir(join(folder, 'incoming'))]).to.deep.equal([2, []]);
   });
 
+  it('removes what it can when one thing that dead writes left cannot be removed', async () => {
+    let now = Date.now();
+    const disk: Disk = { ...REAL_DISK, now: () => now, unlink: (async (path: string) => { if (path.endsWith('b')) throw ioError('EPERM'); return REAL_DISK.unlink(path); }) as unknown as Disk['unlink'] };
+    const store = await openStore(disk);
+    for (const name of ['a', 'b', 'c']) await writeFile(join(folder, 'incoming', name), 'half');
+    now += 16 * 60_000;
+    expect(await failure(store.write('key', bytes(3), LIMIT))).to.equal('done');
+    expect(await readdir(join(folder, 'incoming'))).to.deep.equal(['b']);
+  });
+
   it('writes on when what dead writes left cannot be looked for', async () => {
     let now = Date.now();
     let isBroken = false;
