@@ -81,8 +81,11 @@ function isPlace(text: string): boolean {
   return true;
 }
 
+/** What is not shown, such as a soft hyphen or a zero-width space: readers of addresses leave it out. */
+const NOT_SHOWN = /\p{Default_Ignorable_Code_Point}/gu;
+
 /** Compatibility forms of letters, dots and slashes lead to the same place. */
 function readsAsPlace(text: string): boolean {
-  const plain = text.normalize('NFKC');
+  const plain = text.normalize('NFKC').replaceAll(NOT_SHOWN, '');
   return WITHIN.test(plain) || PLACE.test(plain);
 }
