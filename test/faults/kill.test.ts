@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
+import PQueue from 'p-queue';
 import { loadConfig } from '../../apps/config/load-config.js';
 import { openProgram } from '../../apps/wiring.js';
 import { createKey } from '../../core/access/manage.js';
@@ -71,8 +72,8 @@ describe(`a process killed ${ROUNDS} times under load (seed ${SEED})`, function 
       await running;
     }
     await server.start();
-    await until(over.signal, () => Promise.all(history.unknown.map((create) => load.settle(create))));
-    await until(over.signal, () => Promise.all(history.accepted.map(async ({ generationId }) => isOver(await load.look(generationId ?? '')))));
+    await until(over.signal, history.unknown, (create) => load.settle(create));
+    await until(over.signal, history.accepted, async ({ generationId }) => isOver(await load.look(generationId ?? '')));
     expect(await server.end('SIGTERM'), server.log).to.equal(0);
 
     expect(history.contradictions).to.deep.equal([]);
@@ -111,9 +112,16 @@ function isOver(task: { readonly [name: string]: unknown } | undefined): boolean
   return ['succeeded', 'failed', 'cancelled'].includes(String(task?.['status']));
 }
 
-/** Again and again until all are true; the suite's timeout is the only bound, and stands for "stuck". */
-async function until(signal: AbortSignal, check: () => Promise<readonly boolean[]>): Promise<void> {
-  while ((await check()).includes(false)) await sleep(500, undefined, { signal });
+/**
+ * Asks about each again and again until it is true; the suite's timeout is the only bound, and stands for "stuck". As many at
+ * a time as there were clients: one address may have so many connections, and there may be more to ask about.
+ */
+async function until<T>(signal: AbortSignal, all: readonly T[], check: (one: T) => Promise<boolean>): Promise<void> {
+  const queue = new PQueue({ concurrency: CLIENTS });
+  const done = all.map((one) => queue.add(async () => {
+    while (!(await check(one))) await sleep(200, undefined, { signal });
+  }));
+  await Promise.all(done);
 }
 
 const CONFIG = (port: number) => `
