@@ -91,7 +91,7 @@ async function accept(context: Context, caller: Caller, request: GenerationReque
 /** What was read is of before the claim: of many creates at once each passes over those beside it. */
 function refuseMoreContent({ bytes }: UnchargedContent, { maxUnchargedContentBytesPerAccount: max, unchargedContentRetentionMs }: Settings): void {
   if (bytes < max) return;
-  const message = `Generations that ended without charge have ${bytes} bytes of prompts and parameters, and may have ${max}; each goes ${unchargedContentRetentionMs / 3_600_000} hours after its end.`;
+  const message = `What the account keeps of generations that ended without charge counts ${bytes} bytes, and may count ${max}; that of each counts for ${unchargedContentRetentionMs / 3_600_000} hours after its end.`;
   throw new ServiceError('QUEUE_FULL', message, { retryAfterMs: 60_000, bound: 'uncharged_content_bytes' });
 }
 

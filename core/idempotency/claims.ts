@@ -21,7 +21,8 @@ const MAX_ROUNDS = 4;
 /**
  * Claims a key before anything else is done under it. The first process to come mints the subject's id and is the only
  * one that ever acts on it; a twin is answered from what the first one made, or told to wait. When the first one's lease
- * lapsed, or its process is known to be gone, its subject is ruled out before a new id is minted, so that however late it wakes up it can do no more.
+ * lapsed, or its process is known to be gone, its subject is ruled out before a new id is minted, so that however late it
+ * wakes up it can do no more.
  *
  * Throws IDEMPOTENCY_PAYLOAD_MISMATCH, IDEMPOTENCY_REPLAY_EXPIRED and IDEMPOTENCY_IN_PROGRESS, in that order.
  */

@@ -98,7 +98,7 @@ describe('the content of a generation that ended without charge', () => {
     const create = (key: string, count = 1) => createGeneration(world.context, world.caller, key, world.body({ count }));
     const refusal = await create('k').then(() => null, (error: unknown) => error as ServiceError);
     expect([refusal?.code, refusal?.details]).to.deep.equal(['QUEUE_FULL', { retryAfterMs: 60_000, bound: 'uncharged_content_bytes' }]);
-    expect(refusal?.message).to.equal('Generations that ended without charge have 4096 bytes of prompts and parameters, and may have 4096; each goes 24 hours after its end.');
+    expect(refusal?.message).to.equal('What the account keeps of generations that ended without charge counts 4096 bytes, and may count 4096; that of each counts for 24 hours after its end.');
     expect(await codeOf(create('k', 3)), 'though there are not as many credits').to.equal('QUEUE_FULL');
     expect(await codeOf(createGeneration(world.context, world.caller, 'k', world.body({ count: 99 })))).to.equal('FIELD_INVALID');
     expect(await world.account()).to.include({ available: 10, reserved: 0 });
