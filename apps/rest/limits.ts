@@ -39,6 +39,12 @@ export const MAX_BODY_BYTES = 128 * 1024;
 /** The largest body that is read where none is taken: an object without fields may come with white space. */
 export const MAX_EMPTY_BODY_BYTES = 1_024;
 
+/**
+ * In how many pieces a body may arrive, since each costs a call of the parser however short it is: a chunk is one, and so is what
+ * comes at once of a longer one. A body of 128 KiB may come in segments of 200 bytes.
+ */
+export const MAX_BODY_PIECES = 1_024;
+
 /** How many objects and lists may stand in one another, the body itself among them. */
 export const MAX_BODY_DEPTH = 32;
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../core/errors.js';
+import { MAX_BODY_PIECES } from './limits.js';
 
 /** How much is read, and how long it may take to arrive. */
 export interface ReadingBounds {
@@ -11,7 +12,7 @@ const EMPTY = Buffer.alloc(0);
 
 /**
  * The bytes of a request's body; none when it has no body. Throws BODY_TOO_LARGE as soon as it is known, from the
- * declared length or while reading, and REQUEST_TIMEOUT.
+ * declared length or while reading, REQUEST_TIMEOUT, and BODY_INVALID for one that comes in too many pieces or breaks off.
  */
 export function readBytes(req: IncomingMessage, { maxBytes, timeoutMs }: ReadingBounds): Promise<Buffer> {
   const declared = declaredBytes(req);
@@ -32,7 +33,7 @@ export function readBytes(req: IncomingMessage, { maxBytes, timeoutMs }: Reading
     const take = (chunk: Buffer): void => {
       byteSize += chunk.byteLength;
       if (byteSize > maxBytes) settle(tooLarge(maxBytes));
-      else chunks.push(chunk);
+      else if (chunks.push(chunk) > MAX_BODY_PIECES) settle(new ServiceError('BODY_INVALID', `The request body must arrive in at most ${MAX_BODY_PIECES} pieces; send it in larger chunks, or with Content-Length.`));
     };
     const finish = (): void => settle(undefined);
     const breakOff = (): void => settle(brokenOff());

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Answer } from './operation.js';
 import { successEnvelope } from './envelope.js';
+import { MAX_BODY_PIECES } from './limits.js';
 import type { RestContext } from './rest-context.js';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -64,6 +65,7 @@ function skipBody(req: IncomingMessage): Promise<void> {
   if (req.destroyed) return Promise.resolve();
   return new Promise((resolve) => {
     let skipped = 0;
+    let pieces = 0;
     const done = (): void => {
       clearTimeout(timer);
       req.off('data', count).off('close', done).off('end', done).pause();
@@ -71,7 +73,10 @@ function skipBody(req: IncomingMessage): Promise<void> {
     };
     const count = (chunk: Uint8Array): void => {
       skipped += chunk.byteLength;
-      if (skipped > MAX_SKIPPED_BYTES) done();
+      pieces += 1;
+      // What has been read of the connection is parsed to its end; with nobody there to take it, that costs little.
+      if (pieces > MAX_BODY_PIECES) req.destroy();
+      if (skipped > MAX_SKIPPED_BYTES || pieces > MAX_BODY_PIECES) done();
     };
     const timer = setTimeout(done, LINGER_MS);
     req.on('data', count).on('close', done).on('end', done).resume();

@@ -10,7 +10,7 @@ import fc from 'fast-check';
 import { CreateGenerationRequestSchema, Generations, GenerationInputSchema } from '../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { Operation } from '../../apps/grpc/generated/darkroom/v1/media_pb.js';
 import { methodDefinition } from '../../apps/grpc/service-definition.js';
-import { MAX_BODY_BYTES, MAX_BODY_NODES } from '../../apps/rest/limits.js';
+import { MAX_BODY_BYTES, MAX_BODY_NODES, MAX_BODY_PIECES } from '../../apps/rest/limits.js';
 import type { Model } from '../../core/catalog/model.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import { catalogOf } from '../fixtures/catalog-of.js';
@@ -18,6 +18,7 @@ import { MODELS } from '../fixtures/models.js';
 import { setScene } from '../fixtures/scene.js';
 import { openWorld, type World } from '../fixtures/world.js';
 import { Stage } from './grpc/stage.js';
+import { exchange } from './rest/raw-socket.js';
 import { BASE, serve, type RunningServer } from './rest/rest-client.js';
 
 const RUNS = Number(process.env['WORST_BODY_RUNS'] ?? 40);
@@ -185,6 +186,17 @@ describe('the dearest body', () => {
       });
       asked.on('error', reject).end(body);
     }), PLAIN);
+  });
+
+  it('in chunks of one byte costs a stranger no more than its first chunks', async () => {
+    const world = await openWorld();
+    const { server, port } = await serve(world);
+    open = [{ close: () => server.close(100) }, world];
+    const send = (chunks: number) => () => exchange(port, `POST /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(chunks)}0\r\n\r\n`);
+    await costOf(send(MAX_BODY_PIECES), 50);
+    let ratio = Infinity;
+    for (let again = 0; ratio > 30 && again < 5; again += 1) ratio = Math.min(ratio, (await costOf(send(131_000), 5)) / (await costOf(send(MAX_BODY_PIECES), 11)));
+    expect(ratio, `times the processor time of ${MAX_BODY_PIECES} chunks`).to.be.at.most(30);
   });
 
   it('costs at most ten plain creates over gRPC', async () => {

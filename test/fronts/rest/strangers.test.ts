@@ -6,8 +6,11 @@ import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { expect } from 'chai';
 import type { ConnectionRefusal } from '../../../apps/rest/http-observer.js';
+import { MAX_BODY_BYTES } from '../../../apps/rest/limits.js';
 import type { JsonObject } from '../../../core/json.js';
+import { setScene } from '../../fixtures/scene.js';
 import { openWorld, type World } from '../../fixtures/world.js';
+import { PICTURE } from '../vectors/vector.js';
 import { exchange, parseAnswer } from './raw-socket.js';
 import { BASE, serve, type RunningServer } from './rest-client.js';
 
@@ -88,6 +91,42 @@ describe('REST bounds what a stranger holds', () => {
       expect(dripped, 'bytes that were sent before the end').to.be.below(declared);
     });
   }
+
+  for (const [line, status] of [[`POST ${BASE}/generations`, 401], ['POST /nowhere', 404], ['GET /healthz', 200], [`GET ${BASE}/models`, 413]] as const) {
+    it(`closes the connection of a body that comes in chunks of one byte: ${line}`, async () => {
+      await open({ lingerMs: 2_000_000_000 });
+      const socket = connect(running.port, '127.0.0.1').on('error', () => undefined);
+      sockets.push(socket);
+      let text = '';
+      socket.on('data', (chunk) => { text += chunk.toString('utf8'); });
+      socket.write(`${line} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`);
+      let sent = 0;
+      while (!socket.destroyed && sent < 20_000) {
+        for (let more = 0; more < 100; more += 1) socket.write('1\r\nx\r\n');
+        sent += 100;
+        await new Promise((resolve) => { setImmediate(resolve); });
+      }
+      // Who goes on sending may miss its answer.
+      if (text !== '') expect(parseAnswer(text).status).to.equal(status);
+      expect(sent, 'chunks that were sent before the end').to.be.below(20_000);
+    });
+  }
+
+  it('takes a body that comes in segments of 200 bytes', async () => {
+    await open({ limits: { bodyTimeoutMs: 600_000 } });
+    const scene = await setScene(world.context);
+    const body = JSON.stringify(PICTURE).padEnd(MAX_BODY_BYTES);
+    const socket = connect({ port: running.port, host: '127.0.0.1', noDelay: true }).on('error', () => undefined);
+    sockets.push(socket);
+    const answered = once(socket, 'data') as Promise<[Buffer]>;
+    const headers = ['Host: x', `Authorization: Bearer ${scene.secrets.get('owner') as string}`, 'Content-Type: application/json', `Content-Length: ${body.length}`];
+    socket.write(`POST ${BASE}/generations/estimate HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n`);
+    for (let at = 0; at < body.length; at += 200) {
+      socket.write(body.slice(at, at + 200));
+      await new Promise((resolve) => { setImmediate(resolve); });
+    }
+    expect(parseAnswer((await answered)[0].toString('utf8')).status).to.equal(200);
+  });
 
   it('keeps the connection of a client that sends the rest of its body while it may', async () => {
     await open({ lingerMs: 2_000_000_000 });

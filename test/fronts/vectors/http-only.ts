@@ -73,10 +73,15 @@ const BODIES: readonly HttpVector[] = [
 
 const chunked = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n0\r\n\r\n`;
 
+/** A body of so many bytes, each in a chunk of its own. */
+const inBytes = (count: number) => `${[...BODY.padEnd(count)].map((byte) => `1\r\n${byte}\r\n`).join('')}0\r\n\r\n`;
+
 const FRAMES: readonly HttpVector[] = [
   { name: 'chunks', framing: ['Transfer-Encoding: chunked'], body: chunked(BODY), status: 202, code: 'OK' },
   { name: 'no bytes in chunks', framing: ['Transfer-Encoding: chunked'], body: '0\r\n\r\n', status: 400, code: 'BODY_INVALID' },
   { name: 'chunks of 300 KiB', framing: ['Transfer-Encoding: chunked'], body: chunked(BODY.padEnd(300 * 1024)), status: 413, code: 'BODY_TOO_LARGE' },
+  { name: '1,024 chunks', framing: ['Transfer-Encoding: chunked'], body: inBytes(1_024), status: 202, code: 'OK' },
+  { name: '1,025 chunks', framing: ['Transfer-Encoding: chunked'], body: inBytes(1_025), status: 400, code: 'BODY_INVALID', says: 'in at most 1024 pieces' },
   { name: 'broken chunks', framing: ['Transfer-Encoding: chunked'], body: 'zz\r\n', status: 400, code: 'BODY_INVALID' },
   { name: 'two lengths', framing: [`Content-Length: ${BODY.length}`, 'Content-Length: 5'], body: BODY, status: 400, code: 'BODY_INVALID' },
   { name: 'a length and chunks', framing: [`Content-Length: ${BODY.length}`, 'Transfer-Encoding: chunked'], body: chunked(BODY), status: 400, code: 'BODY_INVALID' },
