@@ -1,9 +1,16 @@
 import { fromBinary, toBinary, type DescMessage, type DescMethod, type DescService, type Message } from '@bufbuild/protobuf';
-import { ServiceError } from '../../core/errors.js';
+import { configureTextEncoding, getTextEncoding } from '@bufbuild/protobuf/wire';
+import { ServiceError, type ErrorCode } from '../../core/errors.js';
 import { MAX_BODY_NODES } from '../rest/limits.js';
 import { RefusedRequest } from './calls/refused-request.js';
-import { holdsMoreFields, withByteSize } from './calls/request-bytes.js';
+import { bytesFault, withByteSize } from './calls/request-bytes.js';
 import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js';
+
+const TEXT = new TextDecoder('utf-8', { ignoreBOM: true });
+const STRICT_TEXT = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true });
+
+/** Left to itself the library takes a byte order mark off the beginning of every text, and a prompt would not be what was sent. */
+configureTextEncoding({ ...getTextEncoding(), decodeUtf8: (bytes, strict) => (strict === true ? STRICT_TEXT : TEXT).decode(bytes) });
 
 /** A service of the proto files as the gRPC library wants it of a server: paths, and how messages become bytes. */
 export function serviceDefinition(service: DescService): ServiceDefinition {
@@ -28,19 +35,33 @@ const MAX_FIELDS = 2 * MAX_BODY_NODES + 100;
 
 /** What is no such message is refused as everything is, with its code and in the log: the library alone would say little. */
 function requestOf({ input }: DescMethod, bytes: Buffer): Message | RefusedRequest {
-  return withByteSize(holdsMoreFields(input, bytes, MAX_FIELDS) ? refused(`The request must hold at most ${MAX_BODY_NODES} names and values.`) : decoded(input, bytes), bytes.byteLength);
+  return withByteSize(checked(input, bytes), bytes.byteLength);
+}
+
+function checked(input: DescMessage, bytes: Buffer): Message | RefusedRequest {
+  switch (bytesFault(input, bytes, MAX_FIELDS)) {
+    case 'too many fields': return refused('BODY_INVALID', `The request must hold at most ${MAX_BODY_NODES} names and values.`);
+    case 'malformed': return notOf(input);
+    // Over REST it is an unknown field as well.
+    case 'a member named __proto__': return refused('FIELD_INVALID', 'unknown field "__proto__": no member of an object may have this name.');
+    case undefined: return decoded(input, bytes);
+  }
 }
 
 function decoded(input: DescMessage, bytes: Buffer): Message | RefusedRequest {
   try {
     return fromBinary(input, bytes);
   } catch {
-    return refused(`The request is no ${input.typeName}, or is nested too deep.`);
+    return notOf(input);
   }
 }
 
-function refused(message: string): RefusedRequest {
-  return new RefusedRequest(new ServiceError('BODY_INVALID', message));
+function notOf({ typeName }: DescMessage): RefusedRequest {
+  return refused('BODY_INVALID', `The request is no ${typeName}, or is nested too deep.`);
+}
+
+function refused(code: ErrorCode, message: string): RefusedRequest {
+  return new RefusedRequest(new ServiceError(code, message));
 }
 
 /** The same bytes, not a copy of them. */

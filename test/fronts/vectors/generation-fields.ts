@@ -45,6 +45,8 @@ const ROWS: readonly Row[] = [
   ['null in what may be left out', NULLS, 'OK'],
   ['a prompt of white space alone', { prompt: ' \t\n\u0085\u00a0\u3000' }, 'FIELD_INVALID', 'prompt must not be white space alone.'],
   ['a prompt of a zero-width space alone', { prompt: '\u200b' }, 'OK'],
+  ['a prompt of a byte order mark alone', { prompt: '\ufeff' }, 'OK'],
+  ['a parameter whose name begins with a byte order mark', { parameters: { size: '96x64', '\ufeffn': 2 } }, 'FIELD_INVALID', 'unknown field "parameters.\ufeffn".'],
   ['a prompt of one character', { prompt: 'x' }, 'OK'],
   ['a prompt of 8,000 characters', { prompt: 'x'.repeat(8_000) }, 'OK'],
   ['a prompt of 8,001 characters', { prompt: 'x'.repeat(8_001) }, 'FIELD_INVALID', 'prompt'],
