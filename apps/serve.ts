@@ -11,6 +11,7 @@ import { Metrics } from './metrics/metrics.js';
 import { Outages } from './outages/outages.js';
 import { onHangUp, reload } from './reload.js';
 import { createRestServer, type RestServer } from './rest/server.js';
+import { StopRequest, type StopSignal } from './stop-request.js';
 import { configuredUrl, hostAndPort, openProgram, type Program } from './wiring.js';
 import { Worker } from './worker/worker.js';
 
@@ -166,22 +167,12 @@ export async function serve(config: Config, onServing: (served: Served, logger: 
   setTimeout(() => process.exit(), LEFT_BEHIND_MS).unref();
 }
 
-/** How long the signals of one Ctrl-C may come apart: a terminal sends it to the whole group, and npm, being in it, once more to us. */
-const SAME_CTRL_C_MS = 500;
-
-/** Whichever two signals come: Ctrl-C and then a supervisor's SIGTERM are two as well. */
 function stopOnSignals(asked: () => void): void {
-  let isAsked = false;
-  let interruptedAt = -Infinity;
-  const ask = () => {
-    if (isAsked) process.exit(130);
-    isAsked = true;
-    asked();
+  const request = new StopRequest(() => performance.now());
+  const onSignal = (signal: StopSignal): void => {
+    const count = request.take(signal);
+    if (count === 'second') process.exit(130);
+    if (count === 'first') asked();
   };
-  const interrupt = () => {
-    const isSame = performance.now() - interruptedAt <= SAME_CTRL_C_MS;
-    interruptedAt = performance.now();
-    if (!isSame) ask();
-  };
-  process.on('SIGINT', interrupt).on('SIGTERM', ask);
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
 }
