@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Ids } from '../../core/ports/ids.js';
 import { loggedIds } from '../logged-fields.js';
+import type { ClientAddresses } from './client-addresses.js';
 import { answerError } from './errors.js';
 import type { HttpObserver } from './http-observer.js';
 import { readRequestId, requireOneHost } from './request-headers.js';
@@ -8,13 +9,14 @@ import { readTarget } from './request-target.js';
 import type { RestContext, RestMiddleware } from './rest-context.js';
 import { SECURITY_HEADERS } from './security-headers.js';
 import { cutLateBody } from './send.js';
+import type { StrangerRefusals } from './stranger-refusals.js';
 
 export interface HandlingParts {
   readonly ids: Pick<Ids, 'uuid'>;
   readonly logger: Logger;
+  readonly addresses: ClientAddresses;
+  readonly strangers: StrangerRefusals;
   readonly isStopping: () => boolean;
-  /** One success in so many is logged at `info`; the others, and all of them for 0, at `debug`. */
-  readonly logOneSuccessIn: number;
   readonly observer?: HttpObserver | undefined;
   /** How long a client may go on sending a body once it has its answer, in milliseconds. */
   readonly lingerMs: number;
@@ -24,8 +26,7 @@ export interface HandlingParts {
 type RoutedContext = RestContext & { readonly params?: { readonly generation_id?: string; readonly upload_id?: string } };
 
 /** Around every request: its id, the headers every answer carries, the one error handler, one line in the log. */
-export function handleRequest({ ids, logger, isStopping, logOneSuccessIn, observer, lingerMs }: HandlingParts): RestMiddleware {
-  let successes = 0;
+export function handleRequest({ ids, logger, addresses, strangers, isStopping, observer, lingerMs }: HandlingParts): RestMiddleware {
   return async (ctx, next) => {
     const startedAt = performance.now();
     observer?.begun();
@@ -43,10 +44,18 @@ export function handleRequest({ ids, logger, isStopping, logOneSuccessIn, observ
     cutLateBody(ctx, lingerMs);
     if (isStopping() && !res.headersSent) res.setHeader('Connection', 'close');
     observer?.ended({ method: ctx.method, route: state.route, status: ctx.status, code: state.refusal?.code, bound: state.refusal?.bound, durationMs: performance.now() - startedAt });
-    const isTold = state.createdId !== undefined || (logOneSuccessIn > 0 && (successes = (successes + 1) % logOneSuccessIn) === 0);
-    const level = state.isLeftOut === true ? 'debug' : levelFor(ctx.status, isTold);
+    if (isStrangerRefused(ctx)) {
+      state.address ??= addresses.ofRequest(ctx.req);
+      state.isLeftOut = !strangers.isLogged(state.address);
+    }
+    const level = state.isLeftOut === true ? 'debug' : levelFor(ctx.status, state.createdId !== undefined);
     if (logger.isLevelEnabled(level)) logger[level](lineOf(ctx, startedAt), 'request');
   };
+}
+
+/** What an outage refuses is counted there. */
+function isStrangerRefused({ status, state }: RestContext): boolean {
+  return status >= 400 && status < 500 && state.caller === undefined && state.isLeftOut !== true;
 }
 
 function levelFor(status: number, isTold: boolean): 'error' | 'info' | 'debug' {

@@ -6,7 +6,6 @@ import { ServiceError } from '../../core/errors.js';
 import { readIdempotencyKey } from '../../core/idempotency/key.js';
 import { pointsOf } from '../rate-limit.js';
 import type { ClientAddresses } from './client-addresses.js';
-import type { FailedAuthentications } from './failed-authentications.js';
 import { MAX_BODY_BYTES } from './limits.js';
 import type { ProtectedRoute, PublicRoute } from './operation.js';
 import type { RateLimits } from './shown-rate-limit.js';
@@ -16,13 +15,14 @@ import { readBody } from './read-body.js';
 import { hasCurrent, headerText, headerValues, readCredential } from './request-headers.js';
 import type { RestContext, RestMiddleware } from './rest-context.js';
 import { sendAnswer } from './send.js';
+import type { StrangerRefusals } from './stranger-refusals.js';
 
 export interface ServingParts {
   readonly context: Context;
   readonly authenticator: Authenticator;
   readonly rateLimits: RateLimits;
   readonly addresses: ClientAddresses;
-  readonly failures: FailedAuthentications;
+  readonly strangers: StrangerRefusals;
   readonly bodyTimeoutMs: number;
   /** Throws what refuses a request that the stores could not answer anyway. */
   readonly requireStores: () => void;
@@ -64,7 +64,7 @@ export function serveProtected(route: ProtectedRoute, parts: ServingParts): Rest
 /** Who sends the request. What fails is counted for where it came from; what succeeds never is. */
 async function authenticate(ctx: RestContext, parts: ServingParts): Promise<Caller> {
   const { req, state } = ctx;
-  const { authenticator, addresses, failures } = parts;
+  const { authenticator, addresses, strangers } = parts;
   try {
     const credential = readCredential(req);
     // What is no key is refused without the stores.
@@ -73,9 +73,7 @@ async function authenticate(ctx: RestContext, parts: ServingParts): Promise<Call
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code === 'SERVICE_UNAVAILABLE') throw error;
     state.address = addresses.ofRequest(req);
-    const failure = failures.count(state.address, error);
-    state.isLeftOut = failure.isLeftOut;
-    throw failure.error;
+    throw strangers.countFailure(state.address, error);
   }
 }
 

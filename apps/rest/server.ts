@@ -7,7 +7,6 @@ import { Listening } from '../listening.js';
 import { ClientAddresses } from './client-addresses.js';
 import { limitConnections } from './connection-limit.js';
 import { docsEndpoints } from './docs-page.js';
-import { FailedAuthentications } from './failed-authentications.js';
 import { handleRequest } from './handle-request.js';
 import { serveHealth, serveReadiness } from './health.js';
 import type { HttpObserver } from './http-observer.js';
@@ -21,6 +20,7 @@ import { ROUTES } from './routes.js';
 import { LINGER_MS } from './send.js';
 import { serveProtected, servePublic, type ServingParts } from './serve-operation.js';
 import { serveSignedObjects, type SignedObjectGate } from './signed-objects.js';
+import { StrangerRefusals } from './stranger-refusals.js';
 
 export interface RestServerOptions {
   readonly context: Context;
@@ -35,8 +35,6 @@ export interface RestServerOptions {
   readonly readiness: () => Promise<boolean>;
   /** Throws what refuses a protected request that the stores could not answer anyway; absent, all are tried. */
   readonly requireStores?: () => void;
-  /** One success in so many is logged at `info`; 0, the default, logs all of them at `debug`. Refusals are always logged. */
-  readonly logOneSuccessIn?: number;
   /** How long a client may go on sending a body once it has its answer, in milliseconds; two seconds by default. */
   readonly lingerMs?: number;
   /** Told of every request and of the connections that did not become one. */
@@ -55,14 +53,14 @@ export function createRestServer(options: RestServerOptions): RestServer {
   let stopping = false;
   const logger = options.logger.child({ front: 'rest' });
   const addresses = new ClientAddresses(options.trustedProxies ?? []);
-  const failures = new FailedAuthentications(options.limits.failedAuthenticationsPerMinute, { clock: options.context.clock, logger });
-  const app = createApp(options, { logger, addresses, failures, isStopping: () => stopping });
+  const strangers = new StrangerRefusals(options.limits.failedAuthenticationsPerMinute, { clock: options.context.clock, logger });
+  const app = createApp(options, { logger, addresses, strangers, isStopping: () => stopping });
   const listening = new Listening(createHttpServer(app, options, addresses), 'rest');
   return {
     listen: (host, port) => listening.listen(host, port),
     close: (graceMs) => {
       stopping = true;
-      return listening.close(graceMs).finally(() => failures.close());
+      return listening.close(graceMs).finally(() => strangers.close());
     },
   };
 }
@@ -70,13 +68,13 @@ export function createRestServer(options: RestServerOptions): RestServer {
 interface AppParts {
   readonly logger: Logger;
   readonly addresses: ClientAddresses;
-  readonly failures: FailedAuthentications;
+  readonly strangers: StrangerRefusals;
   readonly isStopping: () => boolean;
 }
 
-function createApp(options: RestServerOptions, { logger, addresses, failures, isStopping }: AppParts): Koa<RestState> {
+function createApp(options: RestServerOptions, { logger, addresses, strangers, isStopping }: AppParts): Koa<RestState> {
   const { context, authenticator, limits, readiness, signedObjects } = options;
-  const parts: ServingParts = { context, authenticator, rateLimits: createRateLimits(limits), addresses, failures, bodyTimeoutMs: limits.bodyTimeoutMs, requireStores: options.requireStores ?? (() => undefined) };
+  const parts: ServingParts = { context, authenticator, rateLimits: createRateLimits(limits), addresses, strangers, bodyTimeoutMs: limits.bodyTimeoutMs, requireStores: options.requireStores ?? (() => undefined) };
   const endpoints: Endpoint[] = [
     ...ROUTES.map((route): Endpoint => (
       [route.method, route.path, route.scope === undefined ? servePublic(route, parts) : serveProtected(route, parts)]
@@ -87,7 +85,7 @@ function createApp(options: RestServerOptions, { logger, addresses, failures, is
   ];
   const app = new Koa<RestState>();
   app.on('error', (error: unknown) => logger.debug({ err: error }, 'answer not delivered'));
-  app.use(handleRequest({ ids: context.ids, logger, isStopping, logOneSuccessIn: options.logOneSuccessIn ?? 0, observer: options.observer, lingerMs: options.lingerMs ?? LINGER_MS }));
+  app.use(handleRequest({ ids: context.ids, logger, addresses, strangers, isStopping, observer: options.observer, lingerMs: options.lingerMs ?? LINGER_MS }));
   if (signedObjects) app.use(serveSignedObjects(signedObjects));
   app.use(createRouting(endpoints));
   return app;

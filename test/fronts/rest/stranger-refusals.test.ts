@@ -1,17 +1,18 @@
 // Goal: nobody goes on guessing from one address, no valid credential is ever refused for its address, and a flood fills
-// neither the log nor the memory.
+// neither the log nor the memory: refused requests of which nobody knows whose they are share one sample of lines.
 // Method: a clock that the test moves, and real servers behind a trusted proxy that is made up in headers; whom the proxy's
 // header names is held to an independent reading of it. Lines and answers are counted.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { pino, type Logger } from 'pino';
-import { FailedAuthentications } from '../../../apps/rest/failed-authentications.js';
 import { ClientAddresses } from '../../../apps/rest/client-addresses.js';
+import { StrangerRefusals } from '../../../apps/rest/stranger-refusals.js';
 import { ServiceError, type ErrorCode } from '../../../core/errors.js';
 import type { JsonObject } from '../../../core/json.js';
 import { ManualClock } from '../../fixtures/manual-clock.js';
 import { setScene, type Scene } from '../../fixtures/scene.js';
 import { openWorld, type World } from '../../fixtures/world.js';
+import { exchange } from './raw-socket.js';
 import { BASE, serve, type RunningServer } from './rest-client.js';
 
 const INVALID = new ServiceError('DEVELOPER_TOKEN_INVALID');
@@ -23,19 +24,19 @@ function keptLog(level = 'info'): Kept {
   return { lines, logger: pino({ level }, { write: (line: string) => { lines.push(JSON.parse(line) as JsonObject); } }) };
 }
 
-describe('failed authentications', () => {
+describe('refused requests of strangers', () => {
   const open = (perMinute: number) => {
     const clock = new ManualClock();
     const { lines, logger } = keptLog();
-    return { clock, lines, failures: new FailedAuthentications(perMinute, { clock, logger }) };
+    return { clock, lines, failures: new StrangerRefusals(perMinute, { clock, logger }) };
   };
-  const codeOf = (failures: FailedAuthentications, address: string, error = INVALID): ErrorCode => failures.count(address, error).error.code;
+  const codeOf = (failures: StrangerRefusals, address: string, error = INVALID): ErrorCode => failures.countFailure(address, error).code;
 
   it('are refused otherwise once there are too many of one address, until the minute is over', async () => {
     const { clock, failures } = open(3);
     for (let count = 0; count < 3; count += 1) expect(codeOf(failures, 'a')).to.equal('DEVELOPER_TOKEN_INVALID');
     await clock.advance(20_000);
-    const { error } = failures.count('a', INVALID);
+    const error = failures.countFailure('a', INVALID);
     expect([error.code, error.details.retryAfterMs]).to.deep.equal(['RATE_LIMITED', 40_000]);
     expect(codeOf(failures, 'b')).to.equal('DEVELOPER_TOKEN_INVALID');
     await clock.advance(40_000);
@@ -56,12 +57,13 @@ describe('failed authentications', () => {
 
   it('are told one by one while they are few, and then in one line a minute', async () => {
     const { clock, lines, failures } = open(60);
-    const told = (address: string, times: number) => Array.from({ length: times }, () => failures.count(address, INVALID)).filter(({ isLeftOut }) => !isLeftOut).length;
+    const told = (address: string, times: number) => Array.from({ length: times }, () => failures.isLogged(address)).filter(Boolean).length;
+    for (let count = 0; count < 7; count += 1) failures.countFailure('a', INVALID);
     expect([told('a', 1_000), told('b', 3)]).to.deep.equal([5, 3]);
     expect(lines).to.deep.equal([]);
     await clock.advance(60_000);
-    expect(lines.map(({ msg, level, failures: count, notLogged, addresses, most }) => ({ msg, level, count, notLogged, addresses, most }))).to.deep.equal([{
-      msg: 'failed authentications', level: 40, count: 1_003, notLogged: 995, addresses: 2, most: [{ address: 'a', failures: 1_000 }, { address: 'b', failures: 3 }],
+    expect(lines.map(({ msg, level, refusals, failures: count, notLogged, addresses, most }) => ({ msg, level, refusals, count, notLogged, addresses, most }))).to.deep.equal([{
+      msg: 'strangers refused', level: 40, refusals: 1_003, count: 7, notLogged: 995, addresses: 2, most: [{ address: 'a', failures: 7, refusals: 1_000 }, { address: 'b', failures: 0, refusals: 3 }],
     }]);
     expect(told('a', 2)).to.equal(2);
     failures.close();
@@ -73,13 +75,17 @@ describe('failed authentications', () => {
     const { clock, lines, failures } = open(60);
     let told = 0;
     const before = process.memoryUsage().heapUsed;
-    for (let index = 0; index < 200_000; index += 1) told += failures.count(`2001:db8:${index >> 16}:${index & 0xffff}::/64`, INVALID).isLeftOut ? 0 : 1;
+    for (let index = 0; index < 200_000; index += 1) {
+      const address = `2001:db8:${index >> 16}:${index & 0xffff}::/64`;
+      failures.countFailure(address, INVALID);
+      told += failures.isLogged(address) ? 1 : 0;
+    }
     expect(process.memoryUsage().heapUsed - before, 'bytes kept').to.be.below(50 * 1024 * 1024);
     expect(told).to.equal(100);
     expect(codeOf(failures, 'one more'), 'counted as one with the others').to.equal('RATE_LIMITED');
     await clock.advance(60_000);
     expect(lines).to.have.length(1);
-    expect(lines[0]).to.include({ failures: 200_001, addresses: 10_001 });
+    expect(lines[0]).to.include({ refusals: 200_000, failures: 200_001, addresses: 10_001 });
     expect(lines[0]?.['most']).to.have.length(5);
   });
 });
@@ -170,7 +176,31 @@ describe('REST limits failed authentications', () => {
       ['request', 'DEVELOPER_TOKEN_REQUIRED', '192.0.2.3'],
     ]);
     await running.server.close(100);
-    expect(kept.lines.at(-1)).to.include({ msg: 'failed authentications', failures: 30, notLogged: 25 });
+    expect(kept.lines.at(-1)).to.include({ msg: 'strangers refused', refusals: 31, failures: 30, notLogged: 25 });
     expect(JSON.stringify(kept.lines)).to.not.include('svc_live_');
+  });
+
+  const REFUSED: readonly (readonly [name: string, line: string, headers: readonly string[], status: number])[] = [
+    ['no credential', `GET ${BASE}/credits`, [], 401],
+    ['another scheme', `GET ${BASE}/credits`, ['Authorization: Basic eDp5'], 401],
+    ['no such route', 'GET /nowhere', [], 404],
+    ['another method', 'PUT /healthz', [], 405],
+    ['a target that is none', 'GET http://[', [], 400],
+    ['a body where none is taken', `GET ${BASE}/models`, ['Content-Length: 2000'], 413],
+  ];
+  for (const [name, line, headers, status] of REFUSED) {
+    it(`logs a flood of requests with the address of each line, and no line for most: ${name}`, async () => {
+      const text = `${line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Forwarded-For: 192.0.2.4\r\n${headers.map((header) => `${header}\r\n`).join('')}\r\n`;
+      for (let count = 0; count < 30; count += 1) await exchange(running.port, text);
+      expect(kept.lines.map((told) => [told['msg'], told['status'], told['address']])).to.deep.equal(Array.from({ length: 5 }, () => ['request', status, '192.0.2.4']));
+      await running.server.close(100);
+      expect(kept.lines.at(-1)).to.include({ msg: 'strangers refused', refusals: 30, failures: 0, notLogged: 25 });
+    });
+  }
+
+  it('logs each refusal of a caller', async () => {
+    const valid = scene.secrets.get('owner') as string;
+    for (let count = 0; count < 30; count += 1) await fetch(`${running.origin}${BASE}/generations`, { method: 'POST', headers: { Authorization: `Bearer ${valid}` } });
+    expect(kept.lines.filter(({ msg, status }) => msg === 'request' && status === 400)).to.have.length(30);
   });
 });
