@@ -146,7 +146,7 @@ export const ApiKeySchema: GenMessage<ApiKey> = /*@__PURE__*/
  */
 export type CreateAccountRequest = Message<"darkroom.v1.CreateAccountRequest"> & {
   /**
-   * For people: 1 to 100 UTF-16 code units without the spaces around, which are left away, and no control characters.
+   * For people: 1 to 100 UTF-16 code units without the spaces around, which are trimmed, and no control characters.
    *
    * @generated from field: string display_name = 1;
    */
@@ -510,7 +510,7 @@ export type RenameAccountRequest = Message<"darkroom.v1.RenameAccountRequest"> &
   accountId: string;
 
   /**
-   * For people: 1 to 100 UTF-16 code units without the spaces around, which are left away, and no control characters.
+   * For people: 1 to 100 UTF-16 code units without the spaces around, which are trimmed, and no control characters.
    *
    * @generated from field: string display_name = 2;
    */
@@ -559,7 +559,7 @@ export type CreateAppRequest = Message<"darkroom.v1.CreateAppRequest"> & {
   accountId: string;
 
   /**
-   * For people: 1 to 100 UTF-16 code units without the spaces around, which are left away, and no control characters.
+   * For people: 1 to 100 UTF-16 code units without the spaces around, which are trimmed, and no control characters.
    *
    * @generated from field: string display_name = 2;
    */
@@ -671,7 +671,7 @@ export type CreateApiKeyRequest = Message<"darkroom.v1.CreateApiKeyRequest"> & {
   appId: string;
 
   /**
-   * For people: 1 to 100 UTF-16 code units without the spaces around, which are left away, and no control characters.
+   * For people: 1 to 100 UTF-16 code units without the spaces around, which are trimmed, and no control characters.
    *
    * @generated from field: string display_name = 2;
    */
