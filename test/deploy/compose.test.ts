@@ -195,6 +195,13 @@ function secondsOf(period: string | undefined): number {
   return Number(/^(\d+)s$/.exec(period ?? '')?.[1]);
 }
 
+describe('deploy/compose/proxy.conf', () => {
+  it('tells the service whose connection it has, and nothing that the client wrote', () => {
+    const told = [...textOf('deploy/compose/proxy.conf').matchAll(/proxy_set_header X-Forwarded-For (\S+);/g)].map(([, value]) => value);
+    expect(told).to.deep.equal(['$remote_addr']);
+  });
+});
+
 describe('deploy/make-secrets.sh', () => {
   let folder: string;
 
