@@ -33,16 +33,22 @@ export class RateLimit {
 
   /**
    * Counts a request of `points`, of which `taken` were counted before. One request takes the whole rate at most, so that each
-   * can be sent at some time.
+   * can be sent at some time. Nothing is due once all of it was counted, and nobody is over for what others sent since.
    */
   async take(who: string, points = 1, taken = 0): Promise<Rate> {
     const due = Math.min(points, this.perMinute) - Math.min(taken, this.perMinute);
+    if (due <= 0 && taken > 0) return this.#standing(who);
     try {
       return rateOf(await this.#limiter.consume(who, due), false);
     } catch (refusal) {
       if (refusal instanceof RateLimiterRes) return rateOf(refusal, true);
       throw refusal;
     }
+  }
+
+  async #standing(who: string): Promise<Rate> {
+    const standing = await this.#limiter.get(who);
+    return standing === null ? { isOver: false, remaining: this.perMinute, resetMs: 0 } : rateOf(standing, false);
   }
 }
 
