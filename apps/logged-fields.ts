@@ -1,5 +1,6 @@
 import type { Bound, ServiceError } from '../core/errors.js';
 import { isUuid } from '../core/uuid.js';
+import { printable } from './printable.js';
 
 /** A pointer may end in a name that the client made up. */
 const MAX_FIELD_CHARACTERS = 256;
@@ -14,7 +15,7 @@ export interface LoggedRefusal {
 }
 
 export function loggedRefusal({ code, details: { pointer, bound } }: ServiceError): LoggedRefusal {
-  const field = pointer === undefined ? {} : { field: pointer.slice(0, MAX_FIELD_CHARACTERS) };
+  const field = pointer === undefined ? {} : { field: printable(pointer.slice(0, MAX_FIELD_CHARACTERS)) };
   return { code, ...field, ...(bound === undefined ? {} : { bound }) };
 }
 

@@ -1,3 +1,5 @@
+import { printable } from '../printable.js';
+
 /** How a command shows what it found: for people, or one JSON document for machines. */
 export interface Shown {
   readonly json: unknown;
@@ -36,11 +38,6 @@ export function facts(pairs: readonly (readonly [string, string | number | undef
   const present = pairs.filter((pair) => pair[1] !== undefined);
   const width = Math.max(...present.map(([name]) => name.length)) + 1;
   return present.map(([name, value]) => `${`${name}:`.padEnd(width)} ${printable(String(value))}`).join('\n');
-}
-
-/** Text from elsewhere cannot move the cursor, change colours or break a table. */
-export function printable(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');
 }
 
 /** The day, in UTC. */

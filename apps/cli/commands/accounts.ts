@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import type { ShownAccount } from '../../operator/operator.js';
+import { printable } from '../../printable.js';
 import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
 import { moreJson, moreText, pageRequest, withPaging, type PageOptions } from '../operator/paging.js';
 import { accountJson } from '../operator/records.js';
 import { storageJson, storageText } from '../operator/storage-records.js';
-import { facts, isoTime, printable, show, table } from '../terminal.js';
+import { facts, isoTime, show, table } from '../terminal.js';
 import { EXAMPLE_ID, examples } from './examples.js';
 import { addSuspend } from './suspend.js';
 

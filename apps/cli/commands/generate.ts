@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { InvalidArgumentError, type Command } from 'commander';
+import { printable } from '../../printable.js';
 import { connect, type ConnectionOptions } from '../client/connection.js';
 import { followGeneration } from '../client/follow-generation.js';
 import { readGenerationInput, withGenerationOptions, type GenerationInput, type GenerationOptions } from '../client/generation-input.js';
@@ -13,7 +14,7 @@ import { uploadReference } from '../client/upload-reference.js';
 import { createFailure, cutShort, unheard, whereabouts, type Cancelling } from '../client/whereabouts.js';
 import { amountText } from '../amount.js';
 import { EXIT, Failure, usageFailure } from '../exit.js';
-import { printable, say, show } from '../terminal.js';
+import { say, show } from '../terminal.js';
 import { clientCommand } from './client-command.js';
 
 interface Options extends GenerationOptions, OutputOptions, ConnectionOptions {

@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
+import { printable } from '../../printable.js';
 import { connect, type ConnectionOptions } from '../client/connection.js';
 import { downloadOutputs } from '../client/output-files.js';
 import { checkEnding, checkOutput, formatsOf } from '../client/output-path.js';
 import type { Task } from '../client/service-types.js';
 import { taskText } from '../client/task-text.js';
 import { EXIT, Failure } from '../exit.js';
-import { printable, show } from '../terminal.js';
+import { show } from '../terminal.js';
 import { clientCommand } from './client-command.js';
 import { EXAMPLE_ID, examples } from './examples.js';
 

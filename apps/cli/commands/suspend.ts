@@ -1,8 +1,9 @@
 import { Option, type Command } from 'commander';
 import type { Suspended } from '../../operator/operator.js';
+import { printable } from '../../printable.js';
 import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
 import { accountJson } from '../operator/records.js';
-import { printable, show } from '../terminal.js';
+import { show } from '../terminal.js';
 import { EXAMPLE_ID, examples } from './examples.js';
 
 const ABOUT = 'Every process refuses its keys within 5 seconds. What was accepted before is finished and charged, unless --work says cancel.';

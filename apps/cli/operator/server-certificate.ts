@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { connect, type PeerCertificate, type TLSSocket } from 'node:tls';
-import { isoDate, printable } from '../terminal.js';
+import { printable } from '../../printable.js';
+import { isoDate } from '../terminal.js';
 import type { GrpcPlace } from './grpc-place.js';
 
 const LOOK_MS = 5_000;

@@ -6,7 +6,8 @@ import type { Context } from '../../../core/context.js';
 import type { Config } from '../../config/config.js';
 import { loadConfig } from '../../config/load-config.js';
 import { Failure } from '../exit.js';
-import { printable, say } from '../terminal.js';
+import { printable } from '../../printable.js';
+import { say } from '../terminal.js';
 
 export interface StoreOptions {
   readonly config?: string;

@@ -54,6 +54,11 @@ describe('the log of the REST front', () => {
     expect(told()).to.deep.equal([]);
   });
 
+  it('tells of a field that a client named without what would move a cursor or turn its text', async () => {
+    await send({ operation: 'createGeneration', key: 'a', body: { ...PICTURE, 'a\u009b31m\u202eb\u001b\u2028c': 1 } });
+    expect(told().map(({ field }) => field)).to.deep.equal(['/a 31m b  c']);
+  });
+
   it('tells why each request was refused, and what it was about', async () => {
     const poor = scene.secrets.get('poor') as string;
     await send({ operation: 'createGeneration', key: 'a', body: { ...PICTURE, parameters: { size: '1x1' } } });
