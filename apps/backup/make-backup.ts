@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { countObjects, linkObjects } from '../../adapters/files/copied-objects.js';
 import { snapshotDatabase } from '../../adapters/sqlite/snapshot.js';
@@ -19,8 +19,9 @@ export async function makeBackup(config: Config, target: string, createdAt: stri
   if (!existsSync(database)) throw new BackupRefused(`There is no Darkroom data in ${dataFolder}; name the right data_folder.`);
   if (existsSync(target)) throw new BackupRefused(`${target} is there already; name a folder that is not.`);
   if (!existsSync(dirname(target))) throw new BackupRefused(`There is no folder ${dirname(target)}.`);
+  const secret = readSecret(config);
   const partial = `${target}.partial`;
-  rmSync(partial, { recursive: true, force: true });
+  removeCut(partial);
   mkdirSync(partial, { mode: 0o700 });
   const objects = stores.objects === 'files' ? { from: join(dataFolder, FILES.objects), to: join(partial, FILES.objects) } : undefined;
   if (objects) {
@@ -30,13 +31,31 @@ export async function makeBackup(config: Config, target: string, createdAt: stri
   snapshotDatabase(database, join(partial, FILES.database));
   // What was delivered since the first time may be in the database; what was removed since then was past its retention.
   if (objects) await linkObjects(objects.from, objects.to);
-  writePrivately(join(partial, FILES.secret), readFileSync(config.secretFile, 'utf8'));
+  writePrivately(join(partial, FILES.secret), secret);
   const manifest = await newManifest(partial, createdAt, objects && (await countObjects(objects.to)));
   writePrivately(join(partial, FILES.manifest), `${JSON.stringify(manifest, null, 2)}\n`);
   syncToDisk(partial);
   renameSync(partial, target);
   syncToDisk(dirname(target));
   return manifest;
+}
+
+/** Before anything is copied: without it no API key of a backup is valid. */
+function readSecret({ secretFile }: Config): string {
+  try {
+    return readFileSync(secretFile, 'utf8');
+  } catch (error) {
+    throw new BackupRefused(`The secret ${secretFile} cannot be read, and no API key would be valid without it.`, error);
+  }
+}
+
+/** Removes what a backup that was cut has left. A folder that has anything else in it is somebody's own. */
+function removeCut(partial: string): void {
+  const ours: readonly string[] = Object.values(FILES).flatMap((name) => [name, `${name}-journal`, `${name}-wal`, `${name}-shm`]);
+  if (!existsSync(partial)) return;
+  const other = statSync(partial).isDirectory() ? readdirSync(partial).find((name) => !ours.includes(name)) : '';
+  if (other !== undefined) throw new BackupRefused(`${partial} is there already, and is not what a backup that was cut has left; move it away.`);
+  rmSync(partial, { recursive: true });
 }
 
 /** MongoDB's own tools know how to copy a cluster as of one moment. */

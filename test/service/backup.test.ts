@@ -97,6 +97,23 @@ describe('a backup of a data folder', () => {
     await once(server.child, 'close');
   });
 
+  it('is refused before anything is copied where the secret cannot be read', async () => {
+    const { code, stderr } = await service.run(['backup', at('without')], { environment: { DARKROOM_SECRET_FILE: at('no-secret') } });
+    expect([code, stderr]).to.deep.equal([1, `darkroom: The secret ${at('no-secret')} cannot be read, and no API key would be valid without it.\n`]);
+    expect(['without', 'without.partial'].map((name) => existsSync(at(name)))).to.deep.equal([false, false]);
+  });
+
+  it("removes nothing of somebody's own that has the name of a cut one", async () => {
+    mkdirSync(at('mine.partial'));
+    writeFileSync(join(at('mine.partial'), 'thesis.txt'), 'mine');
+    writeFileSync(at('note.partial'), 'mine');
+    for (const name of ['mine', 'note']) {
+      const { code, stderr } = await backup(name);
+      expect([code, stderr]).to.deep.equal([1, `darkroom: ${at(`${name}.partial`)} is there already, and is not what a backup that was cut has left; move it away.\n`]);
+    }
+    expect([readFileSync(join(at('mine.partial'), 'thesis.txt'), 'utf8'), readFileSync(at('note.partial'), 'utf8')]).to.deep.equal(['mine', 'mine']);
+  });
+
   for (const cutAt of ['objects', 'darkroom.db', 'secret']) {
     it(`cut after it began with ${cutAt} is no backup, and the same command makes one`, async () => {
       const [name, partial] = [`cut at ${cutAt}`, `cut at ${cutAt}.partial`];

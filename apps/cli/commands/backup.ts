@@ -4,6 +4,7 @@ import { FileCatalog } from '../../../adapters/catalog-file/file-catalog.js';
 import { verifyCredits } from '../../../core/credits/verify.js';
 import type { Manifest } from '../../backup/manifest.js';
 import { loadConfig } from '../../config/load-config.js';
+import { counted, countedBooks } from '../counted.js';
 import { Failure } from '../exit.js';
 import { storeCommand, type StoreOptions } from '../operator/store-command.js';
 import { isoTime, show } from '../terminal.js';
@@ -41,16 +42,16 @@ async function restore(folder: string, options: StoreOptions): Promise<void> {
   const program = await openProgram(config, 'tool', { catalog: new FileCatalog([]) });
   try {
     const { accounts, entries, generations, findings } = await verifyCredits(program.context);
-    const text = `The backup of ${manifest.createdAt} is restored to ${config.dataFolder}${objectsText(manifest)}; ${accounts} accounts, ${entries} entries and ${generations} generations agree.`;
+    const text = `The backup of ${manifest.createdAt} is restored to ${config.dataFolder}${objectsText(manifest)}; ${countedBooks({ accounts, entries, generations })} agree.`;
     show({ json: { data_folder: config.dataFolder, ...manifestJson(manifest), accounts, entries, generations, findings }, text: findings.length === 0 ? text : findings.join('\n') }, options);
-    if (findings.length > 0) throw new Failure(`The backup is restored, and its books are wrong in ${findings.length} places.`, undefined, 'shown');
+    if (findings.length > 0) throw new Failure(`The backup is restored, and its books are wrong in ${counted(findings.length, 'place')}.`, undefined, 'shown');
   } finally {
     await program.close();
   }
 }
 
 function objectsText({ objects }: Manifest): string {
-  return objects === undefined ? '' : `, with ${objects.files} objects`;
+  return objects === undefined ? '' : `, with ${counted(objects.files, 'object')}`;
 }
 
 function manifestJson({ release, createdAt, databaseSha256, objects }: Manifest) {

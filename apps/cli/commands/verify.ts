@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { counted, countedBooks } from '../counted.js';
 import { Failure } from '../exit.js';
 import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
 import { show } from '../terminal.js';
@@ -11,11 +12,11 @@ export function addVerify(program: Command): void {
     .addHelpText('after', examples(['darkroom verify']))
     .action((options: OperatorOptions) => withOperator(options, async (operator) => {
       const { accounts, entries, generations, findings } = await operator.verifyCredits();
-      const counted = `${accounts} accounts, ${entries} entries and ${generations} generations`;
-      const text = findings.length === 0 ? `${counted} agree.` : findings.join('\n');
+      const looked = countedBooks({ accounts, entries, generations });
+      const text = findings.length === 0 ? `${looked} agree.` : findings.join('\n');
       show({ json: { accounts, entries, generations, findings }, text }, options);
       if (findings.length > 0) {
-        throw new Failure(`The books are wrong in ${findings.length} places (${counted} looked at).`, undefined, 'shown');
+        throw new Failure(`The books are wrong in ${counted(findings.length, 'place')} (${looked} looked at).`, undefined, 'shown');
       }
     }));
 }
