@@ -12,14 +12,21 @@ const MAX_WAITING_IN_ALL = 10_000;
  * of a connection all others have their turn.
  */
 export function inTurn(serve: RequestListener, maxWaitingInAll = MAX_WAITING_IN_ALL): RequestListener {
-  const lines = new WeakMap<Socket, Line>();
   const shared: Shared = { serve, maxWaitingInAll, waiting: 0 };
   return (req, res) => {
     const { socket } = req;
-    let line = lines.get(socket);
-    if (line === undefined) lines.set(socket, (line = new Line(socket, shared)));
+    let line = LINES.get(socket);
+    if (line === undefined) LINES.set(socket, (line = new Line(socket, shared)));
     line.take([req, res]);
   };
+}
+
+/**
+ * Nothing that can be read comes on a connection any more. Requests that came whole before that are answered yet, and nothing
+ * after them is; answers the response of the last one that waits.
+ */
+export function endAfterWaiting(socket: Socket): ServerResponse | undefined {
+  return LINES.get(socket)?.end();
 }
 
 type Exchange = readonly [req: IncomingMessage, res: ServerResponse];
@@ -32,11 +39,14 @@ interface Shared {
   waiting: number;
 }
 
+const LINES = new WeakMap<Socket, Line>();
+
 /** The requests of one connection. */
 class Line {
   private waiting: Exchange[] = [];
   private isServing = false;
   private isPaused = false;
+  private isEnded = false;
 
   constructor(private readonly socket: Socket, private readonly shared: Shared) {
     // The runtime reads on by itself whenever a body is read or skipped.
@@ -49,7 +59,7 @@ class Line {
     const { socket, shared } = this;
     if (!this.isServing) return this.begin(exchange);
     // The runtime goes through the rest of what it has read.
-    if (socket.destroyed) return;
+    if (socket.destroyed || this.isEnded) return;
     this.waiting.push(exchange);
     shared.waiting += 1;
     if (this.waiting.length < MAX_WAITING) return;
@@ -60,6 +70,14 @@ class Line {
       this.isPaused = true;
       socket.pause();
     }
+  }
+
+  end(): ServerResponse | undefined {
+    this.isEnded = true;
+    const whole = this.waiting.filter(([req]) => req.complete);
+    this.shared.waiting -= this.waiting.length - whole.length;
+    this.waiting = whole;
+    return whole.at(-1)?.[1];
   }
 
   private begin(exchange: Exchange): void {
@@ -80,7 +98,7 @@ class Line {
       return;
     }
     this.shared.waiting -= 1;
-    if (this.isPaused && this.waiting.length < MAX_WAITING) {
+    if (this.isPaused && !this.isEnded && this.waiting.length < MAX_WAITING) {
       this.isPaused = false;
       this.socket.resume();
     }

@@ -4,6 +4,7 @@ import type { ErrorCode } from '../../core/errors.js';
 import type { Ids } from '../../core/ports/ids.js';
 import { errorEnvelope } from './envelope.js';
 import type { ConnectionRefusal, HttpObserver } from './http-observer.js';
+import { endAfterWaiting } from './in-turn.js';
 import { STATUSES } from './statuses.js';
 
 const CLOSE_AFTER_MS = 1_000;
@@ -23,8 +24,9 @@ export function answerRefusedConnections(server: Server, ids: Pick<Ids, 'uuid'>,
     const [code, message, reason] = refusalOf(error.code);
     observer?.refused(reason);
     if (underWay?.req.complete === true) {
-      // What is wrong came after this request, which would be told so, and may be accepted. Its own answer is the last.
-      underWay.shouldKeepAlive = false;
+      // What is wrong came after this request and those that wait, which would be told so, and may be accepted. The answer of the
+      // last of them is the last of all.
+      (endAfterWaiting(socket) ?? underWay).shouldKeepAlive = false;
       socket.pause();
       return;
     }

@@ -133,6 +133,17 @@ describe('REST serves the requests of one connection in turn', () => {
     expect(statusesIn(await exchange(running.port, 'nonsense\r\n\r\n'))).to.deep.equal([400]);
   });
 
+  it('answers all requests that came whole before nonsense, and before what follows a last one', async () => {
+    for (const count of [1, 2, 15, 16, 40]) {
+      const whole = request('/healthz').repeat(count);
+      expect(statusesIn(await exchange(running.port, `${whole}nonsense\r\n\r\n`)), `${count} and nonsense`).to.deep.equal(Array.from({ length: count }, () => 200));
+    }
+    expect(statusesIn(await exchange(running.port, request('/healthz') + LAST + request('/healthz')))).to.deep.equal([200, 200]);
+    const broken = `POST ${BASE}/uploads HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`;
+    expect(statusesIn(await exchange(running.port, request('/healthz').repeat(3) + broken))).to.deep.equal([200, 200, 200]);
+    expect(statusesIn(await exchange(running.port, create('first') + create('second') + 'nonsense\r\n\r\n'))).to.deep.equal([202, 202]);
+  });
+
   it('serves nothing more for a client that has gone', async () => {
     await exchange(running.port, request('/healthz').repeat(1_400) + create('gone'), { hangUp: true });
     await fetch(`${running.origin}/healthz`);
