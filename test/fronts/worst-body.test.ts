@@ -67,7 +67,7 @@ function bodyOf({ place, item, piece, count, depth }: Recipe): string {
   const share = Math.max(8, Math.floor(room / count)) - 8;
   const text = (bytes: number): string => (piece === '\n' ? '\\n' : piece).repeat(Math.max(0, Math.floor(bytes / Buffer.byteLength(piece === '\n' ? '\\n' : piece))));
   const one = (): string => {
-    if (item === 'number') return `0.${'1'.repeat(share)}`;
+    if (item === 'number') return `0.1${'1'.repeat(share)}`;
     if (item === 'text') return `"${text(share)}"`;
     if (item === 'null') return `null${' '.repeat(Math.max(0, share - 4))}`;
     if (item === 'nest') return '['.repeat(depth) + ' '.repeat(Math.max(0, share - 2 * depth)) + ']'.repeat(depth);
