@@ -1,14 +1,16 @@
-import { pino, stdSerializers, type DestinationStream, type Logger, type SerializedError } from 'pino';
+import { pino, stdSerializers, type Bindings, type DestinationStream, type Logger, type SerializedError } from 'pino';
 import pretty from 'pino-pretty';
 import type { Log } from '../core/log.js';
 import type { Config } from './config/config.js';
 
 /**
  * Nothing that opens a door is written down, wherever in a line it stands, nor what an error may carry of the request it
- * came from. A child logger must not name paths of its own: they would take the place of these.
+ * came from. Looked for here and not by pino's redaction: its wildcards cost 75 µs a line.
  */
-const SECRETS = ['authorization', 'cookie', 'secret', 'credential', 'idempotencyKey', 'url', 'headers', 'request', 'config', 'options']
-  .flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
+const SECRETS = new Set(['authorization', 'cookie', 'secret', 'credential', 'idempotencyKey', 'url', 'headers', 'request', 'config', 'options']);
+const REDACTED = '[redacted]';
+/** What lies deeper is left out of a line whole. */
+const MAX_DEPTH = 6;
 
 /**
  * The process's log: JSON lines on standard error, or readable ones on a terminal. Standard output is the commands' own.
@@ -16,13 +18,35 @@ const SECRETS = ['authorization', 'cookie', 'secret', 'credential', 'idempotency
  */
 export function createLogger({ level, format }: Config['log'], destination?: DestinationStream): Logger {
   const isPretty = !isForMachines({ format });
-  const options = { level, serializers: { err: shownError }, redact: { paths: SECRETS, censor: '[redacted]' }, base: { pid: process.pid }, formatters: { level: (name: string) => ({ level: name }) } };
+  const options = {
+    level, base: { pid: process.pid }, serializers: { err: (error: Error) => redacted(shownError(error)) },
+    formatters: { level: (name: string) => ({ level: name }), log: redactedLine, bindings: redacted<Bindings> },
+  };
   return pino(options, destination ?? (isPretty ? readable() : pino.destination({ dest: 2, sync: true })));
 }
 
 /** Whether lines are JSON. */
 export function isForMachines({ format }: Pick<Config['log'], 'format'>): boolean {
   return format === 'json' || (format === 'auto' && !process.stderr.isTTY);
+}
+
+/** An error of its own is redacted as it is shown: a copy would be no error any more. */
+function redactedLine({ err, ...line }: Record<string, unknown>): Record<string, unknown> {
+  return err === undefined ? redacted(line) : { ...redacted(line), err };
+}
+
+/** The value with its secrets replaced; the value itself where there are none. */
+function redacted<T>(value: T, depth = 0): T {
+  if (typeof value !== 'object' || value === null || 'toJSON' in value) return value;
+  if (depth === MAX_DEPTH) return REDACTED as T;
+  let copy: Record<string, unknown> | undefined;
+  for (const [name, member] of Object.entries(value)) {
+    const shown: unknown = SECRETS.has(name) && member !== undefined ? REDACTED : redacted<unknown>(member, depth + 1);
+    if (shown === member) continue;
+    copy ??= (Array.isArray(value) ? [...(value as unknown[])] : { ...value }) as Record<string, unknown>;
+    copy[name] = shown;
+  }
+  return (copy as T | undefined) ?? value;
 }
 
 /** As the library shows it, but with what each cause says once: drivers wrap an error in others that repeat its sentence. */

@@ -89,7 +89,7 @@ function createFront(program: Program, { config, logger, metrics }: { readonly c
     trustedProxies: config.rest.trustedProxies,
     ...(signedObjects ? { signedObjects } : {}),
     readiness: () => program.isReady(),
-    requireStores: () => program.requireStores(),
+    requireStores: (wouldAsk) => program.requireStores(wouldAsk),
     ...(metrics ? { observer: metrics.http } : {}),
   });
   return { rest, close: (graceMs) => rest.close(graceMs).finally(() => authenticator.close()) };

@@ -37,7 +37,7 @@ export interface Program {
   /** Work of the database itself that can wait, a bounded piece of it. Throws `StoreUnavailable`. */
   tidy(): Promise<void>;
   /** Throws SERVICE_UNAVAILABLE while the database is known to be away. */
-  requireStores(): void;
+  requireStores(wouldAsk?: () => boolean): void;
   /** Answers how many models there are now. Throws `CatalogInvalid`; the catalog is then the one it was. */
   readCatalogAgain(): Promise<number>;
   close(options?: CloseOptions): Promise<void>;
@@ -93,7 +93,7 @@ export async function openProgram(config: Config, role: 'server' | 'tool', optio
       id: wired.ids.uuid(), isExclusive: database.isExclusive,
     });
     const { signedObjects } = objects;
-    return { context, ...(signedObjects ? { signedObjects } : {}), isReady: () => database.isReady(), tidy: () => database.tidy(), requireStores: () => gate.requireOpen(), readCatalogAgain: () => catalog.readAgain(), close: (closing) => opened.close(closing) };
+    return { context, ...(signedObjects ? { signedObjects } : {}), isReady: () => database.isReady(), tidy: () => database.tidy(), requireStores: (wouldAsk) => gate.requireOpen(wouldAsk), readCatalogAgain: () => catalog.readAgain(), close: (closing) => opened.close(closing) };
   } catch (error) {
     await opened.close();
     throw error;

@@ -1,6 +1,6 @@
 import { assert } from '../../core/assert.js';
 import { requireWanted, type CallScope } from '../../core/call-scope.js';
-import type { Account, AccountChange, Entry, Hold } from '../../core/credits/account.js';
+import type { Account, AccountChange, AccountTotals, Entry, Hold } from '../../core/credits/account.js';
 import type { AccountStore } from '../../core/ports/account-store.js';
 import { frozenCopy } from './frozen-copy.js';
 import { compareText, OrderedList } from './ordered-list.js';
@@ -10,7 +10,7 @@ type AccountHold = Hold & { readonly accountId: string };
 
 /** What is kept of one account: its totals without the holds, the holds by generation id, and its ledger. */
 interface Kept {
-  totals: Omit<Account, 'holds'>;
+  totals: AccountTotals;
   readonly holds: Map<string, Hold>;
   readonly entries: Entry[];
   readonly operations: Map<string, Entry>;
@@ -33,10 +33,13 @@ export class MemoryAccountStore implements AccountStore {
     return 'created';
   }
 
-  async read(accountId: string, call?: CallScope): Promise<Account | null> {
+  read(accountId: string, call?: CallScope): Promise<Account | null>;
+  read(accountId: string, call: CallScope | undefined, part: 'totals'): Promise<AccountTotals | null>;
+  async read(accountId: string, call?: CallScope, part?: 'totals'): Promise<Account | AccountTotals | null> {
     requireWanted(call);
     const kept = this.accounts.get(accountId);
-    return kept === undefined ? null : accountOf(kept);
+    if (kept === undefined) return null;
+    return part === 'totals' ? kept.totals : accountOf(kept);
   }
 
   async apply(change: AccountChange): Promise<'applied' | 'conflict'> {

@@ -1,5 +1,5 @@
 import { Long, type UUID } from 'mongodb';
-import type { Account, Book, Entry, EntryKind, Hold } from '../../core/credits/account.js';
+import type { Account, AccountTotals, Book, Entry, EntryKind, Hold } from '../../core/credits/account.js';
 import { ownUuid, textOf } from './uuid-binary.js';
 
 /** Written as 64-bit integers, so that no credit is ever a floating point number in the store; read as numbers, all safe. */
@@ -56,11 +56,14 @@ export function booksDocument({ issued, available, reserved, spent }: Pick<Accou
 
 /** An account is read without its outbox. */
 export function accountOf(document: Omit<AccountDocument, 'outbox'>): Account {
-  const { _id, name, currency, createdAt, suspendedAt = null, version, issued, available, reserved, spent, lastSequence, holds } = document;
+  return { ...totalsOf(document), holds: new Map(document.holds.map(holdOf).map((hold) => [hold.generationId, hold])) };
+}
+
+export function totalsOf(document: Omit<AccountDocument, 'outbox' | 'holds'>): AccountTotals {
+  const { _id, name, currency, createdAt, suspendedAt = null, version, issued, available, reserved, spent, lastSequence } = document;
   return {
     accountId: textOf(_id), name, currency, createdAt, version, lastSequence, ...(suspendedAt === null ? {} : { suspendedAt }),
     issued: numberOf(issued), available: numberOf(available), reserved: numberOf(reserved), spent: numberOf(spent),
-    holds: new Map(holds.map(holdOf).map((hold) => [hold.generationId, hold])),
   };
 }
 

@@ -1,12 +1,12 @@
 import type { Collection, UUID } from 'mongodb';
 import { assert } from '../../core/assert.js';
 import type { CallScope } from '../../core/call-scope.js';
-import type { Account, AccountChange, Entry } from '../../core/credits/account.js';
+import type { Account, AccountChange, AccountTotals, Entry } from '../../core/credits/account.js';
 import type { Log } from '../../core/log.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { AccountStore } from '../../core/ports/account-store.js';
 import { changeFilter, changeUpdate } from './account-change.js';
-import { accountOf, booksDocument, type AccountDocument } from './account-documents.js';
+import { accountOf, booksDocument, totalsOf, type AccountDocument } from './account-documents.js';
 import type { MongoConnection } from './connection.js';
 import { LedgerFlushes } from './ledger-flushes.js';
 import { MongoLedger } from './mongo-ledger.js';
@@ -44,11 +44,15 @@ export class MongoAccountStore implements AccountStore {
     }
   }
 
-  async read(accountId: string, call?: CallScope): Promise<Account | null> {
+  read(accountId: string, call?: CallScope): Promise<Account | null>;
+  read(accountId: string, call: CallScope | undefined, part: 'totals'): Promise<AccountTotals | null>;
+  async read(accountId: string, call?: CallScope, part?: 'totals'): Promise<Account | AccountTotals | null> {
     const _id = uuidOf(accountId);
     if (_id === null) return null;
-    const found = await this.connection.ask((limits) => this.accounts.findOne({ _id }, { projection: { outbox: 0 }, ...limits }), call);
-    return found === null ? null : accountOf(found);
+    const projection = part === 'totals' ? { outbox: 0, holds: 0 } : { outbox: 0 };
+    const found = await this.connection.ask((limits) => this.accounts.findOne({ _id }, { projection, ...limits }), call);
+    if (found === null) return null;
+    return part === 'totals' ? totalsOf(found) : accountOf(found);
   }
 
   async apply(change: AccountChange): Promise<'applied' | 'conflict'> {

@@ -1,9 +1,19 @@
-import type { Account, Book, Entry, EntryKind, Hold } from '../../core/credits/account.js';
+import type { Account, AccountTotals, Book, Entry, EntryKind, Hold } from '../../core/credits/account.js';
 import type { Row, SqlValue } from './driver.js';
 import { uuidOfHex } from './uuid-text.js';
 
 export function accountOf(row: Row): Account {
   const holds = JSON.parse(row['holds'] as string) as [generation: string, credits: number, heldAt: number][];
+  return {
+    ...totalsOf(row),
+    holds: new Map(holds.map(([generation, credits, heldAt]) => {
+      const generationId = uuidOfHex(generation);
+      return [generationId, { generationId, credits, heldAt }];
+    })),
+  };
+}
+
+export function totalsOf(row: Row): AccountTotals {
   return {
     accountId: uuidOfHex(row['id'] as string),
     name: row['name'] as string,
@@ -16,10 +26,6 @@ export function accountOf(row: Row): Account {
     reserved: row['reserved'] as number,
     spent: row['spent'] as number,
     lastSequence: row['last_sequence'] as number,
-    holds: new Map(holds.map(([generation, credits, heldAt]) => {
-      const generationId = uuidOfHex(generation);
-      return [generationId, { generationId, credits, heldAt }];
-    })),
   };
 }
 

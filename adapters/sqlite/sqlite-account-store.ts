@@ -1,17 +1,18 @@
 import { assert } from '../../core/assert.js';
 import { requireWanted, type CallScope } from '../../core/call-scope.js';
-import type { Account, AccountChange, Entry, Hold } from '../../core/credits/account.js';
+import type { Account, AccountChange, AccountTotals, Entry, Hold } from '../../core/credits/account.js';
 import type { AccountStore } from '../../core/ports/account-store.js';
-import { accountOf, entryOf, entryValues, holdOf } from './account-rows.js';
+import { accountOf, entryOf, entryValues, holdOf, totalsOf } from './account-rows.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import { requireWantedBetweenTurns } from './between-turns.js';
 import type { Query, SqliteReader } from './reader.js';
 import { isUuid } from './uuid-text.js';
 import type { SqliteWriter } from './writer.js';
 
+const TOTALS = 'hex(id) AS id, version, issued, available, reserved, spent, last_sequence, name, currency, created_at, suspended_at';
 /** An account and its holds in one statement, so that both are of the same version. */
 const ACCOUNT = `
-  SELECT hex(id) AS id, version, issued, available, reserved, spent, last_sequence, name, currency, created_at, suspended_at,
+  SELECT ${TOTALS},
     (SELECT json_group_array(json_array(hex(generation), credits, held_at)) FROM holds WHERE account = accounts.id) AS holds
   FROM accounts`;
 const ENTRY = `
@@ -22,6 +23,7 @@ const ENTRY = `
 /** Accounts, their open holds and their ledgers in SQLite. */
 export class SqliteAccountStore implements AccountStore {
   private readonly byId: Query;
+  private readonly totalsById: Query;
   private readonly all: Query;
   private readonly ledger: Query;
   private readonly operation: Query;
@@ -29,6 +31,7 @@ export class SqliteAccountStore implements AccountStore {
 
   constructor(private readonly writer: Pick<SqliteWriter, 'write'>, reader: SqliteReader) {
     this.byId = reader.query(`${ACCOUNT} WHERE id = unhex(?, '-')`);
+    this.totalsById = reader.query(`SELECT ${TOTALS} FROM accounts WHERE id = unhex(?, '-')`);
     this.all = reader.query(`${ACCOUNT} WHERE id > unhex(?, '-') ORDER BY id LIMIT ?`);
     this.ledger = reader.query(`${ENTRY} WHERE account = unhex(?, '-') AND sequence > ? ORDER BY sequence LIMIT ?`);
     this.operation = reader.query(`${ENTRY} WHERE account = unhex(?, '-') AND operation_id = ?`);
@@ -47,10 +50,14 @@ export class SqliteAccountStore implements AccountStore {
     return created === 1 ? 'created' : 'exists';
   }
 
-  async read(accountId: string, call?: CallScope): Promise<Account | null> {
+  read(accountId: string, call?: CallScope): Promise<Account | null>;
+  read(accountId: string, call: CallScope | undefined, part: 'totals'): Promise<AccountTotals | null>;
+  async read(accountId: string, call?: CallScope, part?: 'totals'): Promise<Account | AccountTotals | null> {
     requireWanted(call);
-    const row = isUuid(accountId) ? this.byId.get(accountId) : undefined;
-    return row === undefined ? null : accountOf(row);
+    if (!isUuid(accountId)) return null;
+    const row = (part === 'totals' ? this.totalsById : this.byId).get(accountId);
+    if (row === undefined) return null;
+    return part === 'totals' ? totalsOf(row) : accountOf(row);
   }
 
   async apply(change: AccountChange): Promise<'applied' | 'conflict'> {

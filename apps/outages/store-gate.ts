@@ -30,9 +30,9 @@ export class StoreGate {
     void this.probe();
   }
 
-  /** Throws SERVICE_UNAVAILABLE while the database is known to be away. */
-  requireOpen(): void {
-    if (!this.isShut) return;
+  /** Throws SERVICE_UNAVAILABLE while the database is known to be away, unless it would not be asked anyway. */
+  requireOpen(wouldAsk: () => boolean = () => true): void {
+    if (!this.isShut || !wouldAsk()) return;
     this.onRefused();
     throw new ServiceError('SERVICE_UNAVAILABLE', undefined, { retryAfterMs: UNAVAILABLE_RETRY_MS });
   }

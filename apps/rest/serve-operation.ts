@@ -24,8 +24,8 @@ export interface ServingParts {
   readonly addresses: ClientAddresses;
   readonly strangers: StrangerRefusals;
   readonly bodyTimeoutMs: number;
-  /** Throws what refuses a request that the stores could not answer anyway. */
-  readonly requireStores: () => void;
+  /** Throws what refuses a request that the stores could not answer anyway, if they would be asked at all. */
+  readonly requireStores: (wouldAsk: () => boolean) => void;
 }
 
 type RoutedContext = RestContext & { readonly params: Readonly<Record<string, string>> };
@@ -51,8 +51,9 @@ export function serveProtected(route: ProtectedRoute, parts: ServingParts): Rest
     const arrived = async (byteSize: number): Promise<void> => {
       if (rateLimit && declared === undefined) await rateLimit.take(caller.credentialId, res, pointsOf(byteSize), pointsOf(0));
     };
-    const rules = { timeoutMs: bodyTimeoutMs, arrived };
-    const body = operation.body ? await readBody(req, { ...rules, maxBytes: MAX_BODY_BYTES, required: operation.body.required }) : await readNoBody(req, rules);
+    const body = operation.body
+      ? await readBody(req, { timeoutMs: bodyTimeoutMs, arrived, maxBytes: MAX_BODY_BYTES, required: operation.body.required })
+      : await readNoBody(req, { timeoutMs: bodyTimeoutMs, arrived });
     // A body may take long to arrive, and the credential may have been revoked meanwhile.
     if (context.clock.now() - authenticatedAt > STALE_AFTER_MS) await authenticate(ctx, parts);
     const answer = await operation.answer({ context, caller, params, idempotencyKey, body });
@@ -67,8 +68,7 @@ async function authenticate(ctx: RestContext, parts: ServingParts): Promise<Call
   const { authenticator, addresses, strangers } = parts;
   try {
     const credential = readCredential(req);
-    // What is no key is refused without the stores.
-    if (isApiKeyShaped(credential ?? '')) requireStores(ctx, parts);
+    requireStores(ctx, credential, parts);
     return await authenticator.authenticate(credential);
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code === 'SERVICE_UNAVAILABLE') throw error;
@@ -77,10 +77,13 @@ async function authenticate(ctx: RestContext, parts: ServingParts): Promise<Call
   }
 }
 
-/** The lines of the outage count what is refused for it: a line for each would let strangers fill the log. */
-function requireStores({ state }: RestContext, parts: ServingParts): void {
+/**
+ * What is no key is refused without the stores, whether they are away or not. The lines of the outage count what is refused
+ * for it: a line for each would let strangers fill the log.
+ */
+function requireStores({ state }: RestContext, credential: string | undefined, parts: ServingParts): void {
   try {
-    parts.requireStores();
+    parts.requireStores(() => isApiKeyShaped(credential ?? ''));
   } catch (error) {
     state.isLeftOut = true;
     throw error;

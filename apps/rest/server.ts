@@ -34,7 +34,7 @@ export interface RestServerOptions {
   /** Whether the database answers; asked for `/readyz`, once at a time. */
   readonly readiness: () => Promise<boolean>;
   /** Throws what refuses a protected request that the stores could not answer anyway; absent, all are tried. */
-  readonly requireStores?: () => void;
+  readonly requireStores?: ServingParts['requireStores'];
   /** How long a client may go on sending a body once it has its answer, in milliseconds; two seconds by default. */
   readonly lingerMs?: number;
   /** Told of every request and of the connections that did not become one. */

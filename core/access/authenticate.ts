@@ -66,7 +66,7 @@ export class Authenticator {
     const { accounts, credentials, digests, clock } = this.context;
     const key = await credentials.findKey({ digest: digests.keyed(credential) });
     if (!key) return null;
-    const account = await accounts.read(key.accountId);
+    const account = await accounts.read(key.accountId, undefined, 'totals');
     const found = { key, isSuspended: account?.suspendedAt !== undefined };
     if (!refusalOf(found, clock.now())) noteUse(this.context, key);
     return found;

@@ -29,6 +29,9 @@ export interface Account {
   readonly holds: ReadonlyMap<string, Hold>;
 }
 
+/** An account without its holds, of which there may be thousands: for whoever decides nothing about them. */
+export type AccountTotals = Omit<Account, 'holds'>;
+
 /** One line of the ledger. Never changed, never removed. */
 export interface Entry {
   readonly accountId: string;

@@ -9,7 +9,7 @@ export interface Balance {
 
 /** What the account can still reserve. */
 export async function getBalance(context: Pick<Context, 'accounts' | 'call'>, caller: Caller): Promise<Balance> {
-  const account = await context.accounts.read(caller.accountId, context.call);
+  const account = await context.accounts.read(caller.accountId, context.call, 'totals');
   if (!account) throw new ServiceError('DEVELOPER_TOKEN_INVALID');
   return { availableCredits: account.available, currency: account.currency };
 }

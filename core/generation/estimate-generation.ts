@@ -22,7 +22,7 @@ export interface Estimate {
 export async function estimateGeneration(context: Context, caller: Caller, body: Json): Promise<Estimate> {
   const request = readGenerationRequest(context, body);
   const plan = await planGeneration(context, caller, request);
-  const account = await context.accounts.read(caller.accountId, context.call);
+  const account = await context.accounts.read(caller.accountId, context.call, 'totals');
   if (!account) throw new ServiceError('DEVELOPER_TOKEN_INVALID');
   if (account.suspendedAt !== undefined) throw accountSuspended();
   if (account.available < plan.credits) throw insufficientCredits(caller, plan.credits, account.available);

@@ -1,5 +1,5 @@
 import type { CallScope } from '../call-scope.js';
-import type { Account, AccountChange, Entry, Hold } from '../credits/account.js';
+import type { Account, AccountChange, AccountTotals, Entry, Hold } from '../credits/account.js';
 import type { Page, PageRequest } from '../paging.js';
 
 /**
@@ -13,10 +13,13 @@ export interface AccountStore {
 
   /** The newest committed state, or null. Reads what this process wrote before. */
   read(accountId: string, call?: CallScope): Promise<Account | null>;
+  /** The same without the holds, at a cost that does not grow with their number. */
+  read(accountId: string, call: CallScope | undefined, part: 'totals'): Promise<AccountTotals | null>;
 
   /**
-   * Writes the totals, the holds closed, then those opened, the entries, which may be none, and the profile where the change has
-   * one, all or none, if the account's version still is `expectedVersion`; durable on return. `conflict` means that nothing was written. At most 1,000 entries a change.
+   * Writes the totals, the holds closed, then those opened, the entries, which may be none, and the profile where the change
+   * has one, all or none, if the account's version still is `expectedVersion`; durable on return. `conflict` means that
+   * nothing was written. At most 1,000 entries a change.
    */
   apply(change: AccountChange): Promise<'applied' | 'conflict'>;
 

@@ -54,6 +54,20 @@ function creating(store: () => AccountStore): void {
     expect(await store().create(anAccount(1, { name: 'other' }))).to.equal('exists');
     expect(await store().read(uuidAt(1))).to.deep.equal(account);
   });
+
+  it('reads the totals of an account as they are with its holds, or null', async () => {
+    const account = anAccount(1);
+    await store().create(account);
+    const grant = { issued: 9, available: 9, reserved: 0, spent: 0 };
+    await store().apply(aChange(account, { ...grant, lastSequence: 1, entries: [anEntry(account, 1, { credits: 9, availableAfter: 9 })] }));
+    const held = { issued: 9, available: 7, reserved: 2, spent: 0 };
+    const hold = anEntry(account, 2, { kind: 'hold', from: 'available', to: 'reserved', credits: 2, availableAfter: 7, generationId: uuidAt(7) });
+    await store().apply(aChange({ ...account, ...grant, version: 1, lastSequence: 1 }, { ...held, lastSequence: 2, holdsOpened: [aHold(7, { credits: 2 })], entries: [hold] }));
+    const { holds, ...totals } = await store().read(uuidAt(1)) as Account;
+    expect(holds.size).to.equal(1);
+    expect(await store().read(uuidAt(1), undefined, 'totals')).to.deep.equal(totals);
+    expect(await store().read(uuidAt(2), undefined, 'totals')).to.equal(null);
+  });
 }
 
 function applying(store: () => AccountStore): void {

@@ -66,7 +66,7 @@ describe('a gate before the stores', () => {
     const database = new Database();
     const world = await openWorld({ around: database.around });
     const credential = (await setScene(world.context)).secrets.get('owner') as string;
-    const { server, origin } = await serve(world, { logger: database.logger, requireStores: () => database.gate.requireOpen() });
+    const { server, origin } = await serve(world, { logger: database.logger, requireStores: (wouldAsk) => database.gate.requireOpen(wouldAsk) });
     const ask = () => sendHttp(origin, { operation: 'getCredits', credential });
     try {
       database.isAway = true;
