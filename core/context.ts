@@ -1,14 +1,16 @@
 import type { Boot } from './boot.js';
 import type { CallScope } from './call-scope.js';
 import { AccountDesk } from './credits/account-desk.js';
+import { UnchargedSums } from './generation/uncharged-sums.js';
 import type { Log } from './log.js';
 import type { Ports } from './ports/tokens.js';
 import type { Settings } from './settings.js';
 
-/** What use cases work with: the ports, the operator's numbers, the desk all money goes through, and a log. */
+/** What use cases work with: the ports, the operator's numbers, the desk all money goes through, sums read lately, and a log. */
 export interface Context extends Ports {
   readonly settings: Settings;
   readonly desk: AccountDesk;
+  readonly unchargedSums: UnchargedSums;
   readonly log: Log;
   /** This process's life, which its leases and claims carry. */
   readonly boot: Boot;
@@ -24,5 +26,5 @@ export interface Context extends Ports {
  * one process of several.
  */
 export function createContext(ports: Ports, settings: Settings, log: Log, boot: Boot = { id: ports.ids.uuid(), isExclusive: false }): Context {
-  return { ...ports, settings, log, boot, desk: new AccountDesk(ports) };
+  return { ...ports, settings, log, boot, desk: new AccountDesk(ports), unchargedSums: new UnchargedSums(ports) };
 }

@@ -18,7 +18,9 @@ export function readTarget(target: string): RequestTarget {
   const isPath = target.startsWith('/');
   // Only what begins with two slashes could name a host, and only a host can make a path unreadable.
   if ((!isPath || target.startsWith('//')) && !isAddress(target)) throw new ServiceError('BODY_INVALID', 'The request is not valid HTTP/1.1: its target is no path and no URL.');
-  const [sent = ''] = (isPath ? target : target.replace(ORIGIN, '')).split('#', 1);
+  const whole = isPath ? target : target.replace(ORIGIN, '');
+  const fragment = whole.indexOf('#');
+  const sent = fragment === -1 ? whole : whole.slice(0, fragment);
   const mark = sent.indexOf('?');
   const [path, query] = mark === -1 ? [sent, ''] : [sent.slice(0, mark), sent.slice(mark + 1)];
   return { path: path === '' ? '/' : path, query };

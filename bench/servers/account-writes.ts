@@ -20,7 +20,7 @@ export class AccountWrites {
   constructor(store: AccountStore) {
     this.accounts = {
       create: (account) => store.create(account),
-      read: (accountId) => store.read(accountId),
+      read: store.read.bind(store),
       apply: async (change) => {
         const outcome = await store.apply(change);
         if (outcome === 'applied') this.applied(change);

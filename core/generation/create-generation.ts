@@ -12,7 +12,6 @@ import { markUsed } from '../uploads/mark-used.js';
 import type { Generation, GenerationRecord } from './generation.js';
 import { planGeneration, type Plan } from './plan.js';
 import { readGenerationRequest, type GenerationRequest } from './request.js';
-import type { UnchargedContent } from './retention.js';
 import type { Settings } from '../settings.js';
 import { voidGeneration } from './void-generation.js';
 import { wake } from './wake.js';
@@ -38,7 +37,7 @@ export async function createGeneration(context: Context, caller: Caller, idempot
   const digest = context.digests.ofJson(request.content);
   const key = { accountId: caller.accountId, appId: caller.appId, operation: 'create' as const, key: idempotencyKey };
 
-  const uncharged = begun(context.generations.uncharged(caller.accountId));
+  const uncharged = begun(context.unchargedSums.bytesFor(caller.accountId, context.settings.maxUnchargedContentBytesPerAccount));
   const claimed = await claim(context, context.settings, { key, digest }, generationSubject(context, caller));
   if ('replayOf' in claimed) return replayed(await context.generations.read(claimed.replayOf));
 
@@ -72,7 +71,7 @@ function replayed(record: GenerationRecord | null): Created {
 }
 
 /** Everything after the claim. A refusal frees the key, and so does a failure from before anything was held. */
-async function accept(context: Context, caller: Caller, request: GenerationRequest, mine: Claim, uncharged: Promise<UnchargedContent>): Promise<Generation | 'taken-over'> {
+async function accept(context: Context, caller: Caller, request: GenerationRequest, mine: Claim, uncharged: Promise<number>): Promise<Generation | 'taken-over'> {
   let plan: Plan | undefined;
   try {
     const planned = await planGeneration(context, caller, request);
@@ -89,7 +88,7 @@ async function accept(context: Context, caller: Caller, request: GenerationReque
 }
 
 /** What was read is of before the claim: of many creates at once each passes over those beside it. */
-function refuseMoreContent({ bytes }: UnchargedContent, { maxUnchargedContentBytesPerAccount: max, unchargedContentRetentionMs }: Settings): void {
+function refuseMoreContent(bytes: number, { maxUnchargedContentBytesPerAccount: max, unchargedContentRetentionMs }: Settings): void {
   if (bytes < max) return;
   const message = `What the account keeps of generations that ended without charge counts ${bytes} bytes, and may count ${max}; that of each counts for ${unchargedContentRetentionMs / 3_600_000} hours after its end.`;
   throw new ServiceError('QUEUE_FULL', message, { retryAfterMs: 60_000, bound: 'uncharged_content_bytes' });

@@ -108,6 +108,32 @@ describe('the content of a generation that ended without charge', () => {
     expect((await create('k')).replayed).to.equal(false);
   });
 
+  it('is summed once a second far from its bound, and for every create near it', async () => {
+    const world = await CoreWorld.open({ credits: 1_000_000, settings: { maxUnchargedContentBytesPerAccount: 8 * 128 * 1024 } });
+    let sums = 0;
+    const context = world.process((call) => {
+      if (call.name === 'generations.uncharged') sums += 1;
+      return call.proceed();
+    });
+    let made = 0;
+    const create = async (count: number, body = world.body()) => {
+      sums = 0;
+      for (let one = 0; one < count; one += 1) await createGeneration(context, world.caller, `k${made += 1}`, body);
+      return sums;
+    };
+    expect(await create(8), 'as many as surely fit').to.equal(1);
+    expect(await create(1), 'one more').to.equal(1);
+    world.clock.jump(1_000);
+    expect(await create(3), 'a second later').to.equal(1);
+    world.clock.jump(-10);
+    expect(await create(1), 'by a clock that was set back').to.equal(1);
+    for (let one = 0; one < 60; one += 1) await cancelled(world, 'ü'.repeat(8_000));
+    world.clock.jump(1_000);
+    const { bytes } = await world.ports.generations.uncharged(world.caller.accountId);
+    expect(bytes, 'less than one of the largest below the bound').to.be.within(7 * 128 * 1024, 8 * 128 * 1024);
+    expect(await create(4), 'near its bound').to.equal(4);
+  });
+
   it('does not keep a full account from the answers to its earlier keys', async () => {
     const world = await CoreWorld.open({ settings: { maxUnchargedContentBytesPerAccount: 1 } });
     const first = await createGeneration(world.context, world.caller, 'k', world.body());
