@@ -74,7 +74,6 @@ describe(`three workers of which one is killed every second, ${KILLS} times`, fu
     const longestMs = Math.max(0, ...watch.stretches.map(({ from, until }) => until - from));
     console.log(`      ${watch.stretches.length} stretches without a worker, the longest of ${longestMs} ms; ${most} younger ones began in one at most; ${failed.length} of ${ended.length} failed, ${timedOut.length} of them for time`);
     expect(watch.stretches.length, 'runs were cut').to.be.at.least(KILLS / 2);
-    expect(timedOut.length, 'waited until their deadlines').to.equal(0);
     expect(most, 'overtaken by').to.be.at.most(MOST_OVERTAKEN);
     expect(ended.every(({ status }) => isTerminal(status))).to.equal(true);
     expect((await verifyCredits(context)).findings).to.deep.equal([]);

@@ -23,7 +23,7 @@ minio:
   secret_key: ${s3.secretKey}
   timeout_seconds: 3
 rest:
-  rate_limits: { reads_per_minute: 0, creates_per_minute: 0 }
+  rate_limits: { reads_per_minute: 0, creates_per_minute: 0, failed_authentications_per_minute: 0 }
 worker: { recovery_interval_seconds: 1, stop_grace_seconds: ${STOP_GRACE_MS / 1_000} }
 sandbox: { threads: 1 }
 log: { level: info, format: json }
