@@ -55,7 +55,7 @@ export async function openSqlite({ folder, role, readOnly = false, maxPages }: S
   if (!readOnly) ensureFolder(folder);
   if (existsSync(folder)) checkRights(folder, { readOnly });
   if (!existsSync(path) && existsSync(join(folder, RESTORING))) {
-    throw new DataFolderRefused(`A restore into ${folder} was cut; run darkroom restore again.`);
+    throw new DataFolderRefused(`A restore into ${folder} did not finish; run darkroom restore again.`);
   }
   if (readOnly && !existsSync(path)) {
     throw new DataFolderUnmade(`There is no database in ${folder}; run darkroom migrate, or start the server, which makes it, or name the right data_folder.`);

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DataFolderRefused } from './data-folder-refused.js';
 import { createPrivately } from './data-folder.js';
@@ -9,7 +9,7 @@ import { isBroken, openDatabase, SQLITE_BUSY, sqliteCode, type Database } from '
  * database, which the operating system lets go of however the process ends.
  */
 export class ServerLock {
-  private constructor(private readonly database: Database) {}
+  private constructor(private readonly database: Database, private readonly pidPath: string) {}
 
   static take(folder: string): ServerLock {
     const path = join(folder, 'server.lock');
@@ -26,15 +26,17 @@ export class ServerLock {
         const remedy = isBroken(error) ? '; move it away and start again' : ` (${error instanceof Error ? error.message : String(error)})`;
         throw new DataFolderRefused(`The lock file ${path} cannot be used${remedy}.`, error);
       }
-      const pid = readFileSync(pidPath, 'utf8').trim();
+      const pid = existsSync(pidPath) ? readFileSync(pidPath, 'utf8').trim() : '';
       const other = pid === '' ? 'Another server' : `Another server (process ${pid})`;
       throw new DataFolderRefused(`${other} is using ${folder}; stop it first, or choose another data folder.`);
     }
     writeFileSync(pidPath, `${process.pid}\n`);
-    return new ServerLock(database);
+    return new ServerLock(database, pidPath);
   }
 
+  /** The process id goes first, while no other server can have written its own. */
   release(): void {
+    rmSync(this.pidPath, { force: true });
     this.database.close();
   }
 

@@ -14,8 +14,8 @@ const OF_THE_LOCK = ['server.lock', 'server.lock-journal', 'server.pid'];
 
 /**
  * Puts a backup into a data folder that is empty. Everything is copied and compared with its digest under `restoring/` first; the
- * database gets its place last, and until then nothing opens the folder. A restore that was cut is begun anew by the next. Throws
- * `BackupRefused`, and `DataFolderRefused` beside a server.
+ * database gets its place last, and until then nothing opens the folder. A restore that was cut is begun anew by the next; one
+ * that is refused leaves the folder empty. Throws `BackupRefused`, and `DataFolderRefused` beside a server.
  */
 export async function restoreBackup(config: Config, backup: string): Promise<Manifest> {
   const { dataFolder } = config;
@@ -28,9 +28,14 @@ export async function restoreBackup(config: Config, backup: string): Promise<Man
     clearEmptyFolder(dataFolder);
     const restoring = join(dataFolder, RESTORING);
     mkdirSync(restoring, { mode: 0o700 });
-    await copyDatabase(backup, restoring, manifest);
-    if (manifest.objects) await copyAllObjects(backup, restoring, manifest);
-    restoreSecret(config, backup);
+    try {
+      await copyDatabase(backup, restoring, manifest);
+      if (manifest.objects) await copyAllObjects(backup, restoring, manifest);
+      restoreSecret(config, backup);
+    } catch (error) {
+      rmSync(restoring, { recursive: true });
+      throw error;
+    }
     if (manifest.objects) renameSync(join(restoring, FILES.objects), join(dataFolder, FILES.objects));
     renameSync(join(restoring, FILES.database), join(dataFolder, FILES.database));
     rmdirSync(restoring);

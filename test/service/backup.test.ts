@@ -132,7 +132,7 @@ describe('a backup of a data folder', () => {
     if (!existsSync(join(at('cut'), 'darkroom.db'))) {
       const environment = { DARKROOM_DATA_FOLDER: at('cut'), DARKROOM_REST_PORT: '0' };
       const { stderr } = await new CliProcess(away, ['serve'], { environment }).ended;
-      expect(stderr).to.include(`A restore into ${at('cut')} was cut; run darkroom restore again.`);
+      expect(stderr).to.include(`A restore into ${at('cut')} did not finish; run darkroom restore again.`);
       expect((await restore('whole', 'cut')).code).to.equal(0);
     }
     expect((await new CliProcess(away, ['verify'], { environment: { DARKROOM_DATA_FOLDER: at('cut') } }).ended).code).to.equal(0);
@@ -173,6 +173,7 @@ describe('a backup of a data folder', () => {
     writeFileSync(database, rows);
     rmSync(join(at('damaged'), 'secret'));
     expect(await refusedRestore('damaged', 'd1')).to.include('has no secret');
+    expect(readdirSync(at('d1')).filter((name) => !name.startsWith('server.lock')), 'left by those that were refused').to.deep.equal([]);
     writeFileSync(join(at('damaged'), 'secret'), readFileSync(join(service.folder, 'data', 'secret')));
     expect((await restore('damaged', 'd1')).code, 'mended, into the folder of the attempts').to.equal(0);
   });

@@ -125,4 +125,13 @@ describe('openSqlite', () => {
     const log = join(inner, 'darkroom.db-wal');
     expect(existsSync(log) ? statSync(log).size : 0).to.equal(0);
   });
+
+  it('has the id of the process that serves it, and of none once that has stopped', async () => {
+    const inner = join(folder, 'served');
+    const stores = await openSqlite({ folder: inner, role: 'server' });
+    expect(readFileSync(join(inner, 'server.pid'), 'utf8')).to.equal(`${process.pid}\n`);
+    await stores.close();
+    expect(existsSync(join(inner, 'server.pid'))).to.equal(false);
+    await (await openSqlite({ folder: inner, role: 'server' })).close();
+  });
 });
