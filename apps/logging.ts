@@ -9,6 +9,7 @@ import type { Config } from './config/config.js';
  */
 const SECRETS = new Set(['authorization', 'cookie', 'secret', 'credential', 'idempotencyKey', 'url', 'headers', 'request', 'config', 'options']);
 const REDACTED = '[redacted]';
+const REPEATED = '[repeated]';
 /** What lies deeper is left out of a line whole. */
 const MAX_DEPTH = 6;
 
@@ -35,13 +36,18 @@ function redactedLine({ err, ...line }: Record<string, unknown>): Record<string,
   return err === undefined ? redacted(line) : { ...redacted(line), err };
 }
 
-/** The value with its secrets replaced; the value itself where there are none. */
-function redacted<T>(value: T, depth = 0): T {
+/**
+ * The value with its secrets replaced; the value itself where there are none. Each object is written once: those that an
+ * error carries may refer to one another in any number of ways, and the paths between them grow exponentially.
+ */
+function redacted<T>(value: T, depth = 0, seen = new Set<object>()): T {
   if (typeof value !== 'object' || value === null || 'toJSON' in value) return value;
+  if (seen.has(value)) return REPEATED as T;
   if (depth === MAX_DEPTH) return REDACTED as T;
+  seen.add(value);
   let copy: Record<string, unknown> | undefined;
   for (const [name, member] of Object.entries(value)) {
-    const shown: unknown = SECRETS.has(name) && member !== undefined ? REDACTED : redacted<unknown>(member, depth + 1);
+    const shown: unknown = SECRETS.has(name) && member !== undefined ? REDACTED : redacted<unknown>(member, depth + 1, seen);
     if (shown === member) continue;
     copy ??= (Array.isArray(value) ? [...(value as unknown[])] : { ...value }) as Record<string, unknown>;
     copy[name] = shown;

@@ -29,6 +29,16 @@ describe('the log', () => {
     });
   }
 
+  it('writes each object that an error carries once, however they refer to one another, and leaves out their secrets', () => {
+    let reads = 0;
+    const objects = Array.from({ length: 30 }, () => Object.defineProperty({} as Record<string, unknown>, 'counted', { enumerable: true, get: () => { reads += 1; return 1; } }));
+    for (const one of objects) for (const [index, other] of objects.entries()) one[`to${index}`] = other;
+    for (const one of objects) one['secret'] = SECRET;
+    const text = logged((logger) => logger.error({ err: Object.assign(new Error('It broke.'), { client: objects[0] }) }, 'an error with a graph'));
+    expect(reads).to.be.at.most(3 * objects.length);
+    expect(text).to.include('It broke.').and.not.include(SECRET);
+  });
+
   it('says what an error and its causes say, each once', () => {
     const refused = new Error('connect ECONNREFUSED 127.0.0.1:27017', { cause: new Error('connect ECONNREFUSED 127.0.0.1:27017') });
     const messageOf = (error: Error) => (JSON.parse(logged((logger) => logTo(logger).warn('event', { error }))) as { err: Error }).err.message;
