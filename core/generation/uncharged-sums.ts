@@ -1,7 +1,10 @@
 import type { Ports } from '../ports/tokens.js';
 
-/** No generation has more content: requests are smaller. */
-const MAX_BYTES_OF_ONE = 128 * 1024;
+/**
+ * The most content of one generation, in bytes. A request has 128 KiB at most, and a control character that is one byte in
+ * a message of gRPC is six in the JSON that is kept.
+ */
+const MAX_BYTES_OF_ONE = 6 * 128 * 1024;
 const TRUSTED_MS = 1_000;
 const MAX_ACCOUNTS = 10_000;
 

@@ -75,7 +75,7 @@ export async function freeClaim(ports: Pick<Ports, 'claims'>, mine: Claim): Prom
  * does not say that this key's request was answered so. As with a refusal, the answer is ours to give only when this says
  * `finished`. The key goes at `removeAt`. Throws `StoreUnavailable`.
  */
-export async function finishClaim(ports: Pick<Ports, 'claims'>, mine: Claim, removeAt = mine.removeAt): Promise<'finished' | 'taken-over'> {
+export async function finishClaim(ports: Pick<Ports, 'claims'>, mine: Claim, removeAt: number): Promise<'finished' | 'taken-over'> {
   const outcome = await ports.claims.replace({ ...mine, version: mine.version + 1, leaseExpiresAt: 0, removeAt }, mine.version);
   return outcome === 'applied' ? 'finished' : 'taken-over';
 }
