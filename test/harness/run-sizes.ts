@@ -1,0 +1,32 @@
+/** How much of a check is run: in `npm test`, and in `npm run verify:all`. Zero is: not at all. */
+export interface RunSize {
+  /** What is counted, as a plural noun. */
+  readonly of: string;
+  readonly byDefault: number;
+  readonly inFull: number;
+}
+
+/** Every check that `npm test` runs in part or leaves out. `docs/correctness.md` has the same table. */
+export const RUN_SIZES = {
+  simulationSeeds: { of: 'seeds of the simulation', byDefault: 200, inFull: 20_000 },
+} as const satisfies Readonly<Record<string, RunSize>>;
+
+export type SizedCheck = keyof typeof RUN_SIZES;
+
+export const FULL_RUN_VARIABLE = 'DARKROOM_VERIFY';
+
+/** Whether this is `npm run verify:all`. */
+export function isFullRun(environment: Readonly<Record<string, string | undefined>> = process.env): boolean {
+  return environment[FULL_RUN_VARIABLE] === 'all';
+}
+
+/** How much of a check this run is to play. */
+export function sizeOf(check: SizedCheck): number {
+  const { byDefault, inFull } = RUN_SIZES[check];
+  return isFullRun() ? inFull : byDefault;
+}
+
+/** What `npm test` does not run, a line a check. */
+export function leftOut(): readonly string[] {
+  return Object.values(RUN_SIZES).map(({ of, byDefault, inFull }) => `${(inFull - byDefault).toLocaleString('en-US')} of ${inFull.toLocaleString('en-US')} ${of}`);
+}
