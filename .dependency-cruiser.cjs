@@ -17,7 +17,7 @@ module.exports = {
     },
     {
       name: 'adapters-do-not-meet',
-      comment: 'Technologies are joined in apps/wiring.ts and nowhere else.',
+      comment: 'Technologies are joined in apps/wiring/ and nowhere else.',
       severity: 'error',
       from: { path: '^adapters/(providers/[^/]+|[^/]+)/' },
       to: { path: '^adapters/', pathNot: ['^adapters/$1/', '^adapters/provide\\.ts$'] },
@@ -33,7 +33,7 @@ module.exports = {
       name: 'inversify-at-the-edge',
       comment: 'The container is known where things are put together; everything else takes what it needs as arguments.',
       severity: 'error',
-      from: { pathNot: ['^adapters/provide\\.ts$', '/module\\.ts$', '^apps/wiring\\.ts$', '/main\\.ts$'] },
+      from: { pathNot: ['^adapters/provide\\.ts$', '/module\\.ts$', '^apps/wiring/', '/main\\.ts$'] },
       to: { path: 'node_modules/(inversify|reflect-metadata)' },
     },
     {
@@ -42,6 +42,20 @@ module.exports = {
       severity: 'error',
       from: { path: '^apps/cli/', pathNot: '^apps/cli/operator/grpc-(operator|calls|failure|storage|answers)\\.ts' },
       to: { path: ['^apps/grpc/', '^apps/cli/operator/grpc-(operator|calls|failure|storage|answers)\\.ts', 'node_modules/(@grpc|@bufbuild)'], dependencyTypesNot: ['dynamic-import'] },
+    },
+    {
+      name: 'fronts-do-not-meet',
+      comment: 'Each front can be left out, and changed without a look at the others. What HTTP fronts share is in apps/http/host.',
+      severity: 'error',
+      from: { path: '^apps/(http/(?!host/)[^/]+|grpc)/' },
+      to: { path: '^apps/(http/(?!host/)[^/]+|grpc)/', pathNot: '^apps/$1/' },
+    },
+    {
+      name: 'host-knows-no-front',
+      comment: 'The HTTP host serves whatever fronts it is given.',
+      severity: 'error',
+      from: { path: '^apps/http/host/', pathNot: '^apps/http/host/server\\.ts$' },
+      to: { path: '^apps/(http/(?!host/)|grpc/)' },
     },
     {
       name: 'no-cycles',

@@ -3,7 +3,7 @@ import { CatalogInvalid } from '../../adapters/catalog-file/file-catalog.js';
 import { ConfigInvalid } from '../config/config.js';
 import { Interrupted } from './client/interruption.js';
 import { EXIT, Failure, sentenceOf } from './exit.js';
-import { printable } from '../printable.js';
+import { printable } from '../logging/printable.js';
 
 /** What an operator's command is refused with when an argument is one that cannot be. */
 const ARGUMENT_CODES: ReadonlySet<ErrorCode> = new Set(['FIELD_REQUIRED', 'FIELD_INVALID', 'NOT_FOUND']);

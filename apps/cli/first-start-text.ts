@@ -1,4 +1,4 @@
-import { FIRST_PROMPT, type Demo } from '../first-start.js';
+import { FIRST_PROMPT, type Demo } from '../service/first-start.js';
 import { profilePath, type KeptKey } from './client/profile.js';
 import { facts } from './terminal.js';
 

@@ -1,4 +1,4 @@
-import { printable } from '../printable.js';
+import { printable } from '../logging/printable.js';
 
 /** How a command shows what it found: for people, or one JSON document for machines. */
 export interface Shown {

@@ -1,5 +1,5 @@
 import type { Json } from '../../core/json.js';
-import { isNetwork } from '../network-address.js';
+import { isNetwork } from './network-address.js';
 
 /** What a configuration value may be. */
 export interface ValueKind<T> {

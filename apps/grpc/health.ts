@@ -1,6 +1,6 @@
 import { HealthImplementation } from 'grpc-health-check';
 import type { Server, ServiceDefinition } from '@grpc/grpc-js';
-import { askedOnce } from '../asked-once.js';
+import { askedOnce } from '../requests/asked-once.js';
 
 /** How often it is asked whether the process is ready, and how long that may take. */
 const LOOK_EVERY_MS = 3_000;

@@ -4,7 +4,7 @@ import { logVerbosity, Server, ServerCredentials, setLogVerbosity, type ServerOp
 import type { Logger } from 'pino';
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import type { Context } from '../../core/context.js';
-import { MAX_BODY_BYTES } from '../rest/limits.js';
+import { MAX_BODY_BYTES } from '../http/host/limits.js';
 import { ActingFor } from './callers/acting-for.js';
 import { ACCESS_METHODS } from './methods/access.js';
 import { STORAGE_METHODS } from './methods/storage.js';

@@ -1,7 +1,7 @@
 import { fromBinary, toBinary, type DescMessage, type DescMethod, type DescService, type Message } from '@bufbuild/protobuf';
 import { configureTextEncoding, getTextEncoding } from '@bufbuild/protobuf/wire';
 import { ServiceError, type ErrorCode } from '../../core/errors.js';
-import { MAX_BODY_NODES } from '../rest/limits.js';
+import { MAX_BODY_NODES } from '../http/host/limits.js';
 import { RefusedRequest } from './calls/refused-request.js';
 import { bytesFault, withByteSize } from './calls/request-bytes.js';
 import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js';

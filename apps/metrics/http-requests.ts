@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { AnsweredRequest, ConnectionRefusal, HttpObserver } from '../rest/http-observer.js';
+import type { AnsweredRequest, ConnectionRefusal, HttpObserver } from '../http/host/http-observer.js';
 import type { BoundRefusals } from './bound-refusals.js';
 import { PreparedHistogram } from './prepared-histogram.js';
 

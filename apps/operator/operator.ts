@@ -7,7 +7,7 @@ import type { CancelledWork } from '../../core/generation/cancel-open-generation
 import type { Generation } from '../../core/generation/generation.js';
 import type { GenerationFilter } from '../../core/generation/operators-generations.js';
 import type { Page, PageRequest } from '../../core/paging.js';
-import type { RecoveredTotals } from '../recover-all.js';
+import type { RecoveredTotals } from './recover-all.js';
 import type { AccountStorage } from './account-storage.js';
 
 /** An account with its books, as operators see it. */

@@ -10,9 +10,9 @@ import { cancelOpenGenerations } from '../../core/generation/cancel-open-generat
 import type { Generation } from '../../core/generation/generation.js';
 import { cancelAnyGeneration, findGeneration, searchGenerations, type GenerationFilter } from '../../core/generation/operators-generations.js';
 import type { Page, PageRequest } from '../../core/paging.js';
-import { pageByToken } from '../page-token.js';
-import { readUuid } from '../read-uuid.js';
-import { recoverAll } from '../recover-all.js';
+import { pageByToken } from '../requests/page-token.js';
+import { readUuid } from './read-uuid.js';
+import { recoverAll } from './recover-all.js';
 import { accountStorage, type AccountStorage } from './account-storage.js';
 import type { InspectedGeneration, NewAccount, Operated, Operator, ShownAccount, ShownEntry, ShownGeneration, ShownKey, Suspended } from './operator.js';
 

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { StoreUnavailable } from '../../core/errors.js';
 import type { Clock } from '../../core/ports/clock.js';
-import { sentencesOf } from '../logging.js';
+import { sentencesOf } from '../logging/logging.js';
 
 /** Calls must have gone well for so long before a store counts as back: one that fails now and then is one outage, not many. */
 const QUIET_MS = 5_000;

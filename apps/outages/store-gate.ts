@@ -1,6 +1,6 @@
 import { ServiceError } from '../../core/errors.js';
 import type { Clock } from '../../core/ports/clock.js';
-import { UNAVAILABLE_RETRY_MS } from '../service-error.js';
+import { UNAVAILABLE_RETRY_MS } from '../requests/service-error.js';
 
 /** How long after a probe that said no the next one begins. */
 const PROBE_AGAIN_MS = 500;

@@ -1,6 +1,6 @@
 import { SystemClock } from '../../adapters/system/system-clock.js';
 import type { Config } from '../config/config.js';
-import { lookForSecrets } from '../secrets.js';
+import { lookForSecrets } from '../wiring/secrets.js';
 import { lookBeforeMigration } from './open-database.js';
 import { lookForObjectsBefore } from './open-objects.js';
 import { checkInstallation, hadSecret, isOneOfSeveral } from './same-installation.js';

@@ -1,7 +1,7 @@
 import { AgendaWakeUps } from '../../adapters/agenda/agenda-wake-ups.js';
 import { checkRights } from '../../adapters/sqlite/data-folder.js';
 import { SystemClock } from '../../adapters/system/system-clock.js';
-import { readSecrets } from '../secrets.js';
+import { readSecrets } from '../wiring/secrets.js';
 import type { Config } from '../config/config.js';
 import { agendaDatabase } from './agenda-database.js';
 import { lookIntoDatabase, type OpenDatabase } from './open-database.js';

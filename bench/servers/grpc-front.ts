@@ -4,7 +4,7 @@ import type { Config } from '../../apps/config/config.js';
 import { digestOf } from '../../apps/grpc/callers/callers-file.js';
 import { openGrpc } from '../../apps/grpc/open-grpc.js';
 import type { GrpcServer } from '../../apps/grpc/server.js';
-import { createLogger } from '../../apps/logging.js';
+import { createLogger } from '../../apps/logging/logging.js';
 import { SERVICE_TOKEN } from './sample.js';
 
 /** The gRPC front as it ships, with one service that may call it. Nothing listens yet. */

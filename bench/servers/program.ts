@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { loadConfig } from '../../apps/config/load-config.js';
 import type { Config } from '../../apps/config/config.js';
-import { createLogger, logTo } from '../../apps/logging.js';
-import { openProgram, type Program } from '../../apps/wiring.js';
+import { createLogger, logTo } from '../../apps/logging/logging.js';
+import { openProgram, type Program } from '../../apps/wiring/open-program.js';
 import { createAccount, createApp, createKey } from '../../core/access/manage.js';
 import { grantCredits } from '../../core/credits/operate.js';
 

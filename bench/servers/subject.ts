@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLogger } from '../../apps/logging.js';
+import { createLogger } from '../../apps/logging/logging.js';
 import type { GrpcServer } from '../../apps/grpc/server.js';
 import { measuredPorts } from '../../apps/metrics/measured-ports.js';
 import { Metrics } from '../../apps/metrics/metrics.js';
-import { createRestServer } from '../../apps/rest/server.js';
+import { createRestServer } from '../../apps/http/host/server.js';
 import { Worker } from '../../apps/worker/worker.js';
 import { Authenticator } from '../../core/access/authenticate.js';
 import { createContext, type Context } from '../../core/context.js';

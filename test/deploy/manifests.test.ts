@@ -6,7 +6,7 @@
  */
 import { expect } from 'chai';
 import { parseCatalog } from '../../adapters/catalog-file/file-catalog.js';
-import { catalogTools } from '../../apps/catalog-tools.js';
+import { catalogTools } from '../../apps/wiring/catalog-tools.js';
 import { CASES, renderedText, type Case } from './chart-files.js';
 import { documentsOf, isPinned, stringsIn, type Tree } from './project-files.js';
 import { loadAs, SECRETS, UPLOAD_SECRETS, VARIABLES, type Role } from './program-config.js';

@@ -5,9 +5,9 @@
  */
 import { expect } from 'chai';
 import { AjvJsonSchemas } from '../../adapters/system/ajv-json-schemas.js';
-import type { Route } from '../../apps/rest/operation.js';
-import { DEFAULT_REST_LIMITS, MAX_BODY_BYTES } from '../../apps/rest/limits.js';
-import { ROUTES } from '../../apps/rest/routes.js';
+import type { Route } from '../../apps/http/developer/operation.js';
+import { DEFAULT_REST_LIMITS, MAX_BODY_BYTES } from '../../apps/http/host/limits.js';
+import { ROUTES } from '../../apps/http/developer/routes.js';
 import { MAX_REFERENCE_UPLOADS } from '../../core/generation/request.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import { DEFAULT_SETTINGS } from '../../core/settings.js';

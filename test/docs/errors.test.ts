@@ -4,7 +4,7 @@
  * retry, and the status that the REST front gives each.
  */
 import { expect } from 'chai';
-import { STATUSES } from '../../apps/rest/statuses.js';
+import { STATUSES } from '../../apps/http/host/statuses.js';
 import { ERRORS, type ErrorCode } from '../../core/errors.js';
 import { TASK_ERRORS } from '../../core/generation/task-errors.js';
 import { plain, readPage, tablesOf } from './pages.js';

@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import PQueue from 'p-queue';
 import { loadConfig } from '../../apps/config/load-config.js';
-import { openProgram } from '../../apps/wiring.js';
+import { openProgram } from '../../apps/wiring/open-program.js';
 import { createKey } from '../../core/access/manage.js';
 import { verifyCredits } from '../../core/credits/verify.js';
 import type { Config } from '../../apps/config/config.js';

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
-import { ROUTES } from '../../apps/rest/routes.js';
+import { ROUTES } from '../../apps/http/developer/routes.js';
 import { SCHEMATHESIS_CONFIG } from './schemathesis.js';
 
 const CONFIG = readFileSync(SCHEMATHESIS_CONFIG, 'utf8');

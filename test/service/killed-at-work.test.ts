@@ -3,7 +3,7 @@
 // again; only that the lease of another boot is void explains that they end.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { openProgram } from '../../apps/wiring.js';
+import { openProgram } from '../../apps/wiring/open-program.js';
 import type { Generation } from '../../core/generation/generation.js';
 import { freshDatabase } from '../servers/fresh-places.js';
 import { mongoServer, orSkip } from '../servers/servers.js';

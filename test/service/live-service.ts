@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../apps/config/config.js';
 import { loadConfig } from '../../apps/config/load-config.js';
 import { migrateStores } from '../../apps/stores/migrate-stores.js';
-import { openProgram, type Program } from '../../apps/wiring.js';
+import { openProgram, type Program } from '../../apps/wiring/open-program.js';
 import { createKey } from '../../core/access/manage.js';
 import type { Scope } from '../../core/access/credential.js';
 import type { Json, JsonObject } from '../../core/json.js';

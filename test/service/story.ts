@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Program } from '../../apps/wiring.js';
+import type { Program } from '../../apps/wiring/open-program.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import { image } from '../fixtures/images.js';
 import { PlainAnswers } from '../fixtures/plain-answers.js';

@@ -10,7 +10,7 @@ import type { JsonObject } from '../../core/json.js';
 import { newOwner } from '../fixtures/owner.js';
 import { openGrpcClient } from '../fronts/grpc/grpc-client.js';
 import { sceneCallers } from '../fronts/grpc/scene-services.js';
-import { checkedRestClient } from '../fronts/rest/checked-client.js';
+import { checkedRestClient } from '../fronts/http/developer/checked-client.js';
 import { playAllVectors, type Needs, type Theatre } from '../fronts/vectors/theatre.js';
 import { DISTRIBUTED, EMBEDDED, type OpenLane } from './lanes.js';
 import { LiveService } from './live-service.js';

@@ -1,5 +1,5 @@
 import { EXIT, Failure } from '../exit.js';
-import { printable } from '../../printable.js';
+import { printable } from '../../logging/printable.js';
 import { isHopeless, MAX_TRIES, networkReason, waitBeforeRetry } from './retry.js';
 
 const BASE_PATH = '/api/v1/developer';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { ShownAccount } from '../../operator/operator.js';
-import { printable } from '../../printable.js';
+import { printable } from '../../logging/printable.js';
 import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
 import { moreJson, moreText, pageRequest, withPaging, type PageOptions } from '../operator/paging.js';
 import { accountJson } from '../operator/records.js';

@@ -38,7 +38,7 @@ async function restore(folder: string, options: StoreOptions): Promise<void> {
   const config = loadConfig({ file: options.config });
   const { restoreBackup } = await import('../../backup/restore-backup.js');
   const manifest = await restoreBackup(config, folder);
-  const { openProgram } = await import('../../wiring.js');
+  const { openProgram } = await import('../../wiring/open-program.js');
   const program = await openProgram(config, 'tool', { catalog: new FileCatalog([]) });
   try {
     const { accounts, entries, generations, findings } = await verifyCredits(program.context);

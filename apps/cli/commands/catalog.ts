@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { loadCatalog } from '../../../adapters/catalog-file/file-catalog.js';
-import { catalogTools } from '../../catalog-tools.js';
+import { catalogTools } from '../../wiring/catalog-tools.js';
 import { loadConfig } from '../../config/load-config.js';
 import { storeCommand, type StoreOptions } from '../operator/store-command.js';
 import { show } from '../terminal.js';

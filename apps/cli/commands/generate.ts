@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { InvalidArgumentError, type Command } from 'commander';
-import { printable } from '../../printable.js';
+import { printable } from '../../logging/printable.js';
 import { connect, type ConnectionOptions } from '../client/connection.js';
 import { followGeneration } from '../client/follow-generation.js';
 import { readGenerationInput, withGenerationOptions, type GenerationInput, type GenerationOptions } from '../client/generation-input.js';

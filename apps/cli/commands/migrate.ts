@@ -52,7 +52,7 @@ async function make(config: Config): Promise<readonly string[]> {
 }
 
 async function openAsServer(config: Config): Promise<void> {
-  const { openProgram } = await import('../../wiring.js');
+  const { openProgram } = await import('../../wiring/open-program.js');
   const { checkObjects } = await import('../../stores/open-objects.js');
   const program = await openProgram(config, 'tool', { catalog: new FileCatalog([]) });
   try {

@@ -3,7 +3,7 @@ import { Option, type Command } from 'commander';
 import type { Logger } from 'pino';
 import { ConfigInvalid, type Config, type Role } from '../../config/config.js';
 import { loadConfig } from '../../config/load-config.js';
-import type { Served } from '../../serve.js';
+import type { Served } from '../../service/serve.js';
 import { storeCommand, type StoreOptions } from '../operator/store-command.js';
 import { keepFirstKey, profilePath, type KeptKey } from '../client/profile.js';
 import { Failure, sentenceOf } from '../exit.js';
@@ -49,13 +49,13 @@ async function start(config: Config, options: Options): Promise<void> {
     const { migrateStores } = await import('../../stores/migrate-stores.js');
     await migrateStores(config, { role: 'server', tell: say });
   }
-  const { serve } = await import('../../serve.js');
+  const { serve } = await import('../../service/serve.js');
   await serve(config, (served, logger) => { showServed(served, config, options, logger); });
 }
 
 /** Whoever collects the log as JSON finds there why there is no service, in one line; people are told the sentence. */
 async function toldFailure(error: unknown, log: Config['log'] | undefined): Promise<Failure> {
-  const { createLogger, isForMachines } = await import('../../logging.js');
+  const { createLogger, isForMachines } = await import('../../logging/logging.js');
   const { message, exitCode, details } = failureOf(error);
   const isLogged = log !== undefined && isForMachines(log) && log.level !== 'silent';
   if (isLogged) {

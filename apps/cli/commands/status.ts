@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { printable } from '../../printable.js';
+import { printable } from '../../logging/printable.js';
 import { connect, type ConnectionOptions } from '../client/connection.js';
 import { downloadOutputs } from '../client/output-files.js';
 import { checkEnding, checkOutput, formatsOf } from '../client/output-path.js';

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import type { Suspended } from '../../operator/operator.js';
-import { printable } from '../../printable.js';
+import { printable } from '../../logging/printable.js';
 import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
 import { accountJson } from '../operator/records.js';
 import { show } from '../terminal.js';

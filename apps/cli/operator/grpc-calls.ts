@@ -8,7 +8,7 @@ import { methodDefinition } from '../../grpc/service-definition.js';
 import { backOffMs, MAX_TRIES } from '../client/retry.js';
 import { Failure, EXIT, withMore } from '../exit.js';
 import { OutcomeUnknown } from '../outcome-unknown.js';
-import { printable } from '../../printable.js';
+import { printable } from '../../logging/printable.js';
 import { say } from '../terminal.js';
 import { callFailure, mayHaveHappened, mayHelpLater, readRefusal, wasNeverSent } from './grpc-failure.js';
 import type { GrpcPlace } from './grpc-place.js';

@@ -9,7 +9,7 @@ import { ErrorInfoSchema, RequestInfoSchema, RetryInfoSchema } from '../../grpc/
 import { StatusSchema } from '../../grpc/generated/google/rpc/status_pb.js';
 import { EXIT, Failure } from '../exit.js';
 import { certificateNamesOf } from '../../grpc/callers/authenticate.js';
-import { printable } from '../../printable.js';
+import { printable } from '../../logging/printable.js';
 import type { GrpcPlace } from './grpc-place.js';
 import { certificateFault } from './server-certificate.js';
 

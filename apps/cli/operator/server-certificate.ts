@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { connect, type PeerCertificate, type TLSSocket } from 'node:tls';
-import { printable } from '../../printable.js';
+import { printable } from '../../logging/printable.js';
 import { isoDate } from '../terminal.js';
 import type { GrpcPlace } from './grpc-place.js';
 

@@ -6,7 +6,7 @@ import type { Context } from '../../../core/context.js';
 import type { Config } from '../../config/config.js';
 import { loadConfig } from '../../config/load-config.js';
 import { Failure } from '../exit.js';
-import { printable } from '../../printable.js';
+import { printable } from '../../logging/printable.js';
 import { say } from '../terminal.js';
 
 export interface StoreOptions {
@@ -48,7 +48,7 @@ export async function withContext<T>(
   };
   const log = { info: () => undefined, warn };
   // Loaded only now: commands that call a server start faster without stores and painters.
-  const { openProgram } = await import('../../wiring.js');
+  const { openProgram } = await import('../../wiring/open-program.js');
   const program = await openProgram(config, 'tool', needs.catalog ? { log } : { log, catalog: new FileCatalog([]) });
   try {
     return await work(program.context, config);

@@ -1,5 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { checkCertificates, readPem } from '../../pem-files.js';
+import { checkCertificates, readPem } from '../../config/pem-files.js';
 import { usageFailure } from '../exit.js';
 import { isoDate } from '../terminal.js';
 

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../core/errors.js';
-import { pointsOf, RateLimit, sizeNote } from '../../rate-limit.js';
+import { pointsOf, RateLimit, sizeNote } from '../../requests/rate-limit.js';
 import type { ServiceCaller, ServiceScope } from './service-callers.js';
 
 /** How often services may call this process, each as the operator says of it. */

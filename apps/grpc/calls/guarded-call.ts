@@ -1,7 +1,7 @@
 import { ServerInterceptingCall, type Metadata, type ServerInterceptingCallInterface, type ServerInterceptor } from '@grpc/grpc-js';
 import { ServiceError } from '../../../core/errors.js';
 import type { Clock } from '../../../core/ports/clock.js';
-import { asServiceError } from '../../service-error.js';
+import { asServiceError } from '../../requests/service-error.js';
 import { authenticate } from '../callers/authenticate.js';
 import { RefusedRequest } from './refused-request.js';
 import type { ServiceCallers } from '../callers/service-callers.js';

@@ -5,11 +5,11 @@ import { estimateGeneration } from '../../../core/generation/estimate-generation
 import { getGeneration } from '../../../core/generation/get-generation.js';
 import { listGenerations } from '../../../core/generation/list-generations.js';
 import type { Json, JsonObject } from '../../../core/json.js';
-import { MAX_BODY_DEPTH, MAX_BODY_NODES } from '../../rest/limits.js';
+import { MAX_BODY_DEPTH, MAX_BODY_NODES } from '../../http/host/limits.js';
 import { Generations, type GenerationInput } from '../generated/darkroom/v1/generations_pb.js';
 import { keyOf } from '../idempotency-key.js';
 import { acting } from '../method.js';
-import { pageByToken } from '../../page-token.js';
+import { pageByToken } from '../../requests/page-token.js';
 import { readPage } from '../pages.js';
 import { OPERATION, wordOf } from '../render/enums.js';
 import { readMask, showGeneration } from '../shown-generation.js';

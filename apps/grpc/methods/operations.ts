@@ -1,7 +1,7 @@
 import { STATUSES, type GenerationStatus } from '../../../core/generation/generation.js';
 import { fieldInvalid } from '../../../core/fields.js';
 import { StoreOperator } from '../../operator/store-operator.js';
-import { recoverAll } from '../../recover-all.js';
+import { recoverAll } from '../../operator/recover-all.js';
 import { Operations } from '../generated/darkroom/v1/operations_pb.js';
 import { plain } from '../method.js';
 import { readPage } from '../pages.js';

@@ -1,7 +1,7 @@
 import { constants, createPrivateKey } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { ConfigInvalid } from '../../config/config.js';
-import { checkCertificates, readPem } from '../../pem-files.js';
+import { checkCertificates, readPem } from '../../config/pem-files.js';
 
 /** Where the certificate of this server is, its key, and those that vouch for callers. All in PEM form. */
 export interface CertificateFiles {

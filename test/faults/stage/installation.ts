@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadConfig } from '../../../apps/config/load-config.js';
 import { migrateStores } from '../../../apps/stores/migrate-stores.js';
-import { openProgram, type Program } from '../../../apps/wiring.js';
+import { openProgram, type Program } from '../../../apps/wiring/open-program.js';
 import { freePort } from '../../servers/free-port.js';
 import { ServerProcess } from '../../servers/server-process.js';
 import { toxiproxyServer } from '../../servers/servers.js';

@@ -5,15 +5,15 @@
 import { expect } from 'chai';
 import { Metrics } from '../../../apps/metrics/metrics.js';
 import { measuredPorts } from '../../../apps/metrics/measured-ports.js';
-import { ROUTES } from '../../../apps/rest/routes.js';
+import { ROUTES } from '../../../apps/http/developer/routes.js';
 import { ERRORS } from '../../../core/errors.js';
 import { TASK_ERRORS } from '../../../core/generation/task-errors.js';
 import { parseExposition, valueOf, type Family } from '../../fixtures/exposition.js';
 import { MODELS } from '../../fixtures/models.js';
 import { setScene, type Scene } from '../../fixtures/scene.js';
 import { openWorld, type World } from '../../fixtures/world.js';
-import { exchange } from '../rest/raw-socket.js';
-import { sendHttp, serve, type RunningServer } from '../rest/rest-client.js';
+import { exchange } from '../http/host/raw-socket.js';
+import { sendHttp, serve, type RunningServer } from '../http/host/rest-client.js';
 import { ACCESS_VECTORS } from '../vectors/access.js';
 import { GENERATION_VECTORS } from '../vectors/generations.js';
 import { HTTP_VECTORS } from '../vectors/http-only.js';

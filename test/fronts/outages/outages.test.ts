@@ -3,7 +3,7 @@
 // measured.
 import { expect } from 'chai';
 import type { Logger } from 'pino';
-import { createLogger, logTo } from '../../../apps/logging.js';
+import { createLogger, logTo } from '../../../apps/logging/logging.js';
 import { Outages } from '../../../apps/outages/outages.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { Recovery } from '../../../core/recovery/recover.js';
@@ -12,7 +12,7 @@ import { intercepted, interceptedStores, type PortCall } from '../../fixtures/in
 import { ManualClock } from '../../fixtures/manual-clock.js';
 import { setScene } from '../../fixtures/scene.js';
 import { openWorld, type World } from '../../fixtures/world.js';
-import { sendHttp, serve, type RunningServer } from '../rest/rest-client.js';
+import { sendHttp, serve, type RunningServer } from '../http/host/rest-client.js';
 
 interface Line { readonly level: string; readonly msg: string; readonly store?: string; readonly failedCalls?: number; readonly warnings?: number; readonly awayMs?: number; readonly fault?: string; readonly err?: object }
 

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { Outages } from '../../../apps/outages/outages.js';
 import { StoreGate } from '../../../apps/outages/store-gate.js';
 import { Credits } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
-import { createLogger } from '../../../apps/logging.js';
+import { createLogger } from '../../../apps/logging/logging.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import type { Ports } from '../../../core/ports/tokens.js';
 import { interceptedStores } from '../../fixtures/intercepted.js';
@@ -14,7 +14,7 @@ import { setScene } from '../../fixtures/scene.js';
 import { openWorld } from '../../fixtures/world.js';
 import { unary } from '../grpc/grpc-client.js';
 import { errorOf, Stage } from '../grpc/stage.js';
-import { sendHttp, serve } from '../rest/rest-client.js';
+import { sendHttp, serve } from '../http/host/rest-client.js';
 
 /** A database that answers, or lets every call wait until it is told what becomes of it. */
 class Database {

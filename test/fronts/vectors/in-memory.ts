@@ -1,7 +1,7 @@
 import { openWorld } from '../../fixtures/world.js';
 import { serveGrpc } from '../grpc/grpc-client.js';
-import { checkedRestClient } from '../rest/checked-client.js';
-import { serve } from '../rest/rest-client.js';
+import { checkedRestClient } from '../http/developer/checked-client.js';
+import { serve } from '../http/host/rest-client.js';
 import type { Needs, Theatre } from './theatre.js';
 
 export interface InMemory extends Theatre {

@@ -37,7 +37,7 @@ function reasons(): string {
     ...(Object.keys(DIFFERENCES) as Difference[]).flatMap((difference) => line(front, 'answered otherwise', different(front, difference), DIFFERENCES[difference])),
   ]);
   const http = Object.values(HTTP_VECTORS).flat().length;
-  return [...lines, ...line('REST', 'alone', http, 'They are about the bytes of HTTP, in test/fronts/rest/http-vectors.test.ts, and not played here.')].join('\n');
+  return [...lines, ...line('REST', 'alone', http, 'They are about the bytes of HTTP, in test/fronts/http/host/http-vectors.test.ts, and not played here.')].join('\n');
 }
 
 function different(front: FrontName, difference: Difference): number {

@@ -3,7 +3,7 @@
 // Method: REST and gRPC on free ports over one world in memory for each group of vectors; stores compared before and after.
 // What a front leaves out is in one table by its reason, and must be impossible to say over it.
 import { expect } from 'chai';
-import { ROUTES } from '../../../apps/rest/routes.js';
+import { ROUTES } from '../../../apps/http/developer/routes.js';
 import { VECTORS_BY_TOPIC } from './all.js';
 import { openInMemory } from './in-memory.js';
 import { LEFT_OUT } from './left-out.js';

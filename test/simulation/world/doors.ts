@@ -5,8 +5,8 @@ import { adjustCredits, grantCredits } from '../../../core/credits/operate.js';
 import { cancelOpenGenerations } from '../../../core/generation/cancel-open-generations.js';
 import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import type { JsonObject } from '../../../core/json.js';
-import type { ProtectedRoute } from '../../../apps/rest/operation.js';
-import { ROUTES } from '../../../apps/rest/routes.js';
+import type { ProtectedRoute } from '../../../apps/http/developer/operation.js';
+import { ROUTES } from '../../../apps/http/developer/routes.js';
 import type { Answer, Request } from '../observed.js';
 import type { SimulatedProcess } from './simulated-process.js';
 

@@ -1,0 +1,103 @@
+import type { JsonObject } from '../../../../core/json.js';
+import type { Settings } from '../../../../core/settings.js';
+import type { Route } from '../operation.js';
+import { requestSchema } from './request-schema.js';
+import { responsesOf } from './responses.js';
+
+/** The OpenAPI 3.1 document of the routes, built from the very schemas that requests are checked against and the installation's limits. */
+export function openApiDocument(routes: readonly Route[], settings: Settings): JsonObject {
+  const paths: Record<string, JsonObject> = {};
+  for (const route of routes) {
+    const path = openApiPath(route.path);
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route) };
+  }
+  return {
+    openapi: '3.1.1',
+    info: { title: 'Darkroom', version: '1', description: 'Asynchronous image and video generation, paid in credits.' },
+    servers: [{ url: '/' }],
+    security: [{ bearer: [] }],
+    paths,
+    components: { securitySchemes: SECURITY, headers: HEADERS, parameters: PARAMETERS, schemas: schemasOf(routes, settings) },
+  };
+}
+
+const SECURITY: JsonObject = { bearer: { type: 'http', scheme: 'bearer', description: 'An API key of the account.' } };
+
+const HEADERS: JsonObject = {
+  'X-Request-Id': { description: 'The request_id of the envelope.', schema: { type: 'string' } },
+  'Retry-After': { description: 'Seconds to wait before trying again.', schema: { type: 'integer', minimum: 1 } },
+  'Idempotency-Replayed': { description: 'Present when this key was accepted before. A repeated create shows the generation as it is now, a repeated prepare the same upload.', schema: { const: 'true' } },
+  Location: { description: 'Where to ask for the status.', schema: { type: 'string' } },
+};
+
+const PARAMETERS: JsonObject = {
+  IdempotencyKey: {
+    name: 'Idempotency-Key', in: 'header', required: true, schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
+    description: 'The same for retries of one request, a new one for a new intent.',
+  },
+  RequestId: {
+    name: 'X-Request-Id', in: 'header', required: false, schema: { type: 'string' },
+    description: 'Given back as request_id if it is 1 to 128 of A-Z a-z 0-9 . _ : -; any other is taken too, and the answer has an id of the service.',
+  },
+  AppId: {
+    name: 'X-App-Id', in: 'header', required: false, schema: { type: 'string', format: 'uuid' },
+    description: "When sent, it must be the credential's own App.",
+  },
+};
+
+const ERROR_SCHEMA: JsonObject = {
+  type: 'object',
+  required: ['success', 'code', 'message', 'request_id'],
+  properties: {
+    success: { const: false },
+    code: { type: 'string' },
+    message: { type: 'string', description: 'What was wrong and what would be right.' },
+    request_id: { type: 'string' },
+  },
+};
+
+function openApiPath(path: string): string {
+  return path.replaceAll(/:([a-z_]+)/g, '{$1}');
+}
+
+function operationOf(route: Route): JsonObject {
+  const { operation } = route;
+  const body = 'body' in operation ? operation.body : undefined;
+  const isProtected = route.scope !== undefined;
+  return {
+    operationId: operation.operationId,
+    tags: [tagOf(route)],
+    summary: operation.summary,
+    description: [operation.description, isProtected ? `Scope: ${route.scope}.` : undefined].filter((text) => text !== undefined).join(' '),
+    ...(isProtected ? {} : { security: [] }),
+    parameters: parametersOf(route),
+    ...(body === undefined ? {} : {
+      requestBody: { required: body.required, content: { 'application/json': {
+        schema: { $ref: `#/components/schemas/${body.schemaName}` }, ...(body.example === undefined ? {} : { example: body.example }),
+      } } },
+    }),
+    responses: responsesOf(route),
+  };
+}
+
+/** The resource a path is about: the first word after the version and the audience. */
+function tagOf({ path }: Route): string {
+  return path.split('/')[4] ?? 'other';
+}
+
+function parametersOf(route: Route): JsonObject[] {
+  const inPath = [...route.path.matchAll(/:([a-z_]+)/g)].map(([, name = '']): JsonObject => (
+    { name, in: 'path', required: true, schema: { type: 'string', format: 'uuid' } }
+  ));
+  const headers = route.scope === undefined ? ['RequestId'] : [...(route.needsKey === true ? ['IdempotencyKey'] : []), 'RequestId', 'AppId'];
+  return [...inPath, ...headers.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
+}
+
+function schemasOf(routes: readonly Route[], settings: Settings): JsonObject {
+  const schemas: JsonObject = { Error: ERROR_SCHEMA };
+  for (const { operation } of routes) {
+    schemas[operation.data.title] = operation.data;
+    if ('body' in operation && operation.body) schemas[operation.body.schemaName] = requestSchema(operation.body, settings);
+  }
+  return schemas;
+}

@@ -1,0 +1,64 @@
+import { ERRORS, type ErrorCode } from '../../../../core/errors.js';
+import type { JsonObject } from '../../../../core/json.js';
+import type { Route } from '../operation.js';
+import { STATUSES } from '../../host/statuses.js';
+import { errorCodesOf } from './error-codes.js';
+
+const REQUEST_ID_HEADER: JsonObject = { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } };
+
+/** The responses of one route: its success, and one entry a status for everything it can refuse with. */
+export function responsesOf(route: Route): JsonObject {
+  const codesByStatus = new Map<number, ErrorCode[]>();
+  for (const code of errorCodesOf(route)) {
+    const status = STATUSES[code];
+    codesByStatus.set(status, [...(codesByStatus.get(status) ?? []), code]);
+  }
+  const responses: JsonObject = { [route.operation.status]: success(route) };
+  if (route.scope === undefined) responses['304'] = { description: 'Not changed since the ETag that was sent.' };
+  for (const [status, codes] of [...codesByStatus].toSorted(([a], [b]) => a - b)) responses[status] = refusal(status, codes);
+  return responses;
+}
+
+function success(route: Route): JsonObject {
+  const { operation } = route;
+  const replay = route.scope !== undefined && route.needsKey === true;
+  return {
+    description: 'Success.',
+    headers: {
+      ...REQUEST_ID_HEADER,
+      ...(replay ? { 'Idempotency-Replayed': { $ref: '#/components/headers/Idempotency-Replayed' } } : {}),
+      ...(operation.status === 202 ? { Location: { $ref: '#/components/headers/Location' } } : {}),
+    },
+    content: {
+      'application/json': {
+        schema: {
+          type: 'object',
+          required: ['success', 'code', 'message', 'request_id', 'data'],
+          properties: {
+            success: { const: true },
+            code: { const: 'OK' },
+            message: { type: 'string' },
+            request_id: { type: 'string' },
+            data: { $ref: `#/components/schemas/${operation.data.title}` },
+          },
+        },
+      },
+    },
+  };
+}
+
+function refusal(status: number, codes: readonly ErrorCode[]): JsonObject {
+  const mayWait = status === 429 || status === 503 || status === 409;
+  return {
+    description: codes.map((code) => `${code}: ${ERRORS[code].message}`).join('\n\n'),
+    headers: { ...REQUEST_ID_HEADER, ...(mayWait ? { 'Retry-After': { $ref: '#/components/headers/Retry-After' } } : {}) },
+    content: {
+      'application/json': {
+        schema: {
+          allOf: [{ $ref: '#/components/schemas/Error' }],
+          properties: { code: { enum: [...codes] } },
+        },
+      },
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import type { Caller, Scope } from '../../../core/access/credential.js';
+import type { Context } from '../../../core/context.js';
+import type { ErrorCode } from '../../../core/errors.js';
+import type { Json, JsonObject } from '../../../core/json.js';
+import type { Settings } from '../../../core/settings.js';
+import type { Answer } from '../host/answer.js';
+
+/** A schema under the name it has in the OpenAPI document. */
+export type TitledSchema = JsonObject & { readonly title: string };
+
+/** What the OpenAPI document says of an operation. */
+export interface Description {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** The status of a success. */
+  readonly status: 200 | 201 | 202;
+  /** Schema of the envelope's `data`. */
+  readonly data: TitledSchema;
+  /** The codes the use case may refuse with; those of the checks before it follow from the route. */
+  readonly errors: readonly ErrorCode[];
+}
+
+/** A request that passed the checks of its route. */
+export interface Call {
+  readonly context: Context;
+  readonly caller: Caller;
+  readonly params: Readonly<Record<string, string>>;
+  /** Empty where the operation takes none. */
+  readonly idempotencyKey: string;
+  /** An empty object where the operation takes no body, or an optional one was not sent. */
+  readonly body: Json;
+}
+
+/** What an operation takes as its body. */
+export interface RequestBody {
+  /** What bodies are checked against. */
+  readonly schema: JsonObject;
+  readonly schemaName: string;
+  readonly required: boolean;
+  readonly example?: JsonObject;
+  /** For the OpenAPI document: the schema with the limits that are refused with codes of their own. */
+  readonly limited?: (settings: Settings) => JsonObject;
+}
+
+export interface ProtectedOperation extends Description {
+  readonly body?: RequestBody;
+  answer(call: Call): Promise<Answer>;
+}
+
+export interface PublicOperation extends Description {
+  answer(context: Context): Promise<Answer>;
+}
+
+export type PublicRoute = { readonly method: 'GET'; readonly path: string; readonly operation: PublicOperation; readonly scope?: undefined };
+
+export interface ProtectedRoute {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly operation: ProtectedOperation;
+  readonly scope: Scope;
+  /** Which of the credential's two rates the request counts against. */
+  readonly rate: 'reads' | 'writes';
+  readonly needsKey?: boolean;
+}
+
+export type Route = PublicRoute | ProtectedRoute;

@@ -1,0 +1,67 @@
+import type { Model } from '../../../../core/catalog/model.js';
+import { publicPrice } from '../../../../core/catalog/price.js';
+import type { JsonObject } from '../../../../core/json.js';
+import type { TitledSchema } from '../operation.js';
+import { MODALITY, OPERATION, ROLE } from './schema-parts.js';
+
+const MODEL_SCHEMA: JsonObject = {
+  title: 'Model',
+  type: 'object',
+  required: ['model_key', 'display_name', 'modality', 'operations', 'input_schema', 'limits'],
+  properties: {
+    model_key: { type: 'string' },
+    display_name: { type: 'string' },
+    modality: MODALITY,
+    operations: { type: 'array', minItems: 1, items: OPERATION },
+    input_schema: { type: 'object', additionalProperties: true, description: 'JSON Schema 2020-12 of parameters.' },
+    description: { type: 'string' },
+    limits: {
+      title: 'ModelLimits',
+      type: 'object',
+      required: ['max_reference_uploads', 'reference_roles', 'upload_media_types', 'max_upload_bytes', 'max_outputs', 'negative_prompt'],
+      properties: {
+        max_reference_uploads: { type: 'integer', minimum: 0 },
+        reference_roles: { type: 'array', items: ROLE },
+        upload_media_types: { type: 'array', items: { type: 'string' } },
+        max_upload_bytes: { type: 'integer', minimum: 0 },
+        max_outputs: { type: 'integer', minimum: 1 },
+        negative_prompt: { type: 'boolean', description: 'Whether negative_prompt is taken.' },
+      },
+    },
+    price_unit: { type: 'string', enum: ['image', 'megapixel', 'second', 'video', 'task'] },
+    price: { type: 'number', minimum: 0, description: 'Credits for one price_unit. A missing price must not be guessed.' },
+  },
+};
+
+export const CATALOG_SCHEMA: TitledSchema = {
+  title: 'Catalog',
+  type: 'object',
+  required: ['models'],
+  properties: { models: { type: 'array', items: MODEL_SCHEMA } },
+};
+
+export function renderCatalog(models: readonly Model[]): JsonObject {
+  return { models: models.map(renderModel) };
+}
+
+function renderModel(model: Model): JsonObject {
+  const { limits } = model;
+  const price = publicPrice(model.price);
+  return {
+    model_key: model.modelKey,
+    display_name: model.displayName,
+    modality: model.modality,
+    operations: [...model.operations],
+    input_schema: model.inputSchema,
+    ...(model.description === undefined ? {} : { description: model.description }),
+    limits: {
+      max_reference_uploads: limits.maxReferenceUploads,
+      reference_roles: [...limits.referenceRoles],
+      upload_media_types: [...limits.uploadMediaTypes],
+      max_upload_bytes: limits.maxUploadBytes,
+      max_outputs: limits.maxOutputs,
+      negative_prompt: limits.negativePrompt,
+    },
+    ...(price === undefined ? {} : { price_unit: price.priceUnit, price: price.price }),
+  };
+}

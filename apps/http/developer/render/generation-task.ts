@@ -1,0 +1,90 @@
+import { TASK_ERRORS } from '../../../../core/generation/task-errors.js';
+import type { GenerationView, OutputView } from '../../../../core/generation/view.js';
+import type { JsonObject } from '../../../../core/json.js';
+import type { TitledSchema } from '../operation.js';
+import { CREDITS, MODALITY, OPERATION, TIMESTAMP, UUID } from './schema-parts.js';
+import { timestamp } from './timestamp.js';
+
+const OUTPUT_SCHEMA: JsonObject = {
+  title: 'Output',
+  type: 'object',
+  required: ['media_id', 'media_type', 'url'],
+  properties: {
+    media_id: UUID,
+    media_type: MODALITY,
+    url: { type: 'string', description: 'Signed afresh on every read; expires.' },
+    width: { type: 'integer', minimum: 1, description: 'Pixels.' },
+    height: { type: 'integer', minimum: 1, description: 'Pixels.' },
+    duration_ms: { type: 'integer', minimum: 0, description: 'Milliseconds, of a video.' },
+  },
+};
+
+export const TASK_SCHEMA: TitledSchema = {
+  title: 'GenerationTask',
+  type: 'object',
+  required: [
+    'generation_id', 'status', 'model_key', 'modality', 'operation', 'created_at', 'updated_at',
+    'estimated_credits', 'reserved_credits', 'charged_credits', 'outputs',
+  ],
+  properties: {
+    generation_id: UUID,
+    status: { type: 'string', enum: ['queued', 'running', 'succeeded', 'failed', 'cancelled'] },
+    model_key: { type: 'string' },
+    modality: MODALITY,
+    operation: OPERATION,
+    created_at: TIMESTAMP,
+    updated_at: TIMESTAMP,
+    completed_at: { ...TIMESTAMP, description: 'Present once the task has ended.' },
+    poll_after_ms: { type: 'integer', minimum: 0, description: 'When to ask again, while the task has not ended.' },
+    estimated_credits: CREDITS,
+    reserved_credits: CREDITS,
+    charged_credits: CREDITS,
+    outputs: { type: 'array', items: OUTPUT_SCHEMA },
+    error: {
+      type: 'object',
+      description: 'Why the task failed.',
+      required: ['code', 'message', 'retryable'],
+      properties: {
+        code: { type: 'string', enum: Object.keys(TASK_ERRORS) },
+        message: { type: 'string' },
+        retryable: { type: 'boolean' },
+      },
+    },
+    client_trace_id: { type: 'string' },
+  },
+};
+
+/** The fields of a task in the order clients know them. What is undefined is left out of the JSON. */
+export function renderTask({ generation, outputs, pollAfterMs }: GenerationView): object {
+  const { error } = generation;
+  return {
+    generation_id: generation.generationId,
+    status: generation.status,
+    model_key: generation.modelKey,
+    modality: generation.modality,
+    operation: generation.operation,
+    created_at: timestamp(generation.createdAt),
+    updated_at: timestamp(generation.updatedAt),
+    completed_at: generation.completedAt === undefined ? undefined : timestamp(generation.completedAt),
+    poll_after_ms: pollAfterMs,
+    estimated_credits: generation.estimatedCredits,
+    reserved_credits: generation.reservedCredits,
+    charged_credits: generation.chargedCredits,
+    outputs: outputs.length === 0 ? NO_OUTPUTS : outputs.map(renderOutput),
+    error: error === undefined ? undefined : { code: error.code, message: error.message, retryable: error.retryable },
+    client_trace_id: generation.clientTraceId,
+  };
+}
+
+const NO_OUTPUTS: readonly object[] = [];
+
+function renderOutput({ output, url }: OutputView): object {
+  return {
+    media_id: output.mediaId,
+    media_type: output.kind,
+    url,
+    width: output.widthPx,
+    height: output.heightPx,
+    duration_ms: output.durationMs,
+  };
+}

@@ -1,0 +1,71 @@
+import type { Logger } from 'pino';
+import type { Ids } from '../../../core/ports/ids.js';
+import { loggedIds } from '../../logging/logged-fields.js';
+import type { ClientAddresses } from './client-addresses.js';
+import { answerError } from './errors.js';
+import type { HttpObserver } from './http-observer.js';
+import { readRequestId, requireOneHost } from './request-headers.js';
+import { readTarget } from './request-target.js';
+import type { RestContext, RestMiddleware } from './http-context.js';
+import { SECURITY_HEADERS } from './security-headers.js';
+import { cutLateBody } from './send.js';
+import type { StrangerRefusals } from './stranger-refusals.js';
+
+export interface HandlingParts {
+  readonly ids: Pick<Ids, 'uuid'>;
+  readonly logger: Logger;
+  readonly addresses: ClientAddresses;
+  readonly strangers: StrangerRefusals;
+  readonly isStopping: () => boolean;
+  readonly observer?: HttpObserver | undefined;
+  /** How long a client may go on sending a body once it has its answer, in milliseconds. */
+  readonly lingerMs: number;
+}
+
+/** Once it was routed, with what its path names. */
+type RoutedContext = RestContext & { readonly params?: { readonly generation_id?: string; readonly upload_id?: string } };
+
+/** Around every request: its id, the headers every answer carries, the one error handler, one line in the log. */
+export function handleRequest({ ids, logger, addresses, strangers, isStopping, observer, lingerMs }: HandlingParts): RestMiddleware {
+  return async (ctx, next) => {
+    const startedAt = performance.now();
+    observer?.begun();
+    const { res, state } = ctx;
+    state.requestId = readRequestId(ctx.req) ?? ids.uuid();
+    res.setHeader('X-Request-Id', state.requestId);
+    for (const [name, value] of SECURITY_HEADERS) res.setHeader(name, value);
+    try {
+      requireOneHost(ctx.req);
+      state.target = readTarget(ctx.req.url ?? '');
+      await next();
+    } catch (error) {
+      await answerError(ctx, error, logger);
+    }
+    cutLateBody(ctx, lingerMs);
+    if (isStopping() && !res.headersSent) res.setHeader('Connection', 'close');
+    observer?.ended({ method: ctx.method, route: state.route, status: ctx.status, code: state.refusal?.code, bound: state.refusal?.bound, durationMs: performance.now() - startedAt });
+    if (isStrangerRefused(ctx)) {
+      state.address ??= addresses.ofRequest(ctx.req);
+      state.isLeftOut = !strangers.isLogged(state.address);
+    }
+    const level = state.isLeftOut === true ? 'debug' : levelFor(ctx.status, state.createdId !== undefined);
+    if (logger.isLevelEnabled(level)) logger[level](lineOf(ctx, startedAt), 'request');
+  };
+}
+
+/** What an outage refuses is counted there. */
+function isStrangerRefused({ status, state }: RestContext): boolean {
+  return status >= 400 && status < 500 && state.caller === undefined && state.isLeftOut !== true;
+}
+
+function levelFor(status: number, isTold: boolean): 'error' | 'info' | 'debug' {
+  if (status >= 500) return 'error';
+  return status >= 400 || isTold ? 'info' : 'debug';
+}
+
+function lineOf({ method, status, state, params }: RoutedContext, startedAt: number): object {
+  const { requestId, route, caller, refusal, createdId, address } = state;
+  const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
+  const ids = loggedIds({ generationId: createdId ?? params?.generation_id, uploadId: params?.upload_id });
+  return { requestId, method, route, status, ...refusal, ...ids, durationMs, address, accountId: caller?.accountId, credentialId: caller?.credentialId };
+}

@@ -1,0 +1,41 @@
+import { ServiceError } from '../../../core/errors.js';
+import { askedOnce } from '../../requests/asked-once.js';
+import type { RestMiddleware } from './http-context.js';
+import { sendAnswer } from './send.js';
+
+export const UP = { status: 'up' } as const;
+export const READY = { status: 'ready' } as const;
+
+export interface ReadinessParts {
+  /** Whether the process's database answers. The object store is not asked: much can be done while it is away. */
+  readonly readiness: () => Promise<boolean>;
+  readonly isStopping: () => boolean;
+}
+
+/** A database that does not answer within this does not answer, as far as a probe is concerned. */
+const READINESS_TIMEOUT_MS = 4_000;
+
+/**
+ * Whether work should be sent to this process: not before its database answers, and not once it is stopping. However many
+ * ask, whom nobody knows, the database is asked once at a time.
+ */
+export function readyWhile({ readiness, isStopping }: ReadinessParts): () => Promise<boolean> {
+  const answers = askedOnce(readiness, READINESS_TIMEOUT_MS);
+  return async () => !isStopping() && (await answers().catch(() => false));
+}
+
+/** Whether the process answers at all; says nothing of its database. */
+export const serveHealth: RestMiddleware = async (ctx) => {
+  ctx.state.route = '/healthz';
+  await sendAnswer(ctx, 200, { data: UP });
+};
+
+/** Whether requests should be sent here. */
+export function serveReadiness(parts: ReadinessParts): RestMiddleware {
+  const isReady = readyWhile(parts);
+  return async (ctx) => {
+    ctx.state.route = '/readyz';
+    if (!(await isReady())) throw new ServiceError('SERVICE_UNAVAILABLE', 'This process should not be sent requests right now.', { retryAfterMs: 1_000 });
+    await sendAnswer(ctx, 200, { data: READY });
+  };
+}

@@ -1,0 +1,85 @@
+import type { IncomingMessage } from 'node:http';
+import type { Answer } from './answer.js';
+import { successEnvelope } from './envelope.js';
+import { MAX_BODY_PIECES } from './limits.js';
+import type { RestContext } from './http-context.js';
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** A body that nobody reads is skipped up to this many bytes so that its connection can be used again. */
+const MAX_SKIPPED_BYTES = 1024 * 1024;
+/** How long a client that is still sending has to read our answer before its connection is closed, in milliseconds. */
+export const LINGER_MS = 2_000;
+
+export function sendAnswer(ctx: RestContext, status: number, { data, headers, replayed }: Answer): Promise<void> {
+  const { res } = ctx;
+  res.setHeader('Cache-Control', 'no-store');
+  for (const name in headers) res.setHeader(name, headers[name] as string);
+  if (replayed === true) res.setHeader('Idempotency-Replayed', 'true');
+  const dataText = 'text' in data ? data.text : JSON.stringify(data);
+  return send(ctx, status, successEnvelope(ctx.state.requestId, dataText));
+}
+
+/**
+ * Whoever was answered before all of the body had come may send the rest, so that the connection can be used again; but not
+ * slowly, for as long as a request may take, when nobody wants it any more.
+ */
+export function cutLateBody({ req, res }: Pick<RestContext, 'req' | 'res'>, lingerMs: number): void {
+  if (req.complete) return;
+  const cutSoon = (): void => { setTimeout(() => { if (!req.complete) req.socket.destroy(); }, lingerMs).unref(); };
+  if (res.writableFinished) cutSoon();
+  else res.once('finish', cutSoon);
+}
+
+/** Answers with JSON text. Resolves when the answer is handed over, not when the client has it. */
+export async function send(ctx: RestContext, status: number, text: string): Promise<void> {
+  const { req, res } = ctx;
+  ctx.status = status;
+  res.setHeader('Content-Type', JSON_TYPE);
+  if (isLongBodyUnread(req)) return answerAndClose(ctx, text);
+  ctx.body = text;
+}
+
+function isLongBodyUnread(req: IncomingMessage): boolean {
+  if (req.complete) return false;
+  const declared = req.headers['content-length'];
+  if (declared !== undefined) return Number(declared) > MAX_SKIPPED_BYTES;
+  return req.headers['transfer-encoding'] !== undefined;
+}
+
+/**
+ * Closing a connection while its client still sends would throw our answer away with it. So the answer goes out whole
+ * first, then a little more of the body is skipped, and only then the connection closes.
+ */
+async function answerAndClose(ctx: RestContext, text: string): Promise<void> {
+  const { req, res } = ctx;
+  ctx.respond = false;
+  res.setHeader('Connection', 'close');
+  res.setHeader('Content-Length', Buffer.byteLength(text));
+  res.write(ctx.method === 'HEAD' ? '' : text);
+  await skipBody(req);
+  res.end();
+}
+
+function skipBody(req: IncomingMessage): Promise<void> {
+  if (req.destroyed) return Promise.resolve();
+  return new Promise((resolve) => {
+    let skipped = 0;
+    let pieces = 0;
+    const done = (): void => {
+      clearTimeout(timer);
+      req.off('data', count).off('close', done).off('end', done).pause();
+      resolve();
+    };
+    const count = (chunk: Uint8Array): void => {
+      skipped += chunk.byteLength;
+      pieces += 1;
+      // What has been read of the connection is parsed to its end; with nobody there to take it, that costs little.
+      if (pieces > MAX_BODY_PIECES) req.destroy();
+      if (skipped > MAX_SKIPPED_BYTES || pieces > MAX_BODY_PIECES) done();
+    };
+    const timer = setTimeout(done, LINGER_MS);
+    req.on('data', count).on('close', done).on('end', done).resume();
+    req.on('error', done);
+  });
+}

@@ -1,0 +1,95 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { Listening } from '../host/listening.js';
+import { READY, readyWhile, UP } from '../host/probes.js';
+
+export interface InternalServerOptions {
+  readonly host: string;
+  /** 0 takes any free one. */
+  readonly port: number;
+  /** Whether the database answers; asked for `/readyz`, once at a time. */
+  readonly readiness: () => Promise<boolean>;
+  readonly metrics: { readonly contentType: string; text(): Promise<string> };
+}
+
+export interface InternalServer {
+  /** Where it listens: what was asked for, or the free port that was taken. */
+  readonly host: string;
+  readonly port: number;
+  /** From now on the process is not ready, and still alive. */
+  stopping(): void;
+  /** Takes no more connections, finishes the requests under way, lets go of whoever has none, and cuts what is left after `graceMs`. */
+  close(graceMs: number): Promise<void>;
+}
+
+interface Page {
+  readonly status: number;
+  readonly contentType: string;
+  readonly text: string;
+}
+
+type Pages = ReadonlyMap<string, () => Page | Promise<Page>>;
+
+/** A few probes and a scraper or two; whoever else comes is turned away. */
+const MAX_CONNECTIONS = 32;
+const MAX_HEADER_BYTES = 8 * 1024;
+const REQUEST_TIMEOUT_MS = 5_000;
+const IDLE_TIMEOUT_MS = 15_000;
+
+/**
+ * Listens for those who look after the process: `/livez`, `/readyz` and `/metrics`, for every role alike. Throws one sentence
+ * when the port cannot be had.
+ */
+export async function createInternalServer({ host, port, readiness, metrics }: InternalServerOptions): Promise<InternalServer> {
+  let isStopping = false;
+  const isReady = readyWhile({ readiness, isStopping: () => isStopping });
+  const listening = new Listening(createHttpServer(pagesOf(isReady, metrics)), 'internal');
+  const address = await listening.listen(host, port);
+  return { ...address, stopping: () => { isStopping = true; }, close: (graceMs) => listening.close(graceMs) };
+}
+
+function pagesOf(isReady: () => Promise<boolean>, metrics: InternalServerOptions['metrics']): Pages {
+  return new Map<string, () => Page | Promise<Page>>([
+    ['/livez', () => json(200, UP)],
+    ['/readyz', async () => ((await isReady()) ? json(200, READY) : json(503, { status: 'not ready' }))],
+    ['/metrics', async () => ({ status: 200, contentType: metrics.contentType, text: await metrics.text() })],
+  ]);
+}
+
+function json(status: number, value: object): Page {
+  return { status, contentType: 'application/json; charset=utf-8', text: JSON.stringify(value) };
+}
+
+function createHttpServer(pages: Pages): Server {
+  const server: Server = createServer({
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: REQUEST_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: REQUEST_TIMEOUT_MS,
+    connectionsCheckingInterval: 1_000,
+  }, (req, res) => void serve(pages, req, res, () => !server.listening));
+  server.maxConnections = MAX_CONNECTIONS;
+  server.setTimeout(IDLE_TIMEOUT_MS);
+  return server;
+}
+
+async function serve(pages: Pages, req: IncomingMessage, res: ServerResponse, isClosing: () => boolean): Promise<void> {
+  const { status, contentType, text } = await pageFor(pages, req).catch(() => json(500, { status: 'failed' }));
+  if (status === 405) res.setHeader('Allow', 'GET, HEAD');
+  // Nothing here takes a body, and one that comes all the same is not waited for; nor is a next request once we are closing.
+  if (hasBody(req) || isClosing()) res.setHeader('Connection', 'close');
+  res.writeHead(status, {
+    'Content-Type': contentType, 'Content-Length': Buffer.byteLength(text), 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff',
+  });
+  res.end(req.method === 'HEAD' ? undefined : text);
+}
+
+async function pageFor(pages: Pages, { method, url = '' }: IncomingMessage): Promise<Page> {
+  const page = pages.get(url.split('?', 1)[0] ?? '');
+  if (page === undefined) return json(404, { status: 'no such page' });
+  if (method !== 'GET' && method !== 'HEAD') return json(405, { status: 'this page takes GET only' });
+  return page();
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+}

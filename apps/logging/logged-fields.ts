@@ -1,0 +1,30 @@
+import type { Bound, ServiceError } from '../../core/errors.js';
+import { isUuid } from '../../core/uuid.js';
+import { printable } from './printable.js';
+
+/** A pointer may end in a name that the client made up. */
+const MAX_FIELD_CHARACTERS = 256;
+
+/** What the line of a refused request says of the refusal. */
+export interface LoggedRefusal {
+  readonly code: ServiceError['code'];
+  /** JSON Pointer of the field at fault, where there is one. */
+  readonly field?: string;
+  /** Of QUEUE_FULL: what there is as much of as there may be. */
+  readonly bound?: Bound;
+}
+
+export function loggedRefusal({ code, details: { pointer, bound } }: ServiceError): LoggedRefusal {
+  const field = pointer === undefined ? {} : { field: printable(pointer.slice(0, MAX_FIELD_CHARACTERS)) };
+  return { code, ...field, ...(bound === undefined ? {} : { bound }) };
+}
+
+/** The ids that a request named, as the log has them; what is no id is left out, as it could be anything. */
+export function loggedIds(named: { readonly generationId?: unknown; readonly uploadId?: unknown }): { readonly generationId?: string; readonly uploadId?: string } {
+  const { generationId, uploadId } = named;
+  return { ...(isId(generationId) ? { generationId: generationId.toLowerCase() } : {}), ...(isId(uploadId) ? { uploadId: uploadId.toLowerCase() } : {}) };
+}
+
+function isId(value: unknown): value is string {
+  return typeof value === 'string' && isUuid(value);
+}

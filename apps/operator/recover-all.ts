@@ -1,0 +1,41 @@
+import type { Context } from '../../core/context.js';
+import { mayBeMore, Recovery, type Recovered } from '../../core/recovery/recover.js';
+
+/** The most passes at one go, so that it ends beside a server under load. */
+const MAX_PASSES = 100;
+
+const COUNTS = [
+  'generations_woken', 'generations_ended', 'generations_settled', 'generations_retired', 'holds_released', 'holds_settled',
+  'uploads_swept', 'uploads_removed', 'claims_removed', 'failed',
+] as const;
+export type RecoveredTotals = Record<(typeof COUNTS)[number], number>;
+
+/** Does again what was cut, pass after pass until nothing is left that was there at the beginning, or the call it is for is over. Throws as a pass does. */
+export async function recoverAll(context: Context): Promise<RecoveredTotals> {
+  const recovery = new Recovery(context);
+  const listenNoMore = context.call?.onOver(() => recovery.stop());
+  const total = Object.fromEntries(COUNTS.map((name) => [name, 0])) as RecoveredTotals;
+  try {
+    for (let passes = 0; passes < MAX_PASSES; passes += 1) {
+      const done = await recovery.pass();
+      add(total, done);
+      if (!mayBeMore(done, context.settings.recoveryBatch) && done.holds.nextCursor === undefined) break;
+    }
+  } finally {
+    listenNoMore?.();
+  }
+  return total;
+}
+
+function add(total: RecoveredTotals, { generations: g, holds, uploads, claimsRemoved }: Recovered): void {
+  total.generations_woken += g.woken;
+  total.generations_ended += g.ended;
+  total.generations_settled += g.settled;
+  total.generations_retired += g.retired;
+  total.holds_released += holds.released;
+  total.holds_settled += holds.settled;
+  total.uploads_swept += uploads.swept;
+  total.uploads_removed += uploads.removed;
+  total.claims_removed += claimsRemoved;
+  total.failed += g.failed + holds.failed + uploads.failed;
+}

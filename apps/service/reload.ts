@@ -1,0 +1,45 @@
+import { openSync, closeSync } from 'node:fs';
+import type { Logger } from 'pino';
+import { CatalogInvalid } from '../../adapters/catalog-file/file-catalog.js';
+
+export interface Reloaded {
+  /** The file that `readCatalogAgain` reads. */
+  readonly catalogFile: string;
+  readCatalogAgain(): Promise<number>;
+  /** Reports by itself what it comes to. */
+  readCallersAgain(): void;
+  readonly logger: Logger;
+}
+
+/** Reads again what may change while the process runs. What is faulty is reported, a line for each fault, and stays as it was. */
+export async function reload(reloaded: Reloaded): Promise<void> {
+  const { catalogFile, logger } = reloaded;
+  try {
+    logger.info({ catalog: catalogFile, models: await reloaded.readCatalogAgain() }, 'catalog read');
+  } catch (error) {
+    const faults = error instanceof CatalogInvalid ? error.faults : [String(error)];
+    for (const fault of faults) logger.error({ fault }, 'catalog not read, the one before stays');
+  }
+  reloaded.readCallersAgain();
+}
+
+/**
+ * Calls `asked` whenever SIGHUP comes, but `hungUp` when it says that the terminal of this process was closed: there a
+ * service ends, as it would without us.
+ */
+export function onHangUp({ asked, hungUp }: { readonly asked: () => void; readonly hungUp: () => void }): void {
+  const hadTerminal = hasTerminal();
+  process.on('SIGHUP', () => {
+    if (hadTerminal && !hasTerminal()) hungUp();
+    else asked();
+  });
+}
+
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'));
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,178 @@
+import { SystemClock } from '../../adapters/system/system-clock.js';
+import { Authenticator } from '../../core/access/authenticate.js';
+import type { Logger } from 'pino';
+import type { Config } from '../config/config.js';
+import { firstStart, type Demo } from './first-start.js';
+import type { CallObserver } from '../grpc/calls/call-observer.js';
+import { openGrpc, type OpenGrpc } from '../grpc/open-grpc.js';
+import { createInternalServer, type InternalServer } from '../http/internal/internal-server.js';
+import { createLogger, logTo } from '../logging/logging.js';
+import { Metrics } from '../metrics/metrics.js';
+import { Outages } from '../outages/outages.js';
+import { onHangUp, reload } from './reload.js';
+import { createRestServer, type RestServer } from '../http/host/server.js';
+import { StopRequest, type StopSignal } from './stop-request.js';
+import { configuredUrl, hostAndPort, openProgram, type Program } from '../wiring/open-program.js';
+import { Worker } from '../worker/worker.js';
+
+export interface Served {
+  /** Where requests are taken; null for a worker, which takes none. */
+  readonly url: string | null;
+  /** `host:port` that requests come in at, which a proxy may have another URL for; null for a worker. */
+  readonly listening: string | null;
+  /** What the first start over an empty database made. */
+  readonly demo: Demo | null;
+  /** Reads the catalog again, and the file of callers. What is faulty stays as it was, and the log has why. */
+  reload(): Promise<void>;
+  /** Finishes requests, hands leases back, and lets the stores go. */
+  stop(): Promise<void>;
+}
+
+/** How long a scrape under way may keep a process that has stopped. */
+const INTERNAL_GRACE_MS = 1_000;
+/** How long a process that has stopped may take to come to its end by itself. */
+const LEFT_BEHIND_MS = 1_000;
+
+/** Starts what the configured role asks for in this process. Throws one sentence when it cannot. */
+export async function startService(config: Config, logger: Logger = createLogger(config.log)): Promise<Served> {
+  let url = configuredUrl(config);
+  const metrics = config.internal && new Metrics();
+  const outages = new Outages({ logger, clock: new SystemClock({ keepsProcessAlive: false }) });
+  const quiet = outages.quiet(logTo(logger));
+  const log = metrics?.warnings.counted(quiet) ?? quiet;
+  const program = await openProgram(config, 'server', { log, publicUrl: () => url, metrics, outages });
+  const front = config.role === 'worker' ? undefined : createFront(program, { config, logger, metrics });
+  let grpc: OpenGrpc | undefined;
+  let internal: InternalServer | undefined;
+  try {
+    const at = await front?.rest.listen(config.rest.host, config.rest.port);
+    if (at !== undefined) url = configuredUrl(config, at.port);
+    const listening = at === undefined ? null : hostAndPort(at);
+    grpc = await listenForServices(program, config, { logger, observer: metrics?.grpc });
+    internal = await openInternal(program, config, metrics);
+    // Only once nothing stands in the way any more: the key it makes is shown once.
+    const demo = config.role === 'all' ? await firstStart(program.context) : null;
+    const worker = works(config) ? createWorker(program, config, metrics) : undefined;
+    await worker?.start();
+    const addresses = { ...(listening === null ? {} : { address: url, listening }), ...(internal ? { internal: hostAndPort(internal) } : {}) };
+    logger.info({ role: config.role, ...addresses, ...whereData(config), worker: worker !== undefined }, 'serving');
+    const reloaded = { catalogFile: config.catalog, readCatalogAgain: () => program.readCatalogAgain(), readCallersAgain: () => grpc?.readCallersAgain(), logger };
+    return { url: front ? url : null, listening, demo, reload: () => reload(reloaded), stop: () => stop({ front, grpc, internal, worker, program, outages, config, logger }) };
+  } catch (error) {
+    await Promise.all([front?.close(0), grpc?.close(0), internal?.close(0)]);
+    await program.close();
+    throw error;
+  }
+}
+
+function works({ role, worker }: Config): boolean {
+  return role !== 'rest' && worker.enabled;
+}
+
+function whereData({ stores, dataFolder, mongo }: Config): Readonly<Record<string, string>> {
+  return stores.database === 'mongo' ? { database: mongo.database } : { dataFolder };
+}
+
+interface Front {
+  readonly rest: RestServer;
+  close(graceMs: number): Promise<void>;
+}
+
+function createFront(program: Program, { config, logger, metrics }: { readonly config: Config; readonly logger: Logger; readonly metrics: Metrics | undefined }): Front {
+  const { context, signedObjects } = program;
+  const authenticator = new Authenticator(context);
+  const rest = createRestServer({
+    context,
+    authenticator,
+    logger,
+    limits: config.rest.limits,
+    trustedProxies: config.rest.trustedProxies,
+    ...(signedObjects ? { signedObjects } : {}),
+    readiness: () => program.isReady(),
+    requireStores: (wouldAsk) => program.requireStores(wouldAsk),
+    ...(metrics ? { observer: metrics.http } : {}),
+  });
+  return { rest, close: (graceMs) => rest.close(graceMs).finally(() => authenticator.close()) };
+}
+
+/** Once the front listens, so that whoever asks is not told that a process is ready which takes no requests yet. */
+async function openInternal(program: Program, { internal }: Config, metrics: Metrics | undefined): Promise<InternalServer | undefined> {
+  if (internal === undefined || metrics === undefined) return undefined;
+  metrics.process.start();
+  return createInternalServer({ ...internal, readiness: () => program.isReady(), metrics });
+}
+
+function createWorker(program: Program, config: Config, metrics: Metrics | undefined): Worker {
+  const { context } = program;
+  const worker = new Worker(context, {
+    ...config.worker,
+    tidy: () => program.tidy(),
+    workerId: `${process.pid}-${context.ids.uuid()}`,
+    ...(metrics ? { onPassed: (...pass) => metrics.recovery.passed(...pass) } : {}),
+  });
+  metrics?.worker.watch(() => worker.counts);
+  return worker;
+}
+
+/** The gRPC front, where it is configured and this process takes requests. */
+async function listenForServices(program: Program, { grpc, role }: Config, { logger, observer }: { readonly logger: Logger; readonly observer: CallObserver | undefined }): Promise<OpenGrpc | undefined> {
+  if (grpc === undefined || role === 'worker') return undefined;
+  const { context } = program;
+  const server = openGrpc(grpc, { context, logger, observer, isReady: () => program.isReady(), requireStores: () => program.requireStores() });
+  const port = await server.listen(grpc.host, grpc.port);
+  const isOpen = grpc.callersFile === undefined;
+  logger.info({ listening: `${grpc.host}:${port}`, isOpen }, 'serving gRPC');
+  if (isOpen) logger.warn('anybody on this machine may call gRPC');
+  return server;
+}
+
+interface Parts {
+  readonly front: Front | undefined;
+  readonly grpc: OpenGrpc | undefined;
+  readonly internal: InternalServer | undefined;
+  readonly worker: Worker | undefined;
+  readonly program: Program;
+  readonly outages: Outages;
+  readonly config: Config;
+  readonly logger: Logger;
+}
+
+async function stop({ front, grpc, internal, worker, program, outages, config, logger }: Parts): Promise<void> {
+  logger.info('stopping');
+  internal?.stopping();
+  const [, , hasEnded = true] = await Promise.all([front?.close(config.worker.stopGraceMs), grpc?.close(config.worker.stopGraceMs), worker?.stop()]);
+  // Runs that outlive their grace go on until the process does. Until then no other server may take them for gone.
+  await program.close({ keepsLock: !hasEnded });
+  outages.close();
+  // Last of all: until then there is somebody to ask how it goes.
+  await internal?.close(INTERNAL_GRACE_MS);
+  logger.info('stopped');
+}
+
+/** Serves until the process is asked to stop, then stops in order; asked twice, it leaves at once. SIGHUP has it read its catalog again. */
+export async function serve(config: Config, onServing: (served: Served, logger: Logger) => void | Promise<void> = () => undefined): Promise<void> {
+  const logger = createLogger(config.log);
+  // Asked for before anything is served: whoever sees it ready may stop it right away.
+  let served: Served | undefined;
+  const stopAsked = new Promise<void>((resolve) => {
+    stopOnSignals(resolve);
+    // One that comes before anything is served has nothing to read again.
+    onHangUp({ asked: () => void served?.reload(), hungUp: resolve });
+  });
+  served = await startService(config, logger);
+  await onServing(served, logger);
+  await stopAsked;
+  await served.stop();
+  // What the grace did not wait for may hold the process still; it was given up, and others recover it.
+  setTimeout(() => process.exit(), LEFT_BEHIND_MS).unref();
+}
+
+function stopOnSignals(asked: () => void): void {
+  const request = new StopRequest(() => performance.now());
+  const onSignal = (signal: StopSignal): void => {
+    const count = request.take(signal);
+    if (count === 'second') process.exit(130);
+    if (count === 'first') asked();
+  };
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+}

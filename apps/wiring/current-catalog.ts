@@ -1,0 +1,30 @@
+import type { Model } from '../../core/catalog/model.js';
+import type { Catalog } from '../../core/ports/catalog.js';
+
+/**
+ * The newest catalog that could be used. It changes from one snapshot to the next at once, for all who ask here: whoever
+ * needs two answers to agree takes both from one `models()` or keeps the model it was given.
+ */
+export class CurrentCatalog implements Catalog {
+  private reading: Promise<unknown> = Promise.resolve();
+
+  constructor(private current: Catalog, private readonly load: () => Promise<Catalog>) {}
+
+  models(): readonly Model[] {
+    return this.current.models();
+  }
+
+  find(modelKey: string): Model | undefined {
+    return this.current.find(modelKey);
+  }
+
+  /** Reads it again, one reading after another, and answers how many models there are now. Throws what `load` throws; then nothing changes. */
+  readAgain(): Promise<number> {
+    const read = this.reading.then(async () => {
+      this.current = await this.load();
+      return this.current.models().length;
+    });
+    this.reading = read.catch(() => undefined);
+    return read;
+  }
+}

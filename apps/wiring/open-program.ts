@@ -1,0 +1,151 @@
+import 'reflect-metadata';
+import { Container } from 'inversify';
+import { loadCatalog } from '../../adapters/catalog-file/file-catalog.js';
+import { mediaModule } from '../../adapters/media/module.js';
+import { resolve } from '../../adapters/provide.js';
+import { SandboxProvider } from '../../adapters/providers/sandbox/sandbox-provider.js';
+import { systemModule } from '../../adapters/system/module.js';
+import { SystemClock } from '../../adapters/system/system-clock.js';
+import { createContext, type Context } from '../../core/context.js';
+import type { Log } from '../../core/log.js';
+import { MemoryBudget } from '../../core/memory-budget.js';
+import type { Catalog } from '../../core/ports/catalog.js';
+import type { Provider, Providers } from '../../core/ports/provider.js';
+import { TOKENS, type Ports } from '../../core/ports/tokens.js';
+import { takesBytes } from '../../core/uploads/takes-bytes.js';
+import { catalogTools } from './catalog-tools.js';
+import type { Config } from '../config/config.js';
+import { CurrentCatalog } from './current-catalog.js';
+import { measuredPorts } from '../metrics/measured-ports.js';
+import type { Metrics } from '../metrics/metrics.js';
+import type { Outages } from '../outages/outages.js';
+import { StoreGate } from '../outages/store-gate.js';
+import type { SignedObjectGate } from '../http/objects/signed-objects.js';
+import { openSecrets } from './secrets.js';
+import { AwaitedSchedules } from '../stores/awaited-schedules.js';
+import { openDatabase, type CloseOptions } from '../stores/open-database.js';
+import { openObjects } from '../stores/open-objects.js';
+import { openWakeUps } from '../stores/open-wake-ups.js';
+import { checkInstallation, hadSecret, isOneOfSeveral, joinInstallation } from '../stores/same-installation.js';
+
+export interface Program {
+  readonly context: Context;
+  /** Serves signed addresses of objects, where the object store has no server of its own. */
+  readonly signedObjects?: SignedObjectGate;
+  /** Whether the database answers, and still takes writes. */
+  isReady(): Promise<boolean>;
+  /** Work of the database itself that can wait, a bounded piece of it. Throws `StoreUnavailable`. */
+  tidy(): Promise<void>;
+  /** Throws SERVICE_UNAVAILABLE while the database is known to be away. */
+  requireStores(wouldAsk?: () => boolean): void;
+  /** Answers how many models there are now. Throws `CatalogInvalid`; the catalog is then the one it was. */
+  readCatalogAgain(): Promise<number>;
+  close(options?: CloseOptions): Promise<void>;
+}
+
+export interface ProgramOptions {
+  readonly log?: Log;
+  /** Instead of the configured file, for work that a faulty catalog must not keep anybody from. */
+  readonly catalog?: Catalog;
+  /** Where clients reach the REST process, asked for whenever an address is signed; from the configuration when absent. */
+  readonly publicUrl?: () => string;
+  /** What passes through the ports is measured when they are given. */
+  readonly metrics?: Metrics | undefined;
+  /** Told of every call that a store could not answer. */
+  readonly outages?: Outages | undefined;
+}
+
+/**
+ * Reads the catalog, opens the stores and puts the program together over them. A `server` has a data folder to itself; a
+ * `tool` works beside it. Throws one sentence, or one a line, when the catalog or a store cannot be used.
+ */
+export async function openProgram(config: Config, role: 'server' | 'tool', options: ProgramOptions = {}): Promise<Program> {
+  const readCatalog = async (): Promise<Catalog> => options.catalog ?? loadCatalog(config.catalog, catalogTools());
+  const catalog = new CurrentCatalog(await readCatalog(), readCatalog);
+  const clock = new SystemClock();
+  const log = options.log ?? SILENT;
+  const opened = new Opened();
+  try {
+    const database = opened.keep(await openDatabase(config, role, log));
+    const secrets = openSecrets(config.secretFile, { inUse: await hadSecret(config, database), isShared: isOneOfSeveral(config, role) });
+    const publicUrl = options.publicUrl ?? (() => configuredUrl(config));
+    const container = new Container();
+    const wanted = (key: string) => takesBytes({ uploads: resolve(container, TOKENS.uploads) }, key);
+    const objects = opened.keep(await openObjects(config, { role, clock, publicUrl, takesBytes: wanted, secret: secrets.objects, installation: database.installation, log }));
+    const join = (identity: () => Promise<string>) => joinInstallation(config, database.installation, role, { secret: secrets.fingerprint, objects: identity });
+    if (objects.awaited === undefined) await join(() => objects.identity());
+    else {
+      await checkInstallation(config, database.installation, { secret: secrets.fingerprint });
+      objects.awaited.begin(join);
+    }
+    const wakeUps = await openWakeUps(config, database, { clock, log });
+    const memory = new MemoryBudget(config.images.memoryBytes);
+    const sandbox = opened.keep(new SandboxProvider({ clock, threads: config.sandbox.threads, memory }));
+    const connected = new Map<string, Provider>([['sandbox', sandbox]]);
+    container.load(systemModule({ secret: secrets.credentials }), mediaModule({ memory }), database.module, wakeUps.module, objects.module);
+    container.bind<Catalog>(TOKENS.catalog.id).toConstantValue(catalog);
+    container.bind<Providers>(TOKENS.providers.id).toConstantValue({ find: (name) => connected.get(name) });
+    const wired = portsFrom(container);
+    const gate = opened.keep(new StoreGate(() => database.isReady(), new SystemClock({ keepsProcessAlive: false }), () => options.outages?.refused()));
+    const awaited = { ...wired, wakeUps: opened.keep(new AwaitedSchedules(wired.wakeUps)) };
+    const ports = options.outages?.watched(awaited, () => suspectDatabase(config, gate)) ?? awaited;
+    const context = createContext(options.metrics ? measuredPorts(ports, options.metrics) : ports, config.settings, log, {
+      id: wired.ids.uuid(), isExclusive: database.isExclusive,
+    });
+    const { signedObjects } = objects;
+    return { context, ...(signedObjects ? { signedObjects } : {}), isReady: () => database.isReady(), tidy: () => database.tidy(), requireStores: (wouldAsk) => gate.requireOpen(wouldAsk), readCatalogAgain: () => catalog.readAgain(), close: (closing) => opened.close(closing) };
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}
+
+/** A file answers at once, and what it refuses for want of space it may take a moment later: only a server is kept from being asked. */
+function suspectDatabase({ stores }: Config, gate: StoreGate): void {
+  if (stores.database === 'mongo') gate.suspect();
+}
+
+/** What has to be closed again, the last first. */
+class Opened {
+  private readonly things: { close(options?: CloseOptions): Promise<void> }[] = [];
+
+  keep<T extends { close(options?: CloseOptions): Promise<void> }>(thing: T): T {
+    this.things.push(thing);
+    return thing;
+  }
+
+  async close(options?: CloseOptions): Promise<void> {
+    for (const thing of this.things.toReversed()) await thing.close(options);
+  }
+}
+
+/** The address a client uses when the operator names none. */
+export function configuredUrl({ rest }: Pick<Config, 'rest'>, port = rest.port): string {
+  return rest.publicUrl ?? `http://${hostAndPort({ host: rest.host, port })}`;
+}
+
+export function hostAndPort({ host, port }: { readonly host: string; readonly port: number }): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+const SILENT: Log = { info: () => undefined, warn: () => undefined };
+
+/** Resolves every port now, so that a missing binding stops the start and not the first request. */
+function portsFrom(container: Container): Ports {
+  return {
+    accounts: resolve(container, TOKENS.accounts),
+    generations: resolve(container, TOKENS.generations),
+    claims: resolve(container, TOKENS.claims),
+    uploads: resolve(container, TOKENS.uploads),
+    credentials: resolve(container, TOKENS.credentials),
+    objects: resolve(container, TOKENS.objects),
+    wakeUps: resolve(container, TOKENS.wakeUps),
+    providers: resolve(container, TOKENS.providers),
+    catalog: resolve(container, TOKENS.catalog),
+    mediaProbe: resolve(container, TOKENS.mediaProbe),
+    clock: resolve(container, TOKENS.clock),
+    ids: resolve(container, TOKENS.ids),
+    digests: resolve(container, TOKENS.digests),
+    jsonSchemas: resolve(container, TOKENS.jsonSchemas),
+  };
+}

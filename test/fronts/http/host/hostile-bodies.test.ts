@@ -1,0 +1,90 @@
+// Goal: no JSON whatever makes the front fail or leaves anything behind, and nobody learns from an answer whether an id
+// is somebody else's or nobody's.
+// Method: properties over arbitrary and over nearly right bodies, and over ids; failures print their seed.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { Json, JsonObject } from '../../../../core/json.js';
+import { remains } from '../../../fixtures/remains.js';
+import { setScene, type Scene } from '../../../fixtures/scene.js';
+import { openWorld, type World } from '../../../fixtures/world.js';
+import type { FrontRequest } from '../../vectors/play.js';
+import { PICTURE, PNG_UPLOAD } from '../../vectors/vector.js';
+import { sendHttp, serve, type RunningServer } from './rest-client.js';
+import { expectConformity } from '../developer/conformity.js';
+
+const json = fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<Json>;
+const anyText = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' }), fc.constantFrom('__proto__', 'constructor', '\ud800', '\0', 'toString'));
+
+/** A right body with some of its fields replaced, or others added, at either level. */
+function nearly(body: JsonObject): fc.Arbitrary<Json> {
+  const names = fc.oneof(fc.constantFrom(...Object.keys(body), 'negative_prompt', 'client_trace_id', 'reference_upload_ids', 'sha256'), anyText);
+  const values = fc.oneof(json, anyText, fc.constantFrom<Json>('size', { size: '96x64' }, -0, 2 ** 53, 1e308, []));
+  return fc.array(fc.tuple(names, values, fc.boolean()), { minLength: 1, maxLength: 3 }).map((edits) => {
+    const entries = new Map<string, Json>(Object.entries(body));
+    for (const [name, value, inner] of edits) {
+      if (inner) entries.set('parameters', Object.fromEntries([['size', '96x64'], [name, value]]));
+      else entries.set(name, value);
+    }
+    return Object.fromEntries(entries);
+  });
+}
+
+describe('REST answers hostile bodies', () => {
+  let world: World;
+  let scene: Scene;
+  let running: RunningServer;
+  let keys = 0;
+
+  before(async () => {
+    world = await openWorld();
+    scene = await setScene(world.context);
+    running = await serve(world);
+  });
+  after(async () => {
+    await running.server.close(100);
+    await world.close();
+  });
+
+  /** An accepted request leaves what it should; a refused one leaves nothing. */
+  async function expectOrderly(request: FrontRequest): Promise<void> {
+    const credential = scene.secrets.get('stranger') as string;
+    const before = await remains(world.context);
+    keys += 1;
+    const answer = await sendHttp(running.origin, { ...request, credential, key: `k${keys}` });
+    expect(answer.status, JSON.stringify(answer.envelope)).to.be.below(500);
+    expectConformity(request.operation, answer);
+    if (answer.code !== 'OK' || request.operation === 'estimateGeneration') expect(await remains(world.context)).to.deep.equal(before);
+  }
+
+  const bodies: readonly (readonly [FrontRequest['operation'], fc.Arbitrary<Json>])[] = [
+    ['createGeneration', fc.oneof(json, nearly(PICTURE))],
+    ['estimateGeneration', fc.oneof(json, nearly(PICTURE))],
+    ['prepareUpload', fc.oneof(json, nearly({ ...PNG_UPLOAD, byte_size: 100 }))],
+    ['completeUpload', fc.oneof(json, nearly({}))],
+  ];
+  for (const [operation, body] of bodies) {
+    it(`${operation}: any body`, () => fc.assert(
+      fc.asyncProperty(body, async (value) => expectOrderly({ operation, id: scene.ids.get('foreign-upload') as string, body: value })),
+      { numRuns: 150 },
+    ));
+  }
+
+  it("answers somebody else's id and nobody's alike, to the byte", async () => {
+    const foreign = ['own-generation', 'other-app-generation', 'ready-upload', 'prepared-upload', 'void-generation', 'expired-generation'].map((name) => scene.ids.get(name) as string);
+    const ids = fc.tuple(fc.constantFrom(...foreign), fc.oneof(fc.uuid(), fc.uuid({ version: 7 })), fc.boolean());
+    const operations = ['getGeneration', 'cancelGeneration', 'completeUpload'] as const;
+    await fc.assert(fc.asyncProperty(ids, fc.constantFrom(...operations), async ([theirs, nobodys, inCapitals], operation) => {
+      const seen: string[] = [];
+      for (const id of [theirs, nobodys]) {
+        keys += 1;
+        const { envelope, headers, status } = await sendHttp(running.origin, {
+          operation, credential: scene.secrets.get('stranger') as string, key: `k${keys}`, id: inCapitals ? id.toUpperCase() : id,
+        });
+        expect(status).to.be.within(400, 499);
+        const comparable = [...headers].filter(([name]) => name !== 'x-request-id' && name !== 'date');
+        seen.push(JSON.stringify([status, { ...envelope, request_id: '' }, comparable]));
+      }
+      expect(seen[0]).to.equal(seen[1]);
+    }), { numRuns: 60 });
+  });
+});

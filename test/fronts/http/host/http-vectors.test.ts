@@ -1,0 +1,79 @@
+// Goal: whatever bytes a client sends as HTTP, it reads one whole answer in the envelope, with the right code and never a
+// 5xx, and a refused request leaves nothing behind.
+// Method: raw sockets against one server; the stores and the key compared before and after each refusal.
+import { expect } from 'chai';
+import { errorCodesOf } from '../../../../apps/http/developer/openapi/error-codes.js';
+import { ROUTES } from '../../../../apps/http/developer/routes.js';
+import type { JsonObject } from '../../../../core/json.js';
+import { isKeyFree, remains } from '../../../fixtures/remains.js';
+import type { Owner } from '../../../fixtures/owner.js';
+import { setScene, type Scene } from '../../../fixtures/scene.js';
+import { openWorld, type World } from '../../../fixtures/world.js';
+import { BODY, HTTP_VECTORS, type HttpVector } from '../../vectors/http-only.js';
+import { exchange, parseAnswer } from './raw-socket.js';
+import { serve, type RunningServer } from './rest-client.js';
+
+const DEFAULT_HEADERS = ['Authorization: Bearer {credential}', 'Idempotency-Key: raw', 'Content-Type: application/json'];
+
+function toBytes(vector: HttpVector, { secrets, ids }: Scene): Buffer {
+  const { requestLine = 'POST /api/v1/developer/generations HTTP/1.1', headers = DEFAULT_HEADERS, framing } = vector;
+  const body = vector.body ?? (requestLine.startsWith('GET ') ? '' : BODY);
+  const content = Buffer.from(body as string);
+  const lines = [requestLine, 'Host: x', 'Connection: close', ...(framing ?? [`Content-Length: ${content.byteLength}`]), ...headers];
+  const head = lines.join('\r\n').replaceAll('{credential}', secrets.get('owner') as string).replaceAll('@own-generation', ids.get('own-generation') as string);
+  return Buffer.concat([Buffer.from(`${head}\r\n\r\n`, 'latin1'), content]);
+}
+
+describe('REST answers any bytes of HTTP', () => {
+  let world: World;
+  let scene: Scene;
+  let running: RunningServer;
+
+  beforeEach(async () => {
+    world = await openWorld();
+    scene = await setScene(world.context);
+    running = await serve(world);
+  });
+  afterEach(async () => {
+    await running.server.close(1_000);
+    await world.close();
+  });
+
+  for (const [topic, vectors] of Object.entries(HTTP_VECTORS)) {
+    describe(topic, () => {
+      for (const vector of vectors) {
+        it(vector.name, async () => {
+          const before = await remains(world.context);
+          const answer = parseAnswer(await exchange(running.port, toBytes(vector, scene)));
+          const envelope = JSON.parse(answer.body) as JsonObject;
+          expect(envelope['code'], answer.body).to.equal(vector.code);
+          expect(answer.status).to.equal(vector.status);
+          if (vector.says !== undefined) expect(envelope['message']).to.include(vector.says);
+          expect(envelope['request_id']).to.match(/^[A-Za-z0-9._:-]{1,128}$/);
+          for (const [name, value] of Object.entries(vector.answers ?? {})) expect(answer.headers.get(name), name).to.equal(value);
+          if (vector.code === 'OK') return;
+          expect(Object.keys(envelope)).to.deep.equal(['success', 'code', 'message', 'request_id']);
+          expect(await remains(world.context), 'what a refusal leaves behind').to.deep.equal(before);
+          const key = { ...scene.owners.get('owner') as Owner, operation: 'create' as const, key: 'raw' };
+          expect(await isKeyFree(world.context, key), 'the key is free').to.equal(true);
+        });
+      }
+    });
+  }
+
+  it('survives clients that hang up in the middle of a body', async () => {
+    const before = await remains(world.context);
+    const bytes = toBytes({ name: '', status: 0, code: 'OK' }, scene);
+    for (let cut = 1; cut < 40; cut += 7) await exchange(running.port, bytes.subarray(0, bytes.byteLength - cut), { hangUp: true });
+    expect((await fetch(`${running.origin}/healthz`)).status).to.equal(200);
+    expect(await remains(world.context)).to.deep.equal(before);
+  });
+
+  it('documents every code of its create vectors', () => {
+    const create = ROUTES.find(({ operation }) => operation.operationId === 'createGeneration');
+    const codes = create ? errorCodesOf(create) : [];
+    for (const { code, name } of [...(HTTP_VECTORS['bodies'] ?? []), ...(HTTP_VECTORS['headers'] ?? [])]) {
+      if (code !== 'OK') expect(codes, name).to.include(code);
+    }
+  });
+});

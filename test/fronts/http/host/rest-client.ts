@@ -1,0 +1,67 @@
+import { pino } from 'pino';
+import type { JsonObject } from '../../../../core/json.js';
+import { DEFAULT_REST_LIMITS, type RestLimits } from '../../../../apps/http/host/limits.js';
+import { createRestServer, type RestServer, type RestServerOptions } from '../../../../apps/http/host/server.js';
+import type { World } from '../../../fixtures/world.js';
+import type { FrontAnswer, FrontRequest } from '../../vectors/play.js';
+
+export const BASE = '/api/v1/developer';
+
+export interface RunningServer {
+  readonly server: RestServer;
+  readonly origin: string;
+  readonly port: number;
+}
+
+/** A server on a free port of this machine, over a world. */
+export async function serve(world: World, options: Partial<Omit<RestServerOptions, 'limits'>> & { readonly limits?: Partial<RestLimits> } = {}): Promise<RunningServer> {
+  const server = createRestServer({
+    context: world.context,
+    authenticator: world.authenticator,
+    logger: pino({ level: 'silent' }),
+    readiness: () => Promise.resolve(true),
+    ...options,
+    limits: { ...DEFAULT_REST_LIMITS, readsPerMinute: 0, writesPerMinute: 0, failedAuthenticationsPerMinute: 0, ...options.limits },
+  });
+  const { port } = await server.listen('127.0.0.1', 0);
+  return { server, port, origin: `http://127.0.0.1:${port}` };
+}
+
+const PATHS: Readonly<Record<FrontRequest['operation'], readonly [method: string, path: (id: string) => string]>> = {
+  listModels: ['GET', () => '/models'],
+  getCredits: ['GET', () => '/credits'],
+  createGeneration: ['POST', () => '/generations'],
+  estimateGeneration: ['POST', () => '/generations/estimate'],
+  getGeneration: ['GET', (id) => `/generations/${id}`],
+  cancelGeneration: ['POST', (id) => `/generations/${id}/cancel`],
+  prepareUpload: ['POST', () => '/uploads'],
+  completeUpload: ['POST', (id) => `/uploads/${id}/complete`],
+};
+
+export function toHttp({ operation, credential, appId, key, id, body }: FrontRequest): { readonly method: string; readonly path: string; readonly headers: Record<string, string>; readonly body?: string } {
+  const [method, path] = PATHS[operation];
+  const headers: Record<string, string> = {
+    ...(credential === undefined ? {} : { Authorization: `Bearer ${credential}` }),
+    ...(appId === undefined ? {} : { 'X-App-Id': appId }),
+    ...(key === undefined ? {} : { 'Idempotency-Key': key }),
+    ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+  };
+  return { method, path: BASE + path(encodeURIComponent(id ?? '').replaceAll('%25', '%')), headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+}
+
+export interface HttpAnswer extends FrontAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly envelope: JsonObject;
+}
+
+export async function sendHttp(origin: string, request: FrontRequest): Promise<HttpAnswer> {
+  const { path, ...init } = toHttp(request);
+  const response = await fetch(origin + path, init);
+  const envelope = (await response.json()) as JsonObject;
+  return {
+    status: response.status, headers: response.headers, envelope,
+    code: envelope['code'] as string, message: envelope['message'] as string, replayed: response.headers.get('idempotency-replayed') === 'true',
+    ...(envelope['data'] === undefined ? {} : { data: envelope['data'] as JsonObject }),
+  };
+}

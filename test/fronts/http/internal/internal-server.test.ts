@@ -1,0 +1,134 @@
+// Goal: the internal listener answers probes and scrapes of any process, nothing else, and cannot be held up.
+// Method: real listeners on free ports; a database that answers, refuses and hangs; requests by hand.
+import { connect, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { expect } from 'chai';
+import { askedOnce } from '../../../../apps/requests/asked-once.js';
+import { createInternalServer, type InternalServer, type InternalServerOptions } from '../../../../apps/http/internal/internal-server.js';
+import { Metrics } from '../../../../apps/metrics/metrics.js';
+import { parseExposition } from '../../../fixtures/exposition.js';
+import { exchange, parseAnswer } from '../host/raw-socket.js';
+
+describe('the internal listener', () => {
+  const open: InternalServer[] = [];
+  afterEach(() => Promise.all(open.splice(0).map((server) => server.close(0))));
+
+  async function listening(options: Partial<InternalServerOptions> = {}): Promise<InternalServer & { readonly origin: string }> {
+    const server = await createInternalServer({ host: '127.0.0.1', port: 0, readiness: () => Promise.resolve(true), metrics: new Metrics(), ...options });
+    open.push(server);
+    return { ...server, origin: `http://127.0.0.1:${server.port}` };
+  }
+
+  it('is alive and ready while the database answers, and alive when it does not', async () => {
+    let answer = (): Promise<boolean> => Promise.resolve(true);
+    const { origin } = await listening({ readiness: () => answer() });
+    const statuses = async () => [(await fetch(`${origin}/livez`)).status, (await fetch(`${origin}/readyz`)).status];
+    expect(await statuses()).to.deep.equal([200, 200]);
+    answer = () => Promise.resolve(false);
+    expect(await statuses()).to.deep.equal([200, 503]);
+    answer = () => Promise.reject(new Error('away'));
+    expect(await statuses()).to.deep.equal([200, 503]);
+    expect(await (await fetch(`${origin}/livez`)).json()).to.deep.equal({ status: 'up' });
+  });
+
+  it('is not ready once it is stopping, and still alive', async () => {
+    const server = await listening();
+    server.stopping();
+    const { origin } = server;
+    expect([(await fetch(`${origin}/livez`)).status, (await fetch(`${origin}/readyz`)).status]).to.deep.equal([200, 503]);
+  });
+
+  it('gives a scraper metrics it can read, of the process too', async () => {
+    const { origin } = await listening();
+    const response = await fetch(`${origin}/metrics`);
+    expect(response.headers.get('content-type')).to.equal('text/plain; version=0.0.4; charset=utf-8');
+    const names = parseExposition(await response.text()).map(({ name }) => name);
+    expect(names).to.include.members(['darkroom_http_requests_total', 'process_cpu_seconds_total', 'darkroom_event_loop_delay_seconds', 'process_resident_memory_bytes']);
+  });
+
+  it('has no other page, and takes no other method', async () => {
+    const { origin, port } = await listening();
+    for (const path of ['/', '/metrics/', '/healthz', '/api/v1/developer/models', '/livez/../metrics2']) expect((await fetch(origin + path)).status, path).to.equal(404);
+    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
+      const refused = await fetch(`${origin}/metrics`, { method });
+      expect([refused.status, refused.headers.get('allow')], method).to.deep.equal([405, 'GET, HEAD']);
+    }
+    expect((await fetch(`${origin}/metrics?name[]=up`)).status).to.equal(200);
+    const head = parseAnswer(await exchange(port, 'HEAD /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'));
+    expect([head.status, head.body]).to.deep.equal([200, '']);
+    expect(Number(head.headers.get('content-length'))).to.be.greaterThan(1_000);
+  });
+
+  it('answers and lets go of whoever sends a body', async () => {
+    const { port } = await listening();
+    const answer = parseAnswer(await exchange(port, `POST /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\nabc`));
+    expect([answer.status, answer.headers.get('connection')]).to.deep.equal([405, 'close']);
+  });
+
+  it('refuses headers that are too long', async () => {
+    const { port } = await listening();
+    expect(parseAnswer(await exchange(port, `GET /livez HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(9_000)}\r\n\r\n`)).status).to.equal(431);
+  });
+
+  it('takes only so many connections', async () => {
+    const { port } = await listening();
+    const sockets: Socket[] = [];
+    while (sockets.length < 32) {
+      const socket = connect(port, '127.0.0.1');
+      sockets.push(socket);
+      await once(socket, 'connect');
+    }
+    // That connections are accepted in order tells that all of the others were taken.
+    expect(await exchange(port, 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n')).to.equal('');
+    for (const socket of sockets) socket.destroy();
+  });
+
+  it('refuses a port that is taken with one sentence that names the key', async () => {
+    const { port } = await listening();
+    const refusal: unknown = await listening({ port }).catch((error: unknown) => error);
+    expect(refusal).to.be.instanceOf(Error).and.have.property('message')
+      .that.equals(`The server cannot listen on port ${port} of 127.0.0.1, since another process does; choose another internal.port or internal.host.`);
+  });
+
+  it('finishes the scrape under way when it closes, and cuts what is left after the grace', async () => {
+    let tell: (text: string) => void = () => undefined;
+    let isAsked: () => void = () => undefined;
+    const asked = new Promise<void>((resolve) => { isAsked = resolve; });
+    const told = new Promise<string>((resolve) => { tell = resolve; });
+    const slow = await listening({ metrics: { contentType: 'text/plain', text: () => { isAsked(); return told; } } });
+    const underWay = fetch(`${slow.origin}/metrics`);
+    await asked;
+    const closed = slow.close(60_000);
+    tell('slow\n');
+    expect(await (await underWay).text()).to.equal('slow\n');
+    await closed;
+
+    const hanging = await listening({ metrics: { contentType: 'text/plain', text: () => new Promise(() => undefined) } });
+    const cut = fetch(`${hanging.origin}/metrics`).then(() => 'answered', () => 'cut');
+    await fetch(`${hanging.origin}/livez`);
+    await hanging.close(20);
+    expect(await cut).to.equal('cut');
+  });
+
+  it('answers a scrape that breaks, and the next one', async () => {
+    let isBroken = true;
+    const { origin } = await listening({ metrics: { contentType: 'text/plain', text: async () => { if (isBroken) throw new Error('It broke.'); return 'fine\n'; } } });
+    expect((await fetch(`${origin}/metrics`)).status).to.equal(500);
+    isBroken = false;
+    expect((await fetch(`${origin}/metrics`)).status).to.equal(200);
+  });
+});
+
+describe('askedOnce', () => {
+  it('asks once for all who wait, anew afterwards, and takes silence for a no', async () => {
+    let asked = 0;
+    let answer: (is: boolean) => void = () => undefined;
+    const ask = askedOnce(() => { asked += 1; return new Promise<boolean>((resolve) => { answer = resolve; }); }, 20);
+    const first = [ask(), ask(), ask()];
+    answer(true);
+    expect(await Promise.all(first)).to.deep.equal([true, true, true]);
+    expect(asked).to.equal(1);
+    expect(await ask(), 'nobody answers').to.equal(false);
+    expect(asked).to.equal(2);
+  });
+});

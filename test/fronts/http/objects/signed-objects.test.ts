@@ -1,0 +1,84 @@
+// Goal: reference files and results really travel through the server when the object store has none of its own.
+// Method: the store in a folder behind the server's own address: prepare, PUT, complete, create, GET, over HTTP only.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { FileObjectStore } from '../../../../adapters/files/file-object-store.js';
+import { SystemClock } from '../../../../adapters/system/system-clock.js';
+import { image } from '../../../fixtures/images.js';
+import { referenceFile } from '../../../fixtures/reference-files.js';
+import { sha256Of } from '../../../fixtures/sha256.js';
+import { setScene, type Scene } from '../../../fixtures/scene.js';
+import { openWorld, type World } from '../../../fixtures/world.js';
+import { PICTURE } from '../../vectors/vector.js';
+import { sendHttp, serve, type RunningServer } from '../host/rest-client.js';
+
+interface Target { readonly upload_id: string; readonly upload_url: string; readonly method: string; readonly required_headers: Record<string, string> }
+
+describe('REST serves signed objects', () => {
+  let folder: string;
+  let world: World;
+  let scene: Scene;
+  let running: RunningServer;
+  let credential: string;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'darkroom-rest-'));
+    const objects = await FileObjectStore.open({
+      folder, clock: new SystemClock(), secret: new Uint8Array(32).fill(3), publicBaseUrl: () => running.origin,
+    });
+    world = await openWorld({ ports: { objects } });
+    scene = await setScene(world.context);
+    running = await serve(world, { signedObjects: objects.signedObjects });
+    credential = scene.secrets.get('owner') as string;
+  });
+  afterEach(async () => {
+    await running.server.close(1_000);
+    await world.close();
+    await rm(folder, { recursive: true });
+  });
+
+  async function prepare(): Promise<Target> {
+    const png = await referenceFile('png');
+    const body = { filename: 'a.png', media_type: 'image/png', byte_size: png.byteLength, role: 'reference_image', sha256: sha256Of(png) };
+    const { data } = await sendHttp(running.origin, { operation: 'prepareUpload', credential, key: 'p', body });
+    return data as unknown as Target;
+  }
+
+  const put = ({ upload_url, method, required_headers }: Target, body: Uint8Array) => fetch(upload_url, { method, headers: required_headers, body: Buffer.from(body) });
+
+  it('takes a file, uses it, and gives out the result', async () => {
+    const target = await prepare();
+    expect((await put(target, await referenceFile('png'))).status).to.equal(200);
+    expect((await sendHttp(running.origin, { operation: 'completeUpload', credential, key: 'c', id: target.upload_id })).code).to.equal('OK');
+    await world.startWorker();
+    const created = await sendHttp(running.origin, { operation: 'createGeneration', credential, key: 'g', body: { ...PICTURE, reference_upload_ids: [target.upload_id] } });
+    const id = created.data?.['generation_id'] as string;
+    let task = created.data;
+    while (task?.['status'] === 'queued' || task?.['status'] === 'running') {
+      await sleep(10);
+      task = (await sendHttp(running.origin, { operation: 'getGeneration', credential, id })).data;
+    }
+    expect(task?.['status'], JSON.stringify(task)).to.equal('succeeded');
+    const { outputs: [{ url }] } = task as unknown as { readonly outputs: readonly [{ readonly url: string }] };
+    const result = await fetch(url);
+    const bytes = Buffer.from(await result.arrayBuffer());
+    expect([result.status, result.headers.get('content-type'), result.headers.get('x-content-type-options')]).to.deep.equal([200, 'image/png', 'nosniff']);
+    expect(bytes.equals(await image('png', 96, 64)), 'the picture of the provider').to.equal(true);
+    expect((await fetch(url, { headers: { Range: 'bytes=0-7' } })).status).to.equal(206);
+    expect((await fetch(url, { method: 'HEAD' })).headers.get('content-length')).to.equal(String(bytes.byteLength));
+  });
+
+  it('refuses other bytes, another method and an altered signature, and stores none of them', async () => {
+    const target = await prepare();
+    expect((await put(target, await referenceFile('other-png'))).status).to.equal(400);
+    expect((await put({ ...target, method: 'POST' }, await referenceFile('png'))).status).to.be.within(403, 405);
+    const altered = target.upload_url.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'));
+    expect((await put({ ...target, upload_url: altered }, await referenceFile('png'))).status).to.equal(403);
+    const completed = await sendHttp(running.origin, { operation: 'completeUpload', credential, key: 'c', id: target.upload_id });
+    expect(completed.code).to.equal('FIELD_INVALID');
+    expect((await fetch(`${running.origin}/objects/..%2f..%2fetc%2fpasswd`)).status).to.equal(403);
+  });
+});

@@ -1,0 +1,87 @@
+// Goal: a process that started while its object store was away signs nothing and reads nothing before the store was opened and
+// found to be the right one, and tries again at bounded intervals; what is wrong is told once.
+// Method: a store in memory behind an opening that the test lets fail, on a clock that the test moves; tries are counted.
+import { expect } from 'chai';
+import { MemoryObjectStore } from '../../../adapters/memory/memory-object-store.js';
+import { AwaitedObjects } from '../../../apps/stores/awaited-objects.js';
+import { StoreUnavailable } from '../../../core/errors.js';
+import { bytesOf, streamOf } from '../../fixtures/byte-streams.js';
+import { ManualClock } from '../../fixtures/manual-clock.js';
+
+const AWAY = new StoreUnavailable('It does not answer.');
+const TARGET = { key: 'staging/a', mediaType: 'image/png', byteSize: 1 };
+
+describe('an object store that was away at the start', () => {
+  let clock: ManualClock;
+  let tries: number[];
+  let events: string[];
+  let refusal: Error | undefined;
+  let mismatch: Error | undefined;
+  let objects: AwaitedObjects;
+
+  beforeEach(() => {
+    clock = new ManualClock();
+    tries = [];
+    events = [];
+    refusal = AWAY;
+    mismatch = undefined;
+    const store = Object.assign(new MemoryObjectStore({ clock }), { installationId: () => Promise.resolve('an id') });
+    const open = () => {
+      tries.push(clock.now());
+      return refusal ? Promise.reject(refusal) : Promise.resolve(store);
+    };
+    const tell = (event: string): void => { events.push(event); };
+    objects = new AwaitedObjects({ open, clock, log: { info: tell, warn: tell } }, AWAY);
+    objects.begin(async (identity) => {
+      expect(await identity()).to.equal('an id');
+      if (mismatch) throw mismatch;
+    });
+  });
+
+  const signs = () => objects.signPut({ ...TARGET, expiresAt: clock.now() + 60_000 }).then(() => true, (error: unknown) => error instanceof StoreUnavailable ? false : Promise.reject(error as Error));
+
+  it('is asked for nothing, and is tried again at intervals that grow to ten seconds', async () => {
+    for (const call of [
+      signs(), objects.signGet({ key: 'objects/a', mediaType: 'image/png', filename: 'a.png', expiresAt: clock.now() + 1 }).then(() => true, () => false),
+      objects.stat('objects/a').then(() => true, () => false), objects.read('objects/a').then(() => true, () => false), objects.remove('objects/a').then(() => true, () => false),
+      objects.write('objects/a', streamOf(bytesOf('x')), { mediaType: 'image/png', maxBytes: 1 }).then(() => true, () => false),
+      objects.copy('objects/a', 'objects/b', 'x').then(() => true, () => false),
+    ]) expect(await call).to.equal(false);
+    await clock.advance(60_000);
+    const pauses = tries.map((at, index) => at - (tries[index - 1] ?? Date.UTC(2030, 0, 1)));
+    expect(pauses).to.deep.equal([1_000, 2_000, 4_000, 8_000, 10_000, 10_000, 10_000, 10_000]);
+    expect(events).to.deep.equal(['object store not reached at the start']);
+  });
+
+  it('is used once it was opened and found to be the right one', async () => {
+    await clock.advance(5_000);
+    expect(await signs()).to.equal(false);
+    refusal = undefined;
+    await clock.advance(10_000);
+    expect(await signs()).to.equal(true);
+    const asked = tries.length;
+    await clock.advance(600_000);
+    expect([tries.length, events]).to.deep.equal([asked, ['object store not reached at the start', 'object store reached']]);
+  });
+
+  it('stays shut while it is refused or another one, which is told once for each reason, and may be put right', async () => {
+    refusal = new Error('There is no such bucket.');
+    await clock.advance(60_000);
+    refusal = undefined;
+    mismatch = new Error('These are other objects.');
+    await clock.advance(60_000);
+    expect(await signs()).to.equal(false);
+    expect(events).to.deep.equal(['object store not reached at the start', 'object store refused', 'object store refused']);
+    mismatch = undefined;
+    await clock.advance(10_000);
+    expect(await signs()).to.equal(true);
+  });
+
+  it('is tried no more once it is closed', async () => {
+    await clock.advance(2_000);
+    await objects.close();
+    const asked = tries.length;
+    await clock.advance(600_000);
+    expect(tries).to.have.length(asked);
+  });
+});

@@ -1,0 +1,50 @@
+// Goal: a process that stops does not cut the wake-ups it was just scheduling, whether or not anybody waits for them.
+// Method: schedules are kept at a gate, or made to fail, while the close is under way.
+import { expect } from 'chai';
+import { AwaitedSchedules } from '../../../apps/stores/awaited-schedules.js';
+import { MemoryWakeUps } from '../../../adapters/memory/memory-wake-ups.js';
+import { MemoryWakeUpTable } from '../../../adapters/memory/wake-up-table.js';
+import { StoreUnavailable } from '../../../core/errors.js';
+import { Gate, intercepted, type Interceptor } from '../../fixtures/intercepted.js';
+import { ManualClock } from '../../fixtures/manual-clock.js';
+
+function schedules(interceptor: Interceptor): AwaitedSchedules {
+  const wakeUps = new MemoryWakeUps({ clock: new ManualClock(), table: new MemoryWakeUpTable() });
+  return new AwaitedSchedules(intercepted('wakeUps', wakeUps, interceptor));
+}
+
+/** Whether it has settled by the time everything that can go on has gone on. */
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  const pending = Symbol('pending');
+  return (await Promise.race([promise, new Promise((resolve) => { setImmediate(resolve, pending); })])) !== pending;
+}
+
+describe('schedules under way when a process stops', () => {
+  it('are waited for, those that are begun meanwhile too', async () => {
+    const gates = [new Gate(), new Gate()];
+    let begun = 0;
+    const waited = schedules(async (call) => {
+      const gate = gates[begun];
+      begun += 1;
+      await gate?.wait();
+      return call.proceed();
+    });
+    void waited.schedule('one', 0);
+    const closed = waited.close();
+    expect(await isSettled(closed), 'the first one is under way').to.equal(false);
+    void waited.schedule('two', 0);
+    gates[0]?.open();
+    expect(await isSettled(closed), 'the second one is under way').to.equal(false);
+    gates[1]?.open();
+    await closed;
+    await waited.close();
+  });
+
+  it('keep nobody when they fail, and whoever waits for one is told', async () => {
+    const down = new StoreUnavailable('The line broke.');
+    const waited = schedules(() => Promise.reject(down));
+    const told = waited.schedule('one', 0).catch((error: unknown) => error);
+    await waited.close();
+    expect(await told).to.equal(down);
+  });
+});

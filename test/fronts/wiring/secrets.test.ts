@@ -1,0 +1,35 @@
+// Goal: what a start that was cut left behind keeps no later one from making the secret, and who only reads makes none.
+// Method: a folder with such a leftover; and one that is only looked at.
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { openSecrets, readOrCreateToken, readSecrets, readToken } from '../../../apps/wiring/secrets.js';
+
+describe('the secret of an installation', () => {
+  let folder: string;
+  let path: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'darkroom-secrets-'));
+    path = join(folder, 'secret');
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  it('is made beside what a start of the same process id left, and leaves nothing itself', () => {
+    writeFileSync(`${path}.${process.pid}`, 'cut');
+    const { fingerprint } = openSecrets(path, { inUse: false, isShared: false });
+    expect(readdirSync(folder).sort()).to.deep.equal(['secret', `secret.${process.pid}`]);
+    expect(openSecrets(path, { inUse: true, isShared: true }).fingerprint).to.equal(fingerprint);
+  });
+
+  it('is made by nobody who only reads', () => {
+    for (const needs of [{ inUse: false, isShared: false }, { inUse: true, isShared: false }, { inUse: false, isShared: true }]) {
+      expect(() => readSecrets(path, needs)).to.throw(/^\S+ is (?:missing|not there yet).*\.$/);
+    }
+    expect(readToken(path)).to.equal(undefined);
+    expect(readdirSync(folder)).to.deep.equal([]);
+    const token = readOrCreateToken(path);
+    expect([readToken(path), readFileSync(path, 'utf8').trim()]).to.deep.equal([token, token]);
+    expect(readSecrets(path, { inUse: false, isShared: true }).fingerprint).to.match(/^[0-9a-f]{64}$/);
+  });
+});
