@@ -17,13 +17,14 @@ import { createKey } from '../../core/access/manage.js';
 import { verifyCredits } from '../../core/credits/verify.js';
 import type { Config } from '../../apps/config/config.js';
 import { newOwner } from '../fixtures/owner.js';
+import { sizeOf } from '../harness/run-sizes.js';
 import { ClientHistory } from './client-history.js';
 import { drawsFrom } from './draws.js';
 import { Load } from './load.js';
 import { freePort } from '../servers/free-port.js';
 import { ServedProcess } from './served-process.js';
 
-const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 30);
+const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? sizeOf('killRounds'));
 const SEED = Number(process.env['KILL_SEED'] ?? Date.now() % 1_000_000);
 const CLIENTS = 12;
 const GRANTED = 1_000_000;

@@ -9,17 +9,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
+import type { Suite } from 'mocha';
 import { SCOPES, type Caller } from '../../core/access/credential.js';
 import { verifyCredits } from '../../core/credits/verify.js';
 import { createGeneration } from '../../core/generation/create-generation.js';
 import { isTerminal, type Generation } from '../../core/generation/generation.js';
 import { newOwner } from '../fixtures/owner.js';
+import { sizeOf } from '../harness/run-sizes.js';
 import { orSkip } from '../servers/servers.js';
 import { OwnerlessWatch } from './rounds/ownerless.js';
 import { WORKERS, type ProcessName } from './rounds/schedule.js';
 import { Installation } from './stage/installation.js';
 
-const KILLS = 12;
+const KILLS = sizeOf('killsOfWorkers');
 const PLACES = 2;
 const QUEUED = 60;
 const LOOK_EVERY_MS = 250;
@@ -31,7 +33,9 @@ const ALLOWANCE_MS = 4_000;
  */
 const MOST_OVERTAKEN = 2 * PLACES * WORKERS.length;
 
-describe(`three workers of which one is killed every second, ${KILLS} times`, function suite() {
+if (KILLS > 0) describe(`three workers of which one is killed every second, ${KILLS} times`, killedEverySecond);
+
+function killedEverySecond(this: Suite): void {
   this.timeout(900_000);
   const logs = join(tmpdir(), `darkroom-killed-${process.pid}`);
   const over = new AbortController();
@@ -78,7 +82,7 @@ describe(`three workers of which one is killed every second, ${KILLS} times`, fu
     expect(ended.every(({ status }) => isTerminal(status))).to.equal(true);
     expect((await verifyCredits(context)).findings).to.deep.equal([]);
   });
-});
+}
 
 interface Stage {
   readonly operator: Installation['operator'];

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { FULL_RUN_VARIABLE } from '../harness/run-sizes.js';
 import { readOptions, runProgram, wholeNumber } from '../simulation/command-line.js';
 
 const USAGE = `Kills, freezes and cuts off the running program under load, and holds it to what its clients were told.
@@ -11,7 +12,7 @@ const USAGE = `Kills, freezes and cuts off the running program under load, and h
   --seed N     draws the rounds; without it, another seed every time
   --mutant M   breaks the five processes' core as a mutant of the simulation does: then the test must fail
 
-KILL_ROUNDS and KILL_SEED are the same for the one embedded process, which is killed 30 times.
+KILL_ROUNDS and KILL_SEED are the same for the one embedded process, which is killed 30 times. Everything is played in full.
 `;
 
 const OPTIONS = { rounds: { type: 'string' }, seed: { type: 'string' }, mutant: { type: 'string' } } as const;
@@ -23,6 +24,7 @@ await runProgram(USAGE, async () => {
   const [rounds, seed] = [wholeNumber('rounds', options.rounds), wholeNumber('seed', options.seed, 0)];
   const environment = {
     ...process.env,
+    [FULL_RUN_VARIABLE]: 'all',
     ...(rounds === undefined ? {} : { FAULT_ROUNDS: String(rounds) }),
     ...(seed === undefined ? {} : { FAULT_SEED: String(seed) }),
     ...(options.mutant === undefined ? {} : { FAULT_MUTANT: options.mutant }),

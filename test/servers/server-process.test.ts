@@ -5,12 +5,15 @@
 import { expect } from 'chai';
 import { MongoClient } from 'mongodb';
 import { connect } from 'node:net';
+import { MONGO_KINDS, S3_KINDS } from '../harness/store-pairs.js';
 import { orSkip } from './servers.js';
 import { s3Client } from './readiness.js';
-import { SERVER_KINDS, type ServerKind } from './server-kinds.js';
+import type { ServerKind } from './server-kinds.js';
 import { ServerProcess } from './server-process.js';
 
-for (const kind of Object.keys(SERVER_KINDS) as ServerKind[]) {
+const KINDS: readonly ServerKind[] = [...MONGO_KINDS.map((kind) => `mongo-${kind}` as const), ...S3_KINDS, 'toxiproxy'];
+
+for (const kind of KINDS) {
   describe(`${kind}, owned by a test`, () => {
     let server: ServerProcess;
 

@@ -4,11 +4,12 @@
  */
 import { expect } from 'chai';
 import { MongoClient } from 'mongodb';
+import { MONGO_KINDS, S3_KINDS } from '../harness/store-pairs.js';
 import { freshBucket, freshDatabase } from './fresh-places.js';
 import { s3Client } from './readiness.js';
 import { mongoServer, orSkip, s3Server, toxiproxyServer, type MongoServer, type S3Server } from './servers.js';
 
-for (const kind of ['replica-set', 'standalone'] as const) {
+for (const kind of MONGO_KINDS) {
   describe(`MongoDB as ${kind}`, () => {
     let server: MongoServer;
 
@@ -49,7 +50,7 @@ for (const kind of ['replica-set', 'standalone'] as const) {
   });
 }
 
-for (const kind of ['minio', 'versitygw'] as const) {
+for (const kind of S3_KINDS) {
   describe(`S3 as ${kind}`, () => {
     let server: S3Server;
 

@@ -189,7 +189,7 @@ describe('a service in parts', () => {
   let place: Place;
   const running: CliProcess[] = [];
   before(async function open() {
-    lane = await DISTRIBUTED[1]?.open(this);
+    lane = await DISTRIBUTED.at(-1)?.open(this);
     place = new Place(lane?.config ?? {});
     expect((await place.run(['migrate'])).code).to.equal(0);
   });

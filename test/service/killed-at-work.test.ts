@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { openProgram } from '../../apps/wiring/open-program.js';
 import type { Generation } from '../../core/generation/generation.js';
+import { LAST_PAIR } from '../harness/store-pairs.js';
 import { freshDatabase } from '../servers/fresh-places.js';
 import { mongoServer, orSkip } from '../servers/servers.js';
 import { EMBEDDED, type Lane } from './lanes.js';
@@ -80,7 +81,7 @@ describe('a service killed while generations run', () => {
 const MONGO_AND_FILES: Lane = {
   name: 'MongoDB, files and timers',
   async open(suite) {
-    const place = freshDatabase(await orSkip(suite, mongoServer('standalone')));
+    const place = freshDatabase(await orSkip(suite, mongoServer(LAST_PAIR.mongo)));
     return {
       config: { stores: { database: 'mongo', objects: 'files', wake_ups: 'timers' }, mongo: { url: place.url, database: place.database } },
       remove: () => place.drop(),

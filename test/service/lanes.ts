@@ -1,5 +1,6 @@
 import type { Context } from 'mocha';
 import type { JsonObject } from '../../core/json.js';
+import { STORE_PAIRS, type StorePair } from '../harness/store-pairs.js';
 import { freshBucket, freshDatabase } from '../servers/fresh-places.js';
 import { mongoServer, orSkip, s3Server } from '../servers/servers.js';
 
@@ -21,7 +22,7 @@ export const EMBEDDED: Lane = {
   open: () => Promise.resolve({ config: {}, remove: () => Promise.resolve() }),
 };
 
-function distributed(mongo: 'replica-set' | 'standalone', s3: 'minio' | 'versitygw'): Lane {
+function distributed({ mongo, s3 }: StorePair): Lane {
   return {
     name: `MongoDB (${mongo}), ${s3} and Agenda`,
     async open(suite) {
@@ -39,5 +40,5 @@ function distributed(mongo: 'replica-set' | 'standalone', s3: 'minio' | 'versity
   };
 }
 
-/** Both kinds of MongoDB deployment and both object stores, each once. */
-export const DISTRIBUTED: readonly Lane[] = [distributed('replica-set', 'minio'), distributed('standalone', 'versitygw')];
+/** Each deployment of MongoDB and each object store that this run uses, once. */
+export const DISTRIBUTED: readonly Lane[] = STORE_PAIRS.map(distributed);

@@ -4,11 +4,12 @@
 import { expect } from 'chai';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { uuidAt } from '../../fixtures/stored-records.js';
+import { STORE_PAIRS } from '../../harness/store-pairs.js';
 import { ServerProcess } from '../../servers/server-process.js';
 import { orSkip } from '../../servers/servers.js';
-import { AgendaPlace, LANES, until } from './on-agenda.js';
+import { AgendaPlace, until } from './on-agenda.js';
 
-for (const lane of LANES) {
+for (const lane of STORE_PAIRS) {
   describe(`AgendaWakeUps over a server that dies, ${lane.wokenBy}`, () => {
     const place = new AgendaPlace(lane);
     const thrown: unknown[] = [];
@@ -16,7 +17,7 @@ for (const lane of LANES) {
     let server: ServerProcess | undefined;
 
     before(async function own() {
-      server = await orSkip(this, ServerProcess.start(`mongo-${lane.kind}`));
+      server = await orSkip(this, ServerProcess.start(`mongo-${lane.mongo}`));
       await place.prepare(server);
       process.on('unhandledRejection', note);
     });

@@ -4,16 +4,10 @@ import { AgendaWakeUps, type AgendaWakeUpsOptions } from '../../../adapters/agen
 import { migrateAgenda } from '../../../adapters/agenda/migrate-agenda.js';
 import { bounded } from '../../../adapters/mongo/bounded.js';
 import { SystemClock } from '../../../adapters/system/system-clock.js';
+import { STORE_PAIRS, type StorePair } from '../../harness/store-pairs.js';
 import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js';
 import { mongoServer, orSkip, type MongoServer } from '../../servers/servers.js';
 import { ExplainedQueries } from './explained-queries.js';
-
-export const LANES = [
-  { wokenBy: 'change-streams', kind: 'replica-set' },
-  { wokenBy: 'polling', kind: 'standalone' },
-] as const;
-
-export type Lane = (typeof LANES)[number];
 
 /** Processes over one database, each with connections of its own. */
 export class AgendaPlace {
@@ -22,7 +16,7 @@ export class AgendaPlace {
   private readonly opened = new Map<AgendaWakeUps, MongoClient>();
   private readonly clients: MongoClient[] = [];
 
-  constructor(private readonly lane: Lane) {}
+  constructor(private readonly lane: StorePair) {}
 
   async prepare(server: MongoServer): Promise<void> {
     this.database = freshDatabase(server);
@@ -83,12 +77,12 @@ export function asked(db: Db, timeoutMs = 10_000): AgendaDatabase {
 }
 
 /** A suite on each way to be woken, over a database of its own that goes afterwards. */
-export function onAgenda(title: string, suite: (place: AgendaPlace, lane: Lane) => void): void {
-  for (const lane of LANES) {
+export function onAgenda(title: string, suite: (place: AgendaPlace, lane: StorePair) => void): void {
+  for (const lane of STORE_PAIRS) {
     describe(`${title}, ${lane.wokenBy}`, () => {
       const place = new AgendaPlace(lane);
       before(async function server() {
-        await place.prepare(await orSkip(this, mongoServer(lane.kind)));
+        await place.prepare(await orSkip(this, mongoServer(lane.mongo)));
       });
       after(() => place.remove());
       suite(place, lane);

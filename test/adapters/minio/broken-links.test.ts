@@ -7,9 +7,10 @@ import { setUpBucket } from '../../../adapters/minio/set-up-bucket.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { collected, inPieces } from '../../fixtures/byte-streams.js';
 import { TcpLink } from '../../fixtures/tcp-link.js';
+import { S3_KINDS } from '../../harness/store-pairs.js';
 import { freshBucket, type FreshBucket } from '../../servers/fresh-places.js';
 import { orSkip, s3Server, toxiproxyServer, type S3Server, type ToxiproxyServer } from '../../servers/servers.js';
-import { incompleteUploads, openIn, openStore, outcomeOf, S3_KINDS } from './minio-buckets.js';
+import { incompleteUploads, openIn, openStore, outcomeOf } from './minio-buckets.js';
 
 const MIB = 1024 * 1024;
 const TIMEOUT_MS = 400;

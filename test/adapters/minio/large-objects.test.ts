@@ -6,9 +6,10 @@ import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import type { MinioObjectStore } from '../../../adapters/minio/minio-object-store.js';
 import { breakingOff } from '../../fixtures/byte-streams.js';
+import { S3_KINDS } from '../../harness/store-pairs.js';
 import { freshBucket, type FreshBucket } from '../../servers/fresh-places.js';
 import { orSkip, s3Server, type S3Server } from '../../servers/servers.js';
-import { incompleteUploads, openIn, outcomeOf, S3_KINDS } from './minio-buckets.js';
+import { incompleteUploads, openIn, outcomeOf } from './minio-buckets.js';
 
 const MIB = 1024 * 1024;
 const PIECE = 64 * 1024;

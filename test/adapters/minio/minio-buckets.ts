@@ -3,8 +3,6 @@ import type { MinioOptions } from '../../../adapters/minio/minio-options.js';
 import { setUpBucket } from '../../../adapters/minio/set-up-bucket.js';
 import { s3Client } from '../../servers/readiness.js';
 
-export const S3_KINDS = ['minio', 'versitygw'] as const;
-
 /** A store in its bucket, which is made when it is not there. */
 export async function openIn(options: MinioOptions): Promise<MinioObjectStore> {
   await setUpBucket(options);

@@ -3,9 +3,10 @@
 import type { ObjectStore } from '../../../core/ports/object-store.js';
 import { sendByFetch } from '../../contracts/object-store-subject.js';
 import { objectStoreContract } from '../../contracts/object-store.contract.js';
+import { S3_KINDS } from '../../harness/store-pairs.js';
 import { freshBucket, type FreshBucket } from '../../servers/fresh-places.js';
 import { orSkip, s3Server, type S3Server } from '../../servers/servers.js';
-import { openIn, S3_KINDS } from './minio-buckets.js';
+import { openIn } from './minio-buckets.js';
 
 for (const kind of S3_KINDS) {
   describe(kind, () => {

@@ -3,9 +3,10 @@
 import { expect } from 'chai';
 import { bytesOf, collected, inPieces } from '../../fixtures/byte-streams.js';
 import { TcpLink } from '../../fixtures/tcp-link.js';
+import { S3_KINDS } from '../../harness/store-pairs.js';
 import { freshBucket, type FreshBucket } from '../../servers/fresh-places.js';
 import { orSkip, s3Server, toxiproxyServer, type ToxiproxyServer } from '../../servers/servers.js';
-import { openIn, S3_KINDS } from './minio-buckets.js';
+import { openIn } from './minio-buckets.js';
 
 const BODY = bytesOf('what a client sends');
 const soon = () => Date.now() + 60_000;

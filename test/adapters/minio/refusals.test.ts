@@ -5,10 +5,11 @@ import { MinioRefused } from '../../../adapters/minio/minio-refused.js';
 import { checkOptions, type MinioOptions } from '../../../adapters/minio/minio-options.js';
 import { setUpBucket } from '../../../adapters/minio/set-up-bucket.js';
 import { StoreUnavailable } from '../../../core/errors.js';
+import { S3_KINDS } from '../../harness/store-pairs.js';
 import { freePort } from '../../servers/free-port.js';
 import { freshBucket, type FreshBucket } from '../../servers/fresh-places.js';
 import { orSkip, s3Server } from '../../servers/servers.js';
-import { openStore, outcomeOf, S3_KINDS } from './minio-buckets.js';
+import { openStore, outcomeOf } from './minio-buckets.js';
 
 const SECRET = 'never-to-be-repeated';
 const PLAUSIBLE: MinioOptions = { endpoint: 'http://127.0.0.1:1', region: 'us-east-1', bucket: 'bucket', accessKey: 'access', secretKey: SECRET };

@@ -10,10 +10,11 @@ import { MinioObjectStore } from '../../../adapters/minio/minio-object-store.js'
 import type { MinioOptions } from '../../../adapters/minio/minio-options.js';
 import { MinioRefused } from '../../../adapters/minio/minio-refused.js';
 import { StoreUnavailable } from '../../../core/errors.js';
+import { S3_KINDS } from '../../harness/store-pairs.js';
 import { freshBucket } from '../../servers/fresh-places.js';
 import { s3Client } from '../../servers/readiness.js';
 import { orSkip, s3Server } from '../../servers/servers.js';
-import { openIn, openStore, outcomeOf, S3_KINDS } from './minio-buckets.js';
+import { openIn, openStore, outcomeOf } from './minio-buckets.js';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

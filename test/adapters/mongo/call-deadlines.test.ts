@@ -7,6 +7,7 @@ import { MongoConnection } from '../../../adapters/mongo/connection.js';
 import { migrateMongo, storesOver } from '../../../adapters/mongo/open-mongo.js';
 import { TestedCall } from '../../fixtures/call-scope.js';
 import { aGeneration, uuidAt } from '../../fixtures/stored-records.js';
+import { LAST_PAIR } from '../../harness/store-pairs.js';
 import { freshDatabase } from '../../servers/fresh-places.js';
 import { mongoServer, orSkip, type MongoServer } from '../../servers/servers.js';
 
@@ -15,7 +16,7 @@ const CALL_MS = 600_000;
 
 describe('Deadlines of calls, in MongoDB', () => {
   let server: MongoServer;
-  before(async function servers() { server = await orSkip(this, mongoServer('standalone')); });
+  before(async function servers() { server = await orSkip(this, mongoServer(LAST_PAIR.mongo)); });
 
   it('go with the reads of the call, and not beyond the bound of the store', async () => {
     const database = freshDatabase(server);

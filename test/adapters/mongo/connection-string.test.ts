@@ -4,13 +4,13 @@
 import { expect } from 'chai';
 import { MongoConnection } from '../../../adapters/mongo/connection.js';
 import { StoreUnavailable } from '../../../core/errors.js';
+import { MONGO_KINDS } from '../../harness/store-pairs.js';
 import { freshDatabase } from '../../servers/fresh-places.js';
 import { mongoServer, orSkip, type MongoServer } from '../../servers/servers.js';
-import { LANES } from './on-mongo.js';
 
 const LESSER = ['w=1', 'w=0', 'journal=false', 'w=1&journal=false', 'wtimeoutMS=1', 'readConcernLevel=local', 'readPreference=secondaryPreferred'];
 
-for (const lane of LANES) {
+for (const lane of MONGO_KINDS) {
   describe(`A connection string that asks for less, of MongoDB, ${lane}`, () => {
     let server: MongoServer;
     before(async function servers() { server = await orSkip(this, mongoServer(lane)); });

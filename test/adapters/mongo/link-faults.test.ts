@@ -8,9 +8,9 @@ import { StoreUnavailable } from '../../../core/errors.js';
 import { TestedCall } from '../../fixtures/call-scope.js';
 import { aChange, aClaim, aGeneration, anAccount, anApiKey, anUpload, uuidAt } from '../../fixtures/stored-records.js';
 import { TcpLink } from '../../fixtures/tcp-link.js';
+import { MONGO_KINDS } from '../../harness/store-pairs.js';
 import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js';
 import { mongoServer, orSkip, toxiproxyServer, type MongoServer, type ToxiproxyServer } from '../../servers/servers.js';
-import { LANES } from './on-mongo.js';
 
 const TIMEOUT_MS = 400;
 /** What is meant by "about" its time, on a machine that does many things at once. */
@@ -25,7 +25,7 @@ const calls = (stores: MongoStores): readonly (() => Promise<unknown>)[] => [
   () => stores.wakeUpTable.upsert(uuidAt(1), 1), () => stores.wakeUpTable.due(1, 1), () => stores.installation.claim({ secret: 's', objects: 'o' }),
 ];
 
-for (const lane of LANES) {
+for (const lane of MONGO_KINDS) {
   describe(`The link to MongoDB, ${lane}`, () => {
     let server: MongoServer;
     let toxiproxy: ToxiproxyServer;

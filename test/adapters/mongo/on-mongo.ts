@@ -3,12 +3,11 @@ import { MongoConnection, type MongoOptions } from '../../../adapters/mongo/conn
 import { migrateMongo, storesOver, type MongoStores } from '../../../adapters/mongo/open-mongo.js';
 import type { Log } from '../../../core/log.js';
 import type { ContractSubject } from '../../contracts/subject.js';
+import { MONGO_KINDS, type StorePair } from '../../harness/store-pairs.js';
 import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js';
 import { mongoServer, orSkip } from '../../servers/servers.js';
 import { askingThrough, type Around } from './asking-through.js';
 import { ExplainedCommands } from './explained-commands.js';
-
-export const LANES = ['replica-set', 'standalone'] as const;
 
 /** A database of a suite's own, ready to be used, and the stores that the suite opened on it. */
 export class MongoPlace {
@@ -65,8 +64,8 @@ export class MongoPlace {
  * A suite on each kind of server, with a database of its own that goes afterwards. Whatever it asks the server for is
  * explained at the end, and must have gone by an index.
  */
-export function onMongo(title: string, suite: (place: () => MongoPlace, lane: (typeof LANES)[number]) => void): void {
-  for (const lane of LANES) {
+export function onMongo(title: string, suite: (place: () => MongoPlace, lane: StorePair['mongo']) => void): void {
+  for (const lane of MONGO_KINDS) {
     describe(`${title} on MongoDB, ${lane}`, () => {
       let place: MongoPlace | undefined;
       before(async function server() {

@@ -8,9 +8,9 @@ import { migrateMongo, MongoRefused, openMongo } from '../../../adapters/mongo/o
 import { READABLE_FROM, SCHEMA_VERSION, schemaCollections } from '../../../adapters/mongo/schema.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { aGeneration, uuidAt } from '../../fixtures/stored-records.js';
+import { MONGO_KINDS } from '../../harness/store-pairs.js';
 import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js';
 import { mongoServer, orSkip, type MongoServer } from '../../servers/servers.js';
-import { LANES } from './on-mongo.js';
 
 /** The sentence a database is refused with. */
 async function refusal(work: Promise<unknown>): Promise<string> {
@@ -25,7 +25,7 @@ function schemaOf({ db }: MongoConnection): Collection<{ _id: string }> {
   return db.collection<{ _id: string }>('installation');
 }
 
-for (const lane of LANES) {
+for (const lane of MONGO_KINDS) {
   describe(`A database of MongoDB, ${lane}`, () => {
     let server: MongoServer;
     let place: FreshDatabase;

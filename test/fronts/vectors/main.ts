@@ -1,6 +1,7 @@
 /** `npm run vectors`: plays the shared vectors over every front, and tells what was played and what was left out. */
 import Mocha from 'mocha';
 import { fileURLToPath } from 'node:url';
+import { FULL_RUN_VARIABLE } from '../../harness/run-sizes.js';
 import { Misused, readOptions, runProgram } from '../../simulation/command-line.js';
 import { report } from './report.js';
 
@@ -37,6 +38,8 @@ await runProgram(USAGE, async () => {
   const { lane } = readOptions({ lane: { type: 'string', default: 'embedded' } });
   const suites = LANES[lane];
   if (suites === undefined) throw new Misused(`--lane must be one of ${Object.keys(LANES).join(', ')}.`);
+  // The suites read it when they are loaded.
+  if (lane === 'all') process.env[FULL_RUN_VARIABLE] = 'all';
   const mocha = new Mocha({ reporter: QuietReporter, timeout: 300_000, color: false, grep: suites });
   for (const file of FILES) mocha.addFile(fileURLToPath(new URL(file, import.meta.url)));
   await mocha.loadFilesAsync();

@@ -1,0 +1,39 @@
+// Goal: a full run plays everything, and the default run says how much of it was left out.
+// Method: the table in the environment of both runs, and the suites that mocha finds in each, counted without running them.
+import { execFileSync } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { FULL_RUN_VARIABLE, isFullRun, leftOut, RUN_SIZES } from './run-sizes.js';
+
+const MOCHA = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
+const SUITES = ['../faults/*.test.js', '../service/vectors.test.js'].map((glob) => fileURLToPath(new URL(glob, import.meta.url)));
+
+/** The names of the suites that a run would have. */
+function suitesOf(environment: Readonly<Record<string, string>>): string {
+  const { [FULL_RUN_VARIABLE]: _, ...others } = process.env;
+  return execFileSync(process.execPath, [MOCHA, '--no-config', '--dry-run', ...SUITES], { env: { ...others, ...environment }, encoding: 'utf8' });
+}
+
+describe('how much of each check is run', () => {
+  it('is not less in a full run than by default', () => {
+    for (const [check, { byDefault, inFull }] of Object.entries(RUN_SIZES)) expect(byDefault, check).to.be.at.most(inFull);
+  });
+
+  it('is full where the environment says all, and nowhere else', () => {
+    expect(['all', 'ALL', '1', '', undefined].map((value) => isFullRun({ [FULL_RUN_VARIABLE]: value }))).to.deep.equal([true, false, false, false, false]);
+  });
+
+  it('is told by a line for each check that the default run leaves out or plays in part', () => {
+    const lines = leftOut();
+    expect(lines).to.have.length(Object.values(RUN_SIZES).filter(({ byDefault, inFull }) => byDefault < inFull).length);
+    expect(lines).to.include('19,800 of 20,000 seeds of the simulation').and.to.include('12 of 12 kills of one worker of three, one every second');
+  });
+
+  it('names the rounds, kills and stores of each run', () => {
+    const [byDefault, inFull] = [suitesOf({}), suitesOf({ [FULL_RUN_VARIABLE]: 'all' })];
+    expect(byDefault).to.include('killed 3 times').and.include('minio, 2 rounds of faults').and.include('(replica-set), minio');
+    for (const absent of ['versitygw', 'standalone', 'every second']) expect(byDefault).not.to.include(absent);
+    for (const said of ['killed 30 times', 'minio, 10 rounds', 'versitygw, 10 rounds', 'every second, 12 times', 'hit something', '(standalone), versitygw']) expect(inFull).to.include(said);
+  });
+});
