@@ -45,6 +45,8 @@ export interface Settings {
   readonly providerCallMs: number;
   readonly retryBaseMs: number;
   readonly retryCapMs: number;
+  /** The longest wait that a provider may ask for: before another attempt, or before it is asked again whether it has a task. */
+  readonly retryAfterCapMs: number;
   /** How long after a step was due recovery takes it for lost. */
   readonly recoveryGraceMs: number;
   readonly recoveryBatch: number;
@@ -77,6 +79,7 @@ export const DEFAULT_SETTINGS: Settings = {
   providerCallMs: MINUTE,
   retryBaseMs: SECOND,
   retryCapMs: MINUTE,
+  retryAfterCapMs: 10 * MINUTE,
   recoveryGraceMs: 15 * SECOND,
   recoveryBatch: 500,
 };

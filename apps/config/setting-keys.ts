@@ -50,6 +50,7 @@ export const SETTING_KEYS: Readonly<Record<keyof Settings, SettingKey>> = {
   providerCallMs: time('providerCallMs', 'provider_call_seconds', SECOND, 3_600),
   retryBaseMs: count('retryBaseMs', 'retry_base_ms', 1, 3_600_000),
   retryCapMs: time('retryCapMs', 'retry_cap_seconds', SECOND, 86_400),
+  retryAfterCapMs: time('retryAfterCapMs', 'retry_after_cap_seconds', SECOND, 86_400),
   recoveryGraceMs: time('recoveryGraceMs', 'recovery_grace_seconds', SECOND, 3_600),
   recoveryBatch: count('recoveryBatch', 'recovery_batch', 1, 1_000),
 };

@@ -52,9 +52,9 @@ function isWorking(): boolean {
 function recorded(provider: Provider | undefined): Provider | undefined {
   if (provider === undefined) return undefined;
   return {
-    submit: (submission) => {
+    submit: (submission, call) => {
       submittedAtMicros.set(submission.generationId, machineMicros());
-      return provider.submit(submission);
+      return provider.submit(submission, call);
     },
     poll: (...of) => provider.poll(...of),
     output: (...of) => provider.output(...of),

@@ -1,3 +1,4 @@
+import type { AbortSignalLike } from '../abort-signal.js';
 import type { Modality, Operation, ReferenceRole } from '../generation/generation.js';
 import type { JsonObject } from '../json.js';
 import type { TaskErrorCode } from '../generation/task-errors.js';
@@ -28,13 +29,51 @@ export interface Submission {
   readonly token: string;
 }
 
+/** What comes with every call. */
+export interface ProviderCall {
+  /**
+   * Aborted once the answer is of no use: the call's time is over, the generation's lease is lost or its deadline has passed, or the
+   * process stops. The call then ends soon, by throwing. One that is aborted before it has begun sends nothing.
+   */
+  readonly signal: AbortSignalLike;
+}
+
+/**
+ * Why a task was refused or came to nothing. A provider says `CONTENT_REJECTED_INPUT` or `CONTENT_REJECTED_OUTPUT` for its content
+ * policy, `INPUT_INVALID` for input it cannot use, `PROVIDER_REJECTED` for any other refusal of the task, `MODEL_UNAVAILABLE` where
+ * its settings or its model are wrong, `PROVIDER_UNAVAILABLE` when it is full, limits the rate or is down, `PROVIDER_TIMEOUT` when it
+ * ran out of its own time, and `INTERNAL_ERROR` when it broke. The other codes are core's own.
+ */
 export interface ProviderFailure {
   readonly code: TaskErrorCode;
   /** One sentence fit for the client: no internals, no addresses. */
   readonly message: string;
   /** Whether another attempt can succeed. */
   readonly mayRetry: boolean;
+  /**
+   * With `mayRetry`: the next attempt begins so many milliseconds later at the earliest, up to `retryAfterCapMs` of the settings. No
+   * attempt begins past the run's deadline: the generation fails at once instead.
+   */
+  readonly retryAfterMs?: number;
 }
+
+/** What a provider says to a task that it is handed. A refusal is certain: it has not taken the task and never will. */
+export type SubmitAnswer =
+  | { readonly accepted: true; readonly reference: string }
+  | { readonly accepted: false; readonly failure: ProviderFailure };
+
+/** What a provider knows of a token. */
+export type RecoverAnswer =
+  | { readonly found: true; readonly reference: string }
+  /** Certain: it has no such task, and none can still arrive. The task may be handed over again. */
+  | { readonly found: false }
+  /**
+   * It cannot say yet: a task just taken may not show, or may still be on its way. It is asked again `retryAfterMs` later, until it
+   * knows or the generation's time is over; the task is not handed over meanwhile.
+   */
+  | { readonly found: 'not-yet'; readonly retryAfterMs?: number }
+  /** It cannot tell by token at all: the model's `on_unknown_acceptance` decides. */
+  | 'unsupported';
 
 export interface ProviderOutput {
   readonly kind: Modality;
@@ -54,23 +93,27 @@ export type ProviderReport =
 
 /**
  * What actually makes pictures. Nothing here is atomic with anything of ours: every call may be repeated, may be lost
- * and may answer late. A call that throws has an unknown outcome; an expected refusal is an answer.
+ * and may answer late. A call that throws has an unknown outcome; an expected refusal is an answer. Each call takes
+ * `providerCallMs` of the settings at most, and is aborted then.
  */
 export interface Provider {
-  /** Hands the task over. `reference` names it from then on. Throws when it is not known whether it was taken. */
-  submit(submission: Submission): Promise<{ readonly accepted: true; readonly reference: string } | { readonly accepted: false; readonly failure: ProviderFailure }>;
+  /**
+   * Hands the task over. `reference` names it from then on. Throws when it is not known whether it was taken, also when it was
+   * aborted on its way; with a signal that is aborted already it throws and takes nothing.
+   */
+  submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer>;
 
   /** How the task stands. `settings` is the model's, as in `submit`. */
-  poll(reference: string, settings: JsonObject): Promise<ProviderReport>;
+  poll(reference: string, settings: JsonObject, call: ProviderCall): Promise<ProviderReport>;
 
-  /** The bytes of output `index` of a finished task. */
-  output(reference: string, index: number, settings: JsonObject): Promise<AsyncIterable<Uint8Array>>;
+  /** The bytes of output `index` of a finished task. The signal counts until the last byte was read. */
+  output(reference: string, index: number, settings: JsonObject, call: ProviderCall): Promise<AsyncIterable<Uint8Array>>;
 
   /** Asks the provider to stop. Only `poll` tells whether it did; asking twice does no harm. */
-  cancel(reference: string, settings: JsonObject): Promise<void>;
+  cancel(reference: string, settings: JsonObject, call: ProviderCall): Promise<void>;
 
-  /** The task that was submitted with this token, if the provider can tell; `unsupported` if it cannot. */
-  recover(token: string, settings: JsonObject): Promise<{ readonly found: true; readonly reference: string } | { readonly found: false } | 'unsupported'>;
+  /** The task that was submitted with this token. */
+  recover(token: string, settings: JsonObject, call: ProviderCall): Promise<RecoverAnswer>;
 }
 
 /** The connected providers, by the name a model's catalog entry gives. */

@@ -1,4 +1,4 @@
-import type { Provider, ProviderReport, Submission } from 'darkroom/core/ports/provider';
+import type { Provider, ProviderCall, ProviderReport, Submission } from 'darkroom/core/ports/provider';
 
 /** Delivers the same picture for every task, at once. */
 export class StillProvider implements Provider {
@@ -7,7 +7,8 @@ export class StillProvider implements Provider {
 
   constructor(private readonly picture: Uint8Array, private readonly mediaType: string) {}
 
-  async submit({ token }: Submission) {
+  async submit({ token }: Submission, { signal }: ProviderCall) {
+    if (signal.aborted) throw new Error('The call was aborted before the task was taken.');
     this.tasks.add(token);
     return { accepted: true, reference: token } as const;
   }

@@ -1,10 +1,11 @@
 /*
- * Goal: what every provider owes to whoever runs its tasks, whatever stands behind it.
- * Method: small real tasks through the port alone, polled until they are over; nothing is assumed about how long they take.
+ * Goal: every provider keeps the guarantees of its port, whatever technology it uses.
+ * Method: small real tasks through the port alone, polled until they are over; nothing is assumed about how long they take. The
+ * signals are the platform's own.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { Provider, ProviderReport, Submission } from '../../core/ports/provider.js';
+import type { Provider, ProviderCall, ProviderReport, RecoverAnswer, Submission } from '../../core/ports/provider.js';
 import { collected } from '../fixtures/byte-streams.js';
 import type { ContractSubject } from './subject.js';
 
@@ -32,6 +33,7 @@ export function providerContract(subject: ContractSubject<OpenedProvider, Provid
 
     describeSuccess(() => opened);
     describeUnknown(() => opened);
+    describeAborts(() => opened, subject.supports);
     if (subject.supports.recovery) describeRecovery(() => opened);
     else it.skip('recovers by token (skipped: this provider cannot tell by token)');
     if (subject.supports.cancellation) describeCancellation(() => opened);
@@ -41,9 +43,12 @@ export function providerContract(subject: ContractSubject<OpenedProvider, Provid
 
 type Opened = () => OpenedProvider;
 
+/** A call that is never aborted. */
+export const WANTED: ProviderCall = { signal: new AbortController().signal };
+
 /** Submits a task that must be accepted, and gives its reference. */
 export async function submitted(provider: Provider, submission: Submission): Promise<string> {
-  const answer = await provider.submit(submission);
+  const answer = await provider.submit(submission, WANTED);
   if (!answer.accepted) throw new Error(`The task was refused: ${answer.failure.message}`);
   return answer.reference;
 }
@@ -52,7 +57,7 @@ export async function submitted(provider: Provider, submission: Submission): Pro
 export async function reportsUntilOver(provider: Provider, reference: string, submission: Submission): Promise<ProviderReport[]> {
   const reports: ProviderReport[] = [];
   for (;;) {
-    const report = await provider.poll(reference, submission.settings);
+    const report = await provider.poll(reference, submission.settings, WANTED);
     reports.push(report);
     if (report.state !== 'running') return reports;
     await sleep(5);
@@ -73,12 +78,12 @@ function describeSuccess(opened: Opened): void {
     expect(last.outputs).to.not.have.length(0);
     for (const [index, output] of last.outputs.entries()) {
       expect(output.mediaType.startsWith(`${output.kind}/`), output.mediaType).to.equal(true);
-      const first = await bytesOf(provider.output(reference, index, submission.settings));
-      const second = await bytesOf(provider.output(reference, index, submission.settings));
+      const first = await bytesOf(provider.output(reference, index, submission.settings, WANTED));
+      const second = await bytesOf(provider.output(reference, index, submission.settings, WANTED));
       expect(first.byteLength).to.be.greaterThan(0);
       expect(second.equals(first)).to.equal(true);
     }
-    expect(await provider.poll(reference, submission.settings)).to.deep.equal(last);
+    expect(await provider.poll(reference, submission.settings, WANTED)).to.deep.equal(last);
   });
 
   it('reports progress from 0 to 1 that never goes back', async () => {
@@ -104,7 +109,7 @@ function describeSuccess(opened: Opened): void {
     const submission = quick('contract-no-output');
     const reference = await submitted(provider, submission);
     await reportsUntilOver(provider, reference, submission);
-    expect(await failureOf(bytesOf(provider.output(reference, 999, submission.settings)))).to.be.instanceOf(Error);
+    expect(await failureOf(bytesOf(provider.output(reference, 999, submission.settings, WANTED)))).to.be.instanceOf(Error);
   });
 }
 
@@ -112,9 +117,9 @@ function describeUnknown(opened: Opened): void {
   it('says unknown of a task it does not know, and lets it be cancelled without harm', async () => {
     const { provider, quick } = opened();
     const { settings } = quick('contract-unknown');
-    await provider.cancel('no-such-task', settings);
-    expect(await provider.poll('no-such-task', settings)).to.deep.equal({ state: 'unknown' });
-    expect(await failureOf(bytesOf(provider.output('no-such-task', 0, settings)))).to.be.instanceOf(Error);
+    await provider.cancel('no-such-task', settings, WANTED);
+    expect(await provider.poll('no-such-task', settings, WANTED)).to.deep.equal({ state: 'unknown' });
+    expect(await failureOf(bytesOf(provider.output('no-such-task', 0, settings, WANTED)))).to.be.instanceOf(Error);
   });
 }
 
@@ -129,10 +134,43 @@ function describeRecovery(opened: Opened): void {
   it('finds a task by its token, and nothing by another', async () => {
     const { provider, quick } = opened();
     const submission = quick('contract-recover');
-    expect(await provider.recover(submission.token, submission.settings)).to.deep.equal({ found: false });
+    expect(await recovered(provider, submission)).to.deep.equal({ found: false });
     const reference = await submitted(provider, submission);
-    expect(await provider.recover(submission.token, submission.settings)).to.deep.equal({ found: true, reference });
-    expect(await provider.recover('contract-other', submission.settings)).to.deep.equal({ found: false });
+    expect(await recovered(provider, submission)).to.deep.equal({ found: true, reference });
+    expect(await recovered(provider, { ...submission, token: 'contract-other' })).to.deep.equal({ found: false });
+  });
+}
+
+function describeAborts(opened: Opened, { recovery }: ProviderSupports): void {
+  it('takes nothing with a signal that is aborted already', async () => {
+    const { provider, quick } = opened();
+    const submission = quick('contract-aborted');
+    expect(await failureOf(provider.submit(submission, { signal: AbortSignal.abort() }))).to.be.instanceOf(Error);
+    if (recovery) expect(await recovered(provider, submission)).to.deep.equal({ found: false });
+  });
+
+  it('answers or throws soon when a submission is aborted on its way, and knows afterwards which it was', async () => {
+    const { provider, quick } = opened();
+    const submission = quick('contract-aborted-on-its-way');
+    const abort = new AbortController();
+    const answer = provider.submit(submission, { signal: abort.signal }).catch((error: unknown) => error);
+    abort.abort();
+    const outcome = await answer;
+    if (!recovery) return;
+    const known = await recovered(provider, submission);
+    if (typeof outcome === 'object' && outcome !== null && 'reference' in outcome) expect(known).to.deep.equal({ found: true, reference: outcome.reference });
+    else expect(known).to.be.an('object').with.property('found').that.is.a('boolean');
+  });
+
+  it('serves a task after a call about it was aborted', async () => {
+    const { provider, quick } = opened();
+    const submission = quick('contract-call-aborted');
+    const reference = await submitted(provider, submission);
+    await provider.poll(reference, submission.settings, { signal: AbortSignal.abort() }).catch(() => undefined);
+    const last = (await reportsUntilOver(provider, reference, submission)).at(-1)!;
+    expect(last.state).to.equal('succeeded');
+    await provider.output(reference, 0, submission.settings, { signal: AbortSignal.abort() }).catch(() => undefined);
+    expect((await bytesOf(provider.output(reference, 0, submission.settings, WANTED))).byteLength).to.be.greaterThan(0);
   });
 }
 
@@ -141,9 +179,9 @@ function describeCancellation(opened: Opened): void {
     const { provider, endless } = opened();
     const submission = endless('contract-cancel');
     const reference = await submitted(provider, submission);
-    expect((await provider.poll(reference, submission.settings)).state).to.equal('running');
-    await provider.cancel(reference, submission.settings);
-    await provider.cancel(reference, submission.settings);
+    expect((await provider.poll(reference, submission.settings, WANTED)).state).to.equal('running');
+    await provider.cancel(reference, submission.settings, WANTED);
+    await provider.cancel(reference, submission.settings, WANTED);
     expect((await reportsUntilOver(provider, reference, submission)).at(-1)!.state).to.equal('cancelled');
   });
 
@@ -152,9 +190,19 @@ function describeCancellation(opened: Opened): void {
     const submission = quick('contract-cancel-late');
     const reference = await submitted(provider, submission);
     const last = (await reportsUntilOver(provider, reference, submission)).at(-1);
-    await provider.cancel(reference, submission.settings);
-    expect(await provider.poll(reference, submission.settings)).to.deep.equal(last);
+    await provider.cancel(reference, submission.settings, WANTED);
+    expect(await provider.poll(reference, submission.settings, WANTED)).to.deep.equal(last);
   });
+}
+
+/** What the provider knows of a token, once it knows. */
+async function recovered(provider: Provider, { token, settings }: Submission): Promise<RecoverAnswer> {
+  for (;;) {
+    const answer = await provider.recover(token, settings, WANTED);
+    if (answer === 'unsupported' || answer.found !== 'not-yet') return answer;
+    expect(answer.retryAfterMs ?? 0, 'the wait it asks for').to.be.at.least(0);
+    await sleep(answer.retryAfterMs ?? 5);
+  }
 }
 
 async function failureOf(work: Promise<unknown>): Promise<unknown> {

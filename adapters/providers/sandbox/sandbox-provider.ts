@@ -1,6 +1,7 @@
+import { throwIfAborted } from '../../../core/abort-signal.js';
 import { MemoryBudget, type Waits } from '../../../core/memory-budget.js';
 import type { Clock } from '../../../core/ports/clock.js';
-import type { Provider, ProviderFailure, ProviderReport, Submission } from '../../../core/ports/provider.js';
+import type { Provider, ProviderCall, ProviderFailure, ProviderReport, Submission, SubmitAnswer } from '../../../core/ports/provider.js';
 import { ReferenceRefused } from './decode-reference.js';
 import { PlanInvalid, readPlan, type Plan } from './plan.js';
 import { toRenderJob } from './render-submission.js';
@@ -21,12 +22,11 @@ export interface SandboxOptions {
   readonly limits?: Partial<ShelfLimits>;
 }
 
-type SubmitAnswer = Awaited<ReturnType<Provider['submit']>>;
-
 /**
  * Paints pictures and videos in this process, with no network and no model, and behaves like a remote service while it
  * does: tasks are taken at once, worked off by a few threads, and forgotten a while after they are over or when the
- * process ends. The same input gives the same bytes. `provider_settings` is `{ painter: image | video | noop | test }`.
+ * process ends. The same input gives the same bytes. `provider_settings` is `{ painter: image | video | noop | test }`. No call
+ * waits for anything, so that only one aborted before it begins has something to give up.
  */
 export class SandboxProvider implements Provider {
   readonly #clock: Clock;
@@ -48,7 +48,8 @@ export class SandboxProvider implements Provider {
     return this.#shelf.byteSize;
   }
 
-  async submit(submission: Submission): Promise<SubmitAnswer> {
+  async submit(submission: Submission, call?: ProviderCall): Promise<SubmitAnswer> {
+    throwIfAborted(call?.signal);
     const now = this.#clock.now();
     this.#shelf.sweep(now);
     const reference = referenceOf(submission.token);

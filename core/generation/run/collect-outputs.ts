@@ -3,8 +3,9 @@ import type { Model } from '../../catalog/model.js';
 import type { Context } from '../../context.js';
 import { StoreUnavailable } from '../../errors.js';
 import type { MediaFacts } from '../../ports/media-probe.js';
-import type { Provider } from '../../ports/provider.js';
+import type { ProviderCall } from '../../ports/provider.js';
 import type { Generation, Output } from '../generation.js';
+import type { Execution } from './unknown-model.js';
 
 /** How far a video may be from the duration that was asked for: a frame or two of rounding. */
 const DURATION_TOLERANCE_MS = 250;
@@ -22,13 +23,13 @@ export interface Collected {
  * touch what was delivered. To collect again, take a new fence.
  */
 export async function collectOutputs(
-  context: Context, provider: Provider, model: Model, generation: Generation, reference: string, offered: number,
+  context: Context, by: Execution, generation: Generation, reference: string, offered: number, call: ProviderCall,
 ): Promise<Collected> {
   const wanted = Math.min(offered, generation.terms.creditsByOutputs.length - 1);
   const outputs: Output[] = [];
   const faults: string[] = [];
   for (let index = 0; index < wanted; index += 1) {
-    const collected = await collectOne(context, provider, model, generation, reference, index);
+    const collected = await collectOne(context, by, generation, reference, index, call);
     if (typeof collected === 'string') faults.push(collected);
     else outputs.push(collected);
   }
@@ -44,10 +45,10 @@ export function outputKey(generationId: string, fence: number, index: number): s
   return `outputs/${generationId}/${fence}/${index}`;
 }
 
-async function collectOne(context: Context, provider: Provider, model: Model, g: Generation, reference: string, index: number): Promise<Output | string> {
+async function collectOne(context: Context, { provider, model }: Execution, g: Generation, reference: string, index: number, call: ProviderCall): Promise<Output | string> {
   const { objects, mediaProbe, settings, ids } = context;
   const objectKey = outputKey(g.generationId, g.fence, index);
-  const bytesOffered = await provider.output(reference, index, model.providerSettings);
+  const bytesOffered = await provider.output(reference, index, model.providerSettings, call);
   const stored = await objects.write(objectKey, bytesOffered, { mediaType: 'application/octet-stream', maxBytes: settings.maxOutputBytes });
   if (stored === 'too-large') return `Output ${index + 1} is larger than outputs may be.`;
   await refuseCutShort(context, objectKey, stored.byteSize);

@@ -88,13 +88,16 @@ export class Dispatcher {
     return Promise.resolve();
   }
 
-  /** Takes no more, asks every run to hand its lease back, and waits for them, `graceMs` at most; answers whether all have ended. */
+  /** Takes no more, asks every run to hand its lease back, and waits for them, `graceMs` at most; answers whether all have ended. What they still ask of providers then is aborted. */
   stop(graceMs: number): Promise<boolean> {
     this.stopping = true;
     for (const lane of this.lanes.values()) lane.refuseAll(new WorkerStopping());
     for (const run of this.runs.values()) run.stop();
     return new Promise((resolve) => {
-      const cancel = this.context.clock.after(graceMs, () => resolve(false));
+      const cancel = this.context.clock.after(graceMs, () => {
+        for (const run of this.runs.values()) run.abandon();
+        resolve(false);
+      });
       void Promise.allSettled([...this.finished, ...this.waiting.values()]).then(() => { cancel(); resolve(true); });
     });
   }

@@ -1,7 +1,7 @@
 import type { Model } from '../../catalog/model.js';
 import type { Context } from '../../context.js';
 import { StoreUnavailable } from '../../errors.js';
-import type { Provider, ProviderFailure, ProviderReport } from '../../ports/provider.js';
+import type { ProviderFailure, ProviderReport, RecoverAnswer, SubmitAnswer } from '../../ports/provider.js';
 import { changeGeneration } from '../change-generation.js';
 import { wake, wakeAgain } from '../wake.js';
 import type { Attempt, Generation, Output } from '../generation.js';
@@ -10,11 +10,12 @@ import { taskError } from '../task-errors.js';
 import { collectOutputs, removeCollected } from './collect-outputs.js';
 import { failure, mayResubmit } from './failures.js';
 import { LeaseHolder, LeaseLost, type HolderCommand } from './lease-holder.js';
+import { CallGivenUp, isMadeObsolete, ProviderCalls } from './provider-calls.js';
 import { submissionOf } from './submission.js';
-import { NudgeableSleep, TimedOut, withTimeout } from './waiting.js';
+import type { Execution } from './unknown-model.js';
+import { boundedWaitMs, NudgeableSleep } from './waiting.js';
 
 const MAX_SILENT_POLLS = 10;
-const CANCEL_AGAIN_MS = 10_000;
 /** What a provider has made is worth more than one try to fetch and store it. */
 const MAX_COLLECTIONS = 4;
 const MAX_UNKNOWN_REPORTS = 3;
@@ -22,9 +23,7 @@ const MAX_UNKNOWN_REPORTS = 3;
 type Step = 'go-on' | 'over';
 
 /** What a run needs to know that the generation itself does not say. */
-export interface RunOf {
-  readonly model: Model;
-  readonly provider: Provider;
+export interface RunOf extends Execution {
   /** Whether the attempt on record was begun by us just now, and so not handed over by anybody yet. */
   readonly isFresh: boolean;
 }
@@ -37,6 +36,7 @@ export interface RunOf {
 export class GenerationRun {
   private readonly holder: LeaseHolder;
   private readonly rest: NudgeableSleep;
+  private readonly calls: ProviderCalls;
   private stopping = false;
   /** Token of the attempt that we may hand over without asking the provider first. */
   private unsentToken: string | undefined;
@@ -44,18 +44,19 @@ export class GenerationRun {
   private neverSentToken: string | undefined;
   private silentPolls = 0;
   private unknownRounds = 0;
+  private notYetAnswers = 0;
   private failedCollections = 0;
   private unknownReports = 0;
   /** The fence under which outputs were collected last: its keys are used up. */
   private collectedUnder: number | undefined;
   private isStoreAway = false;
-  private cancelAskedAt: number | undefined;
   /** By our own clock: whoever asked may have another one. */
   private cancelSeenAt: number | undefined;
 
   constructor(private readonly context: Context, generation: Generation, private readonly of: RunOf) {
     this.rest = new NudgeableSleep(context.clock);
-    this.holder = new LeaseHolder(context, generation, () => this.rest.nudge());
+    this.calls = new ProviderCalls(context, of, generation.generationId);
+    this.holder = new LeaseHolder(context, generation, (news) => { this.calls.abort(news); this.rest.nudge(); });
     this.unsentToken = of.isFresh ? generation.attempt?.token : undefined;
     this.neverSentToken = this.unsentToken;
   }
@@ -68,7 +69,13 @@ export class GenerationRun {
   /** Hand the lease back at the next safe point. */
   stop(): void {
     this.stopping = true;
+    this.calls.abort('stopping');
     this.rest.nudge();
+  }
+
+  /** The time to hand the lease back is over: ends what still keeps the run from doing so. */
+  abandon(): void {
+    this.calls.abort('out of grace');
   }
 
   /** Never throws: what goes wrong on our side leaves the lease to lapse, and recovery to go on. */
@@ -83,16 +90,16 @@ export class GenerationRun {
   }
 
   private async step(g: Generation): Promise<Step> {
-    const { model, provider } = this.of;
+    const { model } = this.of;
     if (this.stopping) return this.handBack(g);
-    if (g.runDeadlineAt !== undefined && this.context.clock.now() > g.runDeadlineAt) return this.timeOut(g, provider, model);
+    if (g.runDeadlineAt !== undefined && this.context.clock.now() > g.runDeadlineAt) return this.timeOut(g);
     if (g.cancelRequestedAt !== undefined) this.cancelSeenAt ??= this.context.clock.now();
     if (!g.attempt) return this.beginAttempt(g);
     if (this.context.clock.now() > this.graceEndsAt) return this.finish({ event: 'stop', outputs: [] });
-    if (g.attempt.phase === 'submitted' && g.attempt.reference !== undefined) return this.follow(g, g.attempt.reference, provider, model);
-    if (g.attempt.token !== this.unsentToken) return this.findOut(g, g.attempt.token, provider, model);
+    if (g.attempt.phase === 'submitted' && g.attempt.reference !== undefined) return this.follow(g, g.attempt.reference, model);
+    if (g.attempt.token !== this.unsentToken) return this.findOut(g, g.attempt.token, model);
     if (g.cancelRequestedAt !== undefined) return this.finish({ event: 'stop', outputs: [] });
-    return this.submit(g, g.attempt, provider, model);
+    return this.submit(g, g.attempt, model);
   }
 
   private async handBack(g: Generation): Promise<Step> {
@@ -102,8 +109,8 @@ export class GenerationRun {
     return 'over';
   }
 
-  private async timeOut(g: Generation, provider: Provider, model: Model): Promise<Step> {
-    if (g.attempt?.reference !== undefined) await this.askToStop(g.attempt.reference, provider, model);
+  private async timeOut(g: Generation): Promise<Step> {
+    if (g.attempt?.reference !== undefined) await this.calls.askToStop(g.attempt.reference);
     return this.finish({ event: 'fail', error: taskError(this.isStoreAway ? 'OUTPUT_STORE_FAILED' : 'TASK_TIMEOUT') });
   }
 
@@ -117,13 +124,17 @@ export class GenerationRun {
     return 'go-on';
   }
 
-  /** A submit that throws, or takes too long, may have been taken: from then on the provider is asked first. */
-  private async submit(g: Generation, attempt: Attempt, provider: Provider, model: Model): Promise<Step> {
+  /**
+   * A submit that throws, or takes too long, may have been taken: from then on the provider is asked first. None begins under a
+   * lease that has lapsed and may be another worker's; the next renewal tells.
+   */
+  private async submit(g: Generation, attempt: Attempt, model: Model): Promise<Step> {
+    if (this.holder.hasLapsed) return this.restFor(g, this.backoffMs(1));
     this.unsentToken = undefined;
     this.neverSentToken = undefined;
-    let answer: Awaited<ReturnType<Provider['submit']>>;
+    let answer: SubmitAnswer;
     try {
-      answer = await this.inTime(provider.submit(submissionOf(this.context, g, model, attempt)));
+      answer = await this.calls.submit(submissionOf(this.context, g, model, attempt), this.timeLeftMs(g));
     } catch (error) {
       this.context.log.warn('submission of unknown outcome', { generationId: g.generationId, error });
       return 'go-on';
@@ -133,17 +144,19 @@ export class GenerationRun {
     return 'go-on';
   }
 
-  private async findOut(g: Generation, token: string, provider: Provider, model: Model): Promise<Step> {
-    this.unknownRounds += 1;
-    if (this.unknownRounds > MAX_SILENT_POLLS) return this.attemptOver(failure('PROVIDER_UNAVAILABLE', mayResubmit(model)));
-    let answer: Awaited<ReturnType<Provider['recover']>>;
+  private async findOut(g: Generation, token: string, model: Model): Promise<Step> {
+    if (this.unknownRounds >= MAX_SILENT_POLLS) return this.attemptOver(failure('PROVIDER_UNAVAILABLE', mayResubmit(model)));
+    let answer: RecoverAnswer;
     try {
-      answer = await this.inTime(provider.recover(token, model.providerSettings));
+      answer = await this.calls.recover(token, this.timeLeftMs(g));
     } catch (error) {
+      if (isMadeObsolete(error)) return 'go-on';
+      this.unknownRounds += 1;
       this.context.log.warn('provider did not say whether it has the task', { generationId: g.generationId, error });
-      await this.restFor(g, this.backoffMs(this.unknownRounds));
-      return 'go-on';
+      return this.restFor(g, this.backoffMs(this.unknownRounds));
     }
+    if (answer !== 'unsupported' && answer.found === 'not-yet') return this.askAgain(g, answer.retryAfterMs);
+    this.unknownRounds += 1;
     if (answer !== 'unsupported' && answer.found) {
       await this.holder.write({ event: 'accepted', reference: answer.reference });
       return 'go-on';
@@ -155,37 +168,41 @@ export class GenerationRun {
     return 'go-on';
   }
 
-  private async follow(g: Generation, reference: string, provider: Provider, model: Model): Promise<Step> {
-    if (g.cancelRequestedAt !== undefined) {
-      await this.askToStop(reference, provider, model);
-    }
+  /** A provider that does not know yet is asked until it does: only the deadline, or the grace after a cancel, ends the waiting. */
+  private async askAgain(g: Generation, retryAfterMs: number | undefined): Promise<Step> {
+    this.notYetAnswers += 1;
+    const leastMs = retryAfterMs === undefined ? this.backoffMs(this.notYetAnswers) : this.backoffMs(1);
+    return this.restFor(g, boundedWaitMs(retryAfterMs, leastMs, this.context.settings.retryAfterCapMs));
+  }
+
+  private async follow(g: Generation, reference: string, model: Model): Promise<Step> {
+    if (g.cancelRequestedAt !== undefined) await this.calls.askToStop(reference);
     let report: ProviderReport;
     try {
-      report = await this.inTime(provider.poll(reference, model.providerSettings));
+      report = await this.calls.poll(reference, this.timeLeftMs(g));
       this.silentPolls = 0;
     } catch (error) {
+      if (isMadeObsolete(error)) return 'go-on';
       this.silentPolls += 1;
       this.context.log.warn('provider did not answer', { generationId: g.generationId, error });
       if (this.silentPolls >= MAX_SILENT_POLLS) {
-        await this.askToStop(reference, provider, model);
+        await this.calls.askToStop(reference);
         return this.attemptOver(failure('PROVIDER_UNAVAILABLE', mayResubmit(model)));
       }
-      await this.restFor(g, this.backoffMs(this.silentPolls));
-      return 'go-on';
+      return this.restFor(g, this.backoffMs(this.silentPolls));
     }
-    return this.act(g, report, reference, provider, model);
+    return this.act(g, report, reference, model);
   }
 
-  private async act(g: Generation, report: ProviderReport, reference: string, provider: Provider, model: Model): Promise<Step> {
+  private async act(g: Generation, report: ProviderReport, reference: string, model: Model): Promise<Step> {
     switch (report.state) {
       case 'running':
         if (report.progress !== undefined) this.holder.noteProgress(report.progress);
-        await this.restFor(g, report.pollAfterMs !== undefined && report.pollAfterMs > 0 ? report.pollAfterMs : model.pollIntervalMs);
-        return 'go-on';
+        return this.restFor(g, report.pollAfterMs !== undefined && report.pollAfterMs > 0 ? report.pollAfterMs : model.pollIntervalMs);
       case 'failed': return this.attemptOver(report.failure);
       case 'unknown': return this.forgotten(g, model);
       case 'succeeded':
-      case 'cancelled': return this.deliver(g, report, reference, provider, model);
+      case 'cancelled': return this.deliver(g, report, reference);
     }
   }
 
@@ -193,22 +210,19 @@ export class GenerationRun {
   private async forgotten(g: Generation, model: Model): Promise<Step> {
     this.unknownReports += 1;
     if (this.unknownReports >= MAX_UNKNOWN_REPORTS) return this.attemptOver(failure('PROVIDER_UNAVAILABLE', mayResubmit(model)));
-    await this.restFor(g, this.backoffMs(this.unknownReports));
-    return 'go-on';
+    return this.restFor(g, this.backoffMs(this.unknownReports));
   }
 
-  private async deliver(
-    g: Generation, report: Extract<ProviderReport, { state: 'succeeded' | 'cancelled' }>, reference: string, provider: Provider, model: Model,
-  ): Promise<Step> {
+  private async deliver(g: Generation, report: Extract<ProviderReport, { state: 'succeeded' | 'cancelled' }>, reference: string): Promise<Step> {
     let outputs: readonly Output[];
     let faults: readonly string[];
     const leased = g.fence === this.collectedUnder ? await this.leaseAnew(g) : g;
     this.collectedUnder = leased.fence;
     try {
-      const collecting = collectOutputs(this.context, provider, model, leased, reference, report.outputs.length);
-      ({ outputs, faults } = await withTimeout(this.context.clock, this.timeLeftMs(leased), collecting));
+      const { length } = report.outputs;
+      ({ outputs, faults } = await this.calls.collect(this.timeLeftMs(leased), (call) => collectOutputs(this.context, this.of, leased, reference, length, call)));
     } catch (error) {
-      if (error instanceof TimedOut) return 'go-on';
+      if (error instanceof CallGivenUp) return 'go-on';
       this.context.log.warn('outputs not collected', { generationId: g.generationId, error });
       return this.collectAgain(g, error instanceof StoreUnavailable);
     }
@@ -232,15 +246,14 @@ export class GenerationRun {
     this.isStoreAway = isStoreAway;
     this.failedCollections += 1;
     if (!isStoreAway && this.failedCollections >= MAX_COLLECTIONS) return this.attemptOver(failure('OUTPUT_INVALID', true));
-    await this.restFor(g, this.backoffMs(this.failedCollections));
-    return 'go-on';
+    return this.restFor(g, this.backoffMs(this.failedCollections));
   }
 
   /** This attempt came to nothing: another one later, if there may be one, else the end. */
-  private async attemptOver({ code, message, mayRetry }: ProviderFailure): Promise<Step> {
+  private async attemptOver({ code, message, mayRetry, retryAfterMs }: ProviderFailure): Promise<Step> {
     const g = await this.holder.refresh();
     if (g.cancelRequestedAt !== undefined) return this.finish({ event: 'stop', outputs: [], hasFailed: true });
-    const retryAt = this.context.clock.now() + this.backoffMs(g.attemptsMade);
+    const retryAt = this.context.clock.now() + boundedWaitMs(retryAfterMs, this.backoffMs(g.attemptsMade), this.context.settings.retryAfterCapMs);
     const inTime = g.runDeadlineAt === undefined || retryAt < g.runDeadlineAt;
     if (!mayRetry || g.attemptsMade >= g.terms.maxAttempts || !inTime) return this.finish({ event: 'fail', error: taskError(code, message) });
     await this.holder.write({ event: 'attempt-failed', retryAt });
@@ -262,22 +275,10 @@ export class GenerationRun {
     return 'over';
   }
 
-  private async askToStop(reference: string, provider: Provider, model: Model): Promise<void> {
-    const now = this.context.clock.now();
-    if (this.cancelAskedAt !== undefined && now - this.cancelAskedAt < CANCEL_AGAIN_MS) return;
-    this.cancelAskedAt = now;
-    await this.inTime(provider.cancel(reference, model.providerSettings)).catch((error: unknown) => {
-      this.context.log.warn('provider could not be asked to stop', { generationId: this.holder.generation.generationId, error });
-    });
-  }
-
-  private inTime<T>(work: Promise<T>): Promise<T> {
-    return withTimeout(this.context.clock, this.context.settings.providerCallMs, work);
-  }
-
   /** Sleeps, but not past the time at which this generation ends whatever the provider says. */
-  private restFor(g: Generation, durationMs: number): Promise<void> {
-    return this.rest.sleep(Math.min(durationMs, this.timeLeftMs(g)));
+  private async restFor(g: Generation, durationMs: number): Promise<Step> {
+    await this.rest.sleep(Math.min(durationMs, this.timeLeftMs(g)));
+    return 'go-on';
   }
 
   /** Until the deadline, or the end of the provider's grace after a cancel, has just passed. */

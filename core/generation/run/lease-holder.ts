@@ -16,25 +16,35 @@ type Fenced = Extract<GenerationCommand, { fence: number }>;
 type Unfenced<C> = C extends unknown ? Omit<C, 'fence'> : never;
 export type HolderCommand = Unfenced<Fenced>;
 
+export type LeaseNews = 'lease lost' | 'lease lapsed' | 'cancelled';
+
 /**
  * The one writer of a leased generation in this process. Writes go one after another, each with the fence, and the lease
  * is renewed every third of its time, so that whoever waits for a provider need not think of it. `onNews` is called when
- * a renewal finds that the lease is lost, or that a cancel was asked for elsewhere.
+ * a renewal finds that the lease is lost, or that a cancel was asked for elsewhere, and when the lease has lapsed unrenewed:
+ * another worker may have it.
  */
 export class LeaseHolder {
   private tail: Promise<unknown> = Promise.resolve();
   private cancelBeat: (() => void) | undefined;
+  private cancelLapse: (() => void) | undefined;
   private ended = false;
   private progress: number | undefined;
   private fence: number;
 
-  constructor(private readonly context: Context, private current: Generation, private readonly onNews: () => void) {
+  constructor(private readonly context: Context, private current: Generation, private readonly onNews: (news: LeaseNews) => void) {
     this.fence = current.fence;
+    this.watchLapse();
     this.beatLater();
   }
 
   get generation(): Generation {
     return this.current;
+  }
+
+  /** Whether the lease may be another worker's, as far as this process can tell without asking. */
+  get hasLapsed(): boolean {
+    return (this.current.lease?.expiresAt ?? 0) <= this.context.clock.now();
   }
 
   /** Kept for the next renewal; not worth a write of its own. */
@@ -47,6 +57,7 @@ export class LeaseHolder {
     return this.inTurn(async () => {
       const changed = await changeGeneration(this.context, this.current, { ...command, fence: this.fence });
       this.current = changed.generation;
+      if (command.event === 'renew') this.watchLapse();
       if (changed.refused !== undefined) this.throwIfLost();
       return changed;
     });
@@ -60,6 +71,7 @@ export class LeaseHolder {
       this.current = generation;
       if (refused !== undefined) throw new LeaseLost(generation);
       this.fence = generation.fence;
+      this.watchLapse();
       return generation;
     });
   }
@@ -79,6 +91,7 @@ export class LeaseHolder {
   end(): void {
     this.ended = true;
     this.cancelBeat?.();
+    this.cancelLapse?.();
   }
 
   private throwIfLost(): void {
@@ -96,14 +109,23 @@ export class LeaseHolder {
     this.cancelBeat = this.context.clock.after(Math.floor(this.context.settings.leaseMs / 3), () => void this.beat());
   }
 
+  /** The clock may have jumped since the lease was written; its whole time is the most there is to wait. */
+  private watchLapse(): void {
+    this.cancelLapse?.();
+    if (this.ended) return;
+    const { clock, settings: { leaseMs } } = this.context;
+    const leftMs = (this.current.lease?.expiresAt ?? 0) - clock.now();
+    this.cancelLapse = clock.after(Math.min(leaseMs, Math.max(0, leftMs)), () => this.onNews('lease lapsed'));
+  }
+
   private async beat(): Promise<void> {
     if (this.ended) return;
     const wasCancelled = this.current.cancelRequestedAt !== undefined;
     try {
       await this.write({ event: 'renew', leaseMs: this.context.settings.leaseMs, ...(this.progress === undefined ? {} : { progress: this.progress }) });
-      if (!wasCancelled && this.current.cancelRequestedAt !== undefined) this.onNews();
+      if (!wasCancelled && this.current.cancelRequestedAt !== undefined) this.onNews('cancelled');
     } catch (error) {
-      if (error instanceof LeaseLost) return this.onNews();
+      if (error instanceof LeaseLost) return this.onNews('lease lost');
       this.context.log.warn('lease not renewed', { generationId: this.current.generationId, error });
     }
     this.beatLater();

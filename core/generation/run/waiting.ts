@@ -1,24 +1,11 @@
 import type { Clock } from '../../ports/clock.js';
 
 /** The longest a clock can be asked to wait at once. */
-const MAX_WAIT_MS = 2 ** 31 - 1;
+export const MAX_WAIT_MS = 2 ** 31 - 1;
 
-export class TimedOut extends Error {
-  constructor(limitMs: number) {
-    super(`No answer within ${limitMs} ms.`);
-    this.name = 'TimedOut';
-  }
-}
-
-/** The promise's outcome, or `TimedOut` after `limitMs`. The work itself goes on; its late outcome is dropped. */
-export function withTimeout<T>(clock: Clock, limitMs: number, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const cancel = clock.after(Math.min(limitMs, MAX_WAIT_MS), () => reject(new TimedOut(limitMs)));
-    work.then(
-      (value) => { cancel(); resolve(value); },
-      (error: unknown) => { cancel(); reject(error instanceof Error ? error : new Error(String(error))); },
-    );
-  });
+/** The wait that was asked for, within bounds; the least where none was asked for, or one that is no wait. */
+export function boundedWaitMs(askedMs: number | undefined, leastMs: number, mostMs: number): number {
+  return askedMs !== undefined && askedMs > leastMs ? Math.max(leastMs, Math.min(askedMs, mostMs)) : leastMs;
 }
 
 /** A sleep that somebody can end early. A nudge while nobody sleeps ends the next sleep at once. */

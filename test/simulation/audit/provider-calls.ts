@@ -46,8 +46,10 @@ export class ProviderCalls implements GenerationListener {
       else this.refused.add(token);
     },
     'provider.recover': ({ args: [token], result, process }) => {
-      if (typeof result === 'object' && result.found) this.task(result.reference, token);
-      else if (result !== 'unsupported' || this.mayGuess(token)) this.maySubmit.add(`${process} ${token}`);
+      if (result === 'unsupported') {
+        if (this.mayGuess(token)) this.maySubmit.add(`${process} ${token}`);
+      } else if (result.found === true) this.task(result.reference, token);
+      else if (result.found === false) this.maySubmit.add(`${process} ${token}`);
     },
     'provider.poll': ({ args: [reference], result }) => {
       const task = this.tasks.get(reference);

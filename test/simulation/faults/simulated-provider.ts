@@ -25,6 +25,8 @@ interface Task {
 }
 
 const BAD_ENDINGS: readonly Ending[] = ['delivers some', 'delivers none', 'delivers rubbish', 'stops by itself', 'fails for now', 'fails for good', 'never ends', 'never ends', 'is forgotten'];
+/** Waits it may ask for: none, a short one, one past the cap, and one past every deadline. */
+const RETRY_AFTER_MS: readonly number[] = [0, 3_000, 30_000, 86_400_000];
 const ON_CANCEL: readonly OnCancel[] = ['stops', 'stops', 'stops with some', 'goes on', 'fails'];
 
 /** Somebody else's service: it takes its time, breaks off, forgets, delivers too little, and goes on after it was told to stop. */
@@ -46,8 +48,9 @@ export class SimulatedProvider implements Provider {
   async submit(submission: Submission): ReturnType<Provider['submit']> {
     this.handedOver.add(submission.generationId);
     for (const reference of submission.references) for await (const _chunk of await reference.open());
-    switch (this.misbehaves(['refuses for now', 'refuses for good', 'breaks before', 'breaks after', 'hangs before', 'hangs after'] as const)) {
+    switch (this.misbehaves(['refuses for now', 'refuses until later', 'refuses for good', 'breaks before', 'breaks after', 'hangs before', 'hangs after'] as const)) {
       case 'refuses for now': return { accepted: false, failure: failure('PROVIDER_UNAVAILABLE', true) };
+      case 'refuses until later': return { accepted: false, failure: { ...failure('PROVIDER_UNAVAILABLE', true), retryAfterMs: this.world.chance.pick(RETRY_AFTER_MS) } };
       case 'refuses for good': return { accepted: false, failure: failure('CONTENT_REJECTED_INPUT', false) };
       case 'breaks before': throw new Error('The line broke.');
       case 'hangs before': return never();
@@ -85,10 +88,11 @@ export class SimulatedProvider implements Provider {
 
   async recover(token: string): ReturnType<Provider['recover']> {
     if (!this.canRecover) return 'unsupported';
-    switch (this.misbehaves(['throws', 'hangs', 'does not find'] as const)) {
+    switch (this.misbehaves(['throws', 'hangs', 'does not find', 'does not know yet', 'does not know yet'] as const)) {
       case 'throws': throw new Error('The provider is silent.');
       case 'hangs': return never();
       case 'does not find': return { found: false };
+      case 'does not know yet': return { found: 'not-yet', ...(this.world.chance.happens(500) ? { retryAfterMs: this.world.chance.pick(RETRY_AFTER_MS) } : {}) };
       case undefined: return this.find(token);
     }
   }

@@ -25,6 +25,7 @@ export const SIMULATED_SETTINGS: Settings = {
   cancelGraceMs: 15 * SECOND,
   providerCallMs: 10 * SECOND,
   retryCapMs: 4 * SECOND,
+  retryAfterCapMs: 20 * SECOND,
   recoveryGraceMs: 5 * SECOND,
   recoveryBatch: 4,
 };

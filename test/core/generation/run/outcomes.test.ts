@@ -107,6 +107,42 @@ describe('a run', () => {
     await expectCharged(world, g, 10);
   });
 
+  for (const [what, from] of [['refuses', 'submit'], ['reports a failure', 'poll']] as const) {
+    const attemptsAt = async (retryAfterMs: number) => {
+      const failure = { code: 'PROVIDER_UNAVAILABLE', message: 'Full.', mayRetry: true, retryAfterMs } as const;
+      const times: number[] = [];
+      world.provider.onSubmit = () => { times.push(world.clock.now()); };
+      if (from === 'submit') world.provider.submitScript = [{ refuse: failure }];
+      else world.provider.newReport = () => ({ state: 'failed', failure });
+      const g = await untilSettled(world, (await world.create()).generationId);
+      await expectFailed(world, g, 'PROVIDER_UNAVAILABLE', times.length);
+      return { g, waits: times.map((at) => at - (times[0] ?? 0)) };
+    };
+
+    it(`begins no attempt before the time that a provider gives when it ${what}`, async () => {
+      expect((await attemptsAt(90_000)).waits).to.deep.equal([0, 90_000, 180_000]);
+    });
+
+    it(`waits as long as without when a provider that ${what} asks for less, or for what is no wait`, async () => {
+      for (const retryAfterMs of [0, -1, 500, Number.NaN]) expect((await attemptsAt(retryAfterMs)).waits, String(retryAfterMs)).to.deep.equal([0, 1_000, 3_000]);
+    });
+
+    it(`fails at once when the wait that a provider asks for as it ${what} ends past the deadline`, async () => {
+      const { g, waits } = await attemptsAt(86_400_000);
+      expect([waits, g.completedAt]).to.deep.equal([[0], g.createdAt]);
+    });
+  }
+
+  it('waits no longer than the settings allow, whatever a provider asks for', async () => {
+    const opened = await CoreWorld.open({ settings: { retryAfterCapMs: 45_000 } });
+    await CoreWorker.start(opened);
+    const times: number[] = [];
+    opened.provider.onSubmit = () => { times.push(opened.clock.now()); };
+    opened.provider.submitScript = [{ refuse: { code: 'PROVIDER_UNAVAILABLE', message: 'Full.', mayRetry: true, retryAfterMs: 86_400_000 } }, 'accept'];
+    expect(await untilSettled(opened, (await opened.create()).generationId)).to.include({ status: 'succeeded', attemptsMade: 2 });
+    expect((times[1] ?? 0) - (times[0] ?? 0)).to.equal(45_000);
+  });
+
   it('follows a task until it is done', async () => {
     const reports: ProviderReport[] = [{ state: 'running', progress: 0.3 }, { state: 'running', pollAfterMs: 40_000, progress: 0.6 }, { state: 'running' }];
     world.provider.newReport = () => reports[0] as ProviderReport;

@@ -60,6 +60,81 @@ describe('a submission of unknown outcome', () => {
     expect([g.status, world.provider.submissions.length, world.provider.tasks.size]).to.deep.equal(['succeeded', 2, 1]);
   });
 
+  for (const policy of ['fail', 'resubmit'] as const) {
+    it(`asks again until the provider knows, however often it does not yet, and follows what it has (${policy})`, async () => {
+      const world = await start(policy);
+      world.provider.submitScript = ['take-and-throw', 'accept'];
+      world.provider.recoverScript = { found: 'not-yet', retryAfterMs: 7_000 };
+      const { generationId } = await world.create();
+      await world.clock.advance(200_000);
+      expect(world.provider.recovers, 'asked more often than a silent provider is').to.be.within(28, 30);
+      world.provider.recoverScript = 'answer';
+      const g = await untilSettled(world, generationId);
+      expect([g.status, g.attemptsMade, world.provider.submissions.length]).to.deep.equal(['succeeded', 1, 1]);
+    });
+
+    it(`hands nothing over again, and charges nothing, when the provider does not know before the deadline (${policy})`, async () => {
+      const world = await start(policy);
+      world.provider.submitScript = ['take-and-throw', 'accept'];
+      world.provider.recoverScript = { found: 'not-yet' };
+      const g = await untilSettled(world, (await world.create()).generationId);
+      expect([g.status, g.error?.code, g.chargedCredits, world.provider.submissions.length]).to.deep.equal(['failed', 'TASK_TIMEOUT', 0, 1]);
+      expect(g.completedAt).to.equal((g.runDeadlineAt ?? 0) + 1);
+    });
+  }
+
+  it('hands it over again once a provider that did not know yet says that it has no such task', async () => {
+    const world = await start('fail');
+    world.provider.submitScript = ['throw', 'accept'];
+    world.provider.recoverScript = { found: 'not-yet', retryAfterMs: 5_000 };
+    const { generationId } = await world.create();
+    await world.clock.advance(20_000);
+    expect(world.provider.submissions).to.have.length(1);
+    world.provider.recoverScript = 'answer';
+    const g = await untilSettled(world, generationId);
+    expect([g.status, g.attemptsMade, world.provider.submissions.length]).to.deep.equal(['succeeded', 1, 2]);
+  });
+
+  it('is asked about again within the cap of the settings, whatever wait the provider asks for, and never hammered', async () => {
+    const waits = [Number.NaN, -1, 0, 1, 86_400_000, 2 ** 60];
+    for (const retryAfterMs of waits) {
+      const world = await start('fail');
+      world.provider.submitScript = ['take-and-throw'];
+      world.provider.recoverScript = { found: 'not-yet', retryAfterMs };
+      await world.create();
+      await world.clock.advance(300_000);
+      const { retryBaseMs, retryAfterCapMs } = world.settings;
+      const waitMs = retryAfterMs > retryBaseMs ? retryAfterCapMs : retryBaseMs;
+      expect(world.provider.recovers, `a wait of ${retryAfterMs} ms`).to.be.within(Math.floor(300_000 / waitMs), Math.floor(300_000 / waitMs) + 1);
+    }
+  });
+
+  it('ends within the grace after a cancel, and costs nothing, while the provider does not know yet', async () => {
+    const world = await start('resubmit');
+    world.provider.recoverScript = { found: 'not-yet' };
+    world.provider.submitScript = ['take-and-throw'];
+    const { generationId } = await world.create();
+    await world.clock.until(() => world.provider.recovers > 0, 'the provider was asked');
+    await cancelGeneration(world.context, world.caller, generationId);
+    const g = await untilSettled(world, generationId);
+    expect([g.status, g.chargedCredits, world.provider.submissions.length]).to.deep.equal(['cancelled', 0, 1]);
+    expect((g.completedAt ?? 0) - (g.cancelRequestedAt ?? 0)).to.be.at.most(world.settings.cancelGraceMs + world.settings.leaseMs);
+  });
+
+  it('after a cancel is asked about until it is known, and then stopped', async () => {
+    const world = await start('resubmit');
+    world.provider.recoverScript = { found: 'not-yet', retryAfterMs: 5_000 };
+    world.provider.submitScript = ['take-and-throw'];
+    world.provider.newReport = () => ({ state: 'running' });
+    const { generationId } = await world.create();
+    await world.clock.until(() => world.provider.recovers > 0, 'the provider was asked');
+    await cancelGeneration(world.context, world.caller, generationId);
+    await world.clock.advance(6_000);
+    world.provider.recoverScript = 'answer';
+    expect((await untilSettled(world, generationId)).status).to.equal('cancelled');
+    expect(world.provider.onlyTask.cancels).to.equal(1);
+  });
+
   it('fails without charge, and is never handed over again, when the provider cannot tell and the model says so', async () => {
     const world = await start('fail');
     world.provider.recoverScript = 'unsupported';

@@ -1,0 +1,130 @@
+import { AbortSource } from '../../abort-signal.js';
+import type { Context } from '../../context.js';
+import type { Provider, ProviderCall, ProviderReport, RecoverAnswer, Submission, SubmitAnswer } from '../../ports/provider.js';
+import type { Execution } from './unknown-model.js';
+import { MAX_WAIT_MS } from './waiting.js';
+
+type Method = keyof Provider;
+
+/** What ends calls that are under way, apart from their time limits. */
+export type AbortCause = 'lease lost' | 'lease lapsed' | 'cancelled' | 'stopping' | 'out of grace';
+
+/**
+ * Which calls each cause aborts. A submission is let finish wherever its answer still counts: one that is cut has an unknown
+ * outcome, and a provider that cannot be asked may have taken it. It does not count once another worker may have the lease.
+ */
+const ABORTED_ON: Readonly<Record<AbortCause, readonly Method[]>> = {
+  'lease lost': ['submit', 'poll', 'output', 'cancel', 'recover'],
+  'lease lapsed': ['submit'],
+  cancelled: ['poll'],
+  stopping: ['poll', 'recover'],
+  'out of grace': ['submit', 'poll', 'output', 'cancel', 'recover'],
+};
+
+/** How long an aborted submission may take to say how it ended: its answer may have come in the meantime. */
+const SUBMIT_ENDS_MS = 1_000;
+/** How long a provider that was asked to stop is not asked again. */
+const CANCEL_AGAIN_MS = 10_000;
+
+/** A call that was given up. Whatever it comes to later is dropped. */
+export class CallGivenUp extends Error {
+  constructor(readonly method: Method, readonly why: AbortCause | 'time limit', limitMs: number) {
+    super(why === 'time limit' ? `No answer to ${method} within ${limitMs} ms.` : `The call ${method} was aborted: ${why}.`);
+    this.name = 'CallGivenUp';
+  }
+}
+
+/** Whether a call was given up for something that happened to the generation or its worker, and not for being slow: the next step sees what. */
+export function isMadeObsolete(error: unknown): boolean {
+  return error instanceof CallGivenUp && error.why !== 'time limit';
+}
+
+interface CallUnderWay {
+  readonly method: Method;
+  readonly giveUp: (cause: AbortCause) => void;
+}
+
+/** The calls one run makes to its provider: each has a time limit and a signal, and ends when it is aborted, though its provider ignores that. */
+export class ProviderCalls {
+  private readonly underWay = new Set<CallUnderWay>();
+  private readonly provider: Provider;
+  private cancelAskedAt: number | undefined;
+
+  constructor(private readonly context: Pick<Context, 'clock' | 'settings' | 'log'>, private readonly of: Execution, private readonly generationId: string) {
+    this.provider = of.provider;
+  }
+
+  submit(submission: Submission, timeLeftMs: number): Promise<SubmitAnswer> {
+    return this.during('submit', this.limitMs(timeLeftMs), (call) => this.provider.submit(submission, call));
+  }
+
+  poll(reference: string, timeLeftMs: number): Promise<ProviderReport> {
+    return this.during('poll', this.limitMs(timeLeftMs), (call) => this.provider.poll(reference, this.of.model.providerSettings, call));
+  }
+
+  recover(token: string, timeLeftMs: number): Promise<RecoverAnswer> {
+    return this.during('recover', this.limitMs(timeLeftMs), (call) => this.provider.recover(token, this.of.model.providerSettings, call));
+  }
+
+  /** Asks the provider to stop, unless it was asked just now. It may be asked after a deadline, so that none bounds this call but its own. */
+  async askToStop(reference: string): Promise<void> {
+    const { clock, log } = this.context;
+    const now = clock.now();
+    if (this.cancelAskedAt !== undefined && now - this.cancelAskedAt < CANCEL_AGAIN_MS) return;
+    this.cancelAskedAt = now;
+    await this.during('cancel', this.limitMs(Infinity), (call) => this.provider.cancel(reference, this.of.model.providerSettings, call)).catch((error: unknown) => {
+      log.warn('provider could not be asked to stop', { generationId: this.generationId, error });
+    });
+  }
+
+  /** Fetching outputs takes as long as they are large: only the generation's own time bounds it. */
+  collect<T>(timeLeftMs: number, work: (call: ProviderCall) => Promise<T>): Promise<T> {
+    return this.during('output', timeLeftMs, work);
+  }
+
+  /** Ends those calls under way whose answers do not count any more. */
+  abort(cause: AbortCause): void {
+    for (const { method, giveUp } of this.underWay) {
+      if (ABORTED_ON[cause].includes(method)) giveUp(cause);
+    }
+  }
+
+  private limitMs(timeLeftMs: number): number {
+    return Math.min(timeLeftMs, this.context.settings.providerCallMs);
+  }
+
+  private during<T>(method: Method, limitMs: number, work: (call: ProviderCall) => Promise<T>): Promise<T> {
+    const { clock } = this.context;
+    const source = new AbortSource();
+    return new Promise((resolve, reject) => {
+      let cancelTimer = clock.after(Math.min(limitMs, MAX_WAIT_MS), () => giveUp('time limit'));
+      const giveUp = (cause: AbortCause | 'time limit') => {
+        const reason = new CallGivenUp(method, cause, limitMs);
+        this.underWay.delete(own);
+        cancelTimer();
+        if (method === 'submit') cancelTimer = clock.after(SUBMIT_ENDS_MS, () => reject(reason));
+        source.abort(reason);
+        if (method !== 'submit') reject(reason);
+      };
+      const own: CallUnderWay = { method, giveUp };
+      this.underWay.add(own);
+      const end = () => {
+        this.underWay.delete(own);
+        cancelTimer();
+      };
+      begun(work, { signal: source.signal }).then(
+        (value) => { end(); resolve(value); },
+        (error: unknown) => { end(); reject(error instanceof Error ? error : new Error(String(error))); },
+      );
+    });
+  }
+}
+
+/** A provider that throws before it gives a promise has failed like any other. */
+function begun<T>(work: (call: ProviderCall) => Promise<T>, call: ProviderCall): Promise<T> {
+  try {
+    return work(call);
+  } catch (error) {
+    return Promise.reject(error instanceof Error ? error : new Error(String(error)));
+  }
+}

@@ -1,0 +1,65 @@
+// Goal: core's abort signal behaves as the platform's does, so that an adapter can use one for the other.
+// Method: the same steps on core's own and on AbortController; what each listener saw is compared.
+import { expect } from 'chai';
+import { AbortSource, throwIfAborted, type AbortSignalLike } from '../../core/abort-signal.js';
+
+interface Source {
+  readonly signal: AbortSignalLike;
+  abort(reason: Error): void;
+}
+
+const SOURCES: readonly (readonly [string, () => Source])[] = [['core', () => new AbortSource()], ['the platform', () => new AbortController()]];
+
+for (const [name, open] of SOURCES) {
+  describe(`the abort signal of ${name}`, () => {
+    const [first, second] = [new Error('first'), new Error('second')];
+
+    it('calls each listener once, and keeps the first reason', () => {
+      const source = open();
+      const seen: string[] = [];
+      source.signal.addEventListener('abort', () => seen.push('plain'));
+      source.signal.addEventListener('abort', () => seen.push('once'), { once: true });
+      expect([source.signal.aborted, source.signal.reason]).to.deep.equal([false, undefined]);
+      source.abort(first);
+      source.abort(second);
+      expect(seen).to.deep.equal(['plain', 'once']);
+      expect([source.signal.aborted, source.signal.reason]).to.deep.equal([true, first]);
+    });
+
+    it('does not call a listener that was removed, or that came too late', () => {
+      const source = open();
+      let calls = 0;
+      const listener = () => { calls += 1; };
+      source.signal.addEventListener('abort', listener);
+      source.signal.removeEventListener('abort', listener);
+      source.abort(first);
+      source.signal.addEventListener('abort', listener);
+      expect(calls).to.equal(0);
+    });
+
+    it('makes throwIfAborted throw its reason, and nothing before', () => {
+      const source = open();
+      throwIfAborted(source.signal);
+      source.abort(first);
+      expect(() => throwIfAborted(source.signal)).to.throw(first.message);
+    });
+  });
+}
+
+describe('throwIfAborted', () => {
+  it('lets a call without a signal pass, and throws an error where the reason is none', () => {
+    throwIfAborted(undefined);
+    expect(() => throwIfAborted(AbortSignal.abort('a text'))).to.throw(Error, 'The call was aborted.');
+  });
+});
+
+describe('AbortSource', () => {
+  it('calls the other listeners although one throws', () => {
+    const source = new AbortSource();
+    let called = false;
+    source.signal.addEventListener('abort', () => { throw new Error('broken'); });
+    source.signal.addEventListener('abort', () => { called = true; });
+    source.abort(new Error('over'));
+    expect(called).to.equal(true);
+  });
+});
