@@ -6,17 +6,17 @@ export const ERRORS = {
   ROUTE_NOT_FOUND: { retry: false, message: 'No such route.' },
   METHOD_NOT_ALLOWED: { retry: false, message: 'This route does not take that method.' },
 
-  DEVELOPER_TOKEN_REQUIRED: { retry: false, message: 'Send an API key as Authorization: Bearer <credential>.' },
+  DEVELOPER_TOKEN_REQUIRED: { retry: false, message: 'A credential is required.' },
   DEVELOPER_TOKEN_INVALID: { retry: false, message: 'The credential is not valid.' },
   DEVELOPER_TOKEN_EXPIRED: { retry: false, message: 'The credential has expired.' },
   DEVELOPER_TOKEN_REVOKED: { retry: false, message: 'The credential has been revoked.' },
   RATE_LIMITED: { retry: true, message: 'Too many requests with this credential.' },
   DEVELOPER_SCOPE_INSUFFICIENT: { retry: false, message: 'The credential does not carry the scope this needs.' },
 
-  IDEMPOTENCY_KEY_REQUIRED: { retry: false, message: 'Send an Idempotency-Key header.' },
-  IDEMPOTENCY_KEY_INVALID: { retry: false, message: 'Idempotency-Key must be one header of 1 to 255 visible ASCII characters.' },
+  IDEMPOTENCY_KEY_REQUIRED: { retry: false, message: 'An idempotency key is required.' },
+  IDEMPOTENCY_KEY_INVALID: { retry: false, message: 'An idempotency key must be 1 to 255 visible ASCII characters.' },
 
-  MEDIA_TYPE_UNSUPPORTED: { retry: false, message: 'Send the body as application/json.' },
+  MEDIA_TYPE_UNSUPPORTED: { retry: false, message: 'The request body has a media type that is not taken.' },
   BODY_TOO_LARGE: { retry: false, message: 'The request body is too large.' },
   BODY_INVALID: { retry: false, message: 'The request body is not valid JSON.' },
   REQUEST_TIMEOUT: { retry: true, message: 'The request did not arrive in time.' },
@@ -25,9 +25,9 @@ export const ERRORS = {
   UPLOAD_FILE_TOO_LARGE: { retry: false, message: 'The file is larger than uploads may be.' },
   UPLOAD_TYPE_NOT_ALLOWED: { retry: false, message: 'Files of this type cannot be uploaded.' },
 
-  IDEMPOTENCY_PAYLOAD_MISMATCH: { retry: false, message: 'This Idempotency-Key was first used with a different request.' },
-  IDEMPOTENCY_IN_PROGRESS: { retry: true, message: 'The first request with this Idempotency-Key is still being handled.' },
-  IDEMPOTENCY_REPLAY_EXPIRED: { retry: false, message: 'The answer to this Idempotency-Key is no longer kept; a new intent needs a new key.' },
+  IDEMPOTENCY_PAYLOAD_MISMATCH: { retry: false, message: 'This idempotency key was first used with a different request.' },
+  IDEMPOTENCY_IN_PROGRESS: { retry: true, message: 'The first request with this idempotency key is still being handled.' },
+  IDEMPOTENCY_REPLAY_EXPIRED: { retry: false, message: 'The answer to this idempotency key is no longer kept; a new intent needs a new key.' },
 
   UPLOAD_URL_EXPIRED: { retry: false, message: 'The upload target has expired; prepare the upload again.' },
   TASK_NOT_FOUND: { retry: false, message: 'There is no such generation.' },

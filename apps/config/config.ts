@@ -1,5 +1,5 @@
 import type { Settings } from '../../core/settings.js';
-import type { RestLimits } from '../http/host/limits.js';
+import type { RestLimits } from './rest-limits.js';
 
 /** What an operator decided about one installation. Times are milliseconds, sizes bytes, paths absolute. */
 export interface Config {

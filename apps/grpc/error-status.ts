@@ -5,6 +5,8 @@ import type { ServiceError } from '../../core/errors.js';
 import { pathOf, tokensOf } from '../../core/field-path.js';
 import { BadRequestSchema, ErrorInfoSchema, RequestInfoSchema, RetryInfoSchema } from './generated/google/rpc/error_details_pb.js';
 import { StatusSchema } from './generated/google/rpc/status_pb.js';
+import { messageOf } from '../requests/message-of.js';
+import { GRPC_MESSAGES } from './messages.js';
 import { duration } from './render/times.js';
 import { GRPC_STATUSES } from './statuses.js';
 
@@ -30,7 +32,7 @@ export interface FailedCall {
 export function errorStatus(error: ServiceError, { requestId, bodyField }: FailedCall): StatusObject {
   const { code, details: { pointer, field: known, retryAfterMs } } = error;
   const status = GRPC_STATUSES[code];
-  const message = cut(error.message, MAX_MESSAGE);
+  const message = cut(messageOf(error, GRPC_MESSAGES), MAX_MESSAGE);
   const details: Any[] = [
     packed(ErrorInfoSchema, { reason: code, domain: ERROR_DOMAIN }),
     packed(RequestInfoSchema, { requestId }),

@@ -19,8 +19,14 @@ export function loggedRefusal({ code, details: { pointer, bound } }: ServiceErro
   return { code, ...field, ...(bound === undefined ? {} : { bound }) };
 }
 
-/** The ids that a request named, as the log has them; what is no id is left out, as it could be anything. */
-export function loggedIds(named: { readonly generationId?: unknown; readonly uploadId?: unknown }): { readonly generationId?: string; readonly uploadId?: string } {
+/** The ids that a request named, as the log has them. */
+export interface LoggedIds {
+  readonly generationId?: string;
+  readonly uploadId?: string;
+}
+
+/** What is no id is left out, as it could be anything. */
+export function loggedIds(named: { readonly generationId?: unknown; readonly uploadId?: unknown }): LoggedIds {
   const { generationId, uploadId } = named;
   return { ...(isId(generationId) ? { generationId: generationId.toLowerCase() } : {}), ...(isId(uploadId) ? { uploadId: uploadId.toLowerCase() } : {}) };
 }

@@ -10,7 +10,8 @@ import { createLogger, logTo } from '../logging/logging.js';
 import { Metrics } from '../metrics/metrics.js';
 import { Outages } from '../outages/outages.js';
 import { onHangUp, reload } from './reload.js';
-import { createRestServer, type RestServer } from '../http/host/server.js';
+import type { HttpHost } from '../http/host/server.js';
+import { createHttpFronts } from '../wiring/http-fronts.js';
 import { StopRequest, type StopSignal } from './stop-request.js';
 import { configuredUrl, hostAndPort, openProgram, type Program } from '../wiring/open-program.js';
 import { Worker } from '../worker/worker.js';
@@ -74,14 +75,14 @@ function whereData({ stores, dataFolder, mongo }: Config): Readonly<Record<strin
 }
 
 interface Front {
-  readonly rest: RestServer;
+  readonly rest: HttpHost;
   close(graceMs: number): Promise<void>;
 }
 
 function createFront(program: Program, { config, logger, metrics }: { readonly config: Config; readonly logger: Logger; readonly metrics: Metrics | undefined }): Front {
   const { context, signedObjects } = program;
   const authenticator = new Authenticator(context);
-  const rest = createRestServer({
+  const rest = createHttpFronts({
     context,
     authenticator,
     logger,

@@ -3,7 +3,7 @@ import { createLogger } from '../../apps/logging/logging.js';
 import type { GrpcServer } from '../../apps/grpc/server.js';
 import { measuredPorts } from '../../apps/metrics/measured-ports.js';
 import { Metrics } from '../../apps/metrics/metrics.js';
-import { createRestServer } from '../../apps/http/host/server.js';
+import { createHttpFronts } from '../../apps/wiring/http-fronts.js';
 import { Worker } from '../../apps/worker/worker.js';
 import { Authenticator } from '../../core/access/authenticate.js';
 import { createContext, type Context } from '../../core/context.js';
@@ -33,7 +33,7 @@ const log = metrics ? metrics.warnings.counted(program.context.log) : program.co
 const counting = createContext(metrics ? measuredPorts(ports, metrics) : ports, settings, log);
 const context: Context = { ...counting, providers: { find: (name) => recorded(counting.providers.find(name)) } };
 
-const rest = createRestServer({
+const rest = createHttpFronts({
   context,
   authenticator: new Authenticator(context),
   logger: createLogger(config.log),

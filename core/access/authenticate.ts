@@ -107,9 +107,7 @@ export function requireScope(caller: Caller, scope: Scope): void {
   if (!caller.scopes.includes(scope)) throw new ServiceError('DEVELOPER_SCOPE_INSUFFICIENT', `The credential does not carry the scope ${scope}.`);
 }
 
-/** Throws DEVELOPER_SCOPE_INSUFFICIENT when an App is named and it is not the credential's. */
-export function requireApp(caller: Caller, appId: string | undefined): void {
-  if (appId !== undefined && appId.toLowerCase() !== caller.appId) {
-    throw new ServiceError('DEVELOPER_SCOPE_INSUFFICIENT', "X-App-Id must be the credential's own App.");
-  }
+/** Whether the App that a request names, if it names one, is the credential's own. Otherwise it is refused with DEVELOPER_SCOPE_INSUFFICIENT. */
+export function isOwnApp(caller: Caller, appId: string | undefined): boolean {
+  return appId === undefined || appId.toLowerCase() === caller.appId;
 }

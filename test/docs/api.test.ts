@@ -6,19 +6,19 @@
 import { expect } from 'chai';
 import { AjvJsonSchemas } from '../../adapters/system/ajv-json-schemas.js';
 import type { Route } from '../../apps/http/developer/operation.js';
-import { DEFAULT_REST_LIMITS, MAX_BODY_BYTES } from '../../apps/http/host/limits.js';
+import { DEFAULT_REST_LIMITS } from '../../apps/config/rest-limits.js';
+import { MAX_BODY_BYTES } from '../../apps/http/host/limits.js';
 import { ROUTES } from '../../apps/http/developer/routes.js';
 import { MAX_REFERENCE_UPLOADS } from '../../core/generation/request.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import { DEFAULT_SETTINGS } from '../../core/settings.js';
 import { plain, readPage, tablesOf, type CodeBlock } from './pages.js';
 
-const BASE = '/api/v1/developer';
 const page = readPage('docs/api.md');
 const schemas = new AjvJsonSchemas();
 
 function nameOf({ method, path }: Route): string {
-  return `${method} ${path.slice(BASE.length)}`;
+  return `${method} ${path}`;
 }
 
 interface Section { readonly prose: string; readonly blocks: readonly CodeBlock[] }

@@ -3,8 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Settings } from '../../../core/settings.js';
 import { openApiDocument } from './openapi/document.js';
-import type { RestMiddleware } from '../host/http-context.js';
-import type { Endpoint } from '../host/routing.js';
+import type { HttpHandler, HttpRoute } from '../host/routing.js';
 import { ROUTES } from './routes.js';
 
 /** Everything the page needs is served from here: it works offline, and tells nobody that it was opened. */
@@ -40,43 +39,41 @@ const INITIALIZER = `SwaggerUIBundle({
 `;
 
 /** The API's description for programs, and the same as a page for people. */
-export function docsEndpoints(settings: Settings): Endpoint[] {
+export function docsRoutes(settings: Settings): readonly HttpRoute[] {
   const documentText = JSON.stringify(openApiDocument(ROUTES, settings));
   return [
-    ['GET', '/', toTheDocs],
-    ['GET', '/openapi.json', serveText('/openapi.json', 'application/json; charset=utf-8', documentText)],
-    ['GET', '/docs', serveText('/docs', 'text/html; charset=utf-8', PAGE)],
-    ['GET', '/docs/initializer.js', serveText('/docs/initializer.js', 'text/javascript; charset=utf-8', INITIALIZER)],
-    ['GET', '/docs/swagger-ui-bundle.js', servePackaged('swagger-ui-bundle.js', 'text/javascript; charset=utf-8')],
-    ['GET', '/docs/swagger-ui.css', servePackaged('swagger-ui.css', 'text/css; charset=utf-8')],
-    ['GET', '/docs/favicon-32x32.png', servePackaged('favicon-32x32.png', 'image/png')],
+    { method: 'GET', path: '/', serve: redirectToDocs },
+    { method: 'GET', path: '/openapi.json', serve: serveText('application/json; charset=utf-8', documentText) },
+    { method: 'GET', path: '/docs', serve: serveText('text/html; charset=utf-8', PAGE) },
+    { method: 'GET', path: '/docs/initializer.js', serve: serveText('text/javascript; charset=utf-8', INITIALIZER) },
+    servePackaged('swagger-ui-bundle.js', 'text/javascript; charset=utf-8'),
+    servePackaged('swagger-ui.css', 'text/css; charset=utf-8'),
+    servePackaged('favicon-32x32.png', 'image/png'),
   ];
 }
 
-/** Whoever opens the bare address in a browser is shown what is there. */
-const toTheDocs: RestMiddleware = async (ctx) => {
-  ctx.state.route = '/';
+/** The bare address in a browser shows what is there. */
+const redirectToDocs: HttpHandler = async (ctx) => {
   ctx.status = 302;
   ctx.set('Location', '/docs');
 };
 
-function serveText(path: string, type: string, text: string): RestMiddleware {
+function serveText(type: string, text: string): HttpHandler {
   const bytes = Buffer.from(text);
   return async (ctx) => {
-    ctx.state.route = path;
     ctx.set({ 'Content-Type': type, 'Content-Security-Policy': POLICY, 'Cache-Control': 'no-cache' });
     ctx.body = bytes;
   };
 }
 
 /** A file of the swagger-ui-dist package, read when it is first asked for and kept. */
-function servePackaged(name: string, type: string): RestMiddleware {
+function servePackaged(name: string, type: string): HttpRoute {
   const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
   let bytes: Promise<Buffer> | undefined;
-  return async (ctx) => {
-    ctx.state.route = `/docs/${name}`;
+  const serve: HttpHandler = async (ctx) => {
     bytes ??= readFile(join(folder, name));
     ctx.set({ 'Content-Type': type, 'Cache-Control': 'public, max-age=3600' });
     ctx.body = await bytes;
   };
+  return { method: 'GET', path: `/docs/${name}`, serve };
 }

@@ -2,8 +2,9 @@ import type { Caller, Scope } from '../../../core/access/credential.js';
 import type { Context } from '../../../core/context.js';
 import type { ErrorCode } from '../../../core/errors.js';
 import type { Json, JsonObject } from '../../../core/json.js';
+import type { HttpRoute } from '../host/routing.js';
 import type { Settings } from '../../../core/settings.js';
-import type { Answer } from '../host/answer.js';
+import type { Answer, StreamedAnswer } from '../host/answer.js';
 
 /** A schema under the name it has in the OpenAPI document. */
 export type TitledSchema = JsonObject & { readonly title: string };
@@ -26,6 +27,8 @@ export interface Call {
   readonly context: Context;
   readonly caller: Caller;
   readonly params: Readonly<Record<string, string>>;
+  /** The query parameters that were sent, of those that the operation takes. */
+  readonly query: Readonly<Record<string, string>>;
   /** Empty where the operation takes none. */
   readonly idempotencyKey: string;
   /** An empty object where the operation takes no body, or an optional one was not sent. */
@@ -43,9 +46,14 @@ export interface RequestBody {
   readonly limited?: (settings: Settings) => JsonObject;
 }
 
+/** What an operation takes in the query: the schema of each parameter by its name. All of them may be left out. */
+export type QueryParameters = Readonly<Record<string, JsonObject & { readonly description: string }>>;
+
 export interface ProtectedOperation extends Description {
+  /** Without it, whatever stands in the query is ignored. */
+  readonly query?: QueryParameters;
   readonly body?: RequestBody;
-  answer(call: Call): Promise<Answer>;
+  answer(call: Call): Promise<Answer | StreamedAnswer>;
 }
 
 export interface PublicOperation extends Description {
@@ -55,7 +63,8 @@ export interface PublicOperation extends Description {
 export type PublicRoute = { readonly method: 'GET'; readonly path: string; readonly operation: PublicOperation; readonly scope?: undefined };
 
 export interface ProtectedRoute {
-  readonly method: 'GET' | 'POST';
+  readonly method: Exclude<HttpRoute['method'], 'any'>;
+  /** Under `BASE`. */
   readonly path: string;
   readonly operation: ProtectedOperation;
   readonly scope: Scope;

@@ -8,16 +8,17 @@ import { getGenerationOperation } from './operations/get-generation.js';
 import { listModelsOperation } from './operations/list-models.js';
 import { prepareUploadOperation } from './operations/prepare-upload.js';
 
-const BASE = '/api/v1/developer';
+/** Under which every endpoint of the interface stands. */
+export const BASE = '/api/v1/developer';
 
-/** Every endpoint of the interface: what it is, who may call it and what it needs. */
+/** Every endpoint of the interface, by its path under `BASE`: what it is, who may call it and what it needs. */
 export const ROUTES: readonly Route[] = [
-  { method: 'GET', path: `${BASE}/models`, operation: listModelsOperation },
-  { method: 'GET', path: `${BASE}/credits`, operation: getCreditsOperation, scope: 'credits:read', rate: 'reads' },
-  { method: 'POST', path: `${BASE}/generations`, operation: createGenerationOperation, scope: 'generations:write', rate: 'writes', needsKey: true },
-  { method: 'POST', path: `${BASE}/generations/estimate`, operation: estimateGenerationOperation, scope: 'generations:write', rate: 'reads' },
-  { method: 'GET', path: `${BASE}/generations/:generation_id`, operation: getGenerationOperation, scope: 'generations:read', rate: 'reads' },
-  { method: 'POST', path: `${BASE}/generations/:generation_id/cancel`, operation: cancelGenerationOperation, scope: 'generations:write', rate: 'writes' },
-  { method: 'POST', path: `${BASE}/uploads`, operation: prepareUploadOperation, scope: 'uploads:write', rate: 'writes', needsKey: true },
-  { method: 'POST', path: `${BASE}/uploads/:upload_id/complete`, operation: completeUploadOperation, scope: 'uploads:write', rate: 'writes', needsKey: true },
+  { method: 'GET', path: '/models', operation: listModelsOperation },
+  { method: 'GET', path: '/credits', operation: getCreditsOperation, scope: 'credits:read', rate: 'reads' },
+  { method: 'POST', path: '/generations', operation: createGenerationOperation, scope: 'generations:write', rate: 'writes', needsKey: true },
+  { method: 'POST', path: '/generations/estimate', operation: estimateGenerationOperation, scope: 'generations:write', rate: 'reads' },
+  { method: 'GET', path: '/generations/:generation_id', operation: getGenerationOperation, scope: 'generations:read', rate: 'reads' },
+  { method: 'POST', path: '/generations/:generation_id/cancel', operation: cancelGenerationOperation, scope: 'generations:write', rate: 'writes' },
+  { method: 'POST', path: '/uploads', operation: prepareUploadOperation, scope: 'uploads:write', rate: 'writes', needsKey: true },
+  { method: 'POST', path: '/uploads/:upload_id/complete', operation: completeUploadOperation, scope: 'uploads:write', rate: 'writes', needsKey: true },
 ];

@@ -1,53 +1,52 @@
 import { isApiKeyShaped } from '../../../core/access/api-key.js';
-import { requireApp, requireScope, type Authenticator } from '../../../core/access/authenticate.js';
+import { isOwnApp, requireScope, type Authenticator } from '../../../core/access/authenticate.js';
 import type { Caller } from '../../../core/access/credential.js';
 import type { Context } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import { readIdempotencyKey } from '../../../core/idempotency/key.js';
+import { loggedIds } from '../../logging/logged-fields.js';
 import { pointsOf } from '../../requests/rate-limit.js';
-import type { ClientAddresses } from '../host/client-addresses.js';
 import { MAX_BODY_BYTES } from '../host/limits.js';
 import type { ProtectedRoute, PublicRoute } from './operation.js';
 import type { RateLimits } from './shown-rate-limit.js';
+import { readQuery } from '../host/read-query.js';
 import { readNoBody } from '../host/no-body.js';
 import { declaredBytes } from '../host/read-bytes.js';
 import { readBody } from '../host/read-body.js';
 import { hasCurrent, headerText, headerValues, readCredential } from '../host/request-headers.js';
-import type { RestContext, RestMiddleware } from '../host/http-context.js';
+import type { HttpContext } from '../host/http-context.js';
+import type { HttpHandler } from '../host/routing.js';
+import type { HttpShared } from '../host/server.js';
 import { sendAnswer } from '../host/send.js';
-import type { StrangerRefusals } from '../host/stranger-refusals.js';
 
-export interface ServingParts {
+export interface ServingParts extends Pick<HttpShared, 'addresses' | 'strangers'> {
   readonly context: Context;
   readonly authenticator: Authenticator;
   readonly rateLimits: RateLimits;
-  readonly addresses: ClientAddresses;
-  readonly strangers: StrangerRefusals;
   readonly bodyTimeoutMs: number;
   /** Throws what refuses a request that the stores could not answer anyway, if they would be asked at all. */
   readonly requireStores: (wouldAsk: () => boolean) => void;
 }
 
-type RoutedContext = RestContext & { readonly params: Readonly<Record<string, string>> };
-
 const STALE_AFTER_MS = 1_000;
 
 /** The checks of a protected route, in the order in which the first one that fails is told, and then its operation. */
-export function serveProtected(route: ProtectedRoute, parts: ServingParts): RestMiddleware {
+export function serveProtected(route: ProtectedRoute, parts: ServingParts): HttpHandler {
   const { context, rateLimits, bodyTimeoutMs } = parts;
   const { operation, scope } = route;
   const rateLimit = rateLimits[route.rate];
   return async (ctx) => {
-    const { req, res, state, params } = ctx as RoutedContext;
-    state.route = route.path;
+    const { req, res, state, params } = ctx;
+    state.ids = loggedIds({ generationId: params['generation_id'], uploadId: params['upload_id'] });
     const caller = await authenticate(ctx, parts);
     state.caller = caller;
     const authenticatedAt = context.clock.now();
     const declared = declaredBytes(req);
     if (rateLimit) await rateLimit.take(caller.credentialId, res, pointsOf(Math.min(declared ?? 0, MAX_BODY_BYTES)));
     requireScope(caller, scope);
-    requireApp(caller, headerText(req, 'x-app-id'));
+    if (!isOwnApp(caller, headerText(req, 'x-app-id'))) throw new ServiceError('DEVELOPER_SCOPE_INSUFFICIENT', "X-App-Id must be the credential's own App.");
     const idempotencyKey = route.needsKey === true ? readIdempotencyKey(headerValues(req, 'idempotency-key')) : '';
+    const query = operation.query === undefined ? {} : readQuery(state.target.query, Object.keys(operation.query));
     const arrived = async (byteSize: number): Promise<void> => {
       if (rateLimit && declared === undefined) await rateLimit.take(caller.credentialId, res, pointsOf(byteSize), pointsOf(0));
     };
@@ -56,14 +55,17 @@ export function serveProtected(route: ProtectedRoute, parts: ServingParts): Rest
       : await readNoBody(req, { timeoutMs: bodyTimeoutMs, arrived });
     // A body may take long to arrive, and the credential may have been revoked meanwhile.
     if (context.clock.now() - authenticatedAt > STALE_AFTER_MS) await authenticate(ctx, parts);
-    const answer = await operation.answer({ context, caller, params, idempotencyKey, body });
-    if (answer.createdId !== undefined) state.createdId = answer.createdId;
+    const answer = await operation.answer({ context, caller, params, query, idempotencyKey, body });
+    if ('createdId' in answer) {
+      state.hasCreated = true;
+      state.ids = loggedIds({ generationId: answer.createdId });
+    }
     await sendAnswer(ctx, operation.status, answer);
   };
 }
 
 /** Who sends the request. What fails is counted for where it came from; what succeeds never is. */
-async function authenticate(ctx: RestContext, parts: ServingParts): Promise<Caller> {
+async function authenticate(ctx: HttpContext, parts: ServingParts): Promise<Caller> {
   const { req, state } = ctx;
   const { authenticator, addresses, strangers } = parts;
   try {
@@ -81,7 +83,7 @@ async function authenticate(ctx: RestContext, parts: ServingParts): Promise<Call
  * What is no key is refused without the stores, whether they are away or not. The lines of the outage count what is refused
  * for it: a line for each would let strangers fill the log.
  */
-function requireStores({ state }: RestContext, credential: string | undefined, parts: ServingParts): void {
+function requireStores({ state }: HttpContext, credential: string | undefined, parts: ServingParts): void {
   try {
     parts.requireStores(() => isApiKeyShaped(credential ?? ''));
   } catch (error) {
@@ -90,9 +92,8 @@ function requireStores({ state }: RestContext, credential: string | undefined, p
   }
 }
 
-export function servePublic({ operation, path }: PublicRoute, { context, bodyTimeoutMs }: ServingParts): RestMiddleware {
+export function servePublic({ operation }: PublicRoute, { context, bodyTimeoutMs }: ServingParts): HttpHandler {
   return async (ctx) => {
-    ctx.state.route = path;
     await readNoBody(ctx.req, { timeoutMs: bodyTimeoutMs });
     await sendAnswer(ctx, operation.status, await operation.answer(context));
     if (hasCurrent(ctx.req, ctx.res.getHeader('ETag'))) ctx.status = 304;

@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { ServiceError } from '../../../core/errors.js';
 import { RATE_WINDOW_SECONDS, RateLimit, sizeNote } from '../../requests/rate-limit.js';
-import type { RestLimits } from '../host/limits.js';
 
 /** How many requests a credential may send in a minute to this process. Every answer it counts says how many are left. */
 export class ShownRateLimit {
@@ -24,10 +23,18 @@ export class ShownRateLimit {
   }
 }
 
+/** Reads and writes a minute for one credential in this process; 0 turns the limit off. */
+export interface DeveloperRates {
+  readonly readsPerMinute: number;
+  readonly writesPerMinute: number;
+}
+
+export const DEFAULT_DEVELOPER_RATES: DeveloperRates = { readsPerMinute: 1_200, writesPerMinute: 300 };
+
 export type RateLimits = Readonly<Partial<Record<'reads' | 'writes', ShownRateLimit>>>;
 
 /** A rate of 0 is no limit. */
-export function createRateLimits({ readsPerMinute, writesPerMinute }: Pick<RestLimits, 'readsPerMinute' | 'writesPerMinute'>): RateLimits {
+export function createRateLimits({ readsPerMinute, writesPerMinute }: DeveloperRates): RateLimits {
   return {
     ...(readsPerMinute > 0 ? { reads: new ShownRateLimit('reads', readsPerMinute) } : {}),
     ...(writesPerMinute > 0 ? { writes: new ShownRateLimit('writes', writesPerMinute) } : {}),

@@ -1,9 +1,16 @@
-/** What an operation says to the client: its data, as an object or already as JSON text. */
+/** What an operation answers: the data of the envelope, as an object or already as JSON text. */
 export interface Answer {
   readonly data: object | { readonly text: string };
   /** Whether this is the first answer of an Idempotency-Key, given again. */
   readonly replayed?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Id of the generation that came to be by this request, which the log tells of. */
+  /** Id of the generation that the request created, for the log. */
   readonly createdId?: string;
+}
+
+/** An answer without envelope that is sent as it comes. A refusal must be thrown before it begins. */
+export interface StreamedAnswer {
+  readonly stream: AsyncIterable<Uint8Array | string>;
+  readonly mediaType: string;
+  readonly headers?: Readonly<Record<string, string>>;
 }

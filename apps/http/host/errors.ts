@@ -1,15 +1,17 @@
 import type { Logger } from 'pino';
 import { loggedRefusal } from '../../logging/logged-fields.js';
+import { messageOf } from '../../requests/message-of.js';
 import { asServiceError, levelOf } from '../../requests/service-error.js';
 import { errorEnvelope } from './envelope.js';
-import type { RestContext } from './http-context.js';
+import type { HttpContext } from './http-context.js';
+import { HTTP_MESSAGES } from './messages.js';
 import { send } from './send.js';
 import { STATUSES } from './statuses.js';
 
 /** The one place where an error becomes an answer. What we did not expect is logged whole and told to nobody. */
-export async function answerError(ctx: RestContext, error: unknown, logger: Logger): Promise<void> {
+export async function answerError(ctx: HttpContext, error: unknown, logger: Logger): Promise<void> {
   const refusal = asServiceError(error);
-  const { code, message, details } = refusal;
+  const { code, details } = refusal;
   const status = STATUSES[code];
   ctx.state.refusal = loggedRefusal(refusal);
   if (refusal !== error) logger[levelOf(error)]({ requestId: ctx.state.requestId, route: ctx.state.route, code, err: error }, 'request failed');
@@ -24,5 +26,5 @@ export async function answerError(ctx: RestContext, error: unknown, logger: Logg
   const { retryAfterMs } = details;
   if (retryAfterMs !== undefined) res.setHeader('Retry-After', Math.max(1, Math.ceil(retryAfterMs / 1_000)));
   res.setHeader('Cache-Control', 'no-store');
-  await send(ctx, status, errorEnvelope(ctx.state.requestId, code, message));
+  await send(ctx, status, errorEnvelope(ctx.state.requestId, code, messageOf(refusal, HTTP_MESSAGES)));
 }

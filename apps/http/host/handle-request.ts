@@ -1,12 +1,12 @@
 import type { Logger } from 'pino';
 import type { Ids } from '../../../core/ports/ids.js';
-import { loggedIds } from '../../logging/logged-fields.js';
 import type { ClientAddresses } from './client-addresses.js';
 import { answerError } from './errors.js';
 import type { HttpObserver } from './http-observer.js';
 import { readRequestId, requireOneHost } from './request-headers.js';
 import { readTarget } from './request-target.js';
-import type { RestContext, RestMiddleware } from './http-context.js';
+import type { HttpContext, HttpMiddleware } from './http-context.js';
+import { routeByTarget } from './routing.js';
 import { SECURITY_HEADERS } from './security-headers.js';
 import { cutLateBody } from './send.js';
 import type { StrangerRefusals } from './stranger-refusals.js';
@@ -22,11 +22,8 @@ export interface HandlingParts {
   readonly lingerMs: number;
 }
 
-/** Once it was routed, with what its path names. */
-type RoutedContext = RestContext & { readonly params?: { readonly generation_id?: string; readonly upload_id?: string } };
-
 /** Around every request: its id, the headers every answer carries, the one error handler, one line in the log. */
-export function handleRequest({ ids, logger, addresses, strangers, isStopping, observer, lingerMs }: HandlingParts): RestMiddleware {
+export function handleRequest({ ids, logger, addresses, strangers, isStopping, observer, lingerMs }: HandlingParts): HttpMiddleware {
   return async (ctx, next) => {
     const startedAt = performance.now();
     observer?.begun();
@@ -37,6 +34,7 @@ export function handleRequest({ ids, logger, addresses, strangers, isStopping, o
     try {
       requireOneHost(ctx.req);
       state.target = readTarget(ctx.req.url ?? '');
+      routeByTarget(ctx);
       await next();
     } catch (error) {
       await answerError(ctx, error, logger);
@@ -48,13 +46,13 @@ export function handleRequest({ ids, logger, addresses, strangers, isStopping, o
       state.address ??= addresses.ofRequest(ctx.req);
       state.isLeftOut = !strangers.isLogged(state.address);
     }
-    const level = state.isLeftOut === true ? 'debug' : levelFor(ctx.status, state.createdId !== undefined);
+    const level = state.isLeftOut === true ? 'debug' : levelFor(ctx.status, state.hasCreated === true);
     if (logger.isLevelEnabled(level)) logger[level](lineOf(ctx, startedAt), 'request');
   };
 }
 
 /** What an outage refuses is counted there. */
-function isStrangerRefused({ status, state }: RestContext): boolean {
+function isStrangerRefused({ status, state }: HttpContext): boolean {
   return status >= 400 && status < 500 && state.caller === undefined && state.isLeftOut !== true;
 }
 
@@ -63,9 +61,8 @@ function levelFor(status: number, isTold: boolean): 'error' | 'info' | 'debug' {
   return status >= 400 || isTold ? 'info' : 'debug';
 }
 
-function lineOf({ method, status, state, params }: RoutedContext, startedAt: number): object {
-  const { requestId, route, caller, refusal, createdId, address } = state;
+function lineOf({ method, status, state }: HttpContext, startedAt: number): object {
+  const { requestId, route, caller, refusal, ids, address } = state;
   const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
-  const ids = loggedIds({ generationId: createdId ?? params?.generation_id, uploadId: params?.upload_id });
   return { requestId, method, route, status, ...refusal, ...ids, durationMs, address, accountId: caller?.accountId, credentialId: caller?.credentialId };
 }

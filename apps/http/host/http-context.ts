@@ -1,25 +1,32 @@
 import type { ParameterizedContext } from 'koa';
-import type { Caller } from '../../../core/access/credential.js';
-import type { LoggedRefusal } from '../../logging/logged-fields.js';
+import type { LoggedIds, LoggedRefusal } from '../../logging/logged-fields.js';
 import type { RequestTarget } from './request-target.js';
 
-/** What the middlewares of one request tell each other, and the log. */
-export interface RestState {
+/** Who sent a request, as the log names it. */
+export interface LoggedCaller {
+  readonly accountId: string;
+  readonly credentialId: string;
+}
+
+/** What the host and the front that serves a request tell each other about it, and the log. */
+export interface HttpState {
   requestId: string;
   /** Read before anything else looks at the request. */
   target: RequestTarget;
   /** The pattern of the route, never the path: paths carry ids, and signed ones carry signatures. */
   route?: string;
-  caller?: Caller;
+  caller?: LoggedCaller;
   /** Where a request came from that did not authenticate. */
   address?: string;
   /** Whether the log leaves this request to a line about many. */
   isLeftOut?: boolean;
   /** Why the request was refused, when it was. */
   refusal?: LoggedRefusal;
-  /** Id of the generation that the request created. */
-  createdId?: string;
+  /** What the request was about. */
+  ids?: LoggedIds;
+  /** Whether the request created something: its line in the log is then of level info. */
+  hasCreated?: boolean;
 }
 
-export type RestContext = ParameterizedContext<RestState>;
-export type RestMiddleware = (ctx: RestContext, next: () => Promise<void>) => Promise<void>;
+export type HttpContext = ParameterizedContext<HttpState>;
+export type HttpMiddleware = (ctx: HttpContext, next: () => Promise<void>) => Promise<void>;

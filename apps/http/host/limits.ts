@@ -1,8 +1,5 @@
 /** What one client, and all of them together, may ask of the socket. Times are milliseconds, sizes bytes; rates may be 0 for none. */
-export interface RestLimits {
-  /** Reads and writes a minute for one credential in this process; 0 turns the limit off. */
-  readonly readsPerMinute: number;
-  readonly writesPerMinute: number;
+export interface HttpLimits {
   /** Credentials that are not valid, from one address; 0 turns the limit off. */
   readonly failedAuthenticationsPerMinute: number;
   /** How long a JSON body may take to arrive once its headers are here. */
@@ -19,9 +16,7 @@ export interface RestLimits {
   readonly maxConnectionsPerAddress: number;
 }
 
-export const DEFAULT_REST_LIMITS: RestLimits = {
-  readsPerMinute: 1_200,
-  writesPerMinute: 300,
+export const DEFAULT_HTTP_LIMITS: HttpLimits = {
   failedAuthenticationsPerMinute: 60,
   bodyTimeoutMs: 10_000,
   headersTimeoutMs: 10_000,

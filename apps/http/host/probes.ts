@@ -1,6 +1,7 @@
 import { ServiceError } from '../../../core/errors.js';
 import { askedOnce } from '../../requests/asked-once.js';
-import type { RestMiddleware } from './http-context.js';
+import type { HttpFront } from './server.js';
+import { createRouter } from './routing.js';
 import { sendAnswer } from './send.js';
 
 export const UP = { status: 'up' } as const;
@@ -24,18 +25,18 @@ export function readyWhile({ readiness, isStopping }: ReadinessParts): () => Pro
   return async () => !isStopping() && (await answers().catch(() => false));
 }
 
-/** Whether the process answers at all; says nothing of its database. */
-export const serveHealth: RestMiddleware = async (ctx) => {
-  ctx.state.route = '/healthz';
-  await sendAnswer(ctx, 200, { data: UP });
-};
-
-/** Whether requests should be sent here. */
-export function serveReadiness(parts: ReadinessParts): RestMiddleware {
-  const isReady = readyWhile(parts);
-  return async (ctx) => {
-    ctx.state.route = '/readyz';
-    if (!(await isReady())) throw new ServiceError('SERVICE_UNAVAILABLE', 'This process should not be sent requests right now.', { retryAfterMs: 1_000 });
-    await sendAnswer(ctx, 200, { data: READY });
+/** `/healthz`: the process answers at all, which says nothing of its database. `/readyz`: requests should be sent here. */
+export function probes(readiness: ReadinessParts['readiness']): HttpFront {
+  return ({ isStopping }) => {
+    const isReady = readyWhile({ readiness, isStopping });
+    return [createRouter([
+      { method: 'GET', path: '/healthz', serve: (ctx) => sendAnswer(ctx, 200, { data: UP }) },
+      {
+        method: 'GET', path: '/readyz', serve: async (ctx) => {
+          if (!(await isReady())) throw new ServiceError('SERVICE_UNAVAILABLE', 'This process should not be sent requests right now.', { retryAfterMs: 1_000 });
+          await sendAnswer(ctx, 200, { data: READY });
+        },
+      },
+    ])];
   };
 }

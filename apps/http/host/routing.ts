@@ -1,77 +1,65 @@
+import { METHODS } from 'node:http';
+import { Router, type RouterContext } from '@koa/router';
 import { ServiceError } from '../../../core/errors.js';
-import type { RestContext, RestMiddleware } from './http-context.js';
+import type { HttpContext, HttpMiddleware, HttpState } from './http-context.js';
 
-export type Endpoint = readonly [method: 'GET' | 'POST', path: string, serve: RestMiddleware];
+/** A request whose path matched. A parameter is the segment of the path, percent-decoded where it can be. */
+export type RoutedContext = HttpContext & { readonly params: Readonly<Record<string, string>> };
+export type HttpHandler = (ctx: RoutedContext) => Promise<void>;
+export type HttpRouter = Router<HttpState>;
 
-/** A path with its methods. A segment that begins with a colon stands for any text, and names it. */
-interface Route {
-  readonly segments: readonly string[];
-  readonly serveByMethod: Map<string, RestMiddleware>;
+export interface HttpRoute {
+  /** HEAD is served with GET. */
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'any';
+  /** A segment `:name` stands for any text but none, and `*name` for all that follows. Compared exactly: letter case and a last slash count. */
+  readonly path: string;
+  readonly serve: HttpHandler;
 }
 
-/** Routes by exact path; whatever matches none is refused, and a path that only lacks the method says which it has. */
-export function createRouting(endpoints: readonly Endpoint[]): RestMiddleware {
-  const routes = routesOf(endpoints);
-  return (ctx) => {
-    const segments = ctx.state.target.path.split('/');
-    const route = routes.find((candidate) => matches(candidate, segments));
-    if (route === undefined) throw new ServiceError('ROUTE_NOT_FOUND');
-    const serve = route.serveByMethod.get(ctx.method);
-    if (serve === undefined) throw methodRefusal(route, ctx);
-    (ctx as RestContext & { params: object }).params = paramsOf(route, segments);
-    return serve(ctx, nothingFollows);
+/**
+ * The routes of a front. A path without parameters goes before one with them, whatever the method, so that a name is never
+ * taken for a value. A path that lacks the method throws METHOD_NOT_ALLOWED and says which it has.
+ */
+export function createRouter(routes: readonly HttpRoute[], prefix = ''): HttpRouter {
+  const router = new Router<HttpState>({ prefix, exclusive: 'specificity', sensitive: true, strict: true });
+  for (const [path, served] of byPath(routes)) {
+    const pattern = prefix + path;
+    for (const { method, serve } of served) {
+      router.register(path, method === 'any' ? METHODS : [method], (ctx) => {
+        ctx.state.route = pattern;
+        return serve(ctx);
+      });
+    }
+    const methods = served.flatMap(({ method }) => (method === 'GET' ? [method, 'HEAD'] : [method]));
+    // Of two that match as exactly, the first one is taken.
+    if (!methods.includes('any')) router.register(path, METHODS, refuseMethod(methods.toSorted().join(', ')));
+  }
+  return router;
+}
+
+function byPath(routes: readonly HttpRoute[]): ReadonlyMap<string, readonly HttpRoute[]> {
+  const found = new Map<string, HttpRoute[]>();
+  for (const route of routes) found.set(route.path, [...(found.get(route.path) ?? []), route]);
+  return found;
+}
+
+function refuseMethod(allowed: string): (ctx: RouterContext<HttpState>) => never {
+  return ({ res }) => {
+    res.setHeader('Allow', allowed);
+    throw new ServiceError('METHOD_NOT_ALLOWED', `This route takes ${allowed}.`);
   };
 }
 
-/** Those without parameters come first, so that a name is never taken for the value of one, whatever the method. */
-function routesOf(endpoints: readonly Endpoint[]): readonly Route[] {
-  const byPath = new Map<string, Route>();
-  for (const [method, path, serve] of endpoints) {
-    const route = byPath.get(path) ?? { segments: path.split('/'), serveByMethod: new Map() };
-    byPath.set(path, route);
-    route.serveByMethod.set(method, serve);
-    if (method === 'GET') route.serveByMethod.set('HEAD', serve);
-  }
-  return [...byPath.values()].toSorted((one, other) => Number(one.segments.some(isParameter)) - Number(other.segments.some(isParameter)));
+/**
+ * Has the routers match the path as the host read it. The framework's own parser of URLs throws for some that a request may
+ * be sent to, so it is given the path and the query alone.
+ */
+export function routeByTarget(ctx: HttpContext): void {
+  const { path, query } = ctx.state.target;
+  ctx.req.url = query === '' ? path : `${path}?${query}`;
+  (ctx as HttpContext & { newRouterPath?: string }).newRouterPath = path;
 }
 
-function isParameter(segment: string): boolean {
-  return segment.startsWith(':');
-}
-
-/** Compared from the end, as paths begin alike. */
-function matches({ segments: wanted }: Route, segments: readonly string[]): boolean {
-  if (wanted.length !== segments.length) return false;
-  for (let index = wanted.length - 1; index > 0; index -= 1) {
-    const [name, given] = [wanted[index] as string, segments[index] as string];
-    if (isParameter(name) ? given === '' : name !== given) return false;
-  }
-  return true;
-}
-
-function paramsOf({ segments: wanted }: Route, segments: readonly string[]): Readonly<Record<string, string>> {
-  const params: Record<string, string> = {};
-  for (let index = 1; index < wanted.length; index += 1) {
-    const name = wanted[index] as string;
-    if (isParameter(name)) params[name.slice(1)] = decoded(segments[index] as string);
-  }
-  return params;
-}
-
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
-}
-
-function methodRefusal({ serveByMethod }: Route, ctx: RestContext): ServiceError {
-  const allowed = [...serveByMethod.keys()].toSorted().join(', ');
-  ctx.res.setHeader('Allow', allowed);
-  return new ServiceError('METHOD_NOT_ALLOWED', `This route takes ${allowed}.`);
-}
-
-function nothingFollows(): Promise<void> {
-  return Promise.resolve();
-}
+export const refuseRoute: HttpMiddleware = () => {
+  throw new ServiceError('ROUTE_NOT_FOUND');
+};

@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http';
-import type { Answer } from './answer.js';
+import type { Answer, StreamedAnswer } from './answer.js';
 import { successEnvelope } from './envelope.js';
 import { MAX_BODY_PIECES } from './limits.js';
-import type { RestContext } from './http-context.js';
+import { streamBody } from './stream-body.js';
+import type { HttpContext } from './http-context.js';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -11,8 +12,10 @@ const MAX_SKIPPED_BYTES = 1024 * 1024;
 /** How long a client that is still sending has to read our answer before its connection is closed, in milliseconds. */
 export const LINGER_MS = 2_000;
 
-export function sendAnswer(ctx: RestContext, status: number, { data, headers, replayed }: Answer): Promise<void> {
+export function sendAnswer(ctx: HttpContext, status: number, answer: Answer | StreamedAnswer): Promise<void> {
   const { res } = ctx;
+  if ('stream' in answer) return sendStream(ctx, status, answer);
+  const { data, headers, replayed } = answer;
   res.setHeader('Cache-Control', 'no-store');
   for (const name in headers) res.setHeader(name, headers[name] as string);
   if (replayed === true) res.setHeader('Idempotency-Replayed', 'true');
@@ -20,11 +23,16 @@ export function sendAnswer(ctx: RestContext, status: number, { data, headers, re
   return send(ctx, status, successEnvelope(ctx.state.requestId, dataText));
 }
 
+function sendStream(ctx: HttpContext, status: number, { stream, mediaType, headers }: StreamedAnswer): Promise<void> {
+  const body = ctx.method === 'HEAD' ? undefined : stream;
+  return streamBody(ctx, { status, headers: { 'Cache-Control': 'no-store', 'Content-Type': mediaType, ...headers }, body });
+}
+
 /**
  * Whoever was answered before all of the body had come may send the rest, so that the connection can be used again; but not
  * slowly, for as long as a request may take, when nobody wants it any more.
  */
-export function cutLateBody({ req, res }: Pick<RestContext, 'req' | 'res'>, lingerMs: number): void {
+export function cutLateBody({ req, res }: Pick<HttpContext, 'req' | 'res'>, lingerMs: number): void {
   if (req.complete) return;
   const cutSoon = (): void => { setTimeout(() => { if (!req.complete) req.socket.destroy(); }, lingerMs).unref(); };
   if (res.writableFinished) cutSoon();
@@ -32,7 +40,7 @@ export function cutLateBody({ req, res }: Pick<RestContext, 'req' | 'res'>, ling
 }
 
 /** Answers with JSON text. Resolves when the answer is handed over, not when the client has it. */
-export async function send(ctx: RestContext, status: number, text: string): Promise<void> {
+export async function send(ctx: HttpContext, status: number, text: string): Promise<void> {
   const { req, res } = ctx;
   ctx.status = status;
   res.setHeader('Content-Type', JSON_TYPE);
@@ -51,7 +59,7 @@ function isLongBodyUnread(req: IncomingMessage): boolean {
  * Closing a connection while its client still sends would throw our answer away with it. So the answer goes out whole
  * first, then a little more of the body is skipped, and only then the connection closes.
  */
-async function answerAndClose(ctx: RestContext, text: string): Promise<void> {
+async function answerAndClose(ctx: HttpContext, text: string): Promise<void> {
   const { req, res } = ctx;
   ctx.respond = false;
   res.setHeader('Connection', 'close');

@@ -1,97 +1,82 @@
 import { createServer, type Server } from 'node:http';
 import Koa from 'koa';
 import type { Logger } from 'pino';
-import type { Authenticator } from '../../../core/access/authenticate.js';
-import type { Context } from '../../../core/context.js';
-import { Listening } from './listening.js';
+import type { Clock } from '../../../core/ports/clock.js';
+import type { Ids } from '../../../core/ports/ids.js';
 import { ClientAddresses } from './client-addresses.js';
 import { limitConnections } from './connection-limit.js';
-import { docsEndpoints } from '../developer/docs-page.js';
 import { handleRequest } from './handle-request.js';
-import { serveHealth, serveReadiness } from './probes.js';
+import type { HttpState } from './http-context.js';
 import type { HttpObserver } from './http-observer.js';
 import { inTurn } from './in-turn.js';
-import type { RestLimits } from './limits.js';
-import { createRateLimits } from '../developer/shown-rate-limit.js';
+import type { HttpLimits } from './limits.js';
+import { Listening } from './listening.js';
 import { answerRefusedConnections } from './refused-connections.js';
-import type { RestState } from './http-context.js';
-import { createRouting, type Endpoint } from './routing.js';
-import { ROUTES } from '../developer/routes.js';
+import { refuseRoute, type HttpRouter } from './routing.js';
 import { LINGER_MS } from './send.js';
-import { serveProtected, servePublic, type ServingParts } from '../developer/serve-operation.js';
-import { serveSignedObjects, type SignedObjectGate } from '../objects/signed-objects.js';
 import { StrangerRefusals } from './stranger-refusals.js';
 
-export interface RestServerOptions {
-  readonly context: Context;
-  readonly authenticator: Authenticator;
+export interface HttpHostOptions {
+  readonly ids: Pick<Ids, 'uuid'>;
+  readonly clock: Clock;
   readonly logger: Logger;
-  readonly limits: RestLimits;
+  readonly limits: HttpLimits;
   /** Addresses and networks of proxies whose X-Forwarded-For is believed; none by default. */
   readonly trustedProxies?: readonly string[];
-  /** Serves `/objects/…`, for an object store that has no server of its own. */
-  readonly signedObjects?: SignedObjectGate;
-  /** Whether the database answers; asked for `/readyz`, once at a time. */
-  readonly readiness: () => Promise<boolean>;
-  /** Throws what refuses a protected request that the stores could not answer anyway; absent, all are tried. */
-  readonly requireStores?: ServingParts['requireStores'];
   /** How long a client may go on sending a body once it has its answer, in milliseconds; two seconds by default. */
   readonly lingerMs?: number;
   /** Told of every request and of the connections that did not become one. */
   readonly observer?: HttpObserver;
 }
 
-export interface RestServer {
+/** What the host has for its fronts. */
+export interface HttpShared {
+  readonly addresses: ClientAddresses;
+  readonly strangers: StrangerRefusals;
+  /** Whether the server was asked to close. */
+  readonly isStopping: () => boolean;
+}
+
+/** One front over the host: its routes, made of what the host has for it. */
+export type HttpFront = (shared: HttpShared) => readonly HttpRouter[];
+
+export interface HttpHost {
   /** Port 0 takes any free one; answers the one taken. */
   listen(host: string, port: number): Promise<{ readonly host: string; readonly port: number }>;
   /** Takes no more connections, finishes the requests under way, lets go of whoever has none, and cuts what is left after `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
 
-/** The REST front of one process. Nothing is listening before `listen`. */
-export function createRestServer(options: RestServerOptions): RestServer {
+/** The HTTP server of one process with the fronts it serves. Nothing is listening before `listen`. */
+export function createHttpHost(options: HttpHostOptions, fronts: readonly HttpFront[]): HttpHost {
   let stopping = false;
   const logger = options.logger.child({ front: 'rest' });
-  const addresses = new ClientAddresses(options.trustedProxies ?? []);
-  const strangers = new StrangerRefusals(options.limits.failedAuthenticationsPerMinute, { clock: options.context.clock, logger });
-  const app = createApp(options, { logger, addresses, strangers, isStopping: () => stopping });
-  const listening = new Listening(createHttpServer(app, options, addresses), 'rest');
+  const shared: HttpShared = {
+    addresses: new ClientAddresses(options.trustedProxies ?? []),
+    strangers: new StrangerRefusals(options.limits.failedAuthenticationsPerMinute, { clock: options.clock, logger }),
+    isStopping: () => stopping,
+  };
+  const app = createApp({ ...options, logger }, shared, fronts);
+  const listening = new Listening(createHttpServer(app, options, shared.addresses), 'rest');
   return {
     listen: (host, port) => listening.listen(host, port),
     close: (graceMs) => {
       stopping = true;
-      return listening.close(graceMs).finally(() => strangers.close());
+      return listening.close(graceMs).finally(() => shared.strangers.close());
     },
   };
 }
 
-interface AppParts {
-  readonly logger: Logger;
-  readonly addresses: ClientAddresses;
-  readonly strangers: StrangerRefusals;
-  readonly isStopping: () => boolean;
-}
-
-function createApp(options: RestServerOptions, { logger, addresses, strangers, isStopping }: AppParts): Koa<RestState> {
-  const { context, authenticator, limits, readiness, signedObjects } = options;
-  const parts: ServingParts = { context, authenticator, rateLimits: createRateLimits(limits), addresses, strangers, bodyTimeoutMs: limits.bodyTimeoutMs, requireStores: options.requireStores ?? (() => undefined) };
-  const endpoints: Endpoint[] = [
-    ...ROUTES.map((route): Endpoint => (
-      [route.method, route.path, route.scope === undefined ? servePublic(route, parts) : serveProtected(route, parts)]
-    )),
-    ['GET', '/healthz', serveHealth],
-    ['GET', '/readyz', serveReadiness({ readiness, isStopping })],
-    ...docsEndpoints(context.settings),
-  ];
-  const app = new Koa<RestState>();
+function createApp({ ids, logger, observer, lingerMs = LINGER_MS }: HttpHostOptions, shared: HttpShared, fronts: readonly HttpFront[]): Koa<HttpState> {
+  const app = new Koa<HttpState>();
   app.on('error', (error: unknown) => logger.debug({ err: error }, 'answer not delivered'));
-  app.use(handleRequest({ ids: context.ids, logger, addresses, strangers, isStopping, observer: options.observer, lingerMs: options.lingerMs ?? LINGER_MS }));
-  if (signedObjects) app.use(serveSignedObjects(signedObjects));
-  app.use(createRouting(endpoints));
+  app.use(handleRequest({ ids, logger, ...shared, observer, lingerMs }));
+  for (const router of fronts.flatMap((front) => front(shared))) app.use(router.routes());
+  app.use(refuseRoute);
   return app;
 }
 
-function createHttpServer(app: Koa<RestState>, { limits, context, observer }: RestServerOptions, addresses: ClientAddresses): Server {
+function createHttpServer(app: Koa<HttpState>, { limits, ids, observer }: HttpHostOptions, addresses: ClientAddresses): Server {
   const serve = app.callback();
   const server = createServer({
     maxHeaderSize: limits.maxHeaderBytes,
@@ -105,10 +90,10 @@ function createHttpServer(app: Koa<RestState>, { limits, context, observer }: Re
   }, inTurn((req, res) => void serve(req, res)));
   server.maxConnections = limits.maxConnections;
   limitConnections(server, { addresses, perAddress: limits.maxConnectionsPerAddress, onRefused: () => observer?.refused('full_for_address') });
-  // Whoever asks and then does not read, or sends no more, holds a connection that others could use.
+  // A client that asks and then neither reads nor sends holds a connection that others could use.
   server.setTimeout(limits.idleTimeoutMs);
   // The only expectation there is to meet is 100-continue, which the runtime does; any other changes nothing.
   server.on('checkExpectation', (req, res) => server.emit('request', req, res));
-  answerRefusedConnections(server, context.ids, observer);
+  answerRefusedConnections(server, ids, observer);
   return server;
 }

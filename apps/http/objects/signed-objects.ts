@@ -1,6 +1,6 @@
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import type { RestContext, RestMiddleware } from '../host/http-context.js';
+import { createRouter } from '../host/routing.js';
+import type { HttpFront } from '../host/server.js';
+import { streamBody } from '../host/stream-body.js';
 
 /** One request to a signed address, as an object store's own gate takes it. */
 export interface SignedObjectRequest {
@@ -24,33 +24,18 @@ export interface SignedObjectGate {
   handle(request: SignedObjectRequest): Promise<SignedObjectResponse>;
 }
 
-const PREFIX = '/objects/';
-
-/** Hands everything under `/objects/` to the gate and streams its answer; the signature stays out of the log. */
-export function serveSignedObjects(gate: SignedObjectGate): RestMiddleware {
-  return async (ctx, next) => {
-    const { path, query } = ctx.state.target;
-    if (!path.startsWith(PREFIX)) return next();
-    ctx.state.route = `${PREFIX}:key`;
-    const { method, req } = ctx;
-    await stream(ctx, await gate.handle({ method, path, query: new URLSearchParams(query), headers: req.headers, body: req }));
-  };
-}
-
-async function stream(ctx: RestContext, { status, headers, body }: SignedObjectResponse): Promise<void> {
-  const { res } = ctx;
-  ctx.respond = false;
-  res.removeHeader('Content-Security-Policy');
-  ctx.status = status;
-  for (const name in headers) res.setHeader(name, headers[name] as string);
-  if (body === undefined || body instanceof Uint8Array) {
-    res.end(body);
-    return;
-  }
-  try {
-    await pipeline(Readable.from(body, { objectMode: false }), res);
-  } catch {
-    // The client went away, or the bytes ended early: the length that was promised tells the client.
-    res.destroy();
-  }
+/** Serves `/objects/…`: hands every request to the gate and streams its answer. The signature stays out of the log. */
+export function signedObjects(gate: SignedObjectGate): HttpFront {
+  return () => [createRouter([{
+    method: 'any',
+    path: '/objects/{*key}',
+    async serve(ctx) {
+      const { req, res, state, method } = ctx;
+      state.route = '/objects/:key';
+      const { path, query } = state.target;
+      const { status, headers, body } = await gate.handle({ method, path, query: new URLSearchParams(query), headers: req.headers, body: req });
+      res.removeHeader('Content-Security-Policy');
+      await streamBody(ctx, { status, headers, body });
+    },
+  }])];
 }

@@ -5,7 +5,7 @@
 import { expect } from 'chai';
 import { Metrics } from '../../../apps/metrics/metrics.js';
 import { measuredPorts } from '../../../apps/metrics/measured-ports.js';
-import { ROUTES } from '../../../apps/http/developer/routes.js';
+import { BASE, ROUTES } from '../../../apps/http/developer/routes.js';
 import { ERRORS } from '../../../core/errors.js';
 import { TASK_ERRORS } from '../../../core/generation/task-errors.js';
 import { parseExposition, valueOf, type Family } from '../../fixtures/exposition.js';
@@ -22,7 +22,7 @@ import { playOn } from '../vectors/play.js';
 import { PICTURE } from '../vectors/vector.js';
 
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
-  route: [...ROUTES.map(({ path }) => path), '/healthz', '/readyz', '/objects/:key', 'none'],
+  route: [...ROUTES.map(({ path }) => BASE + path), '/healthz', '/readyz', '/objects/:key', 'none'],
   method: [
     'GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'other', 'create', 'read', 'apply', 'entries', 'findOperation', 'list', 'holdsBefore',
     'insert', 'replace', 'remove', 'due', 'usage', 'uncharged', 'removeExpired', 'insertApp', 'readApp', 'listApps', 'insertKey', 'findKey', 'replaceKey', 'listKeys', 'signPut',

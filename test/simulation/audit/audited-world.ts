@@ -147,9 +147,11 @@ export class AuditedWorld {
     const route = ROUTES.find(({ operation }) => operation.operationId === OPERATION_IDS[request.operation]) as ProtectedRoute;
     const params = request.operation === 'complete' ? { upload_id: request.uploadId } : { generation_id: 'generationId' in request ? request.generationId : '' };
     try {
-      const { data, replayed = false } = await this.world.clock.run(route.operation.answer({
-        context: this.context, caller, params, idempotencyKey: 'key' in request ? request.key : '', body: 'body' in request ? request.body : {},
+      const answered = await this.world.clock.run(route.operation.answer({
+        context: this.context, caller, params, query: {}, idempotencyKey: 'key' in request ? request.key : '', body: 'body' in request ? request.body : {},
       }));
+      if ('stream' in answered) throw new Error(`${route.path} answers with a stream.`);
+      const { data, replayed = false } = answered;
       return { outcome: 'success', data: JSON.parse(JSON.stringify(data)) as JsonObject, replayed };
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;

@@ -65,13 +65,16 @@ async function answer({ context, authenticator }: SimulatedProcess, request: Cli
   const route = ROUTES.find((one) => one.operation.operationId === OPERATION_IDS[request.operation]) as ProtectedRoute;
   const caller = await authenticator.authenticate(secret);
   requireScope(caller, route.scope);
-  const { data, replayed = false } = await route.operation.answer({
+  const answered = await route.operation.answer({
     context,
     caller,
     params: paramsOf(request),
+    query: {},
     idempotencyKey: 'key' in request ? request.key : '',
     body: 'body' in request ? request.body : {},
   });
+  if ('stream' in answered) throw new Error(`${route.path} answers with a stream.`);
+  const { data, replayed = false } = answered;
   // What a client gets went over a wire.
   return { outcome: 'success', data: JSON.parse(JSON.stringify(data)) as JsonObject, replayed };
 }

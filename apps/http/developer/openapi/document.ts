@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../../core/json.js';
 import type { Settings } from '../../../../core/settings.js';
-import type { Route } from '../operation.js';
+import type { QueryParameters, Route } from '../operation.js';
+import { BASE } from '../routes.js';
 import { requestSchema } from './request-schema.js';
 import { responsesOf } from './responses.js';
 
@@ -8,7 +9,7 @@ import { responsesOf } from './responses.js';
 export function openApiDocument(routes: readonly Route[], settings: Settings): JsonObject {
   const paths: Record<string, JsonObject> = {};
   for (const route of routes) {
-    const path = openApiPath(route.path);
+    const path = openApiPath(BASE + route.path);
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route) };
   }
   return {
@@ -80,9 +81,9 @@ function operationOf(route: Route): JsonObject {
   };
 }
 
-/** The resource a path is about: the first word after the version and the audience. */
+/** The resource a path is about: its first word. */
 function tagOf({ path }: Route): string {
-  return path.split('/')[4] ?? 'other';
+  return path.split('/')[1] ?? 'other';
 }
 
 function parametersOf(route: Route): JsonObject[] {
@@ -90,7 +91,12 @@ function parametersOf(route: Route): JsonObject[] {
     { name, in: 'path', required: true, schema: { type: 'string', format: 'uuid' } }
   ));
   const headers = route.scope === undefined ? ['RequestId'] : [...(route.needsKey === true ? ['IdempotencyKey'] : []), 'RequestId', 'AppId'];
-  return [...inPath, ...headers.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
+  const inQuery = Object.entries(queryOf(route)).map(([name, { description, ...schema }]): JsonObject => ({ name, in: 'query', required: false, description, schema }));
+  return [...inPath, ...inQuery, ...headers.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
+}
+
+function queryOf({ operation }: Route): QueryParameters {
+  return 'query' in operation ? operation.query ?? {} : {};
 }
 
 function schemasOf(routes: readonly Route[], settings: Settings): JsonObject {

@@ -1,6 +1,8 @@
 import { ERRORS, type ErrorCode } from '../../../../core/errors.js';
 import type { JsonObject } from '../../../../core/json.js';
+import { messageOf } from '../../../requests/message-of.js';
 import type { Route } from '../operation.js';
+import { HTTP_MESSAGES } from '../../host/messages.js';
 import { STATUSES } from '../../host/statuses.js';
 import { errorCodesOf } from './error-codes.js';
 
@@ -50,7 +52,7 @@ function success(route: Route): JsonObject {
 function refusal(status: number, codes: readonly ErrorCode[]): JsonObject {
   const mayWait = status === 429 || status === 503 || status === 409;
   return {
-    description: codes.map((code) => `${code}: ${ERRORS[code].message}`).join('\n\n'),
+    description: codes.map((code) => `${code}: ${messageOf({ code, ...ERRORS[code] }, HTTP_MESSAGES)}`).join('\n\n'),
     headers: { ...REQUEST_ID_HEADER, ...(mayWait ? { 'Retry-After': { $ref: '#/components/headers/Retry-After' } } : {}) },
     content: {
       'application/json': {

@@ -5,7 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import { errorCodesOf } from '../../../../apps/http/developer/openapi/error-codes.js';
 import { openApiDocument } from '../../../../apps/http/developer/openapi/document.js';
-import { ROUTES } from '../../../../apps/http/developer/routes.js';
+import { BASE, ROUTES } from '../../../../apps/http/developer/routes.js';
 import { STATUSES } from '../../../../apps/http/host/statuses.js';
 import { ERRORS, type ErrorCode } from '../../../../core/errors.js';
 import { GENERATION_REQUEST_SCHEMA } from '../../../../core/generation/request.js';
@@ -60,12 +60,22 @@ describe('the OpenAPI document', () => {
 
   it('has the routes of the table and no others, with their parameters', () => {
     const documented = operations.map(({ method, path, operation }) => `${method} ${path} ${operation['operationId'] as string}`);
-    const served = ROUTES.map(({ method, path, operation }) => `${method.toLowerCase()} ${path.replaceAll(/:(\w+)/g, '{$1}')} ${operation.operationId}`);
+    const served = ROUTES.map(({ method, path, operation }) => `${method.toLowerCase()} ${BASE}${path.replaceAll(/:(\w+)/g, '{$1}')} ${operation.operationId}`);
     expect(documented).to.have.members(served);
     for (const { path, operation } of operations) {
       const inPath = (operation['parameters'] as JsonObject[]).filter((parameter) => parameter['in'] === 'path').map(({ name }) => name);
       expect(inPath).to.deep.equal([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
     }
+  });
+
+  it('describes the query parameters of a route that takes some', () => {
+    const [route] = ROUTES.filter(({ operation }) => operation.operationId === 'getCredits');
+    if (route?.scope === undefined) throw new Error('There is no such route.');
+    const query = { limit: { type: 'integer', minimum: 1, maximum: 100, description: 'How many.' } };
+    const document = openApiDocument([{ ...route, operation: { ...route.operation, query } }], DEFAULT_SETTINGS);
+    expect(at(document, 'paths', `${BASE}/credits`, 'get')['parameters']).to.deep.include({
+      name: 'limit', in: 'query', required: false, description: 'How many.', schema: { type: 'integer', minimum: 1, maximum: 100 },
+    });
   });
 
   it('documents every code of a route under its status, and for every code of the catalogue a client can meet, a route', () => {

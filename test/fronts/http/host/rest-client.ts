@@ -1,21 +1,22 @@
 import { pino } from 'pino';
 import type { JsonObject } from '../../../../core/json.js';
-import { DEFAULT_REST_LIMITS, type RestLimits } from '../../../../apps/http/host/limits.js';
-import { createRestServer, type RestServer, type RestServerOptions } from '../../../../apps/http/host/server.js';
+import { DEFAULT_REST_LIMITS, type RestLimits } from '../../../../apps/config/rest-limits.js';
+import type { HttpHost } from '../../../../apps/http/host/server.js';
+import { createHttpFronts, type HttpFrontsOptions } from '../../../../apps/wiring/http-fronts.js';
 import type { World } from '../../../fixtures/world.js';
 import type { FrontAnswer, FrontRequest } from '../../vectors/play.js';
 
 export const BASE = '/api/v1/developer';
 
 export interface RunningServer {
-  readonly server: RestServer;
+  readonly server: HttpHost;
   readonly origin: string;
   readonly port: number;
 }
 
 /** A server on a free port of this machine, over a world. */
-export async function serve(world: World, options: Partial<Omit<RestServerOptions, 'limits'>> & { readonly limits?: Partial<RestLimits> } = {}): Promise<RunningServer> {
-  const server = createRestServer({
+export async function serve(world: World, options: Partial<Omit<HttpFrontsOptions, 'limits'>> & { readonly limits?: Partial<RestLimits> } = {}): Promise<RunningServer> {
+  const server = createHttpFronts({
     context: world.context,
     authenticator: world.authenticator,
     logger: pino({ level: 'silent' }),

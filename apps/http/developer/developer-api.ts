@@ -1,0 +1,29 @@
+import type { Authenticator } from '../../../core/access/authenticate.js';
+import type { Context } from '../../../core/context.js';
+import { createRouter, type HttpRoute } from '../host/routing.js';
+import type { HttpFront } from '../host/server.js';
+import { docsRoutes } from './docs-page.js';
+import { BASE, ROUTES } from './routes.js';
+import { serveProtected, servePublic, type ServingParts } from './serve-operation.js';
+import { createRateLimits, type DeveloperRates } from './shown-rate-limit.js';
+
+export interface DeveloperApiOptions {
+  readonly context: Context;
+  readonly authenticator: Authenticator;
+  readonly rates: DeveloperRates;
+  /** How long a JSON body may take to arrive once its headers are here, in milliseconds. */
+  readonly bodyTimeoutMs: number;
+  /** Throws what refuses a protected request that the stores could not answer anyway; absent, all are tried. */
+  readonly requireStores?: ServingParts['requireStores'];
+}
+
+/** The endpoints of the interface, and the pages that describe them. */
+export function developerApi({ context, authenticator, rates, bodyTimeoutMs, requireStores = () => undefined }: DeveloperApiOptions): HttpFront {
+  return ({ addresses, strangers }) => {
+    const parts: ServingParts = { context, authenticator, rateLimits: createRateLimits(rates), addresses, strangers, bodyTimeoutMs, requireStores };
+    const routes = ROUTES.map((route): HttpRoute => (
+      { method: route.method, path: route.path, serve: route.scope === undefined ? servePublic(route, parts) : serveProtected(route, parts) }
+    ));
+    return [createRouter(routes, BASE), createRouter(docsRoutes(context.settings))];
+  };
+}

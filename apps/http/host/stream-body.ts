@@ -1,0 +1,29 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { HttpContext } from './http-context.js';
+
+export interface StreamedBody {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: AsyncIterable<Uint8Array | string> | Uint8Array | undefined;
+}
+
+/**
+ * Answers with a body as it comes. Resolves when all of it is handed over, or the client has gone: what makes the body is
+ * ended then. A body that breaks off destroys the connection, since its status is sent already.
+ */
+export async function streamBody(ctx: HttpContext, { status, headers, body }: StreamedBody): Promise<void> {
+  const { res } = ctx;
+  ctx.respond = false;
+  ctx.status = status;
+  for (const name in headers) res.setHeader(name, headers[name] as string);
+  if (body === undefined || body instanceof Uint8Array) {
+    res.end(body);
+    return;
+  }
+  try {
+    await pipeline(Readable.from(body, { objectMode: false }), res);
+  } catch {
+    res.destroy();
+  }
+}

@@ -1,0 +1,29 @@
+import type { Logger } from 'pino';
+import type { Authenticator } from '../../core/access/authenticate.js';
+import type { Context } from '../../core/context.js';
+import type { RestLimits } from '../config/rest-limits.js';
+import { developerApi, type DeveloperApiOptions } from '../http/developer/developer-api.js';
+import { probes } from '../http/host/probes.js';
+import { createHttpHost, type HttpHost, type HttpHostOptions } from '../http/host/server.js';
+import { signedObjects, type SignedObjectGate } from '../http/objects/signed-objects.js';
+
+export interface HttpFrontsOptions extends Pick<HttpHostOptions, 'trustedProxies' | 'lingerMs' | 'observer'>, Pick<DeveloperApiOptions, 'requireStores'> {
+  readonly context: Context;
+  readonly authenticator: Authenticator;
+  readonly logger: Logger;
+  readonly limits: RestLimits;
+  /** Serves `/objects/…`, for an object store that has no server of its own. */
+  readonly signedObjects?: SignedObjectGate;
+  /** Whether the database answers; asked for `/readyz`, once at a time. */
+  readonly readiness: () => Promise<boolean>;
+}
+
+/** Every HTTP front of one process over one host. Nothing is listening before `listen`. */
+export function createHttpFronts({ context, authenticator, limits, requireStores, signedObjects: gate, readiness, ...options }: HttpFrontsOptions): HttpHost {
+  const { ids, clock } = context;
+  return createHttpHost({ ids, clock, limits, ...options }, [
+    developerApi({ context, authenticator, rates: limits, bodyTimeoutMs: limits.bodyTimeoutMs, ...(requireStores ? { requireStores } : {}) }),
+    ...(gate ? [signedObjects(gate)] : []),
+    probes(readiness),
+  ]);
+}

@@ -1,0 +1,170 @@
+/**
+ * Goal: a front's routes are served by exact path and any method; what matches none is refused with the right code; an answer
+ * may be a stream, which ends with its client.
+ * Method: a host with fronts made for the test, on a port of this machine; its answers as a client gets them.
+ */
+import { expect } from 'chai';
+import { pino } from 'pino';
+import { ServiceError } from '../../../../core/errors.js';
+import type { StreamedAnswer } from '../../../../apps/http/host/answer.js';
+import { DEFAULT_HTTP_LIMITS } from '../../../../apps/http/host/limits.js';
+import { readQuery } from '../../../../apps/http/host/read-query.js';
+import { createRouter, type HttpRoute } from '../../../../apps/http/host/routing.js';
+import { sendAnswer } from '../../../../apps/http/host/send.js';
+import { createHttpHost, type HttpHost } from '../../../../apps/http/host/server.js';
+import { SystemClock } from '../../../../adapters/system/system-clock.js';
+import { SystemIds } from '../../../../adapters/system/system-ids.js';
+import { exchange } from './raw-socket.js';
+
+function told(method: HttpRoute['method'], path: string): HttpRoute {
+  return { method, path, serve: (ctx) => sendAnswer(ctx, 200, { data: { route: ctx.state.route, method: ctx.method, params: ctx.params } }) };
+}
+
+describe('routing', () => {
+  let host: HttpHost;
+  let port: number;
+  let ended: Promise<string>;
+  let end: (how: string) => void;
+
+  async function* ticks(): AsyncGenerator<string> {
+    let how = 'cut';
+    try {
+      yield 'data: 1\n\n';
+      yield 'data: 2\n\n';
+      await new Promise((resolve) => { setTimeout(resolve, 20); });
+      how = 'whole';
+    } finally {
+      end(how);
+    }
+  }
+
+  async function* endless(): AsyncGenerator<string> {
+    try {
+      for (;;) {
+        yield 'data: tick\n\n';
+        await new Promise((resolve) => { setTimeout(resolve, 1); });
+      }
+    } finally {
+      end('cut');
+    }
+  }
+
+  async function* broken(): AsyncGenerator<string> {
+    yield 'data: 1\n\n';
+    throw new Error('The source broke.');
+  }
+
+  const streamed = (path: string, stream: () => StreamedAnswer['stream']): HttpRoute => (
+    { method: 'GET', path, serve: (ctx) => sendAnswer(ctx, 200, { stream: stream(), mediaType: 'text/event-stream' }) }
+  );
+
+  before(async () => {
+    const things = createRouter([
+      told('GET', '/:id'), told('DELETE', '/:id'), told('POST', '/estimate'), told('PUT', '/:id/parts/:part'), told('PATCH', '/:id'),
+      streamed('/ticks/now', ticks), streamed('/ticks/endless', endless), streamed('/ticks/broken', broken),
+      { method: 'GET', path: '/refused/now', serve: () => Promise.reject(new ServiceError('TASK_NOT_FOUND')) },
+    ], '/v2/things');
+    const files = createRouter([told('any', '/files/{*key}')]);
+    host = createHttpHost({ ids: new SystemIds(), clock: new SystemClock(), logger: pino({ level: 'silent' }), limits: DEFAULT_HTTP_LIMITS }, [() => [things], () => [files]]);
+    ({ port } = await host.listen('127.0.0.1', 0));
+  });
+
+  beforeEach(() => { ended = new Promise((resolve) => { end = resolve; }); });
+
+  after(() => host.close(0));
+
+  const ask = (method: string, path: string) => fetch(`http://127.0.0.1:${port}${path}`, { method });
+
+  for (const [method, path, route, params] of [
+    ['GET', '/v2/things/7', '/v2/things/:id', { id: '7' }],
+    ['DELETE', '/v2/things/7', '/v2/things/:id', { id: '7' }],
+    ['PATCH', '/v2/things/7', '/v2/things/:id', { id: '7' }],
+    ['PUT', '/v2/things/a%20b/parts/%C3%BC', '/v2/things/:id/parts/:part', { id: 'a b', part: 'ü' }],
+    ['GET', '/v2/things/%ff', '/v2/things/:id', { id: '%ff' }],
+    ['GET', '/v2/things/7?other=/x', '/v2/things/:id', { id: '7' }],
+    ['POST', '/v2/things/estimate', '/v2/things/estimate', {}],
+    ['OPTIONS', '/files/a/b', '/files/{*key}', { key: 'a/b' }],
+    ['PUT', '/files/', '/files/{*key}', {}],
+  ] as const) {
+    it(`serves ${method} ${path} by ${route}`, async () => {
+      const { data } = (await (await ask(method, path)).json()) as { data: unknown };
+      expect(data).to.deep.equal({ route, method, params });
+    });
+  }
+
+  for (const [method, path, allow] of [
+    ['GET', '/v2/things/estimate', 'POST'],
+    ['OPTIONS', '/v2/things/7', 'DELETE, GET, HEAD, PATCH'],
+    ['POST', '/v2/things/7', 'DELETE, GET, HEAD, PATCH'],
+    ['PROPFIND', '/v2/things/7/parts/1', 'PUT'],
+  ] as const) {
+    it(`refuses ${method} ${path} and says which methods there are`, async () => {
+      const response = await ask(method, path);
+      expect([response.status, response.headers.get('allow')]).to.deep.equal([405, allow]);
+      expect(await response.json()).to.deep.include({ code: 'METHOD_NOT_ALLOWED', message: `This route takes ${allow}.` });
+    });
+  }
+
+  for (const path of ['/', '/v2/things', '/v2/things/', '/v2/things/7/', '/V2/things/7', '/v2/Things/7', '/v2/things/7/parts', '/v2/things//parts/1', '/files', '/v2/thingsx/7']) {
+    it(`refuses ${path}, which is no route`, async () => {
+      const response = await ask('GET', path);
+      expect(response.status).to.equal(404);
+      expect(await response.json()).to.deep.include({ code: 'ROUTE_NOT_FOUND' });
+    });
+  }
+
+  it('sends a stream as it comes, without an envelope', async () => {
+    const response = await ask('GET', '/v2/things/ticks/now');
+    expect([response.headers.get('content-type'), response.headers.get('cache-control')]).to.deep.equal(['text/event-stream', 'no-store']);
+    expect(response.headers.get('x-request-id')).to.match(/^[0-9a-f-]{36}$/);
+    expect(await response.text()).to.equal('data: 1\n\ndata: 2\n\n');
+    expect(await ended).to.equal('whole');
+  });
+
+  it('ends a stream whose client has gone', async () => {
+    const over = new AbortController();
+    const response = await fetch(`http://127.0.0.1:${port}/v2/things/ticks/endless`, { signal: over.signal });
+    await response.body?.getReader().read();
+    over.abort();
+    expect(await ended).to.equal('cut');
+  });
+
+  it('does not end a stream that broke off as if it were whole', async () => {
+    const text = await exchange(port, 'GET /v2/things/ticks/broken HTTP/1.1\r\nHost: here\r\n\r\n');
+    expect(text).to.include('data: 1').and.not.include('0\r\n\r\n');
+  });
+
+  it('begins no stream for HEAD', async () => {
+    const response = await ask('HEAD', '/v2/things/ticks/endless');
+    expect([response.status, response.headers.get('content-type'), await response.text()]).to.deep.equal([200, 'text/event-stream', '']);
+  });
+
+  it('answers a refusal that a route throws', async () => {
+    const response = await ask('GET', '/v2/things/refused/now');
+    expect([response.status, ((await response.json()) as { code: string }).code]).to.deep.equal([404, 'TASK_NOT_FOUND']);
+  });
+});
+
+describe('a query', () => {
+  const NAMES = ['limit', 'cursor'];
+
+  for (const [query, values] of [
+    ['', {}], ['limit=5', { limit: '5' }], ['cursor=a%2Fb+c&limit=', { cursor: 'a/b c', limit: '' }], ['limit', { limit: '' }], ['limit=1=2', { limit: '1=2' }],
+  ] as const) {
+    it(`"${query}" is read`, () => {
+      expect(readQuery(query, NAMES)).to.deep.equal(values);
+    });
+  }
+
+  for (const [query, sentence] of [
+    ['limit=1&limit=1', 'The query parameter "limit" must be sent once.'],
+    ['Limit=1', 'Unknown query parameter "Limit". This operation takes limit, cursor.'],
+    ['__proto__=1', 'Unknown query parameter "__proto__". This operation takes limit, cursor.'],
+    ['&', 'Unknown query parameter "". This operation takes limit, cursor.'],
+    ['limit=%ff', 'The query must be percent-encoded UTF-8.'],
+  ] as const) {
+    it(`"${query}" is refused`, () => {
+      expect(() => readQuery(query, NAMES)).to.throw(ServiceError, sentence).with.property('code', 'FIELD_INVALID');
+    });
+  }
+});
