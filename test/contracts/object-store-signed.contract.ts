@@ -6,6 +6,8 @@ import type { ObjectStoreSubject, SentRequest } from './object-store-subject.js'
 
 const BODY = bytesOf('exactly these bytes');
 const SHA256 = sha256Of(BODY);
+/** Far more than the clocks of two machines, or of a server and its client, are apart. */
+const HOUR_MS = 3_600_000;
 
 /** The header of this name, whatever its case, with another value; unchanged when it is not there. */
 function withHeader(headers: Readonly<Record<string, string>>, name: string, value: string): Record<string, string> {
@@ -14,7 +16,7 @@ function withHeader(headers: Readonly<Record<string, string>>, name: string, val
 
 /** The part of the object store's contract that clients see; registered inside its `describe`. */
 export function signedRequestsContract({ supports }: ObjectStoreSubject, store: () => ObjectStore): void {
-  const soon = () => supports.now() + 60_000;
+  const soon = () => supports.now() + HOUR_MS;
   const signPut = async (sha256?: string, expiresAt = soon()) =>
     store().signPut({ key: 'staging/one', mediaType: 'image/png', byteSize: BODY.byteLength, expiresAt, ...(sha256 === undefined ? {} : { sha256 }) });
   const signGet = async (key = 'out/one', expiresAt = soon()) => store().signGet({ key, mediaType: 'image/png', filename: 'one.png', expiresAt });
@@ -53,7 +55,7 @@ export function signedRequestsContract({ supports }: ObjectStoreSubject, store: 
       expect(other.status).to.be.within(400, 499);
       expect(await store().stat('staging/two')).to.equal(null);
       expect((await supports.send(store(), { url: signed.url, method: 'GET', headers: {} })).status).to.be.within(400, 499);
-      await refusesPut(await signPut(undefined, supports.now() - 1000), {});
+      await refusesPut(await signPut(undefined, supports.now() - HOUR_MS), {});
     });
 
     it('refuses a PUT with an address signed for GET', async () => {
@@ -79,7 +81,7 @@ export function signedRequestsContract({ supports }: ObjectStoreSubject, store: 
       const signed = await signGet();
       await store().write('out/two', inPieces(BODY), { mediaType: 'image/png', maxBytes: 1000 });
       expect((await supports.send(store(), { ...signed, url: signed.url.replace('out/one', 'out/two') })).status).to.be.within(400, 499);
-      expect((await supports.send(store(), await signGet('out/one', supports.now() - 1000))).status).to.be.within(400, 499);
+      expect((await supports.send(store(), await signGet('out/one', supports.now() - HOUR_MS))).status).to.be.within(400, 499);
       expect((await supports.send(store(), await signGet('out/none'))).status).to.equal(404);
     });
 

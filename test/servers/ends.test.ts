@@ -13,7 +13,6 @@ import { PROGRAMS } from './programs.js';
 import { ScriptProcess } from './script-process.js';
 import { orSkip, ServerAbsent } from './servers.js';
 
-const LOOKS = 400;
 const STARTED = /started (\{.*\})\n/;
 
 /** Starts two servers, pauses one, says where they are, then does what `end` says. */
@@ -88,11 +87,7 @@ describe('the end of a process with servers', () => {
 });
 
 async function untilGone(pids: readonly number[]): Promise<void> {
-  for (let looks = 0; looks < LOOKS; looks += 1) {
-    if (!pids.some(isThere)) return;
-    await sleep(25);
-  }
-  throw new Error(`Of ${pids.join(', ')} there are still ${pids.filter(isThere).join(', ')}.`);
+  while (pids.some(isThere)) await sleep(25);
 }
 
 /** One that has ended and was not yet taken note of by the system's first process is not there. */

@@ -127,7 +127,7 @@ function writtenByMany(place: () => MongoPlace, stores: () => MongoStores): void
     }));
     expect(most.waiting).to.be.within(1_000, MAX_OUTBOX);
     expect(sequences(await ledgerOf(stores()))).to.deep.equal(upTo(9_000));
-  }).timeout(240_000);
+  });
 
   it('takes a change that does not fit any more once it has made room itself', async () => {
     const stuck = place().another(dyingAt(Infinity, 'before'));

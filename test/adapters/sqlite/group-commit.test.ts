@@ -39,7 +39,7 @@ describe('SQLite group commit', () => {
     expect(outcomes.slice(0, 100_000).every((outcome) => outcome === 'written')).to.equal(true);
     for (const outcome of outcomes.slice(100_000)) expect(outcome).to.be.instanceOf(StoreUnavailable);
     await stores.wakeUpTable.upsert(uuidAt(60), 1);
-  }).timeout(30_000);
+  });
 
   it('refuses what a full disk cannot take, keeps what it had, and works again once there is room', async () => {
     stores = await openSqlite({ folder, role: 'server', maxPages: 120 });

@@ -73,7 +73,7 @@ describe('openSqlite', () => {
     expect(await refusal({ folder, role: 'server' })).to.include(`process ${other.pid}`);
     await other.kill();
     await (await openSqlite({ folder, role: 'server' })).close();
-  }).timeout(20_000);
+  });
 
   it('keeps other servers out after its stores are closed, where work goes on in the process', async () => {
     const server = await openSqlite({ folder, role: 'server' });

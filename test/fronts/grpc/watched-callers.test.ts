@@ -10,6 +10,7 @@ import { pino, type Logger } from 'pino';
 import { CallersInvalid, digestOf } from '../../../apps/grpc/callers/callers-file.js';
 import { WatchedCallers } from '../../../apps/grpc/callers/watched-callers.js';
 
+const INTERVAL_MS = 5;
 const listing = (...tokens: readonly string[]): string => JSON.stringify({ callers: tokens.map((token) => ({ name: token, token_sha256: digestOf(token), scopes: ['credits:read'] })) });
 
 describe('a file of callers that is watched', () => {
@@ -32,9 +33,21 @@ describe('a file of callers that is watched', () => {
     rmSync(folder, { recursive: true });
   });
 
+  /** A second watch of the same interval, begun after the first, has seen two changes: the first has looked meanwhile. */
+  async function untilLookedAtAgain(): Promise<void> {
+    const other = join(folder, 'other.yaml');
+    writeFileSync(other, listing('first'));
+    const control = new WatchedCallers(other, pino({ level: 'silent' }), INTERVAL_MS);
+    for (const token of ['second', 'third']) {
+      writeFileSync(other, listing(token, token.repeat(2)));
+      await until(() => control.find({ token, certificateNames: [] }) !== undefined);
+    }
+    control.close();
+  }
+
   it('is what it says now, whether it is written over or another one is put in its place', async () => {
     writeFileSync(path, listing('one', 'two'));
-    callers = new WatchedCallers(path, logger, 5);
+    callers = new WatchedCallers(path, logger, INTERVAL_MS);
     expect([known('one'), known('two')]).to.deep.equal([true, true]);
     writeFileSync(path, listing('two'));
     await until(() => !known('one'));
@@ -57,12 +70,12 @@ describe('a file of callers that is watched', () => {
 
   it('stays what it was when it breaks or goes, which is told once each, until it can be used again', async () => {
     writeFileSync(path, listing('one'));
-    callers = new WatchedCallers(path, logger, 5);
+    callers = new WatchedCallers(path, logger, INTERVAL_MS);
     writeFileSync(path, 'callers: [');
     await until(() => warnings.length === 1);
     rmSync(path);
     await until(() => warnings.length === 2);
-    await sleep(50);
+    await untilLookedAtAgain();
     expect([known('one'), warnings.length]).to.deep.equal([true, 2]);
     expect(warnings.every((line) => line.includes('callers not read'))).to.equal(true);
     writeFileSync(path, listing('two'));

@@ -79,6 +79,7 @@ describe('REST bounds what a stranger holds', () => {
       socket.on('data', (chunk) => { text += chunk.toString('utf8'); });
       socket.write(`${line} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${declared}\r\n\r\n`);
       const closed = new Promise((resolve) => { socket.once('close', resolve); });
+      await once(socket, 'data');
       const drip = (): void => {
         if (socket.destroyed || dripped >= declared) return;
         dripped += 1;
