@@ -1,6 +1,7 @@
 import { MinioObjectStore } from '../../../adapters/minio/minio-object-store.js';
 import type { MinioOptions } from '../../../adapters/minio/minio-options.js';
 import { setUpBucket } from '../../../adapters/minio/set-up-bucket.js';
+import { StoreUnavailable } from '../../../core/errors.js';
 import { s3Client } from '../../servers/readiness.js';
 
 /** A store in its bucket, which is made when it is not there. */
@@ -16,6 +17,20 @@ export async function openStore(options: MinioOptions): Promise<MinioObjectStore
 /** How many uploads in parts were begun under this key and not ended. */
 export async function incompleteUploads(options: MinioOptions, key: string): Promise<number> {
   return (await s3Client(options).listIncompleteUploadsQuery(options.bucket, key, '', '', '')).uploads.length;
+}
+
+/**
+ * What an attempt answers that has time enough: one that ends as an outage is made again with twice the time, as a busy machine
+ * may need it. The suite's own limit ends what would be an outage for ever.
+ */
+export async function withEnoughTime<T>(firstMs: number, attempt: (timeoutMs: number) => Promise<T>): Promise<T> {
+  for (let timeoutMs = firstMs; ; timeoutMs *= 2) {
+    try {
+      return await attempt(timeoutMs);
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+    }
+  }
 }
 
 /** What a promise fails with, or what it ends with. */

@@ -36,7 +36,7 @@ describe('MinioObjectStore given strange answers', () => {
     await once(server, 'listening');
     seen = [];
     const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    options = { endpoint, region: 'us-east-1', bucket: 'bucket', accessKey: 'access', secretKey: 'secret', timeoutMs: 300 };
+    options = { endpoint, region: 'us-east-1', bucket: 'bucket', accessKey: 'access', secretKey: 'secret' };
     store = MinioObjectStore.unasked({ ...options, clock: { now: () => Date.now() } });
     seen = [];
   });
@@ -68,6 +68,7 @@ describe('MinioObjectStore given strange answers', () => {
   });
 
   it('ends a call whose answer begins and does not go on', async () => {
+    store = MinioObjectStore.unasked({ ...options, timeoutMs: 300, clock: { now: () => Date.now() } });
     answer = (_, response) => response.writeHead(200, { 'Content-Length': '100', ETag: '"e"' }).write('half');
     await unavailable(reads());
     await unavailable(store.write('key', inPieces(new Uint8Array(3)), LIMIT));
