@@ -1,7 +1,10 @@
 // Goal: a full run plays everything, and the default run says how much of it was left out.
 // Method: the table in the environment of both runs, and the suites that mocha finds in each, counted without running them.
 import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { FULL_RUN_VARIABLE, isFullRun, leftOut, RUN_SIZES } from './run-sizes.js';
@@ -9,10 +12,9 @@ import { FULL_RUN_VARIABLE, isFullRun, leftOut, RUN_SIZES } from './run-sizes.js
 const MOCHA = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
 const SUITES = ['../faults/*.test.js', '../service/vectors.test.js'].map((glob) => fileURLToPath(new URL(glob, import.meta.url)));
 
-/** The names of the suites that a run would have. */
-function suitesOf(environment: Readonly<Record<string, string>>): string {
+function mocha(args: readonly string[], environment: Readonly<Record<string, string>> = {}): string {
   const { [FULL_RUN_VARIABLE]: _, ...others } = process.env;
-  return execFileSync(process.execPath, [MOCHA, '--no-config', '--dry-run', ...SUITES], { env: { ...others, ...environment }, encoding: 'utf8' });
+  return execFileSync(process.execPath, [MOCHA, '--no-config', ...args], { env: { ...others, ...environment }, encoding: 'utf8' });
 }
 
 describe('how much of each check is run', () => {
@@ -31,9 +33,38 @@ describe('how much of each check is run', () => {
   });
 
   it('names the rounds, kills and stores of each run', () => {
-    const [byDefault, inFull] = [suitesOf({}), suitesOf({ [FULL_RUN_VARIABLE]: 'all' })];
+    const [byDefault, inFull] = [mocha(['--dry-run', ...SUITES]), mocha(['--dry-run', ...SUITES], { [FULL_RUN_VARIABLE]: 'all' })];
     expect(byDefault).to.include('killed 3 times').and.include('minio, 2 rounds of faults').and.include('(replica-set), minio');
     for (const absent of ['versitygw', 'standalone', 'every second']) expect(byDefault).not.to.include(absent);
     for (const said of ['killed 30 times', 'minio, 10 rounds', 'versitygw, 10 rounds', 'every second, 12 times', 'hit something', '(standalone), versitygw']) expect(inFull).to.include(said);
+  });
+});
+
+describe('npm test', () => {
+  const { scripts } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as { scripts: Readonly<Record<string, string>> };
+  const command = scripts['test'] ?? '';
+
+  it('runs every folder of tests once: those that take longest first, then all others', () => {
+    const [, first, others] = /'dist\/test\/\{([^}]+)\}\/\*\*\/\*\.test\.js' 'dist\/test\/!\(([^)]+)\)\/\*\*\/\*\.test\.js'$/.exec(command) ?? [];
+    expect(first?.split(',')).to.deep.equal(others?.split('|'));
+  });
+
+  it('says once, after its counts, what it left out; a full run says nothing', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'darkroom-left-out-'));
+    try {
+      for (const name of ['one', 'two']) writeFileSync(join(folder, `${name}.test.cjs`), `describe('${name}', () => { it('passes', () => undefined); it.skip('waits', () => undefined); });`);
+      const required = fileURLToPath(new URL('./left-out.js', import.meta.url));
+      expect(command).to.include(`--require ./dist/test/harness/left-out.js`);
+      const args = ['--parallel', '--jobs', '2', '--require', required, join(folder, '*.test.cjs')];
+      const said = mocha(args);
+      const lines = ['Left out here, and run by npm run verify:all:', ...leftOut().map((line) => `  ${line}`), ''];
+      expect(said.slice(said.indexOf('pending')).split('\n').slice(2)).to.deep.equal(lines);
+      // As .ci/run counts.
+      expect([...said.matchAll(/^ +([0-9]+) (passing|failing|pending)/gm)].map(([, count, what]) => [count, what])).to.deep.equal([['2', 'passing'], ['2', 'pending']]);
+      expect(said.match(/^ +- .*/gm)).to.deep.equal(['    - waits', '    - waits']);
+      expect(mocha(args, { [FULL_RUN_VARIABLE]: 'all' })).to.match(/2 pending\s+$/);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 });
