@@ -1,26 +1,22 @@
-import type { Model } from '../../catalog/model.js';
 import type { Context } from '../../context.js';
 import { StoreUnavailable } from '../../errors.js';
-import type { ProviderFailure, ProviderReport, RecoverAnswer, SubmitAnswer } from '../../ports/provider.js';
+import type { ProviderFailure, SubmitAnswer } from '../../ports/provider.js';
 import { changeGeneration } from '../change-generation.js';
-import { wake, wakeAgain } from '../wake.js';
-import type { Attempt, Generation, Output } from '../generation.js';
+import type { Attempt, Generation } from '../generation.js';
 import { settleGeneration } from '../settle-generation.js';
 import { taskError } from '../task-errors.js';
+import { wake, wakeAgain } from '../wake.js';
 import { collectOutputs, removeCollected } from './collect-outputs.js';
-import { failure, mayResubmit } from './failures.js';
-import { LeaseHolder, LeaseLost, type HolderCommand } from './lease-holder.js';
+import { mayResubmit } from './failures.js';
+import { LeaseHolder, LeaseLost } from './lease-holder.js';
+import { nextStep, timeLeftMs, type Ending, type RunRules, type RunStep } from './next-step.js';
 import { CallGivenUp, isMadeObsolete, ProviderCalls } from './provider-calls.js';
+import { newRunState, withGeneration, withNews, type FinishedReport, type News, type RunState } from './run-state.js';
 import { submissionOf } from './submission.js';
 import type { Execution } from './unknown-model.js';
-import { boundedWaitMs, NudgeableSleep } from './waiting.js';
+import { NudgeableSleep } from './waiting.js';
 
-const MAX_SILENT_POLLS = 10;
-/** What a provider has made is worth more than one try to fetch and store it. */
-const MAX_COLLECTIONS = 4;
-const MAX_UNKNOWN_REPORTS = 3;
-
-type Step = 'go-on' | 'over';
+type Went = 'on' | 'over';
 
 /** What a run needs to know that the generation itself does not say. */
 export interface RunOf extends Execution {
@@ -30,35 +26,22 @@ export interface RunOf extends Execution {
 
 /**
  * One worker's time with one generation, from taking the lease until it ends, parks for a later attempt, or hands the
- * lease back. Every step starts from the newest version, so that whatever happened meanwhile is seen; every write
+ * lease back. `nextStep` decides, and this carries it out: every step starts from the newest version, and every write
  * carries the fence.
  */
 export class GenerationRun {
   private readonly holder: LeaseHolder;
   private readonly rest: NudgeableSleep;
   private readonly calls: ProviderCalls;
-  private stopping = false;
-  /** Token of the attempt that we may hand over without asking the provider first. */
-  private unsentToken: string | undefined;
-  /** Token of an attempt that nobody ever handed over: we began it, and have not come to submitting it. */
-  private neverSentToken: string | undefined;
-  private silentPolls = 0;
-  private unknownRounds = 0;
-  private notYetAnswers = 0;
-  private failedCollections = 0;
-  private unknownReports = 0;
-  /** The fence under which outputs were collected last: its keys are used up. */
-  private collectedUnder: number | undefined;
-  private isStoreAway = false;
-  /** By our own clock: whoever asked may have another one. */
-  private cancelSeenAt: number | undefined;
+  private readonly rules: RunRules;
+  private state: RunState;
 
   constructor(private readonly context: Context, generation: Generation, private readonly of: RunOf) {
     this.rest = new NudgeableSleep(context.clock);
     this.calls = new ProviderCalls(context, of, generation.generationId);
     this.holder = new LeaseHolder(context, generation, (news) => { this.calls.abort(news); this.rest.nudge(); });
-    this.unsentToken = of.isFresh ? generation.attempt?.token : undefined;
-    this.neverSentToken = this.unsentToken;
+    this.rules = { mayResubmit: mayResubmit(of.model), pollIntervalMs: of.model.pollIntervalMs, settings: context.settings };
+    this.state = newRunState(of.isFresh ? generation.attempt?.token : undefined);
   }
 
   /** Something about the generation changed: look now. */
@@ -68,7 +51,7 @@ export class GenerationRun {
 
   /** Hand the lease back at the next safe point. */
   stop(): void {
-    this.stopping = true;
+    this.state = { ...this.state, isStopping: true };
     this.calls.abort('stopping');
     this.rest.nudge();
   }
@@ -81,7 +64,7 @@ export class GenerationRun {
   /** Never throws: what goes wrong on our side leaves the lease to lapse, and recovery to go on. */
   async drive(): Promise<void> {
     try {
-      while ((await this.step(await this.holder.refresh())) === 'go-on');
+      while ((await this.step()) === 'on');
     } catch (error) {
       if (!(error instanceof LeaseLost)) this.context.log.warn('run abandoned', { generationId: this.holder.generation.generationId, error });
     } finally {
@@ -89,149 +72,120 @@ export class GenerationRun {
     }
   }
 
-  private async step(g: Generation): Promise<Step> {
-    const { model } = this.of;
-    if (this.stopping) return this.handBack(g);
-    if (g.runDeadlineAt !== undefined && this.context.clock.now() > g.runDeadlineAt) return this.timeOut(g);
-    if (g.cancelRequestedAt !== undefined) this.cancelSeenAt ??= this.context.clock.now();
-    if (!g.attempt) return this.beginAttempt(g);
-    if (this.context.clock.now() > this.graceEndsAt) return this.finish({ event: 'stop', outputs: [] });
-    if (g.attempt.phase === 'submitted' && g.attempt.reference !== undefined) return this.follow(g, g.attempt.reference, model);
-    if (g.attempt.token !== this.unsentToken) return this.findOut(g, g.attempt.token, model);
-    if (g.cancelRequestedAt !== undefined) return this.finish({ event: 'stop', outputs: [] });
-    return this.submit(g, g.attempt, model);
+  private async step(): Promise<Went> {
+    const { news } = this.state;
+    const g = news === undefined ? await this.refresh() : this.holder.generation;
+    const step = nextStep(g, this.state, this.context.clock.now(), this.rules);
+    this.state = { ...this.state, news: undefined };
+    return this.perform(g, step);
   }
 
-  private async handBack(g: Generation): Promise<Step> {
-    const isUnsent = g.attempt !== undefined && g.attempt.token === this.neverSentToken;
+  private perform(g: Generation, step: RunStep): Promise<Went> {
+    switch (step.do) {
+      case 'hand-back': return this.handBack(step.isUnsent);
+      case 'begin-attempt': return this.beginAttempt();
+      case 'submit': return this.submit(g, step.attempt);
+      case 'recover': return this.recover(g, step.token);
+      case 'allow-submit': return this.allowSubmit(step);
+      case 'accept': return this.accept(step.reference);
+      case 'poll': return this.poll(g, step);
+      case 'collect': return this.collect(g, step.reference, step.report);
+      case 'end-attempt': return this.endAttempt(step.failure, step.stopping);
+      case 'retry': return this.retry(g, step.retryAt);
+      case 'rest': return this.restFor(step.ms);
+      case 'finish': return this.finish(step.command, step.stopping);
+    }
+  }
+
+  private async refresh(): Promise<Generation> {
+    const g = await this.holder.refresh();
+    this.state = withGeneration(this.state, g, this.context.clock.now());
+    return g;
+  }
+
+  private heard(news: News): Went {
+    this.state = withNews(this.state, news);
+    return 'on';
+  }
+
+  private async handBack(isUnsent: boolean): Promise<Went> {
     const { generation } = await this.holder.write({ event: 'yield', isUnsent });
     wakeAgain(this.context, generation);
     return 'over';
   }
 
-  private async timeOut(g: Generation): Promise<Step> {
-    if (g.attempt?.reference !== undefined) await this.calls.askToStop(g.attempt.reference);
-    return this.finish({ event: 'fail', error: taskError(this.isStoreAway ? 'OUTPUT_STORE_FAILED' : 'TASK_TIMEOUT') });
-  }
-
-  private async beginAttempt(g: Generation): Promise<Step> {
-    if (g.cancelRequestedAt !== undefined) return this.finish({ event: 'stop', outputs: [] });
+  private async beginAttempt(): Promise<Went> {
     const token = this.context.ids.uuid();
     const { refused } = await this.holder.write({ event: 'begin-attempt', token });
     // Another machine's clock may have been ahead of ours; what it wrote counts, or we would ask for ever.
     if (refused === 'DEADLINE_PASSED') return this.finish({ event: 'fail', error: taskError('TASK_TIMEOUT') });
-    if (refused === undefined) this.unsentToken = this.neverSentToken = token;
-    return 'go-on';
+    if (refused === undefined) this.state = { ...this.state, unsentToken: token, neverSentToken: token };
+    return 'on';
   }
 
-  /**
-   * A submit that throws, or takes too long, may have been taken: from then on the provider is asked first. None begins under a
-   * lease that has lapsed and may be another worker's; the next renewal tells.
-   */
-  private async submit(g: Generation, attempt: Attempt, model: Model): Promise<Step> {
-    if (this.holder.hasLapsed) return this.restFor(g, this.backoffMs(1));
-    this.unsentToken = undefined;
-    this.neverSentToken = undefined;
+  /** A submit that throws, or takes too long, may have been taken: from then on the provider is asked first. */
+  private async submit(g: Generation, attempt: Attempt): Promise<Went> {
+    this.state = { ...this.state, unsentToken: undefined, neverSentToken: undefined };
     let answer: SubmitAnswer;
     try {
-      answer = await this.calls.submit(submissionOf(this.context, g, model, attempt), this.timeLeftMs(g));
+      answer = await this.calls.submit(submissionOf(this.context, g, this.of.model, attempt), this.timeLeftMs(g));
     } catch (error) {
       this.context.log.warn('submission of unknown outcome', { generationId: g.generationId, error });
-      return 'go-on';
+      return 'on';
     }
-    if (!answer.accepted) return this.attemptOver(answer.failure);
-    await this.holder.write({ event: 'accepted', reference: answer.reference });
-    return 'go-on';
+    return answer.accepted ? this.accept(answer.reference) : this.endAttempt(answer.failure);
   }
 
-  private async findOut(g: Generation, token: string, model: Model): Promise<Step> {
-    if (this.unknownRounds >= MAX_SILENT_POLLS) return this.attemptOver(failure('PROVIDER_UNAVAILABLE', mayResubmit(model)));
-    let answer: RecoverAnswer;
+  private async recover(g: Generation, token: string): Promise<Went> {
     try {
-      answer = await this.calls.recover(token, this.timeLeftMs(g));
+      return this.heard({ of: 'recover', token, answer: await this.calls.recover(token, this.timeLeftMs(g)) });
     } catch (error) {
-      if (isMadeObsolete(error)) return 'go-on';
-      this.unknownRounds += 1;
+      if (isMadeObsolete(error)) return 'on';
       this.context.log.warn('provider did not say whether it has the task', { generationId: g.generationId, error });
-      return this.restFor(g, this.backoffMs(this.unknownRounds));
+      return this.heard({ of: 'recover', token, answer: 'silent' });
     }
-    if (answer !== 'unsupported' && answer.found === 'not-yet') return this.askAgain(g, answer.retryAfterMs);
-    this.unknownRounds += 1;
-    if (answer !== 'unsupported' && answer.found) {
-      await this.holder.write({ event: 'accepted', reference: answer.reference });
-      return 'go-on';
-    }
-    if (g.cancelRequestedAt !== undefined) return this.finish({ event: 'stop', outputs: [] });
-    if (answer === 'unsupported' && !mayResubmit(model)) return this.attemptOver(failure('PROVIDER_UNAVAILABLE', false));
-    if (this.unknownRounds > 1) await this.restFor(g, this.backoffMs(this.unknownRounds - 1));
-    this.unsentToken = token;
-    return 'go-on';
   }
 
-  /** A provider that does not know yet is asked until it does: only the deadline, or the grace after a cancel, ends the waiting. */
-  private async askAgain(g: Generation, retryAfterMs: number | undefined): Promise<Step> {
-    this.notYetAnswers += 1;
-    const leastMs = retryAfterMs === undefined ? this.backoffMs(this.notYetAnswers) : this.backoffMs(1);
-    return this.restFor(g, boundedWaitMs(retryAfterMs, leastMs, this.context.settings.retryAfterCapMs));
+  private async allowSubmit({ token, afterMs }: Extract<RunStep, { do: 'allow-submit' }>): Promise<Went> {
+    if (afterMs > 0) await this.rest.sleep(afterMs);
+    this.state = { ...this.state, unsentToken: token };
+    return 'on';
   }
 
-  private async follow(g: Generation, reference: string, model: Model): Promise<Step> {
-    if (g.cancelRequestedAt !== undefined) await this.calls.askToStop(reference);
-    let report: ProviderReport;
+  private async accept(reference: string): Promise<Went> {
+    await this.holder.write({ event: 'accepted', reference });
+    return 'on';
+  }
+
+  private async poll(g: Generation, { reference, stopping }: Extract<RunStep, { do: 'poll' }>): Promise<Went> {
+    if (stopping !== undefined) await this.calls.askToStop(stopping);
     try {
-      report = await this.calls.poll(reference, this.timeLeftMs(g));
-      this.silentPolls = 0;
+      const report = await this.calls.poll(reference, this.timeLeftMs(g));
+      if (report.state === 'running' && report.progress !== undefined) this.holder.noteProgress(report.progress);
+      return this.heard({ of: 'poll', reference, report });
     } catch (error) {
-      if (isMadeObsolete(error)) return 'go-on';
-      this.silentPolls += 1;
+      if (isMadeObsolete(error)) return 'on';
       this.context.log.warn('provider did not answer', { generationId: g.generationId, error });
-      if (this.silentPolls >= MAX_SILENT_POLLS) {
-        await this.calls.askToStop(reference);
-        return this.attemptOver(failure('PROVIDER_UNAVAILABLE', mayResubmit(model)));
-      }
-      return this.restFor(g, this.backoffMs(this.silentPolls));
-    }
-    return this.act(g, report, reference, model);
-  }
-
-  private async act(g: Generation, report: ProviderReport, reference: string, model: Model): Promise<Step> {
-    switch (report.state) {
-      case 'running':
-        if (report.progress !== undefined) this.holder.noteProgress(report.progress);
-        return this.restFor(g, report.pollAfterMs !== undefined && report.pollAfterMs > 0 ? report.pollAfterMs : model.pollIntervalMs);
-      case 'failed': return this.attemptOver(report.failure);
-      case 'unknown': return this.forgotten(g, model);
-      case 'succeeded':
-      case 'cancelled': return this.deliver(g, report, reference);
+      return this.heard({ of: 'poll', reference, report: { state: 'silent' } });
     }
   }
 
-  /** A provider that has taken a task and knows it no more may just be slow to tell its own parts: it is asked again. */
-  private async forgotten(g: Generation, model: Model): Promise<Step> {
-    this.unknownReports += 1;
-    if (this.unknownReports >= MAX_UNKNOWN_REPORTS) return this.attemptOver(failure('PROVIDER_UNAVAILABLE', mayResubmit(model)));
-    return this.restFor(g, this.backoffMs(this.unknownReports));
-  }
-
-  private async deliver(g: Generation, report: Extract<ProviderReport, { state: 'succeeded' | 'cancelled' }>, reference: string): Promise<Step> {
-    let outputs: readonly Output[];
-    let faults: readonly string[];
-    const leased = g.fence === this.collectedUnder ? await this.leaseAnew(g) : g;
-    this.collectedUnder = leased.fence;
+  private async collect(g: Generation, reference: string, report: FinishedReport): Promise<Went> {
+    const leased = g.fence === this.state.collectedUnder ? await this.leaseAnew(g) : g;
+    this.state = { ...this.state, collectedUnder: leased.fence };
     try {
       const { length } = report.outputs;
-      ({ outputs, faults } = await this.calls.collect(this.timeLeftMs(leased), (call) => collectOutputs(this.context, this.of, leased, reference, length, call)));
+      const { outputs, faults } = await this.calls.collect(this.timeLeftMs(leased), (call) => collectOutputs(this.context, this.of, leased, reference, length, call));
+      if (faults.length > 0) this.context.log.warn('outputs left out', { generationId: g.generationId, faults });
+      this.heard({ of: 'collect', report, outputs });
     } catch (error) {
-      if (error instanceof CallGivenUp) return 'go-on';
+      if (error instanceof CallGivenUp) return 'on';
       this.context.log.warn('outputs not collected', { generationId: g.generationId, error });
-      return this.collectAgain(g, error instanceof StoreUnavailable);
+      return this.heard({ of: 'failed-collect', isStoreAway: error instanceof StoreUnavailable });
     }
-    if (faults.length > 0) this.context.log.warn('outputs left out', { generationId: g.generationId, faults });
-    if (report.state === 'succeeded') {
-      return outputs.length > 0 ? this.finish({ event: 'succeed', outputs }) : this.attemptOver(failure('OUTPUT_INVALID', true));
-    }
-    const { cancelRequestedAt } = await this.holder.refresh();
-    return cancelRequestedAt === undefined ? this.attemptOver(failure('PROVIDER_REJECTED', true)) : this.finish({ event: 'stop', outputs });
+    // Whether a task that was stopped was cancelled by its owner is for the newest version to say.
+    if (report.state === 'cancelled') await this.refresh();
+    return 'on';
   }
 
   /** What was collected so far is of no use under the next fence; what cannot be removed now goes with retention. */
@@ -241,31 +195,29 @@ export class GenerationRun {
     return leased;
   }
 
-  /** While our own store is away there is nothing to ask the provider for again; only the deadline ends the waiting. */
-  private async collectAgain(g: Generation, isStoreAway: boolean): Promise<Step> {
-    this.isStoreAway = isStoreAway;
-    this.failedCollections += 1;
-    if (!isStoreAway && this.failedCollections >= MAX_COLLECTIONS) return this.attemptOver(failure('OUTPUT_INVALID', true));
-    return this.restFor(g, this.backoffMs(this.failedCollections));
+  private async endAttempt(failure: ProviderFailure, stopping?: string): Promise<Went> {
+    if (stopping !== undefined) await this.calls.askToStop(stopping);
+    await this.refresh();
+    return this.heard({ of: 'ended-attempt', failure });
   }
 
-  /** This attempt came to nothing: another one later, if there may be one, else the end. */
-  private async attemptOver({ code, message, mayRetry, retryAfterMs }: ProviderFailure): Promise<Step> {
-    const g = await this.holder.refresh();
-    if (g.cancelRequestedAt !== undefined) return this.finish({ event: 'stop', outputs: [], hasFailed: true });
-    const retryAt = this.context.clock.now() + boundedWaitMs(retryAfterMs, this.backoffMs(g.attemptsMade), this.context.settings.retryAfterCapMs);
-    const inTime = g.runDeadlineAt === undefined || retryAt < g.runDeadlineAt;
-    if (!mayRetry || g.attemptsMade >= g.terms.maxAttempts || !inTime) return this.finish({ event: 'fail', error: taskError(code, message) });
+  private async retry({ generationId }: Generation, retryAt: number): Promise<Went> {
     await this.holder.write({ event: 'attempt-failed', retryAt });
-    wake(this.context, g.generationId, retryAt);
+    wake(this.context, generationId, retryAt);
     return 'over';
   }
 
+  private async restFor(ms: number): Promise<Went> {
+    await this.rest.sleep(ms);
+    return 'on';
+  }
+
   /** Writes the end, then settles. Whoever comes too late with an end leaves a note of it, and nothing else. */
-  private async finish(command: Extract<HolderCommand, { event: 'succeed' | 'fail' | 'stop' }>): Promise<Step> {
+  private async finish(command: Ending, stopping?: string): Promise<Went> {
+    if (stopping !== undefined) await this.calls.askToStop(stopping);
     try {
       const { generation, refused } = await this.holder.write(command);
-      if (refused !== undefined) return 'go-on';
+      if (refused !== undefined) return 'on';
       this.holder.end();
       await settleGeneration(this.context, generation);
     } catch (error) {
@@ -275,25 +227,7 @@ export class GenerationRun {
     return 'over';
   }
 
-  /** Sleeps, but not past the time at which this generation ends whatever the provider says. */
-  private async restFor(g: Generation, durationMs: number): Promise<Step> {
-    await this.rest.sleep(Math.min(durationMs, this.timeLeftMs(g)));
-    return 'go-on';
-  }
-
-  /** Until the deadline, or the end of the provider's grace after a cancel, has just passed. */
   private timeLeftMs(g: Generation): number {
-    const endsAt = Math.min(g.runDeadlineAt ?? Infinity, this.graceEndsAt);
-    return Math.max(0, endsAt - this.context.clock.now()) + 1;
-  }
-
-  /** How long a provider that was asked to stop, or cannot say whether it has the task, is waited for. */
-  private get graceEndsAt(): number {
-    return (this.cancelSeenAt ?? Infinity) + this.context.settings.cancelGraceMs;
-  }
-
-  private backoffMs(tries: number): number {
-    const { retryBaseMs, retryCapMs } = this.context.settings;
-    return Math.min(retryCapMs, retryBaseMs * 2 ** Math.min(tries - 1, 20));
+    return timeLeftMs({ g, state: this.state, now: this.context.clock.now(), rules: this.rules });
   }
 }

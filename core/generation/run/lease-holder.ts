@@ -42,11 +42,6 @@ export class LeaseHolder {
     return this.current;
   }
 
-  /** Whether the lease may be another worker's, as far as this process can tell without asking. */
-  get hasLapsed(): boolean {
-    return (this.current.lease?.expiresAt ?? 0) <= this.context.clock.now();
-  }
-
   /** Kept for the next renewal; not worth a write of its own. */
   noteProgress(progress: number): void {
     this.progress = progress;

@@ -14,7 +14,7 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     name: 'outputs-collected-twice-under-one-fence',
     breaks: [16],
     file: 'core/generation/run/generation-run.js',
-    find: 'const leased = g.fence === this.collectedUnder ? await this.leaseAnew(g) : g;',
+    find: 'const leased = g.fence === this.state.collectedUnder ? await this.leaseAnew(g) : g;',
     replace: 'const leased = g;',
     why: 'A write or a removal that was given up arrives late, at a key that was delivered since.',
   },
@@ -53,9 +53,9 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
   {
     name: 'grace-by-the-clock-of-whoever-cancelled',
     breaks: [3],
-    file: 'core/generation/run/generation-run.js',
-    find: 'this.cancelSeenAt ??= this.context.clock.now();',
-    replace: 'this.cancelSeenAt ??= g.cancelRequestedAt;',
+    file: 'core/generation/run/run-state.js',
+    find: '{ ...state, cancelSeenAt: now }',
+    replace: '{ ...state, cancelSeenAt: g.cancelRequestedAt }',
     why: 'A worker whose clock is ahead ends a cancelled task without asking its provider to stop, and drops what was made.',
   },
   {

@@ -1,6 +1,6 @@
 import type { Mutant } from '../mutant.js';
 
-const RUN = 'core/generation/run/generation-run.js';
+const STEPS = 'core/generation/run/next-step.js';
 const COLLECT = 'core/generation/run/collect-outputs.js';
 
 /** What can be got wrong while a worker runs a generation. */
@@ -24,25 +24,25 @@ export const RUN_MUTANTS: readonly Mutant[] = [
   {
     name: 'unknown-acceptance-resubmitted',
     breaks: [5],
-    file: RUN,
-    find: "if (answer === 'unsupported' && !mayResubmit(model))",
-    replace: "if (answer === 'unsupported' && model === undefined)",
+    file: STEPS,
+    find: "if (answer === 'unsupported' && !rules.mayResubmit)",
+    replace: "if (answer === 'unsupported' && rules === undefined)",
     why: 'A model that forbids to submit twice is submitted twice when its provider cannot tell.',
   },
   {
     name: 'run-goes-past-its-deadline',
     breaks: [6, 20],
-    file: RUN,
-    find: 'if (g.runDeadlineAt !== undefined && this.context.clock.now() > g.runDeadlineAt)',
-    replace: 'if (g.runDeadlineAt !== undefined && this.context.clock.now() > g.runDeadlineAt + 3_600_000)',
+    file: STEPS,
+    find: 'now > (g.runDeadlineAt ?? Infinity) ? timeOut(g, state)',
+    replace: 'now > (g.runDeadlineAt ?? Infinity) + 3_600_000 ? timeOut(g, state)',
     why: 'A worker that holds the lease does not look at the deadline.',
   },
   {
     name: 'delivered-before-a-stop-is-dropped',
     breaks: [3],
-    file: RUN,
-    find: "this.finish({ event: 'stop', outputs }); }",
-    replace: "this.finish({ event: 'stop', outputs: [] }); }",
+    file: STEPS,
+    find: "{ do: 'finish', command: { event: 'stop', outputs } }",
+    replace: "{ do: 'finish', command: { event: 'stop', outputs: [] } }",
     why: 'What a provider had finished before it stopped is neither delivered nor charged.',
   },
   {
@@ -96,9 +96,9 @@ export const RUN_MUTANTS: readonly Mutant[] = [
   {
     name: 'forgotten-task-handed-over-again',
     breaks: [5],
-    file: RUN,
-    find: "if (this.unknownReports >= MAX_UNKNOWN_REPORTS) return this.attemptOver(failure('PROVIDER_UNAVAILABLE', mayResubmit(model)));",
-    replace: "if (this.unknownReports >= MAX_UNKNOWN_REPORTS) return this.attemptOver(failure('PROVIDER_UNAVAILABLE', true));",
+    file: STEPS,
+    find: "state.unknownReports >= MAX_UNKNOWN_REPORTS ? { do: 'end-attempt', failure: unavailable(rules) }",
+    replace: "state.unknownReports >= MAX_UNKNOWN_REPORTS ? { do: 'end-attempt', failure: failure('PROVIDER_UNAVAILABLE', true) }",
     why: 'A provider that knows a task no more is given it again, though the model forbids to have it made twice.',
   },
 ];

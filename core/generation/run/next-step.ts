@@ -1,0 +1,195 @@
+import type { ProviderFailure } from '../../ports/provider.js';
+import type { Settings } from '../../settings.js';
+import type { Attempt, Generation } from '../generation.js';
+import { taskError } from '../task-errors.js';
+import { failure } from './failures.js';
+import type { HolderCommand } from './lease-holder.js';
+import type { FinishedReport, News, RunState } from './run-state.js';
+import { boundedWaitMs } from './waiting.js';
+
+const MAX_SILENT_POLLS = 10;
+/** What a provider has made is worth more than one try to fetch and store it. */
+const MAX_COLLECTIONS = 4;
+const MAX_UNKNOWN_REPORTS = 3;
+
+export type Ending = Extract<HolderCommand, { event: 'succeed' | 'fail' | 'stop' }>;
+
+/** What a run does next. `stopping` is a reference that the provider is asked to stop first. */
+export type RunStep =
+  | { readonly do: 'hand-back'; readonly isUnsent: boolean }
+  | { readonly do: 'begin-attempt' }
+  | { readonly do: 'submit'; readonly attempt: Attempt }
+  /** Asks the provider whether it has the task of this token. */
+  | { readonly do: 'recover'; readonly token: string }
+  /** From now on the attempt may be submitted without asking. */
+  | { readonly do: 'allow-submit'; readonly token: string; readonly afterMs: number }
+  | { readonly do: 'accept'; readonly reference: string }
+  | { readonly do: 'poll'; readonly reference: string; readonly stopping?: string }
+  | { readonly do: 'collect'; readonly reference: string; readonly report: FinishedReport }
+  /** Reads the newest version before it is decided what comes of the failure. */
+  | { readonly do: 'end-attempt'; readonly failure: ProviderFailure; readonly stopping?: string }
+  | { readonly do: 'retry'; readonly retryAt: number }
+  | { readonly do: 'rest'; readonly ms: number }
+  | { readonly do: 'finish'; readonly command: Ending; readonly stopping?: string };
+
+/** What of the model and the settings a step depends on. */
+export interface RunRules {
+  /** Whether an attempt of unknown outcome may be submitted again (the model's `on_unknown_acceptance`). */
+  readonly mayResubmit: boolean;
+  readonly pollIntervalMs: number;
+  readonly settings: Pick<Settings, 'cancelGraceMs' | 'retryBaseMs' | 'retryCapMs' | 'retryAfterCapMs'>;
+}
+
+interface Situation {
+  readonly g: Generation;
+  readonly state: RunState;
+  readonly now: number;
+  readonly rules: RunRules;
+}
+
+/** One line of a table: its step where it applies, undefined where the next line is to be looked at. */
+type Row = (situation: Situation) => RunStep | undefined;
+
+/** The next step of a run whose lease this worker holds, by the newest version it read. Pure; one is always found. */
+export function nextStep(g: Generation, state: RunState, now: number, rules: RunRules): RunStep {
+  const situation = { g, state, now, rules };
+  return state.news === undefined ? first(WITHOUT_NEWS, situation) : stepOn(state.news, situation);
+}
+
+/** Where nothing has been answered: the first line that applies. */
+const WITHOUT_NEWS: readonly Row[] = [
+  ({ g, state }) => (state.isStopping ? { do: 'hand-back', isUnsent: g.attempt !== undefined && g.attempt.token === state.neverSentToken } : undefined),
+  ({ g, state, now }) => (now > (g.runDeadlineAt ?? Infinity) ? timeOut(g, state) : undefined),
+  ({ g }) => (g.attempt === undefined && g.cancelRequestedAt !== undefined ? STOP : undefined),
+  ({ g }) => (g.attempt === undefined ? { do: 'begin-attempt' } : undefined),
+  (situation) => (situation.now > graceEndsAt(situation) ? STOP : undefined),
+  ({ g }) => pollOf(g),
+  ({ g, state, rules }) => (isUnknown(g, state) && state.unknownRounds >= MAX_SILENT_POLLS ? { do: 'end-attempt', failure: unavailable(rules) } : undefined),
+  ({ g, state }) => (g.attempt !== undefined && isUnknown(g, state) ? { do: 'recover', token: g.attempt.token } : undefined),
+  ({ g }) => (g.cancelRequestedAt !== undefined ? STOP : undefined),
+  // A lease that has lapsed may be another worker's; the next renewal tells.
+  (situation) => ((situation.g.lease?.expiresAt ?? 0) <= situation.now ? rest(situation, backoffMs(situation, 1)) : undefined),
+  ({ g: { attempt } }) => (attempt === undefined ? undefined : { do: 'submit', attempt }),
+];
+
+/** Where an attempt came to nothing: the first line that applies. */
+const AFTER_ATTEMPT: readonly ((situation: Situation, failure: ProviderFailure) => RunStep | undefined)[] = [
+  ({ g }) => (g.cancelRequestedAt !== undefined ? { do: 'finish', command: { event: 'stop', outputs: [], hasFailed: true } } : undefined),
+  (situation, { mayRetry, retryAfterMs }) => (mayRetry ? retryOf(situation, retryAfterMs) : undefined),
+  (_, { code, message }) => ({ do: 'finish', command: { event: 'fail', error: taskError(code, message) } }),
+];
+
+const STOP: RunStep = { do: 'finish', command: { event: 'stop', outputs: [] } };
+
+function stepOn(news: News, situation: Situation): RunStep {
+  switch (news.of) {
+    case 'recover': return afterRecover(situation, news);
+    case 'poll': return afterPoll(situation, news);
+    case 'collect': return afterCollect(situation, news);
+    case 'failed-collect': return afterFailedCollect(situation, news);
+    case 'ended-attempt': return first(AFTER_ATTEMPT.map((row): Row => (one) => row(one, news.failure)), situation);
+  }
+}
+
+function afterRecover(situation: Situation, { token, answer }: Extract<News, { of: 'recover' }>): RunStep {
+  const { g, state, rules } = situation;
+  if (answer === 'silent') return rest(situation, backoffMs(situation, state.unknownRounds));
+  // A provider that does not know yet is asked until it does: only the deadline, or the grace after a cancel, ends the waiting.
+  if (answer !== 'unsupported' && answer.found === 'not-yet') {
+    const leastMs = backoffMs(situation, answer.retryAfterMs === undefined ? state.notYetAnswers : 1);
+    return rest(situation, boundedWaitMs(answer.retryAfterMs, leastMs, rules.settings.retryAfterCapMs));
+  }
+  if (answer !== 'unsupported' && answer.found) return { do: 'accept', reference: answer.reference };
+  if (g.cancelRequestedAt !== undefined) return STOP;
+  if (answer === 'unsupported' && !rules.mayResubmit) return { do: 'end-attempt', failure: failure('PROVIDER_UNAVAILABLE', false) };
+  const afterMs = state.unknownRounds > 1 ? Math.min(backoffMs(situation, state.unknownRounds - 1), timeLeftMs(situation)) : 0;
+  return { do: 'allow-submit', token, afterMs };
+}
+
+function afterPoll(situation: Situation, { reference, report }: Extract<News, { of: 'poll' }>): RunStep {
+  const { state, rules } = situation;
+  switch (report.state) {
+    case 'silent': return state.silentPolls >= MAX_SILENT_POLLS
+      ? { do: 'end-attempt', failure: unavailable(rules), stopping: reference }
+      : rest(situation, backoffMs(situation, state.silentPolls));
+    case 'running': return rest(situation, report.pollAfterMs !== undefined && report.pollAfterMs > 0 ? report.pollAfterMs : rules.pollIntervalMs);
+    case 'failed': return { do: 'end-attempt', failure: report.failure };
+    // A provider that has taken a task and knows it no more may just be slow to tell its own parts: it is asked again.
+    case 'unknown': return state.unknownReports >= MAX_UNKNOWN_REPORTS
+      ? { do: 'end-attempt', failure: unavailable(rules) }
+      : rest(situation, backoffMs(situation, state.unknownReports));
+    case 'succeeded':
+    case 'cancelled': return { do: 'collect', reference, report };
+  }
+}
+
+function afterCollect({ g }: Situation, { report, outputs }: Extract<News, { of: 'collect' }>): RunStep {
+  if (report.state === 'succeeded') {
+    return outputs.length > 0 ? { do: 'finish', command: { event: 'succeed', outputs } } : { do: 'end-attempt', failure: failure('OUTPUT_INVALID', true) };
+  }
+  return g.cancelRequestedAt === undefined
+    ? { do: 'end-attempt', failure: failure('PROVIDER_REJECTED', true) }
+    : { do: 'finish', command: { event: 'stop', outputs } };
+}
+
+/** While our own store is away there is nothing to ask the provider for again; only the deadline ends the waiting. */
+function afterFailedCollect(situation: Situation, { isStoreAway }: Extract<News, { of: 'failed-collect' }>): RunStep {
+  const { failedCollections } = situation.state;
+  if (!isStoreAway && failedCollections >= MAX_COLLECTIONS) return { do: 'end-attempt', failure: failure('OUTPUT_INVALID', true) };
+  return rest(situation, backoffMs(situation, failedCollections));
+}
+
+function timeOut({ attempt }: Generation, { isStoreAway }: RunState): RunStep {
+  const command: Ending = { event: 'fail', error: taskError(isStoreAway ? 'OUTPUT_STORE_FAILED' : 'TASK_TIMEOUT') };
+  return { do: 'finish', command, ...(attempt?.reference === undefined ? {} : { stopping: attempt.reference }) };
+}
+
+function pollOf({ attempt, cancelRequestedAt }: Generation): RunStep | undefined {
+  if (attempt?.phase !== 'submitted' || attempt.reference === undefined) return undefined;
+  const { reference } = attempt;
+  return { do: 'poll', reference, ...(cancelRequestedAt === undefined ? {} : { stopping: reference }) };
+}
+
+/** Whether the attempt on record may have been submitted. */
+function isUnknown({ attempt }: Generation, { unsentToken }: RunState): boolean {
+  return attempt !== undefined && attempt.token !== unsentToken;
+}
+
+/** The next attempt, where there may be one more and it can begin in time. */
+function retryOf(situation: Situation, retryAfterMs: number | undefined): RunStep | undefined {
+  const { g, now, rules } = situation;
+  const retryAt = now + boundedWaitMs(retryAfterMs, backoffMs(situation, g.attemptsMade), rules.settings.retryAfterCapMs);
+  return g.attemptsMade < g.terms.maxAttempts && retryAt < (g.runDeadlineAt ?? Infinity) ? { do: 'retry', retryAt } : undefined;
+}
+
+function unavailable({ mayResubmit }: RunRules): ProviderFailure {
+  return failure('PROVIDER_UNAVAILABLE', mayResubmit);
+}
+
+/** Rests, but not past the time at which this generation ends whatever the provider says. */
+function rest(situation: Situation, ms: number): RunStep {
+  return { do: 'rest', ms: Math.min(ms, timeLeftMs(situation)) };
+}
+
+/** Until the deadline, or the end of the provider's grace after a cancel, has just passed. */
+export function timeLeftMs(situation: Situation): number {
+  const endsAt = Math.min(situation.g.runDeadlineAt ?? Infinity, graceEndsAt(situation));
+  return Math.max(0, endsAt - situation.now) + 1;
+}
+
+/** How long a provider that was asked to stop, or cannot say whether it has the task, is waited for. */
+function graceEndsAt({ state, rules }: Pick<Situation, 'state' | 'rules'>): number {
+  return (state.cancelSeenAt ?? Infinity) + rules.settings.cancelGraceMs;
+}
+
+function backoffMs({ rules: { settings: { retryBaseMs, retryCapMs } } }: Situation, tries: number): number {
+  return Math.min(retryCapMs, retryBaseMs * 2 ** Math.min(tries - 1, 20));
+}
+
+function first(rows: readonly Row[], situation: Situation): RunStep {
+  for (const row of rows) {
+    const step = row(situation);
+    if (step !== undefined) return step;
+  }
+  throw new Error('Broken invariant: a table of steps ends with a line that always applies');
+}
