@@ -10,11 +10,12 @@ import { COLLECTION as AGENDA_COLLECTION } from '../../adapters/agenda/wake-up-d
 import { schemaCollections } from '../../adapters/mongo/schema.js';
 import { CONFIG_KEYS, variableOf } from '../../apps/config/config-keys.js';
 import { DEFAULT_SETTINGS } from '../../core/settings.js';
+import { FULL_RUN_VARIABLE } from '../harness/run-sizes.js';
 import { allPages, codeSpans, plain, readPage, ROOT, tablesOf } from './pages.js';
 
 const SECTIONS = new Set([...CONFIG_KEYS.keys()].filter((path) => path.includes('.')).map((path) => path.split('.')[0]));
 /** Read by commands, or set by them. */
-const OTHER_VARIABLES = ['DARKROOM_CONFIG', 'DARKROOM_API_KEY', 'DARKROOM_URL', 'DARKROOM_SERVICE_TOKEN', 'DARKROOM_PROFILE', 'DARKROOM_DEBUG'];
+const OTHER_VARIABLES = ['DARKROOM_CONFIG', 'DARKROOM_API_KEY', 'DARKROOM_URL', 'DARKROOM_SERVICE_TOKEN', 'DARKROOM_PROFILE', 'DARKROOM_DEBUG', FULL_RUN_VARIABLE];
 
 /** Shown for their form. */
 const EXAMPLE_NAMES = ['timeoutMs'];

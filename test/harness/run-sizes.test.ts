@@ -1,6 +1,6 @@
 // Goal: a full run plays everything, and the default run says how much of it was left out.
 // Method: the table in the environment of both runs, and the suites that mocha finds in each, counted without running them.
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -66,5 +66,27 @@ describe('npm test', () => {
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
+  });
+});
+
+describe('npm run verify:all', () => {
+  function scripts(npm: string): { readonly status: number | null; readonly said: string } {
+    const folder = mkdtempSync(join(tmpdir(), 'darkroom-verify-all-'));
+    try {
+      writeFileSync(join(folder, 'npm'), `#!/bin/sh\necho "$* with $${FULL_RUN_VARIABLE}"\n${npm}\n`, { mode: 0o755 });
+      const program = fileURLToPath(new URL('./verify-all.js', import.meta.url));
+      const { status, stdout } = spawnSync(process.execPath, [program], { env: { PATH: folder }, encoding: 'utf8' });
+      return { status, said: stdout };
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+
+  it('runs what CI runs in full, then what npm test leaves out', () => {
+    expect(scripts('exit 0')).to.deep.equal({ status: 0, said: 'run verify with all\nrun test:openapi with all\n' });
+  });
+
+  it('stops at the first that fails', () => {
+    expect(scripts('exit 3')).to.deep.equal({ status: 3, said: 'run verify with all\n' });
   });
 });

@@ -18,10 +18,11 @@ import { MODELS } from '../../../fixtures/models.js';
 import { setScene } from '../../../fixtures/scene.js';
 import { openWorld, type World } from '../../../fixtures/world.js';
 import { Stage } from '../../grpc/stage.js';
+import { sizeOf } from '../../../harness/run-sizes.js';
 import { exchange } from './raw-socket.js';
 import { BASE, serve, type RunningServer } from './rest-client.js';
 
-const RUNS = Number(process.env['WORST_BODY_RUNS'] ?? 40);
+const RUNS = Number(process.env['WORST_BODY_RUNS'] ?? sizeOf('dearestBodies'));
 const MOST = 10;
 
 /** `picture`, with parameters that take free text, lists and free names. */
