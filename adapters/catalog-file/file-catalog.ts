@@ -35,24 +35,24 @@ export class FileCatalog implements Catalog {
   }
 }
 
-/** Reads and checks a catalog file. Throws `CatalogInvalid` with all that is wrong with it. */
-export async function loadCatalog(path: string, tools: SchemaTools): Promise<FileCatalog> {
+/** Reads and checks a catalog file; `name` goes before every complaint. Throws `CatalogInvalid` with all that is wrong with it. */
+export async function loadCatalog(path: string, tools: SchemaTools, name = path): Promise<FileCatalog> {
   let bytes: Uint8Array;
   try {
     const { size } = await stat(path);
-    if (size > MAX_FILE_BYTES) throw new CatalogInvalid([`${path}: The file must have at most ${MAX_FILE_BYTES} bytes.`]);
+    if (size > MAX_FILE_BYTES) throw new CatalogInvalid([`${name}: The file must have at most ${MAX_FILE_BYTES} bytes.`]);
     bytes = await readFile(path);
   } catch (error) {
     if (error instanceof CatalogInvalid) throw error;
-    throw new CatalogInvalid([`${path}: ${whyUnreadable(error)}`]);
+    throw new CatalogInvalid([`${name}: ${whyUnreadable(error)}`]);
   }
   let text: string;
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw new CatalogInvalid([`${path}: The file must be UTF-8 text.`]);
+    throw new CatalogInvalid([`${name}: The file must be UTF-8 text.`]);
   }
-  return parseCatalog(text, path, tools);
+  return parseCatalog(text, name, tools);
 }
 
 /** The same, for text that is at hand; `name` goes before every complaint. */

@@ -1,5 +1,5 @@
 import { FIRST_PROMPT, type Demo } from '../service/first-start.js';
-import { profilePath, type KeptKey } from './client/profile.js';
+import type { KeptKey } from './client/profile.js';
 import { facts } from './terminal.js';
 
 /** Where the first key is to be had: on the screen, in a file, or nowhere. */
@@ -16,17 +16,19 @@ interface FirstStart {
   readonly key: FirstKey;
   /** Undefined when the profile could not be written. */
   readonly kept: KeptKey | undefined;
+  /** The profile that the key is kept in. */
+  readonly profile: string;
 }
 
 /** What the first start over an empty database says: who may call now, and how to see a first picture. */
-export function firstStartText({ serving, url, demo, key, kept }: FirstStart): string {
+export function firstStartText({ serving, url, demo, key, kept, profile }: FirstStart): string {
   return [
     serving,
     '',
     'Nothing is stored yet, so there is an account to try things with now, with 10,000 credits:',
     '',
     facts([['account', demo.accountId], ['app', demo.appId], ['API key', keyText(key)]]),
-    ...keptText(url, kept),
+    ...keptText(url, kept, profile),
     '',
     ...tryText(url, demo.modelKey, key, kept),
   ].join('\n');
@@ -37,11 +39,11 @@ function keyText({ shown, file }: FirstKey): string {
   return file === undefined ? 'not shown, as this is no terminal; darkroom keys create makes another' : `in ${file}, which only you can read`;
 }
 
-function keptText(url: string, kept: KeptKey | undefined): string[] {
+function keptText(url: string, kept: KeptKey | undefined, profile: string): string[] {
   if (kept === undefined) return [];
   return [
     '',
-    `The key is kept in ${profilePath()}, which only you can read, for npx darkroom.`,
+    `The key is kept in ${profile}, which only you can read, for npx darkroom.`,
     ...(kept.replaced ? ['The key kept for this address before is replaced: it was of another data folder, and is kept nowhere now.'] : []),
     ...(kept.isDefault ? [] : [`The command line goes on to mean another server; name this one with --url ${url}, or log in to it.`]),
   ];

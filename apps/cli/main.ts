@@ -1,4 +1,6 @@
 #!/usr/bin/env node
+import { ignoreClosedPipes, processIo } from './process-io.js';
 import { run } from './run.js';
 
-process.exitCode = await run(process.argv);
+ignoreClosedPipes();
+process.exitCode = await run(process.argv.slice(2), processIo());

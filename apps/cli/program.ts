@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Command } from 'commander';
+import { Command, type OutputConfiguration } from 'commander';
 import { addAccounts } from './commands/accounts.js';
 import { addApps } from './commands/apps.js';
 import { addBackup } from './commands/backup.js';
@@ -20,8 +20,12 @@ import { addRecover } from './commands/recover.js';
 import { addServe } from './commands/serve.js';
 import { addStatus } from './commands/status.js';
 import { addVerify } from './commands/verify.js';
+import type { CliIo, Output } from './io.js';
 
 const PACKAGE = new URL('../../../package.json', import.meta.url);
+
+/** Of help that goes to no terminal. */
+const DEFAULT_WIDTH = 80;
 
 const ABOUT = `
 Exit codes: 0 done, 1 failure, 2 usage, 3 refused by the server, 4 the generation failed, 130 cancelled.
@@ -35,21 +39,35 @@ Variables:
   DARKROOM_DEBUG=1        shows what lies behind an error`;
 
 /** The whole command line: first what a developer needs, then what an operator needs. */
-export function createProgram(): Command {
+export function createProgram(io: CliIo): Command {
   const { version } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string };
   const program = new Command('darkroom')
     .description('A self-hosted service that makes images and videos.')
     .version(version)
     .exitOverride()
     .showSuggestionAfterError()
-    .configureOutput({ outputError: (text, write) => { write(text.replace(/^error: /, 'darkroom: ')); } })
+    .configureOutput(outputOf(io))
     .addHelpText('after', ABOUT);
   program.commandsGroup('Use a server:');
-  for (const add of [addGenerate, addEstimate, addModels, addCredits, addStatus, addCancel, addLogin]) add(program);
+  for (const add of [addGenerate, addEstimate, addModels, addCredits, addStatus, addCancel, addLogin]) add(program, io);
   program.commandsGroup('Run a server, on its stores:');
   const ofOperators = [
     addServe, addMigrate, addInit, addAccounts, addApps, addKeys, addCreditOperations, addLedger, addGenerations, addCatalog, addVerify, addRecover, addBackup,
   ];
-  for (const add of ofOperators) add(program);
+  for (const add of ofOperators) add(program, io);
   return program;
+}
+
+/** Help and its own errors go where everything else of the run goes; it has no colours. */
+function outputOf({ stdout, stderr }: CliIo): OutputConfiguration {
+  const widthOf = (output: Output) => (output.isTTY ? output.columns ?? DEFAULT_WIDTH : DEFAULT_WIDTH);
+  return {
+    writeOut: (text) => { stdout.write(text); },
+    writeErr: (text) => { stderr.write(text); },
+    outputError: (text, write) => { write(text.replace(/^error: /, 'darkroom: ')); },
+    getOutHelpWidth: () => widthOf(stdout),
+    getErrHelpWidth: () => widthOf(stderr),
+    getOutHasColors: () => false,
+    getErrHasColors: () => false,
+  };
 }

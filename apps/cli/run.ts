@@ -1,36 +1,30 @@
+import { Console } from 'node:console';
 import { CommanderError } from 'commander';
 import { EXIT, type ExitCode } from './exit.js';
 import { failureOf } from './failure-of.js';
+import type { CliIo } from './io.js';
 import { createProgram } from './program.js';
 import { print, say } from './terminal.js';
 
-/** Runs one command line and answers the exit code. A fault is one clear sentence on stderr, never a stack. */
-export async function run(argv: readonly string[]): Promise<ExitCode> {
-  ignoreClosedPipes();
+/**
+ * Runs one command line, the words after the program's name, and answers the exit code. A failure is one clear sentence on
+ * stderr, never a stack. Runs in one process share nothing but the process, so that any number may go on at once.
+ */
+export async function run(args: readonly string[], io: CliIo): Promise<ExitCode> {
   try {
-    await createProgram().parseAsync(argv);
+    await createProgram(io).parseAsync(args, { from: 'user' });
     return EXIT.ok;
   } catch (error) {
-    return report(error, argv.includes('--json'));
+    return report(io, error, args.includes('--json'));
   }
 }
 
-/** Somebody who has read enough of the output closes it; that is no fault. */
-function ignoreClosedPipes(): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EPIPE') process.exit(EXIT.ok);
-      throw error;
-    });
-  }
-}
-
-function report(error: unknown, json: boolean): ExitCode {
+function report(io: CliIo, error: unknown, json: boolean): ExitCode {
   // Commander has printed its own sentence, or the help that was asked for.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-  if (process.env['DARKROOM_DEBUG'] === '1') console.error(error);
+  if (io.environment['DARKROOM_DEBUG'] === '1') new Console(io.stdout, io.stderr).error(error);
   const { message, exitCode, details, isTold } = failureOf(error);
-  if (!isTold) say(`darkroom: ${message}`);
-  if (json && details !== 'shown') print(JSON.stringify({ error: { message, ...details } }, null, 2));
+  if (!isTold) say(io, `darkroom: ${message}`);
+  if (json && details !== 'shown') print(io, JSON.stringify({ error: { message, ...details } }, null, 2));
   return exitCode;
 }

@@ -1,4 +1,5 @@
 import { printable } from '../logging/printable.js';
+import type { CliIo } from './io.js';
 
 /** How a command shows what it found: for people, or one JSON document for machines. */
 export interface Shown {
@@ -6,17 +7,17 @@ export interface Shown {
   readonly text: string;
 }
 
-export function print(text: string): void {
-  process.stdout.write(`${text}\n`);
+export function print({ stdout }: Pick<CliIo, 'stdout'>, text: string): void {
+  stdout.write(`${text}\n`);
 }
 
 /** Goes to stderr, so that stdout holds results only. */
-export function say(text: string): void {
-  process.stderr.write(`${text}\n`);
+export function say({ stderr }: Pick<CliIo, 'stderr'>, text: string): void {
+  stderr.write(`${text}\n`);
 }
 
-export function show({ json, text }: Shown, options: { readonly json?: boolean }): void {
-  print(options.json ? JSON.stringify(json, null, 2) : text);
+export function show(io: Pick<CliIo, 'stdout'>, { json, text }: Shown, options: { readonly json?: boolean }): void {
+  print(io, options.json ? JSON.stringify(json, null, 2) : text);
 }
 
 /** Columns as wide as their widest cell, under a line of titles; numbers to the right. */

@@ -13,12 +13,14 @@ import { SETTING_KEYS } from './setting-keys.js';
 const DEFAULT_FILE = 'darkroom.yaml';
 const SHIPPED_CATALOG = fileURLToPath(new URL('../../../config/catalog.yaml', import.meta.url));
 
+export type Environment = Readonly<Record<string, string | undefined>>;
+
 export interface ConfigSource {
   /** The file named on the command line, which must then exist. */
   readonly file?: string | undefined;
   /** The role named on the command line, which goes over the configured one. */
   readonly role?: Role | undefined;
-  readonly environment?: Readonly<Record<string, string | undefined>>;
+  readonly environment?: Environment;
   /** Where relative paths begin; the folder the program was started in when absent. */
   readonly folder?: string;
 }

@@ -13,22 +13,24 @@ const REPEATED = '[repeated]';
 /** What lies deeper is left out of a line whole. */
 const MAX_DEPTH = 6;
 
-/**
- * The process's log: JSON lines on standard error, or readable ones on a terminal. Standard output is the commands' own.
- * `destination` takes JSON lines in place of standard error.
- */
-export function createLogger({ level, format }: Config['log'], destination?: DestinationStream): Logger {
-  const isPretty = !isForMachines({ format });
+/** Where a log goes. What has a file descriptor is written to directly and at once. */
+export interface LogOutput extends DestinationStream {
+  readonly fd?: number;
+  readonly isTTY?: boolean;
+}
+
+/** The process's log: JSON lines on standard error, or readable ones on a terminal. Standard output is the commands' own. */
+export function createLogger({ level, format }: Config['log'], output: LogOutput = process.stderr): Logger {
   const options = {
     level, base: { pid: process.pid }, serializers: { err: (error: Error) => redacted(shownError(error)) },
     formatters: { level: (name: string) => ({ level: name }), log: redactedLine, bindings: redacted<Bindings> },
   };
-  return pino(options, destination ?? (isPretty ? readable() : pino.destination({ dest: 2, sync: true })));
+  return pino(options, isForMachines({ format }, output) ? asJson(output) : readable(output));
 }
 
 /** Whether lines are JSON. */
-export function isForMachines({ format }: Pick<Config['log'], 'format'>): boolean {
-  return format === 'json' || (format === 'auto' && !process.stderr.isTTY);
+export function isForMachines({ format }: Pick<Config['log'], 'format'>, { isTTY = false }: Pick<LogOutput, 'isTTY'>): boolean {
+  return format === 'json' || (format === 'auto' && !isTTY);
 }
 
 /** An error of its own is redacted as it is shown: a copy would be no error any more. */
@@ -78,8 +80,12 @@ function withCauses(error: Error): readonly Error[] {
   return [...found];
 }
 
-function readable(): DestinationStream {
-  return pretty({ destination: 2, sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss' });
+function asJson(output: LogOutput): DestinationStream {
+  return output.fd === undefined ? output : pino.destination({ dest: output.fd, sync: true });
+}
+
+function readable(output: LogOutput): DestinationStream {
+  return pretty({ destination: output.fd ?? output, sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss' });
 }
 
 /** What core has to say, as lines of the log. */

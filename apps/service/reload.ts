@@ -1,6 +1,7 @@
 import { openSync, closeSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { CatalogInvalid } from '../../adapters/catalog-file/file-catalog.js';
+import type { Signals } from './stop-request.js';
 
 export interface Reloaded {
   /** The file that `readCatalogAgain` reads. */
@@ -27,9 +28,9 @@ export async function reload(reloaded: Reloaded): Promise<void> {
  * Calls `asked` whenever SIGHUP comes, but `hungUp` when it says that the terminal of this process was closed: there a
  * service ends, as it would without us.
  */
-export function onHangUp({ asked, hungUp }: { readonly asked: () => void; readonly hungUp: () => void }): void {
+export function onHangUp(signals: Signals, { asked, hungUp }: { readonly asked: () => void; readonly hungUp: () => void }): void {
   const hadTerminal = hasTerminal();
-  process.on('SIGHUP', () => {
+  signals.on('SIGHUP', () => {
     if (hadTerminal && !hasTerminal()) hungUp();
     else asked();
   });

@@ -12,7 +12,7 @@ import { Outages } from '../outages/outages.js';
 import { onHangUp, reload } from './reload.js';
 import type { HttpHost } from '../http/host/server.js';
 import { createHttpFronts } from '../wiring/http-fronts.js';
-import { StopRequest, type StopSignal } from './stop-request.js';
+import { StopRequest, type Signals, type StopSignal } from './stop-request.js';
 import { configuredUrl, hostAndPort, openProgram, type Program } from '../wiring/open-program.js';
 import { Worker } from '../worker/worker.js';
 
@@ -150,30 +150,48 @@ async function stop({ front, grpc, internal, worker, program, outages, config, l
   logger.info('stopped');
 }
 
-/** Serves until the process is asked to stop, then stops in order; asked twice, it leaves at once. SIGHUP has it read its catalog again. */
-export async function serve(config: Config, onServing: (served: Served, logger: Logger) => void | Promise<void> = () => undefined): Promise<void> {
-  const logger = createLogger(config.log);
-  // Asked for before anything is served: whoever sees it ready may stop it right away.
-  let served: Served | undefined;
-  const stopAsked = new Promise<void>((resolve) => {
-    stopOnSignals(resolve);
-    // One that comes before anything is served has nothing to read again.
-    onHangUp({ asked: () => void served?.reload(), hungUp: resolve });
-  });
-  served = await startService(config, logger);
-  await onServing(served, logger);
-  await stopAsked;
-  await served.stop();
-  // What the grace did not wait for may hold the process still; it was given up, and others recover it.
-  setTimeout(() => process.exit(), LEFT_BEHIND_MS).unref();
+/** What a service needs of the process it runs in. */
+export interface ServiceHost {
+  readonly logger: Logger;
+  readonly signals: Signals;
+  /** What is left open may keep the process for this many milliseconds at most. */
+  leaveBehind(afterMs: number): void;
 }
 
-function stopOnSignals(asked: () => void): void {
+/**
+ * Serves until the process is asked to stop, then stops in order; asked twice, it leaves at once. SIGHUP has it read its catalog
+ * again. It listens to signals until the process ends: one that comes after the stop belongs to the same request.
+ */
+export async function serve(config: Config, host: ServiceHost, onServing: (served: Served) => void | Promise<void> = () => undefined): Promise<'stopped' | 'left'> {
+  // Asked for before anything is served: it may be asked to stop as soon as it is ready.
+  let served: Served | undefined;
+  let leave: () => void = () => undefined;
+  const left = new Promise<'left'>((resolve) => { leave = () => { resolve('left'); }; });
+  const stopAsked = new Promise<void>((resolve) => {
+    stopOnSignals(host.signals, { asked: resolve, askedAgain: leave });
+    // One that comes before anything is served has nothing to read again.
+    onHangUp(host.signals, { asked: () => void served?.reload(), hungUp: resolve });
+  });
+  const serveAndStop = async (): Promise<'stopped'> => {
+    served = await startService(config, host.logger);
+    await onServing(served);
+    await stopAsked;
+    await served.stop();
+    return 'stopped';
+  };
+  const end = await Promise.race([serveAndStop(), left]);
+  // What the grace did not wait for may hold the process still; it was given up, and others recover it.
+  host.leaveBehind(end === 'left' ? 0 : LEFT_BEHIND_MS);
+  return end;
+}
+
+function stopOnSignals(signals: Signals, { asked, askedAgain }: { readonly asked: () => void; readonly askedAgain: () => void }): void {
   const request = new StopRequest(() => performance.now());
-  const onSignal = (signal: StopSignal): void => {
-    const count = request.take(signal);
-    if (count === 'second') process.exit(130);
+  const onSignal = (signal: NodeJS.Signals): void => {
+    const count = request.take(signal as StopSignal);
+    if (count === 'second') askedAgain();
     if (count === 'first') asked();
   };
-  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+  signals.on('SIGINT', onSignal);
+  signals.on('SIGTERM', onSignal);
 }

@@ -1,5 +1,11 @@
 export type StopSignal = 'SIGINT' | 'SIGTERM';
 
+/** Where the signals of a process are heard: the process itself, or what stands for it. */
+export interface Signals {
+  on(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
+  off(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
+}
+
 /**
  * How far apart the signals of one request to stop may come, in milliseconds: a terminal sends Ctrl-C, and a supervisor SIGTERM, to
  * the whole group of processes, and npm, being in it, once more to us.

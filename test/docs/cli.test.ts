@@ -7,9 +7,10 @@ import { expect } from 'chai';
 import type { Command } from 'commander';
 import { EXIT } from '../../apps/cli/exit.js';
 import { createProgram } from '../../apps/cli/program.js';
+import { quietIo } from '../fixtures/cli-run.js';
 import { allPages, codeSpans, plain, readPage, tablesOf, type Page } from './pages.js';
 
-const program = createProgram();
+const program = createProgram(quietIo());
 const page = readPage('docs/cli.md');
 /** Every command has these, or every command of one kind; the prose speaks of them. */
 const COMMON_OPTIONS = ['--json', '--url'];

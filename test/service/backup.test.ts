@@ -7,7 +7,9 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSy
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
-import { CliProcess, CliService, type Ran } from '../fixtures/cli-process.js';
+import { CliProcess } from '../fixtures/cli-process.js';
+import type { Ran } from '../fixtures/cli-run.js';
+import { CliService } from '../fixtures/cli-service.js';
 
 const API = '/api/v1/developer';
 
@@ -16,12 +18,12 @@ interface Restored { readonly accounts: number; readonly generations: number; re
 describe('a backup of a data folder', () => {
   const away = mkdtempSync(join(tmpdir(), 'darkroom-backup-'));
   const at = (name: string) => join(away, name);
-  let service: CliService;
+  let service: CliService<CliProcess>;
   let delivered: string;
   let bytes: Buffer;
 
   before(async () => {
-    service = await CliService.start();
+    service = await CliService.startProcess();
     delivered = (await make()).generation_id;
     bytes = await outputOf(service.url, delivered);
   });

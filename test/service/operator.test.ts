@@ -6,7 +6,8 @@ import { expect } from 'chai';
 import { digestOf } from '../../apps/grpc/callers/callers-file.js';
 import { OPERATOR_SCOPES } from '../../apps/grpc/callers/service-callers.js';
 import { CREDENTIAL_CACHE_MS } from '../../core/access/authenticate.js';
-import { CliProcess, type Ran } from '../fixtures/cli-process.js';
+import { CliProcess } from '../fixtures/cli-process.js';
+import type { Ran } from '../fixtures/cli-run.js';
 import { LiveService, type Client, type Tenant } from './live-service.js';
 
 const REVOKED_WITHIN_MS = 5_000;

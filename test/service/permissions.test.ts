@@ -4,7 +4,8 @@
 import { chmodSync, chownSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { CliProcess, type Ran } from '../fixtures/cli-process.js';
+import { CliProcess } from '../fixtures/cli-process.js';
+import type { Ran } from '../fixtures/cli-run.js';
 import { refusedStart } from '../fixtures/refused-start.js';
 import { LiveService } from './live-service.js';
 

@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { JsonObject } from '../../core/json.js';
-import { CliProcess, type Ran } from '../fixtures/cli-process.js';
+import { CliProcess } from '../fixtures/cli-process.js';
+import type { Ran } from '../fixtures/cli-run.js';
 import { refusedStart } from '../fixtures/refused-start.js';
 
 const SECRET = 'ab'.repeat(32);

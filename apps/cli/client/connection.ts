@@ -1,5 +1,6 @@
 import { usageFailure } from '../exit.js';
-import { profilePath, readProfile } from './profile.js';
+import type { CliIo } from '../io.js';
+import { readProfile } from './profile.js';
 import { RestClient } from './rest-client.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
@@ -9,21 +10,21 @@ export interface ConnectionOptions {
 }
 
 /** The server's address: --url, DARKROOM_URL, the one last logged in to, or this machine. Without a slash at the end. */
-export function serverUrl({ url }: ConnectionOptions): string {
-  return readUrl(url ?? (process.env['DARKROOM_URL'] || undefined) ?? readProfile(profilePath()).lastUrl ?? DEFAULT_URL);
+export function serverUrl(io: CliIo, { url }: ConnectionOptions): string {
+  return readUrl(url ?? (io.environment['DARKROOM_URL'] || undefined) ?? readProfile(io).lastUrl ?? DEFAULT_URL);
 }
 
 /** A client with the caller's key: DARKROOM_API_KEY, or the one `login` stored for this server. */
-export function connect(options: ConnectionOptions): RestClient {
-  const url = serverUrl(options);
-  const key = process.env['DARKROOM_API_KEY']?.trim() || readProfile(profilePath()).keys[url];
+export function connect(io: CliIo, options: ConnectionOptions): RestClient {
+  const url = serverUrl(io, options);
+  const key = io.environment['DARKROOM_API_KEY']?.trim() || readProfile(io).keys[url];
   if (key === undefined) throw usageFailure(`There is no API key for ${url}; run darkroom login --url ${url}, or set DARKROOM_API_KEY.`);
   return new RestClient(url, readKey(key));
 }
 
 /** A client for what needs no key. */
-export function connectPublicly(options: ConnectionOptions): RestClient {
-  return new RestClient(serverUrl(options));
+export function connectPublicly(io: CliIo, options: ConnectionOptions): RestClient {
+  return new RestClient(serverUrl(io, options));
 }
 
 /** Refuses what cannot stand in a header, without showing it. */

@@ -38,8 +38,8 @@ export function withGenerationOptions(command: Command): Command {
     .option('--trace-id <id>', 'your own id for the generation, given back with it');
 }
 
-/** Finds the model, types the parameters and reads the files; nothing is sent that would be refused for these. */
-export async function readGenerationInput(client: RestClient, prompt: string, options: GenerationOptions): Promise<GenerationInput> {
+/** Finds the model, types the parameters and reads the files, from `folder`; nothing is sent that would be refused for these. */
+export async function readGenerationInput(client: RestClient, prompt: string, options: GenerationOptions, folder: string): Promise<GenerationInput> {
   const { models } = (await client.get<{ models: readonly PublicModel[] }>('/models')).data;
   const model = models.find(({ model_key }) => model_key === options.model);
   if (!model) {
@@ -47,9 +47,9 @@ export async function readGenerationInput(client: RestClient, prompt: string, op
   }
   const parameters: JsonObject = readParameters(options.param ?? [], model.input_schema);
   const files: ReferenceFile[] = [];
-  for (const path of options.reference ?? []) files.push(await readReferenceFile(path, 'reference_image', model));
-  if (options.startFrame !== undefined) files.push(await readReferenceFile(options.startFrame, 'start_frame', model));
-  if (options.endFrame !== undefined) files.push(await readReferenceFile(options.endFrame, 'end_frame', model));
+  for (const path of options.reference ?? []) files.push(await readReferenceFile(path, 'reference_image', model, folder));
+  if (options.startFrame !== undefined) files.push(await readReferenceFile(options.startFrame, 'start_frame', model, folder));
+  if (options.endFrame !== undefined) files.push(await readReferenceFile(options.endFrame, 'end_frame', model, folder));
   refuseRepeats(files);
   const most = model.limits.max_reference_uploads;
   if (files.length > most) throw usageFailure(`${model.model_key} takes at most ${most} files, not ${files.length}.`);

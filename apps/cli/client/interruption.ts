@@ -1,32 +1,41 @@
-import { EXIT } from '../exit.js';
+import { EXIT, Failure } from '../exit.js';
+import type { Signals } from '../../service/stop-request.js';
 
 /**
- * Ctrl-C while something runs on the server: the first one asks for an orderly end, through `signal`; a second one leaves
- * at once.
+ * Ctrl-C while something runs on the server: the first one asks for an orderly end, through `signal`; the second one ends the
+ * waiting at once, through `leaving`.
  */
 export class Interruption {
-  /** Puts the terminal in order, and says what is left behind, right before a second Ctrl-C ends the program. */
-  onLeave: () => void = () => undefined;
-  private readonly controller = new AbortController();
+  /** The last sentence of a command that a second Ctrl-C ends, made when it comes. None when absent. */
+  lastSentence: (() => string) | undefined;
+  private readonly asked = new AbortController();
+  private readonly left = new AbortController();
   private readonly onSignal = () => {
-    if (this.controller.signal.aborted) {
-      this.onLeave();
-      process.exit(EXIT.cancelled);
-    }
-    this.controller.abort(new Interrupted());
+    if (this.asked.signal.aborted) this.left.abort(this.departure());
+    else this.asked.abort(new Interrupted());
   };
 
-  constructor() {
-    process.on('SIGINT', this.onSignal);
+  constructor(private readonly signals: Signals) {
+    signals.on('SIGINT', this.onSignal);
   }
 
   get signal(): AbortSignal {
-    return this.controller.signal;
+    return this.asked.signal;
+  }
+
+  /** Its reason is the failure that the command ends with. */
+  get leaving(): AbortSignal {
+    return this.left.signal;
   }
 
   /** Gives Ctrl-C its usual meaning back. */
   release(): void {
-    process.off('SIGINT', this.onSignal);
+    this.signals.off('SIGINT', this.onSignal);
+  }
+
+  private departure(): Failure {
+    const sentence = this.lastSentence?.();
+    return new Failure(`Interrupted. ${sentence ?? ''}`, EXIT.cancelled, 'shown', undefined, sentence === undefined);
   }
 }
 

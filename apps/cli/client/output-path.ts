@@ -1,11 +1,11 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
-import { dirname, extname, join } from 'node:path';
+import { dirname, extname, join, resolve } from 'node:path';
 import type { JsonObject } from '../../../core/json.js';
 import { usageFailure } from '../exit.js';
 import type { PublicModel, Task } from './service-types.js';
 
 export interface OutputOptions {
-  /** A file, or a folder that is there; the folder the program was started in when absent. */
+  /** A file, or a folder that is there; the folder of the run when absent. */
   readonly out?: string;
   readonly force?: boolean;
 }
@@ -30,8 +30,8 @@ export function formatsOf(modality: string, model?: PublicModel, parameters: Jso
 }
 
 /** Refuses an ending that would say something else than what is in the file. */
-export function checkEnding({ out }: OutputOptions, formats: readonly string[]): void {
-  if (out === undefined || isFolder(out)) return;
+export function checkEnding({ out }: OutputOptions, formats: readonly string[], from: string): void {
+  if (out === undefined || isFolder(resolve(from, out))) return;
   const ending = extname(out).toLowerCase();
   const fitting = formats.flatMap((format) => ENDINGS_BY_FORMAT[format] ?? []);
   if (!MEDIA_ENDINGS.has(ending) || fitting.includes(ending)) return;
@@ -39,15 +39,15 @@ export function checkEnding({ out }: OutputOptions, formats: readonly string[]):
 }
 
 /** Refuses, before anything is spent, an --out that cannot be written or would overwrite something. */
-export function checkOutput({ out, force = false }: OutputOptions, maxOutputs: number): void {
+export function checkOutput({ out, force = false }: OutputOptions, maxOutputs: number, from: string): void {
   if (out === '-') throw usageFailure('--out must be a file or a folder; results are not written to standard output.');
   if (out === '') throw usageFailure('--out must be a file or a folder.');
-  const isInside = out === undefined || isFolder(out);
+  const isInside = out === undefined || isFolder(resolve(from, out));
   const folder = isInside ? (out ?? '.') : /[/\\]$/.test(out) ? out : dirname(out);
-  if (!isFolder(folder)) throw usageFailure(`There is no folder ${folder} to write to.`);
-  if (!isWritable(folder)) throw usageFailure(`The folder ${folder} cannot be written by this user.`);
+  if (!isFolder(resolve(from, folder))) throw usageFailure(`There is no folder ${folder} to write to.`);
+  if (!isWritable(resolve(from, folder))) throw usageFailure(`The folder ${folder} cannot be written by this user.`);
   if (isInside) return;
-  const taken = force ? undefined : candidates(out, maxOutputs).find((path) => existsSync(path));
+  const taken = force ? undefined : candidates(out, maxOutputs).find((path) => existsSync(resolve(from, path)));
   if (taken !== undefined) throw usageFailure(`${taken} is there already; give --force to overwrite it, or another --out.`);
 }
 
@@ -58,10 +58,10 @@ function candidates(out: string, maxOutputs: number): string[] {
   return suffixes.flatMap((suffix) => extensions.map((extension) => `${stem}${suffix}${extension}`));
 }
 
-/** Where one output goes; `suffix` tells several apart. */
-export function outputPath(task: Task, out: string | undefined, suffix: string, mediaType: string): string {
+/** Where one output goes, as a user would write it in the folder `from`; `suffix` tells several apart. */
+export function outputPath(task: Task, { out, from }: { readonly out: string | undefined; readonly from: string }, suffix: string, mediaType: string): string {
   const extension = EXTENSION_BY_TYPE[mediaType] ?? '';
-  if (out === undefined || isFolder(out)) return join(out ?? '.', `${task.generation_id}${suffix}${extension}`);
+  if (out === undefined || isFolder(resolve(from, out))) return join(out ?? '.', `${task.generation_id}${suffix}${extension}`);
   return extname(out) === '' ? `${out}${suffix}${extension}` : `${out.slice(0, -extname(out).length)}${suffix}${extname(out)}`;
 }
 

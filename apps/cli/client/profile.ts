@@ -1,7 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { platform } from 'node:os';
+import { join, resolve } from 'node:path';
 import { Failure } from '../exit.js';
+import type { CliIo } from '../io.js';
 import { writePrivateFile } from '../private-file.js';
 
 /** API keys by the server they are for, and the server that was last logged in to. */
@@ -13,22 +14,24 @@ export interface Profile {
 const READABLE_BY_OTHERS = 0o077;
 
 /** DARKROOM_PROFILE, or `darkroom/profile.json` in the user's configuration folder. */
-export function profilePath(environment: Readonly<Record<string, string | undefined>> = process.env): string {
-  const folder = environment['XDG_CONFIG_HOME'] || join(homedir(), '.config');
+export function profilePath({ environment, homeFolder }: CliIo): string {
+  const folder = environment['XDG_CONFIG_HOME'] || join(homeFolder, '.config');
   return environment['DARKROOM_PROFILE'] || join(folder, 'darkroom', 'profile.json');
 }
 
 /** Empty when there is none. Throws when others may read the file, or it is not what `login` wrote. */
-export function readProfile(path: string): Profile {
+export function readProfile(io: CliIo): Profile {
+  const path = profilePath(io);
+  const file = resolve(io.folder, path);
   let text: string;
   try {
-    const about = statSync(path);
+    const about = statSync(file);
     if (about.isDirectory()) throw new Failure(`${path} is a folder; DARKROOM_PROFILE must name a file.`);
     const { mode } = about;
-    if (process.platform !== 'win32' && (mode & READABLE_BY_OTHERS) !== 0) {
+    if (platform() !== 'win32' && (mode & READABLE_BY_OTHERS) !== 0) {
       throw new Failure(`${path} holds API keys and can be read by others; run chmod 600 ${path} first.`);
     }
-    text = readFileSync(path, 'utf8');
+    text = readFileSync(file, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { keys: {} };
     if (error instanceof Failure) throw error;
@@ -51,14 +54,14 @@ function parseProfile(text: string): Profile | undefined {
 }
 
 /** Written whole or not at all, and never readable by anybody else. */
-export function writeProfile(path: string, profile: Profile): void {
-  writePrivateFile(path, `${JSON.stringify({ last_url: profile.lastUrl, keys: profile.keys }, null, 2)}\n`);
+function writeProfile(io: CliIo, profile: Profile): void {
+  writePrivateFile(profilePath(io), io.folder, `${JSON.stringify({ last_url: profile.lastUrl, keys: profile.keys }, null, 2)}\n`);
 }
 
 /** Adds the key of one server to the profile, and makes that server the one that is meant when none is named. */
-export function rememberKey(path: string, url: string, secret: string): void {
-  const { keys } = readProfile(path);
-  writeProfile(path, { lastUrl: url, keys: { ...keys, [url]: secret } });
+export function rememberKey(io: CliIo, url: string, secret: string): void {
+  const { keys } = readProfile(io);
+  writeProfile(io, { lastUrl: url, keys: { ...keys, [url]: secret } });
 }
 
 export interface KeptKey {
@@ -69,8 +72,8 @@ export interface KeptKey {
 }
 
 /** Adds the key of a server that nobody has logged in to. Which server is meant when none is named stays as it was, if any was. */
-export function keepFirstKey(path: string, url: string, secret: string): KeptKey {
-  const { keys, lastUrl = url } = readProfile(path);
-  writeProfile(path, { lastUrl, keys: { ...keys, [url]: secret } });
+export function keepFirstKey(io: CliIo, url: string, secret: string): KeptKey {
+  const { keys, lastUrl = url } = readProfile(io);
+  writeProfile(io, { lastUrl, keys: { ...keys, [url]: secret } });
   return { replaced: Object.hasOwn(keys, url) && keys[url] !== secret, isDefault: lastUrl === url };
 }

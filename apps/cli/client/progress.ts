@@ -1,4 +1,5 @@
 import { SingleBar } from 'cli-progress';
+import type { CliIo } from '../io.js';
 import { say } from '../terminal.js';
 
 /** Tells somebody who waits how far it is. Steps are what has really happened, not a guess at the time left. */
@@ -16,23 +17,23 @@ const CLEAR_LINE = '\u001b[2K';
 const SAVE_CURSOR = '\u001b7';
 
 /** A bar on a terminal, lines when piped, nothing when the output is for a machine. All on stderr. */
-export function openProgress(steps: number, options: { readonly json?: boolean }): Progress {
+export function openProgress(io: CliIo, steps: number, options: { readonly json?: boolean }): Progress {
   if (options.json) return { step: () => undefined, note: () => undefined, keep: () => undefined, end: () => undefined };
-  return process.stderr.isTTY ? barProgress(steps) : lineProgress();
+  return io.stderr.isTTY ? barProgress(io, steps) : lineProgress(io);
 }
 
-function lineProgress(): Progress {
+function lineProgress(io: CliIo): Progress {
   let last = '';
   const line = (what: string) => {
-    if (what !== last) say(what);
+    if (what !== last) say(io, what);
     last = what;
   };
   return { step: line, note: line, keep: line, end: () => undefined };
 }
 
-function barProgress(steps: number): Progress {
+function barProgress({ stderr }: CliIo, steps: number): Progress {
   const bar = new SingleBar({
-    format: '{bar} {what}, {duration_formatted}', barsize: 20, hideCursor: true, clearOnComplete: true, fps: 5, gracefulExit: false,
+    stream: stderr, format: '{bar} {what}, {duration_formatted}', barsize: 20, hideCursor: true, clearOnComplete: true, fps: 5, gracefulExit: false,
   });
   let done = 0;
   bar.start(steps, 0, { what: 'starting' });
@@ -44,7 +45,7 @@ function barProgress(steps: number): Progress {
     step,
     keep: (what) => {
       // Takes the line of the bar, which is drawn again on the next one, and clears no other at its end.
-      process.stderr.write(`\r${CLEAR_LINE}${what}\n${SAVE_CURSOR}`);
+      stderr.write(`\r${CLEAR_LINE}${what}\n${SAVE_CURSOR}`);
       step(what);
     },
     note: (what) => { bar.update(done, { what }); },

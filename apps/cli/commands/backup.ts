@@ -3,10 +3,10 @@ import type { Command } from 'commander';
 import { FileCatalog } from '../../../adapters/catalog-file/file-catalog.js';
 import { verifyCredits } from '../../../core/credits/verify.js';
 import type { Manifest } from '../../backup/manifest.js';
-import { loadConfig } from '../../config/load-config.js';
 import { counted, countedBooks } from '../counted.js';
 import { Failure } from '../exit.js';
-import { storeCommand, type StoreOptions } from '../operator/store-command.js';
+import type { CliIo } from '../io.js';
+import { configOf, storeCommand, type StoreOptions } from '../operator/store-command.js';
 import { isoTime, show } from '../terminal.js';
 import { examples } from './examples.js';
 
@@ -15,27 +15,27 @@ space. Keep it as secret as the data folder.`;
 const RESTORE = 'The data folder must be empty, and no server may run on it. Afterwards the ledgers are verified.';
 
 /** `darkroom backup` and `darkroom restore`: a data folder, as of one moment. */
-export function addBackup(program: Command): void {
+export function addBackup(program: Command, io: CliIo): void {
   storeCommand(program, 'backup <folder>')
     .description('copy the data folder of a server, which may run, into a new folder')
     .addHelpText('after', examples(['darkroom backup /backups/2030-01-31'], BACKUP))
-    .action((folder: string, options: StoreOptions) => backup(resolve(folder), options));
+    .action((folder: string, options: StoreOptions) => backup(io, resolve(io.folder, folder), options));
   storeCommand(program, 'restore <folder>')
     .description('put a backup into an empty data folder')
     .addHelpText('after', examples(['darkroom restore /backups/2030-01-31'], RESTORE))
-    .action((folder: string, options: StoreOptions) => restore(resolve(folder), options));
+    .action((folder: string, options: StoreOptions) => restore(io, resolve(io.folder, folder), options));
 }
 
-async function backup(folder: string, options: StoreOptions): Promise<void> {
-  const config = loadConfig({ file: options.config });
+async function backup(io: CliIo, folder: string, options: StoreOptions): Promise<void> {
+  const config = configOf(io, options);
   const { makeBackup } = await import('../../backup/make-backup.js');
   const manifest = await makeBackup(config, folder, isoTime(Date.now()));
   const elsewhere = manifest.objects ? '' : ' The objects lie in a bucket and are not in it; back that up too.';
-  show({ json: { backup: folder, ...manifestJson(manifest) }, text: `The data folder ${config.dataFolder} is backed up to ${folder}${objectsText(manifest)}.${elsewhere}` }, options);
+  show(io, { json: { backup: folder, ...manifestJson(manifest) }, text: `The data folder ${config.dataFolder} is backed up to ${folder}${objectsText(manifest)}.${elsewhere}` }, options);
 }
 
-async function restore(folder: string, options: StoreOptions): Promise<void> {
-  const config = loadConfig({ file: options.config });
+async function restore(io: CliIo, folder: string, options: StoreOptions): Promise<void> {
+  const config = configOf(io, options);
   const { restoreBackup } = await import('../../backup/restore-backup.js');
   const manifest = await restoreBackup(config, folder);
   const { openProgram } = await import('../../wiring/open-program.js');
@@ -43,7 +43,7 @@ async function restore(folder: string, options: StoreOptions): Promise<void> {
   try {
     const { accounts, entries, generations, findings } = await verifyCredits(program.context);
     const text = `The backup of ${manifest.createdAt} is restored to ${config.dataFolder}${objectsText(manifest)}; ${countedBooks({ accounts, entries, generations })} agree.`;
-    show({ json: { data_folder: config.dataFolder, ...manifestJson(manifest), accounts, entries, generations, findings }, text: findings.length === 0 ? text : findings.join('\n') }, options);
+    show(io, { json: { data_folder: config.dataFolder, ...manifestJson(manifest), accounts, entries, generations, findings }, text: findings.length === 0 ? text : findings.join('\n') }, options);
     if (findings.length > 0) throw new Failure(`The backup is restored, and its books are wrong in ${counted(findings.length, 'place')}.`, undefined, 'shown');
   } finally {
     await program.close();

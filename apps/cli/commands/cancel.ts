@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { connect, type ConnectionOptions } from '../client/connection.js';
 import type { Task } from '../client/service-types.js';
 import { taskText } from '../client/task-text.js';
+import type { CliIo } from '../io.js';
 import { show } from '../terminal.js';
 import { clientCommand } from './client-command.js';
 import { EXAMPLE_ID, examples } from './examples.js';
@@ -9,11 +10,11 @@ import { EXAMPLE_ID, examples } from './examples.js';
 type Options = ConnectionOptions & { readonly json?: boolean };
 
 /** `darkroom cancel`: asks for a cooperative cancel. */
-export function addCancel(program: Command): void {
+export function addCancel(program: Command, io: CliIo): void {
   clientCommand(program, 'cancel <generation_id>')
     .description('ask for a generation to be cancelled; a running one may take a while to stop')
     .addHelpText('after', examples([`darkroom cancel ${EXAMPLE_ID}`]))
-    .action((generationId: string, options: Options) => cancel(generationId, options));
+    .action((generationId: string, options: Options) => cancel(io, generationId, options));
 }
 
 function outcome({ status, generation_id }: Task): string {
@@ -22,7 +23,7 @@ function outcome({ status, generation_id }: Task): string {
   return `Cancel asked for; still ${status}. See how it ends with: npx darkroom status ${generation_id}`;
 }
 
-async function cancel(generationId: string, options: Options): Promise<void> {
-  const { data } = await connect(options).post<Task>(`/generations/${encodeURIComponent(generationId)}/cancel`, undefined);
-  show({ json: data, text: `${taskText(data)}\n\n${outcome(data)}` }, options);
+async function cancel(io: CliIo, generationId: string, options: Options): Promise<void> {
+  const { data } = await connect(io, options).post<Task>(`/generations/${encodeURIComponent(generationId)}/cancel`, undefined);
+  show(io, { json: data, text: `${taskText(data)}\n\n${outcome(data)}` }, options);
 }

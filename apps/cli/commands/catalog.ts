@@ -1,24 +1,25 @@
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { loadCatalog } from '../../../adapters/catalog-file/file-catalog.js';
 import { catalogTools } from '../../wiring/catalog-tools.js';
-import { loadConfig } from '../../config/load-config.js';
-import { storeCommand, type StoreOptions } from '../operator/store-command.js';
+import type { CliIo } from '../io.js';
+import { configOf, storeCommand, type StoreOptions } from '../operator/store-command.js';
 import { show } from '../terminal.js';
 import { examples } from './examples.js';
 
 /** `darkroom catalog check`: whether the service would start with this catalog. */
-export function addCatalog(program: Command): void {
+export function addCatalog(program: Command, io: CliIo): void {
   const catalog = program.command('catalog').description('the file of models on offer');
   storeCommand(catalog, 'check [file]')
     .description('say what is wrong with a catalog file, line by line (default: the configured one)')
     .addHelpText('after', examples(['darkroom catalog check', 'darkroom catalog check config/catalog.yaml']))
-    .action((file: string | undefined, options: StoreOptions) => check(file, options));
+    .action((file: string | undefined, options: StoreOptions) => check(io, file, options));
 }
 
-async function check(file: string | undefined, options: StoreOptions): Promise<void> {
-  const path = file ?? loadConfig({ file: options.config }).catalog;
-  const keys = (await loadCatalog(path, catalogTools())).models().map(({ modelKey }) => modelKey);
-  show({
+async function check(io: CliIo, file: string | undefined, options: StoreOptions): Promise<void> {
+  const path = file ?? configOf(io, options).catalog;
+  const keys = (await loadCatalog(resolve(io.folder, path), catalogTools(), path)).models().map(({ modelKey }) => modelKey);
+  show(io, {
     json: { file: path, models: keys },
     text: `${path} is right: ${keys.length} ${keys.length === 1 ? 'model' : 'models'} (${keys.join(', ')}).`,
   }, options);

@@ -6,6 +6,7 @@ import type { Operated, Operator } from '../../operator/operator.js';
 import { amountText } from '../amount.js';
 import { EXIT, Failure, usageFailure, withMore } from '../exit.js';
 import { failureOf } from '../failure-of.js';
+import type { CliIo } from '../io.js';
 import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
 import { accountJson } from '../operator/records.js';
 import { OutcomeUnknown } from '../outcome-unknown.js';
@@ -20,7 +21,7 @@ interface Options extends OperatorOptions {
 type Operate = (operator: Operator, operation: CreditOperation) => Promise<Operated>;
 
 /** `darkroom grants` and `darkroom adjustments`: how credits come to an account, and how a mistake is put right. */
-export function addCreditOperations(program: Command): void {
+export function addCreditOperations(program: Command, io: CliIo): void {
   const grants = program.command('grants').description('credits given to accounts');
   operatorCommand(grants, 'create <account_id> <credits>')
     .description('give credits to an account')
@@ -28,7 +29,7 @@ export function addCreditOperations(program: Command): void {
     .option('--operation-id <id>', 'names the grant, so that giving it again changes nothing')
     .addHelpText('after', examples([`darkroom grants create ${EXAMPLE_ID} 5000 --operation-id invoice-1042`]))
     .action((accountId: string, credits: string, options: Options) => (
-      operate((operator, operation) => operator.grantCredits(operation), accountId, credits, options)));
+      operate(io, (operator, operation) => operator.grantCredits(operation), accountId, credits, options)));
 
   const adjustments = program.command('adjustments').description('corrections of what was given');
   operatorCommand(adjustments, 'create <account_id> <credits>')
@@ -37,13 +38,13 @@ export function addCreditOperations(program: Command): void {
     .option('--operation-id <id>', 'names the adjustment, so that making it again changes nothing')
     .addHelpText('after', examples([`darkroom adjustments create ${EXAMPLE_ID} -200 --reason "granted twice"`]))
     .action((accountId: string, credits: string, options: Options) => (
-      operate((operator, operation) => operator.adjustCredits(operation), accountId, credits, options)));
+      operate(io, (operator, operation) => operator.adjustCredits(operation), accountId, credits, options)));
 }
 
-function operate(make: Operate, accountId: string, credits: string, options: Options): Promise<void> {
+function operate(io: CliIo, make: Operate, accountId: string, credits: string, options: Options): Promise<void> {
   if (!/^-?[0-9]+$/.test(credits)) throw usageFailure(`Credits must be a whole number, not ${credits}.`);
   if (!Number.isSafeInteger(Number(credits))) throw usageFailure(`Credits must be from -${Number.MAX_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}, not ${credits}.`);
-  return withOperator(options, async (operator) => {
+  return withOperator(io, options, async (operator) => {
     // One id for all tries, so that none of them is an operation of its own.
     const operationId = options.operationId ?? randomUUID();
     const operation = { accountId, operationId, credits: Number(credits), reason: options.reason };
@@ -52,7 +53,7 @@ function operate(make: Operate, accountId: string, credits: string, options: Opt
     const repeatedAt = options.operationId === undefined ? undefined : earlierAt;
     const balance = `${account.name} has ${amountText(account.available, account.currency)} available`;
     const text = repeatedAt === undefined ? `${balance} (operation ${operationId}).` : `The operation ${operationId} was made already at ${isoTime(repeatedAt)}; nothing changed. ${balance}.`;
-    show({ json: { operation_id: operationId, repeated: repeatedAt !== undefined, account: accountJson(account) }, text }, options);
+    show(io, { json: { operation_id: operationId, repeated: repeatedAt !== undefined, account: accountJson(account) }, text }, options);
   });
 }
 

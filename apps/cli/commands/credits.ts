@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { connect, type ConnectionOptions } from '../client/connection.js';
 import type { Balance } from '../client/service-types.js';
 import { amountText } from '../amount.js';
+import type { CliIo } from '../io.js';
 import { show } from '../terminal.js';
 import { clientCommand } from './client-command.js';
 import { examples } from './examples.js';
@@ -9,14 +10,14 @@ import { examples } from './examples.js';
 type Options = ConnectionOptions & { readonly json?: boolean };
 
 /** `darkroom credits`: the balance of the key's account. */
-export function addCredits(program: Command): void {
+export function addCredits(program: Command, io: CliIo): void {
   clientCommand(program, 'credits')
     .description("show the account's balance")
     .addHelpText('after', examples(['darkroom credits', 'darkroom credits --json']))
-    .action((options: Options) => credits(options));
+    .action((options: Options) => credits(io, options));
 }
 
-async function credits(options: Options): Promise<void> {
-  const { data } = await connect(options).get<Balance>('/credits');
-  show({ json: data, text: amountText(data.balance_credits, data.currency) }, options);
+async function credits(io: CliIo, options: Options): Promise<void> {
+  const { data } = await connect(io, options).get<Balance>('/credits');
+  show(io, { json: data, text: amountText(data.balance_credits, data.currency) }, options);
 }

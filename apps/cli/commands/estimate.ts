@@ -5,6 +5,7 @@ import { readGenerationInput, withGenerationOptions, type GenerationOptions } fr
 import type { Estimate } from '../client/service-types.js';
 import { uploadReference } from '../client/upload-reference.js';
 import { amountText } from '../amount.js';
+import type { CliIo } from '../io.js';
 import { show } from '../terminal.js';
 import { clientCommand } from './client-command.js';
 import { examples } from './examples.js';
@@ -12,21 +13,21 @@ import { examples } from './examples.js';
 type Options = GenerationOptions & ConnectionOptions & { readonly json?: boolean };
 
 /** `darkroom estimate`: what `generate` would reserve. */
-export function addEstimate(program: Command): void {
+export function addEstimate(program: Command, io: CliIo): void {
   withGenerationOptions(clientCommand(program, 'estimate <prompt>'))
     .description('say what a generation would cost, without making it')
     .addHelpText('after', examples([
       'darkroom estimate "a lighthouse" --param n=4',
       'darkroom estimate "waves" --model sandbox-video --json',
     ]))
-    .action((prompt: string, options: Options) => estimate(prompt, options));
+    .action((prompt: string, options: Options) => estimate(io, prompt, options));
 }
 
-async function estimate(prompt: string, options: Options): Promise<void> {
-  const client = connect(options);
-  const { body, files } = await readGenerationInput(client, prompt, options);
+async function estimate(io: CliIo, prompt: string, options: Options): Promise<void> {
+  const client = connect(io, options);
+  const { body, files } = await readGenerationInput(client, prompt, options, io.folder);
   const ids: string[] = [];
   for (const file of files) ids.push(await uploadReference(client, file, randomUUID(), new AbortController().signal));
   const { data } = await client.post<Estimate>('/generations/estimate', { ...body, ...(ids.length === 0 ? {} : { reference_upload_ids: ids }) });
-  show({ json: data, text: amountText(data.estimated_credits, data.currency) }, options);
+  show(io, { json: data, text: amountText(data.estimated_credits, data.currency) }, options);
 }

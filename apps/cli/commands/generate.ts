@@ -14,6 +14,7 @@ import { uploadReference } from '../client/upload-reference.js';
 import { createFailure, cutShort, unheard, whereabouts, type Cancelling } from '../client/whereabouts.js';
 import { amountText } from '../amount.js';
 import { EXIT, Failure, usageFailure } from '../exit.js';
+import type { CliIo } from '../io.js';
 import { say, show } from '../terminal.js';
 import { clientCommand } from './client-command.js';
 
@@ -36,7 +37,7 @@ The paths of the results go to stdout, everything else to stderr. Ctrl-C cancels
 a second Ctrl-C leaves at once. Exit codes: 0 done, 1 failure, 2 usage, 3 refused, 4 the generation failed, 130 cancelled.`;
 
 /** `darkroom generate`: uploads, estimates, creates, waits and downloads. */
-export function addGenerate(program: Command): void {
+export function addGenerate(program: Command, io: CliIo): void {
   withGenerationOptions(clientCommand(program, 'generate <prompt>'))
     .description('make pictures or a video from a prompt')
     .option('-o, --out <path>', 'a file or folder for the results (default: <generation id> in this folder)')
@@ -45,7 +46,7 @@ export function addGenerate(program: Command): void {
     .option('--no-wait', 'do not wait for the end')
     .option('--timeout <seconds>', 'how long to wait for the end; the generation goes on after', readSeconds)
     .addHelpText('after', EXAMPLES)
-    .action((prompt: string, options: Options) => generate(prompt, options));
+    .action((prompt: string, options: Options) => generate(io, prompt, options));
 }
 
 function readSeconds(text: string): number {
@@ -54,28 +55,29 @@ function readSeconds(text: string): number {
   return seconds;
 }
 
-async function generate(prompt: string, options: Options): Promise<void> {
+async function generate(io: CliIo, prompt: string, options: Options): Promise<void> {
   if (prompt.trim() === '') throw usageFailure('The prompt must not be empty.');
   if (options.idempotencyKey !== undefined && !/^[\x21-\x7e]{1,255}$/.test(options.idempotencyKey)) {
     throw usageFailure('--idempotency-key must be 1 to 255 visible ASCII characters.');
   }
   // Once before anything is asked of the server, and once more when it is known how many results there may be.
-  checkOutput(options, 1);
-  const client = connect(options);
-  const input = await readGenerationInput(client, prompt, options);
-  checkOutput(options, input.model.limits.max_outputs);
-  checkEnding(options, formatsOf(input.model.modality, input.model, input.parameters));
-  const interruption = new Interruption();
-  const progress = openProgress(input.files.length + 6, options);
-  interruption.onLeave = () => { progress.end(); };
+  checkOutput(options, 1, io.folder);
+  const client = connect(io, options);
+  const input = await readGenerationInput(client, prompt, options, io.folder);
+  checkOutput(options, input.model.limits.max_outputs, io.folder);
+  checkEnding(options, formatsOf(input.model.modality, input.model, input.parameters), io.folder);
+  const interruption = new Interruption(io.signals);
+  const progress = openProgress(io, input.files.length + 6, options);
   try {
     const accepted = await accept(client, input, options, progress, interruption);
     if (!options.wait && !interruption.signal.aborted) {
       progress.end();
-      show({ json: accepted, text: accepted.generation_id }, options);
+      show(io, { json: accepted, text: accepted.generation_id }, options);
       return;
     }
-    await finish(client, accepted, options, progress, interruption);
+    await finish(io, client, accepted, { options, progress, interruption });
+  } catch (error) {
+    throw interruption.leaving.aborted ? left(io, interruption) : error;
   } finally {
     progress.end();
     interruption.release();
@@ -94,8 +96,8 @@ async function accept(client: RestClient, input: GenerationInput, options: Optio
   const body = { ...input.body, ...(ids.length === 0 ? {} : { reference_upload_ids: ids }) };
   await estimate(client, body, progress, signal);
   signal.throwIfAborted();
-  interruption.onLeave = () => { leave(progress, unheard(intent)); };
-  const { data, replayed, tries } = await client.post<Task>('/generations', body, { idempotencyKey: intent })
+  interruption.lastSentence = () => unheard(intent);
+  const { data, replayed, tries } = await client.post<Task>('/generations', body, { idempotencyKey: intent, signal: interruption.leaving })
     .catch((error: unknown) => { throw createFailure(error, intent); });
   progress.keep(`accepted as ${data.generation_id}`);
   // After a second try the first may have been ours, unheard.
@@ -103,30 +105,38 @@ async function accept(client: RestClient, input: GenerationInput, options: Optio
   return data;
 }
 
+interface Waiting {
+  readonly options: Options;
+  readonly progress: Progress;
+  readonly interruption: Interruption;
+}
+
 /** Waits for the end and fetches the results. Whatever keeps it from that says where they are to be found. */
-async function finish(client: RestClient, accepted: Task, options: Options, progress: Progress, interruption: Interruption): Promise<void> {
+async function finish(io: CliIo, client: RestClient, accepted: Task, { options, progress, interruption }: Waiting): Promise<void> {
+  const { signal, leaving } = interruption;
   let task = accepted;
   let cancelling: Cancelling = 'no';
-  interruption.onLeave = () => { leave(progress, whereabouts(task, options, cancelling)); };
+  interruption.lastSentence = () => whereabouts(task, options, cancelling);
   let files: readonly string[];
   try {
     task = await followGeneration(client, accepted, {
-      progress, cancelOn: interruption.signal, onCancelling: (step) => { cancelling = step; },
+      progress, cancelOn: signal, leaveOn: leaving, onCancelling: (step) => { cancelling = step; },
       ...(options.timeout === undefined ? {} : { timeoutMs: options.timeout * 1_000 }),
     });
     // What was delivered is paid for, so it is fetched after a cancel too.
-    files = await downloadOutputs(task, options, () => { progress.step('downloaded'); });
+    files = await downloadOutputs(task, options, { folder: io.folder, signal: leaving, onFile: () => { progress.step('downloaded'); } });
+    leaving.throwIfAborted();
   } catch (error) {
     throw cutShort(error, task, options, cancelling);
   }
   progress.end();
-  conclude(task, files, options, interruption.signal.aborted);
+  conclude(io, task, files, { options, interrupted: signal.aborted });
 }
 
-/** The last words of a program that is ended by a second Ctrl-C. */
-function leave(progress: Progress, sentence: string): void {
-  progress.end();
-  say(`darkroom: Interrupted. ${sentence}`);
+/** A second Ctrl-C ends everything at once, the process too: a name that is being looked up would hold it. */
+function left(io: CliIo, { leaving }: Interruption): unknown {
+  io.leaveBehind(0);
+  return leaving.reason;
 }
 
 /** What it will cost. A repeated intent was paid for before, so that it needs no credits: the create itself decides. */
@@ -140,8 +150,8 @@ async function estimate(client: RestClient, body: object, progress: Progress, si
   }
 }
 
-function conclude(task: Task, files: readonly string[], options: Options, interrupted: boolean): void {
-  if (options.json || files.length > 0) show({ json: { ...task, files }, text: files.join('\n') }, options);
+function conclude(io: CliIo, task: Task, files: readonly string[], { options, interrupted }: { readonly options: Options; readonly interrupted: boolean }): void {
+  if (options.json || files.length > 0) show(io, { json: { ...task, files }, text: files.join('\n') }, options);
   const charged = `${amountText(task.charged_credits)} charged`;
   if (task.status === 'failed') {
     const { message, code } = task.error ?? { message: 'no reason was given', code: 'unknown' };
@@ -149,5 +159,5 @@ function conclude(task: Task, files: readonly string[], options: Options, interr
   }
   if (task.status === 'cancelled') throw new Failure(`The generation was cancelled, ${charged}.`, EXIT.cancelled, 'shown');
   if (interrupted) throw new Failure(`The generation had succeeded before it could be cancelled, ${charged}.`, EXIT.cancelled, 'shown');
-  if (!options.json) say(`succeeded, ${charged}`);
+  if (!options.json) say(io, `succeeded, ${charged}`);
 }

@@ -1,6 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { isTerminal, STATUSES, type GenerationStatus } from '../../../core/generation/generation.js';
 import type { InspectedGeneration, ShownGeneration } from '../../operator/operator.js';
+import type { CliIo } from '../io.js';
 import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
 import { moreJson, moreText, pageRequest, withPaging, type PageOptions } from '../operator/paging.js';
 import { generationJson, inspectedJson } from '../operator/records.js';
@@ -14,7 +15,7 @@ interface ListOptions extends OperatorOptions, PageOptions {
 }
 
 /** `darkroom generations`: the work of all accounts, as who runs the server sees it. */
-export function addGenerations(program: Command): void {
+export function addGenerations(program: Command, io: CliIo): void {
   const generations = program.command('generations').description("generations of any account, for operators; a developer's own are in status and cancel");
   withPaging(operatorCommand(generations, 'list'))
     .description('list generations, newest first, without their prompts')
@@ -22,31 +23,31 @@ export function addGenerations(program: Command): void {
     .option('--app <app_id>', 'those of one App')
     .option('--status <status>', `those that stand so (repeatable): ${STATUSES.join(', ')}`, collectStatus)
     .addHelpText('after', examples(['darkroom generations list --status queued --status running', `darkroom generations list --account ${EXAMPLE_ID}`]))
-    .action((options: ListOptions) => list(options));
+    .action((options: ListOptions) => list(io, options));
   operatorCommand(generations, 'show <generation_id>')
     .description("show one generation, with its client's prompt and parameters")
     .addHelpText('after', examples([`darkroom generations show ${EXAMPLE_ID}`]))
-    .action((generationId: string, options: OperatorOptions) => withOperator(options, async (operator) => {
+    .action((generationId: string, options: OperatorOptions) => withOperator(io, options, async (operator) => {
       const generation = await operator.inspectGeneration(generationId);
-      show({ json: inspectedJson(generation), text: inspectedText(generation) }, options);
+      show(io, { json: inspectedJson(generation), text: inspectedText(generation) }, options);
     }));
   operatorCommand(generations, 'cancel <generation_id>')
     .description('ask for the end of a generation, as its client could')
     .addHelpText('after', examples([`darkroom generations cancel ${EXAMPLE_ID}`]))
-    .action((generationId: string, options: OperatorOptions) => withOperator(options, async (operator) => {
+    .action((generationId: string, options: OperatorOptions) => withOperator(io, options, async (operator) => {
       const generation = await operator.cancelGeneration(generationId);
-      show({ json: generationJson(generation), text: outcome(generation) }, options);
+      show(io, { json: generationJson(generation), text: outcome(generation) }, options);
     }));
 }
 
-function list(options: ListOptions): Promise<void> {
+function list(io: CliIo, options: ListOptions): Promise<void> {
   const { account, app, status } = options;
-  return withOperator(options, async (operator) => {
+  return withOperator(io, options, async (operator) => {
     const filter = { ...(account ? { accountId: account } : {}), ...(app ? { appId: app } : {}), ...(status ? { statuses: status } : {}) };
     const page = await operator.searchGenerations(filter, pageRequest(options));
     const rows = page.items.map((g) => [g.generationId, g.status, g.accountId, g.modelKey, isoTime(g.createdAt), g.completedAt === undefined ? '' : isoTime(g.completedAt), creditsOf(g)]);
     const text = table(['generation', 'status', 'account', 'model', 'created', 'ended', 'credits'], rows) + moreText(page);
-    show({ json: { generations: page.items.map(generationJson), ...moreJson(page) }, text }, options);
+    show(io, { json: { generations: page.items.map(generationJson), ...moreJson(page) }, text }, options);
   });
 }
 

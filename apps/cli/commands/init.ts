@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { createAccount, createApp, createKey } from '../../../core/access/manage.js';
 import { grantCredits } from '../../../core/credits/operate.js';
 import { usageFailure } from '../exit.js';
+import type { CliIo } from '../io.js';
 import { storeCommand, withContext, type StoreOptions } from '../operator/store-command.js';
 import { dataPlace } from '../operator/data-place.js';
 import { facts, say, show } from '../terminal.js';
@@ -15,7 +16,7 @@ interface Options extends StoreOptions {
 const ABOUT = 'On a folder that is there already it changes nothing but what --account adds.';
 
 /** `darkroom init`: makes the data folder, and on request somebody who can use it. */
-export function addInit(program: Command): void {
+export function addInit(program: Command, io: CliIo): void {
   storeCommand(program, 'init')
     .description('make the data folder, and with --account an account, an App and a key to begin with')
     .option('--account <name>', 'also make an account of this name with one App and one key')
@@ -24,20 +25,20 @@ export function addInit(program: Command): void {
       'darkroom init',
       'darkroom init --account studio --credits 10000',
     ], ABOUT))
-    .action((options: Options) => init(options));
+    .action((options: Options) => init(io, options));
 }
 
-function init(options: Options): Promise<void> {
+function init(io: CliIo, options: Options): Promise<void> {
   if (options.credits !== undefined && options.account === undefined) {
     throw usageFailure('--credits needs --account, which says who they are for.');
   }
   if (options.credits !== undefined && !(/^[0-9]+$/.test(options.credits) && Number.isSafeInteger(Number(options.credits)))) {
     throw usageFailure(`--credits must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}, not ${options.credits}.`);
   }
-  return withContext(options, async (context, config) => {
+  return withContext(io, options, async (context, config) => {
     const place = dataPlace(config);
     if (options.account === undefined) {
-      show({ json: place.json, text: `${place.text} is ready; darkroom serve starts the service.` }, options);
+      show(io, { json: place.json, text: `${place.text} is ready; darkroom serve starts the service.` }, options);
       return;
     }
     const { accountId } = await createAccount(context, { name: options.account });
@@ -45,10 +46,10 @@ function init(options: Options): Promise<void> {
     if (credits > 0) await grantCredits(context, { accountId, operationId: context.ids.uuid(), credits, reason: 'First grant' });
     const { appId } = await createApp(context, { accountId, name: 'default' });
     const { key, secret } = await createKey(context, { appId, name: 'first key' });
-    show({
+    show(io, {
       json: { ...place.json, account_id: accountId, app_id: appId, key_id: key.keyId, secret, credits },
       text: facts([...Object.entries(place.json).map(([name, value]) => [name.replaceAll('_', ' '), value] as const), ['account', accountId], ['app', appId], ['credits', credits], ['secret', secret]]),
     }, options);
-    if (!options.json) say('The secret is kept nowhere else and cannot be shown again.');
+    if (!options.json) say(io, 'The secret is kept nowhere else and cannot be shown again.');
   }, { create: true });
 }

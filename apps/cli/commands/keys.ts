@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { SCOPES } from '../../../core/access/credential.js';
 import type { ShownKey } from '../../operator/operator.js';
+import type { CliIo } from '../io.js';
 import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
 import { moreJson, moreText, pageRequest, withPaging, type PageOptions } from '../operator/paging.js';
 import { readTime } from '../operator/read-time.js';
@@ -17,7 +18,7 @@ interface CreateOptions extends OperatorOptions {
 const collect = (value: string, before: readonly string[] | undefined) => [...(before ?? []), value];
 
 /** `darkroom keys`: API keys. A key's secret is shown when it is made and never again. */
-export function addKeys(program: Command): void {
+export function addKeys(program: Command, io: CliIo): void {
   const keys = program.command('keys').description('API keys');
   operatorCommand(keys, 'create <app_id>')
     .description('make a key for an App and show its secret, once')
@@ -28,17 +29,17 @@ export function addKeys(program: Command): void {
       `darkroom keys create ${EXAMPLE_ID} --name laptop`,
       `darkroom keys create ${EXAMPLE_ID} --name dashboard --scope credits:read --expires 90d`,
     ]))
-    .action((appId: string, options: CreateOptions) => create(appId, options));
+    .action((appId: string, options: CreateOptions) => create(io, appId, options));
   withPaging(operatorCommand(keys, 'list <account_id>'))
     .description("list an account's keys, with the day of their last use and without their secrets")
     .addHelpText('after', examples([`darkroom keys list ${EXAMPLE_ID}`]))
-    .action((accountId: string, options: OperatorOptions & PageOptions) => withOperator(options, async (operator) => {
+    .action((accountId: string, options: OperatorOptions & PageOptions) => withOperator(io, options, async (operator) => {
       const page = await operator.listKeys(accountId, pageRequest(options));
       const rows = page.items.map((key) => [
         key.keyId, key.name, key.appId, stateOf(key, Date.now()), isoTime(key.createdAt),
         key.lastUsedAt === undefined ? '' : isoDate(key.lastUsedAt), key.scopes.join(' '),
       ]);
-      show({
+      show(io, {
         json: { keys: page.items.map(keyJson), ...moreJson(page) },
         text: table(['key', 'name', 'app', 'state', 'created', 'last used', 'scopes'], rows) + moreText(page),
       }, options);
@@ -46,31 +47,31 @@ export function addKeys(program: Command): void {
   operatorCommand(keys, 'revoke <key_id>')
     .description('end a key for good; every process refuses it within 5 seconds')
     .addHelpText('after', examples([`darkroom keys revoke ${EXAMPLE_ID}`]))
-    .action((keyId: string, options: OperatorOptions) => withOperator(options, async (operator) => {
+    .action((keyId: string, options: OperatorOptions) => withOperator(io, options, async (operator) => {
       const key = await operator.revokeKey(keyId);
-      show({ json: keyJson(key), text: `Key ${key.keyId} (${key.name}) is revoked.` }, options);
+      show(io, { json: keyJson(key), text: `Key ${key.keyId} (${key.name}) is revoked.` }, options);
     }));
   operatorCommand(keys, 'expire <key_id> <when>')
     .description('set when a key ends: now, 90d, 12h, 30m, 2030-01-31, 2030-01-31T12:00:00Z')
     .addHelpText('after', examples([`darkroom keys expire ${EXAMPLE_ID} 30d`, `darkroom keys expire ${EXAMPLE_ID} now`]))
-    .action((keyId: string, when: string, options: OperatorOptions) => withOperator(options, async (operator) => {
+    .action((keyId: string, when: string, options: OperatorOptions) => withOperator(io, options, async (operator) => {
       const key = await operator.expireKey(keyId, readTime(when, Date.now()));
-      show({ json: keyJson(key), text: `Key ${key.keyId} (${key.name}) ends at ${isoTime(key.expiresAt ?? 0)}.` }, options);
+      show(io, { json: keyJson(key), text: `Key ${key.keyId} (${key.name}) ends at ${isoTime(key.expiresAt ?? 0)}.` }, options);
     }));
 }
 
-function create(appId: string, options: CreateOptions): Promise<void> {
-  return withOperator(options, async (operator) => {
+function create(io: CliIo, appId: string, options: CreateOptions): Promise<void> {
+  return withOperator(io, options, async (operator) => {
     const { key, secret } = await operator.createKey({
       appId, name: options.name,
       ...(options.scope === undefined ? {} : { scopes: options.scope }),
       ...(options.expires === undefined ? {} : { expiresAt: readTime(options.expires, Date.now()) }),
     });
-    show({
+    show(io, {
       json: { ...keyJson(key), secret },
       text: facts([['key', key.keyId], ['name', key.name], ['scopes', key.scopes.join(' ')], ['secret', secret]]),
     }, options);
-    if (!options.json) say('The secret is kept nowhere else and cannot be shown again.');
+    if (!options.json) say(io, 'The secret is kept nowhere else and cannot be shown again.');
   });
 }
 

@@ -5,6 +5,7 @@ import { readSecret } from '../client/read-secret.js';
 import { Refused, RestClient } from '../client/rest-client.js';
 import type { Balance } from '../client/service-types.js';
 import { amountText } from '../amount.js';
+import type { CliIo } from '../io.js';
 import { show } from '../terminal.js';
 import { clientCommand } from './client-command.js';
 import { examples } from './examples.js';
@@ -14,27 +15,26 @@ type Options = ConnectionOptions & { readonly json?: boolean };
 const ABOUT = 'The key is asked for, or read from a pipe; it is never an argument, where others could see it.';
 
 /** `darkroom login`: keeps an API key where only its owner can read it. */
-export function addLogin(program: Command): void {
+export function addLogin(program: Command, io: CliIo): void {
   clientCommand(program, 'login')
     .description('check an API key against a server and remember both')
     .addHelpText('after', examples([
       'darkroom login --url https://pictures.example',
       'darkroom login < key.txt',
     ], ABOUT))
-    .action((options: Options) => login(options));
+    .action((options: Options) => login(io, options));
 }
 
-async function login(options: Options): Promise<void> {
-  const url = serverUrl(options);
-  const path = profilePath();
+async function login(io: CliIo, options: Options): Promise<void> {
+  const url = serverUrl(io, options);
   // A profile that cannot be used is said before the key is asked for.
-  readProfile(path);
-  const key = readKey(await readSecret(`API key for ${url}: `));
+  readProfile(io);
+  const key = readKey(await readSecret(io, `API key for ${url}: `));
   const balance = await check(new RestClient(url, key));
-  rememberKey(path, url, key);
+  rememberKey(io, url, key);
   const credits = balance === undefined ? '' : ` The account has ${amountText(balance.balance_credits, balance.currency)}.`;
-  show({
-    json: { url, profile: path, ...(balance === undefined ? {} : { balance_credits: balance.balance_credits, currency: balance.currency }) },
+  show(io, {
+    json: { url, profile: profilePath(io), ...(balance === undefined ? {} : { balance_credits: balance.balance_credits, currency: balance.currency }) },
     text: `Logged in to ${url}.${credits}`,
   }, options);
 }

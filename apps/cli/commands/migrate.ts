@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { FileCatalog } from '../../../adapters/catalog-file/file-catalog.js';
 import type { Config } from '../../config/config.js';
-import { loadConfig } from '../../config/load-config.js';
-import { storeCommand, type StoreOptions } from '../operator/store-command.js';
+import type { CliIo } from '../io.js';
+import { configOf, storeCommand, type StoreOptions } from '../operator/store-command.js';
 import { dataPlace } from '../operator/data-place.js';
 import { say, show } from '../terminal.js';
 import { examples } from './examples.js';
@@ -15,19 +15,19 @@ const ABOUT = `Run it before the first start over a new database or bucket, and 
 repeated, and may run beside servers of this release and the one before.`;
 
 /** `darkroom migrate`: makes and checks collections, indexes and bucket. */
-export function addMigrate(program: Command): void {
+export function addMigrate(program: Command, io: CliIo): void {
   storeCommand(program, 'migrate')
     .description('make what the stores need: collections, indexes, the bucket and its rules')
     .option('--check', 'change nothing, only say whether everything is there')
     .addHelpText('after', examples(['darkroom migrate', 'darkroom migrate --check --config distributed.yaml'], ABOUT))
-    .action((options: Options) => migrate(options));
+    .action((options: Options) => migrate(io, options));
 }
 
-async function migrate(options: Options): Promise<void> {
-  const config = loadConfig({ file: options.config });
-  const done = options.check ? await check(config) : await make(config);
+async function migrate(io: CliIo, options: Options): Promise<void> {
+  const config = configOf(io, options);
+  const done = options.check ? await check(config) : await make(io, config);
   const text = [...done, `${dataPlace(config).text} is ready; darkroom serve starts the service.`].join('\n');
-  show({ json: { ...dataPlace(config).json, done }, text }, options);
+  show(io, { json: { ...dataPlace(config).json, done }, text }, options);
 }
 
 async function check(config: Config): Promise<readonly string[]> {
@@ -37,7 +37,7 @@ async function check(config: Config): Promise<readonly string[]> {
 }
 
 /** Opens everything afterwards as a server does, which makes the rest and refuses what is wrong; the catalog is another command's to check. */
-async function make(config: Config): Promise<readonly string[]> {
+async function make(io: CliIo, config: Config): Promise<readonly string[]> {
   const { migrateStores } = await import('../../stores/migrate-stores.js');
   const done: string[] = [];
   try {
@@ -45,7 +45,7 @@ async function make(config: Config): Promise<readonly string[]> {
     await openAsServer(config);
   } catch (error) {
     // What was made is there all the same.
-    done.forEach(say);
+    for (const line of done) say(io, line);
     throw error;
   }
   return done;

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../core/json.js';
 import { connectPublicly, type ConnectionOptions } from '../client/connection.js';
 import type { PublicModel } from '../client/service-types.js';
 import { usageFailure } from '../exit.js';
+import type { CliIo } from '../io.js';
 import { facts, show, table } from '../terminal.js';
 import { clientCommand } from './client-command.js';
 import { examples } from './examples.js';
@@ -10,23 +11,23 @@ import { examples } from './examples.js';
 type Options = ConnectionOptions & { readonly json?: boolean };
 
 /** `darkroom models`: what the server offers. Needs no key. */
-export function addModels(program: Command): void {
+export function addModels(program: Command, io: CliIo): void {
   clientCommand(program, 'models [model_key]')
     .description('list the models of the server, or show one with its parameters')
     .addHelpText('after', examples(['darkroom models', 'darkroom models sandbox-image', 'darkroom models --json']))
-    .action((modelKey: string | undefined, options: Options) => models(modelKey, options));
+    .action((modelKey: string | undefined, options: Options) => models(io, modelKey, options));
 }
 
-async function models(modelKey: string | undefined, options: Options): Promise<void> {
-  const all = (await connectPublicly(options).get<{ models: readonly PublicModel[] }>('/models')).data.models;
+async function models(io: CliIo, modelKey: string | undefined, options: Options): Promise<void> {
+  const all = (await connectPublicly(io, options).get<{ models: readonly PublicModel[] }>('/models')).data.models;
   if (modelKey === undefined) {
     const rows = all.map((model) => [model.model_key, model.modality, priceText(model), model.display_name]);
-    show({ json: { models: all }, text: table(['model', 'modality', 'credits', 'name'], rows) }, options);
+    show(io, { json: { models: all }, text: table(['model', 'modality', 'credits', 'name'], rows) }, options);
     return;
   }
   const model = all.find(({ model_key }) => model_key === modelKey);
   if (!model) throw usageFailure(`There is no model ${modelKey}; the server has ${all.map(({ model_key }) => model_key).join(', ')}.`);
-  show({ json: model, text: modelText(model) }, options);
+  show(io, { json: model, text: modelText(model) }, options);
 }
 
 function priceText({ price, price_unit }: PublicModel): string {

@@ -2,11 +2,11 @@ import { join } from 'node:path';
 import { Option, type Command } from 'commander';
 import type { Logger } from 'pino';
 import { ConfigInvalid, type Config, type Role } from '../../config/config.js';
-import { loadConfig } from '../../config/load-config.js';
 import type { Served } from '../../service/serve.js';
-import { storeCommand, type StoreOptions } from '../operator/store-command.js';
+import type { CliIo } from '../io.js';
+import { configOf, storeCommand, type StoreOptions } from '../operator/store-command.js';
 import { keepFirstKey, profilePath, type KeptKey } from '../client/profile.js';
-import { Failure, sentenceOf } from '../exit.js';
+import { EXIT, Failure, sentenceOf } from '../exit.js';
 import { failureOf } from '../failure-of.js';
 import { firstStartText, type FirstKey } from '../first-start-text.js';
 import { writePrivateFile } from '../private-file.js';
@@ -22,7 +22,7 @@ interface Options extends StoreOptions {
 }
 
 /** `darkroom serve`: the whole service in one process, or one process's part of it, until it is asked to stop. */
-export function addServe(program: Command): void {
+export function addServe(program: Command, io: CliIo): void {
   storeCommand(program, 'serve')
     .description('run the service: requests, and the generations they ask for')
     .addOption(new Option('--role <role>', 'what this process does of it (default: role of the configuration)').choices(['all', 'rest', 'worker']))
@@ -35,52 +35,68 @@ export function addServe(program: Command): void {
     .action(async (options: Options) => {
       let log: Config['log'] | undefined;
       try {
-        const config = loadConfig({ file: options.config, role: options.role });
+        const config = configOf(io, options, { role: options.role });
         ({ log } = config);
-        await start(config, options);
+        await start(io, config, options);
       } catch (error) {
-        throw await toldFailure(error, error instanceof ConfigInvalid ? (error.log ?? log) : log);
+        throw error instanceof LeftAtOnce ? error : await toldFailure(io, error, error instanceof ConfigInvalid ? (error.log ?? log) : log);
       }
     });
 }
 
-async function start(config: Config, options: Options): Promise<void> {
+async function start(io: CliIo, config: Config, options: Options): Promise<void> {
   if (options.migrate) {
     const { migrateStores } = await import('../../stores/migrate-stores.js');
-    await migrateStores(config, { role: 'server', tell: say });
+    await migrateStores(config, { role: 'server', tell: (line) => { say(io, line); } });
   }
-  const { serve } = await import('../../service/serve.js');
-  await serve(config, (served, logger) => { showServed(served, config, options, logger); });
+  const [{ serve }, { createLogger }] = await Promise.all([import('../../service/serve.js'), import('../../logging/logging.js')]);
+  const logger = createLogger(config.log, io.stderr);
+  const host = { logger, signals: io.signals, leaveBehind: (afterMs: number) => { io.leaveBehind(afterMs); } };
+  const end = await serve(config, host, (served) => { showServed(io, served, { config, options, logger }); });
+  if (end === 'left') throw new LeftAtOnce();
+}
+
+/** A second signal ended the service before it had stopped in order. Nothing is said of it. */
+class LeftAtOnce extends Failure {
+  constructor() {
+    super('Asked twice to stop.', EXIT.cancelled, 'shown', undefined, true);
+  }
 }
 
 /** Whoever collects the log as JSON finds there why there is no service, in one line; people are told the sentence. */
-async function toldFailure(error: unknown, log: Config['log'] | undefined): Promise<Failure> {
+async function toldFailure({ stderr }: CliIo, error: unknown, log: Config['log'] | undefined): Promise<Failure> {
   const { createLogger, isForMachines } = await import('../../logging/logging.js');
   const { message, exitCode, details } = failureOf(error);
-  const isLogged = log !== undefined && isForMachines(log) && log.level !== 'silent';
+  const isLogged = log !== undefined && isForMachines(log, stderr) && log.level !== 'silent';
   if (isLogged) {
     const about = details === 'shown' ? {} : details;
-    const logger = createLogger(log);
+    const logger = createLogger(log, stderr);
     logger.fatal({ ...about, fault: message }, 'ended with a failure');
   }
   return new Failure(message, exitCode, details, error, isLogged);
 }
 
+interface Shown {
+  readonly config: Config;
+  readonly options: StoreOptions;
+  readonly logger: Logger;
+}
+
 /** A start says where it serves; the first start of a folder also who may call, and how to see a first picture. */
-function showServed({ url, listening, demo }: Omit<Served, 'stop'>, { dataFolder }: Config, options: StoreOptions, logger: Logger): void {
+function showServed(io: CliIo, { url, listening, demo }: Omit<Served, 'stop'>, { config, options, logger }: Shown): void {
   if (url === null) {
-    show({ json: { url }, text: 'Working on generations; a worker takes no requests. Ctrl-C stops.' }, options);
+    show(io, { json: { url }, text: 'Working on generations; a worker takes no requests. Ctrl-C stops.' }, options);
     return;
   }
   const serving = servingText(url, listening);
   if (demo === null) {
-    show({ json: { url }, text: serving }, options);
+    show(io, { json: { url }, text: serving }, options);
     return;
   }
-  const key = tellFirstKey(demo.secret, join(dataFolder, 'first-key'), logger);
-  const kept = keepKey(url, demo.secret);
+  const key = tellFirstKey(io, demo.secret, join(config.dataFolder, 'first-key'), logger);
+  const kept = keepKey(io, url, demo.secret);
   const json = { url, account_id: demo.accountId, app_id: demo.appId, ...(key.file === undefined ? {} : { key_file: key.file }), ...(key.shown === undefined ? {} : { secret: key.shown }) };
-  show({ json, text: firstStartText({ serving, url, demo, key, kept }) }, options);
+  show(io, { json, text: firstStartText({ serving, url, demo, key, kept, profile: profilePath(io) }) }, options);
 }
 
 function servingText(url: string, listening: string | null): string {
@@ -89,10 +105,10 @@ function servingText(url: string, listening: string | null): string {
 }
 
 /** A terminal shows the key to whoever started the service. Anything else may keep what it is given, so there it goes to a file. */
-function tellFirstKey(secret: string, path: string, logger: Logger): FirstKey {
-  if (process.stdout.isTTY) return { shown: secret };
+function tellFirstKey(io: CliIo, secret: string, path: string, logger: Logger): FirstKey {
+  if (io.stdout.isTTY) return { shown: secret };
   try {
-    writePrivateFile(path, `${secret}\n`);
+    writePrivateFile(path, io.folder, `${secret}\n`);
     logger.info({ keyFile: path }, 'first key written');
     return { file: path };
   } catch (error) {
@@ -102,11 +118,11 @@ function tellFirstKey(secret: string, path: string, logger: Logger): FirstKey {
 }
 
 /** What became of the key in the profile, or undefined when that could not be written. */
-function keepKey(url: string, secret: string): KeptKey | undefined {
+function keepKey(io: CliIo, url: string, secret: string): KeptKey | undefined {
   try {
-    return keepFirstKey(profilePath(), url, secret);
+    return keepFirstKey(io, url, secret);
   } catch (error) {
-    say(`darkroom: ${sentenceOf(error)} The key is not kept.`);
+    say(io, `darkroom: ${sentenceOf(error)} The key is not kept.`);
     return undefined;
   }
 }

@@ -6,6 +6,7 @@ import { checkEnding, checkOutput, formatsOf } from '../client/output-path.js';
 import type { Task } from '../client/service-types.js';
 import { taskText } from '../client/task-text.js';
 import { EXIT, Failure } from '../exit.js';
+import type { CliIo } from '../io.js';
 import { show } from '../terminal.js';
 import { clientCommand } from './client-command.js';
 import { EXAMPLE_ID, examples } from './examples.js';
@@ -16,25 +17,25 @@ type Options = ConnectionOptions & { readonly json?: boolean; readonly out?: str
 const MAX_OUTPUTS = 100;
 
 /** `darkroom status`: how a generation is doing; with --out its results are downloaded too. */
-export function addStatus(program: Command): void {
+export function addStatus(program: Command, io: CliIo): void {
   clientCommand(program, 'status <generation_id>')
     .description('show a generation, and download its results with --out')
     .option('-o, --out <path>', 'a file or folder for the results, if there are any')
     .option('-f, --force', 'overwrite what --out names')
     .addHelpText('after', examples([`darkroom status ${EXAMPLE_ID}`, `darkroom status ${EXAMPLE_ID} --out boat.png`]))
-    .action((generationId: string, options: Options) => status(generationId, options));
+    .action((generationId: string, options: Options) => status(io, generationId, options));
 }
 
-async function status(generationId: string, options: Options): Promise<void> {
-  if (options.out !== undefined) checkOutput(options, MAX_OUTPUTS);
-  const { data } = await connect(options).get<Task>(`/generations/${encodeURIComponent(generationId)}`);
+async function status(io: CliIo, generationId: string, options: Options): Promise<void> {
+  if (options.out !== undefined) checkOutput(options, MAX_OUTPUTS, io.folder);
+  const { data } = await connect(io, options).get<Task>(`/generations/${encodeURIComponent(generationId)}`);
   if (options.out === undefined) {
-    show({ json: data, text: taskText(data) }, options);
+    show(io, { json: data, text: taskText(data) }, options);
     return;
   }
-  checkEnding(options, formatsOf(data.modality));
-  const files = await downloadOutputs(data, options);
-  show({ json: { ...data, files }, text: [taskText(data), ...files].join('\n') }, options);
+  checkEnding(options, formatsOf(data.modality), io.folder);
+  const files = await downloadOutputs(data, options, { folder: io.folder });
+  show(io, { json: { ...data, files }, text: [taskText(data), ...files].join('\n') }, options);
   if (files.length === 0) throw nothingToDownload(data);
 }
 

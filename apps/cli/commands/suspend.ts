@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander';
 import type { Suspended } from '../../operator/operator.js';
 import { printable } from '../../logging/printable.js';
+import type { CliIo } from '../io.js';
 import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
 import { accountJson } from '../operator/records.js';
 import { show } from '../terminal.js';
@@ -9,21 +10,21 @@ import { EXAMPLE_ID, examples } from './examples.js';
 const ABOUT = 'Every process refuses its keys within 5 seconds. What was accepted before is finished and charged, unless --work says cancel.';
 
 /** `darkroom accounts suspend` and `resume`. */
-export function addSuspend(accounts: Command): void {
+export function addSuspend(accounts: Command, io: CliIo): void {
   operatorCommand(accounts, 'suspend <account_id>')
     .description('keep an account from spending until it is resumed')
     .addOption(new Option('--work <what>', 'what becomes of its open generations').choices(['finish', 'cancel']).default('finish'))
     .addHelpText('after', examples([`darkroom accounts suspend ${EXAMPLE_ID}`, `darkroom accounts suspend ${EXAMPLE_ID} --work cancel`], ABOUT))
-    .action((accountId: string, options: OperatorOptions & { readonly work: string }) => withOperator(options, async (operator) => {
+    .action((accountId: string, options: OperatorOptions & { readonly work: string }) => withOperator(io, options, async (operator) => {
       const suspended = await operator.suspendAccount(accountId, { cancelWork: options.work === 'cancel' });
-      show({ json: { ...accountJson(suspended.account), ...(suspended.work ? { work: suspended.work } : {}) }, text: suspendedText(suspended) }, options);
+      show(io, { json: { ...accountJson(suspended.account), ...(suspended.work ? { work: suspended.work } : {}) }, text: suspendedText(suspended) }, options);
     }));
   operatorCommand(accounts, 'resume <account_id>')
     .description('end a suspension; its keys work again within 5 seconds')
     .addHelpText('after', examples([`darkroom accounts resume ${EXAMPLE_ID}`]))
-    .action((accountId: string, options: OperatorOptions) => withOperator(options, async (operator) => {
+    .action((accountId: string, options: OperatorOptions) => withOperator(io, options, async (operator) => {
       const account = await operator.resumeAccount(accountId);
-      show({ json: accountJson(account), text: `Account ${account.accountId} (${printable(account.name)}) is not suspended.` }, options);
+      show(io, { json: accountJson(account), text: `Account ${account.accountId} (${printable(account.name)}) is not suspended.` }, options);
     }));
 }
 

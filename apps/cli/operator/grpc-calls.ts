@@ -9,7 +9,6 @@ import { backOffMs, MAX_TRIES } from '../client/retry.js';
 import { Failure, EXIT, withMore } from '../exit.js';
 import { OutcomeUnknown } from '../outcome-unknown.js';
 import { printable } from '../../logging/printable.js';
-import { say } from '../terminal.js';
 import { callFailure, mayHaveHappened, mayHelpLater, readRefusal, wasNeverSent } from './grpc-failure.js';
 import type { GrpcPlace } from './grpc-place.js';
 
@@ -31,6 +30,8 @@ const OPTIONS: ClientOptions = {
   // What is sent goes where it was meant to go.
   'grpc.enable_http_proxy': 0,
   'grpc.service_config_disable_resolution': 1,
+  // A run knows nothing of what another one in this process has met.
+  'grpc.use_local_subchannel_pool': 1,
 };
 
 /**
@@ -40,8 +41,11 @@ const OPTIONS: ClientOptions = {
 export class GrpcCalls {
   private readonly client: Client;
 
-  /** Connects with the first call. Throws `Failure` when the files are no certificates and key. */
-  constructor(private readonly place: GrpcPlace) {
+  /**
+   * Connects with the first call. `tell` is given the sentence for the user when a call waits for long. Throws `Failure` when the
+   * files are no certificates and key.
+   */
+  constructor(private readonly place: GrpcPlace, private readonly tell: (sentence: string) => void = () => undefined) {
     const { address, host, tls } = place;
     // The library would send an IP address as a server's name, which TLS does not allow and Node complains of.
     const nameless = tls !== undefined && isIP(host) !== 0 ? { 'grpc.ssl_target_name_override': 'localhost' } : {};
@@ -70,7 +74,7 @@ export class GrpcCalls {
           if (mayBeDone) throw new OutcomeUnknown(failure);
           throw hasEffect && wasNeverSent(error) ? withMore(failure, 'Nothing was done.') : failure;
         }
-        if (retryAfterMs > NOTICED_MS) say(`darkroom: The server asks to wait (${printable(code)}); going on in ${Math.ceil(retryAfterMs / 1_000)} seconds, Ctrl-C leaves.`);
+        if (retryAfterMs > NOTICED_MS) this.tell(`darkroom: The server asks to wait (${printable(code)}); going on in ${Math.ceil(retryAfterMs / 1_000)} seconds, Ctrl-C leaves.`);
         deadline += retryAfterMs;
         await sleep(retryAfterMs || backOffMs(tries));
       }

@@ -9,6 +9,8 @@ import { Credits } from '../../grpc/generated/darkroom/v1/credits_pb.js';
 import { Operations } from '../../grpc/generated/darkroom/v1/operations_pb.js';
 import { STATUS } from '../../grpc/render/enums.js';
 import type { InspectedGeneration, NewAccount, Operated, Operator, ShownAccount, ShownEntry, ShownGeneration, ShownKey, Suspended } from '../../operator/operator.js';
+import type { CliIo } from '../io.js';
+import { say } from '../terminal.js';
 import { GrpcCalls } from './grpc-calls.js';
 import { readGrpcPlace, type GrpcOptions } from './grpc-place.js';
 import { accountOf, appOf, entryOf, generationOf, inspectedOf, keyOf, operatedOf } from './grpc-answers.js';
@@ -19,8 +21,8 @@ import { storageOf } from './grpc-storage.js';
 const EVERYTHING_MS = 3_600_000;
 
 /** Throws `Failure` for options that cannot be. Nothing is asked of the server yet. */
-export function openGrpcOperator(options: GrpcOptions): GrpcOperator {
-  return new GrpcOperator(new GrpcCalls(readGrpcPlace(options)));
+export function openGrpcOperator(io: CliIo, options: GrpcOptions): GrpcOperator {
+  return new GrpcOperator(new GrpcCalls(readGrpcPlace(io, options), (sentence) => { say(io, sentence); }));
 }
 
 /** Operators' work on a server elsewhere, through its gRPC front. */

@@ -1,5 +1,6 @@
 import { isLoopback } from '../../config/loopback.js';
 import { usageFailure } from '../exit.js';
+import type { CliIo } from '../io.js';
 import { readTlsFiles, type TlsFileNames, type TlsFiles } from './tls-files.js';
 
 /** As they are given on a command line. */
@@ -24,7 +25,7 @@ const ADDRESS = /^(?<scheme>https?:\/\/)?(?<host>\[[0-9a-f:.]+\]|[\w.-]+):(?<por
  * TLS, except to this very machine, where http:// and saying nothing at all mean plaintext. The token is DARKROOM_SERVICE_TOKEN.
  * Throws `Failure` for what does not go together, and for plaintext to anywhere else: tokens and secrets would travel in it.
  */
-export function readGrpcPlace({ grpc, ...fileNames }: GrpcOptions): GrpcPlace {
+export function readGrpcPlace({ environment, folder }: CliIo, { grpc, ...fileNames }: GrpcOptions): GrpcPlace {
   const { scheme, host: written = '', port = '' } = ADDRESS.exec(grpc)?.groups ?? {};
   if (written === '' || Number(port) > 65_535) throw usageFailure(`The server's gRPC address must be host:port, such as 127.0.0.1:50051, not ${grpc}.`);
   const hasFiles = (fileNames.grpcCa ?? fileNames.grpcCert ?? fileNames.grpcKey) !== undefined;
@@ -32,8 +33,8 @@ export function readGrpcPlace({ grpc, ...fileNames }: GrpcOptions): GrpcPlace {
   const isPlain = scheme === undefined ? isLoopback(host) && !hasFiles : scheme.toLowerCase() === 'http://';
   if (isPlain && hasFiles) throw usageFailure('--grpc-ca, --grpc-cert and --grpc-key are for TLS; leave http:// away.');
   if (isPlain && !isLoopback(host)) throw usageFailure(`Tokens and secrets would travel to ${host} in plain text; leave http:// away, and TLS is used.`);
-  const token = readToken(process.env['DARKROOM_SERVICE_TOKEN']);
-  const files = readTlsFiles(fileNames, Date.now());
+  const token = readToken(environment['DARKROOM_SERVICE_TOKEN']);
+  const files = readTlsFiles(fileNames, { folder, now: Date.now() });
   return { address: `${written}:${port}`, host, ...(isPlain ? {} : { tls: files }), ...(token === undefined ? {} : { token }) };
 }
 

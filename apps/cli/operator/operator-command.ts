@@ -1,10 +1,11 @@
 import { Option, type Command } from 'commander';
 import type { Operator } from '../../operator/operator.js';
 import { usageFailure } from '../exit.js';
+import type { CliIo } from '../io.js';
 import type { GrpcOptions } from './grpc-place.js';
 import { storeCommand, withContext, type ContextNeeds, type StoreOptions } from './store-command.js';
 
-/** For what ends by itself once the work is done. */
+/** The gRPC library never gives up a connection on which the other side says nothing, and the process would live as long as that. */
 const LEFT_BEHIND_MS = 100;
 
 export type OperatorOptions = StoreOptions & Partial<GrpcOptions>;
@@ -19,26 +20,20 @@ export function operatorCommand(parent: Command, nameAndArguments: string): Comm
 }
 
 /** Does the work where the options say, and lets go of it whatever happens. Throws as `withContext` and `openGrpcOperator` do. */
-export async function withOperator(options: OperatorOptions, work: (operator: Operator) => Promise<void>, needs: ContextNeeds = {}): Promise<void> {
+export async function withOperator(io: CliIo, options: OperatorOptions, work: (operator: Operator) => Promise<void>, needs: ContextNeeds = {}): Promise<void> {
   const { grpc, grpcCa, grpcCert, grpcKey } = options;
   if (grpc === undefined) {
     if ((grpcCa ?? grpcCert ?? grpcKey) !== undefined) throw usageFailure('--grpc-ca, --grpc-cert and --grpc-key need --grpc, which says where the server is.');
     const { StoreOperator } = await import('../../operator/store-operator.js');
-    return withContext(options, (context) => work(new StoreOperator(context)), needs);
+    return withContext(io, options, (context) => work(new StoreOperator(context)), needs);
   }
   // Loaded only now: the other commands start faster without it.
   const { openGrpcOperator } = await import('./grpc-operator.js');
-  const operator = openGrpcOperator({ ...options, grpc });
+  const operator = openGrpcOperator(io, { ...options, grpc });
   try {
     await work(operator);
   } finally {
     operator.close();
-    leaveBehind();
+    io.leaveBehind(LEFT_BEHIND_MS);
   }
-}
-
-/** The gRPC library never gives up a connection on which the other side says nothing, and the process would live as long as that. */
-function leaveBehind(): void {
-  const leave = () => process.stdout.write('', () => process.stderr.write('', () => process.exit()));
-  setTimeout(leave, LEFT_BEHIND_MS).unref();
 }

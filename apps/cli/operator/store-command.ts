@@ -4,9 +4,10 @@ import type { Command } from 'commander';
 import { FileCatalog } from '../../../adapters/catalog-file/file-catalog.js';
 import type { Context } from '../../../core/context.js';
 import type { Config } from '../../config/config.js';
-import { loadConfig } from '../../config/load-config.js';
+import { loadConfig, type ConfigSource } from '../../config/load-config.js';
 import { Failure } from '../exit.js';
 import { printable } from '../../logging/printable.js';
+import type { CliIo } from '../io.js';
 import { say } from '../terminal.js';
 
 export interface StoreOptions {
@@ -25,6 +26,11 @@ export function storeCommand(parent: Command, nameAndArguments: string): Command
     .option('--json', 'print one JSON document');
 }
 
+/** The configuration that a run means. Throws `ConfigInvalid`. */
+export function configOf({ environment, folder }: CliIo, { config: file }: StoreOptions, more: Pick<ConfigSource, 'role'> = {}): Config {
+  return loadConfig({ file, environment, folder, ...more });
+}
+
 export interface ContextNeeds {
   /** Whether the models matter; without them a faulty catalog keeps nobody from revoking a key. */
   readonly catalog?: boolean;
@@ -34,17 +40,18 @@ export interface ContextNeeds {
 
 /** Opens the stores, does the work, and closes them whatever happens. Throws `CatalogInvalid`, `ConfigInvalid`, `Failure`. */
 export async function withContext<T>(
+  io: CliIo,
   options: StoreOptions,
   work: (context: Context, config: Config) => Promise<T>,
   needs: ContextNeeds = {},
 ): Promise<T> {
-  const config = loadConfig({ file: options.config });
+  const config = configOf(io, options);
   if (!needs.create && config.stores.database === 'sqlite' && isMissing(join(config.dataFolder, 'darkroom.db'))) {
     throw new Failure(`There is no Darkroom data in ${config.dataFolder}; run darkroom init, or name the right data_folder.`);
   }
   const warn = (event: string, about: Readonly<Record<string, unknown>>) => {
     const { error } = about;
-    say(`darkroom: ${event}${error instanceof Error ? `: ${printable(error.message)}` : ''}`);
+    say(io, `darkroom: ${event}${error instanceof Error ? `: ${printable(error.message)}` : ''}`);
   };
   const log = { info: () => undefined, warn };
   // Loaded only now: commands that call a server start faster without stores and painters.

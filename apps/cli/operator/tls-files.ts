@@ -1,4 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { resolve } from 'node:path';
 import { checkCertificates, readPem } from '../../config/pem-files.js';
 import { usageFailure } from '../exit.js';
 import { isoDate } from '../terminal.js';
@@ -21,7 +22,9 @@ export interface TlsFiles {
  * The files, looked at: a server hangs up on a client certificate that it does not accept, and says no word of why. Throws `Failure`
  * with one sentence that names the file.
  */
-export function readTlsFiles({ grpcCa, grpcCert, grpcKey }: TlsFileNames, now: number): TlsFiles {
+export function readTlsFiles({ grpcCa, grpcCert, grpcKey }: TlsFileNames, { folder, now }: { readonly folder: string; readonly now: number }): TlsFiles {
+  const read = (option: string, path: string, check: (text: string) => unknown, what: string) => (
+    Buffer.from(readPem(resolve(folder, path), check, `is not ${what}`, (why) => usageFailure(`${option} ${path} ${why}.`))));
   if ((grpcCert === undefined) !== (grpcKey === undefined)) throw usageFailure('--grpc-cert and --grpc-key belong together: give both or neither.');
   const ca = grpcCa === undefined ? {} : { ca: read('--grpc-ca', grpcCa, checkCertificates, 'a certificate, or a list of whole ones, in PEM form') };
   if (grpcCert === undefined || grpcKey === undefined) return ca;
@@ -31,10 +34,6 @@ export function readTlsFiles({ grpcCa, grpcCert, grpcKey }: TlsFileNames, now: n
   if (fault !== undefined) throw usageFailure(`--grpc-cert ${grpcCert} ${fault}.`);
   if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) throw usageFailure(`--grpc-key ${grpcKey} is not the key of --grpc-cert ${grpcCert}.`);
   return { ...ca, cert, key };
-}
-
-function read(option: string, path: string, check: (text: string) => unknown, what: string): Buffer {
-  return Buffer.from(readPem(path, check, `is not ${what}`, (why) => usageFailure(`${option} ${path} ${why}.`)));
 }
 
 /** What a certificate may be used for, as its extension has it. */

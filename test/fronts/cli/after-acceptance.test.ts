@@ -1,11 +1,11 @@
-// Goal: whoever loses sight of a generation that was accepted waits longer than a restart takes, and is then told where it is to be found.
-// Method: the compiled program as a child process against a running service, over a link that turns chosen requests away as a server that starts anew does.
+// Goal: once a generation is accepted, the command waits longer than a restart takes, and then says where the generation is to be found.
+// Method: command lines and a service in this process, over a link that turns chosen requests away as a server that starts anew does.
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { MAX_TRIES, PATIENT_TRIES } from '../../../apps/cli/client/retry.js';
-import { CliService } from '../../fixtures/cli-process.js';
+import { CliService } from '../../fixtures/cli-service.js';
 
 const BASE = '/api/v1/developer/generations';
 

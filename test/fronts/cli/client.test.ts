@@ -1,5 +1,5 @@
-// Goal: whoever uses a server is told in one sentence what went wrong, with an exit code that says whose fault it was; keys stay with their owner.
-// Method: the compiled program as a child process: a table of command lines that are wrong, and logins with files looked at after.
+// Goal: a command says in one sentence what went wrong, with an exit code that says whose fault it was; keys stay with their owner.
+// Method: command lines run in this process: a table of those that are wrong, and logins with files looked at after.
 import { once } from 'node:events';
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { expect } from 'chai';
 import { createProgram } from '../../../apps/cli/program.js';
-import { CliProcess, CliService } from '../../fixtures/cli-process.js';
+import { CliRun, quietIo } from '../../fixtures/cli-run.js';
+import { CliService } from '../../fixtures/cli-service.js';
 
 describe('command line', () => {
   let service: CliService;
@@ -83,12 +84,6 @@ describe('command line', () => {
     expect(ran).to.deep.equal({ code: 1, stdout: '', stderr: `darkroom: ${url} answered with status 200 and not as a Darkroom service does; check the address.\n` });
   });
 
-  it('is silent when nobody reads its output to the end', async () => {
-    const child = service.start(['models', '--json']);
-    child.child.stdout?.destroy();
-    expect(await child.ended).to.deep.include({ code: 0, stderr: '' });
-  });
-
   it('keeps a piped key where only its owner can read it, and uses it', async () => {
     const profile = join(service.folder, 'kept', 'profile.json');
     const environment = { DARKROOM_PROFILE: profile, DARKROOM_API_KEY: '', DARKROOM_URL: '' };
@@ -130,9 +125,9 @@ describe('command line', () => {
     const environment = {
       DARKROOM_DATA_FOLDER: name, DARKROOM_PROFILE: profile, DARKROOM_REST_PORT: '0', DARKROOM_REST_PUBLIC_URL: `http://pictures.example:${port}`,
     };
-    const server = new CliProcess(service.folder, ['serve'], { environment });
+    const server = new CliRun(service.folder, ['serve'], { environment });
     await server.until('stdout', 'or, to have it saved');
-    server.child.kill('SIGTERM');
+    server.signal('SIGTERM');
     return (await server.ended).stdout;
   }
 
@@ -156,14 +151,14 @@ describe('command line', () => {
 
   it('has help with an example for every command', async () => {
     const leaves = (command: Command): Command[] => (command.commands.length === 0 ? [command] : command.commands.flatMap(leaves));
-    for (const command of leaves(createProgram())) {
+    for (const command of leaves(createProgram(quietIo()))) {
       let help = '';
       command.configureOutput({ writeOut: (text) => { help += text; } }).outputHelp();
       expect(help, command.name()).to.match(/Examples?:\n {2}\$ .*darkroom /);
       expect(command.description(), command.name()).not.to.equal('');
       expect(help, command.name()).not.to.include('(default: [])');
     }
-    const { code, stdout } = await new CliProcess(service.folder, ['--help']).ended;
+    const { code, stdout } = await new CliRun(service.folder, ['--help']).ended;
     expect(code).to.equal(0);
     expect(stdout).to.match(/^Usage: darkroom/);
   });

@@ -1,7 +1,7 @@
 // Goal: the key of a first start is told once, to a terminal or in a file that its owner alone can read, never to a pipe or
 // a log; and what it says to try works with the catalog that is configured.
-// Method: the compiled program over an empty folder, its output piped, and once behind a pseudo-terminal; the commands it
-// prints are carried out by sh.
+// Method: the service over an empty folder in this process, its output piped, and once as a process behind a pseudo-terminal; the
+// commands it prints are carried out by sh.
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { CliProcess } from '../../fixtures/cli-process.js';
+import { CliRun } from '../../fixtures/cli-run.js';
 
 const MAIN = fileURLToPath(new URL('../../../apps/cli/main.js', import.meta.url));
 const SHIPPED = fileURLToPath(new URL('../../../../config/catalog.yaml', import.meta.url));
@@ -28,21 +28,21 @@ describe('a first start', () => {
   afterEach(() => { rmSync(folder, { recursive: true, force: true }); });
 
   async function whileServing(until: string, look: (stdout: string) => Promise<void> | void): Promise<void> {
-    const server = new CliProcess(folder, ['serve'], { environment });
+    const server = new CliRun(folder, ['serve'], { environment });
     try {
       await server.until('stdout', until);
       await look(server.stdout);
     } finally {
-      server.child.kill('SIGTERM');
+      server.signal('SIGTERM');
       await server.ended;
     }
   }
 
   for (const [how, args, until] of [['text', [], 'to have it saved'], ['JSON', ['--json'], '}\n']] as const) {
     it(`writes the key to a private file where stdout is no terminal, and to no pipe: ${how}`, async () => {
-      const server = new CliProcess(folder, ['serve', ...args], { environment });
+      const server = new CliRun(folder, ['serve', ...args], { environment });
       await server.until('stdout', until);
-      server.child.kill('SIGTERM');
+      server.signal('SIGTERM');
       const { stdout, stderr } = await server.ended;
       const path = join(folder, 'data', 'first-key');
       expect(readFileSync(path, 'utf8')).to.match(new RegExp(`^${KEY.source}\n$`));

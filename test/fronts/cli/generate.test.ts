@@ -1,11 +1,11 @@
 // Goal: `darkroom generate` makes what it is asked for, never twice and never over another file, and Ctrl-C cancels.
-// Method: the compiled program as a child process against a running service with the sandbox provider, over a link that loses answers where that matters.
+// Method: command lines and a service with the sandbox provider in this process, over a link that loses answers where that matters.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { CliService } from '../../fixtures/cli-process.js';
+import { CliService } from '../../fixtures/cli-service.js';
 import { image } from '../../fixtures/images.js';
 
 const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
@@ -128,7 +128,7 @@ describe('darkroom generate', () => {
   it('cancels on Ctrl-C, waits for the end and exits with 130', async () => {
     const running = service.start(quick('x', '--param', 'behaviour=hang'));
     await running.until('stderr', '\nrunning\n');
-    running.child.kill('SIGINT');
+    running.signal('SIGINT');
     const { code, stdout, stderr } = await running.ended;
     expect({ code, stdout }).to.deep.equal({ code: 130, stdout: '' });
     expect(stderr).to.match(/\ncancelling\ncancelled\ndarkroom: The generation was cancelled, 0 credits charged\.\n$/);
@@ -143,9 +143,9 @@ describe('darkroom generate', () => {
   it('leaves at once on a second Ctrl-C', async () => {
     const running = service.start(quick('x', '--param', 'behaviour=late_success_after_cancel', '--param', 'delay_ms=60000'));
     await running.until('stderr', '\nrunning\n');
-    running.child.kill('SIGINT');
+    running.signal('SIGINT');
     await running.until('stderr', '\ncancelling\n');
-    running.child.kill('SIGINT');
+    running.signal('SIGINT');
     const { code, stderr } = await running.ended;
     expect(code).to.equal(130);
     const id = /accepted as (\S+)/.exec(stderr)?.[1] ?? '';

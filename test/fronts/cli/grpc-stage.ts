@@ -5,7 +5,7 @@ import { ServerCredentials, type Server } from '@grpc/grpc-js';
 import { pino } from 'pino';
 import { createGrpcServer, type GrpcServer } from '../../../apps/grpc/server.js';
 import { OPERATOR_SCOPES, type ServiceCaller } from '../../../apps/grpc/callers/service-callers.js';
-import { CliProcess, type Ran } from '../../fixtures/cli-process.js';
+import { CliRun, type Ran } from '../../fixtures/cli-run.js';
 import { newOwner, type Owner } from '../../fixtures/owner.js';
 import { openWorld, type World, type WorldOptions } from '../../fixtures/world.js';
 
@@ -58,7 +58,7 @@ export class GrpcStage {
   }
 
   run(args: readonly string[], token = 'operator', environment: Readonly<Record<string, string>> = {}): Promise<Ran> {
-    return new CliProcess(this.folder, args, { environment: { DARKROOM_SERVICE_TOKEN: token, ...environment } }).ended;
+    return new CliRun(this.folder, args, { environment: { DARKROOM_SERVICE_TOKEN: token, ...environment } }).ended;
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,6 @@
 // Goal: an operator with --grpc is never told that something was refused when a try of it may have been obeyed: a grant leaves the id
 // that finds out, and what must not be done twice is not sent again.
-// Method: the compiled program against a server whose every answer is written down beforehand; and against the front of a world that
+// Method: command lines run in this process, against a server whose every answer is written down beforehand; and against a front that
 // grants, loses the answer, and does not know the caller any more.
 import { Server, ServerCredentials, status as Status, type sendUnaryData, type StatusObject } from '@grpc/grpc-js';
 import { expect } from 'chai';
@@ -10,7 +10,7 @@ import { Credits } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js'
 import { Operations } from '../../../apps/grpc/generated/darkroom/v1/operations_pb.js';
 import { serviceDefinition } from '../../../apps/grpc/service-definition.js';
 import { ServiceError, StoreUnavailable, type ErrorCode } from '../../../core/errors.js';
-import { CliProcess, type Ran } from '../../fixtures/cli-process.js';
+import { CliRun, type Ran } from '../../fixtures/cli-run.js';
 import { intercepted } from '../../fixtures/intercepted.js';
 import { CALLERS, GrpcStage } from './grpc-stage.js';
 
@@ -39,7 +39,7 @@ async function answering(answers: readonly Partial<StatusObject>[], args: readon
   const port = await new Promise<number>((resolve, reject) => {
     server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) => { if (error) reject(error); else resolve(bound); });
   });
-  const ran = await new CliProcess('.', [...args, '--json', '--grpc', `127.0.0.1:${port}`], { environment: { DARKROOM_SERVICE_TOKEN: 'operator' } }).ended;
+  const ran = await new CliRun('.', [...args, '--json', '--grpc', `127.0.0.1:${port}`], { environment: { DARKROOM_SERVICE_TOKEN: 'operator' } }).ended;
   server.forceShutdown();
   return { ...ran, asked };
 }

@@ -1,5 +1,6 @@
-// Goal: an operator's command with --grpc waits for a server as long as the server says, tells whoever waits for it, and never for ever.
-// Method: a listener that says nothing, and a server that says when to come back; the compiled commands as child processes.
+// Goal: an operator's command with --grpc waits for a server as long as the server asks, says so, and never waits for ever.
+// Method: a listener that says nothing, and a server that says when to come back; commands in this process, and one in a process of its
+// own, which open connections must not keep.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
@@ -51,9 +52,10 @@ describe('a server that says nothing', () => {
     // Gives up long before the command would, and has more to say than a pipe takes at once.
     const program = `
       import { withOperator } from '${new URL('../../../apps/cli/operator/operator-command.js', import.meta.url).href}';
+      import { processIo } from '${new URL('../../../apps/cli/process-io.js', import.meta.url).href}';
       import { setTimeout as sleep } from 'node:timers/promises';
       process.exitCode = 1;
-      await withOperator({ grpc: 'https://127.0.0.1:${port}' }, async (operator) => {
+      await withOperator(processIo(), { grpc: 'https://127.0.0.1:${port}' }, async (operator) => {
         operator.listAccounts({ limit: 1 }).catch(() => undefined);
         await sleep(100);
       });

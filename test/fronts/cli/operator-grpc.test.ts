@@ -1,6 +1,6 @@
-// Goal: whoever operates a server with --grpc is told in one sentence what went wrong, with an exit code that says whose fault it
+// Goal: an operator's command with --grpc says in one sentence what went wrong, with an exit code that says whose fault it
 // was; no token leaves the machine in the clear, and nothing is done twice because an answer was lost.
-// Method: the compiled program as a child process against the gRPC front of a world in this process, whose ports lose answers.
+// Method: command lines run in this process, against a gRPC front whose ports lose answers.
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -11,7 +11,7 @@ import { expect } from 'chai';
 import type { Ports } from '../../../core/ports/tokens.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { Gate, intercepted, type Interceptor } from '../../fixtures/intercepted.js';
-import type { Ran } from '../../fixtures/cli-process.js';
+import type { Ran } from '../../fixtures/cli-run.js';
 import { freePort } from '../../servers/free-port.js';
 import { bound, GrpcStage } from './grpc-stage.js';
 

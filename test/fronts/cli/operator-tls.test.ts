@@ -1,5 +1,5 @@
 // Goal: a command with --grpc talks to nobody but the server it was told, whose certificate it trusts, and shows the server its own.
-// Method: the compiled program as a child process against a gRPC front with TLS; certificates made for the run by an authority of
+// Method: command lines run in this process, against a gRPC front with TLS; certificates made for the run by an authority of
 // the test and by a stranger.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { ServerCredentials } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import { Authority, type Pair, type Subject } from '../../fixtures/authority.js';
-import type { Ran } from '../../fixtures/cli-process.js';
+import type { Ran } from '../../fixtures/cli-run.js';
 import { orSkip } from '../../servers/servers.js';
 import { GrpcStage } from './grpc-stage.js';
 

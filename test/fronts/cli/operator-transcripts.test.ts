@@ -2,7 +2,8 @@
 // Method: one story of commands told twice, each time by a service of its own; the two transcripts are compared word by word once ids,
 // times and secrets are replaced by the order in which they came up.
 import { expect } from 'chai';
-import { CliService, type Ran } from '../../fixtures/cli-process.js';
+import type { Ran } from '../../fixtures/cli-run.js';
+import { CliService } from '../../fixtures/cli-service.js';
 import { freePort } from '../../servers/free-port.js';
 
 const NOBODY = '0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02';

@@ -1,10 +1,10 @@
 // Goal: the operator's commands work on a data folder beside the live server, or through its gRPC front, and what they do is in
 // force there.
-// Method: the compiled program as a child process, the same suite both ways; results are read from --json and by calling the server.
+// Method: commands and server in this process, the same suite both ways; results are read from --json and by calling the server.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { CliProcess, CliService } from '../../fixtures/cli-process.js';
+import { CliService } from '../../fixtures/cli-service.js';
 import { refusedStart } from '../../fixtures/refused-start.js';
 import { freePort } from '../../servers/free-port.js';
 
@@ -122,11 +122,5 @@ describe('operator commands on the stores beside a live server', () => {
     const made = await service.json<{ account_id: string; secret: string }>(['init', '--account', 'mine', '--credits', '7'], { environment: inFolder });
     expect(await service.json<Account>(['accounts', 'show', made.account_id], { environment: inFolder })).to.have.property('available_credits', 7);
     expect((await service.run(['init'], { environment: inFolder })).code).to.equal(0);
-  });
-
-  it('say in one sentence that the folder has a server already', async () => {
-    const { code, stderr } = await new CliProcess(service.folder, ['serve'], { environment: { DARKROOM_REST_PORT: '0' } }).ended;
-    expect(code).to.equal(1);
-    expect(refusedStart(stderr)).to.match(/^darkroom: Another server \(process \d+\) is using .+\n$/);
   });
 });

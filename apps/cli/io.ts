@@ -1,0 +1,35 @@
+import type { Environment } from '../config/load-config.js';
+import type { Signals } from '../service/stop-request.js';
+
+/** A stream that a run writes to. */
+export type Output = NodeJS.WritableStream & {
+  readonly isTTY?: boolean;
+  /** The width of the terminal, if it is one. */
+  readonly columns?: number;
+  /** The log is written to it directly, so that its lines are out before the process ends. */
+  readonly fd?: number;
+};
+
+/** A stream that a run reads from. */
+export type Input = NodeJS.ReadableStream & {
+  readonly isTTY?: boolean;
+  setRawMode?(isRaw: boolean): unknown;
+};
+
+/** Everything that a process gives to one run of the command line. Commands reach the process through it and in no other way. */
+export interface CliIo {
+  readonly stdout: Output;
+  readonly stderr: Output;
+  readonly stdin: Input;
+  readonly environment: Environment;
+  /** Where relative paths begin. */
+  readonly folder: string;
+  /** The user's home folder. */
+  readonly homeFolder: string;
+  readonly signals: Signals;
+  /**
+   * The command is over, or about to be: connections and work that it leaves open may keep the process for this many milliseconds
+   * at most, then until its output is written. 0 ends it at once. A process that does other things ignores it.
+   */
+  leaveBehind(afterMs: number): void;
+}

@@ -1,0 +1,33 @@
+import { homedir } from 'node:os';
+import { EXIT } from './exit.js';
+import type { CliIo } from './io.js';
+
+/** What this process gives to a run that it was started for. */
+export function processIo(): CliIo {
+  return {
+    stdout: process.stdout,
+    stderr: process.stderr,
+    // Opened only by a command that reads it.
+    get stdin() { return process.stdin; },
+    environment: process.env,
+    folder: process.cwd(),
+    homeFolder: homedir(),
+    signals: process,
+    leaveBehind: (afterMs) => { setTimeout(leave, afterMs).unref(); },
+  };
+}
+
+/** A reader that has read enough closes the pipe, which is no failure. */
+export function ignoreClosedPipes(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EPIPE') process.exit(EXIT.ok);
+      throw error;
+    });
+  }
+}
+
+/** Ends with `process.exitCode`, once both outputs are written. */
+function leave(): void {
+  process.stdout.write('', () => process.stderr.write('', () => process.exit()));
+}
