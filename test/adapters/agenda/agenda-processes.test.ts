@@ -1,9 +1,10 @@
 // Goal: any number of processes share the wake-ups of one database: each is delivered, none is lost with a process that dies,
 // what is scheduled during a handler elsewhere is delivered again, and each process gets a share.
-// Method: several AgendaWakeUps with connections of their own; one dies by having its connections cut.
+// Method: several AgendaWakeUps with connections of their own; one dies by having its connections cut. What depends on how much
+// time passes is on a clock moved by hand.
 import { expect } from 'chai';
 import { uuidAt } from '../../fixtures/stored-records.js';
-import { elapsed, onAgenda, until } from './on-agenda.js';
+import { onAgenda, onManualClock, until } from './on-agenda.js';
 
 onAgenda('AgendaWakeUps in several processes', (place) => {
   afterEach(() => place.empty());
@@ -38,8 +39,10 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
   });
 
   it('leave to others what one schedules that has its hands full', async () => {
-    const full = await place.open();
-    const free = await place.open();
+    // Time stands still, so that the first never gets the patience to take what the other might.
+    const { clock, ask } = onManualClock();
+    const full = await place.open({ clock, ask });
+    const free = await place.open({ clock, ask, pollMs: 100 });
     const held = new Set<string>();
     const elsewhere = new Set<string>();
     const ends: (() => void)[] = [];
@@ -47,33 +50,40 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
       held.add(id);
       await new Promise<void>((resolve) => { ends.push(resolve); });
     }, 10_000);
-    await Promise.all(Array.from({ length: 60 }, (_, n) => full.schedule(uuidAt(n), Date.now())));
+    await Promise.all(Array.from({ length: 60 }, (_, n) => full.schedule(uuidAt(n), clock.now())));
     await until(() => held.size >= 50);
     await free.start(async (id) => { elsewhere.add(id); }, 10_000);
-    await Promise.all(Array.from({ length: 20 }, (_, n) => full.schedule(uuidAt(100 + n), Date.now())));
+    await Promise.all(Array.from({ length: 20 }, (_, n) => full.schedule(uuidAt(100 + n), clock.now())));
+    // Less than that patience, and enough for a poll.
+    await clock.advance(100);
     await until(() => held.size + elsewhere.size >= 80);
     expect(elsewhere.size).to.be.at.least(10);
     for (const end of ends) end();
   });
 
   it('deliver elsewhere what a process held that died', async () => {
-    const dying = await place.open({ holdMs: 1_000 });
-    const other = await place.open({ holdMs: 1_000 });
+    const processes = onManualClock();
+    const { clock } = processes;
+    const dying = await place.open({ ...processes, holdMs: 1_000 });
+    const other = await place.open({ ...processes, holdMs: 1_000 });
     const first: string[] = [];
     let end: () => void = () => undefined;
     await dying.start(async (id) => {
       first.push(id);
       await new Promise<void>((resolve) => { end = resolve; });
     }, 10);
-    await dying.schedule(uuidAt(1), Date.now());
+    await dying.schedule(uuidAt(1), clock.now());
     await until(() => first.length === 1);
     const second: string[] = [];
     await other.start(async (id) => { second.push(id); }, 10);
-    // Longer than a hold, which is kept up as long as the process lives.
-    await elapsed(3_000);
+    // Much longer than a hold, which is kept up as long as the process lives.
+    await clock.advance(30_000);
     expect(second).to.deep.equal([]);
     await place.kill(dying);
-    await until(() => second.length === 1);
+    await until(async () => {
+      await clock.advance(250);
+      return second.length === 1;
+    });
     expect(second).to.deep.equal([uuidAt(1)]);
     end();
   });
@@ -95,21 +105,25 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
   });
 
   it('do not undo a later schedule when a handler in another process fails', async () => {
-    const [handling, scheduling] = [await place.open(), await place.open()];
+    const processes = onManualClock();
+    const { clock } = processes;
+    const [handling, scheduling] = [await place.open(processes), await place.open(processes)];
     let fail: (error: Error) => void = () => undefined;
     let calls = 0;
     await handling.start(() => {
       calls += 1;
       return new Promise<void>((_, reject) => { fail = reject; });
     }, 10);
-    await handling.schedule(uuidAt(1), Date.now());
+    await handling.schedule(uuidAt(1), clock.now());
     await until(() => calls === 1);
-    await scheduling.schedule(uuidAt(1), Date.now() + 3_600_000);
+    const later = clock.now() + 3_600_000;
+    await scheduling.schedule(uuidAt(1), later);
     fail(new Error('this handler fails'));
-    await elapsed(2_500);
+    // Longer than any retry.
+    await clock.advance(70_000);
     expect(calls).to.equal(1);
     const stands = await place.connect().collection('agenda_wake_ups').findOne({ 'data.generationId': uuidAt(1) });
-    expect(stands?.['nextRunAt'].getTime()).to.be.greaterThan(Date.now() + 3_000_000);
+    expect(stands?.['nextRunAt'].getTime()).to.equal(later);
   });
 
   it('hand over at once what a process that stops has not begun', async () => {

@@ -1,35 +1,53 @@
 // Goal: wake-ups delivered by Agenda keep the port's contract, whether the server tells of changes or is polled, without a
 // question that reads the collection from end to end or a write that is acknowledged too early.
-// Method: the contract on real servers and the machine's clock; all commands are watched, and explained at the end.
+// Method: the contract on real servers and a clock moved by hand, which waits for what the server has been asked; all commands are
+// watched, and explained at the end. Other suites of this folder use the machine's clock.
 import { expect } from 'chai';
+import type { AgendaWakeUps } from '../../../adapters/agenda/agenda-wake-ups.js';
 import type { WakeUps } from '../../../core/ports/wake-ups.js';
 import { wakeUpsContract } from '../../contracts/wake-ups.contract.js';
 import { uuidAt } from '../../fixtures/stored-records.js';
-import { elapsed, onAgenda, until } from './on-agenda.js';
+import type { ManualClock } from '../../fixtures/manual-clock.js';
+import { onAgenda, onManualClock, until } from './on-agenda.js';
+
+/** Longer than any retry. */
+const QUIET_MS = 70_000;
 
 onAgenda('AgendaWakeUps', (place, { wokenBy }) => {
+  let processes = onManualClock();
+  const clock = (): ManualClock => processes.clock;
+
+  /** A first process, and a clock that begins with it: Agenda goes by the machine's for its retries. */
+  function open(options: { readonly holdMs?: number } = {}): Promise<AgendaWakeUps> {
+    processes = onManualClock();
+    return place.open({ ...processes, ...options });
+  }
+
   wakeUpsContract({
     name: `agenda, ${wokenBy}`,
-    open: () => place.open(),
+    open: () => open(),
     async close(wakeUps: WakeUps) {
       await wakeUps.stop();
       await place.empty();
     },
-    supports: { now: () => Date.now(), elapse: elapsed, quietMs: 2_500, reopen: () => place.open() },
+    supports: { now: () => clock().now(), elapse: (ms) => clock().advance(ms), quietMs: QUIET_MS, reopen: () => place.open(processes) },
   });
 
   // A suite, since mocha runs those after the tests beside them.
   describe('what the server was asked', () => {
     before(async () => {
-      // The contract lasts no wake-up for as long as it takes to keep holding it.
-      const wakeUps = await place.open({ holdMs: 400 });
-      let calls = 0;
+      // No handler of the contract lasts for as long as it takes to keep holding its wake-up.
+      const wakeUps = await open({ holdMs: 400 });
+      let end: () => void = () => undefined;
+      let isBegun = false;
       await wakeUps.start(async () => {
-        calls += 1;
-        await elapsed(1_000);
+        isBegun = true;
+        await new Promise<void>((resolve) => { end = resolve; });
       }, 1);
-      await wakeUps.schedule(uuidAt(1), Date.now());
-      await until(() => calls > 0);
+      await wakeUps.schedule(uuidAt(1), clock().now());
+      await until(() => isBegun);
+      await clock().advance(1_000);
+      end();
       await place.empty();
     });
 

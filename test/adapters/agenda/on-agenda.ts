@@ -4,6 +4,7 @@ import { AgendaWakeUps, type AgendaWakeUpsOptions } from '../../../adapters/agen
 import { migrateAgenda } from '../../../adapters/agenda/migrate-agenda.js';
 import { bounded } from '../../../adapters/mongo/bounded.js';
 import { SystemClock } from '../../../adapters/system/system-clock.js';
+import { ManualClock, settled } from '../../fixtures/manual-clock.js';
 import { STORE_PAIRS, type StorePair } from '../../harness/store-pairs.js';
 import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js';
 import { mongoServer, orSkip, type MongoServer } from '../../servers/servers.js';
@@ -74,6 +75,31 @@ export class AgendaPlace {
 /** The database with a bound on every question, and with outages told from mistakes, as the program asks it. */
 export function asked(db: Db, timeoutMs = 10_000): AgendaDatabase {
   return { db, ask: (operation) => bounded(timeoutMs, operation) };
+}
+
+/**
+ * What processes are opened with that go by one clock, moved by hand, which waits until nothing is asked of the server any more
+ * and what Agenda makes of the last answer in a few turns has happened.
+ */
+export function onManualClock(): Pick<AgendaWakeUpsOptions, 'ask'> & { readonly clock: ManualClock } {
+  let underWay = 0;
+  const rest = async (): Promise<void> => {
+    for (let turns = 0; turns < 5; turns += 1) {
+      await settled();
+      if (underWay > 0) turns = 0;
+    }
+  };
+  return {
+    clock: new ManualClock(Date.now(), rest),
+    async ask(operation) {
+      underWay += 1;
+      try {
+        return await bounded(10_000, operation);
+      } finally {
+        underWay -= 1;
+      }
+    },
+  };
 }
 
 /** A suite on each way to be woken, over a database of its own that goes afterwards. */
