@@ -13,8 +13,12 @@ export const RUN_SIZES = {
   faultRounds: { of: 'rounds of faults on five processes', byDefault: 2, inFull: 20 },
   killsOfWorkers: { of: 'kills of one worker of three, one every second', byDefault: 0, inFull: 12 },
   storePairs: { of: 'pairs of a MongoDB deployment and an S3 server', byDefault: 1, inFull: 2 },
-  firstFaultBodies: { of: 'bodies with faults, of which the first is told', byDefault: 10_000, inFull: 100_000 },
-  dearestBodies: { of: 'shapes of bodies, searched for the dearest', byDefault: 40, inFull: 400 },
+  firstFaultBodies: { of: 'bodies with faults, of which the first is told', byDefault: 2_000, inFull: 100_000 },
+  dearestBodies: { of: 'shapes of bodies, searched for the dearest', byDefault: 20, inFull: 400 },
+  ledgerWriters: { of: 'concurrent writers of one ledger in MongoDB', byDefault: 16, inFull: 64 },
+  ledgerBursts: { of: 'changes of a thousand entries by each writer of a ledger', byDefault: 1, inFull: 3 },
+  ledgerInterleavings: { of: 'random interleavings of operations on a ledger', byDefault: 3, inFull: 8 },
+  measuredWakeUps: { of: 'wake-ups whose delay is measured', byDefault: 20, inFull: 100 },
 } as const satisfies Readonly<Record<string, RunSize>>;
 
 export type SizedCheck = keyof typeof RUN_SIZES;

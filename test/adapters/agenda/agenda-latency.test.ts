@@ -1,9 +1,10 @@
 // Goal: how long a wake-up takes from its schedule to its handler is known; nothing is asserted but that it comes.
 // Method: wake-ups that are due now, at a steady pace, scheduled in the process that handles them or in another.
 import { uuidAt } from '../../fixtures/stored-records.js';
+import { sizeOf } from '../../harness/run-sizes.js';
 import { elapsed, onAgenda, until } from './on-agenda.js';
 
-const WAKE_UPS = 100;
+const WAKE_UPS = sizeOf('measuredWakeUps');
 const PACE_MS = 20;
 
 onAgenda('AgendaWakeUps from schedule to handler', (place, { wokenBy }) => {

@@ -14,10 +14,13 @@ import { StoreUnavailable } from '../../../core/errors.js';
 import { aChange, anAccount, uuidAt } from '../../fixtures/stored-records.js';
 import { aHold, anEntry } from '../../contracts/account-store.contract.js';
 import { allPages } from '../../contracts/all-pages.js';
+import { sizeOf } from '../../harness/run-sizes.js';
 import type { Around } from './asking-through.js';
 import { onMongo, type MongoPlace } from './on-mongo.js';
 
 const ID = uuidAt(1);
+const WRITERS = sizeOf('ledgerWriters');
+const BURSTS = sizeOf('ledgerBursts');
 
 /** A grant of `count` single credits, onto the account as it was read. */
 function grants(account: Account, count: number, values: Partial<Entry> = {}): AccountChange {
@@ -93,18 +96,18 @@ function leftBehind(place: () => MongoPlace): void {
 }
 
 function writtenByMany(place: () => MongoPlace, stores: () => MongoStores): void {
-  it('has exactly what 64 concurrent writers of two processes applied', async () => {
+  it(`has exactly what ${WRITERS} concurrent writers of two processes applied`, async () => {
     const processes = [stores(), place().another()];
-    await Promise.all(Array.from({ length: 64 }, (_, n) => applied(processes[n % 2] as MongoStores, (account) => {
+    await Promise.all(Array.from({ length: WRITERS }, (_, n) => applied(processes[n % 2] as MongoStores, (account) => {
       const change = grants(account, 1, { credits: 1, reason: `$writer-${n}`, ...(n < 4 ? { operationId: `$operation-${n}` } : {}) });
       return { ...change, holdsOpened: [aHold(n)] };
     })));
     const account = await accountOf(stores());
-    expect(account).to.deep.include({ version: 64, lastSequence: 64, issued: 64, available: 64 });
-    expect([...account.holds.keys()].sort()).to.deep.equal(Array.from({ length: 64 }, (_, n) => uuidAt(n)).sort());
+    expect(account).to.deep.include({ version: WRITERS, lastSequence: WRITERS, issued: WRITERS, available: WRITERS });
+    expect([...account.holds.keys()].sort()).to.deep.equal(Array.from({ length: WRITERS }, (_, n) => uuidAt(n)).sort());
     const entries = await ledgerOf(stores());
-    expect(sequences(entries)).to.deep.equal(upTo(64));
-    expect(new Set(entries.map(({ reason }) => reason)).size).to.equal(64);
+    expect(sequences(entries)).to.deep.equal(upTo(WRITERS));
+    expect(new Set(entries.map(({ reason }) => reason)).size).to.equal(WRITERS);
   });
 
   it('moves to its own collection behind the writers, but for the last few', async () => {
@@ -123,10 +126,10 @@ function writtenByMany(place: () => MongoPlace, stores: () => MongoStores): void
     };
     const processes = [place().another(looks), place().another(looks), place().another(looks)];
     await Promise.all(processes.map(async (one) => {
-      for (let n = 0; n < 3; n += 1) await applied(one, (account) => grants(account, 1_000));
+      for (let n = 0; n < BURSTS; n += 1) await applied(one, (account) => grants(account, 1_000));
     }));
     expect(most.waiting).to.be.within(1_000, MAX_OUTBOX);
-    expect(sequences(await ledgerOf(stores()))).to.deep.equal(upTo(9_000));
+    expect(sequences(await ledgerOf(stores()))).to.deep.equal(upTo(3_000 * BURSTS));
   });
 
   it('takes a change that does not fit any more once it has made room itself', async () => {
@@ -224,6 +227,6 @@ function interleaved(place: () => MongoPlace): void {
       await scheduler.waitFor(place().settle());
       for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
       expect(sequences(await ledgerOf(calm, limit))).to.deep.equal(upTo(2 * counts.reduce((sum, count) => sum + count, 0)));
-    }), { numRuns: 8 });
+    }), { numRuns: sizeOf('ledgerInterleavings') });
   });
 }
