@@ -1,0 +1,25 @@
+import type { AllowList } from './allow-list.js';
+import { specialAddress, type NetworkAddress } from './special-addresses.js';
+import type { Target } from './target.js';
+
+/** Thrown while a connection is made; the request that waits for it turns it into an `HttpError`. */
+export class AddressRefused extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'AddressRefused';
+  }
+}
+
+/**
+ * Throws unless a target may be reached at every one of the addresses it was found at: one that is refused beside others that are
+ * not is how a name is made to lead inwards.
+ */
+export function requireAllowed(allow: AllowList, { protocol, hostname, port }: Pick<Target, 'protocol' | 'hostname' | 'port'>, addresses: readonly NetworkAddress[]): void {
+  if (allow.hasHost(hostname, port)) return;
+  for (const address of addresses) {
+    if (allow.hasAddress(address)) continue;
+    const special = specialAddress(address);
+    if (special !== undefined) throw new AddressRefused(`the host is at ${special}, which is not listed`);
+    if (protocol !== 'https:') throw new AddressRefused('only hosts that are listed are spoken to without TLS');
+  }
+}
