@@ -17,10 +17,10 @@ module.exports = {
     },
     {
       name: 'adapters-do-not-meet',
-      comment: 'Technologies are joined in apps/wiring/ and nowhere else.',
+      comment: 'Technologies are joined in apps/wiring/ and nowhere else. The guarded HTTP client serves all of them.',
       severity: 'error',
       from: { path: '^adapters/(providers/[^/]+|[^/]+)/' },
-      to: { path: '^adapters/', pathNot: ['^adapters/$1/', '^adapters/provide\\.ts$'] },
+      to: { path: '^adapters/', pathNot: ['^adapters/$1/', '^adapters/provide\\.ts$', '^adapters/http/'] },
     },
     {
       name: 'apps-do-not-know-tests',

@@ -1,0 +1,167 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+import { BodyQueue } from './body-queue.js';
+import type { CallLife, Over } from './call-life.js';
+import { failureOf } from './failure.js';
+import { HttpError, type HttpErrorDetails, type HttpErrorKind, type TimedOutPhase } from './http-error.js';
+import type { HttpLimits } from './limits.js';
+import { isRedirect } from './redirect.js';
+import type { Target } from './target.js';
+
+/** One request to one target. */
+export interface Hop {
+  readonly method: string;
+  readonly target: Target;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array | AsyncIterable<Uint8Array> | undefined;
+  /** Whether a redirect in the answer is followed. The call's time goes on then. */
+  readonly followsRedirect: boolean;
+  /** Whether this request follows a redirect itself: one of the same call was sent before. */
+  readonly isFollowing: boolean;
+}
+
+/**
+ * One request and its answer on one connection. The request counts as sent from just before its first byte is handed to the operating
+ * system: a failure before that is certain to have had no effect. It is never sent twice.
+ */
+export class Exchange implements Dispatcher.DispatchHandler {
+  status = 0;
+  isRedirect = false;
+  headers: IncomingHttpHeaders = {};
+  private isSent = false;
+  private hasEnded = false;
+  private isAnswered = false;
+  private controller: Dispatcher.DispatchController | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private readonly pieces: BodyQueue;
+  private settle: { readonly resolve: () => void; readonly reject: (error: HttpError) => void } | undefined;
+
+  constructor(readonly hop: Hop, private readonly limits: HttpLimits, private readonly life: CallLife) {
+    this.pieces = new BodyQueue({ pause: () => this.controller?.pause(), resume: () => this.controller?.resume() });
+  }
+
+  /** Resolves when the headers of the answer have come. */
+  begin(dispatcher: Dispatcher): Promise<void> {
+    const { method, headers, target: { origin, path } } = this.hop;
+    return new Promise((resolve, reject) => {
+      this.settle = { resolve, reject };
+      this.life.onCut((over) => this.cut(over));
+      if (this.hasEnded) return;
+      this.limit('connect', this.limits.connectTimeoutMs);
+      dispatcher.dispatch({ origin, path, method, headers, body: this.body() as never, headersTimeout: 0, bodyTimeout: 0 }, this);
+    });
+  }
+
+  /** The answer's body as it came over the network. Leaving it before its end closes the connection. */
+  async * received(): AsyncGenerator<Uint8Array> {
+    try {
+      for (;;) {
+        const piece = await this.pieces.next(() => {
+          this.limit('idle', this.limits.idleTimeoutMs);
+          return () => this.unlimit();
+        });
+        if (piece === undefined) return;
+        yield piece;
+      }
+    } finally {
+      this.drop();
+    }
+  }
+
+  /** Gives up what has not been received. */
+  drop(): void {
+    this.fail(this.error('aborted', 'The answer was given up.'));
+  }
+
+  readonly error = (kind: HttpErrorKind, what: string, details: Omit<HttpErrorDetails, 'requestSent'> = {}): HttpError => {
+    const { method, target, isFollowing } = this.hop;
+    return new HttpError(kind, `${method} ${target.shown}: ${what}`, { requestSent: this.isSent || isFollowing, ...details });
+  };
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.isSent) this.fail(this.error('unknown-outcome', 'The connection was lost.'));
+    // Aborted here, nothing is written.
+    if (this.hasEnded) return controller.abort(new Error('The request was given up.'));
+    this.controller = controller;
+    this.isSent = true;
+    this.limit('headers', this.limits.headersTimeoutMs);
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200) return;
+    this.unlimit();
+    this.status = status;
+    this.headers = headers;
+    this.isRedirect = this.hop.followsRedirect && isRedirect(status, headers);
+    this.isAnswered = true;
+    this.settle?.resolve();
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, piece: Uint8Array): void {
+    this.pieces.push(piece);
+  }
+
+  onResponseEnd(): void {
+    this.hasEnded = true;
+    this.endTime();
+    this.pieces.end();
+  }
+
+  onResponseError(_: unknown, error: Error): void {
+    const { kind, what, ...details } = failureOf(error, { isSent: this.isSent, isAnswered: this.isAnswered });
+    this.fail(this.error(kind, what, details));
+  }
+
+  private cut(over: Over): void {
+    if (over === 'total') this.timeOut('total', this.limits.totalTimeoutMs);
+    else this.fail(this.error('aborted', over === 'closed' ? 'The client was closed.' : 'The call was aborted.'));
+  }
+
+  private timeOut(phase: TimedOutPhase, limitMs: number): void {
+    this.fail(this.error('timed-out', `${PHASES[phase]} took longer than ${limitMs} ms.`, { phase }));
+  }
+
+  private fail(error: HttpError): void {
+    if (this.hasEnded) return;
+    this.hasEnded = true;
+    this.endTime();
+    this.controller?.abort(error);
+    if (this.isAnswered) this.pieces.fail(error);
+    else this.settle?.reject(error);
+  }
+
+  private limit(phase: TimedOutPhase, limitMs: number): void {
+    this.unlimit();
+    this.timer = setTimeout(() => this.timeOut(phase, limitMs), limitMs);
+  }
+
+  private unlimit(): void {
+    clearTimeout(this.timer);
+  }
+
+  private endTime(): void {
+    this.unlimit();
+    if (!this.isRedirect) this.life.end();
+  }
+
+  private body(): Uint8Array | AsyncIterable<Uint8Array> | null {
+    const { body } = this.hop;
+    if (body === undefined || body instanceof Uint8Array) return body ?? null;
+    return this.sending(body);
+  }
+
+  /** An upload takes as long as it goes on: the time for the answer begins anew with each piece. */
+  private async * sending(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const piece of source) {
+      yield piece;
+      if (!this.isAnswered && !this.hasEnded) this.limit('headers', this.limits.headersTimeoutMs);
+    }
+  }
+}
+
+const PHASES: Readonly<Record<TimedOutPhase, string>> = {
+  connect: 'The connection',
+  headers: 'The answer\'s headers',
+  idle: 'A pause in the answer\'s body',
+  total: 'The call',
+};

@@ -1,0 +1,97 @@
+import { Agent, type Dispatcher } from 'undici';
+import { AllowList } from './allow-list.js';
+import { CallLife } from './call-life.js';
+import { trustedAuthorities } from './certificate-authorities.js';
+import { Exchange } from './exchange.js';
+import { guardedConnector, type Resolver } from './guarded-connector.js';
+import { HttpAnswer } from './http-answer.js';
+import { HttpError } from './http-error.js';
+import { DEFAULT_HTTP_LIMITS, requireLimits, type HttpLimits } from './limits.js';
+import { headersAfter, redirectTarget } from './redirect.js';
+import { bodyOf, headersOf, type HttpRequest } from './http-request.js';
+import { readTarget } from './target.js';
+
+export interface HttpClientOptions {
+  /** Networks and hosts beside the public internet; see `AllowList`. */
+  readonly allow?: readonly string[];
+  /** Certificate authorities, in PEM, that are trusted beside the machine's own. */
+  readonly extraCa?: readonly string[];
+  /** For calls that bring none of their own. */
+  readonly limits?: Partial<HttpLimits>;
+  readonly maxHeaderBytes?: number;
+  /** Connections to one origin, at most; further requests wait for one. */
+  readonly maxConnectionsPerOrigin?: number;
+  /** How long a connection without a request is kept. */
+  readonly keepAliveMs?: number;
+  /** Instead of the machine's own name resolution. */
+  readonly resolve?: Resolver;
+}
+
+/**
+ * Sends what goes out to others' servers. It reaches the public internet over verified TLS, and what the operator has listed; it
+ * follows no redirect unless told to, and bounds the size and the time of every answer. It never sends a request twice, and proxy
+ * variables of the environment have no effect on it. Every failure is an `HttpError`.
+ */
+export class HttpClient {
+  private readonly limits: HttpLimits;
+  private readonly pooled: Agent;
+  private readonly unpooled: Agent;
+  private readonly calls = new Set<CallLife>();
+  private isClosed = false;
+
+  /** Throws a `RangeError` for an entry of the list or a limit that cannot be. */
+  constructor(options: HttpClientOptions = {}) {
+    this.limits = { ...DEFAULT_HTTP_LIMITS, ...options.limits };
+    requireLimits(this.limits);
+    const { maxHeaderBytes = 16 * 1024, maxConnectionsPerOrigin = 16, keepAliveMs = 4_000, resolve } = options;
+    const connect = guardedConnector({
+      allow: new AllowList(options.allow ?? []),
+      connectTimeoutMs: this.limits.connectTimeoutMs,
+      ca: trustedAuthorities(options.extraCa),
+      resolve,
+    });
+    const shared = { connect, connections: maxConnectionsPerOrigin, maxHeaderSize: maxHeaderBytes, headersTimeout: 0, bodyTimeout: 0 };
+    this.pooled = new Agent({ ...shared, pipelining: 1, keepAliveTimeout: keepAliveMs, keepAliveMaxTimeout: keepAliveMs });
+    // A connection whose request was aborted before it began must not wait for another one.
+    this.unpooled = new Agent({ ...shared, pipelining: 0, keepAliveTimeout: 1, keepAliveMaxTimeout: 1 });
+  }
+
+  /** Resolves when the answer's headers have come, whatever its status. Throws `HttpError`. */
+  async request(request: HttpRequest): Promise<HttpAnswer> {
+    const { method, maxRedirects = 0, signal } = request;
+    const limits = { ...this.limits, ...request.limits };
+    requireLimits(limits);
+    if (maxRedirects > 0 && method !== 'GET' && method !== 'HEAD') throw new RangeError(`Redirects of ${method} are not followed.`);
+    let target = readTarget(request.url);
+    let headers = headersOf(request);
+    if (this.isClosed || signal.aborted) throw new HttpError('aborted', `${method} ${target.shown}: The call was aborted.`, { requestSent: false });
+    const life = new CallLife(signal, this.calls, limits.totalTimeoutMs);
+    try {
+      for (let followed = 0; ; followed += 1) {
+        const hop = { method, target, headers, body: bodyOf(request), followsRedirect: maxRedirects > 0, isFollowing: followed > 0 };
+        const exchange = new Exchange(hop, limits, life);
+        await exchange.begin(this.dispatcherFor(request));
+        if (!exchange.isRedirect) return new HttpAnswer(exchange, limits);
+        exchange.drop();
+        if (followed === maxRedirects) throw exchange.error('bad-answer', `It redirects more than ${maxRedirects} times.`);
+        const next = redirectTarget(exchange.headers.location ?? '', target, exchange.error);
+        headers = headersAfter(headers, target, next);
+        target = next;
+      }
+    } catch (error) {
+      life.end();
+      throw error;
+    }
+  }
+
+  /** Aborts what is under way and closes all connections. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    for (const life of this.calls) life.cut('closed');
+    await Promise.all([this.pooled.destroy(), this.unpooled.destroy()]);
+  }
+
+  private dispatcherFor({ method, onOwnConnection = method === 'POST' || method === 'PATCH' }: HttpRequest): Dispatcher {
+    return onOwnConnection ? this.unpooled : this.pooled;
+  }
+}

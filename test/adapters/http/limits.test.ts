@@ -1,0 +1,198 @@
+/*
+ * Goal: an answer takes no more memory, and no more time, than its limits say: headers, body, what the body decompresses to, and each phase.
+ * Method: real servers that send too much, too fast, compressed beyond reason, or nothing more. Time limits are small and their being
+ * exceeded is all that is looked at.
+ */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import type { HttpClient } from '../../../adapters/http/http-client.js';
+import { HttpClient as Client } from '../../../adapters/http/http-client.js';
+import { errorOf, get, localClient, post, UNABORTED } from './client.js';
+import { answering, RawServer } from './raw-server.js';
+
+const never = () => new Promise<never>(() => undefined);
+
+describe('the limits of an answer', () => {
+  const opened: { close(): Promise<unknown> }[] = [];
+  const kept = <T extends { close(): Promise<unknown> }>(one: T): T => {
+    opened.push(one);
+    return one;
+  };
+  let client: HttpClient;
+  beforeEach(() => { client = kept(localClient({ limits: { maxBodyBytes: 1_000 } })); });
+  afterEach(async () => void (await Promise.all(opened.splice(0).map((one) => one.close()))));
+
+  /** A server that answers everything with this body; it counts what it could send of one that has no end. */
+  async function serving(body: Uint8Array | 'endless', headers: Record<string, string> = {}): Promise<{ readonly url: string; sent: number }> {
+    const counted = { url: '', sent: 0 };
+    const server: Server = createServer((_, response) => {
+      response.writeHead(200, headers);
+      if (body !== 'endless') return void response.end(body);
+      const piece = Buffer.alloc(16 * 1024, 'x');
+      const more = () => {
+        do counted.sent += piece.byteLength; while (response.write(piece) && !response.destroyed);
+      };
+      response.on('drain', more);
+      more();
+    });
+    await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+    kept({ close: async () => { server.closeAllConnections(); server.close(); } });
+    counted.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    return counted;
+  }
+
+  const bodyOf = async (url: string, limits = {}) => (await get(client, url, { limits })).bytes();
+
+  it('let a body of just the allowed size pass, and none of one byte more', async () => {
+    const [fits, exceeds] = [await serving(Buffer.alloc(1_000, 'x')), await serving(Buffer.alloc(1_001, 'x'))];
+    expect(await bodyOf(fits.url)).to.have.length(1_000);
+    expect(await errorOf(bodyOf(exceeds.url))).to.include({ kind: 'too-large', requestSent: true });
+    const [chunked] = [await serving(Buffer.alloc(1_001, 'x'), { 'transfer-encoding': 'chunked' })];
+    expect(await errorOf(bodyOf(chunked.url))).to.include({ kind: 'too-large', requestSent: true });
+  });
+
+  it('end an answer that has no end', async () => {
+    const server = await serving('endless');
+    expect(await errorOf(bodyOf(server.url, { maxBodyBytes: 100_000 }))).to.include({ kind: 'too-large' });
+  });
+
+  it('keep a server from sending what is not read', async () => {
+    const server = await serving('endless');
+    const answer = await get(client, server.url, { limits: { maxBodyBytes: 2 ** 40 } });
+    const reader = answer.body()[Symbol.asyncIterator]();
+    await reader.next();
+    const idle = await serving(Buffer.from('x'));
+    // While the reader waits, other requests are answered, and the amount sent comes to rest at what the buffers of both sides hold.
+    let before = -1;
+    while (before !== server.sent) {
+      before = server.sent;
+      for (let count = 0; count < 20; count += 1) await bodyOf(idle.url);
+    }
+    expect(server.sent).to.be.below(32 * 1024 * 1024);
+    await reader.return?.();
+  });
+
+  for (const [encoding, compress] of [['gzip', gzipSync], ['deflate', deflateSync], ['br', brotliCompressSync], ['x-gzip', gzipSync]] as const) {
+    it(`count a body of ${encoding} once it is decompressed`, async () => {
+      const [fits, exceeds] = [await serving(compress(Buffer.alloc(1_000, 'x')), { 'content-encoding': encoding }), await serving(compress(Buffer.alloc(1_001, 'x')), { 'content-encoding': encoding })];
+      expect(String(await bodyOf(fits.url))).to.equal('x'.repeat(1_000));
+      expect(await errorOf(bodyOf(exceeds.url))).to.include({ kind: 'too-large', requestSent: true });
+    });
+
+    it(`refuse a body of ${encoding} that is broken or cut`, async () => {
+      const whole = compress(Buffer.from('a'.repeat(300) + 'b'.repeat(300)));
+      const broken = Buffer.concat([Buffer.from('not compressed at all, by any means')]);
+      for (const body of [whole.subarray(0, whole.length - 5), broken]) {
+        const server = await serving(body, { 'content-encoding': encoding });
+        expect(await errorOf(bodyOf(server.url))).to.include({ kind: 'bad-answer', requestSent: true });
+      }
+    });
+  }
+
+  it('let an answer without a body pass, whatever encoding and length it names', async () => {
+    const server = await serving(Buffer.alloc(0), { 'content-encoding': 'gzip' });
+    expect(await bodyOf(server.url)).to.have.length(0);
+    const large = await serving(Buffer.alloc(5_000), { 'content-encoding': 'gzip', 'content-length': '5000' });
+    const answer = await client.request({ method: 'HEAD', url: large.url, signal: UNABORTED });
+    expect([answer.header('Content-Length'), answer.header('constructor'), (await answer.bytes()).byteLength]).to.deep.equal(['5000', undefined, 0]);
+  });
+
+  it('refuse what decompresses to many times its size, before it is large', async () => {
+    const bomb = await serving(gzipSync(Buffer.alloc(50 * 1024 * 1024)), { 'content-encoding': 'gzip' });
+    const pieces: number[] = [];
+    const error = await errorOf((async () => {
+      for await (const piece of (await get(client, bomb.url, { limits: { maxBodyBytes: 2 ** 30 } })).body()) pieces.push(piece.byteLength);
+    })());
+    expect(error).to.include({ kind: 'too-large' });
+    expect(error.message).to.include('100 times');
+    expect(pieces.reduce((sum, bytes) => sum + bytes, 0)).to.be.below(8 * 1024 * 1024);
+  });
+
+  it('refuse a compression that was not asked for, or is stacked', async () => {
+    for (const encoding of ['zstd', 'compress', 'gzip, gzip', 'toString', '__proto__']) {
+      const server = await serving(Buffer.from('x'), { 'content-encoding': encoding });
+      expect(await errorOf(bodyOf(server.url)), encoding).to.include({ kind: 'bad-answer', requestSent: true });
+    }
+  });
+
+  it('refuse headers that are too large', async () => {
+    const large = kept(localClient({ maxHeaderBytes: 2_000 }));
+    for (const headers of [`x: ${'y'.repeat(3_000)}\r\n`, 'x: y\r\n'.repeat(1_500)]) {
+      const server = kept(await RawServer.open(answering(`HTTP/1.1 200 OK\r\n${headers}content-length: 0\r\n\r\n`)));
+      expect(await errorOf(get(large, server.url)), headers.slice(0, 4)).to.include({ kind: 'too-large', requestSent: true });
+    }
+  });
+
+  it('read JSON, and refuse what is none, without repeating it', async () => {
+    const good = await serving(Buffer.from('{"id":"a"}'));
+    expect(await (await get(client, good.url)).json()).to.deep.equal({ id: 'a' });
+    for (const body of ['', '{"s3cret":', '<html>s3cret</html>', Buffer.from([0x22, 0xff, 0x22])]) {
+      const server = await serving(Buffer.from(body));
+      const error = await errorOf((await get(client, server.url)).json());
+      expect([error.kind, error.requestSent]).to.deep.equal(['bad-answer', true]);
+      expect(error.message).to.match(/status 200 is not JSON\.$/).and.not.include('s3cret');
+    }
+  });
+
+  it('give a body once', async () => {
+    const answer = await get(client, (await serving(Buffer.from('x'))).url);
+    await answer.bytes();
+    expect(() => answer.body()).to.throw('read once');
+  });
+
+  it('are numbers above zero', () => {
+    for (const limits of [{ maxBodyBytes: 0 }, { totalTimeoutMs: -1 }, { idleTimeoutMs: Number.NaN }, { connectTimeoutMs: 2 ** 31 }]) expect(() => new Client({ limits })).to.throw(RangeError);
+  });
+
+  describe('of time', () => {
+    it('end the wait for a name, and nothing was sent', async () => {
+      const named = kept(localClient({ resolve: never }));
+      const error = await errorOf(post(named, 'https://some.name/', { limits: { connectTimeoutMs: 20 } }));
+      expect(error).to.include({ kind: 'timed-out', phase: 'connect', requestSent: false });
+    });
+
+    it('end the wait for TLS, and nothing was sent', async () => {
+      const server = kept(await RawServer.open(() => undefined));
+      const error = await errorOf(post(client, `https://127.0.0.1:${server.port}/`, { limits: { connectTimeoutMs: 50 } }));
+      expect(error).to.include({ kind: 'timed-out', phase: 'connect', requestSent: false });
+    });
+
+    it('end the wait for a connection that others have, and nothing was sent', async () => {
+      const only = kept(localClient({ maxConnectionsPerOrigin: 1 }));
+      const server = kept(await RawServer.open(() => undefined));
+      const first = errorOf(post(only, server.url, { limits: { headersTimeoutMs: 500 } }));
+      expect(await errorOf(post(only, server.url, { limits: { connectTimeoutMs: 20 } }))).to.include({ kind: 'timed-out', phase: 'connect', requestSent: false });
+      expect(await first).to.include({ kind: 'timed-out', phase: 'headers', requestSent: true });
+      expect(server.received.split('POST /').length - 1, 'the one that waited never came').to.equal(1);
+    });
+
+    it('end the wait for an answer', async () => {
+      for (const begin of ['', 'HTTP/1.1 200', 'HTTP/1.1 103 Early Hints\r\n\r\n', 'HTTP/1.1 200 OK\r\ncontent-length: 3\r\n']) {
+        const server = kept(await RawServer.open(({ socket }) => void socket.once('data', () => socket.write(begin))));
+        const error = await errorOf(get(client, server.url, { limits: { headersTimeoutMs: 50 } }));
+        expect(error, begin).to.include({ kind: 'timed-out', phase: 'headers', requestSent: true });
+      }
+    });
+
+    it('end a pause in a body, but not one the reader makes', async () => {
+      const server = kept(await RawServer.open(answering('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n12345')));
+      const answer = await get(client, server.url, { limits: { idleTimeoutMs: 30 } });
+      const error = await errorOf((async () => {
+        for await (const piece of answer.body()) {
+          expect(String(piece)).to.equal('12345');
+          // Far longer than the limit: other exchanges are carried out meanwhile.
+          for (let count = 0; count < 100; count += 1) await bodyOf((await serving(Buffer.from('x'))).url);
+        }
+      })());
+      expect(error).to.include({ kind: 'timed-out', phase: 'idle', requestSent: true });
+    });
+
+    it('end a call, though bytes go on coming', async () => {
+      const server = await serving('endless');
+      const error = await errorOf(bodyOf(server.url, { totalTimeoutMs: 100, maxBodyBytes: 2 ** 50 }));
+      expect(error).to.include({ kind: 'timed-out', phase: 'total' });
+    });
+  });
+});

@@ -1,0 +1,200 @@
+/*
+ * Goal: certificates are always verified, and a redirect is followed only where it was allowed, with nothing of ours for strangers.
+ * Method: real TLS servers with certificates of an authority made for the test. Each keeps what it was asked.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { HttpClient, type HttpClientOptions } from '../../../adapters/http/http-client.js';
+import { Authority, type Pair } from '../../fixtures/authority.js';
+import { orSkip } from '../../servers/servers.js';
+import { errorOf, get, post } from './client.js';
+import { answering, RawServer } from './raw-server.js';
+
+interface TlsServer {
+  readonly port: number;
+  readonly asked: { readonly path: string; readonly headers: IncomingHttpHeaders }[];
+  readonly close: () => Promise<void>;
+}
+
+describe('outgoing TLS and redirects', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'darkroom-http-'));
+  const opened: { close(): Promise<unknown> }[] = [];
+  let authority: Authority;
+  let pair: Pair;
+  before(async function () {
+    authority = await orSkip(this, Authority.make(folder, 'test-authority'));
+    pair = authority.issue({ names: ['DNS:one.example', 'DNS:two.example'], commonName: 'one.example', usage: 'serverAuth' });
+  });
+  afterEach(async () => void (await Promise.all(opened.splice(0).map((one) => one.close()))));
+  after(() => { rmSync(folder, { recursive: true, force: true }); });
+
+  async function serving(answer: (path: string, response: ServerResponse) => void, { cert, key }: Pair = pair): Promise<TlsServer> {
+    const asked: TlsServer['asked'] = [];
+    const server = createServer({ cert, key }, ({ url = '', headers }, response) => {
+      asked.push({ path: url, headers });
+      answer(url, response);
+    });
+    await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+    const serves = { port: (server.address() as AddressInfo).port, asked, close: async () => { server.closeAllConnections(); server.close(); } };
+    opened.push(serves);
+    return serves;
+  }
+
+  function client(options: HttpClientOptions = {}): HttpClient {
+    const made = new HttpClient({ allow: ['127.0.0.0/8'], extraCa: [authority.cert.toString()], resolve: async () => [{ address: '127.0.0.1', family: 4 }], ...options });
+    opened.push(made);
+    return made;
+  }
+
+  const ok = (_: string, response: ServerResponse) => void response.end('ok');
+  const to = (location: string, status = 302) => (_: string, response: ServerResponse) => void response.writeHead(status, { location }).end();
+
+  describe('certificates', () => {
+    it('of a listed authority are trusted, for the names they have', async () => {
+      const server = await serving(ok);
+      expect(String(await (await get(client(), `https://one.example:${server.port}/`)).bytes())).to.equal('ok');
+      expect(String(await (await get(client(), `https://TWO.example.:${server.port}/`)).bytes())).to.equal('ok');
+      expect(await errorOf(post(client(), `https://three.example:${server.port}/`))).to.include({ kind: 'not-connected', requestSent: false, code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
+      expect(server.asked).to.have.length(2);
+    });
+
+    it('of an unknown authority, or out of date, are refused before anything is sent', async () => {
+      const server = await serving(ok);
+      expect(await errorOf(post(client({ extraCa: [] }), `https://one.example:${server.port}/`))).to.include({ kind: 'not-connected', requestSent: false });
+      const old = await serving(ok, authority.issue({ names: ['DNS:one.example'], usage: 'serverAuth', days: -1 }));
+      expect(await errorOf(post(client(), `https://one.example:${old.port}/`))).to.include({ kind: 'not-connected', requestSent: false, code: 'CERT_HAS_EXPIRED' });
+      expect([server.asked, old.asked]).to.deep.equal([[], []]);
+    });
+
+    it('are verified for listed hosts too, and though the environment says otherwise', async () => {
+      const server = await serving(ok);
+      const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+      process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+      try {
+        const error = await errorOf(post(client({ extraCa: [], allow: ['one.example'] }), `https://one.example:${server.port}/`));
+        expect(error).to.include({ kind: 'not-connected', requestSent: false });
+      } finally {
+        if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+        else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before;
+      }
+      expect(server.asked).to.deep.equal([]);
+    });
+
+    it('are asked for: a server that speaks no TLS, or breaks off within its beginning, gets nothing', async () => {
+      const plain = await RawServer.open(answering('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'));
+      const reset = await RawServer.open(({ socket }) => void socket.once('data', () => socket.resetAndDestroy()));
+      const closed = await RawServer.open(({ socket }) => void socket.end());
+      opened.push(plain, reset, closed);
+      for (const server of [plain, reset, closed]) {
+        const error = await errorOf(post(client(), `https://one.example:${server.port}/`, { headers: { authorization: 'Bearer s3cret' }, limits: { connectTimeoutMs: 300 } }));
+        expect(['not-connected', 'timed-out']).to.include(error.kind);
+        expect(error.requestSent).to.equal(false);
+        expect(server.received).to.not.include('s3cret');
+      }
+    });
+
+    it('do not matter to proxies that the environment names: none is asked', async () => {
+      const proxy = await RawServer.open(() => undefined);
+      opened.push(proxy);
+      const server = await serving(ok);
+      const names = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_PROXY'];
+      for (const name of names) process.env[name] = proxy.url;
+      try {
+        expect((await get(client(), `https://one.example:${server.port}/`)).status).to.equal(200);
+      } finally {
+        for (const name of names) delete process.env[name];
+      }
+      expect(proxy.connections).to.have.length(0);
+    });
+  });
+
+  describe('redirects', () => {
+    const credentials = { authorization: 'Bearer s3cret', cookie: 'session=s3cret', 'x-api-key': 's3cret', accept: 'application/json' };
+
+    it('are answers like others unless they are asked for', async () => {
+      const server = await serving(to('https://two.example/'));
+      const answer = await get(client(), `https://one.example:${server.port}/`);
+      expect([answer.status, answer.header('Location')]).to.deep.equal([302, 'https://two.example/']);
+      answer.discard();
+      expect(server.asked).to.have.length(1);
+    });
+
+    it('within one origin keep the headers', async () => {
+      const server = await serving((path, response) => (path === '/a' ? to('/b')(path, response) : ok(path, response)));
+      expect((await get(client(), `https://one.example:${server.port}/a`, { headers: credentials, maxRedirects: 1 })).status).to.equal(200);
+      expect(server.asked.map(({ path }) => path)).to.deep.equal(['/a', '/b']);
+      for (const { headers } of server.asked) expect(headers).to.include(credentials);
+    });
+
+    it('to another origin lose all that says who asks', async () => {
+      const second = await serving(ok);
+      for (const location of [`https://two.example:${second.port}/b`, `//one.example:${second.port}/b`]) {
+        const first = await serving(to(location));
+        expect((await get(client(), `https://one.example:${first.port}/a`, { headers: credentials, maxRedirects: 1 })).status).to.equal(200);
+      }
+      expect(second.asked).to.have.length(2);
+      for (const { headers } of second.asked) {
+        expect(headers).to.include({ accept: 'application/json' });
+        expect(JSON.stringify(headers)).to.not.include('s3cret');
+      }
+    });
+
+    it('and do not get them back when they return to the first', async () => {
+      let returning: string;
+      const second = await serving((path, response) => to(returning)(path, response));
+      const first = await serving((path, response) => (path === '/a' ? to(`https://two.example:${second.port}/`)(path, response) : ok(path, response)));
+      returning = `https://one.example:${first.port}/c`;
+      expect((await get(client(), `https://one.example:${first.port}/a`, { headers: credentials, maxRedirects: 2 })).status).to.equal(200);
+      expect(first.asked[1]?.headers).to.not.have.any.keys('authorization', 'cookie', 'x-api-key');
+    });
+
+    it('are followed as often as they may be, and no more', async () => {
+      const server = await serving((path, response) => to(`/${Number(path.slice(1)) + 1}`)(path, response));
+      const error = await errorOf(get(client(), `https://one.example:${server.port}/0`, { maxRedirects: 3 }));
+      expect(error).to.include({ kind: 'bad-answer', requestSent: true });
+      expect(server.asked.map(({ path }) => path)).to.deep.equal(['/0', '/1', '/2', '/3']);
+    });
+
+    it('lead nowhere but where a request may go', async () => {
+      for (const [location, kind] of [['https://10.0.0.1/', 'refused-address'], ['https://[::1]/', 'refused-address'], ['file:///etc/passwd', 'refused-address'], ['https://user:pass@two.example/', 'refused-address'], ['https://[/', 'refused-address'], ['http://two.example/', 'bad-answer']] as const) {
+        const server = await serving(to(location));
+        expect(await errorOf(get(client(), `https://one.example:${server.port}/`, { maxRedirects: 5 })), location).to.include({ kind, requestSent: true });
+      }
+    });
+
+    it('are not followed from a server without TLS', async () => {
+      const second = await serving(ok);
+      const first = await RawServer.open(answering(`HTTP/1.1 302 Found\r\nlocation: https://two.example:${second.port}/\r\ncontent-length: 0\r\n\r\n`));
+      opened.push(first);
+      expect(await errorOf(get(client(), first.url, { maxRedirects: 5 }))).to.include({ kind: 'bad-answer' });
+      expect(second.asked).to.deep.equal([]);
+    });
+
+    it('share the time of one call', async () => {
+      const server = await serving((path, response) => to(`/${Number(path.slice(1)) + 1}`)(path, response));
+      const error = await errorOf(get(client(), `https://one.example:${server.port}/0`, { maxRedirects: 1_000_000, limits: { totalTimeoutMs: 300 } }));
+      expect(error).to.include({ kind: 'timed-out', phase: 'total' });
+    });
+
+    it('end when the call is aborted between two of them', async () => {
+      const abort = new AbortController();
+      const server = await serving((path, response) => {
+        if (path === '/5') abort.abort();
+        to(`/${Number(path.slice(1)) + 1}`)(path, response);
+      });
+      const error = await errorOf(get(client(), `https://one.example:${server.port}/0`, { maxRedirects: 1_000, signal: abort.signal }));
+      expect(error).to.include({ kind: 'aborted', requestSent: true });
+      expect(server.asked.length).to.be.below(8);
+    });
+
+    it('of requests that change something are not asked for', async () => {
+      const failure = await post(client(), 'https://one.example/', { maxRedirects: 1 }).catch((error: unknown) => error);
+      expect(failure).to.be.instanceOf(RangeError);
+    });
+  });
+});
