@@ -15,13 +15,17 @@ import { HandClock, task } from './tasks.js';
 describe('Sandbox test model', () => {
   let clock: HandClock;
   let provider: SandboxProvider;
-  beforeEach(() => {
+  let tests = 0;
+  // One for all tests, since its thread takes longer to start than most tasks; each test has tokens of its own.
+  before(() => {
     clock = new HandClock();
     provider = new SandboxProvider({ clock, threads: 1 });
   });
-  afterEach(() => provider.close());
+  beforeEach(() => { tests += 1; });
+  after(() => provider.close());
 
-  const told = (parameters: JsonObject, token = 'token-1', attempt = 1): Submission => (
+  const ownToken = (): string => `test-${tests}`;
+  const told = (parameters: JsonObject, token = ownToken(), attempt = 1): Submission => (
     task({ token, attempt, painter: 'test', parameters: { size: '128x128', ...parameters } })
   );
   const lastOf = async (submission: Submission): Promise<ProviderReport> => {
@@ -82,7 +86,7 @@ describe('Sandbox test model', () => {
   it('refuses at the door', async () => {
     const answer = await provider.submit(told({ behaviour: 'refuse', error_code: 'CONTENT_REJECTED_INPUT' }));
     expect(answer).to.deep.include({ accepted: false });
-    expect(await provider.recover('token-1')).to.deep.equal({ found: false });
+    expect(await provider.recover(ownToken())).to.deep.equal({ found: false });
   });
 
   it('succeeds though it was cancelled', async () => {
@@ -127,13 +131,13 @@ describe('Sandbox test model', () => {
 
   it('delivers bytes that do not decode', async () => {
     await lastOf(told({ behaviour: 'bad_output' }));
-    const bytes = await bytesOf(provider.output('sandbox:token-1', 0));
+    const bytes = await bytesOf(provider.output(`sandbox:${ownToken()}`, 0));
     expect(await thrownBy(() => sharp(bytes).raw().toBuffer())).to.be.instanceOf(Error);
   });
 
   it('delivers a sound picture of another size', async () => {
     await lastOf(told({ behaviour: 'wrong_output' }));
-    const { info } = await sharp(await bytesOf(provider.output('sandbox:token-1', 0))).raw().toBuffer({ resolveWithObject: true });
+    const { info } = await sharp(await bytesOf(provider.output(`sandbox:${ownToken()}`, 0))).raw().toBuffer({ resolveWithObject: true });
     expect([info.width, info.height]).to.deep.equal([64, 64]);
   });
 });
