@@ -39,7 +39,7 @@ export class HttpAnswer {
       this.exchange.drop();
       throw error;
     }
-    return decodedBody(this.exchange.received(), encoding, this.limits, (kind, what) => this.error(kind, what));
+    return this.decoded(encoding);
   }
 
   /** The whole body, at most `maxBodyBytes`. Throws `HttpError`. */
@@ -63,6 +63,15 @@ export class HttpAnswer {
   discard(): void {
     this.isTaken = true;
     this.exchange.drop();
+  }
+
+  /** However the reading ends, before the first byte too, nothing of the answer is waited for afterwards. */
+  private async * decoded(encoding: string): AsyncGenerator<Uint8Array> {
+    try {
+      yield* decodedBody(this.exchange.received(), encoding, this.limits, (kind, what) => this.error(kind, what));
+    } finally {
+      this.exchange.drop();
+    }
   }
 
   private get headers(): IncomingHttpHeaders {

@@ -7,6 +7,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
+import type { HttpAnswer } from '../../../adapters/http/http-answer.js';
 import type { HttpClient } from '../../../adapters/http/http-client.js';
 import { HttpClient as Client } from '../../../adapters/http/http-client.js';
 import { errorOf, get, localClient, post, UNABORTED } from './client.js';
@@ -114,6 +115,25 @@ describe('the limits of an answer', () => {
     for (const encoding of ['zstd', 'compress', 'gzip, gzip', 'toString', '__proto__']) {
       const server = await serving(Buffer.from('x'), { 'content-encoding': encoding });
       expect(await errorOf(bodyOf(server.url)), encoding).to.include({ kind: 'bad-answer', requestSent: true });
+    }
+  });
+
+  it('close the connection of an answer that is refused, or left, before its end', async () => {
+    const endings: readonly (readonly [string, (answer: HttpAnswer) => Promise<unknown>])[] = [
+      ['content-encoding: zstd\r\n', (answer) => errorOf(answer.bytes())],
+      ['content-length: 5000\r\n', (answer) => errorOf(answer.bytes())],
+      ['content-length: 500\r\n', async (answer) => { for await (const _ of answer.body()) break; }],
+      ['content-length: 500\r\n', async (answer) => answer.discard()],
+    ];
+    for (const [header, end] of endings) {
+      let closed: () => void = () => undefined;
+      const closes = new Promise<void>((resolve) => { closed = resolve; });
+      const server = kept(await RawServer.open((connection) => {
+        connection.socket.once('close', closed);
+        answering(`HTTP/1.1 200 OK\r\n${header}\r\n12345`)(connection);
+      }));
+      await end(await get(client, server.url));
+      await closes;
     }
   });
 
