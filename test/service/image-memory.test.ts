@@ -31,11 +31,13 @@ const FORMS: Readonly<Record<string, Form>> = {
   'lossless WebP': { mediaType: 'image/webp', make: largeWebp },
 };
 
-/** The longest side of a square that is within both bounds. */
+/** A square within both bounds and close to one of them. What decoding takes grows with the area. */
 async function largest({ make }: Form): Promise<Uint8Array> {
-  for (let side = Math.floor(Math.sqrt(maxUploadPixels)); ; side = Math.floor(side * 0.98)) {
+  for (let side = Math.floor(Math.sqrt(maxUploadPixels)); ; ) {
     const bytes = await make(side, side);
-    if (decodeBytesOf(bytes) <= maxUploadDecodeBytes) return bytes;
+    const excess = decodeBytesOf(bytes) / maxUploadDecodeBytes;
+    if (excess <= 1) return bytes;
+    side = Math.floor(side * Math.min(0.995, Math.sqrt(1 / excess)));
   }
 }
 

@@ -20,12 +20,15 @@ describe('a service stopped and started again', () => {
   let tenant: Tenant;
   let client: Client;
 
+  before(async () => {
+    service = await LiveService.prepare({ config: { settings: { lease_seconds: 3_600 }, worker: { stop_grace_seconds: 20, recovery_interval_seconds: 3_600 } } });
+  });
+  after(() => service.remove());
   beforeEach(async () => {
-    service = await LiveService.start({ config: { settings: { lease_seconds: 3_600 }, worker: { stop_grace_seconds: 20, recovery_interval_seconds: 3_600 } } });
+    if (service.server.pid === undefined) await service.server.start();
     tenant = await service.tenant(1_000);
     client = service.client(tenant.secret);
   });
-  afterEach(() => service.remove());
 
   it('has its accounts, keys, generations and outputs', async () => {
     const { data } = await client.create('kept', 'sandbox-test', { size: '128x128' });
@@ -89,10 +92,35 @@ describe('a service stopped and started again', () => {
     await closed;
   });
 
+  it('does not wait for a connection on which nobody ever asked', async () => {
+    const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
+    await once(socket, 'connect');
+    // Connections are accepted in order.
+    await fetch(`${service.url}/healthz`);
+    const closed = once(socket, 'close');
+    socket.resume();
+    expect(await service.server.end('SIGTERM'), service.server.log).to.equal(0);
+    await closed;
+  });
+
+  it('may be asked to stop as soon as it is ready', async () => {
+    expect(await service.server.end('SIGTERM'), service.server.log).to.equal(0);
+    for (let times = 0; times < 3; times += 1) {
+      await service.server.start();
+      expect(await service.server.end('SIGTERM'), service.server.log).to.equal(0);
+    }
+  });
+});
+
+describe('a service asked to stop a second time', () => {
+  let service: LiveService;
+  before(async () => { service = await LiveService.prepare(); });
+  after(() => service.remove());
+
   for (const [first, second] of [['SIGINT', 'SIGTERM'], ['SIGTERM', 'SIGINT'], ['SIGTERM', 'SIGTERM']] as const) {
-    it(`leaves at once when it is asked a second time, ${first} and then ${second}, whatever is under way`, async () => {
-      const port = await freePort();
-      const environment = { DARKROOM_CONFIG: service.configFile, DARKROOM_DATA_FOLDER: 'other', DARKROOM_REST_PORT: String(port), DARKROOM_LOG_LEVEL: 'info', DARKROOM_WORKER_STOP_GRACE_SECONDS: '3600', DARKROOM_REST_BODY_TIMEOUT_SECONDS: '3600' };
+    it(`ends at once, whatever is under way: ${first}, then ${second}`, async () => {
+      const [port, dataFolder] = [await freePort(), `${first}-${second}`];
+      const environment = { DARKROOM_CONFIG: service.configFile, DARKROOM_DATA_FOLDER: dataFolder, DARKROOM_REST_PORT: String(port), DARKROOM_LOG_LEVEL: 'info', DARKROOM_WORKER_STOP_GRACE_SECONDS: '3600', DARKROOM_REST_BODY_TIMEOUT_SECONDS: '3600' };
       const server = new CliProcess(service.folder, ['serve', '--json'], { environment });
       try {
         await server.until('stdout', '}\n');
@@ -115,23 +143,4 @@ describe('a service stopped and started again', () => {
       }
     });
   }
-
-  it('does not wait for a connection on which nobody ever asked', async () => {
-    const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
-    await once(socket, 'connect');
-    // Connections are accepted in order.
-    await fetch(`${service.url}/healthz`);
-    const closed = once(socket, 'close');
-    socket.resume();
-    expect(await service.server.end('SIGTERM'), service.server.log).to.equal(0);
-    await closed;
-  });
-
-  it('may be asked to stop as soon as it is ready', async () => {
-    expect(await service.server.end('SIGTERM'), service.server.log).to.equal(0);
-    for (let times = 0; times < 3; times += 1) {
-      await service.server.start();
-      expect(await service.server.end('SIGTERM'), service.server.log).to.equal(0);
-    }
-  });
 });

@@ -1,6 +1,6 @@
 // Goal: the started program answers the shared vectors over every front and on every set of adapters with the codes, states and
 // remains they have in memory (invariant 19).
-// Method: the compiled program as a process of its own, one for each group of vectors and for both fronts; accounts and keys
+// Method: the compiled program as a process of its own, one for all vectors that need one configuration, over both fronts; accounts and keys
 // come from an operator's context beside it, which also looks at what a refusal leaves behind. Bytes go to the signed
 // addresses over HTTP.
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,7 +16,8 @@ import { DISTRIBUTED, EMBEDDED, type OpenLane } from './lanes.js';
 import { LiveService } from './live-service.js';
 import { vectorCatalog } from './vector-catalog.js';
 
-/** Time cannot be moved for a process: where it has to pass, a day is this long. */
+const DAY_MS = 86_400_000;
+/** Time cannot be moved for a process: where it has to pass, a day is this long, and so is the time of a target. */
 const SHORT_REPLAY_MS = 500;
 const SHORT_TARGET_MS = 3_000;
 
@@ -40,8 +41,7 @@ async function openStarted(needs: Needs, lane: OpenLane): Promise<Theatre> {
       context: { ...program.context, boot: { id: await bootIdOf(service, program.context), isExclusive: false } },
       clients: { REST: checkedRestClient(service.url), gRPC: grpc.client },
       put: putOverHttp,
-      // Longer than either of the times above, which stand for those that the vectors know.
-      advance: () => sleep(SHORT_TARGET_MS + 100),
+      advance: (byMs) => sleep((byMs > DAY_MS ? SHORT_REPLAY_MS : SHORT_TARGET_MS) + 100),
       async close() {
         await grpc.close();
         await program.close();

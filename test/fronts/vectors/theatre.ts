@@ -23,30 +23,41 @@ export interface Needs {
   readonly settings: Partial<Settings>;
 }
 
-interface Group { readonly name: string; readonly vectors: readonly Vector[]; readonly needs: Needs }
+interface Group { readonly name: string; readonly parts: readonly Part[]; readonly needs: Needs }
+
+interface Part { readonly name: string; readonly vectors: readonly Vector[] }
 
 const READS = ['listModels', 'getCredits', 'estimateGeneration', 'getGeneration'];
 const ALL = Object.values(VECTORS_BY_TOPIC).flat();
 const PLAIN: Needs = { worker: false, time: false, settings: {} };
-const FEW_OPEN = { maxOpenGenerationsPerAccount: 2 };
-const FEW_UNFINISHED = { maxUnfinishedUploadsPerApp: 2 };
+const LOW_BOUNDS = { maxOpenGenerationsPerAccount: 2, maxUnfinishedUploadsPerApp: 2 };
 
 const has = (event: string) => ({ steps }: Vector) => steps.some((step) => 'event' in step && step.event === event);
 const isPlain = (vector: Vector) => vector.settings === undefined && !has('start-worker')(vector) && !has('advance')(vector);
 const topicOf = (vector: Vector) => Object.entries(VECTORS_BY_TOPIC).find(([, vectors]) => vectors.includes(vector))?.[0] ?? '';
 
-/** Each topic for itself, so that nobody has to look through too much for what is left of a request. */
+/**
+ * One service each. Vectors that leave no trace are played first: for them all there is one scene, so that hardly anything is
+ * stored, and to compare what is stored before and after each refusal costs little.
+ */
 export const GROUPS: readonly Group[] = [
-  ...Object.entries(VECTORS_BY_TOPIC).map(([name, vectors]) => ({ name, vectors: vectors.filter(isPlain), needs: PLAIN })),
-  { name: 'with its worker', vectors: ALL.filter(has('start-worker')), needs: { ...PLAIN, worker: true } },
-  { name: 'with time that passes', vectors: ALL.filter(has('advance')), needs: { ...PLAIN, time: true } },
-  { name: 'with few open generations', vectors: ALL.filter(({ settings }) => settings?.maxOpenGenerationsPerAccount !== undefined), needs: { ...PLAIN, settings: FEW_OPEN } },
-  { name: 'with few unfinished uploads', vectors: ALL.filter(({ settings }) => settings?.maxUnfinishedUploadsPerApp !== undefined), needs: { ...PLAIN, settings: FEW_UNFINISHED } },
+  group('alone', ALL.filter(isPlain), PLAIN),
+  group('with its worker', ALL.filter(has('start-worker')), { ...PLAIN, worker: true }),
+  group('with time that passes', ALL.filter(has('advance')), { ...PLAIN, time: true }),
+  group('with low bounds', ALL.filter(({ settings }) => settings !== undefined), { ...PLAIN, settings: LOW_BOUNDS }),
 ];
+
+function group(name: string, vectors: readonly Vector[], needs: Needs): Group {
+  const parts = [
+    { name: 'what leaves no trace', vectors: vectors.filter(leavesNoTrace) },
+    { name: 'what leaves a trace', vectors: vectors.filter((vector) => !leavesNoTrace(vector)) },
+  ];
+  return { name, parts: parts.filter((part) => part.vectors.length > 0), needs };
+}
 
 /** Every vector over every front of one service a group. `open` may skip the group where a server is absent. */
 export function playAllVectors(lane: string, open: (needs: Needs, suite: Suite) => Promise<Theatre>): void {
-  for (const { name, vectors, needs } of GROUPS) {
+  for (const { name, parts, needs } of GROUPS) {
     describe(name, () => {
       let theatre: Theatre | undefined;
       /** For all vectors that leave no trace in it. */
@@ -54,8 +65,8 @@ export function playAllVectors(lane: string, open: (needs: Needs, suite: Suite) 
       before(async function raise() { theatre = await open(needs, this); });
       after(() => theatre?.close());
 
-      for (const front of FRONTS) {
-        describe(`over ${front}`, () => {
+      for (const { part, vectors, front } of parts.flatMap(({ name: part, vectors }) => FRONTS.map((front) => ({ part, vectors, front })))) {
+        describe(`${part}, over ${front}`, () => {
           for (const vector of vectors) {
             it(vector.name, async function plays() {
               const { clients, ...stage } = theatre as Theatre;

@@ -21,8 +21,13 @@ describe('the shared vectors', () => {
   });
 
   it('are each in one group, with the settings that they need', () => {
-    expect(GROUPS.flatMap(({ vectors }) => vectors)).to.have.members(VECTORS).and.to.have.length(VECTORS.length);
-    for (const { vectors, needs } of GROUPS) for (const { settings = {} } of vectors) expect(settings).to.deep.equal(needs.settings);
+    expect(GROUPS.flatMap(({ parts }) => parts).flatMap(({ vectors }) => vectors)).to.have.members(VECTORS).and.to.have.length(VECTORS.length);
+    for (const { parts, needs } of GROUPS) {
+      for (const { settings } of parts.flatMap(({ vectors }) => vectors)) {
+        if (settings === undefined) expect(needs.settings).to.deep.equal({});
+        else expect(needs.settings).to.deep.include(settings);
+      }
+    }
   });
 
   it('are left out by names that they have, and once', () => {
