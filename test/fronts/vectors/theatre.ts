@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Context as Suite } from 'mocha';
 import type { Settings } from '../../../core/settings.js';
-import { setScene, type Scene } from '../../fixtures/scene.js';
+import { setScene, type IsNeeded, type Scene } from '../../fixtures/scene.js';
 import { VECTORS_BY_TOPIC } from './all.js';
 import { FRONTS, type FrontName } from './fronts.js';
 import { LeftOut, whyLeftOut } from './left-out.js';
@@ -65,12 +65,12 @@ export function playAllVectors(lane: string, open: (needs: Needs, suite: Suite) 
       before(async function raise() { theatre = await open(needs, this); });
       after(() => theatre?.close());
 
-      for (const { part, vectors, front } of parts.flatMap(({ name: part, vectors }) => FRONTS.map((front) => ({ part, vectors, front })))) {
-        describe(`${part}, over ${front}`, () => {
-          for (const vector of vectors) {
+      for (const [part, front] of parts.flatMap((each) => FRONTS.map((over) => [each, over] as const))) {
+        describe(`${part.name}, over ${front}`, () => {
+          for (const vector of part.vectors) {
             it(vector.name, async function plays() {
               const { clients, ...stage } = theatre as Theatre;
-              const scene = leavesNoTrace(vector) ? (shared ??= setScene(stage.context)) : undefined;
+              const scene = leavesNoTrace(vector) ? (shared ??= setScene(stage.context)) : setScene(stage.context, neededBy(vector));
               const played = playOn(vector, { ...stage, client: clients[front] }, await scene);
               const reason = whyLeftOut(front, vector.name);
               if (reason !== undefined) expect(await reasonOf(played), 'why it is left out').to.equal(reason);
@@ -83,6 +83,12 @@ export function playAllVectors(lane: string, open: (needs: Needs, suite: Suite) 
       }
     });
   }
+}
+
+/** What a vector names. A bound counts what it does not name. */
+function neededBy({ settings, steps }: Vector): IsNeeded {
+  const text = JSON.stringify(steps).toLowerCase();
+  return (name) => settings !== undefined || text.includes(`"${name}"`) || text.includes(`@${name}`);
 }
 
 /** Whether it leaves everything as it was, which the player makes sure of for refusals. */
