@@ -4,7 +4,7 @@
  * killed on the way, or run twice at once.
  */
 import { expect } from 'chai';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BareMachine } from './bare-machine.js';
 import { findProgram } from './find-program.js';
@@ -106,6 +106,21 @@ describe('installing servers', () => {
     expect(ended.output).to.include('MinIO: absent: Go is not on this machine. Help that, put minio on the PATH, or set TEST_MINIO_URL');
     expect(ended.code).to.equal(0);
     expect((await ScriptProcess.ofProgram('install.js', { ...environment, CI: 'true' }).ended).code).to.equal(1);
+  });
+
+  it('says one line when all are there and it is to be brief, and a line about each that was not', async () => {
+    for (const command of ['mongod', 'versitygw', 'toxiproxy-server']) machine.command(command, 'exit 0');
+    machine.installingGo();
+    const brief = () => ScriptProcess.ofProgram('install.js', machine.environment, '--brief').ended;
+    expect((await brief()).output).to.match(/^MinIO: installing [^\n]+\nMinIO: v0[^\n]+, installed now\nServers that are there: MongoDB, versitygw, toxiproxy\n$/);
+    expect(await brief()).to.deep.equal({ code: 0, output: 'Servers that are there: MongoDB, MinIO, versitygw, toxiproxy\n' });
+  });
+
+  it('begins every script that needs servers', () => {
+    const { scripts } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as { scripts: Readonly<Record<string, string>> };
+    for (const script of ['test', 'test:contracts', 'test:faults', 'vectors', 'bench']) {
+      expect(scripts[`pre${script}`], script).to.match(/^npm run --silent build && node dist\/test\/servers\/install\.js --brief\b/);
+    }
   });
 
   it('leaves it away when told to', async () => {

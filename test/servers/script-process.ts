@@ -31,8 +31,8 @@ export class ScriptProcess {
   }
 
   /** One of the compiled programs in this folder. */
-  static ofProgram(name: string, environment: Environment): ScriptProcess {
-    return new ScriptProcess([fileURLToPath(new URL(name, HERE))], environment);
+  static ofProgram(name: string, environment: Environment, ...args: readonly string[]): ScriptProcess {
+    return new ScriptProcess([fileURLToPath(new URL(name, HERE)), ...args], environment);
   }
 
   /** Resolves with the first match in the output; rejects when the process ends without. */
