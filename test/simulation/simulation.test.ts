@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { sizeOf } from '../harness/run-sizes.js';
 import { MUTANT_VARIABLE } from './mutants/switch.js';
 import { SimulatedRun } from './simulated-run.js';
 
@@ -51,9 +52,10 @@ async function timelineOf(seed: number): Promise<string> {
 describe('the simulation', function simulation() {
   this.timeout(0);
 
-  it('finds nothing wrong in 2,000 seeds', async () => {
-    const { code, said } = await run(['--enable-source-maps', HERE('main.js'), '--seeds', '2000', '--from', '1'], { isShown: true });
-    expect(said).to.match(/^2000 seeds, [0-9]+ steps, 0 with a violation$/m);
+  const seeds = sizeOf('simulationSeeds');
+  it(`finds nothing wrong in ${seeds.toLocaleString('en-US')} seeds`, async () => {
+    const { code, said } = await run(['--enable-source-maps', HERE('main.js'), '--seeds', String(seeds), '--from', '1'], { isShown: true });
+    expect(said).to.match(new RegExp(`^${seeds} seeds, [0-9]+ steps, 0 with a violation$`, 'm'));
     expect(code).to.equal(0);
   });
 
@@ -65,11 +67,11 @@ describe('the simulation', function simulation() {
   }
 
   it('plays a seed the same way every time, and every seed in a way of its own', async () => {
-    const seeds = [1, 2, 3, 4, 5, 6];
+    const played = [1, 2, 3, 4, 5, 6];
     const once: string[] = [];
-    for (const seed of seeds) once.push(await timelineOf(seed));
-    for (const seed of seeds.toReversed()) expect(await timelineOf(seed), `seed ${seed}`).to.equal(once[seed - 1]);
-    expect(new Set(once).size).to.equal(seeds.length);
+    for (const seed of played) once.push(await timelineOf(seed));
+    for (const seed of played.toReversed()) expect(await timelineOf(seed), `seed ${seed}`).to.equal(once[seed - 1]);
+    expect(new Set(once).size).to.equal(played.length);
   });
 
   it('says which seed shows what is wrong, and that seed shows it again', async () => {

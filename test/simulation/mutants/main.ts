@@ -1,46 +1,93 @@
 import { availableParallelism } from 'node:os';
 import PQueue from 'p-queue';
+import { sizeOf } from '../../harness/run-sizes.js';
 import { Misused, readOptions, runProgram, wholeNumber } from '../command-line.js';
+import { findMutant, seedsOf, type Seeds, type Verdict } from './find-mutant.js';
+import { FOUND_AT } from './found-at.js';
 import { MUTANTS } from './list/all.js';
 import type { Mutant } from './mutant.js';
+import { playMutant, type Outcome } from './play-mutant.js';
+import { record } from './record.js';
 import { heading, line } from './report.js';
-import { runMutant, type Seeds } from './run-mutant.js';
 import { CONTROL } from './switch.js';
+
+const DEFAULT_SEEDS = 300;
 
 const USAGE = `Breaks core in one place at a time, and plays seeds until the simulation finds it.
 
-  --seeds N       how many seeds each mutant may take (300)
+Each mutant is played at its recorded seed first (found-at.ts), and searched for when it is not found there.
+
+  --search        searches for every mutant from the first seed, whatever is recorded
+  --record        writes down the seed at which each mutant was found
+  --seeds N       how many seeds a search may take (${DEFAULT_SEEDS})
   --from N        the first of them (1)
   --only MUTANT   this one alone; may be given more than once
 `;
 
-/** Core as it is must pass the same machinery, or what the mutants are found by proves nothing. */
-async function controlIsSound(seeds: Seeds): Promise<boolean> {
-  const outcome = await runMutant(CONTROL, seeds);
-  console.log(line({ name: CONTROL, breaks: [] }, outcome, seeds));
-  return outcome.kind === 'survived';
+const OPTIONS = {
+  search: { type: 'boolean' }, record: { type: 'boolean' }, seeds: { type: 'string' }, from: { type: 'string' }, only: { type: 'string', multiple: true },
+} as const;
+
+interface Judged { readonly mutant: Mutant; readonly verdict: Verdict }
+
+/** Plays on one thread a processor. */
+class Pool {
+  private readonly queue = new PQueue({ concurrency: availableParallelism() });
+  private readonly controlled = new Set<number>();
+
+  /** Core as it is must pass at every seed that counts, or what mutants are found by proves nothing. Answers what failed. */
+  async control(seeds: readonly number[]): Promise<readonly Outcome[]> {
+    const isNew = (seed: number) => !this.controlled.has(seed);
+    const left = [...new Set(seeds)].filter(isNew).sort((a, b) => a - b);
+    for (const seed of left) this.controlled.add(seed);
+    const size = Math.ceil(left.length / availableParallelism());
+    const parts = Array.from({ length: size === 0 ? 0 : Math.ceil(left.length / size) }, (_, index) => left.slice(index * size, (index + 1) * size));
+    const outcomes = await Promise.all(parts.map((part) => this.queue.add(() => playMutant(CONTROL, part))));
+    return outcomes.filter(({ kind }) => kind !== 'survived');
+  }
+
+  find(mutant: Mutant, seeds: Seeds, recorded: number | undefined): Promise<Verdict> {
+    return this.queue.add(() => findMutant((list) => playMutant(mutant.name, list), { ...seeds, recorded }));
+  }
 }
 
 async function main(): Promise<number> {
-  const values = readOptions({ seeds: { type: 'string' }, from: { type: 'string' }, only: { type: 'string', multiple: true } });
-  const seeds = { seeds: wholeNumber('seeds', values.seeds) ?? 300, from: wholeNumber('from', values.from) ?? 1 };
+  const values = readOptions(OPTIONS);
+  const seeds = { seeds: wholeNumber('seeds', values.seeds) ?? DEFAULT_SEEDS, from: wholeNumber('from', values.from) ?? 1 };
   const chosen = choose(values.only);
-  console.log(heading());
-  const queue = new PQueue({ concurrency: availableParallelism() });
-  const control = queue.add(() => controlIsSound(seeds));
+  const isSearch = values.search ?? sizeOf('mutantSearches') > 0;
+  const recordedOf = ({ name }: Mutant) => (isSearch ? undefined : FOUND_AT[name]);
+  const pool = new Pool();
+  const controlSeeds = isSearch ? seedsOf(seeds) : chosen.flatMap((mutant) => recordedOf(mutant) ?? seeds.from);
+  if (!isSound(await pool.control(controlSeeds))) return 1;
+  console.log(`Core as it is passes at ${new Set(controlSeeds).size} seeds.\n\n${heading()}`);
+
   // Each line is written as soon as those before it are there, so that the table has the same order every time.
-  const outcomes = chosen.map((mutant) => queue.add(() => runMutant(mutant.name, seeds)));
-  const isSound = await control;
-  let found = 0;
+  const verdicts = chosen.map((mutant) => pool.find(mutant, seeds, recordedOf(mutant)));
+  const judged: Judged[] = [];
   for (const [index, mutant] of chosen.entries()) {
-    const outcome = await outcomes[index];
-    if (!outcome) continue;
-    if (outcome.kind === 'found') found += 1;
-    console.log(line(mutant, outcome, seeds));
+    const verdict = await (verdicts[index] as Promise<Verdict>);
+    judged.push({ mutant, verdict });
+    console.log(line(mutant, verdict));
   }
-  if (!isSound) console.log('Without any mutant the simulation finds something too; look at that first.');
-  console.log(`${found} of ${chosen.length} mutants found`);
-  return isSound && found === chosen.length ? 0 : 1;
+  const found = new Map(judged.flatMap(({ mutant, verdict: { outcome } }) => (outcome.kind === 'found' ? [[mutant.name, outcome.found.seed] as const] : [])));
+  if (!isSound(await pool.control([...found.values()]))) return 1;
+  console.log(`${found.size} of ${chosen.length} mutants found`);
+  if (values.record) record({ ...FOUND_AT, ...Object.fromEntries(found) });
+  else warnOfStale(judged, isSearch);
+  return found.size === chosen.length ? 0 : 1;
+}
+
+function isSound(failed: readonly Outcome[]): boolean {
+  const [first] = failed;
+  if (first) console.log(`Without any mutant the simulation finds something too; look at that first: ${JSON.stringify(first)}`);
+  return first === undefined;
+}
+
+function warnOfStale(judged: readonly Judged[], isSearch: boolean): void {
+  const stale = judged.flatMap(({ mutant: { name }, verdict }) => (verdict.isStale || (!isSearch && FOUND_AT[name] === undefined) ? [name] : []));
+  if (stale.length === 0) return;
+  console.log(`Not found at a recorded seed, so that they were searched for: ${stale.join(', ')}. Record where they are found: npm run test:mutants -- --record`);
 }
 
 function choose(names: readonly string[] | undefined): readonly Mutant[] {

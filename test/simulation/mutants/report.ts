@@ -1,32 +1,32 @@
+import type { Verdict } from './find-mutant.js';
 import type { Mutant } from './mutant.js';
-import type { Outcome, Seeds } from './run-mutant.js';
 
-const WIDTHS = [45, 10, 10, 6] as const;
-const MAX_SAID = 100;
+const WIDTHS = [45, 10, 10, 6, 6] as const;
+const MAX_SHOWN = 100;
 
 export function heading(): string {
-  return row('mutant', 'breaks', 'caught by', 'seeds', 'what was said');
+  return row('mutant', 'breaks', 'caught by', 'seed', 'played', 'violation');
 }
 
-/** One line of the table. `seeds` is how many it took, or how many were of no avail. */
-export function line({ name, breaks }: Pick<Mutant, 'name' | 'breaks'>, outcome: Outcome, { seeds, from }: Seeds): string {
+/** One line of the table: at which seed a mutant was found, and how many were played for it. */
+export function line({ name, breaks }: Pick<Mutant, 'name' | 'breaks'>, { outcome, seedsPlayed }: Verdict): string {
   const expected = breaks.join(', ');
   switch (outcome.kind) {
     case 'found': {
       const { invariant, seed, message } = outcome.found;
-      return row(name, expected, String(invariant), String(seed - from + 1), short(message));
+      return row(name, expected, String(invariant), String(seed), String(seedsPlayed), short(message));
     }
-    case 'survived': return row(name, expected, '-', String(seeds), 'nothing found');
-    case 'hangs': return row(name, expected, 'hangs', '-', 'no verdict in the time it may take');
-    case 'error': return row(name, expected, 'error', '-', short(outcome.said));
+    case 'survived': return row(name, expected, '-', '-', String(seedsPlayed), 'nothing found');
+    case 'hangs': return row(name, expected, 'hangs', '-', '-', 'no verdict in the time a seed may take');
+    case 'error': return row(name, expected, 'error', '-', '-', short(outcome.message));
   }
 }
 
-function row(...cells: readonly [string, string, string, string, string]): string {
+function row(...cells: readonly string[]): string {
   return cells.map((cell, index) => cell.padEnd(WIDTHS[index] ?? 0)).join(' ').trimEnd();
 }
 
 function short(message: string): string {
   const first = (message.split('\n')[0] ?? '').replace(/^Invariant \d+: /u, '');
-  return first.length > MAX_SAID ? `${first.slice(0, MAX_SAID)}…` : first;
+  return first.length > MAX_SHOWN ? `${first.slice(0, MAX_SHOWN)}…` : first;
 }
