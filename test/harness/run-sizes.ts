@@ -11,6 +11,12 @@ export const RUN_SIZES = {
   simulationSeeds: { of: 'seeds of the simulation', byDefault: 200, inFull: 20_000 },
   mutantSearches: { of: 'mutants searched for from the first seed (by default each is played at its recorded seed)', byDefault: 0, inFull: 91 },
   exhaustiveSearches: { of: 'searches of the small case', byDefault: 8, inFull: 20 },
+  sequencesInMemory: { of: 'random sequences of steps in memory', byDefault: 40, inFull: 1_500 },
+  sequencesOnSqlite: { of: 'random sequences of steps on SQLite and files', byDefault: 4, inFull: 25 },
+  sequencesOnMongo: { of: 'random sequences of steps on MongoDB and S3', byDefault: 1, inFull: 4 },
+  keptBytesInMemory: { of: 'random histories of what an account makes the service keep, in memory', byDefault: 80, inFull: 1_500 },
+  keptBytesOnSqlite: { of: 'random histories of what an account makes the service keep, on SQLite and files', byDefault: 4, inFull: 15 },
+  frontHistories: { of: 'random histories over both fronts', byDefault: 15, inFull: 600 },
   killRounds: { of: 'kills of the embedded service under load', byDefault: 3, inFull: 30 },
   faultRounds: { of: 'rounds of faults on five processes', byDefault: 2, inFull: 20 },
   killsOfWorkers: { of: 'kills of one worker of three, one every second', byDefault: 0, inFull: 12 },
@@ -21,8 +27,6 @@ export const RUN_SIZES = {
   ledgerBursts: { of: 'changes of a thousand entries by each writer of a ledger', byDefault: 1, inFull: 3 },
   ledgerInterleavings: { of: 'random interleavings of operations on a ledger', byDefault: 3, inFull: 8 },
   measuredWakeUps: { of: 'wake-ups whose delay is measured', byDefault: 20, inFull: 100 },
-  firstFaultBodies: { of: 'bodies with faults, of which the first is told', byDefault: 10_000, inFull: 100_000 },
-  dearestBodies: { of: 'shapes of bodies, searched for the dearest', byDefault: 40, inFull: 400 },
 } as const satisfies Readonly<Record<string, RunSize>>;
 
 export type SizedCheck = keyof typeof RUN_SIZES;

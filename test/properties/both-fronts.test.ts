@@ -6,10 +6,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { JsonObject } from '../../core/json.js';
+import { sizeOf } from '../harness/run-sizes.js';
 import { DEEDS, picture, type Deed, type Who } from './deeds.js';
 import { FrontHistory, type Told } from './front-history.js';
-
-const HISTORIES = 60;
 
 async function compare(deeds: readonly Deed[]): Promise<Told> {
   const [mixed, rest] = await Promise.all([FrontHistory.play(deeds, (named) => named), FrontHistory.play(deeds, () => 'REST')]);
@@ -58,5 +57,5 @@ describe('a history goes the same way by whichever front', () => {
     expect([...statuses]).to.have.members(['succeeded', 'failed', 'cancelled']);
   });
 
-  it('whatever is asked', () => fc.assert(fc.asyncProperty(DEEDS, async (deeds) => { await compare(deeds); }), { numRuns: HISTORIES }));
+  it('whatever is asked', () => fc.assert(fc.asyncProperty(DEEDS, async (deeds) => { await compare(deeds); }), { numRuns: sizeOf('frontHistories') }));
 });

@@ -16,6 +16,7 @@ import { streamOf } from '../fixtures/byte-streams.js';
 import type { ManualClock } from '../fixtures/manual-clock.js';
 import { newOwner } from '../fixtures/owner.js';
 import { plainImage } from '../fixtures/plain-media.js';
+import { sizeOf } from '../harness/run-sizes.js';
 import { openMemoryStores, openSqliteStores, StoreWorld, type OpenedStores } from './store-world.js';
 
 const BOUNDS = {
@@ -194,7 +195,7 @@ async function play(open: (clock: ManualClock) => Promise<OpenedStores>, steps: 
 }
 
 describe('what an account makes the service keep stays within its bounds', () => {
-  it('in memory', () => fc.assert(fc.asyncProperty(STEPS, (steps) => play(openMemoryStores, steps)), { numRuns: 150 }));
+  it('in memory', () => fc.assert(fc.asyncProperty(STEPS, (steps) => play(openMemoryStores, steps)), { numRuns: sizeOf('keptBytesInMemory') }));
 
-  it('in SQLite and files', () => fc.assert(fc.asyncProperty(STEPS, (steps) => play(openSqliteStores, steps)), { numRuns: 15 }));
+  it('in SQLite and files', () => fc.assert(fc.asyncProperty(STEPS, (steps) => play(openSqliteStores, steps)), { numRuns: sizeOf('keptBytesOnSqlite') }));
 });

@@ -5,6 +5,7 @@
 import fc from 'fast-check';
 import { Actor } from './actor.js';
 import { openMemoryStores, openMongoStores, openSqliteStores, StoreWorld, type OpenedStores } from './store-world.js';
+import { sizeOf } from '../harness/run-sizes.js';
 import { STEPS, type Step } from './steps.js';
 import { onMongo } from '../adapters/mongo/on-mongo.js';
 import type { ManualClock } from '../fixtures/manual-clock.js';
@@ -22,9 +23,9 @@ async function play(open: (clock: ManualClock) => Promise<OpenedStores>, steps: 
 }
 
 describe('any sequence of steps keeps every promise', () => {
-  it('in memory', () => fc.assert(fc.asyncProperty(STEPS, (steps) => play(openMemoryStores, steps)), { numRuns: 150 }));
+  it('in memory', () => fc.assert(fc.asyncProperty(STEPS, (steps) => play(openMemoryStores, steps)), { numRuns: sizeOf('sequencesInMemory') }));
 
-  it('in SQLite and files', () => fc.assert(fc.asyncProperty(STEPS, (steps) => play(openSqliteStores, steps)), { numRuns: 25 }));
+  it('in SQLite and files', () => fc.assert(fc.asyncProperty(STEPS, (steps) => play(openSqliteStores, steps)), { numRuns: sizeOf('sequencesOnSqlite') }));
 });
 
 onMongo('Any sequence of steps', (place, lane) => {
@@ -33,6 +34,6 @@ onMongo('Any sequence of steps', (place, lane) => {
   before(async function findServer() { server = await orSkip(this, s3Server(kind)); });
 
   it(`keeps every promise, with objects in ${kind}`, () => (
-    fc.assert(fc.asyncProperty(STEPS, (steps) => play((clock) => openMongoStores(place(), server, clock), steps)), { numRuns: 4 })
+    fc.assert(fc.asyncProperty(STEPS, (steps) => play((clock) => openMongoStores(place(), server, clock), steps)), { numRuns: sizeOf('sequencesOnMongo') })
   )).timeout(300_000);
 });
