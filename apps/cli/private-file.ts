@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { Failure } from './exit.js';
@@ -9,7 +9,7 @@ import { Failure } from './exit.js';
  */
 export function writePrivateFile(path: string, folder: string, text: string): void {
   const file = resolve(folder, path);
-  const temporary = `${file}.${randomUUID()}.tmp`;
+  const temporary = `${file}.${randomBytes(4).toString('hex')}.tmp`;
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     writeFileSync(temporary, text, { mode: 0o600, flag: 'wx' });

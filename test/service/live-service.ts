@@ -11,8 +11,7 @@ import type { Scope } from '../../core/access/credential.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import { ServedProcess } from '../faults/served-process.js';
 import { freePort } from '../servers/free-port.js';
-import { CliProcess } from '../fixtures/cli-process.js';
-import type { Ran } from '../fixtures/cli-run.js';
+import { CliRun, type Ran } from '../fixtures/cli-run.js';
 import { newOwner } from '../fixtures/owner.js';
 import type { OpenLane } from './lanes.js';
 
@@ -106,9 +105,9 @@ export class LiveService {
     }
   }
 
-  /** One command line in the service's folder, with its configuration. */
+  /** One command line, run in this process, in the service's folder and with its configuration. */
   run(...args: readonly string[]): Promise<Ran> {
-    return new CliProcess(this.folder, args, { environment: { DARKROOM_CONFIG: this.configFile } }).ended;
+    return new CliRun(this.folder, args, { environment: { DARKROOM_CONFIG: this.configFile } }).ended;
   }
 
   tenant(credits: number, scopes?: readonly Scope[]): Promise<Tenant> {

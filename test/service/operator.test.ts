@@ -1,13 +1,12 @@
 // Goal: what an operator does to the data folder, or through gRPC, is in force in the running server, within its bound.
-// Method: the compiled commands as child processes beside the compiled server, both ways. The bound of a revocation is not timed:
+// Method: commands in this process beside the compiled server, which is a process of its own, both ways. The bound of a revocation is not timed:
 // requests are counted by the times a credential may be remembered.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { digestOf } from '../../apps/grpc/callers/callers-file.js';
 import { OPERATOR_SCOPES } from '../../apps/grpc/callers/service-callers.js';
 import { CREDENTIAL_CACHE_MS } from '../../core/access/authenticate.js';
-import { CliProcess } from '../fixtures/cli-process.js';
-import type { Ran } from '../fixtures/cli-run.js';
+import { CliRun, type Ran } from '../fixtures/cli-run.js';
 import { LiveService, type Client, type Tenant } from './live-service.js';
 
 const REVOKED_WITHIN_MS = 5_000;
@@ -20,7 +19,7 @@ const CALLERS = JSON.stringify({ callers: [{ name: 'operator', token_sha256: dig
 const WAYS: Readonly<Record<string, (service: LiveService, args: readonly string[]) => Promise<Ran>>> = {
   'beside the live server': (service, args) => service.run(...args),
   'through the live server\'s gRPC front': (service, args) => (
-    new CliProcess(service.folder, [...args, '--grpc', service.grpcAddress], { environment: { DARKROOM_SERVICE_TOKEN: TOKEN } }).ended),
+    new CliRun(service.folder, [...args, '--grpc', service.grpcAddress], { environment: { DARKROOM_SERVICE_TOKEN: TOKEN } }).ended),
 };
 
 for (const [way, reach] of Object.entries(WAYS)) {

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { link, rename, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -64,7 +64,7 @@ async function download(url: string, pathFor: (mediaType: string) => string, tar
 /** The file appears whole or not at all, and takes nobody's place unless it is meant to. */
 async function write(bytes: Readable, path: string, { folder, force }: Target): Promise<string> {
   const file = resolve(folder, path);
-  const partial = `${file}.${randomUUID()}.part`;
+  const partial = `${file}.${randomBytes(4).toString('hex')}.part`;
   try {
     await pipeline(bytes, createWriteStream(partial));
     if (force) await rename(partial, file);

@@ -2,7 +2,7 @@ import { SingleBar } from 'cli-progress';
 import type { CliIo } from '../io.js';
 import { say } from '../terminal.js';
 
-/** Tells somebody who waits how far it is. Steps are what has really happened, not a guess at the time left. */
+/** Shows the user how far the command is. Steps are what has really happened, not a guess at the time left. */
 export interface Progress {
   /** One step is done; `what` is what happens now. */
   step(what: string): void;

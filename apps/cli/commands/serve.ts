@@ -63,7 +63,7 @@ class LeftAtOnce extends Failure {
   }
 }
 
-/** Whoever collects the log as JSON finds there why there is no service, in one line; people are told the sentence. */
+/** Where the log is JSON, its last line says why there is no service, in place of the sentence on stderr. */
 async function toldFailure({ stderr }: CliIo, error: unknown, log: Config['log'] | undefined): Promise<Failure> {
   const { createLogger, isForMachines } = await import('../../logging/logging.js');
   const { message, exitCode, details } = failureOf(error);
@@ -104,7 +104,7 @@ function servingText(url: string, listening: string | null): string {
   return `Serving on ${url} (its API is described at ${url}/docs)${isOther ? `, listening on ${listening}` : ''}. Ctrl-C stops.`;
 }
 
-/** A terminal shows the key to whoever started the service. Anything else may keep what it is given, so there it goes to a file. */
+/** A terminal shows the key to the user who started the service. Anything else may store what it is given, so there the key goes to a file. */
 function tellFirstKey(io: CliIo, secret: string, path: string, logger: Logger): FirstKey {
   if (io.stdout.isTTY) return { shown: secret };
   try {

@@ -32,7 +32,7 @@ export function configOf({ environment, folder }: CliIo, { config: file }: Store
 }
 
 export interface ContextNeeds {
-  /** Whether the models matter; without them a faulty catalog keeps nobody from revoking a key. */
+  /** Whether the models are needed. Where they are not, a faulty catalog is no obstacle, to revoking a key for one. */
   readonly catalog?: boolean;
   /** Whether the data folder may be made. */
   readonly create?: boolean;

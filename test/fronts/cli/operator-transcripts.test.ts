@@ -1,17 +1,17 @@
 // Goal: an operator's commands say the same, refusals and exit codes included, whether they work on the stores or over gRPC.
-// Method: one story of commands told twice, each time by a service of its own; the two transcripts are compared word by word once ids,
-// times and secrets are replaced by the order in which they came up.
+// Method: one sequence of commands run twice, each time against a service of its own; the two transcripts are compared word by word once
+// ids, times and secrets are replaced by the order in which they came up.
 import { expect } from 'chai';
 import type { Ran } from '../../fixtures/cli-run.js';
 import { CliService } from '../../fixtures/cli-service.js';
 import { freePort } from '../../servers/free-port.js';
 
-const NOBODY = '0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02';
+const UNKNOWN_ID = '0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02';
 
 type Run = (...args: readonly string[]) => Promise<Ran>;
 type Made = <T>(...args: readonly string[]) => Promise<T>;
 
-/** What came up while the story was told, and what stands for it in the transcript. */
+/** The ids that came up, and what stands for each in the transcript. */
 class Names {
   private readonly known = new Map<string, string>();
 
@@ -32,107 +32,107 @@ class Names {
 }
 
 /** Runs commands and keeps what they said. */
-function teller(run: Run, demoAccountId: string): { readonly told: string[]; readonly tell: Run; readonly made: Made } {
+function recorder(run: Run, demoAccountId: string): { readonly transcript: string[]; readonly record: Run; readonly made: Made } {
   const names = new Names();
-  const told: string[] = [];
-  const tell: Run = async (...args) => {
+  const transcript: string[] = [];
+  const record: Run = async (...args) => {
     const ran = await run(...args);
-    told.push(names.anonymous(`$ darkroom ${args.join(' ')}\n${ran.stdout}${ran.stderr}exit ${ran.code}`));
+    transcript.push(names.anonymous(`$ darkroom ${args.join(' ')}\n${ran.stdout}${ran.stderr}exit ${ran.code}`));
     return ran;
   };
   names.anonymous(demoAccountId);
-  return { told, tell, made: async <T>(...args: readonly string[]): Promise<T> => JSON.parse((await tell(...args, '--json')).stdout) as T };
+  return { transcript, record, made: async <T>(...args: readonly string[]): Promise<T> => JSON.parse((await record(...args, '--json')).stdout) as T };
 }
 
-async function tellStory({ accountId: demoAccountId }: CliService, run: Run): Promise<string[]> {
-  const { told, tell, made } = teller(run, demoAccountId);
+async function runCreditCommands({ accountId: demoAccountId }: CliService, run: Run): Promise<string[]> {
+  const { transcript, record, made } = recorder(run, demoAccountId);
   const { account_id: account } = await made<{ account_id: string }>('accounts', 'create', '  North  ', '--currency', 'frames');
-  await tell('accounts', 'create', 'Süd \u{1f3a8}', '--currency', '');
+  await record('accounts', 'create', 'Süd \u{1f3a8}', '--currency', '');
   const { app_id: app } = await made<{ app_id: string }>('apps', 'create', account, 'site');
-  await tell('apps', 'create', account.toUpperCase(), 'other');
+  await record('apps', 'create', account.toUpperCase(), 'other');
   const { key_id: key } = await made<{ key_id: string }>('keys', 'create', app, '--name', 'laptop', '--scope', 'credits:read', '--expires', '2999-01-31T12:00:00.123Z');
-  await tell('keys', 'create', app, '--name', 'desk');
+  await record('keys', 'create', app, '--name', 'desk');
   await made('grants', 'create', account, '50', '--operation-id', 'invoice-1', '--reason', '');
   for (const [verb, credits, id] of [['grants', '50', 'invoice-1'], ['grants', '51', 'invoice-1'], ['adjustments', '50', 'invoice-1'], ['adjustments', '-20', 'oops'], ['adjustments', '-31', 'more']] as const) {
-    await tell(verb, 'create', account, credits, '--operation-id', id, '--reason', 'r');
+    await record(verb, 'create', account, credits, '--operation-id', id, '--reason', 'r');
   }
-  await tell('accounts', 'show', account);
-  await tell('accounts', 'show', account, '--limit', '1', '--json');
-  await tell('accounts', 'list');
-  await tell('accounts', 'list', '--json');
-  await tell('ledger', account);
+  await record('accounts', 'show', account);
+  await record('accounts', 'show', account, '--limit', '1', '--json');
+  await record('accounts', 'list');
+  await record('accounts', 'list', '--json');
+  await record('ledger', account);
   const { next_cursor: cursor } = await made<{ next_cursor: string }>('ledger', account, '--limit', '1');
-  await tell('ledger', account, '--limit', '1', '--cursor', cursor);
-  await tell('ledger', demoAccountId, '--cursor', cursor);
-  await tell('apps', 'list', account, '--limit', '1');
-  await tell('keys', 'expire', key, '1969-12-31');
-  await tell('keys', 'list', account);
-  await tell('keys', 'revoke', key);
-  await tell('keys', 'revoke', key, '--json');
-  await tell('keys', 'expire', key, '90d', '--json');
-  await tell('keys', 'list', account, '--json');
-  for (const refused of refusals(account, app)) await tell(...refused);
-  await tell('verify');
-  await tell('verify', '--json');
-  await tell('recover');
-  return told;
+  await record('ledger', account, '--limit', '1', '--cursor', cursor);
+  await record('ledger', demoAccountId, '--cursor', cursor);
+  await record('apps', 'list', account, '--limit', '1');
+  await record('keys', 'expire', key, '1969-12-31');
+  await record('keys', 'list', account);
+  await record('keys', 'revoke', key);
+  await record('keys', 'revoke', key, '--json');
+  await record('keys', 'expire', key, '90d', '--json');
+  await record('keys', 'list', account, '--json');
+  for (const refused of refusals(account, app)) await record(...refused);
+  await record('verify');
+  await record('verify', '--json');
+  await record('recover');
+  return transcript;
 }
 
-/** Of work that has ended: how far a running one is would be told differently each time. */
-async function tellOfWork(service: CliService, run: Run): Promise<string[]> {
+/** Of work that has ended: that of a running one differs from time to time. */
+async function runWorkCommands(service: CliService, run: Run): Promise<string[]> {
   const { accountId: account } = service;
-  const { told, tell, made } = teller(run, account);
+  const { transcript, record, made } = recorder(run, account);
   for (const prompt of ['a lighthouse', 'a boat \u{1f6a3}\u001b[2J']) expect((await service.run(['generate', prompt, '-m', 'sandbox-test'])).code).to.equal(0);
-  await tell('generations', 'list');
+  await record('generations', 'list');
   const { generations: [newest], next_cursor: cursor } = await made<{ generations: { generation_id: string; app_id: string }[]; next_cursor: string }>('generations', 'list', '--limit', '1');
-  await tell('generations', 'list', '--limit', '1', '--cursor', cursor, '--json');
-  await tell('generations', 'list', '--cursor', cursor, '--account', account);
-  await tell('generations', 'list', '--account', account, '--status', 'succeeded', '--status', 'queued');
-  await tell('generations', 'list', '--app', newest?.app_id ?? '', '--status', 'running', '--json');
-  await tell('generations', 'show', newest?.generation_id ?? '');
-  await tell('generations', 'show', newest?.generation_id.toUpperCase() ?? '', '--json');
-  await tell('generations', 'cancel', newest?.generation_id ?? '');
-  await tell('generations', 'cancel', newest?.generation_id ?? '', '--json');
-  await tell('keys', 'list', account);
-  await tell('generations', 'list', '--account', NOBODY);
-  await tell('generations', 'list', '--app', NOBODY);
-  await tell('generations', 'list', '--status', 'lost');
-  await tell('generations', 'show', NOBODY);
-  await tell('generations', 'cancel', 'it', '--json');
-  await tell('accounts', 'rename', account, '  South ');
-  await tell('accounts', 'suspend', account);
-  await tell('accounts', 'suspend', account, '--work', 'cancel', '--json');
-  await tell('accounts', 'list');
-  await tell('accounts', 'resume', account);
-  await tell('accounts', 'resume', account, '--json');
-  return told;
+  await record('generations', 'list', '--limit', '1', '--cursor', cursor, '--json');
+  await record('generations', 'list', '--cursor', cursor, '--account', account);
+  await record('generations', 'list', '--account', account, '--status', 'succeeded', '--status', 'queued');
+  await record('generations', 'list', '--app', newest?.app_id ?? '', '--status', 'running', '--json');
+  await record('generations', 'show', newest?.generation_id ?? '');
+  await record('generations', 'show', newest?.generation_id.toUpperCase() ?? '', '--json');
+  await record('generations', 'cancel', newest?.generation_id ?? '');
+  await record('generations', 'cancel', newest?.generation_id ?? '', '--json');
+  await record('keys', 'list', account);
+  await record('generations', 'list', '--account', UNKNOWN_ID);
+  await record('generations', 'list', '--app', UNKNOWN_ID);
+  await record('generations', 'list', '--status', 'lost');
+  await record('generations', 'show', UNKNOWN_ID);
+  await record('generations', 'cancel', 'it', '--json');
+  await record('accounts', 'rename', account, '  South ');
+  await record('accounts', 'suspend', account);
+  await record('accounts', 'suspend', account, '--work', 'cancel', '--json');
+  await record('accounts', 'list');
+  await record('accounts', 'resume', account);
+  await record('accounts', 'resume', account, '--json');
+  return transcript;
 }
 
-/** What no operator gets. */
+/** Commands that are refused. */
 function refusals(account: string, app: string): readonly (readonly string[])[] {
   return [
     ['accounts', 'create', ' '],
     ['accounts', 'create', 'x'.repeat(101), '--json'],
     ['accounts', 'show', 'nobody'],
-    ['accounts', 'show', NOBODY, '--json'],
+    ['accounts', 'show', UNKNOWN_ID, '--json'],
     ['accounts', 'rename', account, ' '],
-    ['accounts', 'rename', NOBODY, 'x', '--json'],
-    ['accounts', 'suspend', NOBODY],
+    ['accounts', 'rename', UNKNOWN_ID, 'x', '--json'],
+    ['accounts', 'suspend', UNKNOWN_ID],
     ['accounts', 'suspend', account, '--work', 'drop'],
     ['accounts', 'resume', 'nobody'],
     ['accounts', 'list', '--cursor', 'there'],
-    ['accounts', 'list', '--cursor', NOBODY],
-    ['apps', 'create', NOBODY, 'site'],
-    ['apps', 'list', NOBODY],
-    ['keys', 'create', NOBODY, '--name', 'k'],
+    ['accounts', 'list', '--cursor', UNKNOWN_ID],
+    ['apps', 'create', UNKNOWN_ID, 'site'],
+    ['apps', 'list', UNKNOWN_ID],
+    ['keys', 'create', UNKNOWN_ID, '--name', 'k'],
     ['keys', 'create', app, '--name', 'k', '--scope', 'everything'],
     ['keys', 'create', app, '--name', 'k', '--expires', '2001-01-31'],
     ['keys', 'create', app, '--name', 'k', '--expires', '9999-12-31T23:59:59-01:00'],
-    ['keys', 'revoke', NOBODY],
-    ['keys', 'expire', NOBODY, 'now', '--json'],
-    ['keys', 'list', NOBODY],
-    ['ledger', NOBODY],
-    ['grants', 'create', NOBODY, '5', '--operation-id', 'g'],
+    ['keys', 'revoke', UNKNOWN_ID],
+    ['keys', 'expire', UNKNOWN_ID, 'now', '--json'],
+    ['keys', 'list', UNKNOWN_ID],
+    ['ledger', UNKNOWN_ID],
+    ['grants', 'create', UNKNOWN_ID, '5', '--operation-id', 'g'],
     ['grants', 'create', 'nobody', '5', '--operation-id', 'g'],
     ['grants', 'create', account, '0', '--operation-id', 'g'],
     ['grants', 'create', account, '9007199254740992', '--operation-id', 'g', '--json'],
@@ -148,17 +148,17 @@ function refusals(account: string, app: string): readonly (readonly string[])[] 
 }
 
 describe('operators\' commands on the stores and over gRPC', () => {
-  for (const [what, tell] of [['accounts and credits', tellStory], ['work and suspensions', tellOfWork]] as const) {
-    it(`say the same of ${what}`, () => sayTheSame(tell));
+  for (const [what, commands] of [['accounts and credits', runCreditCommands], ['work and suspensions', runWorkCommands]] as const) {
+    it(`say the same of ${what}`, () => compareTranscripts(commands));
   }
 });
 
-async function sayTheSame(story: typeof tellStory): Promise<void> {
+async function compareTranscripts(commands: typeof runCreditCommands): Promise<void> {
   const transcriptOf = async (placeOf: (grpcAddress: string) => readonly string[]): Promise<string[]> => {
     const port = await freePort();
     const service = await CliService.start({ DARKROOM_GRPC_PORT: String(port) });
     try {
-      return await story(service, (...args) => service.run([...args, ...placeOf(`127.0.0.1:${port}`)]));
+      return await commands(service, (...args) => service.run([...args, ...placeOf(`127.0.0.1:${port}`)]));
     } finally {
       await service.stop();
     }
