@@ -1,18 +1,25 @@
 import { Long, type UUID } from 'mongodb';
-import type { Account, AccountTotals, Book, Entry, EntryKind, Hold } from '../../core/credits/account.js';
+import type { Account, AccountTotals, Attribution, Book, Entry, EntryKind, Hold } from '../../core/credits/account.js';
 import { ownUuid, textOf } from './uuid-binary.js';
 
 /** Written as 64-bit integers, so that no credit is ever a floating point number in the store; read as numbers, all safe. */
 export type Credits = Long | number;
 
-export interface HoldDocument {
+/** What credits are used for, and by whom; absent in what releases before this one wrote. */
+export interface AttributionFields {
+  readonly credential?: string;
+  readonly model?: string;
+  readonly trace?: string;
+}
+
+export interface HoldDocument extends AttributionFields {
   readonly generation: UUID;
   readonly credits: Credits;
   readonly heldAt: number;
 }
 
 /** An entry as it lies in the outbox of its account. */
-export interface OutboxEntry {
+export interface OutboxEntry extends AttributionFields {
   readonly sequence: number;
   readonly kind: EntryKind;
   readonly from: Book;
@@ -67,20 +74,32 @@ export function totalsOf(document: Omit<AccountDocument, 'outbox' | 'holds'>): A
   };
 }
 
-export function holdDocument({ generationId, credits, heldAt }: Hold): HoldDocument {
-  return { generation: ownUuid(generationId), credits: longOf(credits), heldAt };
+export function holdDocument({ generationId, credits, heldAt, attribution }: Hold): HoldDocument {
+  return { generation: ownUuid(generationId), credits: longOf(credits), heldAt, ...attributionFields(attribution) };
 }
 
-export function holdOf({ generation, credits, heldAt }: HoldDocument): Hold {
-  return { generationId: textOf(generation), credits: numberOf(credits), heldAt };
+export function holdOf({ generation, credits, heldAt, ...by }: HoldDocument): Hold {
+  return { generationId: textOf(generation), credits: numberOf(credits), heldAt, ...attributionOf(by) };
 }
 
-export function outboxEntry({ sequence, kind, from, to, credits, at, availableAfter, generationId, operationId, reason }: Entry): OutboxEntry {
+function attributionFields(attribution: Attribution | undefined): AttributionFields {
+  if (attribution === undefined) return {};
+  const { credentialId, modelKey, clientTraceId } = attribution;
+  return { credential: credentialId, model: modelKey, ...(clientTraceId === undefined ? {} : { trace: clientTraceId }) };
+}
+
+function attributionOf({ credential, model, trace }: AttributionFields): { readonly attribution?: Attribution } {
+  if (credential === undefined || model === undefined) return {};
+  return { attribution: { credentialId: credential, modelKey: model, ...(trace === undefined ? {} : { clientTraceId: trace }) } };
+}
+
+export function outboxEntry({ sequence, kind, from, to, credits, at, availableAfter, generationId, operationId, reason, attribution }: Entry): OutboxEntry {
   return {
     sequence, kind, from, to, credits: longOf(credits), at, availableAfter: longOf(availableAfter),
     ...(generationId === undefined ? {} : { generation: ownUuid(generationId) }),
     ...(operationId === undefined ? {} : { operation: operationId }),
     ...(reason === undefined ? {} : { reason }),
+    ...attributionFields(attribution),
   };
 }
 
@@ -88,12 +107,13 @@ export function entryDocument(entry: Entry): EntryDocument {
   return { _id: entryId(entry.accountId, entry.sequence), account: ownUuid(entry.accountId), ...outboxEntry(entry) };
 }
 
-export function entryOf(account: string, { sequence, kind, from, to, credits, at, availableAfter, generation, operation, reason }: OutboxEntry): Entry {
+export function entryOf(account: string, { sequence, kind, from, to, credits, at, availableAfter, generation, operation, reason, ...by }: OutboxEntry): Entry {
   return {
     accountId: account, sequence, kind, from, to, credits: numberOf(credits), at, availableAfter: numberOf(availableAfter),
     ...(generation === undefined ? {} : { generationId: textOf(generation) }),
     ...(operation === undefined ? {} : { operationId: operation }),
     ...(reason === undefined ? {} : { reason }),
+    ...attributionOf(by),
   };
 }
 

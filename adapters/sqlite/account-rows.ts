@@ -1,14 +1,14 @@
-import type { Account, AccountTotals, Book, Entry, EntryKind, Hold } from '../../core/credits/account.js';
+import type { Account, AccountTotals, Attribution, Book, Entry, EntryKind, Hold } from '../../core/credits/account.js';
 import type { Row, SqlValue } from './driver.js';
 import { uuidOfHex } from './uuid-text.js';
 
 export function accountOf(row: Row): Account {
-  const holds = JSON.parse(row['holds'] as string) as [generation: string, credits: number, heldAt: number][];
+  const holds = JSON.parse(row['holds'] as string) as [generation: string, credits: number, heldAt: number, credential: string | null, model: string | null, trace: string | null][];
   return {
     ...totalsOf(row),
-    holds: new Map(holds.map(([generation, credits, heldAt]) => {
+    holds: new Map(holds.map(([generation, credits, heldAt, ...by]) => {
       const generationId = uuidOfHex(generation);
-      return [generationId, { generationId, credits, heldAt }];
+      return [generationId, { generationId, credits, heldAt, ...attributionOf(...by) }];
     })),
   };
 }
@@ -35,13 +35,32 @@ export function holdOf(row: Row): Hold & { readonly accountId: string } {
     generationId: uuidOfHex(row['generation'] as string),
     credits: row['credits'] as number,
     heldAt: row['held_at'] as number,
+    ...attributionIn(row),
   };
 }
 
 /** In the order in which `changeAccount` takes them. */
+export function holdValues({ generationId, credits, heldAt, attribution }: Hold): SqlValue[] {
+  return [generationId, credits, heldAt, ...attributionValues(attribution)];
+}
+
+function attributionValues(attribution: Attribution | undefined): SqlValue[] {
+  return [attribution?.credentialId ?? null, attribution?.modelKey ?? null, attribution?.clientTraceId ?? null];
+}
+
+function attributionIn(row: Row): { readonly attribution?: Attribution } {
+  return attributionOf(row['credential'] as string | null, row['model'] as string | null, row['trace'] as string | null);
+}
+
+function attributionOf(credentialId: string | null, modelKey: string | null, trace: string | null): { readonly attribution?: Attribution } {
+  if (credentialId === null || modelKey === null) return {};
+  return { attribution: { credentialId, modelKey, ...(trace === null ? {} : { clientTraceId: trace }) } };
+}
+
+/** In the order in which `changeAccount` takes them. */
 export function entryValues(entry: Entry): SqlValue[] {
-  const { sequence, kind, from, to, credits, at, availableAfter, generationId = null, operationId = null, reason = null } = entry;
-  return [sequence, kind, from, to, credits, at, availableAfter, generationId, operationId, reason];
+  const { sequence, kind, from, to, credits, at, availableAfter, generationId = null, operationId = null, reason = null, attribution } = entry;
+  return [sequence, kind, from, to, credits, at, availableAfter, generationId, operationId, reason, ...attributionValues(attribution)];
 }
 
 export function entryOf(row: Row): Entry {
@@ -55,6 +74,7 @@ export function entryOf(row: Row): Entry {
     at: row['at'] as number,
     availableAfter: row['available_after'] as number,
     ...(row['generation'] === null || row['generation'] === '' ? {} : { generationId: uuidOfHex(row['generation'] as string) }),
+    ...attributionIn(row),
     ...(row['operation_id'] === null ? {} : { operationId: row['operation_id'] as string }),
     ...(row['reason'] === null ? {} : { reason: row['reason'] as string }),
   };

@@ -1,7 +1,7 @@
 import type { Database, SqlValue } from './driver.js';
 
-const ENTRY_FIELDS = 10;
-const HOLD_FIELDS = 3;
+const ENTRY_FIELDS = 13;
+const HOLD_FIELDS = 6;
 /** Account, expected version and six totals. */
 const TOTALS_FIELDS = 8;
 /** After them: name and suspension, no name when the profile stays as it is, and how many holds close and open. */
@@ -15,16 +15,16 @@ export function accountWrites(database: Database) {
     UPDATE accounts SET version = ?3, issued = ?4, available = ?5, reserved = ?6, spent = ?7, last_sequence = ?8
     WHERE id = unhex(?1, '-') AND version = ?2`);
   const setProfile = database.prepare(`UPDATE accounts SET name = ?2, suspended_at = ?3 WHERE id = unhex(?1, '-')`);
-  const openHold = database.prepare(`INSERT INTO holds (account, generation, credits, held_at) VALUES (unhex(?, '-'), unhex(?, '-'), ?, ?)`);
+  const openHold = database.prepare(`INSERT INTO holds (account, generation, credits, held_at, credential, model, trace) VALUES (unhex(?, '-'), unhex(?, '-'), ?, ?, ?, ?, ?)`);
   const closeHold = database.prepare(`DELETE FROM holds WHERE account = unhex(?, '-') AND generation = unhex(?, '-')`);
   const addEntry = database.prepare(`
-    INSERT INTO entries (account, sequence, kind, from_book, to_book, credits, at, available_after, generation, operation_id, reason)
-    VALUES (unhex(?, '-'), ?, ?, ?, ?, ?, ?, ?, unhex(?, '-'), ?, ?)`);
+    INSERT INTO entries (account, sequence, kind, from_book, to_book, credits, at, available_after, generation, operation_id, reason, credential, model, trace)
+    VALUES (unhex(?, '-'), ?, ?, ?, ?, ?, ?, ?, unhex(?, '-'), ?, ?, ?, ?, ?)`);
 
   return {
     createAccount: (...account: SqlValue[]) => Number(create.run(...account).changes),
 
-    /** After the fields of the account come one of each hold closed, three of each opened, and ten of each entry. */
+    /** After the fields of the account come one of each hold closed, six of each opened, and thirteen of each entry. */
     changeAccount(...change: SqlValue[]): number {
       if (Number(update.run(...change.slice(0, TOTALS_FIELDS)).changes) === 0) return 0;
       const accountId = change[0] as string;

@@ -87,6 +87,15 @@ export const MIGRATIONS: readonly string[] = [
   `,
   // Which life of the server took a claim.
   'ALTER TABLE claims ADD COLUMN boot BLOB',
+  // What credits are used for, and by whom.
+  `
+  ALTER TABLE holds ADD COLUMN credential TEXT;
+  ALTER TABLE holds ADD COLUMN model TEXT;
+  ALTER TABLE holds ADD COLUMN trace TEXT;
+  ALTER TABLE entries ADD COLUMN credential TEXT;
+  ALTER TABLE entries ADD COLUMN model TEXT;
+  ALTER TABLE entries ADD COLUMN trace TEXT;
+  `,
 ];
 
 /** Brings the file's schema up to this release's, all or nothing; refuses a file of a newer release. */

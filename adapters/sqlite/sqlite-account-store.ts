@@ -2,7 +2,7 @@ import { assert } from '../../core/assert.js';
 import { requireWanted, type CallScope } from '../../core/call-scope.js';
 import type { Account, AccountChange, AccountTotals, Entry, Hold } from '../../core/credits/account.js';
 import type { AccountStore } from '../../core/ports/account-store.js';
-import { accountOf, entryOf, entryValues, holdOf, totalsOf } from './account-rows.js';
+import { accountOf, entryOf, entryValues, holdOf, holdValues, totalsOf } from './account-rows.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import { requireWantedBetweenTurns } from './between-turns.js';
 import type { Query, SqliteReader } from './reader.js';
@@ -13,11 +13,11 @@ const TOTALS = 'hex(id) AS id, version, issued, available, reserved, spent, last
 /** An account and its holds in one statement, so that both are of the same version. */
 const ACCOUNT = `
   SELECT ${TOTALS},
-    (SELECT json_group_array(json_array(hex(generation), credits, held_at)) FROM holds WHERE account = accounts.id) AS holds
+    (SELECT json_group_array(json_array(hex(generation), credits, held_at, credential, model, trace)) FROM holds WHERE account = accounts.id) AS holds
   FROM accounts`;
 const ENTRY = `
   SELECT hex(account) AS account, sequence, kind, from_book, to_book, credits, at, available_after,
-    hex(generation) AS generation, operation_id, reason
+    hex(generation) AS generation, operation_id, reason, credential, model, trace
   FROM entries`;
 
 /** Accounts, their open holds and their ledgers in SQLite. */
@@ -36,7 +36,7 @@ export class SqliteAccountStore implements AccountStore {
     this.ledger = reader.query(`${ENTRY} WHERE account = unhex(?, '-') AND sequence > ? ORDER BY sequence LIMIT ?`);
     this.operation = reader.query(`${ENTRY} WHERE account = unhex(?, '-') AND operation_id = ?`);
     this.holds = reader.query(`
-      SELECT hex(account) AS account, hex(generation) AS generation, credits, held_at FROM holds
+      SELECT hex(account) AS account, hex(generation) AS generation, credits, held_at, credential, model, trace FROM holds
       WHERE held_at < ?1 AND (held_at, account, generation) > (?2, unhex(?3, '-'), unhex(?4, '-'))
       ORDER BY held_at, account, generation LIMIT ?5`);
   }
@@ -68,7 +68,7 @@ export class SqliteAccountStore implements AccountStore {
       'changeAccount', accountId, expectedVersion, version, issued, available, reserved, spent, lastSequence,
       profile?.name ?? null, profile?.suspendedAt ?? null, holdsClosed.length, holdsOpened.length,
       ...holdsClosed,
-      ...holdsOpened.flatMap((hold) => [hold.generationId, hold.credits, hold.heldAt]),
+      ...holdsOpened.flatMap(holdValues),
       ...entries.flatMap(entryValues),
     );
     return changed === 1 ? 'applied' : 'conflict';

@@ -1,7 +1,7 @@
 import { ServiceError } from '../errors.js';
 import type { Ports } from '../ports/tokens.js';
 import { pause } from '../pause.js';
-import { decideAccount, needsFreshState, type AccountCommand, type AccountDecision, type AccountRefusal } from './decide.js';
+import { decideAccount, needsFreshState, operationOf, type AccountCommand, type AccountDecision, type AccountRefusal, type DoneOperation } from './decide.js';
 import { AccountDraft, type OwnedAccount } from './draft.js';
 
 /** A refusal comes with the credits that could be reserved when it was decided. */
@@ -108,41 +108,30 @@ export class AccountDesk {
   /** A refusal, or "done before", may be wrong on a cached state that another process has moved on from. */
   private async decide(account: OwnedAccount, batch: readonly Pending[], isFresh: boolean): Promise<'stale' | { draft: AccountDraft; outcomes: Decided[] }> {
     const now = this.ports.clock.now();
-    const draft = new AccountDraft(account);
+    const draft = new AccountDraft(account, await this.doneBefore(account.accountId, batch));
     const outcomes: Decided[] = [];
-    const inBatch = new Map<string, Pick<OperatorCommand, 'kind' | 'credits'>>();
     for (const { command } of batch) {
-      const before = 'operationId' in command ? (inBatch.get(command.operationId) ?? (await this.earlier(account.accountId, command))) : undefined;
-      if (before && 'operationId' in command) {
-        outcomes.push(isSameOperation(before, command) ? {} : { refused: 'OPERATION_DIFFERS', availableCredits: draft.available });
-        continue;
-      }
       const decision = decideOrFail(draft, command, now);
       if (!isFresh && ('failed' in decision || needsFreshState(decision))) return 'stale';
-      if ('moves' in decision) {
-        draft.add(command, decision, now);
-        if ('operationId' in command) inBatch.set(command.operationId, command);
-      }
+      if ('moves' in decision) draft.add(command, decision, now);
       outcomes.push(outcomeOf(decision, draft.available));
     }
     return { draft, outcomes };
   }
 
   /**
-   * What was done under the operation's id before, if anything. Sound because the write that follows succeeds only if no
-   * entry was added since the account was read.
+   * What was done before under the ids of these operations. Sound because the write that follows succeeds only if no entry
+   * was added since the account was read.
    */
-  private async earlier(accountId: string, { operationId }: OperatorCommand): Promise<Pick<OperatorCommand, 'kind' | 'credits'> | undefined> {
-    const entry = await this.ports.accounts.findOperation(accountId, operationId);
-    if (!entry) return undefined;
-    return { kind: entry.kind === 'grant' ? 'grant' : 'adjust', credits: entry.from === 'issued' ? entry.credits : -entry.credits };
+  private async doneBefore(accountId: string, batch: readonly Pending[]): Promise<Map<string, DoneOperation>> {
+    const found = new Map<string, DoneOperation>();
+    for (const { command } of batch) {
+      if (!('operationId' in command)) continue;
+      const entry = await this.ports.accounts.findOperation(accountId, command.operationId);
+      if (entry) found.set(command.operationId, operationOf(entry));
+    }
+    return found;
   }
-}
-
-type OperatorCommand = Extract<AccountCommand, { operationId: string }>;
-
-function isSameOperation(a: Pick<OperatorCommand, 'kind' | 'credits'>, b: OperatorCommand): boolean {
-  return a.kind === b.kind && a.credits === b.credits;
 }
 
 function decideOrFail(draft: AccountDraft, command: AccountCommand, now: number): AccountDecision | { readonly failed: unknown } {

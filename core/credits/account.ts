@@ -2,11 +2,21 @@
 export type Book = 'issued' | 'available' | 'reserved' | 'spent';
 export type EntryKind = 'grant' | 'adjustment' | 'hold' | 'charge' | 'release';
 
+/** What a generation's credits are used for, and by whom: usage and caps are counted by it. */
+export interface Attribution {
+  /** The key, or `service:` and the name of an internal service. */
+  readonly credentialId: string;
+  readonly modelKey: string;
+  readonly clientTraceId?: string;
+}
+
 /** Credits reserved for one generation. */
 export interface Hold {
   readonly generationId: string;
   readonly credits: number;
   readonly heldAt: number;
+  /** Absent in holds that releases before this one opened. */
+  readonly attribution?: Attribution;
 }
 
 /** The aggregate of one account's money. issued = available + reserved + spent, at every version. */
@@ -44,6 +54,8 @@ export interface Entry {
   /** The available book after this entry. */
   readonly availableAfter: number;
   readonly generationId?: string;
+  /** That of the hold it belongs to; absent in entries of grants and adjustments, and of holds without one. */
+  readonly attribution?: Attribution;
   /** The operator's id of a grant or adjustment; at most one entry of an account carries it. */
   readonly operationId?: string;
   readonly reason?: string;

@@ -1,11 +1,11 @@
 import { assert } from '../assert.js';
-import type { Account, AccountProfile, Book, Entry, EntryKind, Hold } from './account.js';
+import type { Account, AccountProfile, Attribution, Book, Entry, EntryKind, Hold } from './account.js';
 
 export type AccountCommand =
   | { readonly kind: 'grant'; readonly operationId: string; readonly credits: number; readonly reason: string }
   /** `credits` may be negative: then it takes from the available book, never below zero. */
   | { readonly kind: 'adjust'; readonly operationId: string; readonly credits: number; readonly reason: string }
-  | { readonly kind: 'hold'; readonly generationId: string; readonly credits: number; readonly maxOpenHolds: number }
+  | { readonly kind: 'hold'; readonly generationId: string; readonly credits: number; readonly maxOpenHolds: number; readonly attribution: Attribution }
   /** Ends the hold: `charge` is spent, the rest is available again. */
   | { readonly kind: 'settle'; readonly generationId: string; readonly charge: number }
   /** No hold opens until the account is resumed. What is held already ends as ever, and credits can be given and corrected. */
@@ -13,20 +13,34 @@ export type AccountCommand =
   | { readonly kind: 'resume' }
   | { readonly kind: 'rename'; readonly name: string };
 
+/** A command of an operator, which has an id of its own: given twice, it happens once. */
+export type OperatorCommand = Extract<AccountCommand, { operationId: string }>;
+
+/** What was done under an operation's id. */
+export type DoneOperation = Pick<OperatorCommand, 'kind' | 'credits'>;
+
 /** `OPERATION_DIFFERS`: the operation id was used before, for something else. */
 export type AccountRefusal = 'ACCOUNT_SUSPENDED' | 'CREDITS_INSUFFICIENT' | 'QUEUE_FULL' | 'AMOUNT_INVALID' | 'OPERATION_DIFFERS';
 
+/** One side of a move: what it adds to a book, below zero for what it takes. Given out credits are below zero in the issued book. */
+export interface Posting {
+  readonly book: Book;
+  readonly credits: number;
+}
+
+/** Credits that move between two books. The postings add up to zero. */
 export interface Move {
   readonly kind: EntryKind;
-  readonly from: Book;
-  readonly to: Book;
-  readonly credits: number;
+  readonly postings: readonly [from: Posting, to: Posting];
+  readonly attribution?: Attribution;
 }
 
 /** What a decision looks at. */
 export interface AccountView extends Pick<Account, 'issued' | 'available' | 'name'> {
   readonly suspendedAt?: number | undefined;
   readonly holds: Pick<Account['holds'], 'get' | 'size'>;
+  /** What was done before under the ids of the operations that are to be decided. */
+  readonly operations: Pick<ReadonlyMap<string, DoneOperation>, 'get'>;
 }
 
 export type AccountDecision =
@@ -37,12 +51,19 @@ export type AccountDecision =
 
 /**
  * Decides one command on one state of an account. Pure: the caller applies the moves onto exactly this state. A repeated
- * hold or settle is recognised by the presence of the hold, so that whoever is unsure may ask again.
+ * operation is recognised by its id, a repeated hold or settle by the presence of the hold, so that a caller who is unsure
+ * may ask again.
  */
 export function decideAccount(account: AccountView, command: AccountCommand, now: number): AccountDecision {
+  const decision = decide(account, command, now);
+  if ('moves' in decision) decision.moves.forEach(assertBalanced);
+  return decision;
+}
+
+function decide(account: AccountView, command: AccountCommand, now: number): AccountDecision {
   switch (command.kind) {
-    case 'grant': return issue(account, command.credits, 'grant');
-    case 'adjust': return issue(account, command.credits, 'adjustment');
+    case 'grant':
+    case 'adjust': return operate(account, command);
     case 'hold': return hold(account, command, now);
     case 'settle': return settle(account, command);
     case 'suspend': return account.suspendedAt === undefined ? profile({ name: account.name, suspendedAt: now }) : { done: true };
@@ -51,17 +72,20 @@ export function decideAccount(account: AccountView, command: AccountCommand, now
   }
 }
 
-function issue(account: AccountView, credits: number, kind: 'grant' | 'adjustment'): AccountDecision {
+function operate(account: AccountView, command: OperatorCommand): AccountDecision {
+  const { kind, credits, operationId } = command;
+  const before = account.operations.get(operationId);
+  if (before) return before.kind === kind && before.credits === credits ? { done: true } : { refused: 'OPERATION_DIFFERS' };
   if (!Number.isSafeInteger(credits) || credits === 0) return { refused: 'AMOUNT_INVALID' };
   if (credits < 0 && kind === 'grant') return { refused: 'AMOUNT_INVALID' };
   if (!Number.isSafeInteger(account.issued + credits)) return { refused: 'AMOUNT_INVALID' };
   if (account.available + credits < 0) return { refused: 'CREDITS_INSUFFICIENT' };
-  const [from, to] = credits > 0 ? (['issued', 'available'] as const) : (['available', 'issued'] as const);
-  return { moves: [{ kind, from, to, credits: Math.abs(credits) }] };
+  const entryKind = kind === 'grant' ? 'grant' : 'adjustment';
+  return { moves: [credits > 0 ? move(entryKind, 'issued', 'available', credits) : move(entryKind, 'available', 'issued', -credits)] };
 }
 
 function hold(account: AccountView, command: Extract<AccountCommand, { kind: 'hold' }>, now: number): AccountDecision {
-  const { generationId, credits } = command;
+  const { generationId, credits, attribution } = command;
   if (!Number.isSafeInteger(credits) || credits < 0) return { refused: 'AMOUNT_INVALID' };
   const open = account.holds.get(generationId);
   if (open) {
@@ -71,7 +95,7 @@ function hold(account: AccountView, command: Extract<AccountCommand, { kind: 'ho
   if (account.suspendedAt !== undefined) return { refused: 'ACCOUNT_SUSPENDED' };
   if (account.available < credits) return { refused: 'CREDITS_INSUFFICIENT' };
   if (account.holds.size >= command.maxOpenHolds) return { refused: 'QUEUE_FULL' };
-  return { moves: [{ kind: 'hold', from: 'available', to: 'reserved', credits }], opens: { generationId, credits, heldAt: now } };
+  return { moves: [move('hold', 'available', 'reserved', credits, attribution)], opens: { generationId, credits, heldAt: now, attribution } };
 }
 
 function settle(account: AccountView, command: Extract<AccountCommand, { kind: 'settle' }>): AccountDecision {
@@ -81,9 +105,17 @@ function settle(account: AccountView, command: Extract<AccountCommand, { kind: '
   assert(Number.isSafeInteger(charge) && charge >= 0 && charge <= open.credits, `charge of generation ${command.generationId} lies within its hold`);
   const rest = open.credits - charge;
   const moves: Move[] = [];
-  if (charge > 0) moves.push({ kind: 'charge', from: 'reserved', to: 'spent', credits: charge });
-  if (rest > 0 || charge === 0) moves.push({ kind: 'release', from: 'reserved', to: 'available', credits: rest });
+  if (charge > 0) moves.push(move('charge', 'reserved', 'spent', charge, open.attribution));
+  if (rest > 0 || charge === 0) moves.push(move('release', 'reserved', 'available', rest, open.attribution));
   return { moves, closes: open.generationId };
+}
+
+function move(kind: EntryKind, from: Book, to: Book, credits: number, attribution?: Attribution): Move {
+  return { kind, postings: [{ book: from, credits: 0 - credits }, { book: to, credits }], ...(attribution === undefined ? {} : { attribution }) };
+}
+
+function assertBalanced({ postings: [from, to] }: Move): void {
+  assert(from.credits + to.credits === 0 && to.credits >= 0 && from.book !== to.book, 'the postings of a move add up to zero');
 }
 
 function profile(after: AccountProfile): AccountDecision {
@@ -99,8 +131,15 @@ export function needsFreshState(decision: AccountDecision): boolean {
   return !('moves' in decision);
 }
 
-export function entryOf(move: Move, command: AccountCommand, at: Pick<Entry, 'accountId' | 'sequence' | 'at' | 'availableAfter'>): Entry {
-  if ('generationId' in command) return { ...at, ...move, generationId: command.generationId };
+/** A move as it stands in the ledger: unsigned, from one book to the other. */
+export function entryOf({ kind, postings: [from, to], attribution }: Move, command: AccountCommand, at: Pick<Entry, 'accountId' | 'sequence' | 'at' | 'availableAfter'>): Entry {
+  const entry = { ...at, kind, from: from.book, to: to.book, credits: to.credits, ...(attribution === undefined ? {} : { attribution }) };
+  if ('generationId' in command) return { ...entry, generationId: command.generationId };
   assert('operationId' in command, 'only commands that move credits have entries');
-  return { ...at, ...move, operationId: command.operationId, reason: command.reason };
+  return { ...entry, operationId: command.operationId, reason: command.reason };
+}
+
+/** What an entry says was done under its operation's id. */
+export function operationOf({ kind, from, credits }: Entry): DoneOperation {
+  return { kind: kind === 'grant' ? 'grant' : 'adjust', credits: from === 'issued' ? credits : -credits };
 }

@@ -1,6 +1,6 @@
 import { assert } from '../assert.js';
 import type { Account, AccountChange, AccountProfile, Book, Entry, Hold } from './account.js';
-import { entryOf, type AccountCommand, type AccountView, type Move } from './decide.js';
+import { entryOf, type AccountCommand, type AccountDecision, type AccountView, type DoneOperation, type Move } from './decide.js';
 
 /** An account whose holds belong to whoever has it, and may be changed in place once a change is written. */
 export type OwnedAccount = Account & { readonly holds: Map<string, Hold> };
@@ -21,7 +21,8 @@ export class AccountDraft implements AccountView {
   /** What the next decision sees of the holds. */
   readonly holds: AccountView['holds'];
 
-  constructor(base: OwnedAccount) {
+  /** `operations`: what was done before under the ids of this batch's operations. */
+  constructor(base: OwnedAccount, readonly operations: Map<string, DoneOperation> = new Map()) {
     this.base = base;
     this.holds = new HoldsView(base.holds, this.opened, this.closed);
     this.books = { issued: base.issued, available: base.available, reserved: base.reserved, spent: base.spent };
@@ -47,8 +48,9 @@ export class AccountDraft implements AccountView {
     return this.entries.length === 0 && this.profile === undefined;
   }
 
-  add(command: AccountCommand, decision: { readonly moves: readonly Move[]; readonly opens?: Hold; readonly closes?: string; readonly profile?: AccountProfile }, now: number): void {
+  add(command: AccountCommand, decision: Extract<AccountDecision, { moves: unknown }>, now: number): void {
     for (const move of decision.moves) this.record(move, command, now);
+    if ('operationId' in command) this.operations.set(command.operationId, command);
     if (decision.opens) this.opened.set(decision.opens.generationId, decision.opens);
     if (decision.closes !== undefined && !this.opened.delete(decision.closes)) this.closed.add(decision.closes);
     if (decision.profile) this.profile = decision.profile;
@@ -81,9 +83,8 @@ export class AccountDraft implements AccountView {
   }
 
   private record(move: Move, command: AccountCommand, now: number): void {
-    // The issued book counts what was ever given out, so it grows when credits leave it for the available book.
-    this.books[move.from] += move.from === 'issued' ? move.credits : -move.credits;
-    this.books[move.to] += move.to === 'issued' ? -move.credits : move.credits;
+    // The total of issued credits counts what was given out, so it grows when credits leave that book.
+    for (const { book, credits } of move.postings) this.books[book] += book === 'issued' ? -credits : credits;
     this.entries.push(entryOf(move, command, {
       accountId: this.base.accountId,
       sequence: this.base.lastSequence + this.entries.length + 1,

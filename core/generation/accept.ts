@@ -13,6 +13,7 @@ export function acceptGeneration(generationId: string, caller: Caller, request: 
     generationId,
     accountId: caller.accountId,
     appId: caller.appId,
+    credentialId: caller.credentialId,
     version: 1,
     status: 'queued',
     modelKey: plan.model.modelKey,

@@ -77,7 +77,7 @@ async function accept(context: Context, caller: Caller, request: GenerationReque
     const planned = await planGeneration(context, caller, request);
     refuseMoreContent(await uncharged, context.settings);
     plan = planned;
-    await hold(context, caller, mine, plan);
+    await hold(context, caller, mine, plan, request);
   } catch (error) {
     // A hold of unknown outcome keeps the key: only a retry under it, or recovery, may find out.
     if (plan && !(error instanceof ServiceError)) throw error;
@@ -94,12 +94,13 @@ function refuseMoreContent(bytes: number, { maxUnchargedContentBytesPerAccount: 
   throw new ServiceError('QUEUE_FULL', message, { retryAfterMs: 60_000, bound: 'uncharged_content_bytes' });
 }
 
-async function hold(context: Context, caller: Caller, mine: Claim, plan: Plan): Promise<void> {
+async function hold(context: Context, caller: Caller, mine: Claim, plan: Plan, { clientTraceId }: GenerationRequest): Promise<void> {
   const outcome = await context.desk.execute(mine.accountId, {
     kind: 'hold',
     generationId: mine.subjectId,
     credits: plan.credits,
     maxOpenHolds: context.settings.maxOpenGenerationsPerAccount,
+    attribution: { credentialId: caller.credentialId, modelKey: plan.model.modelKey, ...(clientTraceId === undefined ? {} : { clientTraceId }) },
   });
   if (outcome.refused) throw refusalOf(outcome, caller, plan.credits);
 }

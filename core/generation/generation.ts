@@ -71,6 +71,8 @@ export interface Generation {
   readonly generationId: string;
   readonly accountId: string;
   readonly appId: string;
+  /** The key that created it, or `service:` and the name of an internal service; absent in what releases before this one accepted. */
+  readonly credentialId?: string;
   /** Grows by one with every change; a change applies only onto the version it was decided on. */
   readonly version: number;
   readonly status: GenerationStatus;

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Account, Entry, Hold } from '../../core/credits/account.js';
 import type { AccountStore } from '../../core/ports/account-store.js';
-import { aChange, anAccount, MAX_AMOUNT, uuidAt } from '../fixtures/stored-records.js';
+import { aChange, anAccount, ATTRIBUTION, MAX_AMOUNT, uuidAt } from '../fixtures/stored-records.js';
 import { accountSequences } from './account-sequences.js';
 import { allPages } from './all-pages.js';
 import { endedCalls } from './ended-calls.js';
@@ -97,6 +97,19 @@ function applying(store: () => AccountStore): void {
     expect(await store().read(account.accountId)).to.deep.equal({ ...account, ...totals, version: 1, holds: new Map([[hold.generationId, hold]]) });
     expect(await store().entries(account.accountId, { limit: 10 })).to.deep.equal({ items: [entry] });
     expect(await store().holdsBefore(MAX_AMOUNT, { limit: 10 })).to.deep.equal({ items: [{ ...hold, accountId: account.accountId }] });
+  });
+
+  it('keeps what holds and entries are attributed to, and that some are to nothing', async () => {
+    const account = anAccount(1);
+    await store().create(account);
+    const { clientTraceId: _, ...untraced } = ATTRIBUTION;
+    const holds = [aHold(7, { attribution: ATTRIBUTION }), aHold(8, { attribution: untraced }), aHold(9)];
+    const entries = holds.map(({ generationId, attribution }, index) => (
+      anEntry(account, index + 1, { kind: 'hold', from: 'available', to: 'reserved', generationId, ...(attribution === undefined ? {} : { attribution }) })));
+    expect(await store().apply(aChange(account, { lastSequence: 3, holdsOpened: holds, entries }))).to.equal('applied');
+    expect((await store().read(account.accountId))?.holds).to.deep.equal(new Map(holds.map((hold) => [hold.generationId, hold])));
+    expect((await store().entries(account.accountId, { limit: 10 })).items).to.deep.equal(entries);
+    expect((await store().holdsBefore(MAX_AMOUNT, { limit: 10 })).items).to.deep.equal(holds.map((hold) => ({ ...hold, accountId: account.accountId })));
   });
 
   it('writes a profile that comes without entries, and lets a suspension go with the next one', async () => {

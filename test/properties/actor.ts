@@ -22,6 +22,7 @@ import type { Step, Style, Wanted } from './steps.js';
 import type { StoreWorld } from './store-world.js';
 import { Trail } from './trail.js';
 import { tryUpload } from './try-upload.js';
+import { ATTRIBUTION } from '../fixtures/stored-records.js';
 
 const GIVEN = 130;
 const PAST_EVERY_LEASE_MS = 120_000;
@@ -101,7 +102,7 @@ export class Actor {
     if (typeof answer === 'string') throw new Error(`A create that could be paid for answered ${answer}.`);
     const id = answer.generation.generationId;
     expect(answer.replayed).to.equal(false);
-    expect(party.books.apply({ kind: 'hold', generationId: id, credits: priceOf(wanted), maxOpenHolds: 1_000 })).to.equal(undefined);
+    expect(party.books.apply({ kind: 'hold', generationId: id, credits: priceOf(wanted), maxOpenHolds: 1_000, attribution: ATTRIBUTION })).to.equal(undefined);
     this.remember(party, key, { id, wanted, settled: false });
   }
 

@@ -14,10 +14,11 @@ import { intercepted, type Interceptor } from '../../fixtures/intercepted.js';
 import { expectBooksRight } from '../../fixtures/ledger-checks.js';
 import { ManualClock } from '../../fixtures/manual-clock.js';
 import { anyBatches } from './commands.js';
+import { ATTRIBUTION } from '../../fixtures/stored-records.js';
 
 const ID = 'account';
 const grant = (operationId: string, credits: number): AccountCommand => ({ kind: 'grant', operationId, credits, reason: 'r' });
-const hold = (generationId: string, credits: number, maxOpenHolds = 10_000): AccountCommand => ({ kind: 'hold', generationId, credits, maxOpenHolds });
+const hold = (generationId: string, credits: number, maxOpenHolds = 10_000): AccountCommand => ({ kind: 'hold', generationId, credits, maxOpenHolds, attribution: ATTRIBUTION });
 const settle = (generationId: string, charge: number): AccountCommand => ({ kind: 'settle', generationId, charge });
 
 async function storeWith(credits: number): Promise<MemoryAccountStore> {

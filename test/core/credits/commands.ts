@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import type { AccountCommand } from '../../../core/credits/decide.js';
+import { ATTRIBUTION } from '../../fixtures/stored-records.js';
 
 const IDS = ['a', 'b', 'c', 'd', 'e'].flatMap((letter) => [1, 2, 3].map((number) => `${letter}${number}`));
 const EDGE = Number.MAX_SAFE_INTEGER;
@@ -19,7 +20,7 @@ const anyMoneyCommand: fc.Arbitrary<AccountCommand> = fc.oneof(
     credits: fc.oneof(fc.integer({ min: -30, max: 30 }), fc.constantFrom(EDGE, -EDGE, -EDGE - 1, -0.5, Number.NaN)),
   }),
   fc.record({ kind: fc.constant('hold' as const), generationId: fc.constantFrom(...IDS), maxOpenHolds: fc.integer({ min: 1, max: 4 }) })
-    .map((hold) => ({ ...hold, credits: priceOf(hold.generationId) })),
+    .map((hold) => ({ ...hold, credits: priceOf(hold.generationId), attribution: ATTRIBUTION })),
   fc.record({ kind: fc.constant('settle' as const), generationId: fc.constantFrom(...IDS), part: fc.double({ min: 0, max: 1, noNaN: true }) })
     .map(({ kind, generationId, part }) => ({ kind, generationId, charge: Math.floor(priceOf(generationId) * part) })),
 );

@@ -11,6 +11,7 @@ import type { Page } from '../../../core/paging.js';
 import { CoreWorker, untilSettled } from '../../fixtures/core-worker.js';
 import { CoreWorld } from '../../fixtures/core-world.js';
 import { imagesOf } from '../../fixtures/scripted-provider.js';
+import { ATTRIBUTION } from '../../fixtures/stored-records.js';
 
 interface Falsified {
   readonly account?: (account: Account) => Account;
@@ -137,7 +138,7 @@ describe('verifyCredits', () => {
 
   it('finds a hold that recovery should have ended, and leaves a create that is under way alone', async () => {
     const world = await CoreWorld.open();
-    await world.context.desk.execute(world.caller.accountId, { kind: 'hold', generationId: world.ports.ids.uuid(), credits: 7, maxOpenHolds: 10 });
+    await world.context.desk.execute(world.caller.accountId, { kind: 'hold', generationId: world.ports.ids.uuid(), credits: 7, maxOpenHolds: 10, attribution: ATTRIBUTION });
     expect(await findingsOf(world, {})).to.deep.equal([]);
     world.clock.jump(20 * world.settings.claimLeaseMs);
     expect(await findingsOf(world, {})).to.have.length(1).and.satisfy(([finding]: string[]) => finding?.includes('holds 7 credits') === true);

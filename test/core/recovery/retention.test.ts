@@ -10,6 +10,7 @@ import { CoreWorker, untilEnded, untilSettled } from '../../fixtures/core-worker
 import { CoreWorld } from '../../fixtures/core-world.js';
 import type { Interceptor } from '../../fixtures/intercepted.js';
 import { expectAtRest } from '../../fixtures/recovery-passes.js';
+import { ATTRIBUTION } from '../../fixtures/stored-records.js';
 
 async function passes(world: CoreWorld, count = 3, interceptor?: Interceptor): Promise<void> {
   const recovery = new Recovery(world.process(interceptor));
@@ -76,7 +77,7 @@ describe('retention', () => {
 
   it('releases a hold without a generation once no request can be that slow, and not before', async () => {
     const world = await CoreWorld.open();
-    await world.clock.run(world.context.desk.execute(world.caller.accountId, { kind: 'hold', generationId: world.ports.ids.uuid(), credits: 7, maxOpenHolds: 10 }));
+    await world.clock.run(world.context.desk.execute(world.caller.accountId, { kind: 'hold', generationId: world.ports.ids.uuid(), credits: 7, maxOpenHolds: 10, attribution: ATTRIBUTION }));
     world.clock.jump(world.settings.claimLeaseMs + world.settings.recoveryGraceMs);
     await passes(world);
     expect((await world.account()).reserved).to.equal(7);
@@ -89,7 +90,7 @@ describe('retention', () => {
     const world = await CoreWorld.open({ settings: { recoveryBatch: 2 } });
     for (let made = 0; made < 3; made += 1) await world.create();
     for (let made = 0; made < 4; made += 1) {
-      await world.clock.run(world.context.desk.execute(world.caller.accountId, { kind: 'hold', generationId: world.ports.ids.uuid(), credits: 1, maxOpenHolds: 100 }));
+      await world.clock.run(world.context.desk.execute(world.caller.accountId, { kind: 'hold', generationId: world.ports.ids.uuid(), credits: 1, maxOpenHolds: 100, attribution: ATTRIBUTION }));
     }
     world.clock.jump(100_000);
     let cursor: string | undefined;

@@ -12,6 +12,7 @@ import { CoreWorker } from '../../fixtures/core-worker.js';
 import { CoreWorld } from '../../fixtures/core-world.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { prepareBody } from '../uploads/upload-steps.js';
+import { ATTRIBUTION } from '../../fixtures/stored-records.js';
 
 /** The most writes in a row that a process loses before it leaves the list to another one. */
 const OVERTAKEN = 10;
@@ -85,7 +86,7 @@ describe('a recovery pass that cannot read one of its lists', () => {
       const world = await CoreWorld.open();
       await prepareUpload(world.context, world.caller, 'once', prepareBody(plainImage()));
       const lost = world.ports.ids.uuid();
-      await world.clock.run(world.context.desk.execute(world.caller.accountId, { kind: 'hold', generationId: lost, credits: 7, maxOpenHolds: 10 }));
+      await world.clock.run(world.context.desk.execute(world.caller.accountId, { kind: 'hold', generationId: lost, credits: 7, maxOpenHolds: 10, attribution: ATTRIBUTION }));
       const { generationId } = await world.create();
       world.clock.jump(world.settings.claimRetentionMs + world.settings.uploadRetentionMs);
       const asked: string[] = [];

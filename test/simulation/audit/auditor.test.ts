@@ -8,6 +8,7 @@ import type { Upload } from '../../../core/uploads/upload.js';
 import type { PortCall } from '../../fixtures/intercepted.js';
 import { Violation, type Answer } from '../observed.js';
 import { AuditedWorld, SECRET } from './audited-world.js';
+import { ATTRIBUTION } from '../../fixtures/stored-records.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -113,7 +114,7 @@ describe('the auditor', () => {
   });
 
   it('4: finds a hold that no claim asked for', async () => {
-    await audited.context.desk.execute(audited.caller.accountId, { kind: 'hold', generationId: audited.caller.appId, credits: 1, maxOpenHolds: 9 });
+    await audited.context.desk.execute(audited.caller.accountId, { kind: 'hold', generationId: audited.caller.appId, credits: 1, maxOpenHolds: 9, attribution: ATTRIBUTION });
     audited.expectFirst(4, 'no claim');
   });
 

@@ -49,9 +49,9 @@ export const CREDIT_MUTANTS: readonly Mutant[] = [
   {
     name: 'grant-given-again',
     breaks: [1, 12],
-    file: DESK,
-    find: 'if (!entry) return undefined;',
-    replace: 'return undefined;',
+    file: DECIDE,
+    find: 'const before = account.operations.get(operationId);',
+    replace: 'const before = undefined;',
     why: 'That an operation was done before is not looked up, so that a repeated grant counts twice.',
   },
   {

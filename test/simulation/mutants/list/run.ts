@@ -32,9 +32,9 @@ export const RUN_MUTANTS: readonly Mutant[] = [
   {
     name: 'run-goes-past-its-deadline',
     breaks: [6, 20],
-    file: STEPS,
-    find: 'now > (g.runDeadlineAt ?? Infinity) ? timeOut(g, state)',
-    replace: 'now > (g.runDeadlineAt ?? Infinity) + 3_600_000 ? timeOut(g, state)',
+    file: 'core/generation/run/generation-run.js',
+    find: 'const g = await this.holder.refresh();',
+    replace: 'const g = { ...(await this.holder.refresh()), runDeadlineAt: Infinity };',
     why: 'A worker that holds the lease does not look at the deadline.',
   },
   {
