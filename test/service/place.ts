@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { JsonObject } from '../../core/json.js';
 import { CliProcess } from '../fixtures/cli-process.js';
-import type { Ran } from '../fixtures/cli-run.js';
+import { CliRun, type Ran } from '../fixtures/cli-run.js';
 import { refusedStart } from '../fixtures/refused-start.js';
 
 const SECRET = 'ab'.repeat(32);
@@ -19,12 +19,14 @@ export class Place {
     writeFileSync(join(this.folder, 'darkroom.yaml'), JSON.stringify({ ...common, ...config }));
   }
 
+  /** A process of its own, which goes on: a server. */
   start(args: readonly string[], environment: Readonly<Record<string, string>> = {}): CliProcess {
     return new CliProcess(this.folder, args, { environment });
   }
 
+  /** A command that ends, in this process. */
   run(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Ran> {
-    return this.start(args, environment).ended;
+    return new CliRun(this.folder, args, { environment }).ended;
   }
 
   async json<T>(args: readonly string[]): Promise<T> {

@@ -1,5 +1,6 @@
 // Goal: a server that cannot start says why in one sentence and ends with a code that is not 0.
-// Method: the compiled program as a child process, over folders with one thing wrong each.
+// Method: the server's command over folders with one thing wrong each; with a faulty catalog, a port that is taken and a missing
+// secret, each of which stops the start at another stage, the compiled program as a child process, which has to end by itself.
 import { once } from 'node:events';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -7,6 +8,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { expect } from 'chai';
 import { CliProcess } from '../fixtures/cli-process.js';
+import { CliRun } from '../fixtures/cli-run.js';
 import { refusedStart } from '../fixtures/refused-start.js';
 import { LiveService } from './live-service.js';
 
@@ -16,8 +18,8 @@ describe('a start that cannot be', () => {
   afterEach(() => service.remove());
 
   /** The one sentence; nothing that looks like a stack, nothing on standard output. */
-  async function refusal(environment: Readonly<Record<string, string>> = {}): Promise<string> {
-    const { code, stdout, stderr } = await new CliProcess(service.folder, ['serve'], { environment: { DARKROOM_CONFIG: service.configFile, ...environment } }).ended;
+  async function refusal(environment: Readonly<Record<string, string>> = {}, Command: typeof CliRun | typeof CliProcess = CliRun): Promise<string> {
+    const { code, stdout, stderr } = await new Command(service.folder, ['serve'], { environment: { DARKROOM_CONFIG: service.configFile, ...environment } }).ended;
     const sentence = refusedStart(stderr);
     expect(sentence).to.match(/^darkroom: [^\n]+[.]\n$/);
     expect(stderr).to.not.match(/\\n\s+at |node:internal|Error:|"stack"/);
@@ -29,7 +31,7 @@ describe('a start that cannot be', () => {
 
   it('a catalog that is no YAML', async () => {
     writeFileSync(service.config.catalog, 'models: [');
-    expect(await refusal()).to.include('catalog.yaml:1: ');
+    expect(await refusal({}, CliProcess)).to.include('catalog.yaml:1: ');
   });
 
   it('a catalog that is not there', async () => {
@@ -41,7 +43,7 @@ describe('a start that cannot be', () => {
     const other = createServer().listen(service.config.rest.port, '127.0.0.1');
     await once(other, 'listening');
     try {
-      expect(await refusal()).to.include(`${service.config.rest.port}`).and.to.include('another process does');
+      expect(await refusal({}, CliProcess)).to.include(`${service.config.rest.port}`).and.to.include('another process does');
       expect(await service.tool(({ context }) => context.accounts.list({ limit: 1 })), 'no account whose key nobody was shown').to.deep.equal({ items: [] });
     } finally {
       other.close();
@@ -83,7 +85,7 @@ describe('a start that cannot be', () => {
   it('keys whose secret is gone', async () => {
     await service.tenant(1);
     rmSync(inData('secret'));
-    expect(await refusal()).to.include(`${inData('secret')} is missing, and no API key is valid without it; restore it from a backup`);
+    expect(await refusal({}, CliProcess)).to.include(`${inData('secret')} is missing, and no API key is valid without it; restore it from a backup`);
     expect((await service.run('accounts', 'list')).stderr, 'an operator neither').to.include('is missing, and no API key');
     writeFileSync(inData('secret'), 'not hex', { mode: 0o600 });
     expect(await refusal()).to.include(`${inData('secret')} must hold 32 bytes in hex; restore it from a backup.`);
