@@ -3,7 +3,7 @@ import { playSeeds } from './play-seeds.js';
 import { printCoverage } from './coverage/report.js';
 import { SimulatedRun } from './simulated-run.js';
 
-const USAGE = `Plays the service in a simulated world, a seed a run, and holds every run to what must always be true.
+const USAGE = `Plays the service as a simulation, a seed a run, and holds every run to what must always be true.
 
   --seeds N       how many seeds (1000)
   --from N        the first of them (1)

@@ -18,7 +18,7 @@ export interface Effect {
   readonly result: unknown;
 }
 
-/** Whom a request speaks for; the auditor knows, the service has to find out. */
+/** Whom a request speaks for; the checker knows, the service has to find out. */
 export interface Party {
   readonly accountId: string;
   readonly appId: string;
@@ -74,7 +74,7 @@ export interface Premises {
 }
 
 /** Whoever watches a run. Every method throws a `Violation` when something is not as it must be. */
-export interface Watcher {
+export interface Observer {
   /** How often each step of a generation was seen, as `running cancel running`. */
   readonly transitions: ReadonlyMap<string, number>;
   /** Right after a call did its work, before its answer leaves. */

@@ -13,7 +13,7 @@ const HERE = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 const MUTANT_HOOK = new URL('./mutants/with-mutant.js', import.meta.url).href;
 
 /**
- * Seeds that once found something in core. What a seed plays changes with the people and the weather it draws from, so what
+ * Seeds that once found something in core. What a seed plays changes with the clients and the fault profile it draws from, so what
  * each of them found is kept as a mutant too, in `mutants/list/found.ts`, and pinned by a test of core.
  */
 const REGRESSIONS: readonly (readonly [seed: number, found: string])[] = [

@@ -1,5 +1,5 @@
 import { branchesOf, type Branch } from './branches.js';
-import { CALL_FAULTS, FAULTED_CALLS } from '../faults/climate.js';
+import { CALL_FAULTS, FAULTED_CALLS } from '../faults/fault-profile.js';
 import type { Tally } from './tally.js';
 import type { Result } from '../play-seeds.js';
 import { unexpected } from './unreached.js';

@@ -14,7 +14,7 @@ const OUT_OF_SCOPE = /^core\/(?:access|catalog|index|fields|paging|log|assert|ut
 export const UNREACHED: readonly Unreached[] = [
   { file: 'core/credits/account-desk.ts', begins: ['this.forgetIdleLane()', 'forgetIdleLane()'], atMost: 2, why: 'needs ten thousand accounts in one process' },
   { file: 'core/credits/account-desk.ts', begins: ["throw new ServiceError('SERVICE_UNAVAILABLE'"], atMost: 1, why: 'needs twelve lost races in a row' },
-  { file: 'core/credits/account-desk.ts', begins: ['catch (error) { return { failed', 'return decision;', 'pending.reject(outcome.failed)'], atMost: 3, why: 'an assertion failed: the auditor ends the run there' },
+  { file: 'core/credits/account-desk.ts', begins: ['catch (error) { return { failed', 'return decision;', 'pending.reject(outcome.failed)'], atMost: 3, why: 'an assertion failed: the checker ends the run there' },
   { file: 'core/credits/decide.ts', begins: ["return { refused: 'AMOUNT_INVALID' }", '{ assert(open.credits === credits'], atMost: 2, why: 'a price that is no amount, or two prices for one id: nobody asks for that' },
   { file: 'core/credits/get-balance.ts', begins: ["throw new ServiceError('DEVELOPER_TOKEN_INVALID')"], atMost: 1, why: 'accounts are never removed' },
   { file: 'core/credits/operate.ts', begins: ["throw new ServiceError('FIELD_INVALID', 'An adjustment", "throw new ServiceError('FIELD_INVALID', `An operation id", "throw new ServiceError('FIELD_INVALID', 'A reason", "throw new ServiceError('NOT_FOUND'"], atMost: 4, why: 'input of an operator, and an account removed under their hands' },
@@ -52,14 +52,14 @@ export const UNREACHED: readonly Unreached[] = [
   { file: 'core/recovery/recover-generations.ts', begins: ['break;'], atMost: 1, why: 'needs ten lost races in a row' },
   {
     file: 'core/recovery/recover-uploads.ts', begins: ['return;', 'break;'], atMost: 3,
-    why: 'an upload used or completed between the list and its mark, or a stop between two of them: rare, and not staged',
+    why: 'an upload used or completed between the list and its mark, or a stop between two of them: rare, and not played as a scenario',
   },
   { file: 'core/recovery/recover-uploads.ts', begins: ['await context.uploads.replace(withAttention('], atMost: 1, why: 'settings that were changed after the upload was written' },
   { file: 'core/generation/create-generation.ts', begins: ['const message = `Generations that ended'], atMost: 1, why: 'the bound is out of reach, and a property of its own holds it' },
   { file: 'core/uploads/usage.ts', begins: ["{ throw full('", 'function full('], atMost: 4, why: 'the bounds are out of reach, and a property of its own holds them' },
   { file: 'core/uploads/complete-upload.ts', begins: ["throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED')"], atMost: 1, why: 'uploads are kept for longer than answers are replayed' },
   { file: 'core/uploads/prepare-upload.ts', begins: ["throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED')"], atMost: 1, why: 'uploads are kept for longer than answers are replayed' },
-  { file: 'core/uploads/prepare-upload.ts', begins: ['throw takenOver()'], atMost: 1, why: 'a refusal by the catalog whose key was taken over meanwhile: staged for create and complete, and tested in core' },
+  { file: 'core/uploads/prepare-upload.ts', begins: ['throw takenOver()'], atMost: 1, why: 'a refusal by the catalog whose key was taken over meanwhile: played as a scenario for create and complete, and tested in core' },
 ];
 
 interface Stretch { readonly place: string; readonly text: string }

@@ -5,7 +5,7 @@ import { Violation } from '../observed.js';
 import { serve, type Answer } from './serve.js';
 import type { SmallProcess } from './small-process.js';
 import type { SmallRun } from './small-run.js';
-import { CALLER, LEAP_MS, type SmallWorld } from './small-world.js';
+import { CALLER, LEAP_MS, type SmallService } from './small-service.js';
 import { checkRest, checkState } from './state-checks.js';
 
 /** Longer than the queue deadline and the time to run together. */
@@ -50,7 +50,7 @@ function describe(answer: Answer): string {
   return answer.outcome === 'broken' ? answer.message : `${answer.generation.generationId}${answer.replayed ? ', a replay' : ', a new one'}`;
 }
 
-async function generationOf(world: SmallWorld, key: string): Promise<{ readonly generationId: string } | undefined> {
+async function generationOf(world: SmallService, key: string): Promise<{ readonly generationId: string } | undefined> {
   const { records } = await world.snapshot();
   return records.find((record) => record.kind === 'generation' && record.clientTraceId === key);
 }
@@ -60,9 +60,9 @@ class Late {
   private readonly worker: SmallProcess;
   private readonly rest: SmallProcess;
   private readonly recovery: Recovery;
-  private readonly workerContext: ReturnType<SmallWorld['contextOf']>;
+  private readonly workerContext: ReturnType<SmallService['contextOf']>;
 
-  constructor(private readonly world: SmallWorld) {
+  constructor(private readonly world: SmallService) {
     this.worker = world.directProcess('late worker', 0xf0);
     this.rest = world.directProcess('late front', 0xf1);
     this.workerContext = world.contextOf(this.worker);

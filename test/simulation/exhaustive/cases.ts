@@ -6,7 +6,7 @@ export type Request =
   /** Of the generation this key was answered with, as soon as it was. */
   | { readonly operation: 'cancel'; readonly key: string };
 
-/** What one run of the small world begins with. */
+/** What one run of the small service begins with. */
 export interface Case {
   readonly name: string;
   readonly credits: number;

@@ -5,7 +5,7 @@ import { Violation } from '../observed.js';
 import { explore, replay } from './explore.js';
 import { reportOf } from './report.js';
 
-const USAGE = `Visits every state of a small world that can be reached within bounds, and checks each.
+const USAGE = `Visits every state of a small service that can be reached within bounds, and checks each.
 
   --case NAME         one case alone: ${CASES.map(({ name }) => name).join(', ')}
   --depth N           the most choices in a row (${DEFAULT_BOUNDS.depth})

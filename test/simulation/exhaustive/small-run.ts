@@ -8,7 +8,7 @@ import type { Case, Request } from './cases.js';
 import type { Interned } from './interned.js';
 import { serve, type Answer } from './serve.js';
 import { SmallProcess, type PendingCall, type Timer } from './small-process.js';
-import { CALLER, LEAP_MS, SmallWorld } from './small-world.js';
+import { CALLER, LEAP_MS, SmallService } from './small-service.js';
 import { stableJson } from './stable-json.js';
 
 /** Something that can happen next. Its name says what, and names it again in a replay. */
@@ -32,11 +32,11 @@ const READS = /\.(?:read|due|holdsBefore|entries|list|findOperation)$/;
 const SOON_MS = 1_000;
 
 /**
- * One run: two REST processes with a client each, and a worker, all in one small world. Between two choices everything
+ * One run: two REST processes with a client each, and a worker, all in one small service. Between two choices everything
  * happens that can happen without one, so a run is the list of its choices.
  */
 export class SmallRun {
-  readonly world = new SmallWorld();
+  readonly world = new SmallService();
   readonly spent: Spent = nothingSpent();
   readonly seats: readonly [Seat, Seat];
   readonly worker: SmallProcess;

@@ -2,7 +2,7 @@ import type { MemoryObjectStore } from '../../../adapters/memory/memory-object-s
 import { StoreUnavailable } from '../../../core/errors.js';
 import type { ObjectStore } from '../../../core/ports/object-store.js';
 import { collected, streamOf } from '../../fixtures/byte-streams.js';
-import type { Surroundings } from '../world/surroundings.js';
+import type { RunContext } from '../harness/run-context.js';
 
 /** An object store that now and then keeps less than it was given, gives less than it keeps, or loses an object. */
 export class FaultyObjects implements ObjectStore {
@@ -11,7 +11,7 @@ export class FaultyObjects implements ObjectStore {
   readonly signGet: ObjectStore['signGet'];
   readonly stat: ObjectStore['stat'];
 
-  constructor(private readonly store: MemoryObjectStore, private readonly world: Surroundings) {
+  constructor(private readonly store: MemoryObjectStore, private readonly context: RunContext) {
     this.signPut = (target) => store.signPut(target);
     this.signGet = (target) => store.signGet(target);
     this.stat = (key) => store.stat(key);
@@ -20,10 +20,10 @@ export class FaultyObjects implements ObjectStore {
   /** Loses some object for good. */
   async loseOne(): Promise<void> {
     if (this.keys.size === 0) return;
-    const key = this.world.chance.pick([...this.keys]);
-    this.world.tally.add('object lost');
-    this.world.timeline.note(this.world.scheduler.now, 'objects', () => `! loses ${key}`);
-    this.world.watcher.spoiled(key);
+    const key = this.context.chance.pick([...this.keys]);
+    this.context.tally.add('object lost');
+    this.context.timeline.note(this.context.scheduler.now, 'objects', () => `! loses ${key}`);
+    this.context.observer.spoiled(key);
     await this.remove(key);
   }
 
@@ -65,8 +65,8 @@ export class FaultyObjects implements ObjectStore {
   }
 
   private strikes(fault: string): boolean {
-    const { climate, chance, tally, scheduler, timeline } = this.world;
-    if (!chance.happens(climate.objectPerMille)) return false;
+    const { profile, chance, tally, scheduler, timeline } = this.context;
+    if (!chance.happens(profile.objectPerMille)) return false;
     tally.add(fault);
     timeline.note(scheduler.now, 'objects', () => `! ${fault}`);
     return true;

@@ -1,7 +1,7 @@
 import type { MemoryWakeUps } from '../../../adapters/memory/memory-wake-ups.js';
 import type { WakeUps } from '../../../core/ports/wake-ups.js';
-import type { SimulatedProcess } from '../world/simulated-process.js';
-import type { Surroundings } from '../world/surroundings.js';
+import type { SimulatedProcess } from '../harness/simulated-process.js';
+import type { RunContext } from '../harness/run-context.js';
 
 const LATEST_MS = 60_000;
 
@@ -14,7 +14,7 @@ export class FaultyWakeUps implements WakeUps {
 
   constructor(
     private readonly wakeUps: MemoryWakeUps,
-    private readonly world: Surroundings,
+    private readonly context: RunContext,
     private readonly onStart: (deliver: Handler) => void,
     private readonly service: { readonly processes: readonly SimulatedProcess[]; wakeUpsToLose: number },
   ) {
@@ -23,12 +23,12 @@ export class FaultyWakeUps implements WakeUps {
   }
 
   async schedule(generationId: string, at: number): Promise<void> {
-    const { climate, chance, tally } = this.world;
+    const { profile, chance, tally } = this.context;
     if (this.service.wakeUpsToLose > 0) {
       this.service.wakeUpsToLose -= 1;
       return;
     }
-    if (!chance.happens(climate.wakeUpPerMille)) return this.wakeUps.schedule(generationId, at);
+    if (!chance.happens(profile.wakeUpPerMille)) return this.wakeUps.schedule(generationId, at);
     const fate = chance.pick(['lost', 'late', 'twice'] as const);
     tally.add(`wake-up ${fate}`);
     if (fate === 'late') return this.wakeUps.schedule(generationId, at + chance.between(1, LATEST_MS));
@@ -39,7 +39,7 @@ export class FaultyWakeUps implements WakeUps {
 
   /** To anybody, now or later: to one who has it already, or to two at once. */
   private deliverAgain(generationId: string): void {
-    const { scheduler, chance } = this.world;
+    const { scheduler, chance } = this.context;
     scheduler.after(chance.skewed(LATEST_MS), () => {
       const process = chance.pick(this.service.processes);
       // What becomes of it is known to whoever delivered the first one.

@@ -1,9 +1,9 @@
 import { StoreUnavailable } from '../../../core/errors.js';
 import type { PortCall } from '../../fixtures/intercepted.js';
-import { CALL_FAULTS, FAIR, type CallFault } from './climate.js';
-import type { SimulatedProcess } from '../world/simulated-process.js';
-import type { Surroundings } from '../world/surroundings.js';
-import { brief } from '../world/timeline.js';
+import { CALL_FAULTS, NO_FAULTS, type CallFault } from './fault-profile.js';
+import type { SimulatedProcess } from '../harness/simulated-process.js';
+import type { RunContext } from '../harness/run-context.js';
+import { brief } from '../harness/timeline.js';
 
 const SLEEP_MS = { least: 9_000, most: 40_000 };
 /** Sleeps longer than any lease end within this. */
@@ -28,16 +28,16 @@ export class PortFaults {
   private readonly awayUntil = new Map<string, number>();
   private readonly planned = new Map<string, Planned>();
 
-  constructor(private readonly world: Surroundings) {}
+  constructor(private readonly context: RunContext) {}
 
-  /** Nothing gets through to this port for so long, unless the weather turns fair before. */
+  /** Nothing gets through to this port for so long, unless faults stop before. */
   sendAway(port: string, forMs: number): void {
-    const { scheduler, timeline } = this.world;
+    const { scheduler, timeline } = this.context;
     this.awayUntil.set(port, scheduler.now + forMs);
     timeline.note(scheduler.now, port, () => `! away for ${forMs} ms`);
   }
 
-  /** Has this befall the next call of that name, whoever makes it. */
+  /** Has this apply the next call of that name, whoever makes it. */
   plan(name: string, planned: Planned): void {
     this.planned.set(name, planned);
   }
@@ -48,13 +48,13 @@ export class PortFaults {
 
   call(process: SimulatedProcess, call: PortCall): Promise<unknown> {
     if (!process.isAlive) return never();
-    const { scheduler, timeline } = this.world;
+    const { scheduler, timeline } = this.context;
     if (call.name.startsWith('provider.')) this.announce(process, call);
     const planned = this.planFor(call.name);
     const fault = planned?.fault ?? this.draw(call.name);
     if (fault !== undefined) timeline.note(scheduler.now, process.name, () => `! ${fault} at ${call.name}`);
     if (fault === 'crashBefore') {
-      this.world.kill(process);
+      this.context.kill(process);
       return never();
     }
     return new Promise((resolve, reject) => this.carry(process, call, { fault, forMs: planned?.forMs }, resolve, reject));
@@ -70,16 +70,16 @@ export class PortFaults {
 
   /** What is wrong with the call must not reach core as if the call had failed. */
   private announce(process: SimulatedProcess, { name, args }: PortCall): void {
-    const { scheduler, watcher } = this.world;
+    const { scheduler, observer } = this.context;
     try {
-      watcher.calling({ at: scheduler.now, process: process.name, processNow: process.clock.now(), call: name, args });
+      observer.calling({ at: scheduler.now, process: process.name, processNow: process.clock.now(), call: name, args });
     } catch (error) {
       scheduler.fail(error);
     }
   }
 
   private carry(process: SimulatedProcess, call: PortCall, fate: Fate, resolve: (value: unknown) => void, reject: (error: Error) => void): void {
-    const { scheduler, chance } = this.world;
+    const { scheduler, chance } = this.context;
     const { fault } = fate;
     const slowLeg = fault === 'slow' && fate.forMs === undefined ? chance.pick(['there', 'back']) : 'none';
     const answer = (settle: () => void) => scheduler.after(this.legMs(slowLeg === 'back'), settle, process);
@@ -93,7 +93,7 @@ export class PortFaults {
       this.takeEffect(process, call).then((outcome) => {
         if (fault === 'lateEffect') return;
         if (fault === 'sleepAfter') process.asleepUntil = scheduler.now + (fate.forMs ?? chance.between(SLEEP_MS.least, SLEEP_MS.most));
-        if (fault === 'crashAfter') this.world.kill(process);
+        if (fault === 'crashAfter') this.context.kill(process);
         else if (fault === 'lostAnswer') answer(() => reject(away(call.name)));
         else if ('error' in outcome) answer(() => reject(outcome.error));
         else answer(() => resolve(outcome.result));
@@ -103,11 +103,11 @@ export class PortFaults {
 
   private delayOf({ fault, forMs }: Fate, isSlow: boolean): number {
     if (fault === 'slow' && forMs !== undefined) return forMs;
-    return fault === 'lateEffect' ? (forMs ?? this.world.chance.between(100, LATEST_EFFECT_MS)) : this.legMs(isSlow);
+    return fault === 'lateEffect' ? (forMs ?? this.context.chance.between(100, LATEST_EFFECT_MS)) : this.legMs(isSlow);
   }
 
   private async takeEffect(process: SimulatedProcess, call: PortCall): Promise<{ readonly result: unknown } | { readonly error: Error }> {
-    const { scheduler, watcher, timeline } = this.world;
+    const { scheduler, observer, timeline } = this.context;
     let result: unknown;
     try {
       result = await call.proceed();
@@ -116,24 +116,24 @@ export class PortFaults {
       return { error: error instanceof Error ? error : new Error(String(error)) };
     }
     timeline.note(scheduler.now, process.name, () => `${call.name} ${brief(call.args)} -> ${brief(result)}`);
-    await watcher.effect({ at: scheduler.now, process: process.name, processNow: process.clock.now(), call: call.name, args: call.args, result });
+    await observer.effect({ at: scheduler.now, process: process.name, processNow: process.clock.now(), call: call.name, args: call.args, result });
     return { result };
   }
 
   private draw(name: string): CallFault | undefined {
-    const { climate, chance, tally } = this.world;
+    const { profile, chance, tally } = this.context;
     tally.add(`call ${name}`);
-    const focused = climate.focus.get(name);
-    let fault = focused !== undefined && chance.happens(climate.focusPerMille) ? focused : undefined;
-    for (const each of CALL_FAULTS) fault ??= chance.happens(climate.odds[each]) ? each : undefined;
-    if (climate !== FAIR && (this.awayUntil.get(name.slice(0, name.indexOf('.'))) ?? 0) > this.world.scheduler.now) fault ??= 'lostRequest';
+    const focused = profile.focus.get(name);
+    let fault = focused !== undefined && chance.happens(profile.focusPerMille) ? focused : undefined;
+    for (const each of CALL_FAULTS) fault ??= chance.happens(profile.odds[each]) ? each : undefined;
+    if (profile !== NO_FAULTS && (this.awayUntil.get(name.slice(0, name.indexOf('.'))) ?? 0) > this.context.scheduler.now) fault ??= 'lostRequest';
     if (fault !== undefined) tally.add(`fault ${fault} ${name}`);
     return fault;
   }
 
   private legMs(isSlow: boolean): number {
-    const { climate, chance } = this.world;
-    return isSlow ? chance.between(climate.latencyMs, climate.slowMs) : chance.skewed(climate.latencyMs);
+    const { profile, chance } = this.context;
+    return isSlow ? chance.between(profile.latencyMs, profile.slowMs) : chance.skewed(profile.latencyMs);
   }
 }
 

@@ -1,9 +1,9 @@
 import type { Provider, ProviderFailure, ProviderOutput, ProviderReport, Submission } from '../../../core/ports/provider.js';
 import { bytesOf, streamOf } from '../../fixtures/byte-streams.js';
 import { plainImage, plainVideo } from '../../fixtures/plain-media.js';
-import { FAIR } from './climate.js';
+import { NO_FAULTS } from './fault-profile.js';
 import { never } from './port-faults.js';
-import type { Surroundings } from '../world/surroundings.js';
+import type { RunContext } from '../harness/run-context.js';
 
 /** What is to become of the next tasks, where chance is not to say. */
 export interface Script { readonly ending: Ending; readonly onCancel?: OnCancel; readonly takesMs: number }
@@ -40,9 +40,9 @@ export class SimulatedProvider implements Provider {
   private readonly knowsTokens: boolean;
   private readonly canRecover: boolean;
 
-  constructor(private readonly world: Surroundings) {
-    this.knowsTokens = world.chance.happens(700);
-    this.canRecover = world.chance.happens(700);
+  constructor(private readonly context: RunContext) {
+    this.knowsTokens = context.chance.happens(700);
+    this.canRecover = context.chance.happens(700);
   }
 
   async submit(submission: Submission): ReturnType<Provider['submit']> {
@@ -50,7 +50,7 @@ export class SimulatedProvider implements Provider {
     for (const reference of submission.references) for await (const _chunk of await reference.open());
     switch (this.misbehaves(['refuses for now', 'refuses until later', 'refuses for good', 'breaks before', 'breaks after', 'hangs before', 'hangs after'] as const)) {
       case 'refuses for now': return { accepted: false, failure: failure('PROVIDER_UNAVAILABLE', true) };
-      case 'refuses until later': return { accepted: false, failure: { ...failure('PROVIDER_UNAVAILABLE', true), retryAfterMs: this.world.chance.pick(RETRY_AFTER_MS) } };
+      case 'refuses until later': return { accepted: false, failure: { ...failure('PROVIDER_UNAVAILABLE', true), retryAfterMs: this.context.chance.pick(RETRY_AFTER_MS) } };
       case 'refuses for good': return { accepted: false, failure: failure('CONTENT_REJECTED_INPUT', false) };
       case 'breaks before': throw new Error('The line broke.');
       case 'hangs before': return never();
@@ -82,7 +82,7 @@ export class SimulatedProvider implements Provider {
 
   async cancel(reference: string): Promise<void> {
     const task = this.tasks.get(reference);
-    if (task !== undefined) task.cancelledAt ??= this.world.scheduler.now;
+    if (task !== undefined) task.cancelledAt ??= this.context.scheduler.now;
     if (this.misbehaves(['throws'] as const)) throw new Error('The provider is silent.');
   }
 
@@ -92,7 +92,7 @@ export class SimulatedProvider implements Provider {
       case 'throws': throw new Error('The provider is silent.');
       case 'hangs': return never();
       case 'does not find': return { found: false };
-      case 'does not know yet': return { found: 'not-yet', ...(this.world.chance.happens(500) ? { retryAfterMs: this.world.chance.pick(RETRY_AFTER_MS) } : {}) };
+      case 'does not know yet': return { found: 'not-yet', ...(this.context.chance.happens(500) ? { retryAfterMs: this.context.chance.pick(RETRY_AFTER_MS) } : {}) };
       case undefined: return this.find(token);
     }
   }
@@ -106,7 +106,7 @@ export class SimulatedProvider implements Provider {
     const { token, parameters } = submission;
     const known = this.knowsTokens ? [...this.tasks.values()].find((task) => task.token === token) : undefined;
     if (known) return known;
-    const { chance, scheduler, climate } = this.world;
+    const { chance, scheduler, profile } = this.context;
     const task: Task = {
       reference: `task-${this.tasks.size + 1}`,
       token,
@@ -114,17 +114,17 @@ export class SimulatedProvider implements Provider {
       count: typeof parameters['count'] === 'number' ? parameters['count'] : 1,
       startedAt: scheduler.now,
       endsAt: scheduler.now + (this.script?.takesMs ?? chance.pick([0, 1_500, 8_000, 8_000, 30_000])),
-      ending: this.script?.ending ?? (chance.happens(climate.providerPerMille) ? chance.pick(BAD_ENDINGS) : 'succeeds'),
+      ending: this.script?.ending ?? (chance.happens(profile.providerPerMille) ? chance.pick(BAD_ENDINGS) : 'succeeds'),
       onCancel: this.script?.onCancel ?? chance.pick(ON_CANCEL),
     };
-    this.world.tally.add(`provider task ${task.ending}`);
+    this.context.tally.add(`provider task ${task.ending}`);
     this.tasks.set(task.reference, task);
     return task;
   }
 
   private reportOf(task: Task | undefined): ProviderReport {
     if (task === undefined) return { state: 'unknown' };
-    const { now } = this.world.scheduler;
+    const { now } = this.context.scheduler;
     if (task.cancelledAt !== undefined && task.cancelledAt < task.endsAt && task.onCancel !== 'goes on') {
       if (task.onCancel === 'fails') return { state: 'failed', failure: failure('PROVIDER_REJECTED', false) };
       return { state: 'cancelled', outputs: task.onCancel === 'stops' ? [] : this.outputsOf(task, 1) };
@@ -147,7 +147,7 @@ export class SimulatedProvider implements Provider {
 
   /** How far it is, and when to ask again, if it says. */
   private hint(): { readonly progress?: number; readonly pollAfterMs?: number } {
-    const { chance } = this.world;
+    const { chance } = this.context;
     return { ...(chance.happens(700) ? { progress: chance.between(0, 100) / 100 } : {}), ...(chance.happens(700) ? { pollAfterMs: 1_000 } : {}) };
   }
 
@@ -158,15 +158,15 @@ export class SimulatedProvider implements Provider {
     const { parameters, operation } = task.submission;
     const [widthPx = 64, heightPx = 64] = typeof parameters['size'] === 'string' ? parameters['size'].split('x').map(Number) : [];
     if (task.ending === 'delivers rubbish' && (index > 0 || task.count === 1)) {
-      return this.world.chance.pick([bytesOf(note), plainVideo(64, 64, 9_000), plainImage(9, 9), new Uint8Array(2_000)]);
+      return this.context.chance.pick([bytesOf(note), plainVideo(64, 64, 9_000), plainImage(9, 9), new Uint8Array(2_000)]);
     }
     if (operation === 'video_generation') return plainVideo(widthPx, heightPx, Number(parameters['seconds']) * 1_000);
     return plainImage(widthPx, heightPx, 'image/png', note);
   }
 
-  /** Answers nothing for so long, unless the weather turns fair before. */
+  /** Answers nothing for so long, unless faults stop before. */
   goAway(forMs: number): void {
-    this.awayUntil = this.world.scheduler.now + forMs;
+    this.awayUntil = this.context.scheduler.now + forMs;
   }
 
   private outputsOf({ submission }: Task, count: number): ProviderOutput[] {
@@ -175,9 +175,9 @@ export class SimulatedProvider implements Provider {
   }
 
   private misbehaves<T extends string>(ways: readonly T[]): T | undefined {
-    const { climate, chance, tally, scheduler } = this.world;
-    if (climate !== FAIR && this.awayUntil > scheduler.now) throw new Error('The provider is away.');
-    if (!chance.happens(climate.providerPerMille >> 1)) return undefined;
+    const { profile, chance, tally, scheduler } = this.context;
+    if (profile !== NO_FAULTS && this.awayUntil > scheduler.now) throw new Error('The provider is away.');
+    if (!chance.happens(profile.providerPerMille >> 1)) return undefined;
     const way = chance.pick(ways);
     tally.add(`provider ${way}`);
     return way;

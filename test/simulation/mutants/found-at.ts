@@ -71,7 +71,7 @@ export const FOUND_AT: Readonly<Record<string, number | undefined>> = {
   'gone-boot-waited-for': 32,
   'cut-runs-not-resumed': 32,
   'cut-claims-waited-for': 54,
-  'staged-bytes-inspected': 39,
+  'played as a scenario-bytes-inspected': 39,
   'type-as-declared': 7,
   'declared-digest-not-checked': 12,
   'late-copy-overwrites': 10,

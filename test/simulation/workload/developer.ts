@@ -1,14 +1,14 @@
-import type { Chance } from '../world/chance.js';
-import type { Credential, Network } from '../world/network.js';
+import type { Chance } from '../harness/chance.js';
+import type { Credential, Network } from '../harness/network.js';
 import type { Answer } from '../observed.js';
-import type { Scheduler } from '../world/scheduler.js';
+import type { Scheduler } from '../harness/scheduler.js';
 import { textField } from './text-field.js';
 import { altered, drawBody, reordered, type Intent } from './intents.js';
 import { UNKNOWN_ID } from './unknown-id.js';
 import { Uploader } from './uploader.js';
 
 /** What developers know of one another: ids they have no business with. */
-export interface Acquaintances { readonly generationIds: Set<string>; readonly uploadIds: Set<string> }
+export interface KnownIds { readonly generationIds: Set<string>; readonly uploadIds: Set<string> }
 
 const MAX_RETRIES = 4;
 
@@ -25,13 +25,13 @@ export class Developer {
     private readonly network: Network,
     private readonly scheduler: Scheduler,
     private readonly chance: Chance,
-    private readonly others: Acquaintances,
+    private readonly others: KnownIds,
   ) {
     this.uploader = new Uploader(name, (request) => this.ask(request), network, scheduler, chance);
     this.acts = [
       () => this.createAnew(), () => this.createAnew(), () => this.createAnew(), () => this.createAndCancel(), () => this.repeat(), () => this.repeatOtherwise(),
       () => this.race(), () => this.raceOtherwise(), () => this.burst(), () => this.look(), () => this.look(), () => this.cancel(), () => this.cancelTwice(),
-      () => this.pry(), () => this.reckon(), () => this.upload(), () => this.beg(),
+      () => this.askForForeignIds(), () => this.askForPrices(), () => this.upload(), () => this.askBeyondBalance(),
     ];
   }
 
@@ -49,7 +49,7 @@ export class Developer {
   }
 
   /** Asks for some of what it knew long ago. */
-  async reminisce(): Promise<void> {
+  async repeatOldRequests(): Promise<void> {
     const intent = this.anIntent();
     if (intent?.generationId !== undefined) await this.ask({ operation: this.chance.pick(['get', 'cancel']), generationId: intent.generationId });
     if (intent) await this.ask({ operation: 'create', key: intent.key, body: intent.body });
@@ -138,7 +138,7 @@ export class Developer {
   }
 
   /** Wants more than there is, asks again and again under one key, and at some point somebody pays. */
-  private async beg(): Promise<void> {
+  private async askBeyondBalance(): Promise<void> {
     const dear = { model_key: 'plain', operation: 'image_generation', prompt: `a wish of ${this.name}`, parameters: { count: 4 } };
     const intent: Intent = { ...this.newIntent(), body: dear, isRefused: false };
     this.intents[this.intents.length - 1] = intent;
@@ -172,7 +172,7 @@ export class Developer {
     await this.ask({ operation: 'get', generationId: id });
   }
 
-  private async pry(): Promise<void> {
+  private async askForForeignIds(): Promise<void> {
     const generationId = this.chance.pick([UNKNOWN_ID, 'no-id', ...this.others.generationIds]);
     await this.ask({ operation: this.chance.pick(['get', 'cancel']), generationId });
     const nobody: Credential = { ...this.chance.pick(this.credentials), keyId: 'nobody', secret: this.chance.pick(['svc_anon_1', '', `svc_live_${'0'.repeat(49)}`]) };
@@ -181,7 +181,7 @@ export class Developer {
     await this.ask({ operation: 'complete', key: `${this.name}-pry-${this.chance.between(1, 3)}`, uploadId, body: {} });
   }
 
-  private async reckon(): Promise<void> {
+  private async askForPrices(): Promise<void> {
     await this.ask({ operation: 'credits' });
     await this.ask({ operation: 'estimate', body: drawBody(this.chance, 'an estimate', []) });
   }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../core/json.js';
-import type { Chance } from '../world/chance.js';
+import type { Chance } from '../harness/chance.js';
 import { textField } from './text-field.js';
 
 /** Something a client means to have made once, under one Idempotency-Key, until it knows what came of it. */

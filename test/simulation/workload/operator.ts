@@ -1,10 +1,10 @@
-import type { Chance } from '../world/chance.js';
-import type { Credential, Network } from '../world/network.js';
+import type { Chance } from '../harness/chance.js';
+import type { Credential, Network } from '../harness/network.js';
 import type { Request } from '../observed.js';
-import type { Scheduler } from '../world/scheduler.js';
+import type { Scheduler } from '../harness/scheduler.js';
 import { UNKNOWN_ID } from './unknown-id.js';
 
-/** Whoever runs the service: issues credits, corrects them, takes keys away, and suspends accounts for a while. */
+/** The operator: issues credits, corrects them, takes keys away, and suspends accounts for a while. */
 export class Operator {
   private operations = 0;
   private readonly suspended = new Set<string>();

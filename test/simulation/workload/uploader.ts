@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../../core/json.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { sha256Of } from '../../fixtures/sha256.js';
-import type { Chance } from '../world/chance.js';
-import type { Network } from '../world/network.js';
+import type { Chance } from '../harness/chance.js';
+import type { Network } from '../harness/network.js';
 import type { Answer, Request } from '../observed.js';
-import type { Scheduler } from '../world/scheduler.js';
+import type { Scheduler } from '../harness/scheduler.js';
 import { textField } from './text-field.js';
 
 /** Brings reference files: honest ones, damaged ones, other ones than declared, and other ones afterwards. */

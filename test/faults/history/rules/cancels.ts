@@ -1,5 +1,5 @@
 import type { Generation } from '../../../../core/generation/generation.js';
-import { textOf } from '../../../simulation/audit/same.js';
+import { textOf } from '../../../simulation/checker/same.js';
 import type { Finding } from '../history.js';
 import { told, type Known } from '../known.js';
 

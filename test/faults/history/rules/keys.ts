@@ -1,4 +1,4 @@
-import { canonical, textOf } from '../../../simulation/audit/same.js';
+import { canonical, textOf } from '../../../simulation/checker/same.js';
 import type { Exchange, Finding } from '../history.js';
 import { isDefinite, isSuccess, told, traceOf, type Answered, type Known, type OperationOf } from '../known.js';
 

@@ -1,4 +1,4 @@
-import { canonical, textOf } from '../../../simulation/audit/same.js';
+import { canonical, textOf } from '../../../simulation/checker/same.js';
 import type { Finding } from '../history.js';
 import { isDefinite, isSuccess, told, type Answered, type Known } from '../known.js';
 

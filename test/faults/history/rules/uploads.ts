@@ -1,4 +1,4 @@
-import { textOf } from '../../../simulation/audit/same.js';
+import { textOf } from '../../../simulation/checker/same.js';
 import type { AtRest, Finding } from '../history.js';
 import { isSuccess, told, type Known } from '../known.js';
 

@@ -1,7 +1,7 @@
 import type { Generation } from '../../../../core/generation/generation.js';
 import type { JsonObject } from '../../../../core/json.js';
-import { taskFault } from '../../../simulation/audit/view-shape.js';
-import { canonical, textOf } from '../../../simulation/audit/same.js';
+import { taskFault } from '../../../simulation/checker/view-shape.js';
+import { canonical, textOf } from '../../../simulation/checker/same.js';
 import type { Finding } from '../history.js';
 import { told, type Answered, type Known } from '../known.js';
 

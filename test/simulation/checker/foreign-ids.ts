@@ -12,7 +12,7 @@ const TOLD_ANYBODY: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 const SHA256 = /^[0-9a-f]{64}$/i;
 
 /** Invariant 17: nobody can tell somebody else's thing from none at all. */
-export class Strangers {
+export class ForeignIds {
   /** The one refusal every operation has for what is not the caller's. */
   private readonly refusals = new Map<string, string>();
 

@@ -1,10 +1,10 @@
 import type { Chance } from './chance.js';
-import { serve } from './doors.js';
+import { serve } from './serve-request.js';
 import { never } from '../faults/port-faults.js';
 import type { Answer, Asked, Party, Request } from '../observed.js';
 import type { Service } from './service.js';
 import type { SimulatedProcess } from './simulated-process.js';
-import type { Surroundings } from './surroundings.js';
+import type { RunContext } from './run-context.js';
 import { brief } from './timeline.js';
 
 const CLIENT_TIMEOUT_MS = 30_000;
@@ -20,34 +20,34 @@ export interface Credential extends Party {
 export class Network {
   private asked = 0;
 
-  constructor(private readonly world: Surroundings, private readonly service: Service, private readonly chance: Chance) {}
+  constructor(private readonly context: RunContext, private readonly service: Service, private readonly chance: Chance) {}
 
   /** Asks whichever process takes it, or the one that is given. Never rejects: a broken line is an answer too. */
   async ask(request: Request, credential?: Credential, to = this.service.door()): Promise<Answer> {
-    const { scheduler, watcher, timeline } = this.world;
+    const { scheduler, observer, timeline } = this.context;
     this.asked += 1;
     const party = credential && { accountId: credential.accountId, appId: credential.appId, keyId: credential.keyId };
     const asked: Asked = { number: this.asked, at: scheduler.now, ...(party ? { party } : {}), request };
     timeline.note(scheduler.now, `ask ${asked.number}`, () => `${to?.name ?? 'nobody'}: ${brief(request)}`);
-    watcher.asked(asked);
+    observer.asked(asked);
     const answer = await Promise.race([this.carry(asked, credential?.secret, to), scheduler.pause(CLIENT_TIMEOUT_MS).then(() => LOST)]);
     timeline.note(scheduler.now, `ask ${asked.number}`, () => `-> ${brief(answer)}`);
-    watcher.answered(asked, answer, scheduler.now);
+    observer.answered(asked, answer, scheduler.now);
     return answer;
   }
 
   /** Sends a client's bytes to a signed address. */
   async put(uploadId: string, url: string, headers: Readonly<Record<string, string>>, bytes: Uint8Array): Promise<void> {
-    const { scheduler, watcher, timeline } = this.world;
+    const { scheduler, observer, timeline } = this.context;
     await scheduler.pause(this.chance.skewed(2_000));
     const { status } = this.service.durable.objects.handle({ method: 'PUT', url, headers, body: bytes });
     timeline.note(scheduler.now, 'a client', () => `PUT of ${bytes.byteLength} bytes for ${uploadId}: ${status}`);
-    await watcher.sent(uploadId, bytes, status);
+    await observer.sent(uploadId, bytes, status);
     if (status === 200) await this.service.objects.arrived(new URL(url).pathname.slice(1));
   }
 
   private async carry(asked: Asked, secret: string | undefined, to: SimulatedProcess | undefined): Promise<Answer> {
-    const { scheduler, chance } = this.world;
+    const { scheduler, chance } = this.context;
     const fate = this.fate();
     await scheduler.pause(fate === 'late' ? chance.between(1, LATEST_MS) : chance.skewed(5));
     if (fate === 'lost request') return never();
@@ -59,15 +59,15 @@ export class Network {
   }
 
   private async arrive(asked: Asked, secret: string | undefined, to: SimulatedProcess | undefined): Promise<Answer> {
-    const { scheduler, watcher } = this.world;
+    const { scheduler, observer } = this.context;
     if (to === undefined || !to.takesRequests) return LOST;
     // A process that sleeps takes it when it wakes up.
     await new Promise<void>((resolve) => { scheduler.after(0, resolve, to); });
-    watcher.arrived(asked, scheduler.now);
+    observer.arrived(asked, scheduler.now);
     const answer = await serve(to, asked.request, secret);
     if (!to.isAlive) return never();
     try {
-      await watcher.served(asked, answer, scheduler.now);
+      await observer.served(asked, answer, scheduler.now);
     } catch (error) {
       scheduler.fail(error);
     }
@@ -75,8 +75,8 @@ export class Network {
   }
 
   private fate(): 'late' | 'lost request' | 'lost answer' | 'twice' | undefined {
-    const { climate, tally } = this.world;
-    if (!this.chance.happens(climate.clientPerMille)) return undefined;
+    const { profile, tally } = this.context;
+    if (!this.chance.happens(profile.clientPerMille)) return undefined;
     const fate = this.chance.pick(['late', 'lost request', 'lost answer', 'twice'] as const);
     tally.add(`client ${fate}`);
     return fate;

@@ -1,4 +1,4 @@
-import type { Answer, Asked, Effect, Premises, Watcher } from '../observed.js';
+import type { Answer, Asked, Effect, Premises, Observer } from '../observed.js';
 import { Violation } from '../observed.js';
 import { Accepted } from './accepted.js';
 import { Access } from './access.js';
@@ -17,7 +17,7 @@ import { ProcessClocks } from './process-clocks.js';
 import { ProviderCalls } from './provider-calls.js';
 import { Rest } from './rest.js';
 import { Secrets } from './secrets.js';
-import { Strangers } from './strangers.js';
+import { ForeignIds } from './foreign-ids.js';
 import { Suspensions } from './suspensions.js';
 import { EventOrder } from './event-order.js';
 import { Uploads } from './uploads.js';
@@ -36,7 +36,7 @@ const OURS = ['TypeError', 'RangeError', 'ReferenceError'];
  *
  * It relies on effects being shown one at a time, each before the next takes place.
  */
-export class Auditor implements Watcher {
+export class SimulationChecker implements Observer {
   private readonly order = new EventOrder();
   private readonly clocks = new ProcessClocks();
   private readonly calls = new CallTable();
@@ -49,7 +49,7 @@ export class Auditor implements Watcher {
   private readonly keys = new Keys();
   private readonly accepted: Accepted;
   private readonly views: Views;
-  private readonly strangers: Strangers;
+  private readonly strangers: ForeignIds;
   private readonly access: Access;
   private readonly suspensions: Suspensions;
   private readonly secrets: Secrets;
@@ -69,7 +69,7 @@ export class Auditor implements Watcher {
     this.uploads = new Uploads(settings, clocks, objects, (upload) => this.accepted.prepared(upload));
     this.provider = new ProviderCalls(generations, prices);
     this.views = new Views(generations, books, prices, order);
-    this.strangers = new Strangers(generations, this.uploads);
+    this.strangers = new ForeignIds(generations, this.uploads);
     this.access = new Access(order);
     this.suspensions = new Suspensions(order);
     this.secrets = new Secrets(() => premises.secrets());

@@ -1,14 +1,14 @@
 import { createAccount, createApp, createKey } from '../../../core/access/manage.js';
 import { grantCredits } from '../../../core/credits/operate.js';
-import type { Chance } from '../world/chance.js';
-import type { Credential, Network } from '../world/network.js';
-import type { Scheduler } from '../world/scheduler.js';
-import type { Service } from '../world/service.js';
-import { Developer, type Acquaintances } from './developer.js';
+import type { Chance } from '../harness/chance.js';
+import type { Credential, Network } from '../harness/network.js';
+import type { Scheduler } from '../harness/scheduler.js';
+import type { Service } from '../harness/service.js';
+import { Developer, type KnownIds } from './developer.js';
 import { Operator } from './operator.js';
 
-/** Who uses the service in a run. */
-export interface Population {
+/** The clients of a run. */
+export interface Clients {
   readonly accountIds: readonly string[];
   readonly developers: readonly Developer[];
   readonly operators: readonly Operator[];
@@ -18,19 +18,19 @@ export interface Population {
 }
 
 /** Quarters of an hour go by, and clients ask for what they knew long ago. */
-export async function growOld(scheduler: Scheduler, developers: readonly Developer[], quarters: number): Promise<void> {
+export async function passHours(scheduler: Scheduler, developers: readonly Developer[], quarters: number): Promise<void> {
   for (let quarter = 0; quarter < quarters; quarter += 1) {
     await scheduler.pause(15 * 60_000);
-    for (const developer of developers) await developer.reminisce();
+    for (const developer of developers) await developer.repeatOldRequests();
   }
 }
 
 /** Two accounts, one of them with two Apps; two keys an App, of which one may be revoked; one or two developers an App. */
-export async function populate(service: Service, network: Network, scheduler: Scheduler, chance: Chance): Promise<Population> {
+export async function createClients(service: Service, network: Network, scheduler: Scheduler, chance: Chance): Promise<Clients> {
   const process = service.processes[0];
   if (process === undefined) throw new Error('There is no process to set things up with.');
   const { context } = process;
-  const others: Acquaintances = { generationIds: new Set(), uploadIds: new Set() };
+  const others: KnownIds = { generationIds: new Set(), uploadIds: new Set() };
   const [accountIds, developers, lasting, revocable, secrets]: [string[], Developer[], Credential[], Credential[], string[]] = [[], [], [], [], []];
   for (const [index, apps] of [2, 1].entries()) {
     const { accountId } = await createAccount(context, { name: `account ${index + 1}` });

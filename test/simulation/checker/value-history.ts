@@ -4,7 +4,7 @@ interface Moment {
 }
 
 /** What a number was over the course of a run. Moments are numbered; nothing happens between two of them. */
-export class History {
+export class ValueHistory {
   private readonly moments: Moment[] = [];
 
   constructor(initial: number) {

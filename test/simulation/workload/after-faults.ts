@@ -1,49 +1,49 @@
-import type { Chance } from '../world/chance.js';
-import type { Credential, Network } from '../world/network.js';
+import type { Chance } from '../harness/chance.js';
+import type { Credential, Network } from '../harness/network.js';
 import { Violation, type Answer } from '../observed.js';
-import { growOld, type Population } from './population.js';
-import type { Service } from '../world/service.js';
-import { SIMULATED_SETTINGS } from '../world/settings.js';
-import type { Surroundings } from '../world/surroundings.js';
-import { SCENES } from './scenes/all.js';
-import { Stage } from './scenes/stage.js';
+import { passHours, type Clients } from './clients.js';
+import type { Service } from '../harness/service.js';
+import { SIMULATED_SETTINGS } from '../harness/settings.js';
+import type { RunContext } from '../harness/run-context.js';
+import { SCENARIOS } from './scenarios/all.js';
+import { ScenarioRun } from './scenarios/scenario-run.js';
 
 /** Longer than the longest queue, run and lease together. */
 const REST_WITHIN_MS = 15 * 60_000;
 const LOOK_EVERY_MS = 5_000;
 
 /** What follows once nothing goes wrong any more: everybody makes sure, everything ends, and what must be exact is. */
-export class QuietDays {
-  private readonly stage: Stage;
+export class AfterFaults {
+  private readonly run: ScenarioRun;
 
   constructor(
-    private readonly world: Surroundings,
+    private readonly context: RunContext,
     private readonly service: Service,
     private readonly network: Network,
-    private readonly population: Population,
+    private readonly clients: Clients,
     private readonly chance: Chance,
   ) {
-    this.stage = new Stage(world, service, network, population.lasting);
+    this.run = new ScenarioRun(context, service, network, clients.lasting);
   }
 
   async pass(): Promise<void> {
-    const { scheduler, watcher } = this.world;
-    await Promise.all(this.population.developers.map((developer) => developer.makeSure()));
+    const { scheduler, observer } = this.context;
+    await Promise.all(this.clients.developers.map((developer) => developer.makeSure()));
     await this.rest();
-    await watcher.atRest(scheduler.now);
-    for (const credential of this.population.lasting) await this.spendAll(credential);
+    await observer.atRest(scheduler.now);
+    for (const credential of this.clients.lasting) await this.spendAll(credential);
     await this.rest();
-    for (let played = 0; played < 2; played += 1) await this.playScene();
-    await watcher.atRest(scheduler.now);
-    if (this.chance.happens(50)) await this.growOld();
+    for (let played = 0; played < 2; played += 1) await this.playScenario();
+    await observer.atRest(scheduler.now);
+    if (this.chance.happens(50)) await this.passHours();
   }
 
-  private async playScene(): Promise<void> {
-    const { scheduler, timeline, tally } = this.world;
-    const { name, play } = this.chance.pick(SCENES.filter(({ needs }) => needs(this.stage)));
-    timeline.note(scheduler.now, 'scene', () => name);
-    tally.add(`scene ${name}`);
-    await play(this.stage);
+  private async playScenario(): Promise<void> {
+    const { scheduler, timeline, tally } = this.context;
+    const { name, play } = this.chance.pick(SCENARIOS.filter(({ needs }) => needs(this.run)));
+    timeline.note(scheduler.now, 'scenario', () => name);
+    tally.add(`scenario ${name}`);
+    await play(this.run);
     this.service.faults.forgetPlans();
     this.service.provider.script = undefined;
     await this.rest();
@@ -51,7 +51,7 @@ export class QuietDays {
 
   /** Until nothing is held any more; then every generation has ended, or there is one that nobody looks after. */
   private async rest(): Promise<void> {
-    const { scheduler } = this.world;
+    const { scheduler } = this.context;
     for (let waitedMs = 0; waitedMs < REST_WITHIN_MS; waitedMs += LOOK_EVERY_MS) {
       await scheduler.pause(LOOK_EVERY_MS);
       if ((await this.openHolds()) === 0) return scheduler.pause(LOOK_EVERY_MS);
@@ -72,7 +72,7 @@ export class QuietDays {
     // Never so many that the account's queue could be full: how fast places become free is not what this is about.
     const wanted = Math.min(SIMULATED_SETTINGS.maxOpenGenerationsPerAccount, Math.floor(balance / cost) + this.chance.between(1, 3));
     const expected = Math.min(wanted, Math.floor(balance / cost));
-    const name = `spend-${credential.accountId.slice(-4)}-${this.world.scheduler.steps}`;
+    const name = `spend-${credential.accountId.slice(-4)}-${this.context.scheduler.steps}`;
     const answers = await Promise.all(Array.from({ length: wanted }, (_, index) => this.create(credential, 'plain', count, `${name}-${index}`)));
     const accepted = answers.filter(({ outcome }) => outcome === 'success').length;
     if (accepted !== expected) {
@@ -84,12 +84,12 @@ export class QuietDays {
   }
 
   /** All retention periods pass, and clients ask for what is gone. */
-  private async growOld(): Promise<void> {
-    const { scheduler, watcher } = this.world;
-    this.stage.leaveOneAwake(Infinity);
-    await growOld(scheduler, this.population.developers, 9);
+  private async passHours(): Promise<void> {
+    const { scheduler, observer } = this.context;
+    this.run.leaveOneAwake(Infinity);
+    await passHours(scheduler, this.clients.developers, 9);
     await this.rest();
-    await watcher.atRest(scheduler.now);
+    await observer.atRest(scheduler.now);
   }
 
   private create(credential: Credential, model: string, count: number, key: string): Promise<Answer> {

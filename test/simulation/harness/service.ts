@@ -11,7 +11,7 @@ import { never, PortFaults } from '../faults/port-faults.js';
 import { SIMULATED_MODELS } from './models.js';
 import { SimulatedProcess, type Role } from './simulated-process.js';
 import { SimulatedProvider } from '../faults/simulated-provider.js';
-import type { Surroundings } from './surroundings.js';
+import type { RunContext } from './run-context.js';
 import { brief } from './timeline.js';
 
 const STORES = ['accounts', 'generations', 'claims', 'uploads', 'credentials', 'objects', 'wakeUps'];
@@ -29,10 +29,10 @@ export class Service {
   wakeUpsToLose = 0;
   private started = 0;
 
-  constructor(private readonly world: Surroundings, private readonly chance: Chance, readonly durable: MemoryStores, private readonly installation: { readonly roles: readonly Role[]; readonly isExclusive: boolean }) {
-    this.objects = new FaultyObjects(durable.objects, world);
-    this.provider = new SimulatedProvider(world);
-    this.faults = new PortFaults(world);
+  constructor(private readonly context: RunContext, private readonly chance: Chance, readonly durable: MemoryStores, private readonly installation: { readonly roles: readonly Role[]; readonly isExclusive: boolean }) {
+    this.objects = new FaultyObjects(durable.objects, context);
+    this.provider = new SimulatedProvider(context);
+    this.faults = new PortFaults(context);
   }
 
   /** Whether the stores' driver says that there is one process at a time. */
@@ -48,13 +48,13 @@ export class Service {
 
   kill(process: SimulatedProcess): void {
     if (!process.isAlive) return;
-    this.world.timeline.note(this.world.scheduler.now, process.name, () => '! dies');
+    this.context.timeline.note(this.context.scheduler.now, process.name, () => '! dies');
     process.kill();
     this.startLater(process);
   }
 
   async stop(process: SimulatedProcess): Promise<void> {
-    this.world.timeline.note(this.world.scheduler.now, process.name, () => 'is stopped');
+    this.context.timeline.note(this.context.scheduler.now, process.name, () => 'is stopped');
     await process.stop();
     this.startLater(process);
   }
@@ -72,19 +72,19 @@ export class Service {
 
   private startLater(process: SimulatedProcess): void {
     const place = this.processes.indexOf(process);
-    this.world.scheduler.after(this.chance.pick([0, 300, 3_000, 30_000]), () => { if (this.processes[place] === process) this.startAt(place); });
+    this.context.scheduler.after(this.chance.pick([0, 300, 3_000, 30_000]), () => { if (this.processes[place] === process) this.startAt(place); });
   }
 
   private startAt(place: number): void {
     const role = this.installation.roles[place] as Role;
     this.started += 1;
-    const { scheduler, climate, timeline, watcher } = this.world;
-    const skewMs = this.chance.between(-climate.skewMs, climate.skewMs);
+    const { scheduler, profile, timeline, observer } = this.context;
+    const skewMs = this.chance.between(-profile.skewMs, profile.skewMs);
     const process = new SimulatedProcess(`${role}-${place + 1}.${this.started}`, role, scheduler, this.chance.fork(), this.started, skewMs);
     const note = (event: string, about: Readonly<Record<string, unknown>>) => {
       timeline.note(scheduler.now, process.name, () => `log: ${event} ${brief(about)}`);
       try {
-        watcher.logged(process.name, event, about);
+        observer.logged(process.name, event, about);
       } catch (error) {
         scheduler.fail(error);
       }
@@ -97,7 +97,7 @@ export class Service {
   private portsFor(process: SimulatedProcess): Ports {
     const { clock, ids } = process;
     const through: Interceptor = (call) => (LOCAL_CALLS.has(call.name) ? call.proceed() : this.faults.call(process, call));
-    const wakeUps = new FaultyWakeUps(new MemoryWakeUps({ clock, table: this.wakeUpTable }), this.world, (deliver) => { process.deliver = deliver; }, this);
+    const wakeUps = new FaultyWakeUps(new MemoryWakeUps({ clock, table: this.wakeUpTable }), this.context, (deliver) => { process.deliver = deliver; }, this);
     const provider = intercepted('provider', this.provider, through);
     return {
       ...interceptedStores({ ...this.durable, objects: this.objects }, through),

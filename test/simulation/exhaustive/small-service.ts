@@ -28,7 +28,7 @@ export const CALLER: Caller = { accountId: ACCOUNT_ID, appId: '01900000-0000-700
 const MODELS = [imageModel()];
 
 /** One set of stores with one account, one provider, one time, and whoever watches all of it. */
-export class SmallWorld {
+export class SmallService {
   readonly time = { now: START };
   private readonly stores = memoryStores({ now: () => this.time.now, after: () => () => undefined });
   readonly provider = new ScriptedProvider();

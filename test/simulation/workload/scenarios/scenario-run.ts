@@ -1,10 +1,10 @@
 import type { Generation } from '../../../../core/generation/generation.js';
-import type { Credential, Network } from '../../world/network.js';
+import type { Credential, Network } from '../../harness/network.js';
 import { Violation, type Answer } from '../../observed.js';
-import type { Service } from '../../world/service.js';
-import { RECOVERY_INTERVAL_MS, SIMULATED_SETTINGS } from '../../world/settings.js';
-import type { SimulatedProcess } from '../../world/simulated-process.js';
-import type { Surroundings } from '../../world/surroundings.js';
+import type { Service } from '../../harness/service.js';
+import { RECOVERY_INTERVAL_MS, SIMULATED_SETTINGS } from '../../harness/settings.js';
+import type { SimulatedProcess } from '../../harness/simulated-process.js';
+import type { RunContext } from '../../harness/run-context.js';
 import { textField } from '../text-field.js';
 
 /** By then recovery has looked at what nobody else looked at. */
@@ -16,20 +16,20 @@ export const RESUMED_WITHIN_MS = 2_000;
 /** Longer than the longest queue and run together. */
 const ENDED_WITHIN_MS = 15 * 60_000;
 
-/** What scenes are played on: the service of the run, and two accounts that stay. */
-export class Stage {
-  readonly hero: Credential;
+/** What scenarios are played on: the service of the run, and two accounts that stay. */
+export class ScenarioRun {
+  readonly payer: Credential;
   readonly other: Credential;
 
-  constructor(readonly world: Surroundings, readonly service: Service, readonly network: Network, lasting: readonly Credential[]) {
-    [this.hero, this.other] = lasting as readonly [Credential, Credential];
+  constructor(readonly context: RunContext, readonly service: Service, readonly network: Network, lasting: readonly Credential[]) {
+    [this.payer, this.other] = lasting as readonly [Credential, Credential];
   }
 
   get runners(): readonly SimulatedProcess[] {
     return this.service.processes.filter((process) => process.runsGenerations);
   }
 
-  get doors(): readonly SimulatedProcess[] {
+  get fronts(): readonly SimulatedProcess[] {
     return this.service.processes.filter((process) => process.takesRequests);
   }
 
@@ -45,7 +45,7 @@ export class Stage {
   /** One worker is enough for a long time in which nothing happens. */
   leaveOneAwake(forMs: number): void {
     const [, ...others] = this.runners;
-    for (const process of others) if (process.role === 'worker') process.asleepUntil = this.world.scheduler.now + forMs;
+    for (const process of others) if (process.role === 'worker') process.asleepUntil = this.context.scheduler.now + forMs;
   }
 
   /** Whoever runs generations dies, and somebody else is in their place at once. */
@@ -56,7 +56,7 @@ export class Stage {
 
   /** Nothing can be paid for any more. */
   async drain(): Promise<void> {
-    const { accountId } = this.hero;
+    const { accountId } = this.payer;
     const available = (await this.service.durable.accounts.read(accountId))?.available ?? 0;
     if (available > 0) await this.network.ask({ operation: 'adjust', accountId, operationId: this.name(), credits: -available });
   }
@@ -66,7 +66,7 @@ export class Stage {
   }
 
   async accept(credential: Credential, model: string, count = 1): Promise<string> {
-    const body = { model_key: model, operation: 'image_generation', prompt: 'a scene', parameters: { count } };
+    const body = { model_key: model, operation: 'image_generation', prompt: 'a scenario', parameters: { count } };
     const answer: Answer = await this.network.ask({ operation: 'create', key: this.name(), body }, credential);
     if (answer.outcome !== 'success') throw new Violation(12, `a create that could be paid for was not accepted: ${JSON.stringify(answer)}`);
     return textField(answer.data, 'generation_id');
@@ -91,11 +91,11 @@ export class Stage {
   }
 
   name(): string {
-    return `scene-${this.world.scheduler.steps}-${this.world.chance.between(1, 1_000_000)}`;
+    return `scenario-${this.context.scheduler.steps}-${this.context.chance.between(1, 1_000_000)}`;
   }
 
   private async until(id: string, holds: (generation: Generation) => boolean, what: string): Promise<Generation> {
-    const { scheduler } = this.world;
+    const { scheduler } = this.context;
     for (const startedAt = scheduler.now; scheduler.now < startedAt + ENDED_WITHIN_MS; await scheduler.pause(200)) {
       const generation = await this.generation(id);
       if (holds(generation)) return generation;

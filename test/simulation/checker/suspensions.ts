@@ -2,14 +2,14 @@ import type { Answer, Asked } from '../observed.js';
 import type { Handlers } from './calls.js';
 import { demand } from './demand.js';
 import type { EventOrder } from './event-order.js';
-import { History } from './history.js';
+import { ValueHistory } from './value-history.js';
 
 const REACHES_ALL_WITHIN_MS = 5_000;
 const SUSPENDED = 'The account is suspended.';
 
 /** One account's suspensions as they were stored, in true time. */
 interface Suspended {
-  readonly history: History;
+  readonly history: ValueHistory;
   /** From when to when; the last one may still go on. */
   readonly spans: { readonly from: number; to: number }[];
 }
@@ -63,7 +63,7 @@ export class Suspensions {
 
   private of(accountId: string): Suspended {
     let known = this.accounts.get(accountId);
-    if (!known) this.accounts.set(accountId, (known = { history: new History(0), spans: [] }));
+    if (!known) this.accounts.set(accountId, (known = { history: new ValueHistory(0), spans: [] }));
     return known;
   }
 }

@@ -14,7 +14,7 @@ import { untilSettled } from '../../fixtures/core-worker.js';
 import { intercepted, type PortCall } from '../../fixtures/intercepted.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { Violation, type Answer, type Asked, type Party, type Request } from '../observed.js';
-import { Auditor } from './auditor.js';
+import { SimulationChecker } from './checker.js';
 
 const OPERATION_IDS: Readonly<Record<string, string>> = {
   create: 'createGeneration', estimate: 'estimateGeneration', get: 'getGeneration', cancel: 'cancelGeneration', credits: 'getCredits',
@@ -23,9 +23,9 @@ const OPERATION_IDS: Readonly<Record<string, string>> = {
 
 export const SECRET = `svc_live_${'Secret0'.repeat(7)}`;
 
-/** Core in one process that is also a worker, on memory adapters, before an auditor's eyes. */
-export class AuditedWorld {
-  readonly auditor: Auditor;
+/** Core in one process that is also a worker, on memory adapters, before an checker's eyes. */
+export class CheckedService {
+  readonly checker: SimulationChecker;
   readonly context: Context;
   readonly dispatcher: Dispatcher;
   caller!: Caller;
@@ -35,7 +35,7 @@ export class AuditedWorld {
   private asked = 0;
 
   private constructor(readonly world: CoreWorld, isExclusive: boolean) {
-    this.auditor = new Auditor({
+    this.checker = new SimulationChecker({
       durable: world.ports, models: world.models, settings: world.settings, recoveryIntervalMs: 5_000, secrets: () => [SECRET], isExclusive,
     });
     const intercept = (call: PortCall): Promise<unknown> => this.intercept(call);
@@ -44,17 +44,17 @@ export class AuditedWorld {
     this.dispatcher = new Dispatcher(this.context, 'worker-1');
   }
 
-  static async open(credits = 1_000, { isExclusive = false } = {}): Promise<AuditedWorld> {
+  static async open(credits = 1_000, { isExclusive = false } = {}): Promise<CheckedService> {
     const models = [
       imageModel({ cancelFloorCredits: 3 }),
       imageModel({ modelKey: 'odd', price: imagePrice(1, { microcreditsPerUnit: 2_333_334, baseMicrocredits: 100_001, minimumCredits: 3 }) }),
     ];
-    const audited = new AuditedWorld(await CoreWorld.open({ models, credits: 0 }), isExclusive);
-    audited.caller = await audited.newCaller(credits);
-    return audited;
+    const checked = new CheckedService(await CoreWorld.open({ models, credits: 0 }), isExclusive);
+    checked.caller = await checked.newCaller(credits);
+    return checked;
   }
 
-  /** One who came before the auditor's eyes. */
+  /** One who came before the checker's eyes. */
   newCaller(credits: number): Promise<Caller> {
     return this.world.newCaller(credits, this.context);
   }
@@ -74,14 +74,14 @@ export class AuditedWorld {
   begin(request: Request, caller: Caller = this.caller): Asked {
     this.asked += 1;
     const asked = { number: this.asked, at: this.now, party: this.party(caller), request };
-    this.auditor.asked(asked);
-    this.auditor.arrived(asked, this.now);
+    this.checker.asked(asked);
+    this.checker.arrived(asked, this.now);
     return asked;
   }
 
   async end(asked: Asked, answer: Answer): Promise<void> {
-    await this.noting(() => this.auditor.served(asked, answer, this.now));
-    await this.noting(() => this.auditor.answered(asked, answer, this.now));
+    await this.noting(() => this.checker.served(asked, answer, this.now));
+    await this.noting(() => this.checker.answered(asked, answer, this.now));
   }
 
   create(key: string, parameters: JsonObject = {}, changes: JsonObject = {}): Promise<Answer> {
@@ -106,14 +106,14 @@ export class AuditedWorld {
     if (prepared.outcome !== 'success') throw new Error('Not prepared.');
     const { upload_id: uploadId, upload_url: url, required_headers: headers } = prepared.data as { upload_id: string; upload_url: string; required_headers: Record<string, string> };
     const { status } = this.world.ports.objects.handle({ method: 'PUT', url, headers, body: bytes });
-    await this.auditor.sent(uploadId, bytes, status);
+    await this.checker.sent(uploadId, bytes, status);
     await this.ask({ operation: 'complete', key: `done-${this.asked}`, uploadId, body: {} });
     return uploadId;
   }
 
   /** A call that no process of this world made. */
   async show(call: string, args: readonly unknown[], result: unknown, process = 'worker-2'): Promise<void> {
-    await this.noting(() => this.auditor.effect({ at: this.now, process, processNow: this.now, call, args, result }));
+    await this.noting(() => this.checker.effect({ at: this.now, process, processNow: this.now, call, args, result }));
   }
 
   async noting(look: () => Promise<void> | void): Promise<void> {
@@ -163,11 +163,11 @@ export class AuditedWorld {
     const [port = '', method = ''] = call.name.split('.');
     const args = this.tamper(call);
     const shown = { at: this.now, process: 'worker-1', processNow: this.now, call: call.name, args };
-    if (port === 'provider') await this.noting(() => this.auditor.calling(shown));
+    if (port === 'provider') await this.noting(() => this.checker.calling(shown));
     const target: unknown = args === call.args ? undefined : Reflect.get(this.world.ports, port);
     const changed: unknown = typeof target === 'object' && target !== null ? Reflect.get(target, method) : undefined;
     const result: unknown = typeof changed === 'function' ? await Reflect.apply(changed, target, [...args]) : await call.proceed();
-    await this.noting(() => this.auditor.effect({ ...shown, result }));
+    await this.noting(() => this.checker.effect({ ...shown, result }));
     return result;
   }
 }

@@ -1,24 +1,24 @@
 import { leap, setBack } from './clocks.js';
 import { goOnAtOnce, goOnFirst, loseWakeUp, stopHalfway, succeedTooLate, takeTurns, waitTooLong } from './generations.js';
 import { freeTooLate, refuseTooLate, retryAtOnce } from './keys.js';
-import type { Stage } from './stage.js';
+import type { ScenarioRun } from './scenario-run.js';
 import { completeTooLate, prepareAgain, refuseACompletionTooLate, useLate } from './uploads.js';
 
-interface Scene {
+interface Scenario {
   readonly name: string;
   /** What it takes to play it. */
-  readonly needs: (stage: Stage) => boolean;
-  readonly play: (stage: Stage) => Promise<void>;
+  readonly needs: (run: ScenarioRun) => boolean;
+  readonly play: (run: ScenarioRun) => Promise<void>;
 }
 
 const always = () => true;
-const oneRunner = ({ runners }: Stage) => runners.length === 1;
-const severalRunners = ({ runners }: Stage) => runners.length > 1;
-const onlyOne = ({ service }: Stage) => service.isExclusive;
-const severalDoors = ({ doors }: Stage) => doors.length > 1;
+const oneRunner = ({ runners }: ScenarioRun) => runners.length === 1;
+const severalRunners = ({ runners }: ScenarioRun) => runners.length > 1;
+const onlyOne = ({ service }: ScenarioRun) => service.isExclusive;
+const severalFronts = ({ fronts }: ScenarioRun) => fronts.length > 1;
 
-/** Situations so particular that chance would take too long to bring them about. Everything else is fair while one is staged. */
-export const SCENES: readonly Scene[] = [
+/** Situations so particular that chance would take too long to bring them about. There are no other faults while one is played. */
+export const SCENARIOS: readonly Scenario[] = [
   { name: 'accounts take turns', needs: oneRunner, play: takeTurns },
   { name: 'a cut run goes first', needs: oneRunner, play: goOnFirst },
   { name: 'a cut run goes on at once', needs: onlyOne, play: goOnAtOnce },
@@ -27,10 +27,10 @@ export const SCENES: readonly Scene[] = [
   { name: 'waiting too long', needs: oneRunner, play: waitTooLong },
   { name: 'stopped halfway', needs: always, play: stopHalfway },
   { name: 'a success too late', needs: severalRunners, play: succeedTooLate },
-  { name: 'a refusal too late', needs: severalDoors, play: refuseTooLate },
+  { name: 'a refusal too late', needs: severalFronts, play: refuseTooLate },
   { name: 'a freed key too late', needs: always, play: freeTooLate },
-  { name: 'a completion refused too late', needs: severalDoors, play: refuseACompletionTooLate },
-  { name: 'a completion too late', needs: severalDoors, play: completeTooLate },
+  { name: 'a completion refused too late', needs: severalFronts, play: refuseACompletionTooLate },
+  { name: 'a completion too late', needs: severalFronts, play: completeTooLate },
   { name: 'an upload prepared again', needs: always, play: prepareAgain },
   { name: 'an upload used late', needs: always, play: useLate },
   { name: 'a clock leaps', needs: always, play: leap },

@@ -4,7 +4,7 @@ import type { Durable, Effect } from '../observed.js';
 type Watched = Durable & { readonly provider: Provider };
 type MethodOf<P extends keyof Watched> = Extract<keyof Watched[P], string>;
 
-/** Every call the auditor may look at, as in `accounts.apply`. */
+/** Every call the checker may look at, as in `accounts.apply`. */
 export type CallName = { [P in keyof Watched]: `${P}.${MethodOf<P>}` }[keyof Watched];
 
 type FunctionOf<K extends CallName> = K extends `${infer P extends keyof Watched}.${infer M}` ? (M extends keyof Watched[P] ? Watched[P][M] : never) : never;

@@ -1,4 +1,4 @@
-import type { Chance } from '../world/chance.js';
+import type { Chance } from '../harness/chance.js';
 
 /** What may become of one call on a port, how often in a thousand calls. */
 export interface CallOdds {
@@ -20,8 +20,8 @@ export interface CallOdds {
 
 export type CallFault = keyof CallOdds;
 
-/** What kind of weather a seed has. Most things are calm in most seeds: faults that hide each other find nothing. */
-export interface Climate {
+/** Which faults a seed has, and how often. Most things are calm in most seeds: faults that hide each other find nothing. */
+export interface FaultProfile {
   readonly odds: CallOdds;
   /** A few calls that are hit far more often than the others, each by one fault. */
   readonly focus: ReadonlyMap<string, CallFault>;
@@ -29,7 +29,7 @@ export interface Climate {
   /** How long a call usually takes, one way, at most; and how long a slow one may take. */
   readonly latencyMs: number;
   readonly slowMs: number;
-  /** Mean time between two things that befall a process, a store or the provider from outside; 0 is never. */
+  /** Mean time between two things that apply a process, a store or the provider from outside; 0 is never. */
   readonly disturbanceEveryMs: number;
   readonly disturbances: readonly Disturbance[];
   readonly skewMs: number;
@@ -48,8 +48,8 @@ export interface Climate {
 export const DISTURBANCES = ['sleep', 'kill', 'stop', 'set-clock', 'lose-object', 'store-away', 'provider-away', 'model-withdrawn'] as const;
 export type Disturbance = (typeof DISTURBANCES)[number];
 
-const CALM: CallOdds = { crashBefore: 0, crashAfter: 0, lostRequest: 0, lostAnswer: 0, lateEffect: 0, sleepAfter: 0, slow: 0 };
-export const CALL_FAULTS = Object.keys(CALM) as readonly CallFault[];
+const NO_CALL_FAULTS: CallOdds = { crashBefore: 0, crashAfter: 0, lostRequest: 0, lostAnswer: 0, lateEffect: 0, sleepAfter: 0, slow: 0 };
+export const CALL_FAULTS = Object.keys(NO_CALL_FAULTS) as readonly CallFault[];
 
 /** The calls that matter most; each is hit by each fault in a long run. */
 export const FAULTED_CALLS = [
@@ -58,7 +58,7 @@ export const FAULTED_CALLS = [
   'objects.stat', 'wakeUps.schedule', 'provider.submit', 'provider.poll', 'provider.output', 'provider.cancel', 'provider.recover',
 ] as const;
 
-export function drawClimate(chance: Chance): Climate {
+export function drawFaultProfile(chance: Chance): FaultProfile {
   const odds = Object.fromEntries(CALL_FAULTS.map((fault) => [fault, chance.happens(450) ? chance.pick([2, 5, 10, 30]) : 0])) as unknown as CallOdds;
   const focus = new Map<string, CallFault>();
   for (let count = chance.pick([0, 0, 1, 2, 3]); count > 0; count -= 1) focus.set(chance.pick(FAULTED_CALLS), chance.pick(CALL_FAULTS));
@@ -81,7 +81,7 @@ export function drawClimate(chance: Chance): Climate {
 }
 
 /** Nothing goes wrong. */
-export const FAIR: Climate = {
-  odds: CALM, focus: new Map(), focusPerMille: 0, latencyMs: 5, slowMs: 0, disturbanceEveryMs: 0, disturbances: [], skewMs: 0,
+export const NO_FAULTS: FaultProfile = {
+  odds: NO_CALL_FAULTS, focus: new Map(), focusPerMille: 0, latencyMs: 5, slowMs: 0, disturbanceEveryMs: 0, disturbances: [], skewMs: 0,
   clientPerMille: 0, wakeUpPerMille: 0, providerPerMille: 0, objectPerMille: 0, thinkMs: 500,
 };

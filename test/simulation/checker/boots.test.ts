@@ -1,13 +1,13 @@
-// Goal: the auditor knows what may be taken from a process that is gone, and which boot is whose.
-// Method: an auditor over stores with one process at a time is shown take-overs, and leases that carry what they should not.
+// Goal: the checker knows what may be taken from a process that is gone, and which boot is whose.
+// Method: an checker over stores with one process at a time is shown take-overs, and leases that carry what they should not.
 import { expect } from 'chai';
 import type { Generation } from '../../../core/generation/generation.js';
-import { AuditedWorld } from './audited-world.js';
+import { CheckedService } from './checked-service.js';
 
-describe('the auditor of boots', () => {
+describe('the checker of boots', () => {
   it('14: finds a submission taken over that may be on its way, and nothing else of a process that is gone', async () => {
     for (const phase of ['submitted', 'submitting'] as const) {
-      const alone = await AuditedWorld.open(1_000, { isExclusive: true });
+      const alone = await CheckedService.open(1_000, { isExclusive: true });
       alone.world.provider.newReport = () => ({ state: 'running' });
       if (phase === 'submitting') alone.world.provider.submitScript = ['hang'];
       const id = await alone.created('one');
@@ -26,7 +26,7 @@ describe('the auditor of boots', () => {
 
   it('14: finds a lease that carries two boots of one process, or none', async () => {
     for (const [bootId, saying] of [['another', 'goes with'], [undefined, 'does not say of which boot']] as const) {
-      const world = await AuditedWorld.open();
+      const world = await CheckedService.open();
       world.world.provider.newReport = () => ({ state: 'running' });
       const ids = [await world.created('one'), await world.created('two')];
       await world.world.clock.run(world.dispatcher.deliver(ids[0] ?? ''));

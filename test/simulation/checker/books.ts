@@ -2,7 +2,7 @@ import type { Account, AccountChange, Book, Entry, EntryKind } from '../../../co
 import type { Durable } from '../observed.js';
 import type { Handlers } from './calls.js';
 import { demand } from './demand.js';
-import { History } from './history.js';
+import { ValueHistory } from './value-history.js';
 import type { EventOrder } from './event-order.js';
 
 const MOVES: Readonly<Record<EntryKind, readonly `${Book} ${Book}`[]>> = {
@@ -19,8 +19,8 @@ interface AccountBooks {
   sequence: number;
   readonly credits: Record<Book, bigint>;
   readonly holds: Map<string, bigint>;
-  readonly available: History;
-  readonly openHolds: History;
+  readonly available: ValueHistory;
+  readonly openHolds: ValueHistory;
 }
 
 /** The money of one generation. */
@@ -64,11 +64,11 @@ export class Books {
     return this.byGeneration.get(generationId);
   }
 
-  availableOf(accountId: string): History | undefined {
+  availableOf(accountId: string): ValueHistory | undefined {
     return this.accounts.get(accountId)?.available;
   }
 
-  openHoldsOf(accountId: string): History | undefined {
+  openHoldsOf(accountId: string): ValueHistory | undefined {
     return this.accounts.get(accountId)?.openHolds;
   }
 
@@ -90,7 +90,7 @@ export class Books {
     demand(isEmpty, 1, () => `account ${accountId} began with something in its books`);
     this.accounts.set(accountId, {
       version: 0, sequence: 0, credits: { issued: 0n, available: 0n, reserved: 0n, spent: 0n }, holds: new Map(),
-      available: new History(0), openHolds: new History(0),
+      available: new ValueHistory(0), openHolds: new ValueHistory(0),
     });
   }
 

@@ -1,0 +1,51 @@
+import { Violation, type Request } from '../../observed.js';
+import type { SimulatedProcess } from '../../harness/simulated-process.js';
+import type { ScenarioRun } from './scenario-run.js';
+
+const WISH = { model_key: 'plain', operation: 'image_generation', prompt: 'a wish', parameters: { count: 2 } } as const;
+
+/** A process falls asleep over a request it is about to refuse; meanwhile another one accepts it under the same key. */
+export async function refuseTooLate(run: ScenarioRun): Promise<void> {
+  const [slow, quick] = run.fronts as [SimulatedProcess, SimulatedProcess];
+  const lapseMs = run.lapseMs;
+  await run.drain();
+  const request: Request = { operation: 'create', key: run.name(), body: WISH };
+  // Authentication reads the account too: the process remembers the credential, so that the sleep hits the read for the hold.
+  await run.network.ask({ operation: 'credits' }, run.payer, slow);
+  run.service.faults.plan('accounts.read', { fault: 'sleepAfter', forMs: lapseMs + 5_000 });
+  const refused = run.network.ask(request, run.payer, slow);
+  await run.context.scheduler.pause(lapseMs);
+  await run.pay(run.payer, 40, quick);
+  await run.network.ask(request, run.payer, quick);
+  // What the sleeper does to the key may also be lost on the way.
+  if (run.context.chance.happens(500)) run.service.faults.plan('claims.remove', { fault: 'lostRequest', forMs: 0 });
+  await refused;
+}
+
+/** A create that was cut is answered at its next try where nobody else can be at work on it. */
+export async function retryAtOnce(run: ScenarioRun): Promise<void> {
+  await run.pay(run.payer, 40);
+  const request: Request = { operation: 'create', key: run.name(), body: WISH };
+  run.service.faults.plan('generations.insert', { fault: 'crashBefore', forMs: 0 });
+  const cut = run.network.ask(request, run.payer);
+  await run.context.scheduler.pause(1_000);
+  run.service.startAll();
+  const answer = await run.network.ask(request, run.payer);
+  if (answer.outcome !== 'success') throw new Violation(12, `a create that was cut is not answered though its process is gone: ${JSON.stringify(answer)}`);
+  await cut;
+}
+
+/** The end of a refusal arrives when the key has long been used for good. */
+export async function freeTooLate(run: ScenarioRun): Promise<void> {
+  const lapseMs = run.lapseMs;
+  await run.drain();
+  const request: Request = { operation: 'create', key: run.name(), body: WISH };
+  run.service.faults.plan('claims.remove', { fault: 'lateEffect', forMs: lapseMs + 5_000 });
+  await run.network.ask(request, run.payer);
+  await run.context.scheduler.pause(lapseMs);
+  await run.network.ask(request, run.payer);
+  await run.pay(run.payer, 40);
+  await run.network.ask(request, run.payer);
+  await run.context.scheduler.pause(lapseMs);
+  await run.network.ask(request, run.payer);
+}
