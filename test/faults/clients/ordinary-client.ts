@@ -7,7 +7,7 @@ import { between, oneOf, type Draw } from '../draws.js';
 import { REST, type RestName } from '../rounds/schedule.js';
 import type { ApiClient } from './api-client.js';
 import { drawWish } from './wishes.js';
-import { textOf } from '../../simulation/checker/same.js';
+import { textOf } from '../../history/values.js';
 
 const MAX_OPEN = 8;
 const THINKS_AT_MOST_MS = 120;

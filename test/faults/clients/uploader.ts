@@ -6,7 +6,7 @@ import type { Answer } from '../history/history.js';
 import { REST, type RestName } from '../rounds/schedule.js';
 import { sha256Of, type ApiClient } from './api-client.js';
 import { wishWith } from './wishes.js';
-import { textOf } from '../../simulation/checker/same.js';
+import { textOf } from '../../history/values.js';
 
 const MAX_TRIES = 6;
 const BETWEEN_TRIES_MS = 300;

@@ -1,4 +1,5 @@
-import type { Finding, History } from './history.js';
+import type { Finding } from '../../history/finding.js';
+import type { History } from './history.js';
 import { Known } from './known.js';
 import { checkAccess } from './rules/access.js';
 import { checkAnswers } from './rules/answers.js';
@@ -21,7 +22,9 @@ const RULES = [
 
 /**
  * Everything in a history that contradicts what was promised. Pure, and shares no code with the program: it knows what
- * clients saw and when, what the operator finds at rest, and the contract.
+ * clients saw and when, what the operator finds at rest, and the contract. How entries add up, the form of a task and the order
+ * of its views are rules of `test/history`, which the simulation uses too. The rules here go by the times of clients, for which
+ * the simulation has the exact order of events.
  */
 export function checkHistory(history: History): Finding[] {
   const known = new Known(history);

@@ -111,9 +111,3 @@ export interface History {
   readonly exchanges: readonly Exchange[];
   readonly atRest: AtRest;
 }
-
-/** A promise that was not kept: the invariant's number and one sentence. */
-export interface Finding {
-  readonly invariant: number;
-  readonly sentence: string;
-}

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../core/json.js';
-import { textOf } from '../../simulation/checker/same.js';
+import { textOf } from '../../history/values.js';
 import { parameterIn } from './prices.js';
 
 /** How a generation may end when nothing goes wrong and nobody cancels it: with so many outputs, with this error, or either way. */

@@ -10,7 +10,7 @@ import { Uploader } from '../clients/uploader.js';
 import { drawsFrom } from '../draws.js';
 import { whatIsMissing } from '../history/enough.js';
 import type { AtRest, History, Span } from '../history/history.js';
-import { textOf } from '../../simulation/checker/same.js';
+import { textOf } from '../../history/values.js';
 import { findAtRest } from '../stage/at-rest.js';
 import type { Installation } from '../stage/installation.js';
 import { QUEUE_TIMEOUT_MS, RUN_TIMEOUT_MS, STOP_GRACE_MS } from '../stage/settings.js';

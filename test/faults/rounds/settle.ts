@@ -5,7 +5,7 @@ import type { Society } from '../clients/society.js';
 import type { Answer, Exchange } from '../history/history.js';
 import { isDefinite, isSuccess, taskHasEnded, type OperationOf } from '../history/known.js';
 import { REST } from './schedule.js';
-import { textOf } from '../../simulation/checker/same.js';
+import { textOf } from '../../history/values.js';
 
 const BETWEEN_TRIES_MS = 300;
 const AT_ONCE = 12;

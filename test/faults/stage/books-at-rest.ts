@@ -1,6 +1,6 @@
 import type { Collection, Db, UUID } from 'mongodb';
 import type { Account, Entry } from '../../../core/credits/account.js';
-import { canonical } from '../../simulation/checker/same.js';
+import { canonical } from '../../history/values.js';
 import type { AtRest } from '../history/history.js';
 
 /** Documents as the program writes them; the driver gives 64-bit integers as numbers. */

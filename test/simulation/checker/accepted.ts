@@ -12,7 +12,7 @@ import { demandHoped, isKeyed, keyFor, payloadOf, type KeyedRequest, type Keys }
 import { asObject, withDefaults, type Prices } from './prices.js';
 import { MAX_SKEW_MS } from './process-clocks.js';
 import { hasEnded } from './record-events.js';
-import { same, textOf } from './same.js';
+import { same, textOf } from '../../history/values.js';
 import type { EventOrder } from './event-order.js';
 
 interface Knowledge {

@@ -1,6 +1,7 @@
 import type { Settings } from '../../../core/settings.js';
 import type { Generation } from '../../../core/generation/generation.js';
-import type { Books, BooksListener, GenerationMoney } from './books.js';
+import type { GenerationMoney } from '../../history/account-ledger.js';
+import type { Books, BooksListener } from './books.js';
 import type { Claims } from './claims.js';
 import { demand } from './demand.js';
 import type { GenerationListener, Generations, Step } from './generations.js';

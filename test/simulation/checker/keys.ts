@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../../core/errors.js';
 import type { Answer, Asked, Party, Request } from '../observed.js';
 import { keyName } from './claims.js';
 import { demand } from './demand.js';
-import { canonical } from './same.js';
+import { canonical } from '../../history/values.js';
 
 export type KeyedRequest = Extract<Request, { operation: 'create' | 'prepare' | 'complete' }>;
 

@@ -1,7 +1,7 @@
 import type { Model } from '../../../core/catalog/model.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import { demand } from './demand.js';
-import { textOf } from './same.js';
+import { textOf } from '../../history/values.js';
 
 /** A fraction of whole numbers, so that nothing is rounded before the end. */
 interface Fraction { readonly over: bigint; readonly under: bigint }

@@ -5,7 +5,7 @@ import type { Handlers } from './calls.js';
 import { demand } from './demand.js';
 import type { GenerationListener, Generations, Step } from './generations.js';
 import type { Prices } from './prices.js';
-import { same, textOf } from './same.js';
+import { same, textOf } from '../../history/values.js';
 
 /** As many silent answers as a worker bears before it gives a task up. */
 const MAX_SILENT_POLLS = 10;

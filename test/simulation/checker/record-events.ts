@@ -1,5 +1,6 @@
-import type { Generation, GenerationStatus } from '../../../core/generation/generation.js';
-import { changedMembers } from './same.js';
+import type { Generation } from '../../../core/generation/generation.js';
+import { ENDED_RANK, rankOf } from '../../history/task-order.js';
+import { changedMembers } from '../../history/values.js';
 
 /** From status, event and status: everything that may happen to a generation, as the documentation has it. */
 const ALLOWED = new Set([
@@ -35,15 +36,8 @@ const MAY_CHANGE: Readonly<Record<string, readonly string[]>> = {
   'late-report': ['lateReport'],
 };
 
-const RANK: Readonly<Record<GenerationStatus, number>> = { queued: 0, running: 1, succeeded: 2, failed: 2, cancelled: 2 };
-
 export function hasEnded({ status }: Pick<Generation, 'status'>): boolean {
-  return RANK[status] === 2;
-}
-
-/** How far on a status is; -1 for what is none. */
-export function rankOf(status: unknown): number {
-  return Object.entries(RANK).find(([name]) => name === status)?.[1] ?? -1;
+  return rankOf(status) === ENDED_RANK;
 }
 
 /**

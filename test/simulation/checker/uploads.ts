@@ -9,7 +9,7 @@ import { demand } from './demand.js';
 import type { GenerationListener, Step } from './generations.js';
 import type { GuardedObjects } from './guarded-objects.js';
 import { canBeDue, type ProcessClocks } from './process-clocks.js';
-import { changedMembers, textOf } from './same.js';
+import { changedMembers, textOf } from '../../history/values.js';
 
 const MAY_CHANGE = new Set(['version', 'status', 'objectKey', 'abandonedKeys', 'ready', 'lastUsedAt', 'stagingRemovedAt', 'attentionAt']);
 const NEXT: Readonly<Record<Upload['status'], readonly Upload['status'][]>> = {

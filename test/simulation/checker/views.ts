@@ -4,18 +4,15 @@ import type { Books } from './books.js';
 import { demand } from './demand.js';
 import { shownAs, type Generations } from './generations.js';
 import type { Prices } from './prices.js';
-import { rankOf } from './record-events.js';
+import { brokenBy, constantOf, rankOf, type Shown } from '../../history/task-order.js';
 import type { EventOrder } from './event-order.js';
-import { taskFault } from './view-shape.js';
-import { textOf } from './same.js';
+import { taskFault } from '../../history/task-shape.js';
+import { canonical, textOf } from '../../history/values.js';
 
 /** What clients knew of a generation from some moment on. `gone` outranks every status. */
-interface Seen {
+interface Seen extends Shown {
   readonly position: number;
   readonly status: string;
-  readonly rank: number;
-  readonly charged: number;
-  readonly updatedAt: number;
 }
 
 const GONE_RANK = 3;
@@ -51,7 +48,7 @@ export class Views {
       this.learn(textOf(answer.data['generation_id']), { position, ...viewOf(answer.data) });
     }
     if (answer.outcome === 'refused' && answer.code === 'GENERATION_JOB_NOT_FOUND' && request.operation === 'get') {
-      this.learn(request.generationId.toLowerCase(), { position, status: 'gone', rank: GONE_RANK, charged: 0, updatedAt: 0 });
+      this.learn(request.generationId.toLowerCase(), { position, status: 'gone', rank: GONE_RANK, charged: 0, updatedAt: 0, end: 'gone' });
     }
   }
 
@@ -74,8 +71,8 @@ export class Views {
   private requireNoStepBack(asked: Asked, id: string, view: Omit<Seen, 'position'>): void {
     const before = this.seen.get(id)?.findLast(({ position }) => position < this.order.askedOrder(asked));
     if (!before) return;
-    const isOn = view.rank >= before.rank && view.charged >= before.charged && view.updatedAt >= before.updatedAt && (before.rank < 2 || view.status === before.status);
-    demand(isOn, 8, () => `request ${asked.number} was shown generation ${id} as ${view.status}, charged ${view.charged}, updated at ${view.updatedAt}; a client knew it before as ${before.status}, ${before.charged}, ${before.updatedAt}`);
+    const invariant = brokenBy(before, view);
+    demand(invariant === undefined, invariant ?? 8, () => `request ${asked.number} was shown generation ${id} as ${view.status}, charged ${view.charged}, updated at ${view.updatedAt}; a client knew it before as ${before.status}, ${before.charged}, ${before.updatedAt}`);
   }
 
   /** Knowledge only grows: what is older than what is known already adds nothing. */
@@ -120,6 +117,12 @@ function isAboutTask({ request: { operation } }: Asked): boolean {
 }
 
 function viewOf(data: JsonObject): Omit<Seen, 'position'> {
+  const { completed_at: completedAt, charged_credits: charged, error } = data;
   const status = textOf(data['status']);
-  return { status, rank: rankOf(status), charged: Number(data['charged_credits']), updatedAt: Date.parse(textOf(data['updated_at'])) };
+  return {
+    constant: constantOf({ estimated: data['estimated_credits'], reserved: data['reserved_credits'], createdAt: data['created_at'], modelKey: data['model_key'], traceId: data['client_trace_id'] }),
+    // Outputs go with their retention.
+    end: canonical([status, completedAt, charged, error]),
+     status, rank: rankOf(status), charged: Number(charged), updatedAt: Date.parse(textOf(data['updated_at'])),
+  };
 }

@@ -1,4 +1,4 @@
-import type { Finding } from '../history.js';
+import type { Finding } from '../../../history/finding.js';
 import { isDefinite, told, type Known } from '../known.js';
 
 const REACHES_ALL_WITHIN_MS = 5_000;

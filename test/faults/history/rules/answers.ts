@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../../../../core/errors.js';
-import type { Finding, Request } from '../history.js';
+import type { Finding } from '../../../history/finding.js';
+import type { Request } from '../history.js';
 import { told, type Known } from '../known.js';
 
 type ApiOperation = Exclude<Request['operation'], 'put' | 'fetch'>;

@@ -1,5 +1,5 @@
 import type { Generation } from '../../../../core/generation/generation.js';
-import type { Finding } from '../history.js';
+import type { Finding } from '../../../history/finding.js';
 import type { Known } from '../known.js';
 
 /** Invariants 3, 4 and 5: each generation reserves its price, is charged once at most, and for what it delivered. */

@@ -1,5 +1,5 @@
 import type { Generation } from '../../../../core/generation/generation.js';
-import type { Finding } from '../history.js';
+import type { Finding } from '../../../history/finding.js';
 import type { Known } from '../known.js';
 import { longestGapMs, touches } from '../spans.js';
 import { wishOf, type Wish } from '../wish.js';

@@ -1,5 +1,6 @@
-import { canonical, textOf } from '../../../simulation/checker/same.js';
-import type { Exchange, Finding } from '../history.js';
+import { canonical, textOf } from '../../../history/values.js';
+import type { Finding } from '../../../history/finding.js';
+import type { Exchange } from '../history.js';
 import { isDefinite, isSuccess, told, traceOf, type Answered, type Known, type OperationOf } from '../known.js';
 
 type Keyed = 'create' | 'prepare' | 'complete';

@@ -1,5 +1,5 @@
 import type { Generation, Output } from '../../../../core/generation/generation.js';
-import type { Finding } from '../history.js';
+import type { Finding } from '../../../history/finding.js';
 import { objectOf } from '../prices.js';
 import { told, type Answered, type Known } from '../known.js';
 

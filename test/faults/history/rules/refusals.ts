@@ -1,7 +1,8 @@
 import { mayHaveHad } from '../balances.js';
-import type { Burst, Finding } from '../history.js';
+import type { Finding } from '../../../history/finding.js';
+import type { Burst } from '../history.js';
 import { isSuccess, told, type Answered, type Known } from '../known.js';
-import { textOf } from '../../../simulation/checker/same.js';
+import { textOf } from '../../../history/values.js';
 
 /** Invariant 13: a refusal for want of credits is true, and of creates at once as many are accepted as can be paid. */
 export function* checkRefusals(known: Known): Iterable<Finding> {

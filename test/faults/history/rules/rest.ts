@@ -1,5 +1,5 @@
 import type { Generation } from '../../../../core/generation/generation.js';
-import type { Finding } from '../history.js';
+import type { Finding } from '../../../history/finding.js';
 import { taskHasEnded, type Known } from '../known.js';
 
 /** Invariants 6, 7, 12 and 20: once nothing goes wrong any more everything ends within its deadline, and is settled. */

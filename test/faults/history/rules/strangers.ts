@@ -1,5 +1,5 @@
-import { canonical, textOf } from '../../../simulation/checker/same.js';
-import type { Finding } from '../history.js';
+import { canonical, textOf } from '../../../history/values.js';
+import type { Finding } from '../../../history/finding.js';
 import { isDefinite, isSuccess, told, type Answered, type Known } from '../known.js';
 
 type About = 'get' | 'cancel' | 'complete';

@@ -1,5 +1,6 @@
-import { textOf } from '../../../simulation/checker/same.js';
-import type { AtRest, Finding } from '../history.js';
+import { textOf } from '../../../history/values.js';
+import type { Finding } from '../../../history/finding.js';
+import type { AtRest } from '../history.js';
 import { isSuccess, told, type Known } from '../known.js';
 
 type UploadAtRest = AtRest['uploads'][number];

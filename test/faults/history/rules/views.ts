@@ -1,29 +1,22 @@
 import type { Generation } from '../../../../core/generation/generation.js';
 import type { JsonObject } from '../../../../core/json.js';
-import { taskFault } from '../../../simulation/checker/view-shape.js';
-import { canonical, textOf } from '../../../simulation/checker/same.js';
-import type { Finding } from '../history.js';
+import { taskFault } from '../../../history/task-shape.js';
+import { canonical, textOf } from '../../../history/values.js';
+import { brokenBy, constantOf, rankOf, type Shown } from '../../../history/task-order.js';
+import type { Finding } from '../../../history/finding.js';
 import { told, type Answered, type Known } from '../known.js';
 
-const RANKS: Readonly<Record<string, number>> = { queued: 0, running: 1, succeeded: 2, failed: 2, cancelled: 2 };
-
 /** A task as one answer showed it. */
-interface View {
+interface View extends Shown {
   readonly exchange: Answered<'create' | 'get' | 'cancel'>;
   readonly id: string;
-  readonly rank: number;
-  readonly charged: number;
-  readonly updatedAt: string;
-  /** What never changes, and what no longer does once the task has ended. */
-  readonly constant: string;
-  readonly end: string;
 }
 
 /** What clients knew for certain at some moment: the furthest that any answer received by then had shown. */
 interface Knowledge {
   furthest: View;
   charged: number;
-  updatedAt: string;
+  updatedAt: number;
 }
 
 /**
@@ -54,8 +47,8 @@ function viewOf(exchange: View['exchange'], data: JsonObject): View {
   // Addresses are signed anew for every look.
   const delivered = Array.isArray(outputs) ? outputs.map((output) => canonical({ ...(output as JsonObject), url: undefined })) : [];
   return {
-    exchange, id: textOf(data['generation_id']), rank: RANKS[textOf(status)] ?? -1, charged: Number(charged), updatedAt: textOf(data['updated_at']),
-    constant: canonical([estimated, reserved, createdAt, model, data['client_trace_id']]),
+    exchange, id: textOf(data['generation_id']), rank: rankOf(status), charged: Number(charged), updatedAt: Date.parse(textOf(data['updated_at'])),
+    constant: constantOf({ estimated, reserved, createdAt, modelKey: model, traceId: data['client_trace_id'] }),
     end: canonical([status, completedAt, charged, delivered, error]),
   };
 }
@@ -69,9 +62,9 @@ function* checkOrder(views: readonly View[]): Iterable<Finding> {
     if (!known) continue;
     const { furthest } = known;
     const shown = `${told(view.exchange)} showed ${view.end}, updated at ${view.updatedAt}; ${told(furthest.exchange)} had shown ${furthest.end}, updated at ${known.updatedAt}`;
-    if (view.constant !== furthest.constant) yield { invariant: 3, sentence: `${told(view.exchange)} showed ${view.constant}, and before it was ${furthest.constant}` };
-    else if (furthest.rank === 2 && view.end !== furthest.end) yield { invariant: 7, sentence: `after its end ${shown}` };
-    else if (view.rank < furthest.rank || view.charged < known.charged || view.updatedAt < known.updatedAt) yield { invariant: 8, sentence: shown };
+    const invariant = brokenBy({ ...furthest, charged: known.charged, updatedAt: known.updatedAt }, view);
+    if (invariant === 3) yield { invariant, sentence: `${told(view.exchange)} showed ${view.constant}, and before it was ${furthest.constant}` };
+    else if (invariant !== undefined) yield { invariant, sentence: shown };
   }
 }
 
@@ -92,7 +85,7 @@ function* checkLast(known: Known, views: readonly View[]): Iterable<Finding> {
     yield { invariant: 12, sentence: `clients were shown generation ${id}, and ${record?.kind ?? 'nothing'} stands there at the end` };
     return;
   }
-  const constant = constantOf(record);
+  const constant = constantOnRecord(record);
   const other = views.find((view) => view.constant !== constant);
   if (other) yield { invariant: 3, sentence: `${told(other.exchange)} showed ${other.constant}, and ${constant} is on record` };
   const ended = views.filter(({ rank }) => rank === 2);
@@ -105,8 +98,8 @@ function* checkLast(known: Known, views: readonly View[]): Iterable<Finding> {
   }
 }
 
-function constantOf({ estimatedCredits, reservedCredits, createdAt, modelKey, clientTraceId }: Generation): string {
-  return canonical([estimatedCredits, reservedCredits, timestamp(createdAt), modelKey, clientTraceId]);
+function constantOnRecord({ estimatedCredits, reservedCredits, createdAt, modelKey, clientTraceId }: Generation): string {
+  return constantOf({ estimated: estimatedCredits, reserved: reservedCredits, createdAt: timestamp(createdAt), modelKey, traceId: clientTraceId });
 }
 
 /** The record's end as clients are to see it. */

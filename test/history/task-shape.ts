@@ -1,6 +1,6 @@
-import type { Json, JsonObject } from '../../../core/json.js';
-import { rankOf } from './record-events.js';
-import { textOf } from './same.js';
+import type { Json, JsonObject } from '../../core/json.js';
+import { rankOf } from './task-order.js';
+import { textOf } from './values.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
