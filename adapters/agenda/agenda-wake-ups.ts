@@ -7,7 +7,6 @@ import type { AgendaDatabase } from './agenda-database.js';
 import { AgendaRefused } from './agenda-refused.js';
 import { LatestWrites } from './latest-writes.js';
 import { missingFromAgenda } from './migrate-agenda.js';
-import { Repetition } from './repetition.js';
 import { hearsOfChanges, type WokenBy } from './woken-by.js';
 import { WakeUpChannel } from './wake-up-channel.js';
 import { WakeUpCollection } from './wake-up-collection.js';
@@ -57,7 +56,6 @@ export class AgendaWakeUps implements WakeUps {
   private readonly log: Log;
   private readonly underWay = new Map<string, Promise<void>>();
   private readonly schedules = new LatestWrites((generationId, at) => this.write(generationId, at));
-  private readonly repetitions: Repetition[] = [];
   private readonly toldAt = new Map<string, number>();
   private delivery: Delivery | undefined;
   private cancelKeeping: () => void = () => undefined;
@@ -82,11 +80,6 @@ export class AgendaWakeUps implements WakeUps {
     await this.schedules.write(generationId, at);
   }
 
-  every(_name: string, intervalMs: number, task: () => Promise<void>): void {
-    assert(!this.stopped, 'nothing is repeated after the stop');
-    this.repetitions.push(new Repetition(this.options.clock, intervalMs, task));
-  }
-
   async start(handler: Handler, limit: number): Promise<void> {
     assert(this.delivery === undefined && !this.stopped, 'wake-ups are started once');
     assert(Number.isInteger(limit) && limit >= 1, `a limit is at least 1, not ${limit}`);
@@ -99,7 +92,7 @@ export class AgendaWakeUps implements WakeUps {
 
   async stop(): Promise<void> {
     this.stopped = true;
-    await Promise.all([this.stopDelivery(), ...this.repetitions.map((repetition) => repetition.stop())]);
+    await this.stopDelivery();
   }
 
   private prepare(handler: Handler, limit: number): Delivery {

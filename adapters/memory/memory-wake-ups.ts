@@ -17,7 +17,6 @@ export class MemoryWakeUps implements WakeUps {
   private readonly table: MemoryWakeUpTable;
   private readonly underWay = new Map<string, Promise<void>>();
   private readonly failures = new Map<string, number>();
-  private readonly repeated = new Set<{ cancel: () => void; underWay: Promise<void> | undefined }>();
   private delivery: { readonly handler: Handler; readonly limit: number; readonly unlisten: () => void } | undefined;
   private cancelTimer: () => void = () => undefined;
   private stopped = false;
@@ -31,18 +30,6 @@ export class MemoryWakeUps implements WakeUps {
     this.table.schedule(generationId, at);
   }
 
-  every(_name: string, intervalMs: number, task: () => Promise<void>): void {
-    const repetition: { cancel: () => void; underWay: Promise<void> | undefined } = { cancel: () => undefined, underWay: undefined };
-    const run = (): void => {
-      repetition.underWay = settled(task).then(() => {
-        repetition.underWay = undefined;
-        if (!this.stopped) repetition.cancel = this.clock.after(intervalMs, run);
-      });
-    };
-    repetition.cancel = this.clock.after(intervalMs, run);
-    this.repeated.add(repetition);
-  }
-
   async start(handler: Handler, limit: number): Promise<void> {
     assert(this.delivery === undefined && !this.stopped, 'wake-ups are started once');
     assert(Number.isInteger(limit) && limit >= 1, `a limit is at least 1, not ${limit}`);
@@ -54,8 +41,7 @@ export class MemoryWakeUps implements WakeUps {
     this.stopped = true;
     this.delivery?.unlisten();
     this.cancelTimer();
-    for (const { cancel } of this.repeated) cancel();
-    await Promise.all([...this.underWay.values(), ...[...this.repeated].map(({ underWay }) => underWay)]);
+    await Promise.all(this.underWay.values());
   }
 
   /** Sets the one timer to when the next wake-up is due that this process may deliver. */

@@ -1,7 +1,6 @@
 import { assert } from '../../core/assert.js';
 import type { Clock } from '../../core/ports/clock.js';
 import type { WakeUps } from '../../core/ports/wake-ups.js';
-import { Repetition } from './repetition.js';
 import type { ScheduledWakeUp, WakeUpTable } from './wake-up-table.js';
 
 type Handler = (generationId: string) => Promise<void>;
@@ -20,7 +19,6 @@ export class TimerWakeUps implements WakeUps {
   private readonly table: WakeUpTable;
   private readonly clock: Clock;
   private delivery: { readonly handler: Handler; readonly limit: number } | undefined;
-  private readonly repetitions: Repetition[] = [];
   /** Deliveries whose handler is under way, and whether their generation was scheduled anew meanwhile. */
   private readonly underWay = new Map<string, { timesScheduledAnew: number }>();
   /** Wake-ups that are done but may still stand in the table, by generation. */
@@ -57,11 +55,6 @@ export class TimerWakeUps implements WakeUps {
     else this.deliver({ generationId, at });
   }
 
-  every(_name: string, intervalMs: number, task: () => Promise<void>): void {
-    assert(!this.stopped, 'nothing is repeated after the stop');
-    this.repetitions.push(new Repetition(this.clock, intervalMs, task));
-  }
-
   async start(handler: Handler, limit: number): Promise<void> {
     assert(this.delivery === undefined && !this.stopped, 'wake-ups are started once');
     assert(Number.isInteger(limit) && limit >= 1, `a limit is at least 1, not ${limit}`);
@@ -72,7 +65,6 @@ export class TimerWakeUps implements WakeUps {
   async stop(): Promise<void> {
     this.stopped = true;
     this.timer?.cancel();
-    await Promise.all(this.repetitions.map((repetition) => repetition.stop()));
     // A handler that ends leaves the removal of its wake-up behind it.
     while (this.promises.size > 0) await Promise.all(this.promises);
   }

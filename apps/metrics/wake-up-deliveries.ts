@@ -22,7 +22,6 @@ export class WakeUpDeliveries {
   counted(wakeUps: WakeUps, { schedule }: Pick<WakeUps, 'schedule'>): WakeUps {
     return {
       schedule,
-      every: (name, intervalMs, task) => wakeUps.every(name, intervalMs, task),
       start: (handler, limit) => wakeUps.start((generationId) => this.deliver(handler(generationId)), limit),
       stop: () => wakeUps.stop(),
     };

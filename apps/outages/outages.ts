@@ -40,7 +40,7 @@ export class Outages {
       ...ports,
       accounts: watched('accounts'), generations: watched('generations'), claims: watched('claims'), uploads: watched('uploads'),
       credentials: watched('credentials'), objects: watched('objects'),
-      wakeUps: { ...watched('wakeUps'), every: (...task) => wakeUps.every(...task), start: (...delivery) => wakeUps.start(...delivery), stop: () => wakeUps.stop() },
+      wakeUps: { ...watched('wakeUps'), start: (...delivery) => wakeUps.start(...delivery), stop: () => wakeUps.stop() },
     };
   }
 

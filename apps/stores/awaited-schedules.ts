@@ -16,10 +16,6 @@ export class AwaitedSchedules implements WakeUps {
     return scheduled;
   }
 
-  every(name: string, intervalMs: number, task: () => Promise<void>): void {
-    this.wakeUps.every(name, intervalMs, task);
-  }
-
   start(...delivery: Parameters<WakeUps['start']>): Promise<void> {
     return this.wakeUps.start(...delivery);
   }

@@ -1,5 +1,6 @@
 import type { Context } from '../../core/context.js';
 import { Dispatcher } from '../../core/generation/run/dispatcher.js';
+import { Repetition } from '../../core/repetition.js';
 import { mayBeMore, Recovery, type Recovered } from '../../core/recovery/recover.js';
 
 export interface WorkerOptions {
@@ -24,6 +25,7 @@ export class Worker {
   private readonly dispatcher: Dispatcher;
   private readonly recovery: Recovery;
   private recovering: Promise<void> | undefined;
+  private repetition: Repetition | undefined;
   private isStopping = false;
 
   constructor(private readonly context: Context, private readonly options: WorkerOptions) {
@@ -41,12 +43,12 @@ export class Worker {
    * not waited for, so that a process with much to pick up can be asked to stop.
    */
   async start(): Promise<void> {
-    const { wakeUps, log } = this.context;
+    const { clock, wakeUps, log } = this.context;
     await this.recovery.resume().catch((error: unknown) => log.warn('cut runs not resumed', { error }));
     if (this.isStopping) return;
     await wakeUps.start((generationId) => this.dispatcher.deliver(generationId), MAX_WAKE_UPS);
     void this.recover();
-    wakeUps.every('recovery', this.options.recoveryIntervalMs, () => this.recover());
+    if (!this.isStopping) this.repetition = new Repetition(clock, this.options.recoveryIntervalMs, () => this.recover());
   }
 
   /** Hands every lease back, or leaves it to lapse after the grace; answers whether all has ended, as what has not is cut, and recovered. */
@@ -54,7 +56,7 @@ export class Worker {
     const { stopGraceMs } = this.options;
     this.isStopping = true;
     this.recovery.stop();
-    const ended = this.within(stopGraceMs, Promise.all([this.context.wakeUps.stop(), this.recovering]));
+    const ended = this.within(stopGraceMs, Promise.all([this.context.wakeUps.stop(), this.repetition?.stop(), this.recovering]));
     const runsEnded = await this.dispatcher.stop(stopGraceMs);
     return (await ended) && runsEnded;
   }

@@ -7,9 +7,6 @@ export interface WakeUps {
   /** Replaces any wake-up of this generation. Durable on return. A process that also works may deliver at once. */
   schedule(generationId: string, at: number): Promise<void>;
 
-  /** Calls `task` every `intervalMs` in this process, never twice at a time; starts after one interval. */
-  every(name: string, intervalMs: number, task: () => Promise<void>): void;
-
   /**
    * Starts delivering. A wake-up is done when `handler` resolves, and is delivered again later when it rejects or the
    * process dies before. At most `limit` handlers are under way at once.

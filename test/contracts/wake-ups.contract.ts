@@ -6,7 +6,6 @@ import type { WakeUps } from '../../core/ports/wake-ups.js';
 import { uuidAt } from '../fixtures/stored-records.js';
 import { settled } from '../fixtures/manual-clock.js';
 import type { ContractSubject } from './subject.js';
-import { repeatedTasks } from './repeated-tasks.js';
 import { wakeUpSequences } from './wake-up-sequences.js';
 import type { WakeUpsBench, WakeUpsSupports } from './wake-ups-bench.js';
 
@@ -34,7 +33,6 @@ export function wakeUpsContract(subject: ContractSubject<WakeUps, WakeUpsSupport
     describe('failures', () => failures(bench));
     describe('bounds', () => bounds(bench));
     describe('stopping', () => stopping(bench));
-    describe('repeated tasks', () => repeatedTasks(bench));
     wakeUpSequences(bench);
   });
 }

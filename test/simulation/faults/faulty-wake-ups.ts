@@ -9,7 +9,6 @@ type Handler = Parameters<WakeUps['start']>[0];
 
 /** Wake-ups of one process that may get lost, come late or come more than once. */
 export class FaultyWakeUps implements WakeUps {
-  readonly every: WakeUps['every'];
   readonly stop: WakeUps['stop'];
 
   constructor(
@@ -18,7 +17,6 @@ export class FaultyWakeUps implements WakeUps {
     private readonly onStart: (deliver: Handler) => void,
     private readonly service: { readonly processes: readonly SimulatedProcess[]; wakeUpsToLose: number },
   ) {
-    this.every = (name, intervalMs, task) => wakeUps.every(name, intervalMs, task);
     this.stop = () => wakeUps.stop();
   }
 

@@ -104,7 +104,6 @@ export class Service {
       ...STATELESS_PORTS,
       wakeUps: {
         schedule: async (id, at) => { await this.faults.call(process, { name: 'wakeUps.schedule', args: [id, at], proceed: () => wakeUps.schedule(id, at) }); },
-        every: wakeUps.every,
         // One that died a moment ago may not have come to its next call yet.
         start: (deliver, limit) => (process.isAlive ? wakeUps.start(deliver, limit) : never()),
         stop: wakeUps.stop,

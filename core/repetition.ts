@@ -1,12 +1,15 @@
-import type { Clock } from '../../core/ports/clock.js';
+import type { Clock } from './ports/clock.js';
 
-/** One task run again and again, an interval after the end of the run before, so that no two overlap. */
+/**
+ * One task of this process, run an interval after the end of the run before, so that no two overlap. A run that fails is
+ * followed by another; the task reports what went wrong.
+ */
 export class Repetition {
   private cancelTimer: () => void;
   private underWay: Promise<void> | undefined;
   private stopped = false;
 
-  constructor(private readonly clock: Clock, private readonly intervalMs: number, private readonly task: () => Promise<void>) {
+  constructor(private readonly clock: Pick<Clock, 'after'>, private readonly intervalMs: number, private readonly task: () => Promise<void>) {
     this.cancelTimer = clock.after(intervalMs, () => this.run());
   }
 
@@ -25,7 +28,7 @@ export class Repetition {
     try {
       await this.task();
     } catch {
-      // A run that failed is followed by another; what went wrong is the task's to tell.
+      // Reported by the task.
     }
     this.underWay = undefined;
     if (!this.stopped) this.cancelTimer = this.clock.after(this.intervalMs, () => this.run());
