@@ -17,10 +17,17 @@ module.exports = {
     },
     {
       name: 'adapters-do-not-meet',
-      comment: 'Technologies are joined in apps/wiring/ and nowhere else. The guarded HTTP client serves all of them.',
+      comment: 'Technologies are joined in apps/wiring/ and nowhere else. What all share lies beside their folders, or is the guarded HTTP client.',
       severity: 'error',
       from: { path: '^adapters/(providers/[^/]+|[^/]+)/' },
-      to: { path: '^adapters/', pathNot: ['^adapters/$1/', '^adapters/provide\\.ts$', '^adapters/http/'] },
+      to: { path: '^adapters/', pathNot: ['^adapters/$1/', '^adapters/[^/]+\\.ts$', '^adapters/http/'] },
+    },
+    {
+      name: 'drivers-in-one-list',
+      comment: "A technology is picked by its driver's name, so that another one is a line in the list. The machine's own are no choice.",
+      severity: 'error',
+      from: { path: '^apps/', pathNot: '^apps/wiring/built-in-drivers\\.ts$' },
+      to: { path: '^adapters/(?!(system|media|catalog-file|http|providers)/)[^/]+/' },
     },
     {
       name: 'apps-do-not-know-tests',

@@ -1,17 +1,8 @@
-/** One request to a signed address, free of any HTTP framework. */
-export interface SignedObjectRequest {
-  readonly method: string;
-  /** The path below the public base address, still percent-encoded: `/objects/…`. */
-  readonly path: string;
-  readonly query: URLSearchParams;
-  /** Names in lower case. */
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  readonly body: AsyncIterable<Uint8Array>;
-}
+import type { SignedObjectRequest, SignedObjectResponse as Response } from '../signed-object-gate.js';
 
-export interface SignedObjectResponse {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
+export type { SignedObjectRequest };
+
+export interface SignedObjectResponse extends Response {
   /** Holds a file open until it is read to its end or left by `return()`. */
   readonly body?: AsyncIterable<Uint8Array>;
 }

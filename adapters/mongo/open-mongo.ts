@@ -27,6 +27,8 @@ export interface MongoStores {
   readonly installation: MongoInstallation;
   /** For adapters of other technologies that keep something in the same database. */
   readonly db: Db;
+  /** One operation on it, with the same bound on its wait as ours have. Throws `StoreUnavailable`. */
+  ask<T>(operation: () => Promise<T>): Promise<T>;
   /** Whether the server answers, in time. Never throws. */
   isReady(): Promise<boolean>;
   /** Waits for entries that are on their way out of their accounts, then lets the connections go. */
@@ -75,6 +77,7 @@ export function storesOver(connection: MongoConnection, log?: Log): MongoStores 
     wakeUpTable: new MongoWakeUpTable(connection),
     installation: new MongoInstallation(connection),
     db,
+    ask: (operation) => connection.ask(operation),
     isReady: () => connection.ask(() => schemaVersions(db).read()).then(() => true, () => false),
     async close() {
       await accounts.close();

@@ -1,8 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { countObjects, linkObjects } from '../../adapters/files/copied-objects.js';
-import { snapshotDatabase } from '../../adapters/sqlite/snapshot.js';
 import type { Config } from '../config/config.js';
+import { backedUpStores, type BackedUpStores } from './backed-up-stores.js';
 import { BackupRefused } from './backup-refused.js';
 import { syncToDisk, writePrivately } from './durable-files.js';
 import { FILES, newManifest, type Manifest } from './manifest.js';
@@ -13,26 +12,26 @@ import { FILES, newManifest, type Manifest } from './manifest.js';
  * Throws `BackupRefused`.
  */
 export async function makeBackup(config: Config, target: string, createdAt: string): Promise<Manifest> {
-  const { stores, dataFolder } = config;
-  refuseShared(config, 'back up');
-  const database = join(dataFolder, FILES.database);
+  const { dataFolder } = config;
+  const stores = backedUpStores(config, 'back up');
+  const database = join(dataFolder, stores.database.file);
   if (!existsSync(database)) throw new BackupRefused(`There is no Darkroom data in ${dataFolder}; name the right data_folder.`);
   if (existsSync(target)) throw new BackupRefused(`${target} is there already; name a folder that is not.`);
   if (!existsSync(dirname(target))) throw new BackupRefused(`There is no folder ${dirname(target)}.`);
   const secret = readSecret(config);
   const partial = `${target}.partial`;
-  removeCut(partial);
+  removeCut(partial, stores);
   mkdirSync(partial, { mode: 0o700 });
-  const objects = stores.objects === 'files' ? { from: join(dataFolder, FILES.objects), to: join(partial, FILES.objects) } : undefined;
+  const objects = stores.objects && { ...stores.objects, from: join(dataFolder, stores.objects.folder), to: join(partial, stores.objects.folder) };
   if (objects) {
     mkdirSync(objects.to, { mode: 0o700 });
-    await linkObjects(objects.from, objects.to);
+    await objects.link(objects.from, objects.to);
   }
-  snapshotDatabase(database, join(partial, FILES.database));
+  await stores.database.snapshot(dataFolder, join(partial, stores.database.file));
   // What was delivered since the first time may be in the database; what was removed since then was past its retention.
-  if (objects) await linkObjects(objects.from, objects.to);
+  if (objects) await objects.link(objects.from, objects.to);
   writePrivately(join(partial, FILES.secret), secret);
-  const manifest = await newManifest(partial, createdAt, objects && (await countObjects(objects.to)));
+  const manifest = await newManifest(join(partial, stores.database.file), createdAt, objects && (await objects.count(objects.to)));
   writePrivately(join(partial, FILES.manifest), `${JSON.stringify(manifest, null, 2)}\n`);
   syncToDisk(partial);
   renameSync(partial, target);
@@ -50,16 +49,11 @@ function readSecret({ secretFile }: Config): string {
 }
 
 /** Removes what a backup that was cut has left. A folder that has anything else in it is somebody's own. */
-function removeCut(partial: string): void {
-  const ours: readonly string[] = Object.values(FILES).flatMap((name) => [name, `${name}-journal`, `${name}-wal`, `${name}-shm`]);
+function removeCut(partial: string, { database, objects }: BackedUpStores): void {
+  const names = [...Object.values(FILES), database.file, ...(objects ? [objects.folder] : [])];
+  const ours: readonly string[] = names.flatMap((name) => [name, `${name}-journal`, `${name}-wal`, `${name}-shm`]);
   if (!existsSync(partial)) return;
   const other = statSync(partial).isDirectory() ? readdirSync(partial).find((name) => !ours.includes(name)) : '';
   if (other !== undefined) throw new BackupRefused(`${partial} is there already, and is not what a backup that was cut has left; move it away.`);
   rmSync(partial, { recursive: true });
-}
-
-/** MongoDB's own tools know how to copy a cluster as of one moment. */
-export function refuseShared({ stores }: Config, what: string): void {
-  if (stores.database === 'sqlite') return;
-  throw new BackupRefused(`Darkroom can ${what} a data folder only; for the database use the tools of MongoDB, as docs/operating.md says.`);
 }

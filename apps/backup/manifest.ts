@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ObjectCount } from '../../adapters/files/copied-objects.js';
+import type { ObjectCount } from '../../adapters/driver-backup.js';
 import { BackupRefused } from './backup-refused.js';
 
 /** Grows when an older release could not restore what a newer one writes. */
 const FORMAT = 1;
 
-/** What lies in a backup, besides `objects/`. */
-export const FILES = { manifest: 'backup.json', database: 'darkroom.db', secret: 'secret', objects: 'objects' } as const;
+/** What lies in a backup, beside the database and the objects, whose names their drivers know. */
+export const FILES = { manifest: 'backup.json', secret: 'secret' } as const;
 
 /** What a backup says of itself. It is written last: a folder without it is no backup. */
 export interface Manifest {
@@ -23,9 +23,9 @@ export interface Manifest {
 
 const PACKAGE = new URL('../../../package.json', import.meta.url);
 
-export async function newManifest(folder: string, createdAt: string, objects: ObjectCount | undefined): Promise<Manifest> {
+export async function newManifest(database: string, createdAt: string, objects: ObjectCount | undefined): Promise<Manifest> {
   const { version: release } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string };
-  const databaseSha256 = await sha256Of(join(folder, FILES.database));
+  const databaseSha256 = await sha256Of(database);
   return { format: FORMAT, release, createdAt, databaseSha256, ...(objects === undefined ? {} : { objects }) };
 }
 

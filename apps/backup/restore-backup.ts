@@ -1,12 +1,10 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, chmodSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { copyObjects, countObjects } from '../../adapters/files/copied-objects.js';
-import { ensureFolder, RESTORING } from '../../adapters/sqlite/data-folder.js';
-import { ServerLock } from '../../adapters/sqlite/server-lock.js';
 import type { Config } from '../config/config.js';
+import { ensureFolder, lockDataFolder, RESTORING } from '../wiring/built-in-drivers.js';
+import { backedUpStores, type BackedUpStores } from './backed-up-stores.js';
 import { BackupRefused } from './backup-refused.js';
 import { syncToDisk, writePrivately } from './durable-files.js';
-import { refuseShared } from './make-backup.js';
 import { FILES, readManifest, sha256Of, type Manifest } from './manifest.js';
 
 /** What a server leaves in a folder that everything else was moved out of. */
@@ -19,25 +17,25 @@ const OF_THE_LOCK = ['server.lock', 'server.lock-journal', 'server.pid'];
  */
 export async function restoreBackup(config: Config, backup: string): Promise<Manifest> {
   const { dataFolder } = config;
-  refuseShared(config, 'restore');
+  const stores = backedUpStores(config, 'restore');
   const manifest = readManifest(backup);
-  refuseOtherObjects(config, manifest, backup);
+  refuseOtherObjects(stores, manifest, backup);
   ensureFolder(dataFolder);
-  const lock = ServerLock.take(dataFolder);
+  const lock = await lockDataFolder(dataFolder);
   try {
-    clearEmptyFolder(dataFolder);
+    clearEmptyFolder(dataFolder, stores);
     const restoring = join(dataFolder, RESTORING);
     mkdirSync(restoring, { mode: 0o700 });
     try {
-      await copyDatabase(backup, restoring, manifest);
-      if (manifest.objects) await copyAllObjects(backup, restoring, manifest);
+      await copyDatabase(backup, restoring, { stores, manifest });
+      if (manifest.objects) await copyAllObjects(backup, restoring, { stores, manifest });
       restoreSecret(config, backup);
     } catch (error) {
       rmSync(restoring, { recursive: true });
       throw error;
     }
-    if (manifest.objects) renameSync(join(restoring, FILES.objects), join(dataFolder, FILES.objects));
-    renameSync(join(restoring, FILES.database), join(dataFolder, FILES.database));
+    const { database, objects } = stores;
+    for (const name of [...(objects ? [objects.folder] : []), database.file]) renameSync(join(restoring, name), join(dataFolder, name));
     rmdirSync(restoring);
     syncToDisk(dataFolder);
   } finally {
@@ -46,38 +44,47 @@ export async function restoreBackup(config: Config, backup: string): Promise<Man
   return manifest;
 }
 
-function refuseOtherObjects({ stores }: Config, { objects }: Manifest, backup: string): void {
-  if ((stores.objects === 'files') === (objects !== undefined)) return;
+interface Copied {
+  readonly stores: BackedUpStores;
+  readonly manifest: Manifest;
+}
+
+function refuseOtherObjects(stores: BackedUpStores, { objects }: Manifest, backup: string): void {
+  if ((stores.objects === undefined) === (objects === undefined)) return;
   throw new BackupRefused(objects === undefined
     ? `The backup ${backup} has no objects: they lie in a bucket, which the configuration must name.`
     : `The backup ${backup} has its objects with it, and the configuration names a bucket.`);
 }
 
 /** Nothing in use is ever removed: only what a restore that was cut had put there. */
-function clearEmptyFolder(folder: string): void {
+function clearEmptyFolder(folder: string, { database, objects }: BackedUpStores): void {
   const names = readdirSync(folder).filter((name) => !OF_THE_LOCK.includes(name));
-  const isCutRestore = names.includes(RESTORING) && !names.includes(FILES.database);
-  const ours: readonly string[] = isCutRestore ? [RESTORING, FILES.objects, FILES.secret] : [];
+  const isCutRestore = names.includes(RESTORING) && !names.includes(database.file);
+  const moved = [RESTORING, ...(objects ? [objects.folder] : [])];
+  const ours: readonly string[] = isCutRestore ? [...moved, FILES.secret] : [];
   const other = names.find((name) => !ours.includes(name));
   if (other !== undefined) throw new BackupRefused(`The data folder ${folder} is not empty: ${other} is in it; restore into another one, or move it away.`);
-  for (const name of [RESTORING, FILES.objects]) if (names.includes(name)) rmSync(join(folder, name), { recursive: true });
+  for (const name of moved) if (names.includes(name)) rmSync(join(folder, name), { recursive: true });
 }
 
-async function copyDatabase(backup: string, restoring: string, { databaseSha256 }: Manifest): Promise<void> {
-  const [from, to] = [join(backup, FILES.database), join(restoring, FILES.database)];
-  if (!existsSync(from)) throw new BackupRefused(`The backup ${backup} has no ${FILES.database}.`);
+async function copyDatabase(backup: string, restoring: string, { stores, manifest: { databaseSha256 } }: Copied): Promise<void> {
+  const { file } = stores.database;
+  const [from, to] = [join(backup, file), join(restoring, file)];
+  if (!existsSync(from)) throw new BackupRefused(`The backup ${backup} has no ${file}.`);
   copyFileSync(from, to);
   chmodSync(to, 0o600);
   syncToDisk(to);
   if ((await sha256Of(to)) !== databaseSha256) throw new BackupRefused(`${from} is damaged: it is not what was backed up.`);
 }
 
-async function copyAllObjects(backup: string, restoring: string, { objects }: Manifest): Promise<void> {
-  const [from, to] = [join(backup, FILES.objects), join(restoring, FILES.objects)];
+async function copyAllObjects(backup: string, restoring: string, { stores, manifest: { objects } }: Copied): Promise<void> {
+  const copier = stores.objects;
+  if (copier === undefined) return;
+  const [from, to] = [join(backup, copier.folder), join(restoring, copier.folder)];
   mkdirSync(to, { mode: 0o700 });
-  const { damaged } = await copyObjects(from, to);
+  const { damaged } = await copier.copy(from, to);
   if (damaged !== undefined) throw new BackupRefused(`${damaged} is damaged: it is not what was backed up.`);
-  const { files, bytes } = await countObjects(to);
+  const { files, bytes } = await copier.count(to);
   if (files === objects?.files && bytes === objects.bytes) return;
   throw new BackupRefused(`The backup ${backup} is not whole: it has ${files} objects of ${bytes} bytes, and had ${objects?.files} of ${objects?.bytes}.`);
 }

@@ -1,61 +1,68 @@
-import type { Config } from './config.js';
+import type { Config, Configured } from './config.js';
+import type { DatabaseDriver, ObjectsDriver, StoreDriver, WakeUpsDriver } from '../../adapters/driver.js';
+import { STORE_KEYS } from './config-keys.js';
 import { grpcFaults } from './grpc-faults.js';
 
-type Choice = Pick<Config, 'role' | 'stores' | 'mongo' | 'minio' | 'agenda' | 'internal' | 'rest' | 'worker' | 'settings' | 'grpc'>;
-
-/** A change stream keeps one connection waiting most of the time, and a request must not wait for it. */
-const MIN_CONNECTIONS_WITH_AGENDA = 5;
+type Choice = Pick<Config, 'role' | 'stores' | 'internal' | 'rest' | 'worker' | 'settings' | 'grpc'>;
 
 /**
  * One sentence for each thing that the chosen stores lack, and for each choice that several processes could not share:
- * they would not see each other's writes, and each would be right about half of the installation.
+ * they would not see each other's writes, and each would be right about half of the installation. `drivers` are all there are.
  */
-export function combinationFaults(config: Choice): string[] {
-  return [...missing(config), ...unshared(config), ...tooTight(config), ...samePort(config), ...grpcFaults(config)];
+export function combinationFaults(config: Choice, drivers: readonly StoreDriver[]): string[] {
+  return [...missing(config, drivers), ...unshared(config, drivers), ...tooTight(config), ...samePort(config), ...grpcFaults(config)];
 }
 
-function missing({ stores, mongo, minio, agenda, role, worker }: Choice): string[] {
-  const faults: string[] = [];
-  if (stores.database === 'mongo' && mongo.url === undefined) faults.push('stores.database mongo needs mongo.url.');
-  if (stores.wakeUps === 'agenda' && stores.database !== 'mongo') {
-    faults.push('stores.wake_ups agenda keeps wake-ups in the database, so it needs stores.database mongo.');
-  }
-  if (stores.objects === 'minio') {
-    const given = { endpoint: minio.endpoint, access_key: minio.accessKey, secret_key: minio.secretKey };
-    for (const [key, value] of Object.entries(given)) {
-      if (value === undefined) faults.push(`stores.objects minio needs minio.${key}.`);
-    }
-    if ((minio.uploadAccessKey === undefined) !== (minio.uploadSecretKey === undefined)) {
-      faults.push('minio.upload_access_key and minio.upload_secret_key belong together: give both or neither.');
-    }
-  }
-  if (agenda.pollMs < 100) faults.push('agenda.poll_seconds must be at least 0.1.');
-  if (role === 'worker' && !worker.enabled) faults.push('role worker has nothing to do while worker.enabled is false.');
-  return faults;
+function missing({ stores, role, worker }: Choice, drivers: readonly StoreDriver[]): string[] {
+  const { database, objects, wakeUps } = stores;
+  const faults = [
+    ...required(database),
+    ...unlent(wakeUps.driver, database.driver, drivers),
+    ...required(objects),
+    ...(objects.driver.faults?.(objects.options) ?? []),
+    ...required(wakeUps),
+  ];
+  return role === 'worker' && !worker.enabled ? [...faults, 'role worker has nothing to do while worker.enabled is false.'] : faults;
+}
+
+/** Options that a driver cannot do without, once it is chosen. */
+function required({ driver, options }: Configured<StoreDriver>): string[] {
+  const names = (driver.options['required'] ?? []) as readonly string[];
+  return names.filter((name) => options[name] === undefined).map((name) => `${STORE_KEYS[driver.kind]} ${driver.name} needs ${driver.name}.${name}.`);
+}
+
+function unlent({ name, borrows }: WakeUpsDriver, { lends }: DatabaseDriver, drivers: readonly StoreDriver[]): string[] {
+  if (borrows === undefined || lends.includes(borrows)) return [];
+  const lenders = drivers.filter((driver) => driver.kind === 'database' && driver.lends.includes(borrows));
+  return [`stores.wake_ups ${name} keeps wake-ups in the database, so it needs stores.database ${anyOf(lenders)}.`];
 }
 
 /** What only one process can use, when the role says that there are several. */
-function unshared({ role, stores }: Choice): string[] {
+function unshared({ role, stores }: Choice, drivers: readonly StoreDriver[]): string[] {
   if (role === 'all') return [];
-  const needs = (key: string, now: string, shared: string) =>
-    `role ${role} is one process of several, which cannot share ${now}; set stores.${key} to ${shared}, or role to all.`;
-  return [
-    ...(stores.database === 'sqlite' ? [needs('database', 'a SQLite file', 'mongo')] : []),
-    ...(stores.objects === 'files' ? [needs('objects', 'a folder of one machine', 'minio')] : []),
-    ...(stores.wakeUps === 'timers' ? [needs('wake_ups', 'timers', 'agenda')] : []),
-  ];
+  const chosen: readonly (DatabaseDriver | ObjectsDriver | WakeUpsDriver)[] = [stores.database.driver, stores.objects.driver, stores.wakeUps.driver];
+  return chosen.flatMap((driver) => {
+    if (driver.unshared === undefined) return [];
+    const shared = drivers.filter(({ kind, unshared: own }) => kind === driver.kind && own === undefined);
+    return [`role ${role} is one process of several, which cannot share ${driver.unshared}; set ${STORE_KEYS[driver.kind]} to ${anyOf(shared)}, or role to all.`];
+  });
 }
 
-/** Limits that are each allowed, and together would have processes take work from each other that nobody has dropped. */
-function tooTight({ stores, mongo, settings }: Choice): string[] {
-  if (stores.database !== 'mongo') return [];
-  const leases = { claim_lease_seconds: settings.claimLeaseMs, lease_seconds: settings.leaseMs };
-  const shorter = Object.entries(leases).filter(([, leaseMs]) => leaseMs < mongo.timeoutMs);
-  const needsMore = stores.wakeUps === 'agenda' && mongo.poolSize < MIN_CONNECTIONS_WITH_AGENDA;
-  return [
-    ...shorter.map(([key]) => `mongo.timeout_seconds must not be more than settings.${key}, or one slow answer ends the lease.`),
-    ...(needsMore ? [`stores.wake_ups agenda needs a mongo.pool_size of ${MIN_CONNECTIONS_WITH_AGENDA} at least.`] : []),
-  ];
+/** Limits that are each allowed, and together would have processes take work from each other that is still under way. */
+function tooTight({ stores: { database: { driver, options }, wakeUps }, settings }: Choice): string[] {
+  const faults: string[] = [];
+  const call = driver.longestCall?.(options);
+  for (const [key, leaseMs] of Object.entries({ claim_lease_seconds: settings.claimLeaseMs, lease_seconds: settings.leaseMs })) {
+    if (call !== undefined && leaseMs < call.timeoutMs) {
+      faults.push(`${driver.name}.${call.option} must not be more than settings.${key}, or one slow answer ends the lease.`);
+    }
+  }
+  const connections = driver.connections?.(options);
+  const { name, minConnections = 0 } = wakeUps.driver;
+  if (connections !== undefined && connections.count < minConnections) {
+    faults.push(`stores.wake_ups ${name} needs a ${driver.name}.${connections.option} of ${minConnections} at least.`);
+  }
+  return faults;
 }
 
 /** Of a process that has both listeners; what the system would say is that another process has the port. */
@@ -63,4 +70,8 @@ function samePort({ role, rest, internal }: Choice): string[] {
   if (role === 'worker' || internal === undefined || internal.port === 0) return [];
   const isSame = internal.port === rest.port && internal.host === rest.host;
   return isSame ? [`internal.port and rest.port are both ${rest.port} of ${rest.host}; give each a port of its own.`] : [];
+}
+
+function anyOf(drivers: readonly StoreDriver[]): string {
+  return drivers.length === 0 ? 'another one, of a module' : drivers.map(({ name }) => name).join(' or ');
 }

@@ -1,34 +1,17 @@
+import type { StoreDriver } from '../../adapters/driver.js';
+import type { JsonObject } from '../../core/json.js';
+import { BUILT_IN_DRIVERS } from '../wiring/built-in-drivers.js';
+import { boolean, duration, filledText, integer, keyOf, networks, oneOf, optionalInteger, optionalText, optionalUrl, type ConfigKey } from './config-key.js';
 import { SETTING_KEYS } from './setting-keys.js';
-import {
-  boolean, duration, filledText, integer, networks, oneOf, optionalInteger, optionalMongoUrl, optionalSecret, optionalText, optionalUrl, type ConfigKey,
-} from './value-kind.js';
 
 const SECOND = 1_000;
 
-/** Every key of `darkroom.yaml` outside `settings`, by its path in the file. */
+/** Every key of `darkroom.yaml` that no driver and no setting brings, by its path in the file. */
 export const PROGRAM_KEYS = {
   role: oneOf('all', ['all', 'rest', 'worker']),
   data_folder: filledText('./data'),
   secret_file: optionalText(),
   catalog: optionalText(),
-  'stores.database': oneOf('sqlite', ['sqlite', 'mongo']),
-  'stores.objects': oneOf('files', ['files', 'minio']),
-  'stores.wake_ups': oneOf('timers', ['timers', 'agenda']),
-  'mongo.url': optionalMongoUrl(),
-  'mongo.database': filledText('darkroom'),
-  'mongo.pool_size': integer(50, 1, 10_000),
-  'mongo.timeout_seconds': duration(5, SECOND, 300),
-  'minio.endpoint': optionalUrl(),
-  'minio.public_endpoint': optionalUrl(),
-  'minio.region': filledText('us-east-1'),
-  'minio.bucket': filledText('darkroom'),
-  'minio.access_key': optionalSecret(),
-  'minio.secret_key': optionalSecret(),
-  'minio.upload_access_key': optionalSecret(),
-  'minio.upload_secret_key': optionalSecret(),
-  'minio.timeout_seconds': duration(10, SECOND, 300),
-  'agenda.woken_by': oneOf('auto', ['auto', 'change-streams', 'polling']),
-  'agenda.poll_seconds': duration(1, SECOND, 60),
   'rest.host': filledText('127.0.0.1'),
   'rest.port': integer(8080, 0, 65_535),
   'rest.public_url': optionalUrl(),
@@ -65,11 +48,31 @@ export const PROGRAM_KEYS = {
 type ReadAs<K> = K extends ConfigKey<infer T> ? T : never;
 export type ProgramValues = { readonly [K in keyof typeof PROGRAM_KEYS]: ReadAs<(typeof PROGRAM_KEYS)[K]> };
 
-/** All keys of the file, by path: those above and `settings.…`. */
-export const CONFIG_KEYS: ReadonlyMap<string, ConfigKey<unknown>> = new Map<string, ConfigKey<unknown>>([
-  ...Object.entries(PROGRAM_KEYS),
-  ...Object.values(SETTING_KEYS).map(({ name, key }) => [`settings.${name}`, key] as const),
-]);
+/** The keys that choose a driver, by its kind. The first driver of a kind is the default. */
+export const STORE_KEYS = { database: 'stores.database', objects: 'stores.objects', 'wake-ups': 'stores.wake_ups' } as const satisfies Readonly<Record<StoreDriver['kind'], string>>;
+
+/** All keys of the file, by path: the program's own, the choice of drivers, the section of every driver, and `settings.…`. */
+export function configKeys(drivers: readonly StoreDriver[]): ReadonlyMap<string, ConfigKey<unknown>> {
+  return new Map<string, ConfigKey<unknown>>([
+    ...Object.entries(PROGRAM_KEYS),
+    ...Object.entries(STORE_KEYS).map(([kind, path]) => [path, driverKey(drivers.filter((driver) => driver.kind === kind))] as const),
+    ...drivers.flatMap(({ name, options }) => optionsOf(options).map(([option, schema]) => [`${name}.${option}`, keyOf(schema)] as const)),
+    ...Object.values(SETTING_KEYS).map(({ name, key }) => [`settings.${name}`, key] as const),
+  ]);
+}
+
+function driverKey(drivers: readonly StoreDriver[]): ConfigKey<string> {
+  const names = drivers.map(({ name }) => name);
+  return oneOf(names[0] ?? '', names);
+}
+
+/** The options of a driver, each with its schema. */
+export function optionsOf(schema: JsonObject): readonly (readonly [string, JsonObject])[] {
+  return Object.entries((schema['properties'] ?? {}) as Readonly<Record<string, JsonObject>>);
+}
+
+/** All keys with no other drivers than the built-in ones. */
+export const CONFIG_KEYS = configKeys(BUILT_IN_DRIVERS);
 
 /** The variable that overrides a key: `rest.port` is DARKROOM_REST_PORT. */
 export function variableOf(path: string): string {

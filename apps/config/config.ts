@@ -1,3 +1,4 @@
+import type { DatabaseDriver, ObjectsDriver, Options, WakeUpsDriver } from '../../adapters/driver.js';
 import type { Settings } from '../../core/settings.js';
 import type { RestLimits } from './rest-limits.js';
 
@@ -11,9 +12,6 @@ export interface Config {
   /** 32 bytes in hex that every process of the installation shares; `secret` in the data folder unless named. */
   readonly secretFile: string;
   readonly stores: StoreChoice;
-  readonly mongo: MongoConfig;
-  readonly minio: MinioConfig;
-  readonly agenda: { readonly wokenBy: 'auto' | 'change-streams' | 'polling'; readonly pollMs: number };
   /** Where probes and metrics are served to the operator's own network; nowhere when absent. */
   readonly internal?: { readonly host: string; readonly port: number };
   /** The catalog file; the one that comes with the program when nothing is said. */
@@ -33,34 +31,17 @@ export interface Config {
 
 export type Role = 'all' | 'rest' | 'worker';
 
-/** Which adapter stands behind each group of ports. */
+/** A driver and the options of its section. */
+export interface Configured<D> {
+  readonly driver: D;
+  readonly options: Options;
+}
+
+/** Which driver stands behind each group of ports. */
 export interface StoreChoice {
-  readonly database: 'sqlite' | 'mongo';
-  readonly objects: 'files' | 'minio';
-  readonly wakeUps: 'timers' | 'agenda';
-}
-
-export interface MongoConfig {
-  /** May hold a password. */
-  readonly url?: string;
-  readonly database: string;
-  readonly poolSize: number;
-  readonly timeoutMs: number;
-}
-
-export interface MinioConfig {
-  /** Where this process reaches the object store. */
-  readonly endpoint?: string;
-  /** Where clients reach it; as `endpoint` when absent. */
-  readonly publicEndpoint?: string;
-  readonly region: string;
-  readonly bucket: string;
-  readonly accessKey?: string;
-  readonly secretKey?: string;
-  /** Sign the addresses of uploads, where the store needs that; both or neither. */
-  readonly uploadAccessKey?: string;
-  readonly uploadSecretKey?: string;
-  readonly timeoutMs: number;
+  readonly database: Configured<DatabaseDriver>;
+  readonly objects: Configured<ObjectsDriver>;
+  readonly wakeUps: Configured<WakeUpsDriver>;
 }
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';

@@ -6,7 +6,7 @@ export function grpcFaults({ grpc, role, stores }: Pick<Config, 'grpc' | 'role' 
   if (grpc === undefined) return [];
   const faults: string[] = [];
   const isLocal = isLoopback(grpc.host);
-  const isAlone = role === 'all' && stores.database === 'sqlite';
+  const isAlone = role === 'all' && stores.database.driver.isInDataFolder === true;
   if (grpc.callersFile === undefined && !(isLocal && isAlone)) {
     faults.push('grpc.port needs grpc.callers_file; without one anybody may call, which only a process over its own data folder that listens on 127.0.0.1 allows.');
   }

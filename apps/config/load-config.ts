@@ -4,9 +4,12 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Json } from '../../core/json.js';
 import { settingsFaults, type Settings } from '../../core/settings.js';
-import { CONFIG_KEYS, type ProgramValues } from './config-keys.js';
+import type { DatabaseDriver, ObjectsDriver, Options, StoreDriver, WakeUpsDriver } from '../../adapters/driver.js';
+import { assert } from '../../core/assert.js';
+import { BUILT_IN_DRIVERS } from '../wiring/built-in-drivers.js';
+import { configKeys, optionsOf, STORE_KEYS, type ProgramValues } from './config-keys.js';
 import { combinationFaults } from './combinations.js';
-import { ConfigInvalid, type Config, type Role } from './config.js';
+import { ConfigInvalid, type Config, type Configured, type Role, type StoreChoice } from './config.js';
 import { valuesOfEnvironment, valuesOfFile, type ConfigFault, type Given } from './read-values.js';
 import { SETTING_KEYS } from './setting-keys.js';
 
@@ -32,22 +35,24 @@ export interface ConfigSource {
 export function loadConfig({ file: named, role, environment = process.env, folder = process.cwd() }: ConfigSource = {}): Config {
   const faults: ConfigFault[] = [];
   const file = named ?? (environment['DARKROOM_CONFIG'] || undefined) ?? (existsSync(resolve(folder, DEFAULT_FILE)) ? DEFAULT_FILE : undefined);
-  const fromFile = file === undefined ? new Map<string, Given>() : valuesOfFile(readFile(file, folder), file, faults);
-  const fromEnvironment = valuesOfEnvironment(environment, faults);
+  const drivers = BUILT_IN_DRIVERS;
+  const keys = configKeys(drivers);
+  const fromFile = file === undefined ? new Map<string, Given>() : valuesOfFile(readFile(file, folder), { file, keys, faults });
+  const fromEnvironment = valuesOfEnvironment(environment, { keys, faults });
 
   const values: Record<string, unknown> = {};
-  for (const [path, { kind, byDefault, isSecret }] of CONFIG_KEYS) {
+  for (const [path, { read, wanted, byDefault, isSecret }] of keys) {
     const given: Given = fromEnvironment.get(path) ?? fromFile.get(path) ?? { value: byDefault, where: '', name: path };
-    const value = kind.read(given.value);
+    const value = read(given.value);
     if (value === undefined) {
-      faults.push({ ...(given.line === undefined ? {} : { line: given.line }), message: `${given.where}${given.name} must be ${kind.wanted}${isSecret ? '' : `, not ${shown(given.value)}`}.` });
+      faults.push({ ...(given.line === undefined ? {} : { line: given.line }), message: `${given.where}${given.name} ${wanted}${isSecret ? '' : `, not ${shown(given.value)}`}.` });
     }
     values[path] = value;
   }
   if (faults.length > 0) throw new ConfigInvalid(inLineOrder(faults), logOf(values));
   const settings = settingsOf(values);
-  const config = { ...(file === undefined ? {} : { file: resolve(folder, file) }), ...configOf(values as ProgramValues, folder, role), settings };
-  const contradictions = [...settingsFaults(settings), ...combinationFaults(config)].map((sentence) => `${file ?? 'settings'}: ${sentence}`);
+  const config = { ...(file === undefined ? {} : { file: resolve(folder, file) }), ...configOf(values as ProgramValues, folder, role), stores: storesOf(values, drivers), settings };
+  const contradictions = [...settingsFaults(settings), ...combinationFaults(config, drivers)].map((sentence) => `${file ?? 'settings'}: ${sentence}`);
   if (contradictions.length > 0) throw new ConfigInvalid(contradictions, config.log);
   return config;
 }
@@ -78,7 +83,7 @@ function settingsOf(values: Readonly<Record<string, unknown>>): Settings {
   return Object.fromEntries(Object.entries(SETTING_KEYS).map(([field, { name }]) => [field, values[`settings.${name}`]])) as unknown as Settings;
 }
 
-function configOf(values: ProgramValues, folder: string, role: Role | undefined): Omit<Config, 'file' | 'settings'> {
+function configOf(values: ProgramValues, folder: string, role: Role | undefined): Omit<Config, 'file' | 'settings' | 'stores'> {
   const dataFolder = resolve(folder, values.data_folder);
   const internalPort = values['internal.port'];
   return {
@@ -86,7 +91,6 @@ function configOf(values: ProgramValues, folder: string, role: Role | undefined)
     dataFolder,
     secretFile: values.secret_file === null ? join(dataFolder, 'secret') : resolve(folder, values.secret_file),
     catalog: values.catalog === null ? SHIPPED_CATALOG : resolve(folder, values.catalog),
-    ...storesOf(values),
     rest: restOf(values),
     ...grpcOf(values, folder),
     ...(internalPort === null ? {} : { internal: { host: values['internal.host'], port: internalPort } }),
@@ -101,28 +105,19 @@ function configOf(values: ProgramValues, folder: string, role: Role | undefined)
   };
 }
 
-function storesOf(values: ProgramValues): Pick<Config, 'stores' | 'mongo' | 'minio' | 'agenda'> {
-  return {
-    stores: { database: values['stores.database'], objects: values['stores.objects'], wakeUps: values['stores.wake_ups'] },
-    mongo: {
-      ...present('url', values['mongo.url']),
-      database: values['mongo.database'],
-      poolSize: values['mongo.pool_size'],
-      timeoutMs: values['mongo.timeout_seconds'],
-    },
-    minio: {
-      ...present('endpoint', values['minio.endpoint']),
-      ...present('publicEndpoint', values['minio.public_endpoint']),
-      region: values['minio.region'],
-      bucket: values['minio.bucket'],
-      ...present('accessKey', values['minio.access_key']),
-      ...present('secretKey', values['minio.secret_key']),
-      ...present('uploadAccessKey', values['minio.upload_access_key']),
-      ...present('uploadSecretKey', values['minio.upload_secret_key']),
-      timeoutMs: values['minio.timeout_seconds'],
-    },
-    agenda: { wokenBy: values['agenda.woken_by'], pollMs: values['agenda.poll_seconds'] },
+function storesOf(values: Readonly<Record<string, unknown>>, drivers: readonly StoreDriver[]): StoreChoice {
+  const chosen = <D extends StoreDriver>(kind: D['kind']): Configured<D> => {
+    const driver = drivers.find((known): known is D => known.kind === kind && known.name === values[STORE_KEYS[kind]]);
+    assert(driver !== undefined, 'a driver that was checked is there');
+    return { driver, options: optionsFrom(values, driver.name, driver) };
   };
+  return { database: chosen<DatabaseDriver>('database'), objects: chosen<ObjectsDriver>('objects'), wakeUps: chosen<WakeUpsDriver>('wake-ups') };
+}
+
+/** The options under `section`; what was left out is absent, not null. */
+function optionsFrom(values: Readonly<Record<string, unknown>>, section: string, { options }: Pick<StoreDriver, 'options'>): Options {
+  const given = optionsOf(options).map(([name]) => [name, values[`${section}.${name}`] as Json] as const);
+  return Object.fromEntries(given.filter(([, value]) => value !== null));
 }
 
 function restOf(values: ProgramValues): Config['rest'] {

@@ -1,6 +1,7 @@
 import { LocatedYaml, nameOf } from '../../adapters/catalog-file/located-yaml.js';
 import type { Json } from '../../core/json.js';
-import { CONFIG_KEYS, variableOf } from './config-keys.js';
+import { valueOfText, type ConfigKey } from './config-key.js';
+import { variableOf } from './config-keys.js';
 
 /** One sentence on what is wrong, and the line of the file it is about; none for a variable. */
 export interface ConfigFault {
@@ -22,19 +23,25 @@ export interface Given {
 const OTHER_VARIABLES = new Set(['DARKROOM_CONFIG', 'DARKROOM_API_KEY', 'DARKROOM_URL', 'DARKROOM_SERVICE_TOKEN', 'DARKROOM_PROFILE', 'DARKROOM_DEBUG']);
 const TEST_VARIABLES = 'DARKROOM_TEST_';
 
+/** All keys there are, and what takes the faults. */
+interface Readable {
+  readonly keys: ReadonlyMap<string, ConfigKey<unknown>>;
+  readonly faults: ConfigFault[];
+}
+
 /** What the file says, by the path of the key; `faults` takes what is wrong with it. */
-export function valuesOfFile(text: string, file: string, faults: ConfigFault[]): Map<string, Given> {
+export function valuesOfFile(text: string, { file, keys, faults }: Readable & { readonly file: string }): Map<string, Given> {
   const yaml = new LocatedYaml(text);
   for (const { line, message } of yaml.faults) faults.push({ line, message: `${file}:${line}: ${message}` });
   const given = new Map<string, Given>();
-  const sections = new Set([...CONFIG_KEYS.keys()].flatMap(sectionsOf));
+  const sections = new Set([...keys.keys()].flatMap(sectionsOf));
   const visit = (value: Json, path: string, isUnknown = false): void => {
     const pointer = path === '' ? '' : `/${path.replaceAll('.', '/')}`;
     const line = yaml.lineOf(pointer);
     const where = `${file}:${line}: `;
     const complain = (sentence: string) => faults.push({ line, message: `${where}${sentence}` });
     if (isUnknown) complain(`${path} is not a key of the configuration; write sections and their keys on lines of their own.`);
-    else if (CONFIG_KEYS.has(path)) given.set(path, { value, where, line, name: path });
+    else if (keys.has(path)) given.set(path, { value, where, line, name: path });
     else if (path !== '' && !sections.has(path)) complain(`${path} is not a key of the configuration.`);
     else if (typeof value === 'object' && !Array.isArray(value)) {
       // A name with a dot in it is no path: it stays what it is, and unknown.
@@ -51,14 +58,14 @@ function sectionsOf(path: string): string[] {
 }
 
 /** What the environment says. A variable that is empty counts as not set. */
-export function valuesOfEnvironment(environment: Readonly<Record<string, string | undefined>>, faults: ConfigFault[]): Map<string, Given> {
-  const pathByVariable = new Map([...CONFIG_KEYS.keys()].map((path) => [variableOf(path), path]));
+export function valuesOfEnvironment(environment: Readonly<Record<string, string | undefined>>, { keys, faults }: Readable): Map<string, Given> {
+  const pathByVariable = new Map([...keys.keys()].map((path) => [variableOf(path), path]));
   const given = new Map<string, Given>();
   for (const [name, text] of Object.entries(environment)) {
     if (!name.startsWith('DARKROOM_') || text === undefined || text === '') continue;
     const path = pathByVariable.get(name);
-    const key = path === undefined ? undefined : CONFIG_KEYS.get(path);
-    if (path !== undefined && key) given.set(path, { value: key.kind.fromText(text), where: '', name });
+    const key = path === undefined ? undefined : keys.get(path);
+    if (path !== undefined && key) given.set(path, { value: valueOfText(key, text), where: '', name });
     else if (!OTHER_VARIABLES.has(name) && !name.startsWith(TEST_VARIABLES)) faults.push({ message: `${name} is not a variable that darkroom knows.` });
   }
   return given;

@@ -1,5 +1,5 @@
 import { DEFAULT_SETTINGS, type Settings } from '../../core/settings.js';
-import { duration, integer, type ConfigKey } from './value-kind.js';
+import { duration, integer, type ConfigKey } from './config-key.js';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

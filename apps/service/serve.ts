@@ -11,6 +11,7 @@ import { Metrics } from '../metrics/metrics.js';
 import { Outages } from '../outages/outages.js';
 import { onHangUp, reload } from './reload.js';
 import type { HttpHost } from '../http/host/server.js';
+import { placeOf } from '../stores/open-database.js';
 import { createHttpFronts } from '../wiring/http-fronts.js';
 import { StopRequest, type Signals, type StopSignal } from './stop-request.js';
 import { configuredUrl, hostAndPort, openProgram, type Program } from '../wiring/open-program.js';
@@ -70,8 +71,10 @@ function works({ role, worker }: Config): boolean {
   return role !== 'rest' && worker.enabled;
 }
 
-function whereData({ stores, dataFolder, mongo }: Config): Readonly<Record<string, string>> {
-  return stores.database === 'mongo' ? { database: mongo.database } : { dataFolder };
+/** The log has names in camelCase. */
+function whereData(config: Config): Readonly<Record<string, string>> {
+  const { facts } = placeOf(config);
+  return Object.fromEntries(Object.entries(facts).map(([name, value]) => [name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()), value]));
 }
 
 interface Front {

@@ -1,18 +1,19 @@
+import type { OpenObjects } from '../../adapters/driver.js';
 import { StoreUnavailable } from '../../core/errors.js';
 import type { Log } from '../../core/log.js';
 import type { Clock } from '../../core/ports/clock.js';
 import type { ObjectFacts, ObjectStore, SignedRequest } from '../../core/ports/object-store.js';
+import { identityOf } from './objects-identity.js';
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 10_000;
 
-type OpenStore = ObjectStore & { installationId(): Promise<string> };
 /** Throws what refuses to use these objects. */
 type Check = (identity: () => Promise<string>) => Promise<void>;
 
 export interface AwaitedObjectsParts {
   /** Opens the store, and finds out what may be signed for it. Throws `StoreUnavailable` while it is away, and what refuses it. */
-  readonly open: () => Promise<OpenStore>;
+  readonly open: () => Promise<OpenObjects>;
   readonly clock: Pick<Clock, 'now' | 'after'>;
   readonly log: Log;
 }
@@ -87,8 +88,8 @@ export class AwaitedObjects implements ObjectStore {
     const { open, clock, log } = this.parts;
     try {
       const opened = await open();
-      await check(() => opened.installationId());
-      this.store = opened;
+      await check(() => identityOf(opened));
+      this.store = opened.store;
       log.info('object store reached', { awayMs: clock.now() - this.since });
     } catch (error) {
       this.report(error);

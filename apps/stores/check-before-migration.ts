@@ -1,8 +1,7 @@
-import { SystemClock } from '../../adapters/system/system-clock.js';
 import type { Config } from '../config/config.js';
 import { lookForSecrets } from '../wiring/secrets.js';
-import { lookBeforeMigration } from './open-database.js';
-import { lookForObjectsBefore } from './open-objects.js';
+import { inspectObjectsBeforeMigration } from './inspect-objects.js';
+import { inspectBeforeMigration } from './open-database.js';
 import { checkInstallation, hadSecret, isOneOfSeveral } from './same-installation.js';
 
 /** What stands for a thing that is not there: no database remembers it. */
@@ -14,12 +13,12 @@ const NOTHING = '';
  * ones leaves anything behind in them. Throws one sentence.
  */
 export async function checkBeforeMigration(config: Config, role: 'server' | 'tool'): Promise<void> {
-  const database = await lookBeforeMigration(config);
+  const database = await inspectBeforeMigration(config);
   try {
     const inUse = database !== undefined && (await hadSecret(config, database));
     const secrets = lookForSecrets(config.secretFile, { inUse, isShared: isOneOfSeveral(config, role) });
     if (database !== undefined) await checkInstallation(config, database.installation, { secret: secrets?.fingerprint ?? NOTHING });
-    const objects = await lookForObjectsBefore(config, new SystemClock(), database?.installation);
+    const objects = await inspectObjectsBeforeMigration(config, database?.installation);
     if (database !== undefined) await checkInstallation(config, database.installation, { objects: objects ?? NOTHING });
   } finally {
     await database?.close();

@@ -1,87 +1,20 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { checkRights, REAL_DISK } from '../../adapters/files/disk.js';
-import { FileObjectStore } from '../../adapters/files/file-object-store.js';
-import { filesModule } from '../../adapters/files/module.js';
-import { MinioObjectStore } from '../../adapters/minio/minio-object-store.js';
-import { BucketMissing } from '../../adapters/minio/minio-refused.js';
-import { minioModule } from '../../adapters/minio/module.js';
-import { ensureFolder } from '../../adapters/sqlite/data-folder.js';
-import { ServerLock } from '../../adapters/sqlite/server-lock.js';
+import type { CloseOptions, Installation, OpenedAs, OpenObjects } from '../../adapters/driver.js';
+import type { SignedObjectGate } from '../../adapters/signed-object-gate.js';
 import { SystemClock } from '../../adapters/system/system-clock.js';
 import { StoreUnavailable } from '../../core/errors.js';
-import type { Log } from '../../core/log.js';
-import type { Clock } from '../../core/ports/clock.js';
+import type { ObjectStore } from '../../core/ports/object-store.js';
 import type { Config } from '../config/config.js';
-import type { SignedObjectGate } from '../http/objects/signed-objects.js';
-import { readOrCreateToken, readToken } from '../wiring/secrets.js';
+import { ensureFolder, lockDataFolder, type DataFolderLock } from '../wiring/built-in-drivers.js';
+import { readOrCreateToken, readSecrets } from '../wiring/secrets.js';
 import { AwaitedObjects } from './awaited-objects.js';
-import type { CloseOptions } from './open-database.js';
-import { isInUse, refuseObjects, type Installation } from './same-installation.js';
-import { minioOptions } from './store-options.js';
+import { BESIDE_THE_DATABASE, identityFile } from './inspect-objects.js';
+import { identityOf } from './objects-identity.js';
+import { objectsOpeningOf, QUIETLY, type OpeningNeeds } from './opening.js';
+import { isInUse, refuseObjects } from './same-installation.js';
 
-/** A SQLite file and its objects lie in one folder, wherever that is moved or restored to. */
-const BESIDE_THE_DATABASE = 'in the folder of the database';
-
-/** Whether a server could open them. Throws as `openObjects` does. */
-export async function checkObjects(config: Config, clock: Clock): Promise<void> {
-  if (config.stores.objects === 'minio') await MinioObjectStore.open({ ...minioOptions(config), clock });
-}
-
-/** Their identity, found by reading alone. Throws one sentence when a server could not use them, or they were never made. */
-export async function lookForObjects(config: Config, clock: Clock, installation: Installation): Promise<string> {
-  if (config.stores.objects === 'files') return lookForFiles(config);
-  const { bucket } = config.minio;
-  const objects = await lookAtBucket(config, clock).catch((error: unknown) => refuseObjects(config, installation, error));
-  return (await objects.keptInstallationId()) ?? refuseUnmade(`The bucket ${bucket} was not made ready`);
-}
-
-/**
- * Their identity before they are made, or undefined where they have none yet; `installation` is what an existing database
- * remembers. Throws one sentence for objects that could not be used, or are gone.
- */
-export async function lookForObjectsBefore(config: Config, clock: Clock, installation?: Installation): Promise<string | undefined> {
-  const { stores, dataFolder } = config;
-  if (stores.objects === 'files') return stores.database === 'sqlite' ? BESIDE_THE_DATABASE : readToken(identityFile(dataFolder));
-  try {
-    const objects = await lookAtBucket(config, clock);
-    return await objects.keptInstallationId();
-  } catch (error) {
-    if (installation !== undefined) await refuseObjects(config, installation, error).catch(onlyMissing);
-    else onlyMissing(error);
-    return undefined;
-  }
-}
-
-/** A bucket that is not there is one to be made. */
-function onlyMissing(error: unknown): void {
-  if (!(error instanceof BucketMissing)) throw error;
-}
-
-function lookAtBucket(config: Config, clock: Clock): Promise<MinioObjectStore> {
-  return MinioObjectStore.lookAt({ ...minioOptions(config), clock });
-}
-
-async function lookForFiles({ stores, dataFolder }: Config): Promise<string> {
-  const folder = join(dataFolder, 'objects');
-  if (!existsSync(folder)) refuseUnmade(`There is no folder ${folder}`);
-  await checkRights(REAL_DISK, folder);
-  if (stores.database === 'sqlite') return BESIDE_THE_DATABASE;
-  const path = identityFile(dataFolder);
-  return readToken(path) ?? refuseUnmade(`There is no ${path}`);
-}
-
-function refuseUnmade(what: string): never {
-  throw new Error(`${what}; run darkroom migrate first.`);
-}
-
-function identityFile(dataFolder: string): string {
-  return join(dataFolder, 'objects.id');
-}
-
-/** Where bytes are kept, open. */
-export interface OpenObjects {
-  readonly module: ReturnType<typeof filesModule>;
+/** Where bytes are kept, open, for one process. */
+export interface ProgramObjects {
+  readonly store: ObjectStore;
   /** Serves signed addresses, for a store that has no server of its own. */
   readonly signedObjects?: SignedObjectGate;
   /** Which objects these are, so that a database is never used with others. */
@@ -91,9 +24,8 @@ export interface OpenObjects {
   close(options?: CloseOptions): Promise<void>;
 }
 
-export interface ObjectsNeeds {
-  readonly role: 'server' | 'tool';
-  readonly clock: Clock;
+export interface ObjectsNeeds extends OpeningNeeds {
+  readonly as: OpenedAs;
   readonly publicUrl: () => string;
   /** Whether what a client sends to a key of a folder still has a use. */
   readonly takesBytes: (key: string) => Promise<boolean>;
@@ -101,39 +33,59 @@ export interface ObjectsNeeds {
   readonly secret: Uint8Array;
   /** Of the database they belong to. */
   readonly installation: Installation;
-  readonly log: Log;
 }
 
-export async function openObjects(config: Config, { role, clock, publicUrl, takesBytes, secret, installation, log }: ObjectsNeeds): Promise<OpenObjects> {
-  if (config.stores.objects === 'minio') {
-    // A key must be revocable while the object store is away.
-    if (role === 'tool') return openBucket(MinioObjectStore.unasked({ ...minioOptions(config), clock }));
-    const open = () => MinioObjectStore.open({ ...minioOptions(config), clock }).catch((error: unknown) => refuseObjects(config, installation, error));
-    try {
-      return openBucket(await open());
-    } catch (error) {
-      // The first start of all makes what every later one is compared with, so it needs its objects.
-      if (!(error instanceof StoreUnavailable) || !(await isInUse(installation))) throw error;
-      const awaited = new AwaitedObjects({ open, clock: new SystemClock({ keepsProcessAlive: false }), log }, error);
-      return { module: minioModule(awaited), identity: () => Promise.reject(error), awaited, close: () => awaited.close() };
-    }
+export async function openObjects(config: Config, { as, clock, log, installation, ...needs }: ObjectsNeeds): Promise<ProgramObjects> {
+  const { driver } = config.stores.objects;
+  const open = () => driver.open({ ...objectsOpeningOf(config, { clock, log }), ...needs, as });
+  if (driver.isInDataFolder) return openFolder(config, as, open);
+  // A key must be revocable while the object store is away, so that a tool asks nothing of it.
+  const checked = () => open().catch((error: unknown) => refuseObjects(config, installation, error));
+  try {
+    return elsewhere(await checked());
+  } catch (error) {
+    // The first start of all makes what every later one is compared with, so it needs its objects.
+    if (as === 'tool' || !(error instanceof StoreUnavailable) || !(await isInUse(installation))) throw error;
+    const awaited = new AwaitedObjects({ open: checked, clock: new SystemClock({ keepsProcessAlive: false }), log }, error);
+    return { store: awaited, identity: () => Promise.reject(error), awaited, close: () => awaited.close() };
   }
-  const lock = config.stores.database === 'sqlite' ? undefined : lockFolder(config.dataFolder, role);
-  const objects = await FileObjectStore.open({ folder: join(config.dataFolder, 'objects'), publicBaseUrl: publicUrl, secret, clock, takesBytes });
-  return {
-    module: filesModule(objects),
-    signedObjects: objects.signedObjects,
-    identity: () => Promise.resolve(config.stores.database === 'sqlite' ? BESIDE_THE_DATABASE : readOrCreateToken(identityFile(config.dataFolder))),
-    close: async ({ keepsLock = false } = {}) => (keepsLock ? lock?.keep() : lock?.release()),
-  };
 }
 
-function openBucket(objects: MinioObjectStore): OpenObjects {
-  return { module: minioModule(objects), identity: () => objects.installationId(), close: () => Promise.resolve() };
+/** Whether a server could open objects that lie elsewhere. Throws as `openObjects` does. The secret is there already. */
+export async function checkObjects(config: Config, needs: Pick<ObjectsNeeds, 'clock' | 'publicUrl'>): Promise<void> {
+  const { driver } = config.stores.objects;
+  if (driver.isInDataFolder) return;
+  const { objects: secret } = readSecrets(config.secretFile, { inUse: true, isShared: true });
+  const { log } = QUIETLY;
+  const objects = await driver.open({ ...objectsOpeningOf(config, { clock: needs.clock, log }), publicUrl: needs.publicUrl, as: 'server', secret, takesBytes: () => Promise.resolve(true) });
+  await objects.close?.();
+}
+
+/** A driver that keeps its objects outside of the data folder says which they are. */
+function elsewhere(objects: OpenObjects): ProgramObjects {
+  return { ...shownOf(objects), identity: () => identityOf(objects), close: async () => objects.close?.() };
 }
 
 /** What SQLite does for its own folder: with another database nothing else would keep a second server out. */
-function lockFolder(folder: string, role: 'server' | 'tool'): ServerLock | undefined {
-  ensureFolder(folder);
-  return role === 'server' ? ServerLock.take(folder) : undefined;
+async function openFolder({ stores, dataFolder }: Config, as: OpenedAs, open: () => Promise<OpenObjects>): Promise<ProgramObjects> {
+  const isBeside = stores.database.driver.isInDataFolder === true;
+  let lock: DataFolderLock | undefined;
+  if (!isBeside) {
+    ensureFolder(dataFolder);
+    if (as === 'server') lock = await lockDataFolder(dataFolder);
+  }
+  const objects = await open();
+  return {
+    ...shownOf(objects),
+    identity: () => Promise.resolve(isBeside ? BESIDE_THE_DATABASE : readOrCreateToken(identityFile(dataFolder))),
+    async close({ keepsLock = false } = {}) {
+      await objects.close?.();
+      if (keepsLock) lock?.keep();
+      else lock?.release();
+    },
+  };
+}
+
+function shownOf({ store, signedObjects }: OpenObjects): Pick<ProgramObjects, 'store' | 'signedObjects'> {
+  return { store, ...(signedObjects === undefined ? {} : { signedObjects }) };
 }

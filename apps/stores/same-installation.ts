@@ -1,26 +1,10 @@
-import { BucketMissing } from '../../adapters/minio/minio-refused.js';
+import { ObjectsMissing, type ComparedFacts, type DatabaseStores, type Installation, type InstallationFacts } from '../../adapters/driver.js';
 import { StoreUnavailable } from '../../core/errors.js';
-import type { AccountStore } from '../../core/ports/account-store.js';
 import type { Config } from '../config/config.js';
-
-/** What a database remembers of its first use, as fingerprints. */
-export interface InstallationFacts {
-  readonly secret: string;
-  readonly objects: string;
-}
+import { placeOf } from './open-database.js';
 
 /** The fingerprint of no secret, and of no objects. */
 const NOBODYS = '';
-
-type Compared = 'same' | { readonly other: keyof InstallationFacts };
-
-/** Where a database keeps them. Throws `StoreUnavailable`. */
-export interface Installation {
-  /** Compares what is known, and writes nothing. */
-  check(facts: Partial<InstallationFacts>): Promise<Compared>;
-  /** The first claim is written, any later one compared with it. */
-  claim(facts: InstallationFacts): Promise<Compared>;
-}
 
 export interface FactsAtHand {
   readonly secret: string;
@@ -52,17 +36,17 @@ export async function checkInstallation(config: Config, installation: Installati
 
 /**
  * Whether a secret was in use here before, so that a new one would be of no use. Whoever makes the first account has made
- * the secret before; and what a data folder remembers of its secret it had, before there was any account. Over MongoDB a
+ * the secret before; and what a data folder remembers of its secret it had, before there was any account. Over a shared database a
  * process without accounts is told instead that all processes need the same one, which it more likely lacks than lost.
  */
-export async function hadSecret({ stores }: Config, { accounts, installation }: { readonly accounts: AccountStore; readonly installation: Installation }): Promise<boolean> {
+export async function hadSecret({ stores }: Config, { stores: { accounts }, installation }: { readonly stores: Pick<DatabaseStores, 'accounts'>; readonly installation: Installation }): Promise<boolean> {
   if ((await accounts.list({ limit: 1 })).items.length > 0) return true;
-  return stores.database === 'sqlite' && (await installation.check({ secret: NOBODYS })) !== 'same';
+  return stores.database.driver.isInDataFolder === true && (await installation.check({ secret: NOBODYS })) !== 'same';
 }
 
 /** Whether there may be processes beside this one, of which none can make what all need. One that does everything may be the only one. */
 export function isOneOfSeveral({ stores, role }: Config, openedAs: 'server' | 'tool'): boolean {
-  return stores.database === 'mongo' && (openedAs === 'tool' || role !== 'all');
+  return stores.database.driver.unshared === undefined && (openedAs === 'tool' || role !== 'all');
 }
 
 /**
@@ -70,10 +54,10 @@ export function isOneOfSeveral({ stores, role }: Config, openedAs: 'server' | 't
  * one, as the results it knows would not be in it. Throws `OtherInstallation`, or the failure as it is.
  */
 export async function refuseObjects(config: Config, installation: Installation, failure: unknown): Promise<never> {
-  if (!(failure instanceof BucketMissing) || !(await isInUse(installation))) throw failure;
-  const [place] = placeOf(config);
+  if (!(failure instanceof ObjectsMissing) || !(await isInUse(installation))) throw failure;
+  const { kind, name, key } = failure.place;
   throw new OtherInstallation(
-    `Database ${place} was first used with another bucket, and there is no ${failure.where}: correct minio.bucket, or restore that bucket from a backup.`,
+    `Database ${placeOf(config).name} was first used with another ${kind}, and there is no ${name}: correct ${key}, or restore that ${kind} from a backup.`,
   );
 }
 
@@ -86,15 +70,10 @@ function whileAway(error: unknown, role: 'server' | 'tool'): undefined {
   if (role === 'server' || !(error instanceof StoreUnavailable)) throw error;
 }
 
-function refuseOther(config: Config, compared: Compared): void {
+function refuseOther(config: Config, compared: ComparedFacts): void {
   if (compared === 'same') return;
-  const [place, key] = placeOf(config);
+  const { name: place, key } = placeOf(config);
   throw new OtherInstallation(compared.other === 'secret'
     ? `The secret in ${config.secretFile} is not the one that database ${place} was first used with; give every process the same secret_file.`
     : `Database ${place} was first used with other objects than the ones configured here; name the same bucket everywhere, or another ${key}.`);
-}
-
-/** How a sentence names the database, and the key that chooses another. */
-function placeOf({ stores, mongo, dataFolder }: Config): readonly [string, string] {
-  return stores.database === 'mongo' ? [mongo.database, 'mongo.database'] : [`darkroom.db in ${dataFolder}`, 'data_folder'];
 }

@@ -1,11 +1,12 @@
 import type { Logger } from 'pino';
+import type { SignedObjectGate } from '../../adapters/signed-object-gate.js';
 import type { Authenticator } from '../../core/access/authenticate.js';
 import type { Context } from '../../core/context.js';
 import type { RestLimits } from '../config/rest-limits.js';
 import { developerApi, type DeveloperApiOptions } from '../http/developer/developer-api.js';
 import { probes } from '../http/host/probes.js';
 import { createHttpHost, type HttpHost, type HttpHostOptions } from '../http/host/server.js';
-import { signedObjects, type SignedObjectGate } from '../http/objects/signed-objects.js';
+import { signedObjects } from '../http/objects/signed-objects.js';
 
 export interface HttpFrontsOptions extends Pick<HttpHostOptions, 'trustedProxies' | 'lingerMs' | 'observer'>, Pick<DeveloperApiOptions, 'requireStores'> {
   readonly context: Context;

@@ -1,9 +1,11 @@
 import 'reflect-metadata';
 import { Container } from 'inversify';
+import type { CloseOptions, DatabaseStores } from '../../adapters/driver.js';
 import { loadCatalog } from '../../adapters/catalog-file/file-catalog.js';
 import { mediaModule } from '../../adapters/media/module.js';
-import { resolve } from '../../adapters/provide.js';
+import { provideModule, resolve } from '../../adapters/provide.js';
 import { SandboxProvider } from '../../adapters/providers/sandbox/sandbox-provider.js';
+import type { SignedObjectGate } from '../../adapters/signed-object-gate.js';
 import { systemModule } from '../../adapters/system/module.js';
 import { SystemClock } from '../../adapters/system/system-clock.js';
 import { createContext, type Context } from '../../core/context.js';
@@ -20,12 +22,11 @@ import { measuredPorts } from '../metrics/measured-ports.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { Outages } from '../outages/outages.js';
 import { StoreGate } from '../outages/store-gate.js';
-import type { SignedObjectGate } from '../http/objects/signed-objects.js';
 import { openSecrets } from './secrets.js';
 import { AwaitedSchedules } from '../stores/awaited-schedules.js';
-import { openDatabase, type CloseOptions } from '../stores/open-database.js';
+import { openDatabase } from '../stores/open-database.js';
 import { openObjects } from '../stores/open-objects.js';
-import { openWakeUps } from '../stores/open-wake-ups.js';
+import { openingOf } from '../stores/opening.js';
 import { checkInstallation, hadSecret, isOneOfSeveral, joinInstallation } from '../stores/same-installation.js';
 
 export interface Program {
@@ -66,23 +67,23 @@ export async function openProgram(config: Config, role: 'server' | 'tool', optio
   const log = options.log ?? SILENT;
   const opened = new Opened();
   try {
-    const database = opened.keep(await openDatabase(config, role, log));
+    const database = opened.keep(await openDatabase(config, role, { clock, log }));
     const secrets = openSecrets(config.secretFile, { inUse: await hadSecret(config, database), isShared: isOneOfSeveral(config, role) });
     const publicUrl = options.publicUrl ?? (() => configuredUrl(config));
     const container = new Container();
     const wanted = (key: string) => takesBytes({ uploads: resolve(container, TOKENS.uploads) }, key);
-    const objects = opened.keep(await openObjects(config, { role, clock, publicUrl, takesBytes: wanted, secret: secrets.objects, installation: database.installation, log }));
+    const objects = opened.keep(await openObjects(config, { as: role, clock, publicUrl, takesBytes: wanted, secret: secrets.objects, installation: database.installation, log }));
     const join = (identity: () => Promise<string>) => joinInstallation(config, database.installation, role, { secret: secrets.fingerprint, objects: identity });
     if (objects.awaited === undefined) await join(() => objects.identity());
     else {
       await checkInstallation(config, database.installation, { secret: secrets.fingerprint });
       objects.awaited.begin(join);
     }
-    const wakeUps = await openWakeUps(config, database, { clock, log });
+    const wakeUps = await config.stores.wakeUps.driver.open({ ...openingOf(config, config.stores.wakeUps, { clock, log }), lent: database.lent });
     const memory = new MemoryBudget(config.images.memoryBytes);
     const sandbox = opened.keep(new SandboxProvider({ clock, threads: config.sandbox.threads, memory }));
     const connected = new Map<string, Provider>([['sandbox', sandbox]]);
-    container.load(systemModule({ secret: secrets.credentials }), mediaModule({ memory }), database.module, wakeUps.module, objects.module);
+    container.load(systemModule({ secret: secrets.credentials }), mediaModule({ memory }), storesModule(database.stores, { objects: objects.store, wakeUps }));
     container.bind<Catalog>(TOKENS.catalog.id).toConstantValue(catalog);
     container.bind<Providers>(TOKENS.providers.id).toConstantValue({ find: (name) => connected.get(name) });
     const wired = portsFrom(container);
@@ -102,7 +103,20 @@ export async function openProgram(config: Config, role: 'server' | 'tool', optio
 
 /** A file answers at once, and what it refuses for want of space it may take a moment later: only a server is kept from being asked. */
 function suspectDatabase({ stores }: Config, gate: StoreGate): void {
-  if (stores.database === 'mongo') gate.suspect();
+  if (!stores.database.driver.isInDataFolder) gate.suspect();
+}
+
+/** What the drivers have opened. */
+function storesModule(stores: DatabaseStores, others: Pick<Ports, 'objects' | 'wakeUps'>) {
+  return provideModule((provide) => {
+    provide(TOKENS.accounts, [], () => stores.accounts);
+    provide(TOKENS.generations, [], () => stores.generations);
+    provide(TOKENS.claims, [], () => stores.claims);
+    provide(TOKENS.uploads, [], () => stores.uploads);
+    provide(TOKENS.credentials, [], () => stores.credentials);
+    provide(TOKENS.objects, [], () => others.objects);
+    provide(TOKENS.wakeUps, [], () => others.wakeUps);
+  });
 }
 
 /** What has to be closed again, the last first. */

@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConfigInvalid } from '../../apps/config/config.js';
 import { CallersFile } from '../../apps/grpc/callers/callers-file.js';
+import { driverNames } from '../fixtures/driver-names.js';
 import { isPinned, pathOf, stringsIn, textOf, yamlOf, type Tree } from './project-files.js';
 import { loadAs, SECRETS, VARIABLES } from './program-config.js';
 
@@ -113,11 +114,11 @@ describe('deploy/compose.yaml', () => {
       expect(configs).to.deep.equal([{ source: 'darkroom', target: '/etc/darkroom/darkroom.yaml' }]);
       const given = Object.fromEntries(Object.entries(environment).map(([variable, text]) => [variable, byDefault(text)]));
       const config = loadAs(role, textOf('deploy/compose/darkroom.yaml'), { ...given, ...SECRETS });
-      expect(config.stores).to.deep.equal({ database: 'mongo', objects: 'minio', wakeUps: 'agenda' });
+      expect(driverNames(config)).to.deep.equal({ database: 'mongo', objects: 'minio', wakeUps: 'agenda' });
       expect(config.secretFile).to.equal('/run/secrets/installation_secret');
       expect(config.internal?.port).to.equal(9090);
       expect(config.rest.publicUrl).to.equal('http://localhost:8080');
-      const { endpoint, publicEndpoint, bucket, region } = config.minio;
+      const { endpoint, public_endpoint: publicEndpoint, bucket, region } = config.stores.objects.options as Readonly<Record<string, string>>;
       expect({ endpoint, publicEndpoint }).to.deep.equal({ endpoint: 'http://objects:9000', publicEndpoint: 'http://localhost:9000' });
       expect(service('objects').command).to.include.members([':9000', region]);
       const proxy = textOf('deploy/compose/proxy.conf');
@@ -231,8 +232,9 @@ describe('deploy/make-secrets.sh', () => {
     expect(installation_secret).to.match(/^[0-9a-f]{64}$/);
     expect(mongo_keyfile).to.match(/^[0-9a-f]{512}$/);
     const given = { DARKROOM_MONGO_URL: mongo_url, DARKROOM_MINIO_ACCESS_KEY: objects_access_key, DARKROOM_MINIO_SECRET_KEY: objects_secret_key };
-    const { mongo } = loadAs('rest', textOf('deploy/compose/darkroom.yaml'), given);
-    const url = new URL(mongo.url ?? '');
+    const { stores } = loadAs('rest', textOf('deploy/compose/darkroom.yaml'), given);
+    const mongo = stores.database.options as { readonly url: string; readonly database: string };
+    const url = new URL(mongo.url);
     expect({ user: url.username, host: url.host, database: url.searchParams.get('authSource') }).to.deep.equal({
       user: 'darkroom', host: 'mongo:27017', database: mongo.database,
     });

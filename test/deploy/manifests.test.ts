@@ -8,6 +8,7 @@ import { expect } from 'chai';
 import { parseCatalog } from '../../adapters/catalog-file/file-catalog.js';
 import { catalogTools } from '../../apps/wiring/catalog-tools.js';
 import { CASES, renderedText, type Case } from './chart-files.js';
+import { driverNames } from '../fixtures/driver-names.js';
 import { documentsOf, isPinned, stringsIn, type Tree } from './project-files.js';
 import { loadAs, SECRETS, UPLOAD_SECRETS, VARIABLES, type Role } from './program-config.js';
 
@@ -109,7 +110,7 @@ for (const name of CASES) {
       for (const role of rolesOf(container)) {
         it(`configure ${metadata.name} as the program wants it for the role ${role}`, () => {
           const { files, config } = configOf(pod, role);
-          expect(config.stores).to.deep.equal({ database: 'mongo', objects: 'minio', wakeUps: 'agenda' });
+          expect(driverNames(config)).to.deep.equal({ database: 'mongo', objects: 'minio', wakeUps: 'agenda' });
           expect(container.volumeMounts.some(({ mountPath }) => config.secretFile === `${mountPath}/secret`)).to.equal(true);
           expect(config.catalog.startsWith('/etc/darkroom/')).to.equal('catalog.yaml' in files);
           if (files['catalog.yaml'] !== undefined) expect(parseCatalog(files['catalog.yaml'], 'catalog.yaml', catalogTools()).models()).to.have.length(1);

@@ -52,11 +52,11 @@ async function make(io: CliIo, config: Config): Promise<readonly string[]> {
 }
 
 async function openAsServer(config: Config): Promise<void> {
-  const { openProgram } = await import('../../wiring/open-program.js');
+  const { configuredUrl, openProgram } = await import('../../wiring/open-program.js');
   const { checkObjects } = await import('../../stores/open-objects.js');
   const program = await openProgram(config, 'tool', { catalog: new FileCatalog([]) });
   try {
-    await checkObjects(config, program.context.clock);
+    await checkObjects(config, { clock: program.context.clock, publicUrl: () => configuredUrl(config) });
   } finally {
     await program.close();
   }

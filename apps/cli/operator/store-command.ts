@@ -1,5 +1,3 @@
-import { statSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Command } from 'commander';
 import { FileCatalog } from '../../../adapters/catalog-file/file-catalog.js';
 import type { Context } from '../../../core/context.js';
@@ -46,7 +44,8 @@ export async function withContext<T>(
   needs: ContextNeeds = {},
 ): Promise<T> {
   const config = configOf(io, options);
-  if (!needs.create && config.stores.database === 'sqlite' && isMissing(join(config.dataFolder, 'darkroom.db'))) {
+  const { driver, options: ofDatabase } = config.stores.database;
+  if (!needs.create && driver.isMade?.({ options: ofDatabase, dataFolder: config.dataFolder }) === false) {
     throw new Failure(`There is no Darkroom data in ${config.dataFolder}; run darkroom init, or name the right data_folder.`);
   }
   const warn = (event: string, about: Readonly<Record<string, unknown>>) => {
@@ -61,15 +60,5 @@ export async function withContext<T>(
     return await work(program.context, config);
   } finally {
     await program.close();
-  }
-}
-
-/** Whether there is no such file; one that may not be looked at is another matter, which opening it tells. */
-function isMissing(path: string): boolean {
-  try {
-    statSync(path);
-    return false;
-  } catch (error) {
-    return ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
   }
 }

@@ -1,10 +1,16 @@
 // Goal: a gRPC front is refused whose callers nobody would ask who they are, or whose tokens others could read.
 // Method: every choice by itself, beside what makes it safe.
 import { expect } from 'chai';
+import { filesDriver } from '../../../adapters/files/files-driver.js';
+import { mongoDriver } from '../../../adapters/mongo/mongo-driver.js';
+import { sqliteDriver } from '../../../adapters/sqlite/sqlite-driver.js';
+import { timersDriver } from '../../../adapters/timers/timers-driver.js';
 import { grpcFaults } from '../../../apps/config/grpc-faults.js';
 import type { Config, GrpcConfig } from '../../../apps/config/config.js';
 
-const STORES = { database: 'sqlite', objects: 'files', wakeUps: 'timers' } as const;
+const STORES = {
+  database: { driver: sqliteDriver, options: {} }, objects: { driver: filesDriver, options: {} }, wakeUps: { driver: timersDriver, options: {} },
+};
 const TLS = { tlsCertFile: 'cert', tlsKeyFile: 'key' };
 
 function faults(grpc: Partial<GrpcConfig>, changes: Partial<Pick<Config, 'role' | 'stores'>> = {}): string {
@@ -15,7 +21,7 @@ describe('a gRPC front', () => {
   it('may ask nobody who they are on the loopback of a process of its own, and nowhere else', () => {
     for (const host of ['127.0.0.1', '127.9.9.9', '::1', 'localhost']) expect(faults({ host }), host).to.equal('');
     expect(faults({}, { role: 'rest' })).to.include('grpc.callers_file');
-    expect(faults({}, { stores: { ...STORES, database: 'mongo' } })).to.include('grpc.callers_file');
+    expect(faults({}, { stores: { ...STORES, database: { driver: mongoDriver, options: {} } } })).to.include('grpc.callers_file');
     for (const host of ['0.0.0.0', '::', '10.0.0.1', 'localhost.example', '::ffff:10.0.0.1']) expect(faults({ host, ...TLS }), host).to.include('grpc.callers_file');
     expect(faults({ callersFile: 'callers' }, { role: 'rest' })).to.equal('');
   });

@@ -25,10 +25,10 @@ describe('an object store that was away at the start', () => {
     events = [];
     refusal = AWAY;
     mismatch = undefined;
-    const store = Object.assign(new MemoryObjectStore({ clock }), { installationId: () => Promise.resolve('an id') });
+    const opened = { store: new MemoryObjectStore({ clock }), identity: () => Promise.resolve('an id') };
     const open = () => {
       tries.push(clock.now());
-      return refusal ? Promise.reject(refusal) : Promise.resolve(store);
+      return refusal ? Promise.reject(refusal) : Promise.resolve(opened);
     };
     const tell = (event: string): void => { events.push(event); };
     objects = new AwaitedObjects({ open, clock, log: { info: tell, warn: tell } }, AWAY);

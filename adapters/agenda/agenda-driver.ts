@@ -1,0 +1,48 @@
+import type { Lent, Options, WakeUpsDriver, WakeUpsOpening } from '../driver.js';
+import type { AgendaDatabase } from './agenda-database.js';
+import type { AgendaWakeUps } from './agenda-wake-ups.js';
+import type { WokenBy } from './woken-by.js';
+
+/** Wake-ups delivered by Agenda, shared by any number of processes. */
+export const agendaDriver: WakeUpsDriver = {
+  kind: 'wake-ups',
+  name: 'agenda',
+  options: {
+    type: 'object',
+    additionalProperties: false,
+    properties: {
+      woken_by: {
+        type: 'string', enum: ['auto', 'change-streams', 'polling'], default: 'auto',
+        description: 'change-streams where the database is a replica set or sharded, polling where it is a single server; auto asks it.',
+      },
+      poll_seconds: { type: 'number', minimum: 0.1, maximum: 60, default: 1, description: 'How often to look where nothing else tells.' },
+    },
+  },
+  borrows: 'mongodb',
+  // A change stream keeps one connection waiting most of the time, and a request must not wait for it.
+  minConnections: 5,
+
+  open: (opening) => openWakeUps(opening),
+  inspect: async (opening) => void (await openWakeUps(opening)),
+
+  async migrate(lent) {
+    const { migrateAgenda } = await import('./migrate-agenda.js');
+    return migrateAgenda(databaseOf(lent));
+  },
+};
+
+/** Opening reads alone. */
+async function openWakeUps({ options, lent, clock, log }: WakeUpsOpening): Promise<AgendaWakeUps> {
+  const { AgendaWakeUps: WakeUps } = await import('./agenda-wake-ups.js');
+  return WakeUps.open({ ...databaseOf(lent), clock, log, ...settingsOf(options) });
+}
+
+function settingsOf(options: Options): { readonly wokenBy: WokenBy; readonly pollMs: number } {
+  const { woken_by: wokenBy, poll_seconds: pollSeconds } = options as { woken_by: WokenBy; poll_seconds: number };
+  return { wokenBy, pollMs: Math.round(pollSeconds * 1_000) };
+}
+
+function databaseOf(lent: Lent): AgendaDatabase {
+  const database = lent['mongodb'] as AgendaDatabase;
+  return { db: database.db, ask: (operation) => database.ask(operation) };
+}

@@ -1,0 +1,215 @@
+import type { JsonObject } from '../core/json.js';
+import type { Log } from '../core/log.js';
+import type { AccountStore } from '../core/ports/account-store.js';
+import type { ClaimStore } from '../core/ports/claim-store.js';
+import type { Clock } from '../core/ports/clock.js';
+import type { CredentialStore } from '../core/ports/credential-store.js';
+import type { GenerationStore } from '../core/ports/generation-store.js';
+import type { ObjectStore } from '../core/ports/object-store.js';
+import type { UploadStore } from '../core/ports/upload-store.js';
+import type { WakeUps } from '../core/ports/wake-ups.js';
+import type { DatabaseBackup, ObjectsBackup } from './driver-backup.js';
+import type { SignedObjectGate } from './signed-object-gate.js';
+
+/** The values of a driver's own section: checked by its schema, with defaults filled in. What has no default may be absent. */
+export type Options = JsonObject;
+
+interface DriverBase {
+  /** What the configuration calls it: lower-case letters, digits, hyphens and underscores. */
+  readonly name: string;
+  /**
+   * JSON Schema 2020-12 of an object: each property is one option, in snake_case with its unit last. `required` options must be given
+   * where the driver is chosen. `writeOnly` marks a secret, whose value no message repeats. `errorMessage` ("must be …") replaces the
+   * sentence that follows from the schema.
+   */
+  readonly options: JsonObject;
+}
+
+/** Of what keeps data. */
+interface StoreDriverBase extends DriverBase {
+  /** What several processes cannot share, as a sentence names it: "a SQLite file". Absent where they can. */
+  readonly unshared?: string;
+  /** Everything it keeps lies in the data folder, which the program locks, backs up and closes to other users. */
+  readonly isInDataFolder?: true;
+}
+
+/** What every driver is given. */
+export interface Opening {
+  readonly options: Options;
+  /** Absolute; it may not be there yet. */
+  readonly dataFolder: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** A server has a data folder to itself; a tool works beside it. */
+export type OpenedAs = 'server' | 'tool';
+
+/** Shared things by name, such as `wake-up-table`, for wake-ups that keep theirs in the database. */
+export type Lent = Readonly<Record<string, unknown>>;
+
+export interface DatabaseStores {
+  readonly accounts: AccountStore;
+  readonly generations: GenerationStore;
+  readonly claims: ClaimStore;
+  readonly uploads: UploadStore;
+  readonly credentials: CredentialStore;
+}
+
+/** What a database remembers of its first use, as fingerprints. */
+export interface InstallationFacts {
+  readonly secret: string;
+  readonly objects: string;
+}
+
+export type ComparedFacts = 'same' | { readonly other: keyof InstallationFacts };
+
+/** Where a database keeps them. Throws `StoreUnavailable`. */
+export interface Installation {
+  /** Compares what is known, and writes nothing. */
+  check(facts: Partial<InstallationFacts>): Promise<ComparedFacts>;
+  /** The first claim is written durably; any later one is compared with it. */
+  claim(facts: InstallationFacts): Promise<ComparedFacts>;
+}
+
+/** `keepsLock`: work goes on in this process, so a folder it has to itself is not released before the process ends. */
+export interface CloseOptions {
+  readonly keepsLock?: boolean;
+}
+
+/** The database behind the five stores, open. */
+export interface OpenDatabase {
+  readonly stores: DatabaseStores;
+  /** The things that the driver `lends`. */
+  readonly lent: Lent;
+  readonly installation: Installation;
+  /** Whether no other process takes leases and claims in it while this one is open, and the one that did before has ended. */
+  readonly isExclusive: boolean;
+  /** Whether it answers and takes writes. Never throws. */
+  isReady(): Promise<boolean>;
+  /** Deferred work of the store itself, a bounded piece of it. Throws `StoreUnavailable`. */
+  tidy(): Promise<void>;
+  close(options?: CloseOptions): Promise<void>;
+}
+
+/** How sentences and log lines name a database. Never holds a secret. */
+export interface DatabasePlace {
+  /** "Database … was first used with …". */
+  readonly name: string;
+  /** The configuration key that selects another one. */
+  readonly key: string;
+  /** The subject of "… is ready". */
+  readonly text: string;
+  /** For the log and for JSON output, names in snake_case. */
+  readonly facts: Readonly<Record<string, string>>;
+}
+
+export interface DatabaseDriver extends StoreDriverBase {
+  readonly kind: 'database';
+  /** Names of what an open database lends to wake-ups. */
+  readonly lends: readonly string[];
+  /** Absent where the database has backup tools of its own, which `backupTools` names. */
+  readonly backup?: DatabaseBackup;
+  readonly backupTools?: string;
+  /** The option that bounds one call, and its value: leases must not be shorter. Absent for a store that answers at once. */
+  longestCall?(options: Options): { readonly option: string; readonly timeoutMs: number };
+  /** The option that bounds the connections of one process, and its value. */
+  connections?(options: Options): { readonly option: string; readonly count: number };
+  place(opening: Pick<Opening, 'options' | 'dataFolder'>): DatabasePlace;
+  /** Whether there is a database already, of a kind that is made when it is opened. */
+  isMade?(opening: Pick<Opening, 'options' | 'dataFolder'>): boolean;
+  /** Throws one sentence when it cannot be used, and `StoreUnavailable` when it does not answer. */
+  open(opening: Opening & { readonly as: OpenedAs }): Promise<OpenDatabase>;
+  /**
+   * The same by reading alone: nothing is made or brought up to date. `beforeMigration` takes an empty database and one of an older
+   * release as well, and answers undefined for one that only has to be made.
+   */
+  inspect(opening: Opening, options: { readonly beforeMigration: true }): Promise<OpenDatabase | undefined>;
+  inspect(opening: Opening, options?: { readonly beforeMigration?: false }): Promise<OpenDatabase>;
+  /**
+   * Makes what is missing, and answers a line for each thing made. Safe to repeat, beside running processes. `beside` is called last,
+   * with what the database lends, and sets up what wake-ups need in it.
+   */
+  migrate(opening: Opening, beside: (lent: Lent) => Promise<readonly string[]>): Promise<readonly string[]>;
+}
+
+/** Thrown when the place that objects are kept in does not exist. */
+export class ObjectsMissing extends Error {
+  /** The place by kind ("bucket") and by name; the key that names it. */
+  constructor(message: string, readonly place: { readonly kind: string; readonly name: string; readonly key: string }) {
+    super(message);
+    this.name = 'ObjectsMissing';
+  }
+}
+
+/** What `inspect` and `migrate` of objects are given. */
+export interface ObjectsInspection extends Opening {
+  /** The longest that a signed address lives, in milliseconds. */
+  readonly longestAddressMs: number;
+}
+
+export interface ObjectsOpening extends ObjectsInspection {
+  readonly as: OpenedAs;
+  /** Signs the addresses of stores that have no signing keys of their own. */
+  readonly secret: Uint8Array;
+  /** Where clients reach the REST front; signed addresses of a store without a server begin with it. */
+  readonly publicUrl: () => string;
+  /** Whether what a client sends to a key is still of use. */
+  readonly takesBytes: (key: string) => Promise<boolean>;
+}
+
+/** Where bytes are kept, open. */
+export interface OpenObjects {
+  readonly store: ObjectStore;
+  /** Serves signed addresses, for a store that has no server of its own. */
+  readonly signedObjects?: SignedObjectGate;
+  /** An id that is kept with the objects from its first use, so that a database is never used with others. Absent in the data folder. */
+  identity?(): Promise<string>;
+  close?(): Promise<void>;
+}
+
+export interface InspectedObjects {
+  /** The id that `identity` of the open store answers; absent where there is none yet. */
+  readonly identity?: string;
+  /** What is missing, as "There is no …", without a full stop; a migration makes it. */
+  readonly unmade?: string;
+}
+
+export interface ObjectsDriver extends StoreDriverBase {
+  readonly kind: 'objects';
+  readonly backup?: ObjectsBackup;
+  /** One sentence for each thing in the options that contradicts another. */
+  faults?(options: Options): readonly string[];
+  /** A tool opens it without asking a server. Throws `ObjectsMissing`, one sentence when it cannot be used, and `StoreUnavailable`. */
+  open(opening: ObjectsOpening): Promise<OpenObjects>;
+  /** By reading alone. Throws as `open` does. */
+  inspect(opening: ObjectsInspection): Promise<InspectedObjects>;
+  /** Makes what is missing, and answers a line for each thing made. Safe to repeat, beside running processes. */
+  migrate(opening: ObjectsInspection): Promise<readonly string[]>;
+}
+
+export interface WakeUpsOpening extends Opening {
+  /** What the open database lends. */
+  readonly lent: Lent;
+}
+
+export interface WakeUpsDriver extends DriverBase {
+  readonly kind: 'wake-ups';
+  readonly unshared?: string;
+  /** Names what the database must lend. */
+  readonly borrows?: string;
+  /** Connections of one process that the database must allow, where it bounds them. */
+  readonly minConnections?: number;
+  /** Throws one sentence when the database is not ready for it, and `StoreUnavailable`. */
+  open(opening: WakeUpsOpening): Promise<WakeUps>;
+  /** Whether `open` would succeed, by reading alone. Throws as `open` does. */
+  inspect(opening: WakeUpsOpening): Promise<void>;
+  /** Makes what is missing in the database, and answers a line for each thing made. */
+  migrate(lent: Lent): Promise<readonly string[]>;
+}
+
+export type StoreDriver = DatabaseDriver | ObjectsDriver | WakeUpsDriver;
+export type Driver = StoreDriver;
+
+/** Text that is not empty, for an option's schema. */
+export const FILLED_TEXT = { type: 'string', pattern: '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$' } as const;

@@ -1,0 +1,85 @@
+import { FILLED_TEXT, type DatabaseDriver, type Lent, type OpenDatabase, type Opening } from '../driver.js';
+import type { MongoOptions, MongoStores } from './open-mongo.js';
+
+/** How long ledger entries may wait in their account's document before a worker moves them, and of how many accounts at a time. */
+const OLD_ENTRY_MS = 60_000;
+const MAX_TIDIED_ACCOUNTS = 200;
+
+interface MongoSection {
+  readonly url: string;
+  readonly database: string;
+  readonly pool_size: number;
+  readonly timeout_seconds: number;
+}
+
+/** A MongoDB deployment, shared by any number of processes. */
+export const mongoDriver: DatabaseDriver = {
+  kind: 'database',
+  name: 'mongo',
+  options: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['url'],
+    properties: {
+      url: {
+        type: 'string', pattern: '^mongodb(\\+srv)?://\\S+$', writeOnly: true, errorMessage: 'must be an address that begins with mongodb:// or mongodb+srv://',
+        description: 'The connection string; it may hold a password, percent-encoded.',
+      },
+      database: { ...FILLED_TEXT, default: 'darkroom', description: 'The database that everything is kept in.' },
+      pool_size: { type: 'integer', minimum: 1, maximum: 10_000, default: 50, description: 'Connections of one process.' },
+      timeout_seconds: { type: 'number', exclusiveMinimum: 0, maximum: 300, default: 5, description: 'The longest wait for one answer.' },
+    },
+  },
+  lends: ['wake-up-table', 'mongodb'],
+  backupTools: 'the tools of MongoDB',
+
+  longestCall: (options) => ({ option: 'timeout_seconds', timeoutMs: optionsOf({ options }).timeoutMs ?? 0 }),
+  connections: (options) => ({ option: 'pool_size', count: optionsOf({ options }).poolSize ?? 0 }),
+
+  place({ options }) {
+    const { database, url = '' } = options as { database: string; url?: string };
+    return { name: database, key: 'mongo.database', text: `Database ${database} at ${hostsOf(url)}`, facts: { database } };
+  },
+
+  async open(opening) {
+    const { openMongo } = await import('./open-mongo.js');
+    return opened(await openMongo({ ...optionsOf(opening), log: opening.log }), opening);
+  },
+
+  async inspect(opening, { beforeMigration = false } = {}) {
+    const { lookIntoMongo, openMongo } = await import('./open-mongo.js');
+    return opened(await (beforeMigration ? lookIntoMongo : openMongo)(optionsOf(opening)), opening);
+  },
+
+  async migrate(opening, beside) {
+    const { migrateMongo } = await import('./migrate-mongo.js');
+    return migrateMongo(optionsOf(opening), (connection) => beside({ mongodb: connection }));
+  },
+};
+
+function optionsOf({ options }: Pick<Opening, 'options'>): MongoOptions {
+  const { url, database, pool_size: poolSize, timeout_seconds: timeoutSeconds } = options as unknown as MongoSection;
+  return { url, database, poolSize, timeoutMs: Math.max(1, Math.round(timeoutSeconds * 1_000)) };
+}
+
+function opened(stores: MongoStores, { clock }: Opening): OpenDatabase {
+  return {
+    stores,
+    lent: lentBy(stores),
+    installation: stores.installation,
+    isExclusive: false,
+    isReady: () => stores.isReady(),
+    tidy: async () => void (await stores.accounts.moveOldEntries(clock.now() - OLD_ENTRY_MS, MAX_TIDIED_ACCOUNTS)),
+    close: () => stores.close(),
+  };
+}
+
+/** `mongodb` is the database as its client has it, and how it is asked: with a bound on every wait, and outages told from mistakes. */
+function lentBy(stores: MongoStores): Lent {
+  return { 'wake-up-table': stores.wakeUpTable, mongodb: stores };
+}
+
+/** What stands between the credentials of a connection string and its path. */
+function hostsOf(url: string): string {
+  return /^mongodb(?:\+srv)?:\/\/(?:[^/]*@)?([^/?#@]*)/.exec(url)?.[1] ?? '';
+}

@@ -1,0 +1,97 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Log } from '../../core/log.js';
+import type { AccountStore } from '../../core/ports/account-store.js';
+import type { DatabaseDriver, OpenDatabase } from '../driver.js';
+import { DataFolderUnmade } from './data-folder-refused.js';
+import { closeToOthers } from './data-folder.js';
+import type { SqliteOptions } from './open-sqlite.js';
+
+const FILE = 'darkroom.db';
+const NOWHERE = '00000000-0000-7000-8000-000000000000';
+
+/** One file in the data folder, for one server. */
+export const sqliteDriver: DatabaseDriver = {
+  kind: 'database',
+  name: 'sqlite',
+  options: { type: 'object', properties: {}, additionalProperties: false },
+  unshared: 'a SQLite file',
+  isInDataFolder: true,
+  lends: ['wake-up-table'],
+  backup: {
+    file: FILE,
+    async snapshot(dataFolder, target) {
+      const { snapshotDatabase } = await import('./snapshot.js');
+      snapshotDatabase(join(dataFolder, FILE), target);
+    },
+  },
+
+  place({ dataFolder }) {
+    return { name: `${FILE} in ${dataFolder}`, key: 'data_folder', text: `The data folder ${dataFolder}`, facts: { data_folder: dataFolder } };
+  },
+
+  isMade: ({ dataFolder }) => isThere(join(dataFolder, FILE)),
+
+  async open({ dataFolder, as, log }) {
+    const database = await openFolder({ folder: dataFolder, role: as });
+    if (as === 'server') closeDataFolder(dataFolder, log);
+    return database;
+  },
+
+  async inspect({ dataFolder }, { beforeMigration = false } = {}): Promise<OpenDatabase> {
+    return openFolder({ folder: dataFolder, role: 'tool', readOnly: true }).catch((error: unknown) => {
+      if (beforeMigration && error instanceof DataFolderUnmade) return undefined as never;
+      throw error;
+    });
+  },
+
+  async migrate({ dataFolder }, beside) {
+    // Opening brings the file up to date, in one transaction.
+    const database = await openFolder({ folder: dataFolder, role: 'tool' });
+    try {
+      return await beside(database.lent);
+    } finally {
+      await database.close();
+    }
+  },
+};
+
+async function openFolder(options: SqliteOptions): Promise<OpenDatabase> {
+  const { openSqlite } = await import('./open-sqlite.js');
+  const stores = await openSqlite(options);
+  return {
+    stores,
+    lent: { 'wake-up-table': stores.wakeUpTable },
+    installation: stores.installation,
+    isExclusive: stores.isExclusive,
+    isReady: async () => stores.isWritable() && answers(stores.accounts),
+    tidy: () => Promise.resolve(),
+    close: (closing) => stores.close(closing),
+  };
+}
+
+/** No other user is to read what an installation keeps. Volumes that belong to another user stay as open as that user made them. */
+function closeDataFolder(folder: string, log: Log): void {
+  const { closed, open } = closeToOthers(folder);
+  if (closed.length > 0) log.warn('data folder closed to other users', { paths: closed });
+  if (open.length > 0) log.warn('data folder open to other users', { paths: open });
+}
+
+async function answers(accounts: AccountStore): Promise<boolean> {
+  try {
+    await accounts.read(NOWHERE);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A file that may not be looked at is another matter, which opening it tells. */
+function isThere(path: string): boolean {
+  try {
+    statSync(path);
+    return true;
+  } catch (error) {
+    return !['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
+  }
+}

@@ -1,0 +1,18 @@
+import type { DatabaseBackup, ObjectsBackup } from '../../adapters/driver-backup.js';
+import type { Config } from '../config/config.js';
+import { BackupRefused } from './backup-refused.js';
+
+/** What of an installation a backup has. */
+export interface BackedUpStores {
+  readonly database: DatabaseBackup;
+  /** Absent where they lie elsewhere, which has backups of its own. */
+  readonly objects?: ObjectsBackup;
+}
+
+/** Throws `BackupRefused` for a database that has tools of its own: they know how to copy a cluster as of one moment. */
+export function backedUpStores({ stores }: Config, what: string): BackedUpStores {
+  const { backup, backupTools = 'its own tools' } = stores.database.driver;
+  if (backup === undefined) throw new BackupRefused(`Darkroom can ${what} a data folder only; for the database use ${backupTools}, as docs/operating.md says.`);
+  const objects = stores.objects.driver.backup;
+  return { database: backup, ...(objects === undefined ? {} : { objects }) };
+}

@@ -1,0 +1,52 @@
+import { join } from 'node:path';
+import { ObjectsMissing, type Installation } from '../../adapters/driver.js';
+import type { Config } from '../config/config.js';
+import { readToken } from '../wiring/secrets.js';
+import { objectsOpeningOf, QUIETLY } from './opening.js';
+import { refuseObjects } from './same-installation.js';
+
+/** A database in the data folder and its objects there lie in one folder, wherever that is moved or restored to. */
+export const BESIDE_THE_DATABASE = 'in the folder of the database';
+
+/** The identity of the configured objects, by reading alone. Throws one sentence when a server could not use them, or they were never made. */
+export async function inspectObjects(config: Config, installation: Installation): Promise<string> {
+  const { driver } = config.stores.objects;
+  const { identity, unmade } = await driver.inspect(objectsOpeningOf(config, QUIETLY)).catch((error: unknown) => refuseObjects(config, installation, error));
+  if (unmade !== undefined) return refuseUnmade(unmade);
+  if (!driver.isInDataFolder) return identity ?? refuseUnmade('The objects were not made ready');
+  return keptIdentity(config) ?? refuseUnmade(`There is no ${identityFile(config.dataFolder)}`);
+}
+
+/**
+ * The same before they are made, or undefined where they have none yet; `installation` is what an existing database
+ * remembers. Throws one sentence for objects that could not be used, or are gone.
+ */
+export async function inspectObjectsBeforeMigration(config: Config, installation?: Installation): Promise<string | undefined> {
+  const { driver } = config.stores.objects;
+  if (driver.isInDataFolder) return keptIdentity(config);
+  try {
+    return (await driver.inspect(objectsOpeningOf(config, QUIETLY))).identity;
+  } catch (error) {
+    if (installation !== undefined) await refuseObjects(config, installation, error).catch(onlyMissing);
+    else onlyMissing(error);
+    return undefined;
+  }
+}
+
+/** A place that is not there is one to be made. */
+function onlyMissing(error: unknown): void {
+  if (!(error instanceof ObjectsMissing)) throw error;
+}
+
+/** Of objects in the data folder. */
+function keptIdentity({ stores, dataFolder }: Config): string | undefined {
+  return stores.database.driver.isInDataFolder ? BESIDE_THE_DATABASE : readToken(identityFile(dataFolder));
+}
+
+function refuseUnmade(what: string): never {
+  throw new Error(`${what}; run darkroom migrate first.`);
+}
+
+export function identityFile(dataFolder: string): string {
+  return join(dataFolder, 'objects.id');
+}

@@ -1,0 +1,26 @@
+import { agendaDriver } from '../../adapters/agenda/agenda-driver.js';
+import type { StoreDriver } from '../../adapters/driver.js';
+import { filesDriver } from '../../adapters/files/files-driver.js';
+import { minioDriver } from '../../adapters/minio/minio-driver.js';
+import { mongoDriver } from '../../adapters/mongo/mongo-driver.js';
+import { sqliteDriver } from '../../adapters/sqlite/sqlite-driver.js';
+import { timersDriver } from '../../adapters/timers/timers-driver.js';
+
+/** The drivers that come with the program; the first of each kind is the default. They load their packages when they are opened. */
+export const BUILT_IN_DRIVERS: readonly StoreDriver[] = [sqliteDriver, mongoDriver, filesDriver, minioDriver, timersDriver, agendaDriver];
+
+/** What keeps a data folder to one server. */
+export interface DataFolderLock {
+  release(): void;
+  /** Holds it until the process ends. */
+  keep(): void;
+}
+
+/** The rights of a data folder, and the name that a restore uses in it. */
+export { checkRights, ensureFolder, RESTORING } from '../../adapters/sqlite/data-folder.js';
+
+/** Throws one sentence while another server has the folder. */
+export async function lockDataFolder(folder: string): Promise<DataFolderLock> {
+  const { ServerLock } = await import('../../adapters/sqlite/server-lock.js');
+  return ServerLock.take(folder);
+}

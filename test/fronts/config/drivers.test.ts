@@ -1,0 +1,62 @@
+// Goal: drivers are data that the configuration can rely on, and the program names none of them but in its list.
+// Method: hold every built-in driver to the rules of the interface; read the sources of apps for the names; choose drivers that are not there.
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { checkSchema } from '../../../adapters/system/check-schema.js';
+import { CONFIG_KEYS, optionsOf } from '../../../apps/config/config-keys.js';
+import { ConfigInvalid } from '../../../apps/config/config.js';
+import { loadConfig } from '../../../apps/config/load-config.js';
+import { BUILT_IN_DRIVERS } from '../../../apps/wiring/built-in-drivers.js';
+import { ROOT } from '../../docs/pages.js';
+
+const LIST = 'apps/wiring/built-in-drivers.ts';
+
+describe('built-in drivers', () => {
+  it('have names and sections of their own', () => {
+    const names = BUILT_IN_DRIVERS.map(({ name }) => name);
+    expect(new Set(names).size).to.equal(names.length);
+    expect(names.filter((name) => !/^[a-z][a-z0-9_-]*$/.test(name))).to.deep.equal([]);
+  });
+
+  for (const { name, options } of BUILT_IN_DRIVERS) {
+    it(`${name} describes its options by a JSON Schema that is closed, with defaults that it takes itself`, () => {
+      const plain = JSON.parse(JSON.stringify(options, (key, value: unknown) => (key === 'errorMessage' || key === 'format' ? undefined : value))) as typeof options;
+      expect(checkSchema(plain)).to.deep.equal([]);
+      expect(options).to.include({ type: 'object', additionalProperties: false });
+      for (const [option] of optionsOf(options)) {
+        const key = CONFIG_KEYS.get(`${name}.${option}`);
+        if (key?.byDefault !== null) expect(key?.read(key.byDefault), option).not.to.equal(undefined);
+      }
+    });
+  }
+
+  it('marks every option that holds a secret', () => {
+    const secrets = [...CONFIG_KEYS].filter(([, { isSecret }]) => isSecret).map(([path]) => path);
+    expect(secrets).to.deep.equal(['mongo.url', 'minio.access_key', 'minio.secret_key', 'minio.upload_access_key', 'minio.upload_secret_key']);
+  });
+
+  it('are named in apps by their list alone', () => {
+    const names = BUILT_IN_DRIVERS.map(({ name }) => name);
+    // `files` and `timers` are words of everyday; a driver is named by them in quotes.
+    const named = new RegExp(`\\b(?:${names.filter((name) => !['files', 'timers'].includes(name)).join('|')})(?:Driver)?\\b|'(?:files|timers)'`, 'i');
+    const files = readdirSync(join(ROOT, 'apps'), { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts')).map((path) => `apps/${path}`);
+    const code = (path: string) => readFileSync(join(ROOT, path), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
+    expect(files.filter((path) => named.test(code(path)))).to.deep.equal([LIST]);
+  });
+});
+
+describe('a driver that is not there', () => {
+  for (const [path, known] of [['database', 'sqlite, mongo'], ['objects', 'files, minio'], ['wake_ups', 'timers, agenda']] as const) {
+    it(`is refused as stores.${path}, with those that are`, () => {
+      const folder = mkdtempSync(join(tmpdir(), 'darkroom-drivers-'));
+      writeFileSync(join(folder, 'darkroom.yaml'), `stores: { ${path}: punch-cards }\n`);
+      try {
+        expect(() => loadConfig({ folder, environment: {} })).to.throw(ConfigInvalid, `darkroom.yaml:1: stores.${path} must be one of ${known}, not punch-cards.`);
+      } finally {
+        rmSync(folder, { recursive: true });
+      }
+    });
+  }
+});
