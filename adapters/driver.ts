@@ -5,7 +5,9 @@ import type { ClaimStore } from '../core/ports/claim-store.js';
 import type { Clock } from '../core/ports/clock.js';
 import type { CredentialStore } from '../core/ports/credential-store.js';
 import type { GenerationStore } from '../core/ports/generation-store.js';
+import type { MemoryBudget } from '../core/memory-budget.js';
 import type { ObjectStore } from '../core/ports/object-store.js';
+import type { Provider } from '../core/ports/provider.js';
 import type { UploadStore } from '../core/ports/upload-store.js';
 import type { WakeUps } from '../core/ports/wake-ups.js';
 import type { DatabaseBackup, ObjectsBackup } from './driver-backup.js';
@@ -208,8 +210,23 @@ export interface WakeUpsDriver extends DriverBase {
   migrate(lent: Lent): Promise<readonly string[]>;
 }
 
+export interface ProviderOpening extends Opening {
+  /** The name that the configuration gives this instance, and a model's `provider`. */
+  readonly instance: string;
+  /** What reference files and outputs are held in, shared by all that decode in this process. */
+  readonly memory: MemoryBudget;
+}
+
+export interface ProviderDriver extends DriverBase {
+  readonly kind: 'provider';
+  /** What is wrong with a model's `provider_settings`, as one sentence; undefined where they can be used. All are taken when absent. */
+  settingsFault?(settings: JsonObject): string | undefined;
+  /** Opens one instance, without asking a server: a tool must work while the provider is away. Throws one sentence for options that cannot do. */
+  open(opening: ProviderOpening): Promise<Provider & { close?(): Promise<void> }>;
+}
+
 export type StoreDriver = DatabaseDriver | ObjectsDriver | WakeUpsDriver;
-export type Driver = StoreDriver;
+export type Driver = StoreDriver | ProviderDriver;
 
 /** Text that is not empty, for an option's schema. */
 export const FILLED_TEXT = { type: 'string', pattern: '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$' } as const;

@@ -1,49 +1,50 @@
 import type { Config, Configured } from './config.js';
-import type { DatabaseDriver, ObjectsDriver, StoreDriver, WakeUpsDriver } from '../../adapters/driver.js';
+import type { DatabaseDriver, Driver, ObjectsDriver, WakeUpsDriver } from '../../adapters/driver.js';
 import { STORE_KEYS } from './config-keys.js';
 import { grpcFaults } from './grpc-faults.js';
 
-type Choice = Pick<Config, 'role' | 'stores' | 'internal' | 'rest' | 'worker' | 'settings' | 'grpc'>;
+type Choice = Pick<Config, 'role' | 'stores' | 'providers' | 'internal' | 'rest' | 'worker' | 'settings' | 'grpc'>;
 
 /**
  * One sentence for each thing that the chosen stores lack, and for each choice that several processes could not share:
  * they would not see each other's writes, and each would be right about half of the installation. `drivers` are all there are.
  */
-export function combinationFaults(config: Choice, drivers: readonly StoreDriver[]): string[] {
+export function combinationFaults(config: Choice, drivers: readonly Driver[]): string[] {
   return [...missing(config, drivers), ...unshared(config, drivers), ...tooTight(config), ...samePort(config), ...grpcFaults(config)];
 }
 
-function missing({ stores, role, worker }: Choice, drivers: readonly StoreDriver[]): string[] {
+function missing({ stores, providers, role, worker }: Choice, drivers: readonly Driver[]): string[] {
   const { database, objects, wakeUps } = stores;
   const faults = [
-    ...required(database),
+    ...required(database, `${STORE_KEYS.database} ${database.driver.name}`),
     ...unlent(wakeUps.driver, database.driver, drivers),
-    ...required(objects),
+    ...required(objects, `${STORE_KEYS.objects} ${objects.driver.name}`),
     ...(objects.driver.faults?.(objects.options) ?? []),
-    ...required(wakeUps),
+    ...required(wakeUps, `${STORE_KEYS['wake-ups']} ${wakeUps.driver.name}`),
+    ...[...providers].flatMap(([name, provider]) => required(provider, `providers.${name}`, `providers.${name}`)),
   ];
   return role === 'worker' && !worker.enabled ? [...faults, 'role worker has nothing to do while worker.enabled is false.'] : faults;
 }
 
 /** Options that a driver cannot do without, once it is chosen. */
-function required({ driver, options }: Configured<StoreDriver>): string[] {
+function required({ driver, options }: Configured<Driver>, chosen: string, section = driver.name): string[] {
   const names = (driver.options['required'] ?? []) as readonly string[];
-  return names.filter((name) => options[name] === undefined).map((name) => `${STORE_KEYS[driver.kind]} ${driver.name} needs ${driver.name}.${name}.`);
+  return names.filter((name) => options[name] === undefined).map((name) => `${chosen} needs ${section}.${name}.`);
 }
 
-function unlent({ name, borrows }: WakeUpsDriver, { lends }: DatabaseDriver, drivers: readonly StoreDriver[]): string[] {
+function unlent({ name, borrows }: WakeUpsDriver, { lends }: DatabaseDriver, drivers: readonly Driver[]): string[] {
   if (borrows === undefined || lends.includes(borrows)) return [];
   const lenders = drivers.filter((driver) => driver.kind === 'database' && driver.lends.includes(borrows));
   return [`stores.wake_ups ${name} keeps wake-ups in the database, so it needs stores.database ${anyOf(lenders)}.`];
 }
 
 /** What only one process can use, when the role says that there are several. */
-function unshared({ role, stores }: Choice, drivers: readonly StoreDriver[]): string[] {
+function unshared({ role, stores }: Choice, drivers: readonly Driver[]): string[] {
   if (role === 'all') return [];
   const chosen: readonly (DatabaseDriver | ObjectsDriver | WakeUpsDriver)[] = [stores.database.driver, stores.objects.driver, stores.wakeUps.driver];
   return chosen.flatMap((driver) => {
     if (driver.unshared === undefined) return [];
-    const shared = drivers.filter(({ kind, unshared: own }) => kind === driver.kind && own === undefined);
+    const shared = drivers.filter((other) => other.kind !== 'provider' && other.kind === driver.kind && other.unshared === undefined);
     return [`role ${role} is one process of several, which cannot share ${driver.unshared}; set ${STORE_KEYS[driver.kind]} to ${anyOf(shared)}, or role to all.`];
   });
 }
@@ -72,6 +73,6 @@ function samePort({ role, rest, internal }: Choice): string[] {
   return isSame ? [`internal.port and rest.port are both ${rest.port} of ${rest.host}; give each a port of its own.`] : [];
 }
 
-function anyOf(drivers: readonly StoreDriver[]): string {
+function anyOf(drivers: readonly Driver[]): string {
   return drivers.length === 0 ? 'another one, of a module' : drivers.map(({ name }) => name).join(' or ');
 }

@@ -14,6 +14,8 @@ export interface ConfigKey<T> {
   readonly wanted: string;
   /** The value as the program has it, or undefined when the schema refuses it. */
   readonly read: (value: Json) => T | undefined;
+  /** Whether the schema takes the value. Throws when the schema itself cannot be used. */
+  readonly fits: (value: Json) => boolean;
 }
 
 const values = new OptionValues({ uri: (text) => URL.canParse(text), 'ip-network': isNetwork });
@@ -21,14 +23,16 @@ const values = new OptionValues({ uri: (text) => URL.canParse(text), 'ip-network
 /** A key whose value is what its schema says. Where it has no default, null leaves it out. */
 export function keyOf<T>(schema: JsonObject, convert: (value: Json) => unknown = (value) => value): ConfigKey<T> {
   const byDefault = schema['default'] ?? null;
+  const fits = (value: Json) => values.fits(schema, value);
   return {
     schema,
     byDefault,
     isSecret: schema['writeOnly'] === true,
     wanted: wantedBy(schema),
+    fits,
     read(value) {
       if (value === null && byDefault === null) return null as T;
-      return value === byDefault || values.fits(schema, value) ? (convert(value) as T) : undefined;
+      return value === byDefault || fits(value) ? (convert(value) as T) : undefined;
     },
   };
 }
@@ -107,6 +111,11 @@ export function optionalText(): ConfigKey<string | null> {
 export function optionalUrl(): ConfigKey<string | null> {
   const schema = { type: 'string', format: 'uri', pattern: '^https?://[^?#@\\s]+$', errorMessage: 'must be an http or https URL without a query' };
   return keyOf(schema, (value) => new URL(value as string).href.replace(/\/+$/, ''));
+}
+
+/** A list of package names and paths, which may be empty; a variable has commas between them. */
+export function moduleNames(): ConfigKey<readonly string[]> {
+  return keyOf({ type: 'array', items: { ...FILLED_TEXT }, default: [], errorMessage: 'must be a list of package names and paths' });
 }
 
 /** A list of addresses and networks, which may be empty; a variable has commas between them. */

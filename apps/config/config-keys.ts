@@ -1,7 +1,7 @@
-import type { StoreDriver } from '../../adapters/driver.js';
+import type { Driver, StoreDriver } from '../../adapters/driver.js';
 import type { JsonObject } from '../../core/json.js';
-import { BUILT_IN_DRIVERS } from '../wiring/built-in-drivers.js';
-import { boolean, duration, filledText, integer, keyOf, networks, oneOf, optionalInteger, optionalText, optionalUrl, type ConfigKey } from './config-key.js';
+import { BUILT_IN_DRIVERS, DEFAULT_PROVIDERS } from '../wiring/built-in-drivers.js';
+import { boolean, duration, filledText, integer, keyOf, moduleNames, networks, oneOf, optionalInteger, optionalText, optionalUrl, type ConfigKey } from './config-key.js';
 import { SETTING_KEYS } from './setting-keys.js';
 
 const SECOND = 1_000;
@@ -12,6 +12,7 @@ export const PROGRAM_KEYS = {
   data_folder: filledText('./data'),
   secret_file: optionalText(),
   catalog: optionalText(),
+  modules: moduleNames(),
   'rest.host': filledText('127.0.0.1'),
   'rest.port': integer(8080, 0, 65_535),
   'rest.public_url': optionalUrl(),
@@ -40,7 +41,6 @@ export const PROGRAM_KEYS = {
   'worker.recovery_interval_seconds': duration(15, SECOND, 86_400),
   'worker.stop_grace_seconds': duration(20, SECOND, 86_400),
   'images.memory_mib': integer(192, 16, 1_048_576),
-  'sandbox.threads': integer(0, 0, 256),
   'log.level': oneOf('info', ['trace', 'debug', 'info', 'warn', 'error', 'silent']),
   'log.format': oneOf('auto', ['auto', 'pretty', 'json']),
 } as const;
@@ -51,19 +51,35 @@ export type ProgramValues = { readonly [K in keyof typeof PROGRAM_KEYS]: ReadAs<
 /** The keys that choose a driver, by its kind. The first driver of a kind is the default. */
 export const STORE_KEYS = { database: 'stores.database', objects: 'stores.objects', 'wake-ups': 'stores.wake_ups' } as const satisfies Readonly<Record<StoreDriver['kind'], string>>;
 
-/** All keys of the file, by path: the program's own, the choice of drivers, the section of every driver, and `settings.…`. */
-export function configKeys(drivers: readonly StoreDriver[]): ReadonlyMap<string, ConfigKey<unknown>> {
+/** The sections that are not a driver's. */
+export const SECTIONS: ReadonlySet<string> = new Set([...Object.keys(PROGRAM_KEYS), 'stores.', 'providers.', 'settings.'].map((path) => path.split('.')[0] ?? ''));
+
+/** Providers by instance, each with the name of its kind. */
+export type ProviderKinds = ReadonlyMap<string, string>;
+
+/** All keys of the file, by path: the program's own, the choice of drivers, the options of every driver and of every provider, and `settings.…`. */
+export function configKeys(drivers: readonly Driver[], providers: ProviderKinds = DEFAULT_PROVIDERS): ReadonlyMap<string, ConfigKey<unknown>> {
+  const stores = drivers.filter((driver) => driver.kind !== 'provider');
+  const kinds = drivers.filter((driver) => driver.kind === 'provider');
   return new Map<string, ConfigKey<unknown>>([
     ...Object.entries(PROGRAM_KEYS),
-    ...Object.entries(STORE_KEYS).map(([kind, path]) => [path, driverKey(drivers.filter((driver) => driver.kind === kind))] as const),
-    ...drivers.flatMap(({ name, options }) => optionsOf(options).map(([option, schema]) => [`${name}.${option}`, keyOf(schema)] as const)),
+    ...Object.entries(STORE_KEYS).map(([kind, path]) => [path, choiceOf(stores.filter((driver) => driver.kind === kind))] as const),
+    ...stores.flatMap(({ name, options }) => keysUnder(name, options)),
+    ...[...providers].flatMap(([instance, kind]) => [
+      [`providers.${instance}.kind`, choiceOf(kinds, kind)] as const,
+      ...keysUnder(`providers.${instance}`, kinds.find(({ name }) => name === kind)?.options ?? {}),
+    ]),
     ...Object.values(SETTING_KEYS).map(({ name, key }) => [`settings.${name}`, key] as const),
   ]);
 }
 
-function driverKey(drivers: readonly StoreDriver[]): ConfigKey<string> {
+function keysUnder(section: string, options: JsonObject): readonly (readonly [string, ConfigKey<unknown>])[] {
+  return optionsOf(options).map(([option, schema]) => [`${section}.${option}`, keyOf(schema)] as const);
+}
+
+function choiceOf(drivers: readonly Driver[], byDefault?: string): ConfigKey<string> {
   const names = drivers.map(({ name }) => name);
-  return oneOf(names[0] ?? '', names);
+  return oneOf(names.find((name) => name === byDefault) ?? names[0] ?? '', names);
 }
 
 /** The options of a driver, each with its schema. */
@@ -76,5 +92,5 @@ export const CONFIG_KEYS = configKeys(BUILT_IN_DRIVERS);
 
 /** The variable that overrides a key: `rest.port` is DARKROOM_REST_PORT. */
 export function variableOf(path: string): string {
-  return `DARKROOM_${path.replaceAll('.', '_').toUpperCase()}`;
+  return `DARKROOM_${path.replaceAll(/[.-]/g, '_').toUpperCase()}`;
 }

@@ -1,4 +1,4 @@
-import type { DatabaseDriver, ObjectsDriver, Options, WakeUpsDriver } from '../../adapters/driver.js';
+import type { DatabaseDriver, ObjectsDriver, Options, ProviderDriver, WakeUpsDriver } from '../../adapters/driver.js';
 import type { Settings } from '../../core/settings.js';
 import type { RestLimits } from './rest-limits.js';
 
@@ -22,8 +22,8 @@ export interface Config {
   readonly worker: { readonly enabled: boolean; readonly recoveryIntervalMs: number; readonly stopGraceMs: number };
   /** What one process may hold of the files it checks and the pictures it decodes. */
   readonly images: { readonly memoryBytes: number };
-  /** Threads that paint for the sandbox provider, 1 or more. */
-  readonly sandbox: { readonly threads: number };
+  /** What makes pictures, by the name that a model's `provider` in the catalog gives. */
+  readonly providers: ReadonlyMap<string, Configured<ProviderDriver>>;
   /** `auto` is pretty on a terminal and JSON otherwise. */
   readonly log: { readonly level: LogLevel; readonly format: 'auto' | 'pretty' | 'json' };
   readonly settings: Settings;

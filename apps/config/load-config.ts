@@ -1,15 +1,18 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Json } from '../../core/json.js';
 import { settingsFaults, type Settings } from '../../core/settings.js';
-import type { DatabaseDriver, ObjectsDriver, Options, StoreDriver, WakeUpsDriver } from '../../adapters/driver.js';
+import { LocatedYaml } from '../../adapters/catalog-file/located-yaml.js';
+import type { DatabaseDriver, Driver, ObjectsDriver, Options, ProviderDriver, StoreDriver, WakeUpsDriver } from '../../adapters/driver.js';
 import { assert } from '../../core/assert.js';
 import { BUILT_IN_DRIVERS } from '../wiring/built-in-drivers.js';
-import { configKeys, optionsOf, STORE_KEYS, type ProgramValues } from './config-keys.js';
+import { valueOfText, type ConfigKey } from './config-key.js';
+import { configKeys, optionsOf, PROGRAM_KEYS, STORE_KEYS, variableOf, type ProgramValues, type ProviderKinds } from './config-keys.js';
 import { combinationFaults } from './combinations.js';
 import { ConfigInvalid, type Config, type Configured, type Role, type StoreChoice } from './config.js';
+import { ModuleRefused, withModules } from './load-modules.js';
+import { providerKinds } from './provider-kinds.js';
 import { valuesOfEnvironment, valuesOfFile, type ConfigFault, type Given } from './read-values.js';
 import { SETTING_KEYS } from './setting-keys.js';
 
@@ -30,31 +33,59 @@ export interface ConfigSource {
 
 /**
  * The configuration: defaults, then the file (the one named, else DARKROOM_CONFIG, else `darkroom.yaml` if it is there),
- * then variables. Throws `ConfigInvalid` with all that is wrong, a sentence each.
+ * then variables. Its modules are loaded first, as their drivers bring keys of their own. Throws `ConfigInvalid` with all that is
+ * wrong, a sentence each.
  */
-export function loadConfig({ file: named, role, environment = process.env, folder = process.cwd() }: ConfigSource = {}): Config {
+export async function loadConfig({ file: named, role, environment = process.env, folder = process.cwd() }: ConfigSource = {}): Promise<Config> {
   const faults: ConfigFault[] = [];
-  const file = named ?? (environment['DARKROOM_CONFIG'] || undefined) ?? (existsSync(resolve(folder, DEFAULT_FILE)) ? DEFAULT_FILE : undefined);
-  const drivers = BUILT_IN_DRIVERS;
-  const keys = configKeys(drivers);
-  const fromFile = file === undefined ? new Map<string, Given>() : valuesOfFile(readFile(file, folder), { file, keys, faults });
+  const name = named ?? (environment['DARKROOM_CONFIG'] || undefined) ?? (existsSync(resolve(folder, DEFAULT_FILE)) ? DEFAULT_FILE : undefined);
+  const file = name === undefined ? undefined : { file: name, document: new LocatedYaml(readFile(name, folder)) };
+  const drivers = await driversOf(file, { environment, folder });
+  const providers = providerKinds({ yaml: file, environment, drivers, faults });
+  const keys = configKeys(drivers, providers);
+  const fromFile = file === undefined ? new Map<string, Given>() : valuesOfFile(file.document, { file: file.file, keys, faults });
   const fromEnvironment = valuesOfEnvironment(environment, { keys, faults });
+  const values = valuesOf(keys, (path) => fromEnvironment.get(path) ?? fromFile.get(path), faults);
+  if (faults.length > 0) throw new ConfigInvalid(inLineOrder(faults), logOf(values));
+  const settings = settingsOf(values);
+  const config = {
+    ...(name === undefined ? {} : { file: resolve(folder, name) }),
+    ...configOf(values as ProgramValues, folder, role),
+    stores: storesOf(values, drivers),
+    providers: providersOf(values, providers, drivers),
+    settings,
+  };
+  const contradictions = [...settingsFaults(settings), ...combinationFaults(config, drivers)].map((sentence) => `${name ?? 'settings'}: ${sentence}`);
+  if (contradictions.length > 0) throw new ConfigInvalid(contradictions, config.log);
+  return config;
+}
 
+/** The built-in drivers, and those of the modules that the file or a variable names. Paths begin in the folder of the file. */
+async function driversOf(file: { readonly file: string; readonly document: LocatedYaml } | undefined, { environment, folder }: Required<Pick<ConfigSource, 'environment' | 'folder'>>): Promise<readonly Driver[]> {
+  const key = PROGRAM_KEYS.modules;
+  const variable = environment[variableOf('modules')];
+  const given = variable ? valueOfText(key, variable) : (file?.document.value as { readonly modules?: Json } | null | undefined)?.modules;
+  // What is no list of names is refused with the other values.
+  const names = given === undefined ? [] : (key.read(given) ?? []);
+  try {
+    return await withModules(BUILT_IN_DRIVERS, names, file === undefined ? folder : dirname(resolve(folder, file.file)));
+  } catch (error) {
+    if (!(error instanceof ModuleRefused)) throw error;
+    throw new ConfigInvalid([`${variable ? variableOf('modules') : `${file?.file}:${file?.document.lineOf('/modules')}`}: ${error.message}`]);
+  }
+}
+
+function valuesOf(keys: ReadonlyMap<string, ConfigKey<unknown>>, find: (path: string) => Given | undefined, faults: ConfigFault[]): Readonly<Record<string, unknown>> {
   const values: Record<string, unknown> = {};
   for (const [path, { read, wanted, byDefault, isSecret }] of keys) {
-    const given: Given = fromEnvironment.get(path) ?? fromFile.get(path) ?? { value: byDefault, where: '', name: path };
+    const given: Given = find(path) ?? { value: byDefault, where: '', name: path };
     const value = read(given.value);
     if (value === undefined) {
       faults.push({ ...(given.line === undefined ? {} : { line: given.line }), message: `${given.where}${given.name} ${wanted}${isSecret ? '' : `, not ${shown(given.value)}`}.` });
     }
     values[path] = value;
   }
-  if (faults.length > 0) throw new ConfigInvalid(inLineOrder(faults), logOf(values));
-  const settings = settingsOf(values);
-  const config = { ...(file === undefined ? {} : { file: resolve(folder, file) }), ...configOf(values as ProgramValues, folder, role), stores: storesOf(values, drivers), settings };
-  const contradictions = [...settingsFaults(settings), ...combinationFaults(config, drivers)].map((sentence) => `${file ?? 'settings'}: ${sentence}`);
-  if (contradictions.length > 0) throw new ConfigInvalid(contradictions, config.log);
-  return config;
+  return values;
 }
 
 function logOf(values: Readonly<Record<string, unknown>>): Config['log'] | undefined {
@@ -83,7 +114,7 @@ function settingsOf(values: Readonly<Record<string, unknown>>): Settings {
   return Object.fromEntries(Object.entries(SETTING_KEYS).map(([field, { name }]) => [field, values[`settings.${name}`]])) as unknown as Settings;
 }
 
-function configOf(values: ProgramValues, folder: string, role: Role | undefined): Omit<Config, 'file' | 'settings' | 'stores'> {
+function configOf(values: ProgramValues, folder: string, role: Role | undefined): Omit<Config, 'file' | 'settings' | 'stores' | 'providers'> {
   const dataFolder = resolve(folder, values.data_folder);
   const internalPort = values['internal.port'];
   return {
@@ -100,12 +131,11 @@ function configOf(values: ProgramValues, folder: string, role: Role | undefined)
       stopGraceMs: values['worker.stop_grace_seconds'],
     },
     images: { memoryBytes: values['images.memory_mib'] * 1024 * 1024 },
-    sandbox: { threads: values['sandbox.threads'] || Math.max(1, availableParallelism() - 1) },
     log: { level: values['log.level'], format: values['log.format'] },
   };
 }
 
-function storesOf(values: Readonly<Record<string, unknown>>, drivers: readonly StoreDriver[]): StoreChoice {
+function storesOf(values: Readonly<Record<string, unknown>>, drivers: readonly Driver[]): StoreChoice {
   const chosen = <D extends StoreDriver>(kind: D['kind']): Configured<D> => {
     const driver = drivers.find((known): known is D => known.kind === kind && known.name === values[STORE_KEYS[kind]]);
     assert(driver !== undefined, 'a driver that was checked is there');
@@ -114,8 +144,16 @@ function storesOf(values: Readonly<Record<string, unknown>>, drivers: readonly S
   return { database: chosen<DatabaseDriver>('database'), objects: chosen<ObjectsDriver>('objects'), wakeUps: chosen<WakeUpsDriver>('wake-ups') };
 }
 
+function providersOf(values: Readonly<Record<string, unknown>>, instances: ProviderKinds, drivers: readonly Driver[]): Config['providers'] {
+  return new Map([...instances.keys()].map((instance) => {
+    const driver = drivers.find((known): known is ProviderDriver => known.kind === 'provider' && known.name === values[`providers.${instance}.kind`]);
+    assert(driver !== undefined, 'a kind that was checked is there');
+    return [instance, { driver, options: optionsFrom(values, `providers.${instance}`, driver) }] as const;
+  }));
+}
+
 /** The options under `section`; what was left out is absent, not null. */
-function optionsFrom(values: Readonly<Record<string, unknown>>, section: string, { options }: Pick<StoreDriver, 'options'>): Options {
+function optionsFrom(values: Readonly<Record<string, unknown>>, section: string, { options }: Pick<Driver, 'options'>): Options {
   const given = optionsOf(options).map(([name]) => [name, values[`${section}.${name}`] as Json] as const);
   return Object.fromEntries(given.filter(([, value]) => value !== null));
 }

@@ -1,13 +1,22 @@
 import { agendaDriver } from '../../adapters/agenda/agenda-driver.js';
-import type { StoreDriver } from '../../adapters/driver.js';
+import type { Driver } from '../../adapters/driver.js';
 import { filesDriver } from '../../adapters/files/files-driver.js';
 import { minioDriver } from '../../adapters/minio/minio-driver.js';
 import { mongoDriver } from '../../adapters/mongo/mongo-driver.js';
+import { sandboxDriver } from '../../adapters/providers/sandbox/sandbox-driver.js';
 import { sqliteDriver } from '../../adapters/sqlite/sqlite-driver.js';
 import { timersDriver } from '../../adapters/timers/timers-driver.js';
 
 /** The drivers that come with the program; the first of each kind is the default. They load their packages when they are opened. */
-export const BUILT_IN_DRIVERS: readonly StoreDriver[] = [sqliteDriver, mongoDriver, filesDriver, minioDriver, timersDriver, agendaDriver];
+export const BUILT_IN_DRIVERS: readonly Driver[] = [
+  sqliteDriver, mongoDriver,
+  filesDriver, minioDriver,
+  timersDriver, agendaDriver,
+  sandboxDriver,
+];
+
+/** The providers of a configuration that names none: instances by name, each with its kind. */
+export const DEFAULT_PROVIDERS: ReadonlyMap<string, string> = new Map([['sandbox', 'sandbox']]);
 
 /** What keeps a data folder to one server. */
 export interface DataFolderLock {

@@ -1,9 +1,10 @@
 import type { SchemaTools } from '../../adapters/catalog-file/catalog-faults.js';
-import { settingsFault } from '../../adapters/providers/sandbox/plan.js';
 import { AjvJsonSchemas } from '../../adapters/system/ajv-json-schemas.js';
 import { checkSchema } from '../../adapters/system/check-schema.js';
+import type { Config } from '../config/config.js';
 
-/** What a catalog of this program is checked with: its JSON Schema, and the providers it connects. */
-export function catalogTools(): SchemaTools {
-  return { checkSchema, jsonSchemas: new AjvJsonSchemas(), providers: new Map([['sandbox', settingsFault]]) };
+/** What a catalog of this installation is checked with: its JSON Schema, and the configured providers. */
+export function catalogTools({ providers }: Pick<Config, 'providers'>): SchemaTools {
+  const rules = [...providers].map(([name, { driver }]) => [name, (settings: Parameters<NonNullable<typeof driver.settingsFault>>[0]) => driver.settingsFault?.(settings)] as const);
+  return { checkSchema, jsonSchemas: new AjvJsonSchemas(), providers: new Map(rules) };
 }

@@ -1,10 +1,9 @@
 import 'reflect-metadata';
 import { Container } from 'inversify';
-import type { CloseOptions, DatabaseStores } from '../../adapters/driver.js';
+import type { CloseOptions, DatabaseStores, ProviderOpening } from '../../adapters/driver.js';
 import { loadCatalog } from '../../adapters/catalog-file/file-catalog.js';
 import { mediaModule } from '../../adapters/media/module.js';
 import { provideModule, resolve } from '../../adapters/provide.js';
-import { SandboxProvider } from '../../adapters/providers/sandbox/sandbox-provider.js';
 import type { SignedObjectGate } from '../../adapters/signed-object-gate.js';
 import { systemModule } from '../../adapters/system/module.js';
 import { SystemClock } from '../../adapters/system/system-clock.js';
@@ -61,7 +60,7 @@ export interface ProgramOptions {
  * `tool` works beside it. Throws one sentence, or one a line, when the catalog or a store cannot be used.
  */
 export async function openProgram(config: Config, role: 'server' | 'tool', options: ProgramOptions = {}): Promise<Program> {
-  const readCatalog = async (): Promise<Catalog> => options.catalog ?? loadCatalog(config.catalog, catalogTools());
+  const readCatalog = async (): Promise<Catalog> => options.catalog ?? loadCatalog(config.catalog, catalogTools(config));
   const catalog = new CurrentCatalog(await readCatalog(), readCatalog);
   const clock = new SystemClock();
   const log = options.log ?? SILENT;
@@ -81,8 +80,7 @@ export async function openProgram(config: Config, role: 'server' | 'tool', optio
     }
     const wakeUps = await config.stores.wakeUps.driver.open({ ...openingOf(config, config.stores.wakeUps, { clock, log }), lent: database.lent });
     const memory = new MemoryBudget(config.images.memoryBytes);
-    const sandbox = opened.keep(new SandboxProvider({ clock, threads: config.sandbox.threads, memory }));
-    const connected = new Map<string, Provider>([['sandbox', sandbox]]);
+    const connected = await openProviders(config, { clock, log, memory }, opened);
     container.load(systemModule({ secret: secrets.credentials }), mediaModule({ memory }), storesModule(database.stores, { objects: objects.store, wakeUps }));
     container.bind<Catalog>(TOKENS.catalog.id).toConstantValue(catalog);
     container.bind<Providers>(TOKENS.providers.id).toConstantValue({ find: (name) => connected.get(name) });
@@ -104,6 +102,17 @@ export async function openProgram(config: Config, role: 'server' | 'tool', optio
 /** A file answers at once, and what it refuses for want of space it may take a moment later: only a server is kept from being asked. */
 function suspectDatabase({ stores }: Config, gate: StoreGate): void {
   if (!stores.database.driver.isInDataFolder) gate.suspect();
+}
+
+/** One provider for each configured instance, by its name. */
+async function openProviders({ providers, dataFolder }: Config, needs: Pick<ProviderOpening, 'clock' | 'log' | 'memory'>, opened: Opened): Promise<ReadonlyMap<string, Provider>> {
+  const connected = new Map<string, Provider>();
+  for (const [instance, { driver, options }] of providers) {
+    const provider = await driver.open({ ...needs, instance, options, dataFolder });
+    opened.keep({ close: async () => provider.close?.() });
+    connected.set(instance, provider);
+  }
+  return connected;
 }
 
 /** What the drivers have opened. */

@@ -15,8 +15,8 @@ export interface Credential {
 const PLENTY = 1_000_000_000_000;
 
 /** The program as it ships, its own limits on load out of the way. Addresses begin with a host that nothing listens on. */
-export function benchConfig(dataFolder: string): Config {
-  const config = loadConfig({ environment: {}, folder: dataFolder });
+export async function benchConfig(dataFolder: string): Promise<Config> {
+  const config = await loadConfig({ environment: {}, folder: dataFolder });
   return {
     ...config,
     dataFolder,
@@ -28,7 +28,7 @@ export function benchConfig(dataFolder: string): Config {
 }
 
 export async function openBenchProgram(dataFolder: string): Promise<{ readonly program: Program; readonly config: Config }> {
-  const config = benchConfig(dataFolder);
+  const config = await benchConfig(dataFolder);
   const program = await openProgram(config, 'server', { log: logTo(createLogger(config.log)), publicUrl: () => 'http://127.0.0.1:8787' });
   return { program, config };
 }

@@ -53,7 +53,7 @@ export class StoreServers {
       mongo: { url: database.url, database: database.database, timeout_seconds: 30 },
       minio: { endpoint: bucket.endpoint, region: bucket.region, bucket: bucket.bucket, access_key: bucket.accessKey, secret_key: bucket.secretKey },
     }));
-    await migrateStores(benchConfig(folder), { role: 'server' });
+    await migrateStores(await benchConfig(folder), { role: 'server' });
     return folder;
   }
 

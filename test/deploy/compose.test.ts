@@ -109,11 +109,11 @@ describe('deploy/compose.yaml', () => {
   });
 
   for (const role of ['rest', 'worker', 'all'] as const) {
-    it(`is configured for the role ${role} as the program wants it, and for each other part as it is`, () => {
+    it(`is configured for the role ${role} as the program wants it, and for each other part as it is`, async () => {
       const { environment = {}, configs = [] } = service('rest');
       expect(configs).to.deep.equal([{ source: 'darkroom', target: '/etc/darkroom/darkroom.yaml' }]);
       const given = Object.fromEntries(Object.entries(environment).map(([variable, text]) => [variable, byDefault(text)]));
-      const config = loadAs(role, textOf('deploy/compose/darkroom.yaml'), { ...given, ...SECRETS });
+      const config = await loadAs(role, textOf('deploy/compose/darkroom.yaml'), { ...given, ...SECRETS });
       expect(driverNames(config)).to.deep.equal({ database: 'mongo', objects: 'minio', wakeUps: 'agenda' });
       expect(config.secretFile).to.equal('/run/secrets/installation_secret');
       expect(config.internal?.port).to.equal(9090);
@@ -137,8 +137,8 @@ describe('deploy/compose.yaml', () => {
     }
   });
 
-  it('waits longer for a process than the process takes to stop', () => {
-    const { worker } = loadAs('all', textOf('deploy/compose/darkroom.yaml'), SECRETS);
+  it('waits longer for a process than the process takes to stop', async () => {
+    const { worker } = await loadAs('all', textOf('deploy/compose/darkroom.yaml'), SECRETS);
     for (const role of ['rest', 'worker']) expect(secondsOf(service(role).stop_grace_period) * 1_000, role).to.be.at.least(worker.stopGraceMs + 10_000);
     expect(secondsOf(service('proxy').stop_grace_period)).to.be.above(worker.stopGraceMs / 1_000);
   });
@@ -148,8 +148,8 @@ describe('deploy/compose.yaml', () => {
     expect(service('proxy').ports?.map(byDefault)).to.deep.equal(['127.0.0.1:8080:8080', '127.0.0.1:9000:9000']);
   });
 
-  it('serves gRPC to one network that leads nowhere and to no port of this machine, and to nobody who is not listed', () => {
-    const { grpc } = loadAs('rest', textOf('deploy/compose/darkroom.yaml'), SECRETS);
+  it('serves gRPC to one network that leads nowhere and to no port of this machine, and to nobody who is not listed', async () => {
+    const { grpc } = await loadAs('rest', textOf('deploy/compose/darkroom.yaml'), SECRETS);
     expect(grpc).to.deep.equal({ host: '0.0.0.0', port: 50_051, callersFile: '/etc/darkroom/grpc/callers.yaml', plaintext: true });
     expect(services.filter(([, { networks }]) => networks?.includes('services')).map(([name]) => name)).to.deep.equal(['rest']);
     expect(compose.networks['services']).to.deep.equal({ internal: true });
@@ -161,10 +161,11 @@ describe('deploy/compose.yaml', () => {
     expect(callers).to.match(/^callers: \[\]$/m);
   });
 
-  it('would not start without a list of callers, or without a word on who encrypts', () => {
-    const without = (key: string) => () => loadAs('rest', textOf('deploy/compose/darkroom.yaml').replace(new RegExp(`^ +${key}: .*\n`, 'm'), ''), SECRETS);
-    expect(without('callers_file')).to.throw(ConfigInvalid, 'grpc.port needs grpc.callers_file');
-    expect(without('plaintext')).to.throw(ConfigInvalid, 'grpc.host 0.0.0.0 is reached from elsewhere');
+  it('would not start without a list of callers, or without a word on who encrypts', async () => {
+    const without = (key: string) => loadAs('rest', textOf('deploy/compose/darkroom.yaml').replace(new RegExp(`^ +${key}: .*\n`, 'm'), ''), SECRETS).catch((error: unknown) => error);
+    for (const [key, fault] of [['callers_file', 'grpc.port needs grpc.callers_file'], ['plaintext', 'grpc.host 0.0.0.0 is reached from elsewhere']] as const) {
+      expect(await without(key)).to.be.instanceOf(ConfigInvalid).with.property('message').that.includes(fault);
+    }
   });
 
   it('keeps the stores on networks that lead nowhere, and the proxy away from the database', () => {
@@ -227,12 +228,12 @@ describe('deploy/make-secrets.sh', () => {
     expect(made()).to.deep.equal(first);
   });
 
-  it('makes what the program, MongoDB and the object store take', () => {
+  it('makes what the program, MongoDB and the object store take', async () => {
     const { installation_secret, mongo_keyfile, mongo_url = '', objects_access_key = '', objects_secret_key = '' } = made();
     expect(installation_secret).to.match(/^[0-9a-f]{64}$/);
     expect(mongo_keyfile).to.match(/^[0-9a-f]{512}$/);
     const given = { DARKROOM_MONGO_URL: mongo_url, DARKROOM_MINIO_ACCESS_KEY: objects_access_key, DARKROOM_MINIO_SECRET_KEY: objects_secret_key };
-    const { stores } = loadAs('rest', textOf('deploy/compose/darkroom.yaml'), given);
+    const { stores } = await loadAs('rest', textOf('deploy/compose/darkroom.yaml'), given);
     const mongo = stores.database.options as { readonly url: string; readonly database: string };
     const url = new URL(mongo.url);
     expect({ user: url.username, host: url.host, database: url.searchParams.get('authSource') }).to.deep.equal({

@@ -78,8 +78,8 @@ describe('deploy/Dockerfile', () => {
     expect((JSON.parse(textOf('package.json')) as { license: string }).license).to.equal('Apache-2.0');
   });
 
-  it('is asked for its health where its own configuration serves it', () => {
-    const { internal, rest, dataFolder } = loadAs('all', textOf('deploy/image/darkroom.yaml'), {});
+  it('is asked for its health where its own configuration serves it', async () => {
+    const { internal, rest, dataFolder } = await loadAs('all', textOf('deploy/image/darkroom.yaml'), {});
     expect({ internal, port: rest.port, dataFolder }).to.deep.equal({ internal: { host: '0.0.0.0', port: 9090 }, port: 8080, dataFolder: '/data' });
     expect(restsOf('EXPOSE')).to.deep.equal(['8080 9090']);
     expect(restsOf('HEALTHCHECK').join(' ')).to.include('CMD ["node", "/app/probe.mjs", "/livez"]');

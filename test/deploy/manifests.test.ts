@@ -71,10 +71,10 @@ for (const name of CASES) {
       return manifests.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === configMap)?.data ?? {};
     }
 
-    function configOf({ spec }: Manifest, role: Role) {
+    async function configOf({ spec }: Manifest, role: Role) {
       const { volumes } = spec.template.spec;
       const files = textOfConfig(volumes.find((volume) => volume.configMap)?.configMap?.name ?? '');
-      return { files, config: loadAs(role, files['darkroom.yaml'] ?? '', SECRETS) };
+      return { files, config: await loadAs(role, files['darkroom.yaml'] ?? '', SECRETS) };
     }
 
     it('are of the kinds that were asked for', () => {
@@ -108,12 +108,12 @@ for (const name of CASES) {
       });
 
       for (const role of rolesOf(container)) {
-        it(`configure ${metadata.name} as the program wants it for the role ${role}`, () => {
-          const { files, config } = configOf(pod, role);
+        it(`configure ${metadata.name} as the program wants it for the role ${role}`, async () => {
+          const { files, config } = await configOf(pod, role);
           expect(driverNames(config)).to.deep.equal({ database: 'mongo', objects: 'minio', wakeUps: 'agenda' });
           expect(container.volumeMounts.some(({ mountPath }) => config.secretFile === `${mountPath}/secret`)).to.equal(true);
           expect(config.catalog.startsWith('/etc/darkroom/')).to.equal('catalog.yaml' in files);
-          if (files['catalog.yaml'] !== undefined) expect(parseCatalog(files['catalog.yaml'], 'catalog.yaml', catalogTools()).models()).to.have.length(1);
+          if (files['catalog.yaml'] !== undefined) expect(parseCatalog(files['catalog.yaml'], 'catalog.yaml', catalogTools(config)).models()).to.have.length(1);
         });
       }
 
@@ -131,8 +131,8 @@ for (const name of CASES) {
       const [container] = spec.template.spec.containers;
       const role = metadata.labels['app.kubernetes.io/component'] as 'rest' | 'worker';
 
-      it(`probe ${metadata.name} where it listens`, () => {
-        const { config } = configOf(pod, role);
+      it(`probe ${metadata.name} where it listens`, async () => {
+        const { config } = await configOf(pod, role);
         const ports = Object.fromEntries((container?.ports ?? []).map((port) => [port.name, port.containerPort]));
         const called = { http: config.rest.port, ...(config.grpc ? { grpc: config.grpc.port } : {}) };
         expect(ports).to.deep.equal({ ...(role === 'rest' ? called : {}), internal: config.internal?.port });
@@ -145,8 +145,8 @@ for (const name of CASES) {
         expect((livenessProbe?.periodSeconds ?? 0) * (livenessProbe?.failureThreshold ?? 0)).to.be.at.least(60);
       });
 
-      it(`give ${metadata.name} longer to stop than it takes`, () => {
-        const { config } = configOf(pod, role);
+      it(`give ${metadata.name} longer to stop than it takes`, async () => {
+        const { config } = await configOf(pod, role);
         const [sleep, seconds] = container?.lifecycle?.preStop.exec.command ?? [];
         expect(sleep).to.equal('sleep');
         expect((spec.template.spec.terminationGracePeriodSeconds ?? 0) * 1_000).to.be.at.least(Number(seconds) * 1_000 + config.worker.stopGraceMs + 5_000);
@@ -169,10 +169,10 @@ for (const name of CASES) {
       expect(reached.map(({ metadata }) => metadata.labels['app.kubernetes.io/component'])).to.deep.equal(['rest']);
     });
 
-    it('lead internal services to the pods of REST, and to files that are mounted there', () => {
+    it('lead internal services to the pods of REST, and to files that are mounted there', async () => {
       const rest = deployments.find(({ metadata }) => metadata.labels['app.kubernetes.io/component'] === 'rest');
       if (!rest) throw new Error('There is no REST.');
-      const { config: { grpc } } = configOf(rest, 'rest');
+      const { config: { grpc } } = await configOf(rest, 'rest');
       const service = manifests.find(({ kind, metadata }) => kind === 'Service' && metadata.labels['app.kubernetes.io/component'] === 'grpc');
       if (name === 'least') return expect([grpc, service]).to.deep.equal([undefined, undefined]);
       // Of no type that is published, and without one address for all.
@@ -221,9 +221,9 @@ function rolesOf({ args }: Container): Role[] {
 describe('values that reach the manifests', () => {
   const full = documentsOf<Manifest>(renderedText('full' satisfies Case));
 
-  it('keep whole numbers whole, and round a grace up', () => {
+  it('keep whole numbers whole, and round a grace up', async () => {
     const [configMap] = full.filter(({ kind }) => kind === 'ConfigMap');
-    const { settings, worker } = loadAs('rest', configMap?.data?.['darkroom.yaml'] ?? '', SECRETS);
+    const { settings, worker } = await loadAs('rest', configMap?.data?.['darkroom.yaml'] ?? '', SECRETS);
     expect(settings.maxUploadBytes).to.equal(10_485_760);
     expect(worker.stopGraceMs).to.equal(45_500);
     expect(full.find(({ kind }) => kind === 'Deployment')?.spec.template.spec.terminationGracePeriodSeconds).to.equal(5 + 46 + 10);

@@ -21,12 +21,12 @@ export const SECRETS = {
 export const UPLOAD_SECRETS = { DARKROOM_MINIO_UPLOAD_ACCESS_KEY: 'an-upload-key', DARKROOM_MINIO_UPLOAD_SECRET_KEY: 'not-a-secret' } as const;
 
 /** Loads a darkroom.yaml as the program would in a container. Throws `ConfigInvalid` with what is wrong. */
-export function loadAs(role: Role, text: string, environment: Readonly<Record<string, string>>): Config {
+export async function loadAs(role: Role, text: string, environment: Readonly<Record<string, string>>): Promise<Config> {
   const folder = mkdtempSync(join(tmpdir(), 'darkroom-deploy-'));
   try {
     const file = join(folder, 'darkroom.yaml');
     writeFileSync(file, text);
-    return loadConfig({ file, role, environment, folder });
+    return await loadConfig({ file, role, environment, folder });
   } finally {
     rmSync(folder, { recursive: true });
   }

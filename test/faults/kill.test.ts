@@ -44,10 +44,10 @@ describe(`a process killed ${ROUNDS} times under load (seed ${SEED})`, function 
     const port = await freePort();
     const file = join(folder, 'darkroom.yaml');
     // Many at once, so that a kill finds generations in every state.
-    const shipped = await readFile(loadConfig({ folder, environment: {} }).catalog, 'utf8');
+    const shipped = await readFile((await loadConfig({ folder, environment: {} })).catalog, 'utf8');
     await writeFile(file, CONFIG(port));
     await writeFile(join(folder, 'catalog.yaml'), shipped.replaceAll(/(concurrency(?:_per_account)?): \d+/g, '$1: 64'));
-    config = loadConfig({ file, folder, environment: {} });
+    config = await loadConfig({ file, folder, environment: {} });
     const prepared = await prepareAccount(config);
     accountId = prepared.accountId;
     server = new ServedProcess(file, folder, `http://127.0.0.1:${port}`);

@@ -56,7 +56,7 @@ describe('servers for a developer', () => {
   it('come with a configuration that only their owner can read', async () => {
     const folder = freshFolder();
     const servers = await DeveloperServers.start(folder, mongo);
-    const config = loadConfig({ file: servers.configFile, environment: {}, folder });
+    const config = await loadConfig({ file: servers.configFile, environment: {}, folder });
     expect(config.secretFile).to.equal(join(folder, 'secret'));
     expect(readFileSync(config.secretFile, 'utf8')).to.match(/^[0-9a-f]{64}\n$/);
     for (const name of ['secret', 'darkroom.yaml', 'settings.json']) expect(statSync(join(folder, name)).mode & 0o077, name).to.equal(0);

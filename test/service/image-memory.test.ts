@@ -52,7 +52,7 @@ describe('the memory that references take', () => {
   before(async function () {
     if (process.platform !== 'linux') this.skip();
     service = await LiveService.start({
-      config: { sandbox: { threads: 4 } },
+      config: { providers: { sandbox: { kind: 'sandbox', threads: 4 } } },
       catalog: (shipped) => shipped.replace(/concurrency: 4\n( +)concurrency_per_account: 2/, `concurrency: ${GENERATIONS}\n$1concurrency_per_account: ${GENERATIONS}`),
     });
     client = service.client((await service.tenant(10_000)).secret);

@@ -58,8 +58,8 @@ export class LiveService {
     const configFile = join(folder, 'darkroom.yaml');
     // JSON is YAML, too.
     writeFileSync(configFile, JSON.stringify(sections));
-    writeFileSync(join(folder, 'catalog.yaml'), catalog(readFileSync(loadConfig({ folder: tmpdir(), environment: {} }).catalog, 'utf8')));
-    const read = loadConfig({ file: configFile, folder, environment: {} });
+    writeFileSync(join(folder, 'catalog.yaml'), catalog(readFileSync((await loadConfig({ folder: tmpdir(), environment: {} })).catalog, 'utf8')));
+    const read = await loadConfig({ file: configFile, folder, environment: {} });
     if (lane) {
       mkdirSync(dirname(read.secretFile), { recursive: true, mode: 0o700 });
       writeFileSync(read.secretFile, 'ab'.repeat(32), { mode: 0o600 });

@@ -27,7 +27,7 @@ export function addBackup(program: Command, io: CliIo): void {
 }
 
 async function backup(io: CliIo, folder: string, options: StoreOptions): Promise<void> {
-  const config = configOf(io, options);
+  const config = await configOf(io, options);
   const { makeBackup } = await import('../../backup/make-backup.js');
   const manifest = await makeBackup(config, folder, isoTime(Date.now()));
   const elsewhere = manifest.objects ? '' : ' The objects lie in a bucket and are not in it; back that up too.';
@@ -35,7 +35,7 @@ async function backup(io: CliIo, folder: string, options: StoreOptions): Promise
 }
 
 async function restore(io: CliIo, folder: string, options: StoreOptions): Promise<void> {
-  const config = configOf(io, options);
+  const config = await configOf(io, options);
   const { restoreBackup } = await import('../../backup/restore-backup.js');
   const manifest = await restoreBackup(config, folder);
   const { openProgram } = await import('../../wiring/open-program.js');

@@ -17,8 +17,9 @@ export function addCatalog(program: Command, io: CliIo): void {
 }
 
 async function check(io: CliIo, file: string | undefined, options: StoreOptions): Promise<void> {
-  const path = file ?? configOf(io, options).catalog;
-  const keys = (await loadCatalog(resolve(io.folder, path), catalogTools(), path)).models().map(({ modelKey }) => modelKey);
+  const config = await configOf(io, options);
+  const path = file ?? config.catalog;
+  const keys = (await loadCatalog(resolve(io.folder, path), catalogTools(config), path)).models().map(({ modelKey }) => modelKey);
   show(io, {
     json: { file: path, models: keys },
     text: `${path} is right: ${keys.length} ${keys.length === 1 ? 'model' : 'models'} (${keys.join(', ')}).`,

@@ -24,7 +24,7 @@ export function addMigrate(program: Command, io: CliIo): void {
 }
 
 async function migrate(io: CliIo, options: Options): Promise<void> {
-  const config = configOf(io, options);
+  const config = await configOf(io, options);
   const done = options.check ? await check(config) : await make(io, config);
   const text = [...done, `${dataPlace(config).text} is ready; darkroom serve starts the service.`].join('\n');
   show(io, { json: { ...dataPlace(config).json, done }, text }, options);

@@ -35,7 +35,7 @@ export function addServe(program: Command, io: CliIo): void {
     .action(async (options: Options) => {
       let log: Config['log'] | undefined;
       try {
-        const config = configOf(io, options, { role: options.role });
+        const config = await configOf(io, options, { role: options.role });
         ({ log } = config);
         await start(io, config, options);
       } catch (error) {

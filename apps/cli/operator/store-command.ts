@@ -25,7 +25,7 @@ export function storeCommand(parent: Command, nameAndArguments: string): Command
 }
 
 /** The configuration that a run means. Throws `ConfigInvalid`. */
-export function configOf({ environment, folder }: CliIo, { config: file }: StoreOptions, more: Pick<ConfigSource, 'role'> = {}): Config {
+export function configOf({ environment, folder }: CliIo, { config: file }: StoreOptions, more: Pick<ConfigSource, 'role'> = {}): Promise<Config> {
   return loadConfig({ file, environment, folder, ...more });
 }
 
@@ -43,7 +43,7 @@ export async function withContext<T>(
   work: (context: Context, config: Config) => Promise<T>,
   needs: ContextNeeds = {},
 ): Promise<T> {
-  const config = configOf(io, options);
+  const config = await configOf(io, options);
   const { driver, options: ofDatabase } = config.stores.database;
   if (!needs.create && driver.isMade?.({ options: ofDatabase, dataFolder: config.dataFolder }) === false) {
     throw new Failure(`There is no Darkroom data in ${config.dataFolder}; run darkroom init, or name the right data_folder.`);

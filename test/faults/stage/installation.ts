@@ -67,7 +67,7 @@ export class Installation {
     const folder = options.logs;
     mkdirSync(folder, { recursive: true });
     // While the folder is empty, its configuration is the default one.
-    const shipped = await readFile(loadConfig({ folder, environment: {} }).catalog, 'utf8');
+    const shipped = await readFile((await loadConfig({ folder, environment: {} })).catalog, 'utf8');
     const secret = randomBytes(32).toString('hex');
     const [database, bucket] = ['darkroom-faults', 'darkroom-faults'];
     const configFile = join(folder, 'darkroom.yaml');
@@ -75,7 +75,7 @@ export class Installation {
     await writeFile(configFile, configText({ mongoUrl: mongo.url, database, bucket, s3: s3.s3 }));
     await writeFile(join(folder, 'catalog.yaml'), catalogText(shipped, options.concurrency));
 
-    const config = loadConfig({ file: configFile, folder, environment: {} });
+    const config = await loadConfig({ file: configFile, folder, environment: {} });
     await migrateStores(config);
     const operator = await openProgram(config, 'tool');
     const secrets = [{ name: "the installation's secret", text: secret }, { name: "the object store's secret key", text: s3.s3.secretKey }];

@@ -25,7 +25,7 @@ minio:
 rest:
   rate_limits: { reads_per_minute: 0, creates_per_minute: 0, failed_authentications_per_minute: 0 }
 worker: { recovery_interval_seconds: 1, stop_grace_seconds: ${STOP_GRACE_MS / 1_000} }
-sandbox: { threads: 1 }
+providers: { sandbox: { kind: sandbox, threads: 1 } }
 log: { level: info, format: json }
 settings:
   claim_lease_seconds: 5

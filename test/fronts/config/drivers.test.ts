@@ -20,13 +20,13 @@ describe('built-in drivers', () => {
     expect(names.filter((name) => !/^[a-z][a-z0-9_-]*$/.test(name))).to.deep.equal([]);
   });
 
-  for (const { name, options } of BUILT_IN_DRIVERS) {
+  for (const { kind, name, options } of BUILT_IN_DRIVERS) {
     it(`${name} describes its options by a JSON Schema that is closed, with defaults that it takes itself`, () => {
       const plain = JSON.parse(JSON.stringify(options, (key, value: unknown) => (key === 'errorMessage' || key === 'format' ? undefined : value))) as typeof options;
       expect(checkSchema(plain)).to.deep.equal([]);
       expect(options).to.include({ type: 'object', additionalProperties: false });
       for (const [option] of optionsOf(options)) {
-        const key = CONFIG_KEYS.get(`${name}.${option}`);
+        const key = CONFIG_KEYS.get(`${kind === 'provider' ? `providers.${name}` : name}.${option}`);
         if (key?.byDefault !== null) expect(key?.read(key.byDefault), option).not.to.equal(undefined);
       }
     });
@@ -39,8 +39,8 @@ describe('built-in drivers', () => {
 
   it('are named in apps by their list alone', () => {
     const names = BUILT_IN_DRIVERS.map(({ name }) => name);
-    // `files` and `timers` are words of everyday; a driver is named by them in quotes.
-    const named = new RegExp(`\\b(?:${names.filter((name) => !['files', 'timers'].includes(name)).join('|')})(?:Driver)?\\b|'(?:files|timers)'`, 'i');
+    // `files`, `timers` and `sandbox` are words of other things too; a driver is named by them in quotes.
+    const named = new RegExp(`\\b(?:${names.filter((name) => !['files', 'timers', 'sandbox'].includes(name)).join('|')})(?:Driver)?\\b|'(?:files|timers|sandbox)'`, 'i');
     const files = readdirSync(join(ROOT, 'apps'), { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts')).map((path) => `apps/${path}`);
     const code = (path: string) => readFileSync(join(ROOT, path), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
     expect(files.filter((path) => named.test(code(path)))).to.deep.equal([LIST]);
@@ -49,11 +49,12 @@ describe('built-in drivers', () => {
 
 describe('a driver that is not there', () => {
   for (const [path, known] of [['database', 'sqlite, mongo'], ['objects', 'files, minio'], ['wake_ups', 'timers, agenda']] as const) {
-    it(`is refused as stores.${path}, with those that are`, () => {
+    it(`is refused as stores.${path}, with those that are`, async () => {
       const folder = mkdtempSync(join(tmpdir(), 'darkroom-drivers-'));
       writeFileSync(join(folder, 'darkroom.yaml'), `stores: { ${path}: punch-cards }\n`);
       try {
-        expect(() => loadConfig({ folder, environment: {} })).to.throw(ConfigInvalid, `darkroom.yaml:1: stores.${path} must be one of ${known}, not punch-cards.`);
+        const refused = await loadConfig({ folder, environment: {} }).catch((error: unknown) => error);
+        expect(refused).to.be.instanceOf(ConfigInvalid).with.property('message', `darkroom.yaml:1: stores.${path} must be one of ${known}, not punch-cards.`);
       } finally {
         rmSync(folder, { recursive: true });
       }

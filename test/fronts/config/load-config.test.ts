@@ -21,10 +21,10 @@ describe('configuration', () => {
   beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'darkroom-config-')); });
   afterEach(() => { rmSync(folder, { recursive: true, force: true }); });
 
-  function faultsOf(text: string | undefined, environment: Record<string, string> = {}): readonly string[] {
+  async function faultsOf(text: string | undefined, environment: Record<string, string> = {}): Promise<readonly string[]> {
     if (text !== undefined) writeFileSync(join(folder, 'darkroom.yaml'), text);
     try {
-      loadConfig({ folder, environment });
+      await loadConfig({ folder, environment });
       return [];
     } catch (error) {
       if (error instanceof ConfigInvalid) return error.faults;
@@ -32,20 +32,20 @@ describe('configuration', () => {
     }
   }
 
-  it('needs no file', () => {
-    const config = loadConfig({ folder, environment: {} });
+  it('needs no file', async () => {
+    const config = await loadConfig({ folder, environment: {} });
     expect(config).to.not.have.property('file');
     expect(config.dataFolder).to.equal(join(folder, 'data'));
     expect(config.catalog).to.match(/[/\\]config[/\\]catalog\.yaml$/);
     expect(config.rest).to.deep.include({ host: '127.0.0.1', port: 8080 }).and.not.to.have.property('publicUrl');
     expect(config.worker).to.deep.equal({ enabled: true, recoveryIntervalMs: 15_000, stopGraceMs: 20_000 });
-    expect(config.sandbox.threads).to.be.at.least(1);
+    expect([...config.providers].map(([name, { driver, options }]) => [name, driver.name, options])).to.deep.equal([['sandbox', 'sandbox', { threads: 0 }]]);
     expect(config.settings).to.deep.equal(DEFAULT_SETTINGS);
   });
 
-  it('lets variables override the file, and the file the defaults', () => {
+  it('lets variables override the file, and the file the defaults', async () => {
     writeFileSync(join(folder, 'mine.yaml'), 'rest:\n  port: 9000\n  public_url: https://pictures.example/api/\nsettings:\n  replay_window_hours: 0.5\nworker:\n');
-    const config = loadConfig({ folder, environment: { DARKROOM_CONFIG: 'mine.yaml', DARKROOM_REST_PORT: '0', DARKROOM_WORKER_ENABLED: 'false', DARKROOM_LOG_LEVEL: '' } });
+    const config = await loadConfig({ folder, environment: { DARKROOM_CONFIG: 'mine.yaml', DARKROOM_REST_PORT: '0', DARKROOM_WORKER_ENABLED: 'false', DARKROOM_LOG_LEVEL: '' } });
     expect(config.file).to.equal(join(folder, 'mine.yaml'));
     expect(config.rest).to.deep.include({ port: 0, publicUrl: 'https://pictures.example/api' });
     expect(config.settings.replayWindowMs).to.equal(1_800_000);
@@ -109,6 +109,22 @@ describe('configuration', () => {
     { of: 'a worker that is not to work', text: readFileSync(DISTRIBUTED, 'utf8'), environment: { DARKROOM_ROLE: 'worker', DARKROOM_WORKER_ENABLED: 'false' }, faults: [
       'darkroom.yaml: role worker has nothing to do while worker.enabled is false.',
     ] },
+    { of: 'a key that has moved', text: 'sandbox:\n  threads: 2\n  colour: red\n', faults: [
+      'darkroom.yaml:2: sandbox.threads is now providers.sandbox.threads.', 'darkroom.yaml:3: sandbox.colour is not a key of the configuration.',
+    ] },
+    { of: 'a variable that has moved', environment: { DARKROOM_SANDBOX_THREADS: '2' }, faults: ['DARKROOM_SANDBOX_THREADS is now DARKROOM_PROVIDERS_SANDBOX_THREADS.'] },
+    { of: 'providers that are no map', text: 'providers: [sandbox]\n', faults: ['darkroom.yaml:1: providers must hold keys with values.'] },
+    { of: 'providers that cannot be', text: 'providers:\n  a: sandbox\n  b: { threads: 1 }\n  c: { kind: camera, lens: 50mm }\n  D: { kind: sandbox }\n  e: { kind: sandbox, threads: 300, lens: 50mm }\n', faults: [
+      'darkroom.yaml:2: providers.a must hold keys with values.',
+      'darkroom.yaml:3: providers.b needs a kind, one of sandbox.',
+      'darkroom.yaml:4: providers.c.kind must be one of sandbox, not camera.',
+      'darkroom.yaml:5: providers.D must have a name of lower-case letters, digits, hyphens and underscores.',
+      'darkroom.yaml:6: providers.e.lens is not a key of the configuration.',
+      'darkroom.yaml:6: providers.e.threads must be an integer from 0 to 256, not 300.',
+    ] },
+    { of: 'two options with one variable', text: 'providers:\n  a-b: { kind: sandbox }\n  a_b: { kind: sandbox }\n', environment: { DARKROOM_PROVIDERS_A_B_THREADS: '2' }, faults: [
+      'DARKROOM_PROVIDERS_A_B_THREADS is the variable of both providers.a-b.threads and providers.a_b.threads; give one of them another name.',
+    ] },
     { of: 'broken YAML', text: 'rest: [\n', faults: ['darkroom.yaml:2: The YAML cannot be read: Flow sequence in block collection must be sufficiently indented and end with a ].'] },
     { of: 'a file that is a list', text: '- 1\n', faults: ['darkroom.yaml:1: The file must hold keys with values.'] },
     { of: 'a file that is not there', environment: { DARKROOM_CONFIG: 'other.yaml' }, faults: ['other.yaml: There is no such file.'] },
@@ -122,30 +138,40 @@ describe('configuration', () => {
     },
   ];
   for (const { of, text, environment, faults } of VECTORS) {
-    it(`names ${of}`, () => { expect(faultsOf(text, environment)).to.deep.equal(faults); });
+    it(`names ${of}`, async () => { expect(await faultsOf(text, environment)).to.deep.equal(faults); });
   }
 
-  it('takes a list from the file, and from a variable with commas', () => {
+  it('takes a list from the file, and from a variable with commas', async () => {
     writeFileSync(join(folder, 'darkroom.yaml'), 'rest:\n  trusted_proxies:\n    - 10.0.0.0/8\n    - "::1"\n');
-    expect(loadConfig({ folder, environment: {} }).rest.trustedProxies).to.deep.equal(['10.0.0.0/8', '::1']);
-    expect(loadConfig({ folder, environment: { DARKROOM_REST_TRUSTED_PROXIES: 'fd00::/8, 192.0.2.1' } }).rest.trustedProxies).to.deep.equal(['fd00::/8', '192.0.2.1']);
+    expect((await loadConfig({ folder, environment: {} })).rest.trustedProxies).to.deep.equal(['10.0.0.0/8', '::1']);
+    expect((await loadConfig({ folder, environment: { DARKROOM_REST_TRUSTED_PROXIES: 'fd00::/8, 192.0.2.1' } })).rest.trustedProxies).to.deep.equal(['fd00::/8', '192.0.2.1']);
   });
 
-  it('takes the example of several processes in every role', () => {
+  it('takes any number of providers, each with options of its own, from the file and from variables', async () => {
+    writeFileSync(join(folder, 'darkroom.yaml'), 'providers:\n  day: { kind: sandbox, threads: 1 }\n  night-shift:\n    kind: sandbox\n');
+    const { providers } = await loadConfig({ folder, environment: { DARKROOM_PROVIDERS_NIGHT_SHIFT_THREADS: '2' } });
+    expect([...providers].map(([name, { driver, options }]) => [name, driver.name, options])).to.deep.equal([
+      ['day', 'sandbox', { threads: 1 }], ['night-shift', 'sandbox', { threads: 2 }],
+    ]);
+    writeFileSync(join(folder, 'darkroom.yaml'), 'providers: {}\n');
+    expect((await loadConfig({ folder, environment: {} })).providers.size).to.equal(0);
+  });
+
+  it('takes the example of several processes in every role', async () => {
     for (const role of ['all', 'rest', 'worker'] as const) {
-      const config = loadConfig({ file: DISTRIBUTED, role, folder, environment: {} });
+      const config = await loadConfig({ file: DISTRIBUTED, role, folder, environment: {} });
       expect(config).to.deep.include({ role, secretFile: join(folder, 'darkroom.secret') });
       expect(driverNames(config)).to.deep.equal({ database: 'mongo', objects: 'minio', wakeUps: 'agenda' });
     }
   });
 
-  it('takes every key from its variable', () => {
+  it('takes every key from its variable', async () => {
     const wrong = Object.fromEntries([...CONFIG_KEYS.keys()].map((path) => [variableOf(path), '\0']));
     expect(Object.keys(wrong)).to.have.lengthOf(CONFIG_KEYS.size);
-    expect(faultsOf(undefined, wrong).map((fault) => fault.split(' ')[0])).to.deep.equal(Object.keys(wrong));
+    expect((await faultsOf(undefined, wrong)).map((fault) => fault.split(' ')[0])).to.deep.equal(Object.keys(wrong));
   });
 
-  it('is shown whole, with its defaults, by the example', () => {
+  it('is shown whole, with its defaults, by the example', async () => {
     const shown = new Map<string, Json>();
     const visit = (value: Json, path: string): void => {
       if (typeof value !== 'object' || value === null || Array.isArray(value)) shown.set(path, value);
@@ -153,6 +179,6 @@ describe('configuration', () => {
     };
     visit(new LocatedYaml(readFileSync(EXAMPLE, 'utf8')).value, '');
     expect(Object.fromEntries(shown)).to.deep.equal(Object.fromEntries([...CONFIG_KEYS].map(([path, { byDefault }]) => [path, byDefault])));
-    expect(() => loadConfig({ file: EXAMPLE, folder, environment: {} })).not.to.throw();
+    await loadConfig({ file: EXAMPLE, folder, environment: {} });
   });
 });

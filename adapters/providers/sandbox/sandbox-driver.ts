@@ -1,0 +1,26 @@
+import { availableParallelism } from 'node:os';
+import type { ProviderDriver } from '../../driver.js';
+import { settingsFault } from './plan.js';
+
+/** Paints in this process, for trying things. */
+export const sandboxDriver: ProviderDriver = {
+  kind: 'provider',
+  name: 'sandbox',
+  options: {
+    type: 'object',
+    additionalProperties: false,
+    properties: {
+      threads: {
+        type: 'integer', minimum: 0, maximum: 256, default: 0,
+        description: 'Threads that paint; 0 is one less than the machine has processors, and at least one.',
+      },
+    },
+  },
+  settingsFault,
+
+  async open({ options, clock, memory }) {
+    const { SandboxProvider } = await import('./sandbox-provider.js');
+    const { threads } = options as { readonly threads: number };
+    return new SandboxProvider({ clock, threads: threads || Math.max(1, availableParallelism() - 1), memory });
+  },
+};

@@ -1,0 +1,96 @@
+/*
+ * Goal: an adapter outside this repository works as docs/writing-an-adapter.md says.
+ * Method: do what the page does, with the page's own files: pack Darkroom, compile the examples against it as a package of their own,
+ * pack that too, install both, name the module in a configuration, run the contract, start the service and make a picture. What the
+ * registry would give is linked from the project.
+ */
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import sharp from 'sharp';
+import { readPage, ROOT } from '../docs/pages.js';
+import { freePort } from '../servers/free-port.js';
+import { ServedProcess } from '../faults/served-process.js';
+
+const CATALOG = `version: 1
+models:
+  - model_key: still
+    display_name: Still
+    modality: image
+    operations: [image_generation]
+    input_schema: { type: object, additionalProperties: false, properties: {} }
+    limits: { max_reference_uploads: 0, reference_roles: [], upload_media_types: [], max_upload_bytes: 1, max_outputs: 1, negative_prompt: false }
+    price: { version: "1", unit: image, credits_per_unit: 1, minimum_credits: 1, maximum_credits: 1 }
+    provider: still
+    queue_timeout_seconds: 60
+    run_timeout_seconds: 60
+    max_attempts: 1
+    concurrency: 1
+    cancel_floor_credits: 0
+    on_unknown_acceptance: fail
+    poll_interval_ms: 10
+`;
+const TSCONFIG = {
+  compilerOptions: { target: 'ES2023', module: 'NodeNext', strict: true, skipLibCheck: true, rootDir: 'src', outDir: 'dist', types: ['node'] }, include: ['src'],
+};
+
+function blockOf(name: string): string {
+  const block = readPage('docs/writing-an-adapter.md').blocks.find(({ info }) => info.split(' ')[1] === name);
+  if (block === undefined) throw new Error(`The page has no block ${name}.`);
+  return `${block.text}\n`;
+}
+
+describe('an adapter in a package of its own', () => {
+  let folder: string;
+  let server: ServedProcess | undefined;
+  const main = () => join(folder, 'node_modules/darkroom/dist/apps/cli/main.js');
+  const run = (command: string, args: readonly string[], cwd = folder) => execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, DARKROOM_PROFILE: join(folder, 'profile.json') } });
+  /** What npm puts into node_modules for a tarball. */
+  const install = (name: string, tarball: string) => {
+    mkdirSync(join(folder, 'node_modules', name));
+    run('tar', ['-xzf', tarball, '--strip-components=1', '-C', join(folder, 'node_modules', name)]);
+  };
+  const pack = (from: string) => join(folder, (JSON.parse(run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder], from)) as [{ filename: string }])[0].filename);
+
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'darkroom-outside-'));
+    mkdirSync(join(folder, 'node_modules'));
+    for (const name of readdirSync(join(ROOT, 'node_modules'))) symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));
+    install('darkroom', pack(ROOT));
+
+    const own = join(folder, 'darkroom-still');
+    mkdirSync(join(own, 'src'), { recursive: true });
+    for (const name of readdirSync(join(ROOT, 'docs/examples')).filter((file) => file.endsWith('.ts'))) copyFileSync(join(ROOT, 'docs/examples', name), join(own, 'src', name));
+    writeFileSync(join(own, 'src/contracts.test.ts'), blockOf('contracts.test.ts'));
+    writeFileSync(join(own, 'package.json'), blockOf('package.json'));
+    writeFileSync(join(own, 'tsconfig.json'), JSON.stringify(TSCONFIG));
+    run(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', own]);
+    install('darkroom-still', pack(own));
+
+    const port = await freePort();
+    await sharp({ create: { width: 40, height: 30, channels: 3, background: '#a03020' } }).png().toFile(join(folder, 'picture.png'));
+    writeFileSync(join(folder, 'catalog.yaml'), CATALOG);
+    writeFileSync(join(folder, 'darkroom.yaml'), `${blockOf('darkroom.yaml')}rest: { port: ${port} }\n`);
+    server = new ServedProcess(join(folder, 'darkroom.yaml'), folder, `http://127.0.0.1:${port}`, main());
+  });
+  after(async () => {
+    await server?.end('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('keeps the contract of its port, run from that package', () => {
+    const own = join(folder, 'darkroom-still');
+    const report = JSON.parse(run(process.execPath, [join(ROOT, 'node_modules/mocha/bin/mocha.js'), '--reporter', 'json', 'dist/contracts.test.js'], own)) as { stats: { passes: number; failures: number } };
+    expect(report.stats.failures).to.equal(0);
+    expect(report.stats.passes).to.be.above(5);
+  });
+
+  it('is loaded by the configuration, and makes and keeps a picture', async () => {
+    expect(run(process.execPath, [main(), 'catalog', 'check'])).to.include('catalog.yaml is right: 1 model (still).');
+    await server?.start();
+    run(process.execPath, [main(), 'generate', 'anything', '--model', 'still', '--out', 'made.png']);
+    expect(readFileSync(join(folder, 'made.png')).equals(readFileSync(join(folder, 'picture.png')))).to.equal(true);
+  });
+});
