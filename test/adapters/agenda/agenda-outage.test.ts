@@ -17,7 +17,7 @@ const clock = new SystemClock();
 
 for (const lane of STORE_PAIRS) {
   describe(`AgendaWakeUps over a server that dies, ${lane.wokenBy}`, () => {
-    const place = new AgendaPlace(lane);
+    const place = new AgendaPlace(lane, 3_000);
     const thrown: unknown[] = [];
     const note = (error: unknown): void => { thrown.push(error); };
     let server: ServerProcess | undefined;
@@ -38,21 +38,23 @@ for (const lane of STORE_PAIRS) {
       const events: { readonly event: string; readonly at: number }[] = [];
       const log = { info: () => undefined, warn: (event: string) => { events.push({ event, at: clock.now() }); } };
       const scheduling = await place.open();
+      // A busy machine may take longer than the three seconds that a server that is away is waited for.
+      const untilScheduled = (id: string, at: number): Promise<void> => until(() => scheduling.schedule(id, at).then(() => true, () => false));
       // Beside a stream, polls this far apart would not come in the time of the test.
       const delivering = await place.open({ log, clock, ...(lane.wokenBy === 'change-streams' && { pollMs: 30_000 }) });
       const delivered = new Map<string, number>();
       await delivering.start(async (id) => { delivered.set(id, (delivered.get(id) ?? 0) + 1); }, 10);
       for (let round = 0; round < 3; round += 1) {
         const [before, during, later, afterwards] = [0, 1, 2, 3].map((n) => uuidAt(10 * round + n)) as [string, string, string, string];
-        await scheduling.schedule(before, Date.now());
+        await untilScheduled(before, Date.now());
         await until(() => delivered.has(before));
         const laterAt = Date.now() + 2_000;
-        await scheduling.schedule(later, laterAt);
+        await untilScheduled(later, laterAt);
         await server?.kill();
         const refused: unknown = await scheduling.schedule(during, Date.now()).catch((error: unknown) => error);
         expect(refused).to.be.instanceOf(StoreUnavailable);
         await server?.restart();
-        await until(() => scheduling.schedule(afterwards, Date.now()).then(() => true, () => false));
+        await untilScheduled(afterwards, Date.now());
         await until(() => delivered.has(afterwards) && delivered.has(later));
       }
       // What it lost was told of, and not again and again; a poll may just have waited until the server was back.

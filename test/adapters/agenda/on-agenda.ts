@@ -10,6 +10,9 @@ import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js
 import { mongoServer, orSkip, type MongoServer } from '../../servers/servers.js';
 import { ExplainedQueries } from './explained-queries.js';
 
+/** Longer than the suite lets a test be. */
+const PATIENCE_MS = 600_000;
+
 /** Processes over one database, each with connections of its own. */
 export class AgendaPlace {
   readonly queries = new ExplainedQueries();
@@ -17,7 +20,8 @@ export class AgendaPlace {
   private readonly opened = new Map<AgendaWakeUps, MongoClient>();
   private readonly clients: MongoClient[] = [];
 
-  constructor(private readonly lane: StorePair) {}
+  /** Calls that need the server are given up after `patienceMs`: by default none that a busy machine would answer in the end. */
+  constructor(private readonly lane: StorePair, private readonly patienceMs = PATIENCE_MS) {}
 
   async prepare(server: MongoServer): Promise<void> {
     this.database = freshDatabase(server);
@@ -64,7 +68,7 @@ export class AgendaPlace {
     if (this.database === undefined) throw new Error('The suite has no database.');
     const client = new MongoClient(this.database.url, {
       writeConcern: { w: 'majority', journal: true }, monitorCommands: true,
-      serverSelectionTimeoutMS: 3_000, connectTimeoutMS: 3_000, socketTimeoutMS: 10_000, waitQueueTimeoutMS: 10_000,
+      serverSelectionTimeoutMS: this.patienceMs, connectTimeoutMS: this.patienceMs, socketTimeoutMS: PATIENCE_MS, waitQueueTimeoutMS: PATIENCE_MS,
     });
     this.queries.watch(client);
     this.clients.push(client);
@@ -73,7 +77,7 @@ export class AgendaPlace {
 }
 
 /** The database with a bound on every question, and with outages told from mistakes, as the program asks it. */
-export function asked(db: Db, timeoutMs = 10_000): AgendaDatabase {
+export function asked(db: Db, timeoutMs = PATIENCE_MS): AgendaDatabase {
   return { db, ask: (operation) => bounded(timeoutMs, operation) };
 }
 
@@ -94,7 +98,7 @@ export function onManualClock(): Pick<AgendaWakeUpsOptions, 'ask'> & { readonly 
     async ask(operation) {
       underWay += 1;
       try {
-        return await bounded(10_000, operation);
+        return await bounded(PATIENCE_MS, operation);
       } finally {
         underWay -= 1;
       }

@@ -9,6 +9,9 @@ import { mongoServer, orSkip } from '../../servers/servers.js';
 import { askingThrough, type Around } from './asking-through.js';
 import { ExplainedCommands } from './explained-commands.js';
 
+/** Far longer than the server takes on a busy machine. */
+const PATIENCE_MS = 120_000;
+
 /** A database of a suite's own, ready to be used, and the stores that the suite opened on it. */
 export class MongoPlace {
   readonly commands: ExplainedCommands;
@@ -21,7 +24,8 @@ export class MongoPlace {
 
   static async prepare(database: FreshDatabase): Promise<MongoPlace> {
     await migrateMongo(database);
-    return new MongoPlace(database, await MongoConnection.open(database, { monitorCommands: true }), await MongoConnection.open(database));
+    const patient = { ...database, timeoutMs: PATIENCE_MS };
+    return new MongoPlace(database, await MongoConnection.open(patient, { monitorCommands: true }), await MongoConnection.open(patient));
   }
 
   get options(): MongoOptions {
