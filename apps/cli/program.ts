@@ -5,6 +5,7 @@ import { addApps } from './commands/apps.js';
 import { addBackup } from './commands/backup.js';
 import { addCancel } from './commands/cancel.js';
 import { addCatalog } from './commands/catalog.js';
+import { addConfig } from './commands/config.js';
 import { addCreditOperations } from './commands/credit-operations.js';
 import { addCredits } from './commands/credits.js';
 import { addEstimate } from './commands/estimate.js';
@@ -52,7 +53,7 @@ export function createProgram(io: CliIo): Command {
   for (const add of [addGenerate, addEstimate, addModels, addCredits, addStatus, addCancel, addLogin]) add(program, io);
   program.commandsGroup('Run a server, on its stores:');
   const ofOperators = [
-    addServe, addMigrate, addInit, addAccounts, addApps, addKeys, addCreditOperations, addLedger, addGenerations, addCatalog, addVerify, addRecover, addBackup,
+    addServe, addMigrate, addInit, addAccounts, addApps, addKeys, addCreditOperations, addLedger, addGenerations, addCatalog, addConfig, addVerify, addRecover, addBackup,
   ];
   for (const add of ofOperators) add(program, io);
   return program;

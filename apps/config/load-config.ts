@@ -38,8 +38,8 @@ export interface ConfigSource {
  */
 export async function loadConfig({ file: named, role, environment = process.env, folder = process.cwd() }: ConfigSource = {}): Promise<Config> {
   const faults: ConfigFault[] = [];
-  const name = named ?? (environment['DARKROOM_CONFIG'] || undefined) ?? (existsSync(resolve(folder, DEFAULT_FILE)) ? DEFAULT_FILE : undefined);
-  const file = name === undefined ? undefined : { file: name, document: new LocatedYaml(readFile(name, folder)) };
+  const file = fileOf({ file: named, environment, folder });
+  const name = file?.file;
   const drivers = await driversOf(file, { environment, folder });
   const providers = providerKinds({ yaml: file, environment, drivers, faults });
   const keys = configKeys(drivers, providers);
@@ -60,8 +60,26 @@ export async function loadConfig({ file: named, role, environment = process.env,
   return config;
 }
 
+/** The built-in drivers and those of the configured modules, whatever else the file holds. Throws `ConfigInvalid` for a module that cannot be used. */
+export function configDrivers({ file, environment = process.env, folder = process.cwd() }: ConfigSource = {}): Promise<readonly Driver[]> {
+  return driversOf(fileOf({ file, environment, folder }), { environment, folder });
+}
+
+interface ConfigFile {
+  /** As it was named. */
+  readonly file: string;
+  readonly document: LocatedYaml;
+}
+
+type SourcePlace = Required<Pick<ConfigSource, 'environment' | 'folder'>>;
+
+function fileOf({ file, environment, folder }: SourcePlace & Pick<ConfigSource, 'file'>): ConfigFile | undefined {
+  const name = file ?? (environment['DARKROOM_CONFIG'] || undefined) ?? (existsSync(resolve(folder, DEFAULT_FILE)) ? DEFAULT_FILE : undefined);
+  return name === undefined ? undefined : { file: name, document: new LocatedYaml(readFile(name, folder)) };
+}
+
 /** The built-in drivers, and those of the modules that the file or a variable names. Paths begin in the folder of the file. */
-async function driversOf(file: { readonly file: string; readonly document: LocatedYaml } | undefined, { environment, folder }: Required<Pick<ConfigSource, 'environment' | 'folder'>>): Promise<readonly Driver[]> {
+async function driversOf(file: ConfigFile | undefined, { environment, folder }: SourcePlace): Promise<readonly Driver[]> {
   const key = PROGRAM_KEYS.modules;
   const variable = environment[variableOf('modules')];
   const given = variable ? valueOfText(key, variable) : (file?.document.value as { readonly modules?: Json } | null | undefined)?.modules;

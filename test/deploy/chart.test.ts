@@ -90,6 +90,17 @@ describe('values of the chart', () => {
     expect(pathsBelow(schema.properties?.['config'] ?? {}).sort()).to.deep.equal([...known].sort());
   });
 
+  it('take every key in the type that the configuration has it in', () => {
+    const leafOf = (path: string) => path.split('.').reduce<Schema | undefined>((part, name) => part?.properties?.[name], schema.properties?.['config']);
+    for (const [path, { schema: known, byDefault }] of CONFIG_KEYS) {
+      const { type } = leafOf(path) ?? {};
+      if (type === undefined || NOT_VALUES.includes(path)) continue;
+      // The chart leaves the bounds to the program, and whole numbers with them: helm makes floats of all.
+      const wanted = known['type'] === 'integer' ? 'number' : known['type'];
+      expect(type, path).to.deep.equal(byDefault === null ? [wanted, 'null'] : wanted);
+    }
+  });
+
   it('take every key as it is by default', () => {
     const fixed = ['stores.', 'rest.host', 'grpc.host', 'internal.'];
     for (const [path, { byDefault }] of CONFIG_KEYS) {
