@@ -130,7 +130,7 @@ export class FrontHistory {
     if (request.key !== undefined) this.keyed.set([who, request.operation, request.key].join(' '), { who, over, request });
     const { code, message, data, replayed } = await this.service.clients[this.frontOf(over)].send({ ...request, credential: this.scene.secrets.get(who) as string });
     // Only REST has words for a success.
-    return { code, message: code === 'OK' ? '' : message, replayed, ...(data === undefined ? {} : { data }) };
+    return { code, message: code === 'OK' ? '' : inCommonTerms(message), replayed, ...(data === undefined ? {} : { data }) };
   }
 
   private remember({ data, replayed }: FrontAnswer): void {
@@ -189,4 +189,9 @@ const keyOf = ({ key }: { readonly key: number }): string => `key-${key}`;
 
 function standing({ status, appId, estimatedCredits, reservedCredits, chargedCredits, outputs, error, settledAt }: Generation): JsonObject {
   return { status, appId, estimatedCredits, reservedCredits, chargedCredits, outputs: outputs.length, error: error?.code ?? null, settled: settledAt !== undefined };
+}
+
+/** Each front names the key in its own terms; what else a refusal says is the same over both. */
+function inCommonTerms(message: string): string {
+  return message.replaceAll(/Idempotency-Key|idempotency_key/g, 'idempotency key');
 }
