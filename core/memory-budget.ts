@@ -1,7 +1,7 @@
-import { CallOver, type CallScope } from './call-scope.js';
+import { CallOver, type Cancellation } from './cancellation.js';
 
 /** Who waits: no more than the part of a call that says whether it is over. */
-export type Waits = Pick<CallScope, 'isOver' | 'onOver'>;
+export type Waits = Pick<Cancellation, 'isOver' | 'onOver'>;
 
 interface Waiter { readonly byteSize: number; readonly admit: () => void }
 

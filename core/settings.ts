@@ -33,7 +33,7 @@ export interface Settings {
   readonly unchargedContentRetentionMs: number;
   readonly maxUnchargedContentBytesPerAccount: number;
   /** How long an id that was retired or voided is remembered. */
-  readonly remnantRetentionMs: number;
+  readonly tombstoneRetentionMs: number;
   readonly maxOutputBytes: number;
   readonly maxOutputPixels: number;
 
@@ -70,7 +70,7 @@ export const DEFAULT_SETTINGS: Settings = {
   taskRetentionMs: 90 * DAY,
   unchargedContentRetentionMs: DAY,
   maxUnchargedContentBytesPerAccount: 64 * 1024 ** 2,
-  remnantRetentionMs: 365 * DAY,
+  tombstoneRetentionMs: 365 * DAY,
   maxOutputBytes: 512 * 1024 * 1024,
   maxOutputPixels: 100_000_000,
   pollAfterMs: 2 * SECOND,

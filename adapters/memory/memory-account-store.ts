@@ -1,5 +1,5 @@
 import { assert } from '../../core/assert.js';
-import { requireWanted, type CallScope } from '../../core/call-scope.js';
+import { requireWanted, type Cancellation } from '../../core/cancellation.js';
 import type { Account, AccountChange, AccountTotals, Entry, Hold } from '../../core/credits/account.js';
 import type { AccountStore } from '../../core/ports/account-store.js';
 import { frozenCopy } from './frozen-copy.js';
@@ -33,9 +33,9 @@ export class MemoryAccountStore implements AccountStore {
     return 'created';
   }
 
-  read(accountId: string, call?: CallScope): Promise<Account | null>;
-  read(accountId: string, call: CallScope | undefined, part: 'totals'): Promise<AccountTotals | null>;
-  async read(accountId: string, call?: CallScope, part?: 'totals'): Promise<Account | AccountTotals | null> {
+  read(accountId: string, call?: Cancellation): Promise<Account | null>;
+  read(accountId: string, call: Cancellation | undefined, part: 'totals'): Promise<AccountTotals | null>;
+  async read(accountId: string, call?: Cancellation, part?: 'totals'): Promise<Account | AccountTotals | null> {
     requireWanted(call);
     const kept = this.accounts.get(accountId);
     if (kept === undefined) return null;
@@ -59,7 +59,7 @@ export class MemoryAccountStore implements AccountStore {
     return 'applied';
   }
 
-  async entries(accountId: string, page: PageRequest, call?: CallScope): Promise<Page<Entry>> {
+  async entries(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<Entry>> {
     requireWanted(call);
     const entries = this.accounts.get(accountId)?.entries ?? [];
     // Entries are numbered from 1 without gaps, so the sequence number of one is the index of the next.
@@ -71,7 +71,7 @@ export class MemoryAccountStore implements AccountStore {
     return this.accounts.get(accountId)?.operations.get(operationId) ?? null;
   }
 
-  async list(page: PageRequest, call?: CallScope): Promise<Page<Account>> {
+  async list(page: PageRequest, call?: Cancellation): Promise<Page<Account>> {
     requireWanted(call);
     const from = page.cursor === undefined ? 0 : this.accountIds.firstNotBefore(`${page.cursor}\0`);
     const ids = this.accountIds.slice(from, checkedLimit(page.limit) + 1);

@@ -1,5 +1,5 @@
 import type { ApiKey, App } from '../../core/access/credential.js';
-import { requireWanted, type CallScope } from '../../core/call-scope.js';
+import { requireWanted, type Cancellation } from '../../core/cancellation.js';
 import type { CredentialStore } from '../../core/ports/credential-store.js';
 import { frozenCopy } from './frozen-copy.js';
 import { compareText, OrderedList } from './ordered-list.js';
@@ -51,12 +51,12 @@ export class MemoryCredentialStore implements CredentialStore {
     return 'created';
   }
 
-  async readApp(appId: string, call?: CallScope): Promise<App | null> {
+  async readApp(appId: string, call?: Cancellation): Promise<App | null> {
     requireWanted(call);
     return this.apps.get(appId) ?? null;
   }
 
-  async listApps(accountId: string, page: PageRequest, call?: CallScope): Promise<Page<App>> {
+  async listApps(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<App>> {
     requireWanted(call);
     return this.apps.list(accountId, page);
   }
@@ -80,7 +80,7 @@ export class MemoryCredentialStore implements CredentialStore {
     return 'applied';
   }
 
-  async listKeys(accountId: string, page: PageRequest, call?: CallScope): Promise<Page<ApiKey>> {
+  async listKeys(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<ApiKey>> {
     requireWanted(call);
     return this.keys.list(accountId, page);
   }

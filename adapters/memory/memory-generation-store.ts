@@ -1,4 +1,4 @@
-import { requireWanted, type CallScope } from '../../core/call-scope.js';
+import { requireWanted, type Cancellation } from '../../core/cancellation.js';
 import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
 import type { UnchargedContent } from '../../core/generation/retention.js';
 import type { DueAfter, GenerationStore } from '../../core/ports/generation-store.js';
@@ -12,7 +12,7 @@ export class MemoryGenerationStore implements GenerationStore {
   private readonly records = new VersionedRecords<GenerationRecord>((record) => record.generationId);
   private readonly unchargedOf = new SumsByOwner<GenerationRecord>(({ accountId }) => accountId, (record) =>
     (record.kind === 'generation' && record.unchargedBytes !== undefined ? [1, record.unchargedBytes] : null));
-  /** Ids of generations, newest first, all of them, by account and by account and App. Remnants are not listed. */
+  /** Ids of generations, newest first, all of them, by account and by account and App. Tombstones are not listed. */
   private readonly listed = new Map<string, OrderedList<string>>();
 
   async insert(record: GenerationRecord): Promise<Insertion<GenerationRecord>> {
@@ -21,7 +21,7 @@ export class MemoryGenerationStore implements GenerationStore {
     return insertion;
   }
 
-  async read(generationId: string, call?: CallScope): Promise<GenerationRecord | null> {
+  async read(generationId: string, call?: Cancellation): Promise<GenerationRecord | null> {
     requireWanted(call);
     return this.records.read(generationId);
   }
@@ -41,10 +41,10 @@ export class MemoryGenerationStore implements GenerationStore {
   }
 
   async due(now: number, limit: number, after?: DueAfter): Promise<readonly GenerationRecord[]> {
-    return this.records.due(now, limit, after && { at: after.attentionAt, id: after.generationId });
+    return this.records.due(now, limit, after && { at: after.dueAt, id: after.generationId });
   }
 
-  async list(accountId: string | undefined, appId: string | undefined, page: PageRequest, call?: CallScope): Promise<Page<Generation>> {
+  async list(accountId: string | undefined, appId: string | undefined, page: PageRequest, call?: Cancellation): Promise<Page<Generation>> {
     requireWanted(call);
     const ids = this.listed.get(listName(accountId, appId));
     // In descending order the ids after the cursor are the smaller ones, so the cursor's own place is stepped over.
@@ -53,7 +53,7 @@ export class MemoryGenerationStore implements GenerationStore {
     return pageOf(found.map((id) => this.records.read(id) as Generation), page, (generation) => generation.generationId);
   }
 
-  async uncharged(accountId: string, call?: CallScope): Promise<UnchargedContent> {
+  async uncharged(accountId: string, call?: Cancellation): Promise<UnchargedContent> {
     requireWanted(call);
     const [generations = 0, bytes = 0] = this.unchargedOf.of(accountId);
     return { generations, bytes };

@@ -1,4 +1,4 @@
-import { requireWanted, type CallScope } from '../../core/call-scope.js';
+import { requireWanted, type Cancellation } from '../../core/cancellation.js';
 import type { UploadStore } from '../../core/ports/upload-store.js';
 import type { UploadRecord } from '../../core/uploads/upload.js';
 import { usageOf, type UploadUsage } from '../../core/uploads/usage.js';
@@ -41,7 +41,7 @@ export class MemoryUploadStore implements UploadStore {
     return this.records.due(now, limit);
   }
 
-  async usage(accountId: string, appId: string, call?: CallScope): Promise<UploadUsage> {
+  async usage(accountId: string, appId: string, call?: Cancellation): Promise<UploadUsage> {
     requireWanted(call);
     const [uploads = 0, unfinished = 0, bytes = 0] = this.byApp.of(`${accountId}/${appId}`);
     return { uploads, unfinished, bytes };

@@ -4,7 +4,7 @@ import { compareText, OrderedList } from './ordered-list.js';
 
 interface VersionedRecord {
   readonly version: number;
-  readonly attentionAt: number;
+  readonly dueAt: number;
 }
 
 interface Attention {
@@ -42,7 +42,7 @@ export class VersionedRecords<T extends VersionedRecord> {
     const current = this.records.get(id);
     if (current?.version !== expectedVersion) return 'conflict';
     this.records.delete(id);
-    this.attention.remove({ at: current.attentionAt, id });
+    this.attention.remove({ at: current.dueAt, id });
     return 'applied';
   }
 
@@ -62,6 +62,6 @@ export class VersionedRecords<T extends VersionedRecord> {
   private put(record: T): void {
     const id = this.idOf(record);
     this.records.set(id, frozenCopy(record));
-    this.attention.insert({ at: record.attentionAt, id });
+    this.attention.insert({ at: record.dueAt, id });
   }
 }

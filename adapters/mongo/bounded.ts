@@ -1,4 +1,4 @@
-import { CallOver, type CallScope } from '../../core/call-scope.js';
+import { CallOver, type Cancellation } from '../../core/cancellation.js';
 import { StoreUnavailable } from '../../core/errors.js';
 import { storeError } from './store-errors.js';
 
@@ -24,7 +24,7 @@ export async function bounded<T>(timeoutMs: number, operation: () => Promise<T>)
  * A read for as long as its call waits, then `CallOver`. The driver could be told to let go of what it has sent, but it
  * closes the connection to do so: many who lose patience with a slow server would have it accept connections besides.
  */
-export async function whileWanted<T>(call: CallScope, read: Promise<T>): Promise<T> {
+export async function whileWanted<T>(call: Cancellation, read: Promise<T>): Promise<T> {
   let listenNoMore: () => void = () => undefined;
   const over = new Promise<never>((_, reject) => { listenNoMore = call.onOver(() => reject(new CallOver())); });
   try {

@@ -1,5 +1,5 @@
 import { MongoClient, MongoServerSelectionError, ReadConcern, type Collection, type Db, type Document, type MongoClientOptions } from 'mongodb';
-import { requireWanted, type CallScope } from '../../core/call-scope.js';
+import { requireWanted, type Cancellation } from '../../core/cancellation.js';
 import { StoreUnavailable } from '../../core/errors.js';
 import { bounded, whileWanted } from './bounded.js';
 import { MongoRefused } from './mongo-refused.js';
@@ -56,7 +56,7 @@ export class MongoConnection {
    * may have happened, or may yet. A read for a call ends with `CallOver` when that is over, and the server is told the call's
    * deadline.
    */
-  async ask<T>(operation: (limits: CommandLimits) => Promise<T>, call?: CallScope): Promise<T> {
+  async ask<T>(operation: (limits: CommandLimits) => Promise<T>, call?: Cancellation): Promise<T> {
     if (call === undefined) return bounded(this.timeoutMs, () => operation({ maxTimeMS: this.timeoutMs }));
     requireWanted(call);
     const maxTimeMS = Math.min(this.timeoutMs, Math.max(1, Math.ceil(call.deadline - Date.now())));

@@ -1,6 +1,6 @@
 import type { Collection, UUID } from 'mongodb';
 import { assert } from '../../core/assert.js';
-import type { CallScope } from '../../core/call-scope.js';
+import type { Cancellation } from '../../core/cancellation.js';
 import type { Account, AccountChange, AccountTotals, Entry } from '../../core/credits/account.js';
 import type { Log } from '../../core/log.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
@@ -44,9 +44,9 @@ export class MongoAccountStore implements AccountStore {
     }
   }
 
-  read(accountId: string, call?: CallScope): Promise<Account | null>;
-  read(accountId: string, call: CallScope | undefined, part: 'totals'): Promise<AccountTotals | null>;
-  async read(accountId: string, call?: CallScope, part?: 'totals'): Promise<Account | AccountTotals | null> {
+  read(accountId: string, call?: Cancellation): Promise<Account | null>;
+  read(accountId: string, call: Cancellation | undefined, part: 'totals'): Promise<AccountTotals | null>;
+  async read(accountId: string, call?: Cancellation, part?: 'totals'): Promise<Account | AccountTotals | null> {
     const _id = uuidOf(accountId);
     if (_id === null) return null;
     const projection = part === 'totals' ? { outbox: 0, holds: 0 } : { outbox: 0 };
@@ -68,7 +68,7 @@ export class MongoAccountStore implements AccountStore {
     return 'conflict';
   }
 
-  async entries(accountId: string, page: PageRequest, call?: CallScope): Promise<Page<Entry>> {
+  async entries(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<Entry>> {
     const [account, from, limit] = [uuidOf(accountId), Number(page.cursor ?? 0), checkedLimit(page.limit)];
     const head = account === null ? null : await this.ledger.head(account, call);
     if (head === null || !Number.isSafeInteger(from) || from >= head.lastSequence) return { items: [] };
@@ -82,7 +82,7 @@ export class MongoAccountStore implements AccountStore {
     return head === null ? null : this.ledger.operation(head, operationId);
   }
 
-  async list(page: PageRequest, call?: CallScope): Promise<Page<Account>> {
+  async list(page: PageRequest, call?: Cancellation): Promise<Page<Account>> {
     const limit = checkedLimit(page.limit) + 1;
     const after = page.cursor === undefined ? undefined : uuidOf(page.cursor);
     if (after === null) return { items: [] };

@@ -1,6 +1,6 @@
 import type { Collection, Document, UUID, WithId } from 'mongodb';
 import type { ApiKey, App, Scope } from '../../core/access/credential.js';
-import type { CallScope } from '../../core/call-scope.js';
+import type { Cancellation } from '../../core/cancellation.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { CredentialStore } from '../../core/ports/credential-store.js';
 import type { MongoConnection } from './connection.js';
@@ -44,13 +44,13 @@ export class MongoCredentialStore implements CredentialStore {
     return this.create(this.apps, { _id: ownUuid(appId), account: ownUuid(accountId), name, createdAt });
   }
 
-  async readApp(appId: string, call?: CallScope): Promise<App | null> {
+  async readApp(appId: string, call?: Cancellation): Promise<App | null> {
     const _id = uuidOf(appId);
     const found = _id === null ? null : await this.connection.ask((limits) => this.apps.findOne({ _id }, limits), call);
     return found === null ? null : appOf(found);
   }
 
-  async listApps(accountId: string, page: PageRequest, call?: CallScope): Promise<Page<App>> {
+  async listApps(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<App>> {
     return pageOf((await this.listed(this.apps, 'apps_by_account', accountId, page, call)).map(appOf), page, (app) => app.appId);
   }
 
@@ -73,7 +73,7 @@ export class MongoCredentialStore implements CredentialStore {
     return matchedCount === 1 ? 'applied' : 'conflict';
   }
 
-  async listKeys(accountId: string, page: PageRequest, call?: CallScope): Promise<Page<ApiKey>> {
+  async listKeys(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<ApiKey>> {
     return pageOf((await this.listed(this.keys, 'keys_by_account', accountId, page, call)).map(keyOf), page, (key) => key.keyId);
   }
 
@@ -96,7 +96,7 @@ export class MongoCredentialStore implements CredentialStore {
     return _id === null ? null : this.connection.ask((limits) => this.keys.findOne({ _id }, limits));
   }
 
-  private async listed<D extends Document>(collection: Collection<D>, hint: string, accountId: string, page: PageRequest, call: CallScope | undefined): Promise<WithId<D>[]> {
+  private async listed<D extends Document>(collection: Collection<D>, hint: string, accountId: string, page: PageRequest, call: Cancellation | undefined): Promise<WithId<D>[]> {
     const limit = checkedLimit(page.limit) + 1;
     const [account, after] = [uuidOf(accountId), page.cursor === undefined ? undefined : uuidOf(page.cursor)];
     if (account === null || after === null) return [];

@@ -1,5 +1,5 @@
 import type { UUID } from 'mongodb';
-import type { CallScope } from '../../core/call-scope.js';
+import type { Cancellation } from '../../core/cancellation.js';
 import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
 import type { UnchargedContent } from '../../core/generation/retention.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
@@ -37,7 +37,7 @@ export class MongoGenerationStore implements GenerationStore {
     return this.documents.insert(record);
   }
 
-  read(generationId: string, call?: CallScope): Promise<GenerationRecord | null> {
+  read(generationId: string, call?: Cancellation): Promise<GenerationRecord | null> {
     return this.documents.read(generationId, call);
   }
 
@@ -50,10 +50,10 @@ export class MongoGenerationStore implements GenerationStore {
   }
 
   async due(now: number, limit: number, after?: DueAfter): Promise<readonly GenerationRecord[]> {
-    return this.documents.due(now, limit, after && { attentionAt: after.attentionAt, id: after.generationId });
+    return this.documents.due(now, limit, after && { dueAt: after.dueAt, id: after.generationId });
   }
 
-  async list(accountId: string | undefined, appId: string | undefined, page: PageRequest, call?: CallScope): Promise<Page<Generation>> {
+  async list(accountId: string | undefined, appId: string | undefined, page: PageRequest, call?: Cancellation): Promise<Page<Generation>> {
     const limit = checkedLimit(page.limit) + 1;
     const before = uuidOf(page.cursor ?? AFTER_ALL_IDS);
     const [account, app] = [accountId, appId].map((id) => (id === undefined ? undefined : uuidOf(id)));
@@ -65,7 +65,7 @@ export class MongoGenerationStore implements GenerationStore {
     return pageOf(found as Generation[], page, (generation) => generation.generationId);
   }
 
-  async uncharged(accountId: string, call?: CallScope): Promise<UnchargedContent> {
+  async uncharged(accountId: string, call?: Cancellation): Promise<UnchargedContent> {
     const account = uuidOf(accountId);
     if (account === null) return { generations: 0, bytes: 0 };
     const [generations = 0, bytes = 0] = await this.documents.sums({ account, unchargedBytes: { $gt: 0 } }, ['unchargedBytes'], 'generations_uncharged', call);

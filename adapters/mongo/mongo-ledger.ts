@@ -1,6 +1,6 @@
 import { MongoBulkWriteError, type Collection, type UUID } from 'mongodb';
 import { assert } from '../../core/assert.js';
-import type { CallScope } from '../../core/call-scope.js';
+import type { Cancellation } from '../../core/cancellation.js';
 import type { Entry } from '../../core/credits/account.js';
 import { StoreUnavailable } from '../../core/errors.js';
 import { entryDocument, entryId, entryOf, type AccountDocument, type EntryDocument, type OutboxEntry } from './account-documents.js';
@@ -38,12 +38,12 @@ export class MongoLedger {
    * Read from the majority, where the server has one: what another server could still undo must not leave the account, or
    * its number could be given to another entry while it stands in the ledger.
    */
-  head(account: UUID, call?: CallScope): Promise<LedgerHead | null> {
+  head(account: UUID, call?: Cancellation): Promise<LedgerHead | null> {
     return this.connection.ask((limits) => this.accounts.findOne<LedgerHead>({ _id: account }, { projection: HEAD, ...limits }), call);
   }
 
   /** The entries after number `from` up to number `to`, all of them; `to` is not past the head's last. */
-  async range(head: LedgerHead, from: number, to: number, call?: CallScope): Promise<Entry[]> {
+  async range(head: LedgerHead, from: number, to: number, call?: Cancellation): Promise<Entry[]> {
     const accountId = textOf(head._id);
     const bySequence = new Map<number, Entry>();
     const keep = (entry: OutboxEntry) => bySequence.set(entry.sequence, entryOf(accountId, entry));
@@ -107,7 +107,7 @@ export class MongoLedger {
     }
   }
 
-  private moved(account: UUID, from: number, to: number, call: CallScope | undefined): Promise<EntryDocument[]> {
+  private moved(account: UUID, from: number, to: number, call: Cancellation | undefined): Promise<EntryDocument[]> {
     const accountId = textOf(account);
     // The account is named too, so that a sharded cluster asks the one shard that has its ledger.
     const filter = { _id: { $gt: entryId(accountId, from), $lte: entryId(accountId, to) }, account };

@@ -1,5 +1,5 @@
 import type { UUID } from 'mongodb';
-import type { CallScope } from '../../core/call-scope.js';
+import type { Cancellation } from '../../core/cancellation.js';
 import type { UploadStore } from '../../core/ports/upload-store.js';
 import type { UploadRecord } from '../../core/uploads/upload.js';
 import { usageOf, type UploadUsage } from '../../core/uploads/usage.js';
@@ -48,7 +48,7 @@ export class MongoUploadStore implements UploadStore {
     return this.documents.due(now, limit);
   }
 
-  async usage(accountId: string, appId: string, call?: CallScope): Promise<UploadUsage> {
+  async usage(accountId: string, appId: string, call?: Cancellation): Promise<UploadUsage> {
     const [account, app] = [uuidOf(accountId), uuidOf(appId)];
     const isNobody = account === null || app === null;
     const sums = isNobody ? [] : await this.documents.sums({ account, app, unfinished: { $gte: 0 } }, ['unfinished', 'bytes'], 'uploads_by_app', call);

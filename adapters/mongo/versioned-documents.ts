@@ -1,14 +1,15 @@
 import type { Collection, Filter, UUID } from 'mongodb';
-import type { CallScope } from '../../core/call-scope.js';
+import type { Cancellation } from '../../core/cancellation.js';
 import { checkedLimit } from '../../core/paging.js';
 import type { MongoConnection } from './connection.js';
 import { firstOrExisting } from './first-or-existing.js';
+import { recordFrom, recordText } from './record-text.js';
 import { BY_ID, type CollectionName } from './schema.js';
 import { ownUuid, uuidOf } from './uuid-binary.js';
 
 interface VersionedRecord {
   readonly version: number;
-  readonly attentionAt: number;
+  readonly dueAt: number;
 }
 
 /**
@@ -18,6 +19,7 @@ interface VersionedRecord {
 export interface RecordDocument {
   readonly _id: UUID;
   readonly version: number;
+  /** The record's `dueAt`, under the name that every release has an index on. */
   readonly attentionAt: number;
   readonly record: string;
 }
@@ -46,7 +48,7 @@ export class VersionedDocuments<R extends VersionedRecord, D extends RecordDocum
     );
   }
 
-  async read(id: string, call?: CallScope): Promise<R | null> {
+  async read(id: string, call?: Cancellation): Promise<R | null> {
     const _id = uuidOf(id);
     if (_id === null) return null;
     const found = await this.connection.ask((limits) => this.collection.findOne({ _id }, limits), call);
@@ -68,24 +70,24 @@ export class VersionedDocuments<R extends VersionedRecord, D extends RecordDocum
     return deletedCount === 1 ? 'applied' : 'conflict';
   }
 
-  async due(now: number, limit: number, after?: { readonly attentionAt: number; readonly id: string }): Promise<readonly R[]> {
+  async due(now: number, limit: number, after?: { readonly dueAt: number; readonly id: string }): Promise<readonly R[]> {
     const options = { sort: { attentionAt: 1, _id: 1 }, hint: this.kind.byAttention } as const;
     const wanted = checkedLimit(limit);
     if (after === undefined) return this.find({ attentionAt: { $lte: now } }, { ...options, limit: wanted });
     // Two questions, each answered by a stretch of the index: what has the same time, and what has a later one.
-    const { attentionAt } = after;
-    const sameTime = attentionAt > now ? [] : await this.find({ attentionAt, _id: { $gt: ownUuid(after.id) } }, { ...options, limit: wanted });
+    const { dueAt } = after;
+    const sameTime = dueAt > now ? [] : await this.find({ attentionAt: dueAt, _id: { $gt: ownUuid(after.id) } }, { ...options, limit: wanted });
     if (sameTime.length === wanted) return sameTime;
-    return [...sameTime, ...await this.find({ attentionAt: { $gt: attentionAt, $lte: now } }, { ...options, limit: wanted - sameTime.length })];
+    return [...sameTime, ...await this.find({ attentionAt: { $gt: dueAt, $lte: now } }, { ...options, limit: wanted - sameTime.length })];
   }
 
-  async find(filter: Filter<RecordDocument>, options: { readonly sort: Record<string, 1 | -1>; readonly limit: number; readonly hint: string }, call?: CallScope): Promise<R[]> {
+  async find(filter: Filter<RecordDocument>, options: { readonly sort: Record<string, 1 | -1>; readonly limit: number; readonly hint: string }, call?: Cancellation): Promise<R[]> {
     const found = await this.connection.ask((limits) => this.collection.find(filter, { ...options, ...limits }).toArray(), call);
     return found.map((document) => this.recordOf(document));
   }
 
   /** How many documents match, and the sum of each field over them: read from the index named by `hint` alone. */
-  async sums(filter: Filter<RecordDocument>, fields: readonly string[], hint: string, call?: CallScope): Promise<number[]> {
+  async sums(filter: Filter<RecordDocument>, fields: readonly string[], hint: string, call?: Cancellation): Promise<number[]> {
     const added = Object.fromEntries(fields.map((field) => [field, { $sum: `$${field}` }]));
     // The fields by themselves, so that the documents are not fetched for them.
     const projected = Object.fromEntries(fields.map((field) => [field, 1]));
@@ -95,18 +97,17 @@ export class VersionedDocuments<R extends VersionedRecord, D extends RecordDocum
   }
 
   /** In descending order of id, by the index on it; as a pipeline, in which every server sorts what that index finds. */
-  async findNewest(filter: Filter<RecordDocument>, limit: number, call?: CallScope): Promise<R[]> {
+  async findNewest(filter: Filter<RecordDocument>, limit: number, call?: Cancellation): Promise<R[]> {
     const pipeline = [{ $match: filter }, { $sort: { _id: -1 } }, { $limit: limit }];
     const found = await this.connection.ask((limits) => this.collection.aggregate<RecordDocument>(pipeline, { ...limits, hint: BY_ID }).toArray(), call);
     return found.map((document) => this.recordOf(document));
   }
 
   private contentOf(record: R): Omit<RecordDocument, '_id'> {
-    return { version: record.version, attentionAt: record.attentionAt, ...this.kind.fieldsOf(record), record: JSON.stringify(record) };
+    return { version: record.version, attentionAt: record.dueAt, ...this.kind.fieldsOf(record), record: recordText(record) };
   }
 
-  /** What was written by `JSON.stringify` of a record, and by nobody else. */
   private recordOf({ record }: RecordDocument): R {
-    return JSON.parse(record) as R;
+    return recordFrom(record);
   }
 }

@@ -1,5 +1,5 @@
 import { assert } from '../../core/assert.js';
-import { requireWanted, type CallScope } from '../../core/call-scope.js';
+import { requireWanted, type Cancellation } from '../../core/cancellation.js';
 import type { Account, AccountChange, AccountTotals, Entry, Hold } from '../../core/credits/account.js';
 import type { AccountStore } from '../../core/ports/account-store.js';
 import { accountOf, entryOf, entryValues, holdOf, holdValues, totalsOf } from './account-rows.js';
@@ -50,9 +50,9 @@ export class SqliteAccountStore implements AccountStore {
     return created === 1 ? 'created' : 'exists';
   }
 
-  read(accountId: string, call?: CallScope): Promise<Account | null>;
-  read(accountId: string, call: CallScope | undefined, part: 'totals'): Promise<AccountTotals | null>;
-  async read(accountId: string, call?: CallScope, part?: 'totals'): Promise<Account | AccountTotals | null> {
+  read(accountId: string, call?: Cancellation): Promise<Account | null>;
+  read(accountId: string, call: Cancellation | undefined, part: 'totals'): Promise<AccountTotals | null>;
+  async read(accountId: string, call?: Cancellation, part?: 'totals'): Promise<Account | AccountTotals | null> {
     requireWanted(call);
     if (!isUuid(accountId)) return null;
     const row = (part === 'totals' ? this.totalsById : this.byId).get(accountId);
@@ -74,7 +74,7 @@ export class SqliteAccountStore implements AccountStore {
     return changed === 1 ? 'applied' : 'conflict';
   }
 
-  async entries(accountId: string, page: PageRequest, call?: CallScope): Promise<Page<Entry>> {
+  async entries(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<Entry>> {
     await requireWantedBetweenTurns(call);
     const rows = this.ledger.all(accountId, Number(page.cursor ?? 0), checkedLimit(page.limit) + 1);
     return pageOf(rows.map(entryOf), page, (entry) => String(entry.sequence));
@@ -85,7 +85,7 @@ export class SqliteAccountStore implements AccountStore {
     return row === undefined ? null : entryOf(row);
   }
 
-  async list(page: PageRequest, call?: CallScope): Promise<Page<Account>> {
+  async list(page: PageRequest, call?: Cancellation): Promise<Page<Account>> {
     await requireWantedBetweenTurns(call);
     const rows = this.all.all(page.cursor ?? '', checkedLimit(page.limit) + 1);
     return pageOf(rows.map(accountOf), page, (account) => account.accountId);

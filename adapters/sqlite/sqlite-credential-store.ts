@@ -1,5 +1,5 @@
 import type { ApiKey, App, Scope } from '../../core/access/credential.js';
-import { requireWanted, type CallScope } from '../../core/call-scope.js';
+import { requireWanted, type Cancellation } from '../../core/cancellation.js';
 import type { CredentialStore } from '../../core/ports/credential-store.js';
 import type { Row } from './driver.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
@@ -35,13 +35,13 @@ export class SqliteCredentialStore implements CredentialStore {
     return (await this.writer.write('insertApp', appId, accountId, name, createdAt)) === 1 ? 'created' : 'exists';
   }
 
-  async readApp(appId: string, call?: CallScope): Promise<App | null> {
+  async readApp(appId: string, call?: Cancellation): Promise<App | null> {
     requireWanted(call);
     const row = isUuid(appId) ? this.appById.get(appId) : undefined;
     return row === undefined ? null : appOf(row);
   }
 
-  async listApps(accountId: string, page: PageRequest, call?: CallScope): Promise<Page<App>> {
+  async listApps(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<App>> {
     await requireWantedBetweenTurns(call);
     return pageOf(this.listed(this.appsByAccount, accountId, page).map(appOf), page, (app) => app.appId);
   }
@@ -67,7 +67,7 @@ export class SqliteCredentialStore implements CredentialStore {
     return changed === 1 ? 'applied' : 'conflict';
   }
 
-  async listKeys(accountId: string, page: PageRequest, call?: CallScope): Promise<Page<ApiKey>> {
+  async listKeys(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<ApiKey>> {
     await requireWantedBetweenTurns(call);
     return pageOf(this.listed(this.keysByAccount, accountId, page).map(keyOf), page, (key) => key.keyId);
   }

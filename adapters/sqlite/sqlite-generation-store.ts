@@ -1,4 +1,4 @@
-import { requireWanted, type CallScope } from '../../core/call-scope.js';
+import { requireWanted, type Cancellation } from '../../core/cancellation.js';
 import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
 import type { UnchargedContent } from '../../core/generation/retention.js';
 import type { DueAfter, GenerationStore } from '../../core/ports/generation-store.js';
@@ -7,6 +7,7 @@ import { requireWantedBetweenTurns } from './between-turns.js';
 import type { Query, SqliteReader } from './reader.js';
 import type { Row } from './driver.js';
 import { isUuid } from './uuid-text.js';
+import { recordFrom, recordText } from './record-text.js';
 import type { SqliteWriter } from './writer.js';
 
 /** Past every id, where the list of the newest begins. */
@@ -39,20 +40,20 @@ export class SqliteGenerationStore implements GenerationStore {
   }
 
   async insert(record: GenerationRecord): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: GenerationRecord }> {
-    const { generationId, accountId, appId, kind, version, attentionAt } = record;
-    const result = await this.writer.write('insertGeneration', generationId, accountId, appId, kind, version, attentionAt, JSON.stringify(record), unchargedBytes(record));
+    const { generationId, accountId, appId, kind, version, dueAt } = record;
+    const result = await this.writer.write('insertGeneration', generationId, accountId, appId, kind, version, dueAt, recordText(record), unchargedBytes(record));
     return result === 1 ? { inserted: true } : { inserted: false, existing: recordOf(result) };
   }
 
-  async read(generationId: string, call?: CallScope): Promise<GenerationRecord | null> {
+  async read(generationId: string, call?: Cancellation): Promise<GenerationRecord | null> {
     requireWanted(call);
     const row = isUuid(generationId) ? this.byId.get(generationId) : undefined;
     return row === undefined ? null : recordOf(row['doc']);
   }
 
   async replace(next: GenerationRecord, expectedVersion: number): Promise<'applied' | 'conflict'> {
-    const { generationId, kind, version, attentionAt } = next;
-    const changed = await this.writer.write('replaceGeneration', generationId, expectedVersion, kind, version, attentionAt, JSON.stringify(next), unchargedBytes(next));
+    const { generationId, kind, version, dueAt } = next;
+    const changed = await this.writer.write('replaceGeneration', generationId, expectedVersion, kind, version, dueAt, recordText(next), unchargedBytes(next));
     return changed === 1 ? 'applied' : 'conflict';
   }
 
@@ -64,11 +65,11 @@ export class SqliteGenerationStore implements GenerationStore {
   async due(now: number, limit: number, after?: DueAfter): Promise<readonly GenerationRecord[]> {
     const rows = after === undefined
       ? this.byAttention.all(now, checkedLimit(limit))
-      : this.byAttentionAfter.all(now, checkedLimit(limit), after.attentionAt, after.generationId);
+      : this.byAttentionAfter.all(now, checkedLimit(limit), after.dueAt, after.generationId);
     return rows.map((row) => recordOf(row['doc']));
   }
 
-  async list(accountId: string | undefined, appId: string | undefined, page: PageRequest, call?: CallScope): Promise<Page<Generation>> {
+  async list(accountId: string | undefined, appId: string | undefined, page: PageRequest, call?: Cancellation): Promise<Page<Generation>> {
     await requireWantedBetweenTurns(call);
     const rows = this.listed(accountId, appId, [page.cursor ?? AFTER_ALL_IDS, checkedLimit(page.limit) + 1]);
     return pageOf(rows.map((row) => recordOf(row['doc']) as Generation), page, (generation) => generation.generationId);
@@ -79,7 +80,7 @@ export class SqliteGenerationStore implements GenerationStore {
     return appId === undefined ? this.byAccount.all(...bounds, accountId) : this.byApp.all(...bounds, accountId, appId);
   }
 
-  async uncharged(accountId: string, call?: CallScope): Promise<UnchargedContent> {
+  async uncharged(accountId: string, call?: Cancellation): Promise<UnchargedContent> {
     requireWanted(call);
     const { generations, bytes } = this.unchargedOf.get(accountId) as { readonly generations: number; readonly bytes: number };
     return { generations, bytes };
@@ -93,5 +94,5 @@ function unchargedBytes(record: GenerationRecord): number | null {
 
 /** What was written by `JSON.stringify` of a record, and by nobody else. */
 function recordOf(doc: unknown): GenerationRecord {
-  return JSON.parse(doc as string) as GenerationRecord;
+  return recordFrom(doc as string);
 }

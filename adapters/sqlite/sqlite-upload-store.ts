@@ -1,10 +1,11 @@
-import { requireWanted, type CallScope } from '../../core/call-scope.js';
+import { requireWanted, type Cancellation } from '../../core/cancellation.js';
 import type { UploadStore } from '../../core/ports/upload-store.js';
 import type { UploadRecord } from '../../core/uploads/upload.js';
 import { usageOf, type UploadUsage } from '../../core/uploads/usage.js';
 import { checkedLimit } from '../../core/paging.js';
 import type { Query, SqliteReader } from './reader.js';
 import { isUuid } from './uuid-text.js';
+import { recordFrom, recordText } from './record-text.js';
 import type { SqliteWriter } from './writer.js';
 
 /** Uploads in SQLite: the record as one JSON text, and beside it the columns that are searched by. */
@@ -22,7 +23,7 @@ export class SqliteUploadStore implements UploadStore {
   }
 
   async insert(record: UploadRecord): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: UploadRecord }> {
-    const result = await this.writer.write('insertUpload', record.uploadId, record.version, record.attentionAt, JSON.stringify(record), ...counted(record));
+    const result = await this.writer.write('insertUpload', record.uploadId, record.version, record.dueAt, recordText(record), ...counted(record));
     return result === 1 ? { inserted: true } : { inserted: false, existing: recordOf(result) };
   }
 
@@ -32,7 +33,7 @@ export class SqliteUploadStore implements UploadStore {
   }
 
   async replace(next: UploadRecord, expectedVersion: number): Promise<'applied' | 'conflict'> {
-    const changed = await this.writer.write('replaceUpload', next.uploadId, expectedVersion, next.version, next.attentionAt, JSON.stringify(next), ...counted(next));
+    const changed = await this.writer.write('replaceUpload', next.uploadId, expectedVersion, next.version, next.dueAt, recordText(next), ...counted(next));
     return changed === 1 ? 'applied' : 'conflict';
   }
 
@@ -45,7 +46,7 @@ export class SqliteUploadStore implements UploadStore {
     return this.byAttention.all(now, checkedLimit(limit)).map((row) => recordOf(row['doc']));
   }
 
-  async usage(accountId: string, appId: string, call?: CallScope): Promise<UploadUsage> {
+  async usage(accountId: string, appId: string, call?: Cancellation): Promise<UploadUsage> {
     requireWanted(call);
     const { uploads, unfinished, bytes } = this.byApp.get(accountId, appId) as { readonly uploads: number; readonly unfinished: number; readonly bytes: number };
     return { uploads, unfinished, bytes };
@@ -60,5 +61,5 @@ function counted(record: UploadRecord): readonly (string | number | null)[] {
 
 /** What was written by `JSON.stringify` of a record, and by nobody else. */
 function recordOf(doc: unknown): UploadRecord {
-  return JSON.parse(doc as string) as UploadRecord;
+  return recordFrom(doc as string);
 }

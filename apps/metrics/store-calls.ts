@@ -1,5 +1,5 @@
 import { Counter, type Registry } from 'prom-client';
-import { CallOver } from '../../core/call-scope.js';
+import { CallOver } from '../../core/cancellation.js';
 import { StoreUnavailable } from '../../core/errors.js';
 import type { Ports } from '../../core/ports/tokens.js';
 import { observedCalls, type MethodsOf } from './observed-calls.js';

@@ -5,7 +5,7 @@ import { machineMicros } from '../usage.js';
 export interface AccountWriteCounts {
   /** Writes that stand. */
   readonly applied: number;
-  /** Writes that another process was faster than, decided again by the desk. */
+  /** Writes that another process was faster than, decided again by the writer. */
   readonly conflicts: number;
   /** Holds closed by writes that stand, and when the last of these was answered. */
   readonly settled: number;

@@ -1,4 +1,4 @@
-import { requireWanted } from '../call-scope.js';
+import { requireWanted } from '../cancellation.js';
 import type { Context } from '../context.js';
 import type { Account } from '../credits/account.js';
 import type { AccountCommand } from '../credits/decide.js';
@@ -27,7 +27,7 @@ export async function renameAccount(context: Context, accountId: string, name: s
 
 async function change(context: Context, accountId: string, command: Extract<AccountCommand, { kind: 'suspend' | 'resume' | 'rename' }>): Promise<Account> {
   requireWanted(context.call);
-  await context.desk.execute(accountId, command);
+  await context.accountWriter.execute(accountId, command);
   const account = await context.accounts.read(accountId);
   if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
   return account;

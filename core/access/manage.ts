@@ -1,4 +1,4 @@
-import { requireWanted } from '../call-scope.js';
+import { requireWanted } from '../cancellation.js';
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';

@@ -1,4 +1,4 @@
-import { requireWanted } from '../call-scope.js';
+import { requireWanted } from '../cancellation.js';
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid, isText } from '../fields.js';
@@ -37,7 +37,7 @@ async function operate(context: Context, operation: CreditOperation & Extract<Ac
   const { accountId, kind, operationId, credits, reason } = operation;
   checkTexts(operation);
   requireWanted(context.call);
-  const { refused } = await context.desk.execute(accountId, { kind, operationId, credits, reason });
+  const { refused } = await context.accountWriter.execute(accountId, { kind, operationId, credits, reason });
   if (refused === 'CREDITS_INSUFFICIENT') throw new ServiceError('CREDITS_INSUFFICIENT', 'The adjustment would take the balance below zero.');
   if (refused === 'OPERATION_DIFFERS') throw new ServiceError('CONFLICT', `The operation id ${operationId} was used before, for another amount or kind.`);
   if (refused) throw fieldInvalid('/credits', `A ${kind} must be a whole number of credits${kind === 'grant' ? ' above 0' : ', not 0'}, and keep all totals within 2^53 - 1.`);

@@ -1,13 +1,13 @@
 import type { Caller } from '../access/credential.js';
 import type { Generation, Reference } from './generation.js';
-import type { Plan } from './plan.js';
+import type { Quote } from './quote.js';
 import type { GenerationRequest } from './request.js';
 import type { Upload } from '../uploads/upload.js';
 import { assert } from '../assert.js';
 
-/** The generation a plan becomes once its price is held: queued, reserved, nothing charged. */
-export function acceptGeneration(generationId: string, caller: Caller, request: GenerationRequest, plan: Plan, now: number, recoveryGraceMs: number): Generation {
-  const queueDeadlineAt = now + plan.model.queueTimeoutMs;
+/** The generation a quote becomes once its price is held: queued, reserved, nothing charged. */
+export function acceptGeneration(generationId: string, caller: Caller, request: GenerationRequest, quote: Quote, now: number, recoveryGraceMs: number): Generation {
+  const queueDeadlineAt = now + quote.model.queueTimeoutMs;
   return {
     kind: 'generation',
     generationId,
@@ -16,36 +16,36 @@ export function acceptGeneration(generationId: string, caller: Caller, request: 
     credentialId: caller.credentialId,
     version: 1,
     status: 'queued',
-    modelKey: plan.model.modelKey,
-    modality: plan.model.modality,
+    modelKey: quote.model.modelKey,
+    modality: quote.model.modality,
     operation: request.operation,
     prompt: request.prompt,
     ...(request.negativePrompt === undefined ? {} : { negativePrompt: request.negativePrompt }),
-    parameters: plan.parameters,
-    references: plan.uploads.map(referenceTo),
+    parameters: quote.parameters,
+    references: quote.uploads.map(referenceTo),
     ...(request.clientTraceId === undefined ? {} : { clientTraceId: request.clientTraceId }),
     createdAt: now,
     updatedAt: now,
-    estimatedCredits: plan.credits,
-    reservedCredits: plan.credits,
+    estimatedCredits: quote.credits,
+    reservedCredits: quote.credits,
     chargedCredits: 0,
     terms: {
-      priceVersion: plan.model.price.version,
-      creditsByOutputs: plan.creditsByOutputs,
-      cancelFloorCredits: Math.min(plan.model.cancelFloorCredits, plan.credits),
+      priceVersion: quote.model.price.version,
+      creditsByOutputs: quote.creditsByOutputs,
+      cancelFloorCredits: Math.min(quote.model.cancelFloorCredits, quote.credits),
       queueDeadlineAt,
-      runTimeoutMs: plan.model.runTimeoutMs,
-      maxAttempts: plan.model.maxAttempts,
+      runTimeoutMs: quote.model.runTimeoutMs,
+      maxAttempts: quote.model.maxAttempts,
     },
     fence: 0,
     attemptsMade: 0,
     outputs: [],
-    attentionAt: Math.min(now + recoveryGraceMs, queueDeadlineAt),
+    dueAt: Math.min(now + recoveryGraceMs, queueDeadlineAt),
   };
 }
 
 function referenceTo(upload: Upload): Reference {
-  assert(upload.ready && upload.objectKey !== undefined, 'a planned upload is ready');
+  assert(upload.ready && upload.objectKey !== undefined, 'a quoted upload is ready');
   return {
     uploadId: upload.uploadId,
     role: upload.role,

@@ -1,7 +1,7 @@
 import type { Caller } from '../access/credential.js';
 import { accountSuspended } from '../access/suspended.js';
 import type { Context } from '../context.js';
-import type { DeskOutcome } from '../credits/account-desk.js';
+import type { WriterOutcome } from '../credits/account-writer.js';
 import { ServiceError } from '../errors.js';
 import { begun } from '../begun.js';
 import { claim, freeClaim, takenOver, type Subject } from '../idempotency/claims.js';
@@ -10,7 +10,7 @@ import type { Json } from '../json.js';
 import { acceptGeneration } from './accept.js';
 import { markUsed } from '../uploads/mark-used.js';
 import type { Generation, GenerationRecord } from './generation.js';
-import { planGeneration, type Plan } from './plan.js';
+import { quoteGeneration, type Quote } from './quote.js';
 import { readGenerationRequest, type GenerationRequest } from './request.js';
 import type { Settings } from '../settings.js';
 import { voidGeneration } from './void-generation.js';
@@ -38,7 +38,7 @@ export async function createGeneration(context: Context, caller: Caller, idempot
   const key = { accountId: caller.accountId, appId: caller.appId, operation: 'create' as const, key: idempotencyKey };
 
   const uncharged = begun(context.unchargedSums.bytesFor(caller.accountId, context.settings.maxUnchargedContentBytesPerAccount));
-  const claimed = await claim(context, context.settings, { key, digest }, generationSubject(context, caller));
+  const claimed = await claim(context, context.settings, { key, digest }, generationTarget(context, caller));
   if ('replayOf' in claimed) return replayed(await context.generations.read(claimed.replayOf));
 
   const generation = await accept(context, caller, request, claimed.mine, uncharged);
@@ -48,15 +48,15 @@ export async function createGeneration(context: Context, caller: Caller, idempot
   return { generation, replayed: false };
 }
 
-function generationSubject(context: Context, caller: Caller): Subject {
+function generationTarget(context: Context, caller: Caller): Subject {
   return {
     mint: () => context.ids.uuid(),
     exists: async (id) => isTaken(await context.generations.read(id)),
-    ruleOut: async (id) => {
+    preclude: async (id) => {
       const standing = await voidGeneration(context, { generationId: id, accountId: caller.accountId, appId: caller.appId });
       if (isTaken(standing)) return 'exists';
-      await context.desk.execute(caller.accountId, { kind: 'settle', generationId: id, charge: 0 });
-      return 'ruled-out';
+      await context.accountWriter.execute(caller.accountId, { kind: 'settle', generationId: id, charge: 0 });
+      return 'precluded';
     },
   };
 }
@@ -72,19 +72,19 @@ function replayed(record: GenerationRecord | null): Created {
 
 /** Everything after the claim. A refusal frees the key, and so does a failure from before anything was held. */
 async function accept(context: Context, caller: Caller, request: GenerationRequest, mine: Claim, uncharged: Promise<number>): Promise<Generation | 'taken-over'> {
-  let plan: Plan | undefined;
+  let quote: Quote | undefined;
   try {
-    const planned = await planGeneration(context, caller, request);
+    const quoted = await quoteGeneration(context, caller, request);
     refuseMoreContent(await uncharged, context.settings);
-    plan = planned;
-    await hold(context, caller, mine, plan, request);
+    quote = quoted;
+    await hold(context, caller, mine, quote, request);
   } catch (error) {
     // A hold of unknown outcome keeps the key: only a retry under it, or recovery, may find out.
-    if (plan && !(error instanceof ServiceError)) throw error;
+    if (quote && !(error instanceof ServiceError)) throw error;
     if ((await freeClaim(context, mine)) === 'taken-over') return 'taken-over';
     throw error;
   }
-  return insertOrRelease(context, caller, request, mine, plan);
+  return insertOrRelease(context, caller, request, mine, quote);
 }
 
 /** What was read is of before the claim: of many creates at once each passes over those beside it. */
@@ -94,18 +94,18 @@ function refuseMoreContent(bytes: number, { maxUnchargedContentBytesPerAccount: 
   throw new ServiceError('QUEUE_FULL', message, { retryAfterMs: 60_000, bound: 'uncharged_content_bytes' });
 }
 
-async function hold(context: Context, caller: Caller, mine: Claim, plan: Plan, { clientTraceId }: GenerationRequest): Promise<void> {
-  const outcome = await context.desk.execute(mine.accountId, {
+async function hold(context: Context, caller: Caller, mine: Claim, quote: Quote, { clientTraceId }: GenerationRequest): Promise<void> {
+  const outcome = await context.accountWriter.execute(mine.accountId, {
     kind: 'hold',
     generationId: mine.subjectId,
-    credits: plan.credits,
+    credits: quote.credits,
     maxOpenHolds: context.settings.maxOpenGenerationsPerAccount,
-    attribution: { credentialId: caller.credentialId, modelKey: plan.model.modelKey, ...(clientTraceId === undefined ? {} : { clientTraceId }) },
+    attribution: { credentialId: caller.credentialId, modelKey: quote.model.modelKey, ...(clientTraceId === undefined ? {} : { clientTraceId }) },
   });
-  if (outcome.refused) throw refusalOf(outcome, caller, plan.credits);
+  if (outcome.refused) throw refusalOf(outcome, caller, quote.credits);
 }
 
-function refusalOf({ refused, availableCredits }: Extract<DeskOutcome, { refused: string }>, caller: Caller, credits: number): ServiceError {
+function refusalOf({ refused, availableCredits }: Extract<WriterOutcome, { refused: string }>, caller: Caller, credits: number): ServiceError {
   if (refused === 'ACCOUNT_SUSPENDED') return accountSuspended();
   if (refused === 'QUEUE_FULL') return new ServiceError('QUEUE_FULL', undefined, { retryAfterMs: 5_000, bound: 'open_generations' });
   if (refused === 'CREDITS_INSUFFICIENT') return insufficientCredits(caller, credits, availableCredits);
@@ -119,16 +119,16 @@ export function insufficientCredits({ scopes }: Caller, credits: number, availab
 }
 
 /** The accepted generation, unless its id was ruled out before we got here; then the hold is given back. */
-async function insertOrRelease(context: Context, caller: Caller, request: GenerationRequest, mine: Claim, plan: Plan): Promise<Generation | 'taken-over'> {
-  const { clock, settings, generations, desk } = context;
-  const generation = acceptGeneration(mine.subjectId, caller, request, plan, clock.now(), settings.recoveryGraceMs);
+async function insertOrRelease(context: Context, caller: Caller, request: GenerationRequest, mine: Claim, quote: Quote): Promise<Generation | 'taken-over'> {
+  const { clock, settings, generations, accountWriter } = context;
+  const generation = acceptGeneration(mine.subjectId, caller, request, quote, clock.now(), settings.recoveryGraceMs);
   const outcome = await generations.insert(generation);
   if (outcome.inserted) {
     wake(context, generation.generationId, generation.createdAt);
-    await markUsed(context, plan.uploads);
+    await markUsed(context, quote.uploads);
     return generation;
   }
   if (outcome.existing.kind === 'generation') return outcome.existing;
-  await desk.execute(mine.accountId, { kind: 'settle', generationId: mine.subjectId, charge: 0 });
+  await accountWriter.execute(mine.accountId, { kind: 'settle', generationId: mine.subjectId, charge: 0 });
   return 'taken-over';
 }

@@ -50,15 +50,15 @@ function change(g: Generation, command: GenerationCommand, occasion: Occasion): 
     case 're-lease': return reLease(g, command.leaseMs, occasion);
     case 'begin-attempt': return beginAttempt(g, command.token, occasion);
     case 'accepted': return accepted(g, command.reference, at);
-    case 'attempt-failed': return { next: { ...withoutLease(withoutAttempt(g)), updatedAt: at, attentionAt: command.retryAt + ATTENTION_MARGIN_MS } };
-    case 'yield': return { next: { ...withoutLease(command.isUnsent ? withoutUnsentAttempt(g) : g), updatedAt: at, attentionAt: now + ATTENTION_MARGIN_MS } };
+    case 'attempt-failed': return { next: { ...withoutLease(withoutAttempt(g)), updatedAt: at, dueAt: command.retryAt + ATTENTION_MARGIN_MS } };
+    case 'yield': return { next: { ...withoutLease(command.isUnsent ? withoutUnsentAttempt(g) : g), updatedAt: at, dueAt: now + ATTENTION_MARGIN_MS } };
     case 'succeed': return succeed(g, command.outputs);
     case 'stop': return stop(g, command);
     case 'give-up':
     case 'fail': return { next: { ...g, error: command.error } };
     case 'expire': return hasLiveLease(g, now, boot) ? { refused: 'LEASE_HELD' } : { next: { ...g, error: command.error } };
     case 'cancel': return cancel(g, occasion);
-    case 'postpone': return { next: { ...g, attentionAt: command.until } };
+    case 'postpone': return { next: { ...g, dueAt: command.until } };
     case 'settle': return settle(g, command, at);
     case 'content-removed': return removeContent(g, command, at);
     case 'outputs-removed': return { next: untilNextRemoval({ ...g, outputsRemovedAt: at }, command) };
@@ -80,7 +80,7 @@ function takeOver(g: Generation, command: Extract<GenerationCommand, { event: 't
 function leased(g: Generation, { worker, leaseMs }: { readonly worker: string; readonly leaseMs: number }, { now, at, boot }: Occasion): Generation {
   const fence = g.fence + 1;
   const lease = { worker, fence, renewedAt: now, expiresAt: now + leaseMs, bootId: boot.id };
-  return { ...g, fence, lease, updatedAt: at, attentionAt: attentionAfter(g, lease.expiresAt) };
+  return { ...g, fence, lease, updatedAt: at, dueAt: attentionAfter(g, lease.expiresAt) };
 }
 
 /** A holder whose clock is ahead must not hide a generation from recovery past its deadline. */
@@ -92,7 +92,7 @@ function renew(g: Generation, command: Extract<GenerationCommand, { event: 'rene
   if (!g.lease) return { refused: 'FENCE_STALE' };
   const expiresAt = now + command.leaseMs;
   const progress = command.progress === undefined ? {} : { progress: Math.min(1, Math.max(g.progress ?? 0, command.progress)) };
-  return { next: { ...g, ...progress, lease: { ...g.lease, renewedAt: now, expiresAt }, updatedAt: at, attentionAt: attentionAfter(g, expiresAt) } };
+  return { next: { ...g, ...progress, lease: { ...g.lease, renewedAt: now, expiresAt }, updatedAt: at, dueAt: attentionAfter(g, expiresAt) } };
 }
 
 function reLease(g: Generation, leaseMs: number, occasion: Occasion): Changed {
@@ -144,14 +144,14 @@ function removeContent(g: Generation, command: Extract<GenerationCommand, { even
 }
 
 function untilNextRemoval(g: Generation, retention: Retention): Generation {
-  return { ...g, attentionAt: nextRemovalAt(g, retention) };
+  return { ...g, dueAt: nextRemovalAt(g, retention) };
 }
 
 /** What a generation that reaches its end loses and gains, whichever way it ends. */
 function conclude(before: Generation, next: Generation, { now, at }: Occasion): Generation {
   if (!isTerminal(next.status) || isTerminal(before.status)) return next;
   const uncharged = next.chargedCredits === 0 ? { unchargedBytes: contentBytes(next) } : {};
-  return { ...withoutLease(next), ...uncharged, completedAt: at, updatedAt: at, attentionAt: now + ATTENTION_MARGIN_MS };
+  return { ...withoutLease(next), ...uncharged, completedAt: at, updatedAt: at, dueAt: now + ATTENTION_MARGIN_MS };
 }
 
 function withoutLease(g: Generation): Generation {

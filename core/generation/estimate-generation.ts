@@ -5,7 +5,7 @@ import { ServiceError } from '../errors.js';
 import type { Json } from '../json.js';
 import { insufficientCredits } from './create-generation.js';
 import type { Operation } from './generation.js';
-import { planGeneration } from './plan.js';
+import { quoteGeneration } from './quote.js';
 import { readGenerationRequest } from './request.js';
 
 export interface Estimate {
@@ -21,10 +21,10 @@ export interface Estimate {
  */
 export async function estimateGeneration(context: Context, caller: Caller, body: Json): Promise<Estimate> {
   const request = readGenerationRequest(context, body);
-  const plan = await planGeneration(context, caller, request);
+  const quote = await quoteGeneration(context, caller, request);
   const account = await context.accounts.read(caller.accountId, context.call, 'totals');
   if (!account) throw new ServiceError('DEVELOPER_TOKEN_INVALID');
   if (account.suspendedAt !== undefined) throw accountSuspended();
-  if (account.available < plan.credits) throw insufficientCredits(caller, plan.credits, account.available);
-  return { modelKey: plan.model.modelKey, operation: request.operation, estimatedCredits: plan.credits, currency: account.currency };
+  if (account.available < quote.credits) throw insufficientCredits(caller, quote.credits, account.available);
+  return { modelKey: quote.model.modelKey, operation: request.operation, estimatedCredits: quote.credits, currency: account.currency };
 }

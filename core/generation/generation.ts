@@ -112,24 +112,24 @@ export interface Generation {
   /** What a provider reported after the end. It changes neither status nor credits. */
   readonly lateReport?: { readonly state: string; readonly at: number };
   /** When recovery should look at it if nobody did before: the one field recovery searches by. */
-  readonly attentionAt: number;
+  readonly dueAt: number;
 }
 
 /**
  * What stands at a generation's id when no generation does. `void`: it can never come to be, because a retry or a
  * recovery pass took the id first. `expired`: there was one and its retention is over.
  */
-export interface Remnant {
+export interface Tombstone {
   readonly kind: 'void' | 'expired';
   readonly generationId: string;
   readonly accountId: string;
   readonly appId: string;
   readonly version: number;
   readonly createdAt: number;
-  readonly attentionAt: number;
+  readonly dueAt: number;
 }
 
-export type GenerationRecord = Generation | Remnant;
+export type GenerationRecord = Generation | Tombstone;
 
 export function isTerminal(status: GenerationStatus): boolean {
   return status === 'succeeded' || status === 'failed' || status === 'cancelled';

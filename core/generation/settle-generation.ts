@@ -12,7 +12,7 @@ export async function settleGeneration(context: Context, generation: Generation)
   assert(isTerminal(generation.status), 'only an ended generation is settled');
   if (generation.settledAt !== undefined) return generation;
   const { generationId, accountId, chargedCredits } = generation;
-  await context.desk.execute(accountId, { kind: 'settle', generationId, charge: chargedCredits });
+  await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge: chargedCredits });
   const retention = retentionOf(generation, context.settings);
   const { generation: settled, refused } = await changeGeneration(context, generation, { event: 'settle', ...retention });
   if (refused === undefined) logEnd(context, settled);

@@ -11,7 +11,7 @@ export interface Subject {
   /** Whether the effect of this claim is there. */
   exists(subjectId: string, claim: Claim): Promise<boolean>;
   /** Makes sure that the effect can never be there any more, unless it is: then answers `exists`. */
-  ruleOut(subjectId: string): Promise<'ruled-out' | 'exists'>;
+  preclude(subjectId: string): Promise<'precluded' | 'exists'>;
 }
 
 export type Claimed = { readonly mine: Claim } | { readonly replayOf: string };
@@ -53,7 +53,7 @@ export async function claim(
     if (await subject.exists(existing.subjectId, existing)) return replay(existing, settings, now);
     if (isLeased(existing, settings, now, ports.boot)) throw inProgress(existing.leaseExpiresAt - now);
 
-    if ((await subject.ruleOut(existing.subjectId)) === 'exists') return replay(existing, settings, now);
+    if ((await subject.preclude(existing.subjectId)) === 'exists') return replay(existing, settings, now);
     // The effect is only now to come, so its answer is replayed for a window that begins now.
     const next: Claim = { ...fresh, version: existing.version + 1 };
     if ((await ports.claims.replace(next, existing.version)) === 'applied') return { mine: next };

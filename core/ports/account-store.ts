@@ -1,4 +1,4 @@
-import type { CallScope } from '../call-scope.js';
+import type { Cancellation } from '../cancellation.js';
 import type { Account, AccountChange, AccountTotals, Entry, Hold } from '../credits/account.js';
 import type { Page, PageRequest } from '../paging.js';
 
@@ -12,9 +12,9 @@ export interface AccountStore {
   create(account: Account): Promise<'created' | 'exists'>;
 
   /** The newest committed state, or null. Reads what this process wrote before. */
-  read(accountId: string, call?: CallScope): Promise<Account | null>;
+  read(accountId: string, call?: Cancellation): Promise<Account | null>;
   /** The same without the holds, at a cost that does not grow with their number. */
-  read(accountId: string, call: CallScope | undefined, part: 'totals'): Promise<AccountTotals | null>;
+  read(accountId: string, call: Cancellation | undefined, part: 'totals'): Promise<AccountTotals | null>;
 
   /**
    * Writes the totals, the holds closed, then those opened, the entries, which may be none, and the profile where the change
@@ -24,13 +24,13 @@ export interface AccountStore {
   apply(change: AccountChange): Promise<'applied' | 'conflict'>;
 
   /** The ledger of one account, oldest first. */
-  entries(accountId: string, page: PageRequest, call?: CallScope): Promise<Page<Entry>>;
+  entries(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<Entry>>;
 
   /** The entry that carries this operator's operation id, or null. */
   findOperation(accountId: string, operationId: string): Promise<Entry | null>;
 
   /** All accounts, in order of id. */
-  list(page: PageRequest, call?: CallScope): Promise<Page<Account>>;
+  list(page: PageRequest, call?: Cancellation): Promise<Page<Account>>;
 
   /** Open holds of all accounts held before `heldBefore`, oldest first; from an index, never by scanning accounts. */
   holdsBefore(heldBefore: number, page: PageRequest): Promise<Page<Hold & { readonly accountId: string }>>;

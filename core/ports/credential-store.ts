@@ -1,5 +1,5 @@
 import type { ApiKey, App } from '../access/credential.js';
-import type { CallScope } from '../call-scope.js';
+import type { Cancellation } from '../cancellation.js';
 import type { Page, PageRequest } from '../paging.js';
 
 /**
@@ -10,10 +10,10 @@ export interface CredentialStore {
   /** Inserts an App if its id is free. Durable on return. */
   insertApp(app: App): Promise<'created' | 'exists'>;
 
-  readApp(appId: string, call?: CallScope): Promise<App | null>;
+  readApp(appId: string, call?: Cancellation): Promise<App | null>;
 
   /** Apps of one account, in order of id. */
-  listApps(accountId: string, page: PageRequest, call?: CallScope): Promise<Page<App>>;
+  listApps(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<App>>;
 
   /** Inserts a key if its id and its digest are free. Durable on return. */
   insertKey(key: ApiKey): Promise<'created' | 'exists'>;
@@ -25,5 +25,5 @@ export interface CredentialStore {
   replaceKey(next: ApiKey, expectedVersion: number): Promise<'applied' | 'conflict'>;
 
   /** Keys of one account, in order of id. */
-  listKeys(accountId: string, page: PageRequest, call?: CallScope): Promise<Page<ApiKey>>;
+  listKeys(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<ApiKey>>;
 }

@@ -1,4 +1,4 @@
-import type { CallScope } from '../call-scope.js';
+import type { Cancellation } from '../cancellation.js';
 import type { UploadRecord } from '../uploads/upload.js';
 import type { UploadUsage } from '../uploads/usage.js';
 
@@ -19,12 +19,12 @@ export interface UploadStore {
   /** Removes the record if its version still is `expectedVersion`. */
   remove(uploadId: string, expectedVersion: number): Promise<'applied' | 'conflict'>;
 
-  /** Records with `attentionAt` at or before `now`, most overdue first; at most `limit`, 1 to 1,000. */
+  /** Records with `dueAt` at or before `now`, most overdue first; at most `limit`, 1 to 1,000. */
   due(now: number, limit: number): Promise<readonly UploadRecord[]>;
 
   /**
    * What the uploads of one App take, as `usageOf` counts each: summed from an index, and so all that was written before and
    * perhaps what is being written. Ends with `CallOver` as soon as the call it is for is over.
    */
-  usage(accountId: string, appId: string, call?: CallScope): Promise<UploadUsage>;
+  usage(accountId: string, appId: string, call?: Cancellation): Promise<UploadUsage>;
 }

@@ -38,11 +38,11 @@ async function recoverHold(context: Context, accountId: string, generationId: st
   const known = await context.generations.read(generationId);
   const standing = known ?? (await voidGeneration(context, { generationId, accountId, appId: '' }));
   if (standing.kind !== 'generation') {
-    await context.desk.execute(accountId, { kind: 'settle', generationId, charge: 0 });
+    await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge: 0 });
     return 'released';
   }
   if (!isTerminal(standing.status)) return null;
   if (standing.settledAt === undefined) await settleGeneration(context, standing);
-  else await context.desk.execute(accountId, { kind: 'settle', generationId, charge: standing.chargedCredits });
+  else await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge: standing.chargedCredits });
   return 'settled';
 }

@@ -37,7 +37,7 @@ export async function recoverUploads(context: Context, now: number, goesOn: () =
 
 /** Does nothing where the step that failed had put it off before it began. */
 async function postpone({ uploads, clock }: Context, record: UploadRecord): Promise<void> {
-  await uploads.replace({ ...record, version: record.version + 1, attentionAt: clock.now() + REMOVE_AGAIN_MS }, record.version);
+  await uploads.replace({ ...record, version: record.version + 1, dueAt: clock.now() + REMOVE_AGAIN_MS }, record.version);
 }
 
 async function recoverUpload(context: Context, record: UploadRecord, now: number): Promise<'swept' | 'removed' | null> {
@@ -65,7 +65,7 @@ async function sweepStaging(context: Context, record: Upload): Promise<void> {
   const copies = [...(record.abandonedKeys ?? [])];
   if (record.status === 'prepared' && record.objectKey !== undefined) {
     copies.push(record.objectKey);
-    swept = { ...record, version: record.version + 1, attentionAt: clock.now() + REMOVE_AGAIN_MS };
+    swept = { ...record, version: record.version + 1, dueAt: clock.now() + REMOVE_AGAIN_MS };
     if ((await uploads.replace(swept, record.version)) === 'conflict') return;
   }
   for (const key of [record.stagingKey, ...copies]) await objects.remove(key);
@@ -82,11 +82,11 @@ async function removeUpload(context: Context, record: UploadRecord): Promise<voi
     await uploads.remove(record.uploadId, record.version);
     return;
   }
-  const removing: Upload = { ...record, version: record.version + 1, status: 'removing', attentionAt: clock.now() + REMOVE_AGAIN_MS };
+  const removing: Upload = { ...record, version: record.version + 1, status: 'removing', dueAt: clock.now() + REMOVE_AGAIN_MS };
   if ((await uploads.replace(removing, record.version)) === 'conflict') return;
   await objects.remove(removing.stagingKey);
   for (const key of [...(removing.abandonedKeys ?? []), removing.objectKey]) if (key !== undefined) await objects.remove(key);
   const { uploadId, accountId, appId, createdAt, version } = removing;
-  const attentionAt = Math.max(clock.now(), createdAt + settings.claimRetentionMs) + REMOVE_AGAIN_MS;
-  await uploads.replace({ kind: 'expired', uploadId, accountId, appId, version: version + 1, createdAt, attentionAt }, version);
+  const dueAt = Math.max(clock.now(), createdAt + settings.claimRetentionMs) + REMOVE_AGAIN_MS;
+  await uploads.replace({ kind: 'expired', uploadId, accountId, appId, version: version + 1, createdAt, dueAt }, version);
 }

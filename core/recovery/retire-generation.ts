@@ -1,6 +1,6 @@
 import type { Context } from '../context.js';
 import { changeGeneration } from '../generation/change-generation.js';
-import type { Generation, Remnant } from '../generation/generation.js';
+import type { Generation, Tombstone } from '../generation/generation.js';
 import { hasUnchargedContent, mayHaveOutputs, nextRemovalAt, retentionOf } from '../generation/retention.js';
 import { removeCollected } from '../generation/run/collect-outputs.js';
 
@@ -26,11 +26,11 @@ export async function retireGeneration(context: Context, g: Generation, now: num
     return;
   }
   const { generationId, accountId, appId, version, createdAt } = g;
-  const remnant: Remnant = {
+  const tombstone: Tombstone = {
     kind: 'expired', generationId, accountId, appId, version: version + 1, createdAt,
-    attentionAt: now + settings.remnantRetentionMs,
+    dueAt: now + settings.tombstoneRetentionMs,
   };
-  await context.generations.replace(remnant, version);
+  await context.generations.replace(tombstone, version);
 }
 
 /** Every key a worker may have written to, whether or not it became an output: fences and outputs are both bounded. */

@@ -38,7 +38,7 @@ export async function completeUpload(context: Context, caller: Caller, idempoten
     // The upload may be ready under another key while this one's request is still to be refused.
     exists: (_, existing) => Promise.resolve(isFinished(existing)),
     // Completing twice has one effect, so a lapsed first try needs no undoing.
-    ruleOut: () => Promise.resolve('ruled-out'),
+    preclude: () => Promise.resolve('precluded'),
   });
   if ('replayOf' in claimed) return { upload: asReady(await ownUpload(context, caller, id)), replayed: true };
   const upload = await makeReadyOrFree(context, caller, id, request.sha256, claimed.mine);

@@ -31,7 +31,7 @@ export async function prepareUpload(context: Context, caller: Caller, idempotenc
   const key = { accountId: caller.accountId, appId: caller.appId, operation: 'prepare' as const, key: idempotencyKey };
 
   const usage = begun(context.uploads.usage(caller.accountId, caller.appId));
-  const claimed = await claim(context, context.settings, { key, digest }, uploadSubject(context, caller));
+  const claimed = await claim(context, context.settings, { key, digest }, uploadTarget(context, caller));
   if ('replayOf' in claimed) {
     const record = await context.uploads.read(claimed.replayOf);
     if (record?.kind !== 'upload' || record.status === 'removing' || context.clock.now() >= record.expiresAt) throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
@@ -58,17 +58,17 @@ async function requireUsableOrFree(context: Context, mine: Claim, request: Prepa
   }
 }
 
-function uploadSubject(context: Context, caller: Caller): Subject {
+function uploadTarget(context: Context, caller: Caller): Subject {
   const isTaken = (record: UploadRecord | null) => record !== null && record.kind !== 'void';
   return {
     mint: () => context.ids.uuid(),
     exists: async (id) => isTaken(await context.uploads.read(id)),
-    ruleOut: async (uploadId) => {
+    preclude: async (uploadId) => {
       const now = context.clock.now();
       const { accountId, appId } = caller;
-      const attentionAt = now + context.settings.claimRetentionMs;
-      const outcome = await context.uploads.insert({ kind: 'void', uploadId, accountId, appId, version: 1, createdAt: now, attentionAt });
-      return !outcome.inserted && isTaken(outcome.existing) ? 'exists' : 'ruled-out';
+      const dueAt = now + context.settings.claimRetentionMs;
+      const outcome = await context.uploads.insert({ kind: 'void', uploadId, accountId, appId, version: 1, createdAt: now, dueAt });
+      return !outcome.inserted && isTaken(outcome.existing) ? 'exists' : 'precluded';
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { Settings } from '../settings.js';
 import type { Upload } from './upload.js';
 
-type TimedUpload = Omit<Upload, 'attentionAt'>;
+type TimedUpload = Omit<Upload, 'dueAt'>;
 type UploadSettings = Pick<Settings, 'uploadRetentionMs' | 'claimLeaseMs' | 'recoveryGraceMs'>;
 
 /**
@@ -21,5 +21,5 @@ export function removalAt({ ready, lastUsedAt, createdAt }: TimedUpload, { uploa
 /** The upload, with the time at which recovery is to do something about it. */
 export function withAttention(upload: TimedUpload, settings: UploadSettings): Upload {
   const removal = removalAt(upload, settings);
-  return { ...upload, attentionAt: upload.stagingRemovedAt === undefined ? Math.min(sweepAt(upload, settings), removal) : removal };
+  return { ...upload, dueAt: upload.stagingRemovedAt === undefined ? Math.min(sweepAt(upload, settings), removal) : removal };
 }

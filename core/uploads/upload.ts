@@ -29,24 +29,24 @@ export interface Upload {
   /** When the bytes at the target were removed for good, after it had expired; nothing can be completed since. */
   readonly stagingRemovedAt?: number;
   /** When recovery should remove its bytes at the target, or all of it. */
-  readonly attentionAt: number;
+  readonly dueAt: number;
 }
 
 /**
  * What stands at an upload's id when no upload does. `void`: it can never come to be, because a retry took the id first.
  * `expired`: there was one and its retention is over; it keeps the key it was prepared under from making another.
  */
-export interface UploadRemnant {
+export interface UploadTombstone {
   readonly kind: 'void' | 'expired';
   readonly uploadId: string;
   readonly accountId: string;
   readonly appId: string;
   readonly version: number;
   readonly createdAt: number;
-  readonly attentionAt: number;
+  readonly dueAt: number;
 }
 
-export type UploadRecord = Upload | UploadRemnant;
+export type UploadRecord = Upload | UploadTombstone;
 
 /** Whether it may still be completed, as far as its record says; the expiry of its target is looked at besides. */
 export function isUnfinished({ status, stagingRemovedAt }: Upload): boolean {

@@ -1,10 +1,10 @@
 // Goal: what stores promise alike of reads that are for a call: they answer while it goes on, and read nothing once it is over.
 // Method: each read of the store for a call that goes on, for one that is over, and for none.
 import { expect } from 'chai';
-import { CallOver, type CallScope } from '../../core/call-scope.js';
-import { TestedCall } from '../fixtures/call-scope.js';
+import { CallOver, type Cancellation } from '../../core/cancellation.js';
+import { TestedCall } from '../fixtures/cancellation.js';
 
-export type ReadFor = (call: CallScope | undefined) => Promise<unknown>;
+export type ReadFor = (call: Cancellation | undefined) => Promise<unknown>;
 
 /** `reads` puts into the fresh store what its reads are to find. */
 export function endedCalls(reads: () => Promise<Readonly<Record<string, ReadFor>>>): void {

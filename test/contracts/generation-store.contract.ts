@@ -1,10 +1,10 @@
 // Goal: any generation store keeps one record an id, guards it by version, finds what is due and lists an account's newest first.
-// Method: the shared contract of versioned records, then remnants and lists, with properties against a sorted array.
+// Method: the shared contract of versioned records, then tombstones and lists, with properties against a sorted array.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { GenerationRecord } from '../../core/generation/generation.js';
 import type { GenerationStore } from '../../core/ports/generation-store.js';
-import { aGeneration, aRemnant, uuidAt } from '../fixtures/stored-records.js';
+import { aGeneration, aTombstone, uuidAt } from '../fixtures/stored-records.js';
 import { allPages } from './all-pages.js';
 import { endedCalls } from './ended-calls.js';
 import type { ContractSubject } from './subject.js';
@@ -17,7 +17,7 @@ export function generationStoreContract(subject: ContractSubject<GenerationStore
     afterEach(async () => subject.close(store));
 
     versionedRecords<GenerationRecord>({ store: () => store, make: aGeneration, idAt: uuidAt });
-    describe('remnants', () => remnants(() => store));
+    describe('tombstones', () => tombstones(() => store));
     describe('what is due', () => pagesOfDue(() => store));
     describe('lists', () => lists(() => store));
     describe('uncharged content', () => unchargedContent(() => store));
@@ -32,23 +32,23 @@ export function generationStoreContract(subject: ContractSubject<GenerationStore
   });
 }
 
-function remnants(store: () => GenerationStore): void {
+function tombstones(store: () => GenerationStore): void {
   it('lets a void keep the generation out for ever', async () => {
-    expect(await store().insert(aRemnant(1))).to.deep.equal({ inserted: true });
-    expect(await store().insert(aGeneration(1))).to.deep.equal({ inserted: false, existing: aRemnant(1) });
-    expect(await store().read(uuidAt(1))).to.deep.equal(aRemnant(1));
+    expect(await store().insert(aTombstone(1))).to.deep.equal({ inserted: true });
+    expect(await store().insert(aGeneration(1))).to.deep.equal({ inserted: false, existing: aTombstone(1) });
+    expect(await store().read(uuidAt(1))).to.deep.equal(aTombstone(1));
   });
 
-  it('finds remnants when they are due, and does not list them', async () => {
-    await store().insert(aRemnant(1, { attentionAt: 5 }));
-    expect(await store().due(5, 10)).to.deep.equal([aRemnant(1, { attentionAt: 5 })]);
+  it('finds tombstones when they are due, and does not list them', async () => {
+    await store().insert(aTombstone(1, { dueAt: 5 }));
+    expect(await store().due(5, 10)).to.deep.equal([aTombstone(1, { dueAt: 5 })]);
     expect(await store().list(uuidAt(1), undefined, { limit: 10 })).to.deep.equal({ items: [] });
   });
 
   it('takes a generation off the list when it expires', async () => {
     await store().insert(aGeneration(1));
-    expect(await store().replace(aRemnant(1, { kind: 'expired', version: 1 }), 0)).to.equal('applied');
-    expect(await store().read(uuidAt(1))).to.deep.equal(aRemnant(1, { kind: 'expired', version: 1 }));
+    expect(await store().replace(aTombstone(1, { kind: 'expired', version: 1 }), 0)).to.equal('applied');
+    expect(await store().read(uuidAt(1))).to.deep.equal(aTombstone(1, { kind: 'expired', version: 1 }));
     expect((await store().list(uuidAt(1), uuidAt(2), { limit: 10 })).items).to.deep.equal([]);
   });
 }
@@ -56,7 +56,7 @@ function remnants(store: () => GenerationStore): void {
 function unchargedContent(store: () => GenerationStore): void {
   it('is nothing of an account without any, and of what is no id', async () => {
     await store().insert(aGeneration(1));
-    await store().insert(aRemnant(2));
+    await store().insert(aTombstone(2));
     for (const account of [uuidAt(1), uuidAt(9), '', 'x']) expect(await store().uncharged(account)).to.deep.equal({ generations: 0, bytes: 0 });
   });
 
@@ -71,7 +71,7 @@ function unchargedContent(store: () => GenerationStore): void {
       for (const { n, accountId, unchargedBytes, isGone } of writes) {
         const before = model.get(n);
         const owner = { accountId: before?.accountId ?? accountId, version: (before?.version ?? -1) + 1 };
-        const next = isGone && before ? aRemnant(n, { ...owner, kind: 'expired' }) : aGeneration(n, { ...owner, ...(unchargedBytes === undefined ? {} : { unchargedBytes }) });
+        const next = isGone && before ? aTombstone(n, { ...owner, kind: 'expired' }) : aGeneration(n, { ...owner, ...(unchargedBytes === undefined ? {} : { unchargedBytes }) });
         if (before) await store().replace(next, before.version);
         else await store().insert(next);
         model.set(n, next);
@@ -89,32 +89,32 @@ function unchargedContent(store: () => GenerationStore): void {
 function pagesOfDue(store: () => GenerationStore): void {
   it('goes on after the last record that was seen, complete and in order, in pages of any size', async () => {
     const times = [30, 10, 20, 20, 20, 40, 10, 50];
-    for (const [n, attentionAt] of times.entries()) await store().insert(aGeneration(n, { attentionAt }));
+    for (const [n, dueAt] of times.entries()) await store().insert(aGeneration(n, { dueAt }));
     await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 0, max: 60 }), async (limit, now) => {
       const seen: GenerationRecord[] = [];
       for (let page = await store().due(now, limit); page.length > 0; page = await store().due(now, limit, seen.at(-1))) {
         expect(page.length).to.be.at.most(limit);
         seen.push(...page);
       }
-      const expected = times.map((attentionAt, n) => ({ attentionAt, generationId: uuidAt(n) })).filter(({ attentionAt }) => attentionAt <= now);
-      expected.sort((a, b) => a.attentionAt - b.attentionAt || (a.generationId < b.generationId ? -1 : 1));
-      expect(seen.map(({ attentionAt, generationId }) => ({ attentionAt, generationId }))).to.deep.equal(expected);
+      const expected = times.map((dueAt, n) => ({ dueAt, generationId: uuidAt(n) })).filter(({ dueAt }) => dueAt <= now);
+      expected.sort((a, b) => a.dueAt - b.dueAt || (a.generationId < b.generationId ? -1 : 1));
+      expect(seen.map(({ dueAt, generationId }) => ({ dueAt, generationId }))).to.deep.equal(expected);
     }), { numRuns: 40 });
   });
 
   it('goes on though the last record that was seen has gone, or is due later now', async () => {
-    for (const n of [1, 2, 3, 4]) await store().insert(aGeneration(n, { attentionAt: 10 * n }));
+    for (const n of [1, 2, 3, 4]) await store().insert(aGeneration(n, { dueAt: 10 * n }));
     const [first, second] = await store().due(40, 2);
     await store().remove(uuidAt(1), 0);
-    await store().replace(aGeneration(2, { version: 1, attentionAt: 35 }), 0);
-    expect((await store().due(40, 10, first)).map(({ attentionAt }) => attentionAt)).to.deep.equal([30, 35, 40]);
-    expect((await store().due(40, 10, second)).map(({ attentionAt }) => attentionAt)).to.deep.equal([30, 35, 40]);
-    expect(await store().due(20, 10, { attentionAt: 30, generationId: uuidAt(0) })).to.deep.equal([]);
+    await store().replace(aGeneration(2, { version: 1, dueAt: 35 }), 0);
+    expect((await store().due(40, 10, first)).map(({ dueAt }) => dueAt)).to.deep.equal([30, 35, 40]);
+    expect((await store().due(40, 10, second)).map(({ dueAt }) => dueAt)).to.deep.equal([30, 35, 40]);
+    expect(await store().due(20, 10, { dueAt: 30, generationId: uuidAt(0) })).to.deep.equal([]);
   });
 
   it('refuses a limit that is not 1 to 1,000 there too', async () => {
     for (const limit of [0, 1001]) {
-      expect(await store().due(1, limit, { attentionAt: 0, generationId: uuidAt(1) }).then(() => 'answered', () => 'refused')).to.equal('refused');
+      expect(await store().due(1, limit, { dueAt: 0, generationId: uuidAt(1) }).then(() => 'answered', () => 'refused')).to.equal('refused');
     }
   });
 }
@@ -143,9 +143,9 @@ function lists(store: () => GenerationStore): void {
     }), { numRuns: 30 });
   });
 
-  it('lists the generations of all accounts, newest first and complete, in pages of any size, and no remnants', async () => {
+  it('lists the generations of all accounts, newest first and complete, in pages of any size, and no tombstones', async () => {
     const inserted = [5, 3, 9, 1, 7].map((n) => aGeneration(n, { accountId: uuidAt(900 + (n % 3)) }));
-    for (const record of [...inserted, aRemnant(4), aRemnant(8)]) await store().insert(record);
+    for (const record of [...inserted, aTombstone(4), aTombstone(8)]) await store().insert(record);
     const expected = inserted.toSorted((a, b) => (a.generationId < b.generationId ? 1 : -1));
     for (const limit of [1, 2, 3, 5, 8]) {
       expect(await allPages((page) => store().list(undefined, undefined, page), limit), String(limit)).to.deep.equal(expected);

@@ -4,7 +4,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { UploadStore } from '../../core/ports/upload-store.js';
-import type { Upload, UploadRecord, UploadRemnant } from '../../core/uploads/upload.js';
+import type { Upload, UploadRecord, UploadTombstone } from '../../core/uploads/upload.js';
 import type { UploadUsage } from '../../core/uploads/usage.js';
 import { anUpload, uuidAt } from '../fixtures/stored-records.js';
 import { endedCalls } from './ended-calls.js';
@@ -20,7 +20,7 @@ export function uploadStoreContract(subject: ContractSubject<UploadStore>): void
     versionedRecords<UploadRecord>({ store: () => store, make: anUpload, idAt: uuidAt });
 
     it('lets a void keep the upload out for ever', async () => {
-      const tombstone: UploadRemnant = { kind: 'void', uploadId: uuidAt(1), accountId: uuidAt(2), appId: uuidAt(3), version: 0, createdAt: 1, attentionAt: 2 };
+      const tombstone: UploadTombstone = { kind: 'void', uploadId: uuidAt(1), accountId: uuidAt(2), appId: uuidAt(3), version: 0, createdAt: 1, dueAt: 2 };
       expect(await store.insert(tombstone)).to.deep.equal({ inserted: true });
       expect(await store.insert(anUpload(1))).to.deep.equal({ inserted: false, existing: tombstone });
       expect(await store.due(2, 1)).to.deep.equal([tombstone]);
@@ -45,7 +45,7 @@ function usage(store: () => UploadStore): void {
       anUpload(1, { status: 'prepared', byteSize: 1 }), anUpload(2, { status: 'prepared', byteSize: 10, stagingRemovedAt: 5 }),
       anUpload(3, { status: 'ready', byteSize: 100 }), anUpload(4, { status: 'ready', byteSize: 1_000, stagingRemovedAt: 5 }),
       anUpload(5, { status: 'removing', byteSize: 10_000 }),
-      { kind: 'expired', uploadId: uuidAt(6), accountId: uuidAt(1), appId: uuidAt(2), version: 0, createdAt: 1, attentionAt: 2 },
+      { kind: 'expired', uploadId: uuidAt(6), accountId: uuidAt(1), appId: uuidAt(2), version: 0, createdAt: 1, dueAt: 2 },
     ];
     for (const record of records) await store().insert(record);
     expect(await store().usage(uuidAt(1), uuidAt(2))).to.deep.equal({ uploads: 5, unfinished: 1, bytes: 11_101 });
@@ -62,10 +62,10 @@ function usage(store: () => UploadStore): void {
       for (const { n, owner, byteSize, state, kind } of writes) {
         const before = model.get(n);
         const version = (before?.version ?? -1) + 1;
-        const { uploadId, createdAt, attentionAt } = anUpload(n);
+        const { uploadId, createdAt, dueAt } = anUpload(n);
         const next: UploadRecord = kind === 'upload'
           ? anUpload(n, { ...(before ?? owner), ...state, kind: 'upload', byteSize, version })
-          : { kind: 'expired', uploadId, accountId: before?.accountId ?? owner.accountId, appId: before?.appId ?? owner.appId, version, createdAt, attentionAt };
+          : { kind: 'expired', uploadId, accountId: before?.accountId ?? owner.accountId, appId: before?.appId ?? owner.appId, version, createdAt, dueAt };
         if (before === undefined) await store().insert(next);
         else if (kind === 'nothing') await store().remove(uploadId, before.version);
         else await store().replace(next, before.version);

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 
 interface VersionedRecord {
   readonly version: number;
-  readonly attentionAt: number;
+  readonly dueAt: number;
 }
 
 interface VersionedStore<T> {
@@ -39,9 +39,9 @@ function inserting<T extends VersionedRecord>({ store, make, idAt }: VersionedSu
   });
 
   it('answers what stands at a taken id and writes nothing', async () => {
-    await store().insert(make(1, { attentionAt: 5 }));
-    expect(await store().insert(make(1, { version: 7, attentionAt: 6 }))).to.deep.equal({ inserted: false, existing: make(1, { attentionAt: 5 }) });
-    expect(await store().read(idAt(1))).to.deep.equal(make(1, { attentionAt: 5 }));
+    await store().insert(make(1, { dueAt: 5 }));
+    expect(await store().insert(make(1, { version: 7, dueAt: 6 }))).to.deep.equal({ inserted: false, existing: make(1, { dueAt: 5 }) });
+    expect(await store().read(idAt(1))).to.deep.equal(make(1, { dueAt: 5 }));
     expect(await store().due(10, 10)).to.have.length(1);
   });
 
@@ -60,7 +60,7 @@ function inserting<T extends VersionedRecord>({ store, make, idAt }: VersionedSu
   it('keeps its own copy: neither what was given nor what was answered is shared', async () => {
     const given = structuredClone(make(1));
     await store().insert(given);
-    Object.assign(given, { attentionAt: 0, version: 99 });
+    Object.assign(given, { dueAt: 0, version: 99 });
     const answered = await store().read(idAt(1));
     expect(answered).to.deep.equal(make(1));
     expect(Reflect.set(answered as object, 'version', 99) ? await store().read(idAt(1)) : answered).to.deep.equal(make(1));
@@ -77,7 +77,7 @@ function replacingAndRemoving<T extends VersionedRecord>({ store, make, idAt }: 
   it('refuses to replace or remove another version, older or newer, and changes nothing', async () => {
     await store().insert(make(1, { version: 5 }));
     for (const version of [4, 6]) {
-      expect(await store().replace(make(1, { version: version + 1, attentionAt: 0 }), version)).to.equal('conflict');
+      expect(await store().replace(make(1, { version: version + 1, dueAt: 0 }), version)).to.equal('conflict');
       expect(await store().remove(idAt(1), version)).to.equal('conflict');
     }
     expect(await store().read(idAt(1))).to.deep.equal(make(1, { version: 5 }));
@@ -85,9 +85,9 @@ function replacingAndRemoving<T extends VersionedRecord>({ store, make, idAt }: 
 
   it('lets exactly one of 64 concurrent replacements of one version win', async () => {
     await store().insert(make(1));
-    const outcomes = await Promise.all(Array.from({ length: 64 }, (_, n) => store().replace(make(1, { version: 1, attentionAt: n }), 0)));
+    const outcomes = await Promise.all(Array.from({ length: 64 }, (_, n) => store().replace(make(1, { version: 1, dueAt: n }), 0)));
     expect(outcomes.filter((outcome) => outcome === 'applied')).to.have.length(1);
-    expect((await store().read(idAt(1)))?.attentionAt).to.equal(outcomes.indexOf('applied'));
+    expect((await store().read(idAt(1)))?.dueAt).to.equal(outcomes.indexOf('applied'));
   });
 
   it('frees the id of what was removed', async () => {
@@ -107,17 +107,17 @@ function findingDue<T extends VersionedRecord>({ store, make }: VersionedSubject
   });
 
   it('finds what is due at or before now, most overdue first, no more than asked for', async () => {
-    for (const [n, attentionAt] of [30, 10, 20, 40].entries()) await store().insert(make(n, { attentionAt }));
+    for (const [n, dueAt] of [30, 10, 20, 40].entries()) await store().insert(make(n, { dueAt }));
     expect((await store().due(9, 10)).length).to.equal(0);
-    expect((await store().due(30, 10)).map((record) => record.attentionAt)).to.deep.equal([10, 20, 30]);
-    expect((await store().due(30, 2)).map((record) => record.attentionAt)).to.deep.equal([10, 20]);
+    expect((await store().due(30, 10)).map((record) => record.dueAt)).to.deep.equal([10, 20, 30]);
+    expect((await store().due(30, 2)).map((record) => record.dueAt)).to.deep.equal([10, 20]);
   });
 
   it('finds a replaced record at its new time only', async () => {
-    await store().insert(make(1, { attentionAt: 10 }));
-    await store().replace(make(1, { version: 1, attentionAt: 30 }), 0);
+    await store().insert(make(1, { dueAt: 10 }));
+    await store().replace(make(1, { version: 1, dueAt: 30 }), 0);
     expect(await store().due(29, 10)).to.deep.equal([]);
-    expect(await store().due(30, 10)).to.deep.equal([make(1, { version: 1, attentionAt: 30 })]);
+    expect(await store().due(30, 10)).to.deep.equal([make(1, { version: 1, dueAt: 30 })]);
   });
 }
 
@@ -141,14 +141,14 @@ function sequences<T extends VersionedRecord>({ store, make, idAt }: VersionedSu
     const current = model.get(n);
     const matches = current?.version === expected;
     if (kind === 'due') {
-      const due = [...model.values()].filter((record) => record.attentionAt <= at).map((record) => record.attentionAt).sort((a, b) => a - b);
-      expect((await store().due(at, 1000)).map((record) => record.attentionAt)).to.deep.equal(due);
+      const due = [...model.values()].filter((record) => record.dueAt <= at).map((record) => record.dueAt).sort((a, b) => a - b);
+      expect((await store().due(at, 1000)).map((record) => record.dueAt)).to.deep.equal(due);
     } else if (kind === 'insert') {
-      const record = make(n, { version: expected, attentionAt: at });
+      const record = make(n, { version: expected, dueAt: at });
       expect(await store().insert(record)).to.deep.equal(current === undefined ? { inserted: true } : { inserted: false, existing: current });
       if (current === undefined) model.set(n, record);
     } else if (kind === 'replace') {
-      const record = make(n, { version: expected + 1, attentionAt: at });
+      const record = make(n, { version: expected + 1, dueAt: at });
       expect(await store().replace(record, expected)).to.equal(matches ? 'applied' : 'conflict');
       if (matches) model.set(n, record);
     } else {

@@ -2,9 +2,9 @@
 // Method: jobs that end when the test says so; then random jobs, some given up while they wait, against a plain queue.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { CallOver } from '../../core/call-scope.js';
+import { CallOver } from '../../core/cancellation.js';
 import { MemoryBudget } from '../../core/memory-budget.js';
-import { TestedCall } from '../fixtures/call-scope.js';
+import { TestedCall } from '../fixtures/cancellation.js';
 
 /** A job in a budget: it begins when it is let in and goes on until it is ended. */
 class Job {

@@ -10,7 +10,7 @@ import type { RenderOutcome } from './render-job.js';
 import { SandboxTask } from './sandbox-task.js';
 import { SubmissionCounter } from './submission-counter.js';
 import { constantOutputs, misbehave, plannedFailure } from './test-outputs.js';
-import { SHELF_LIMITS, TaskShelf, type ShelfLimits } from './task-shelf.js';
+import { SHELF_LIMITS, TaskCache, type ShelfLimits } from './task-cache.js';
 
 export interface SandboxOptions {
   readonly clock: Clock;
@@ -32,7 +32,7 @@ export class SandboxProvider implements Provider {
   readonly #clock: Clock;
   readonly #pool: RenderPool;
   readonly #memory: MemoryBudget;
-  readonly #shelf: TaskShelf;
+  readonly #shelf: TaskCache;
   /** A loss is between two processes: no attempt is over by it, so those of one attempt are counted here. */
   readonly #submissions = new SubmissionCounter();
 
@@ -40,7 +40,7 @@ export class SandboxProvider implements Provider {
     this.#clock = options.clock;
     this.#pool = new RenderPool(options.threads);
     this.#memory = options.memory ?? new MemoryBudget(192 * 1024 * 1024);
-    this.#shelf = new TaskShelf({ ...SHELF_LIMITS, ...options.limits });
+    this.#shelf = new TaskCache({ ...SHELF_LIMITS, ...options.limits });
   }
 
   /** Bytes of finished outputs held in memory; never above the limit. */

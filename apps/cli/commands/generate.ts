@@ -11,7 +11,7 @@ import { openProgress, type Progress } from '../client/progress.js';
 import { Refused, type RestClient } from '../client/rest-client.js';
 import type { Estimate, Task } from '../client/service-types.js';
 import { uploadReference } from '../client/upload-reference.js';
-import { createFailure, cutShort, unheard, whereabouts, type Cancelling } from '../client/whereabouts.js';
+import { createFailure, cutShort, unheard, whereabouts, type Cancelling } from '../client/failure-messages.js';
 import { amountText } from '../amount.js';
 import { EXIT, Failure, usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { Metadata, type handleServerStreamingCall, type handleUnaryCall, type ServerWritableStream } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
-import { CallOver, requireWanted, type CallScope } from '../../../core/call-scope.js';
+import { CallOver, requireWanted, type Cancellation } from '../../../core/cancellation.js';
 import type { Context } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import { safeRequestId } from '../../requests/request-id.js';
@@ -15,13 +15,13 @@ import { errorStatus, REQUEST_ID_KEY } from '../error-status.js';
 import type { ServedMethod, ServedStream } from '../method.js';
 import { RefusedRequest } from './refused-request.js';
 import { byteSizeOf } from './request-bytes.js';
-import { ServedCallScope, type AnyCall } from './served-call-scope.js';
+import { ServedCancellation, type AnyCall } from './served-cancellation.js';
 import type { ServiceCallers } from '../callers/service-callers.js';
 import { GRPC_STATUSES } from '../statuses.js';
 
 export interface ServingCalls {
   /** With a place for a call: a copy that gets one more member than it had takes a microsecond, and every call needs one. */
-  readonly context: Context & { readonly call: CallScope | undefined };
+  readonly context: Context & { readonly call: Cancellation | undefined };
   readonly callers: ServiceCallers;
   readonly rates: CallerRates;
   readonly actingFor: ActingFor;
@@ -86,13 +86,13 @@ async function around(
   call: AnyCall,
   served: Pick<ServedMethod, 'scope' | 'acts' | 'bodyField'> & { readonly method: { readonly name: string } },
   parts: ServingCalls,
-  serve: (asked: object, scope: CallScope, known: { readonly requestId: string; readonly about: AboutCall }) => Promise<Heard>,
+  serve: (asked: object, scope: Cancellation, known: { readonly requestId: string; readonly about: AboutCall }) => Promise<Heard>,
   refuse: (status: ReturnType<typeof errorStatus>) => void,
 ): Promise<void> {
   const { context, logger, observer } = parts;
   const startedAt = performance.now();
   const requestId = readRequestId(call.metadata) ?? context.ids.uuid();
-  const scope = new ServedCallScope(call);
+  const scope = new ServedCancellation(call);
   observer?.begun();
   const about: AboutCall = { scope, caller: undefined, accountId: undefined, createdId: undefined };
   let code: EndedCall['code'];
@@ -136,7 +136,7 @@ function requireRequest(request: unknown): unknown {
 
 /** What is learned of a call on its way, for the log. */
 interface AboutCall {
-  readonly scope: CallScope;
+  readonly scope: Cancellation;
   caller: string | undefined;
   accountId: string | undefined;
   /** Id of the generation that the call created. */

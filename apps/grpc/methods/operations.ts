@@ -35,7 +35,7 @@ export const OPERATIONS_METHODS = [
     answer: ({ context: { settings } }) => Promise.resolve({
       outputs: duration(settings.outputRetentionMs),
       generations: duration(settings.taskRetentionMs),
-      remnants: duration(settings.remnantRetentionMs),
+      tombstones: duration(settings.tombstoneRetentionMs),
       uploads: duration(settings.uploadRetentionMs),
       replays: duration(settings.replayWindowMs),
       claims: duration(settings.claimRetentionMs),

@@ -1,6 +1,6 @@
 import { getGeneration } from '../../../core/generation/get-generation.js';
 import { isTerminal } from '../../../core/generation/generation.js';
-import { NudgeableSleep } from '../../../core/generation/run/waiting.js';
+import { WakeableDelay } from '../../../core/generation/run/waiting.js';
 import { Generations } from '../generated/darkroom/v1/generations_pb.js';
 import { streaming } from '../method.js';
 import { readMask, showGeneration } from '../shown-generation.js';
@@ -13,8 +13,8 @@ export const WATCH_METHODS = [
     scope: 'generations:read',
     async *answer({ context, caller, request, signal, requireAllowed }) {
       const mask = readMask(request.readMask);
-      const rest = new NudgeableSleep(context.clock);
-      signal.addEventListener('abort', () => rest.nudge());
+      const rest = new WakeableDelay(context.clock);
+      signal.addEventListener('abort', () => rest.wake());
       for (let seen: number | undefined; !signal.aborted; await rest.sleep(LOOK_EVERY_MS)) {
         requireAllowed();
         const generation = await getGeneration(context, caller, request.generationId);

@@ -4,7 +4,7 @@ import { mayBeTakenOver } from '../decide.js';
 import { isTerminal, type Generation, type GenerationRecord } from '../generation.js';
 import { settleGeneration } from '../settle-generation.js';
 import { GenerationRun } from './generation-run.js';
-import { ModelLane, type LaneLimits, type Place } from './model-lane.js';
+import { FairSemaphore, type LaneLimits, type Place } from './fair-semaphore.js';
 import { takeLease } from './take-lease.js';
 
 /** The most generations that wait in one process for a free place; others stay with their wake-ups. */
@@ -39,7 +39,7 @@ const ONE_AT_A_TIME: LaneLimits = { concurrency: 1, concurrencyPerAccount: 1 };
  * end is on record then), needs nothing, or stands in a long line.
  */
 export class Dispatcher {
-  private readonly lanes = new Map<string, ModelLane>();
+  private readonly lanes = new Map<string, FairSemaphore>();
   private readonly waiting = new Map<string, Promise<void>>();
   /** Of those that wait, the ones that wait for a place. */
   private readonly inLine = new Set<string>();
@@ -71,7 +71,7 @@ export class Dispatcher {
   private accept(generationId: string, known?: Generation): Promise<void> {
     const run = this.runs.get(generationId);
     if (run) {
-      run.nudge();
+      run.wake();
       return Promise.resolve();
     }
     const already = this.waiting.get(generationId);
@@ -150,10 +150,10 @@ export class Dispatcher {
     this.finished.add(finished);
   }
 
-  private lane(modelKey: string): ModelLane {
+  private lane(modelKey: string): FairSemaphore {
     let lane = this.lanes.get(modelKey);
     if (!lane) {
-      lane = new ModelLane(() => this.context.catalog.find(modelKey) ?? ONE_AT_A_TIME);
+      lane = new FairSemaphore(() => this.context.catalog.find(modelKey) ?? ONE_AT_A_TIME);
       this.lanes.set(modelKey, lane);
     }
     return lane;

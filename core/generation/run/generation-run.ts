@@ -14,7 +14,7 @@ import { CallGivenUp, isMadeObsolete, ProviderCalls } from './provider-calls.js'
 import { newRunState, withGeneration, withNews, type FinishedReport, type News, type RunState } from './run-state.js';
 import { submissionOf } from './submission.js';
 import type { Execution } from './unknown-model.js';
-import { NudgeableSleep } from './waiting.js';
+import { WakeableDelay } from './waiting.js';
 
 type Went = 'on' | 'over';
 
@@ -31,29 +31,29 @@ export interface RunOf extends Execution {
  */
 export class GenerationRun {
   private readonly holder: LeaseHolder;
-  private readonly rest: NudgeableSleep;
+  private readonly rest: WakeableDelay;
   private readonly calls: ProviderCalls;
   private readonly rules: RunRules;
   private state: RunState;
 
   constructor(private readonly context: Context, generation: Generation, private readonly of: RunOf) {
-    this.rest = new NudgeableSleep(context.clock);
+    this.rest = new WakeableDelay(context.clock);
     this.calls = new ProviderCalls(context, of, generation.generationId);
-    this.holder = new LeaseHolder(context, generation, (news) => { this.calls.abort(news); this.rest.nudge(); });
+    this.holder = new LeaseHolder(context, generation, (news) => { this.calls.abort(news); this.rest.wake(); });
     this.rules = { mayResubmit: mayResubmit(of.model), pollIntervalMs: of.model.pollIntervalMs, settings: context.settings };
     this.state = newRunState(of.isFresh ? generation.attempt?.token : undefined);
   }
 
   /** Something about the generation changed: look now. */
-  nudge(): void {
-    this.rest.nudge();
+  wake(): void {
+    this.rest.wake();
   }
 
   /** Hand the lease back at the next safe point. */
   stop(): void {
     this.state = { ...this.state, isStopping: true };
     this.calls.abort('stopping');
-    this.rest.nudge();
+    this.rest.wake();
   }
 
   /** The time to hand the lease back is over: ends what still keeps the run from doing so. */

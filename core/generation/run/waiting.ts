@@ -8,26 +8,26 @@ export function boundedWaitMs(askedMs: number | undefined, leastMs: number, most
   return askedMs !== undefined && askedMs > leastMs ? Math.max(leastMs, Math.min(askedMs, mostMs)) : leastMs;
 }
 
-/** A sleep that somebody can end early. A nudge while nobody sleeps ends the next sleep at once. */
-export class NudgeableSleep {
-  private nudged = false;
+/** A sleep that somebody can end early. A wake while nobody sleeps ends the next sleep at once. */
+export class WakeableDelay {
+  private isWoken = false;
   private finish: (() => void) | undefined;
 
   constructor(private readonly clock: Clock) {}
 
-  nudge(): void {
-    this.nudged = true;
+  wake(): void {
+    this.isWoken = true;
     this.finish?.();
   }
 
   async sleep(durationMs: number): Promise<void> {
-    if (!this.nudged) {
+    if (!this.isWoken) {
       await new Promise<void>((resolve) => {
         const cancel = this.clock.after(Math.min(durationMs, MAX_WAIT_MS), resolve);
         this.finish = () => { cancel(); resolve(); };
       });
     }
     this.finish = undefined;
-    this.nudged = false;
+    this.isWoken = false;
   }
 }

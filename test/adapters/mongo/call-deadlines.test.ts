@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import type { CommandStartedEvent } from 'mongodb';
 import { MongoConnection } from '../../../adapters/mongo/connection.js';
 import { migrateMongo, storesOver } from '../../../adapters/mongo/open-mongo.js';
-import { TestedCall } from '../../fixtures/call-scope.js';
+import { TestedCall } from '../../fixtures/cancellation.js';
 import { aGeneration, uuidAt } from '../../fixtures/stored-records.js';
 import { LAST_PAIR } from '../../harness/store-pairs.js';
 import { freshDatabase } from '../../servers/fresh-places.js';

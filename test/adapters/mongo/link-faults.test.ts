@@ -4,9 +4,9 @@
 // shows beside stores that have much more time, and still wait. What must succeed is asked again, since a busy machine may be slow.
 import { expect } from 'chai';
 import { migrateMongo, openMongo, type MongoStores } from '../../../adapters/mongo/open-mongo.js';
-import { CallOver } from '../../../core/call-scope.js';
+import { CallOver } from '../../../core/cancellation.js';
 import { StoreUnavailable } from '../../../core/errors.js';
-import { TestedCall } from '../../fixtures/call-scope.js';
+import { TestedCall } from '../../fixtures/cancellation.js';
 import { aChange, aClaim, aGeneration, anAccount, anApiKey, anUpload, uuidAt } from '../../fixtures/stored-records.js';
 import { TcpLink } from '../../fixtures/tcp-link.js';
 import { MONGO_KINDS } from '../../harness/store-pairs.js';

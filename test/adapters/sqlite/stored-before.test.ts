@@ -23,17 +23,17 @@ describe('a data folder of an earlier release', () => {
     for (const migration of MIGRATIONS.slice(0, BEFORE_SUMS)) database.exec(migration);
     database.exec(`PRAGMA user_version = ${BEFORE_SUMS}`);
     const put = database.prepare(`INSERT INTO uploads (id, version, attention_at, doc) VALUES (unhex(?, '-'), ?, ?, ?)`);
-    for (const upload of uploads) put.run(upload.uploadId, upload.version, upload.attentionAt, JSON.stringify(upload));
-    const { generationId, accountId, appId, version, attentionAt } = aGeneration(1, { status: 'cancelled', completedAt: 5 });
+    for (const upload of uploads) put.run(upload.uploadId, upload.version, upload.dueAt, JSON.stringify(upload));
+    const { generationId, accountId, appId, version, dueAt } = aGeneration(1, { status: 'cancelled', completedAt: 5 });
     database.prepare(`INSERT INTO generations VALUES (unhex(?, '-'), unhex(?, '-'), unhex(?, '-'), 'generation', ?, ?, ?)`)
-      .run(generationId, accountId, appId, version, attentionAt, JSON.stringify(aGeneration(1, { status: 'cancelled', completedAt: 5 })));
+      .run(generationId, accountId, appId, version, dueAt, JSON.stringify(aGeneration(1, { status: 'cancelled', completedAt: 5 })));
     database.close();
   }
 
   it('keeps its records, counts its uploads, and none of its generations', async () => {
     const uploads: UploadRecord[] = [
       anUpload(1, { status: 'prepared', byteSize: 10 }), anUpload(2, { status: 'ready', byteSize: 200 }), anUpload(3, { appId: uuidAt(9), byteSize: 3_000 }),
-      { kind: 'expired', uploadId: uuidAt(4), accountId: uuidAt(1), appId: uuidAt(2), version: 0, createdAt: 1, attentionAt: 2 },
+      { kind: 'expired', uploadId: uuidAt(4), accountId: uuidAt(1), appId: uuidAt(2), version: 0, createdAt: 1, dueAt: 2 },
     ];
     fill(uploads);
     const stores = await openSqlite({ folder, role: 'server' });

@@ -5,8 +5,8 @@ import { createAccount, createApp, createKey, expireKey, revokeKey } from '../..
 import { isApiKeyShaped } from '../../../core/access/api-key.js';
 import { SCOPES } from '../../../core/access/credential.js';
 import type { Context } from '../../../core/context.js';
-import { CallOver } from '../../../core/call-scope.js';
-import { TestedCall } from '../../fixtures/call-scope.js';
+import { CallOver } from '../../../core/cancellation.js';
+import { TestedCall } from '../../fixtures/cancellation.js';
 import { CoreWorld } from '../../fixtures/core-world.js';
 import { intercepted, type Interceptor } from '../../fixtures/intercepted.js';
 import { codeOf } from '../../fixtures/refusals.js';

@@ -130,7 +130,7 @@ describe('verifyCredits', () => {
   it('sees every entry of a long ledger', async () => {
     const world = await CoreWorld.open();
     for (let made = 0; made < 1_200; made += 1) {
-      await world.context.desk.execute(world.caller.accountId, { kind: 'grant', operationId: `many${made}`, credits: 1, reason: 'r' });
+      await world.context.accountWriter.execute(world.caller.accountId, { kind: 'grant', operationId: `many${made}`, credits: 1, reason: 'r' });
     }
     const { entries, findings } = await verifyCredits(world.context);
     expect([entries, findings]).to.deep.equal([1_201, []]);
@@ -138,7 +138,7 @@ describe('verifyCredits', () => {
 
   it('finds a hold that recovery should have ended, and leaves a create that is under way alone', async () => {
     const world = await CoreWorld.open();
-    await world.context.desk.execute(world.caller.accountId, { kind: 'hold', generationId: world.ports.ids.uuid(), credits: 7, maxOpenHolds: 10, attribution: ATTRIBUTION });
+    await world.context.accountWriter.execute(world.caller.accountId, { kind: 'hold', generationId: world.ports.ids.uuid(), credits: 7, maxOpenHolds: 10, attribution: ATTRIBUTION });
     expect(await findingsOf(world, {})).to.deep.equal([]);
     world.clock.jump(20 * world.settings.claimLeaseMs);
     expect(await findingsOf(world, {})).to.have.length(1).and.satisfy(([finding]: string[]) => finding?.includes('holds 7 credits') === true);

@@ -32,7 +32,7 @@ function commandFor({ event, staleBy, count }: { event: GenerationEvent; staleBy
 
 /** What a client can see of one that has ended, and what was agreed on at the start. */
 function seenAfterEnd(g: Generation): unknown {
-  const { version: _version, settledAt: _settledAt, outputsRemovedAt: _removed, lateReport: _late, attentionAt: _attention, ...rest } = g;
+  const { version: _version, settledAt: _settledAt, outputsRemovedAt: _removed, lateReport: _late, dueAt: _attention, ...rest } = g;
   // No front shows what was asked for.
   const { prompt: _prompt, negativePrompt: _negative, parameters: _parameters, references: _references, unchargedBytes: _bytes, contentRemovedAt: _at, ...shown } = rest;
   return shown;
@@ -95,8 +95,8 @@ describe('decide', () => {
   it('is looked at by recovery when its deadline has passed, however far ahead the clock of its holder is', () => {
     for (const event of ['renew', 're-lease', 'take-over'] as const) {
       const g = generationIn('running', event);
-      expect(decideAt(g, commandOf(event), 20_000), event).to.have.nested.property('next.attentionAt', 51_000);
-      expect(decideAt(g, commandOf(event), 200_000), event).to.have.nested.property('next.attentionAt', 62_500);
+      expect(decideAt(g, commandOf(event), 20_000), event).to.have.nested.property('next.dueAt', 51_000);
+      expect(decideAt(g, commandOf(event), 200_000), event).to.have.nested.property('next.dueAt', 62_500);
     }
   });
 

@@ -23,7 +23,7 @@ export function queued(changes: Partial<Generation> = {}): Generation {
     operation: 'image_generation', prompt: 'p', parameters: {}, references: [], createdAt: 1_000, updatedAt: 1_000,
     estimatedCredits: 30, reservedCredits: 30, chargedCredits: 0,
     terms: { priceVersion: '1', creditsByOutputs: [0, 10, 20, 30], cancelFloorCredits: 4, queueDeadlineAt: 50_000, runTimeoutMs: 60_000, maxAttempts: 2 },
-    fence: 0, attemptsMade: 0, outputs: [], attentionAt: 16_000, ...changes,
+    fence: 0, attemptsMade: 0, outputs: [], dueAt: 16_000, ...changes,
   };
 }
 

@@ -9,7 +9,7 @@ import { cancelAnyGeneration, findGeneration, searchGenerations, type Generation
 import { allPages } from '../../contracts/all-pages.js';
 import { CoreWorld } from '../../fixtures/core-world.js';
 import { codeOf } from '../../fixtures/refusals.js';
-import { aGeneration, aRemnant, uuidAt } from '../../fixtures/stored-records.js';
+import { aGeneration, aTombstone, uuidAt } from '../../fixtures/stored-records.js';
 
 describe('searchGenerations', () => {
   it('finds what a filtered array has, newest first, in full pages of any size', async () => {
@@ -52,8 +52,8 @@ describe('searchGenerations', () => {
 describe('findGeneration and cancelAnyGeneration', () => {
   it('say of what is not there, ruled out or past its retention that it is not found', async () => {
     const world = await CoreWorld.open();
-    await world.ports.generations.insert(aRemnant(1));
-    await world.ports.generations.insert(aRemnant(2, { kind: 'expired' }));
+    await world.ports.generations.insert(aTombstone(1));
+    await world.ports.generations.insert(aTombstone(2, { kind: 'expired' }));
     for (const id of [uuidAt(1), uuidAt(2), uuidAt(3)]) {
       expect(await codeOf(findGeneration(world.context, id)), id).to.equal('NOT_FOUND');
       expect(await codeOf(cancelAnyGeneration(world.context, id)), id).to.equal('NOT_FOUND');

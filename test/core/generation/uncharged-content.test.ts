@@ -32,15 +32,15 @@ describe('the content of a generation that ended without charge', () => {
     const world = await CoreWorld.open();
     const generationId = await cancelled(world);
     const before = await world.generation(generationId);
-    expect(before.attentionAt, 'recovery looks when it is due').to.equal((before.completedAt ?? 0) + world.settings.unchargedContentRetentionMs);
+    expect(before.dueAt, 'recovery looks when it is due').to.equal((before.completedAt ?? 0) + world.settings.unchargedContentRetentionMs);
     world.clock.jump(world.settings.unchargedContentRetentionMs - 1);
     await passes(world);
     expect(await world.generation(generationId)).to.deep.equal(before);
     world.clock.jump(1);
     await passes(world);
-    const { prompt, parameters, references, contentRemovedAt, unchargedBytes, version, attentionAt, ...rest } = await world.generation(generationId);
+    const { prompt, parameters, references, contentRemovedAt, unchargedBytes, version, dueAt, ...rest } = await world.generation(generationId);
     expect({ prompt, parameters, references, unchargedBytes }).to.deep.equal({ prompt: '', parameters: {}, references: [], unchargedBytes: undefined });
-    expect([contentRemovedAt, version, attentionAt]).to.deep.equal([world.clock.now(), before.version + 1, (before.completedAt ?? 0) + world.settings.taskRetentionMs]);
+    expect([contentRemovedAt, version, dueAt]).to.deep.equal([world.clock.now(), before.version + 1, (before.completedAt ?? 0) + world.settings.taskRetentionMs]);
     expect(before).to.deep.include(rest);
     world.clock.jump(world.settings.taskRetentionMs);
     await passes(world);
@@ -57,7 +57,7 @@ describe('the content of a generation that ended without charge', () => {
     world.clock.jump(completedAt + world.settings.unchargedContentRetentionMs - world.clock.now());
     await passes(world);
     const without = await world.generation(generationId);
-    expect([without.prompt, without.outputsRemovedAt, without.attentionAt]).to.deep.equal(['', undefined, completedAt + world.settings.outputRetentionMs]);
+    expect([without.prompt, without.outputsRemovedAt, without.dueAt]).to.deep.equal(['', undefined, completedAt + world.settings.outputRetentionMs]);
     world.clock.jump(world.settings.outputRetentionMs);
     await passes(world);
     expect((await world.generation(generationId)).outputsRemovedAt).to.equal(world.clock.now());
@@ -166,10 +166,10 @@ describe('the removal of content', () => {
 
   it('has recovery look again when the next part is due', () => {
     const g = generationIn('failed', 'content-removed');
-    expect(decideAt(g, commandOf('content-removed'), 70_000)).to.have.nested.property('next.attentionAt', 100_000);
-    expect(decideAt({ ...g, outputsRemovedAt: 1_900 }, commandOf('content-removed'), 70_000)).to.have.nested.property('next.attentionAt', 200_000);
-    expect(decideAt(generationIn('failed', 'settle'), commandOf('settle'), 2_000)).to.have.nested.property('next.attentionAt', 60_000);
-    expect(decideAt(generationIn('succeeded', 'settle'), commandOf('settle'), 2_000)).to.have.nested.property('next.attentionAt', 100_000);
+    expect(decideAt(g, commandOf('content-removed'), 70_000)).to.have.nested.property('next.dueAt', 100_000);
+    expect(decideAt({ ...g, outputsRemovedAt: 1_900 }, commandOf('content-removed'), 70_000)).to.have.nested.property('next.dueAt', 200_000);
+    expect(decideAt(generationIn('failed', 'settle'), commandOf('settle'), 2_000)).to.have.nested.property('next.dueAt', 60_000);
+    expect(decideAt(generationIn('succeeded', 'settle'), commandOf('settle'), 2_000)).to.have.nested.property('next.dueAt', 100_000);
   });
 });
 

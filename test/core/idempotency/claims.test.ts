@@ -26,9 +26,9 @@ class World {
   readonly subject: Subject = {
     mint: () => this.ids.uuid(),
     exists: async (id) => this.effects.get(id) === 'effect',
-    ruleOut: async (id) => {
+    preclude: async (id) => {
       if (!this.effects.has(id)) this.effects.set(id, 'void');
-      return this.effects.get(id) === 'effect' ? 'exists' : 'ruled-out';
+      return this.effects.get(id) === 'effect' ? 'exists' : 'precluded';
     },
   };
 

@@ -42,7 +42,7 @@ describe('recovery while the object store is away', () => {
     const { generations } = await world.clock.run(away.pass());
     expect([calls.get('objects.remove'), generations.failed]).to.deep.equal([1, ended.length]);
     expect((await world.generation(late.generationId)).status).to.equal('failed');
-    for (const id of ended) expect((await world.generation(id)).attentionAt, 'not in the way of others').to.be.greaterThan(world.clock.now());
+    for (const id of ended) expect((await world.generation(id)).dueAt, 'not in the way of others').to.be.greaterThan(world.clock.now());
     await world.clock.advance(31_000);
     const back = await world.clock.run(new Recovery(world.context).pass());
     expect([back.generations.retired, back.generations.failed]).to.deep.equal([ended.length, 0]);

@@ -43,7 +43,7 @@ describe('retention', () => {
     await passes(world);
     expect(await lookup(world, generationId)).to.equal('GENERATION_JOB_NOT_FOUND');
     expect((await cancelGeneration(world.context, world.caller, generationId).catch((error: unknown) => error))).to.have.property('code', 'TASK_NOT_FOUND');
-    at(world.settings.taskRetentionMs + world.settings.remnantRetentionMs + 1_000);
+    at(world.settings.taskRetentionMs + world.settings.tombstoneRetentionMs + 1_000);
     await passes(world);
     expect(await lookup(world, generationId)).to.equal('TASK_NOT_FOUND');
   });
@@ -77,7 +77,7 @@ describe('retention', () => {
 
   it('releases a hold without a generation once no request can be that slow, and not before', async () => {
     const world = await CoreWorld.open();
-    await world.clock.run(world.context.desk.execute(world.caller.accountId, { kind: 'hold', generationId: world.ports.ids.uuid(), credits: 7, maxOpenHolds: 10, attribution: ATTRIBUTION }));
+    await world.clock.run(world.context.accountWriter.execute(world.caller.accountId, { kind: 'hold', generationId: world.ports.ids.uuid(), credits: 7, maxOpenHolds: 10, attribution: ATTRIBUTION }));
     world.clock.jump(world.settings.claimLeaseMs + world.settings.recoveryGraceMs);
     await passes(world);
     expect((await world.account()).reserved).to.equal(7);
@@ -90,7 +90,7 @@ describe('retention', () => {
     const world = await CoreWorld.open({ settings: { recoveryBatch: 2 } });
     for (let made = 0; made < 3; made += 1) await world.create();
     for (let made = 0; made < 4; made += 1) {
-      await world.clock.run(world.context.desk.execute(world.caller.accountId, { kind: 'hold', generationId: world.ports.ids.uuid(), credits: 1, maxOpenHolds: 100, attribution: ATTRIBUTION }));
+      await world.clock.run(world.context.accountWriter.execute(world.caller.accountId, { kind: 'hold', generationId: world.ports.ids.uuid(), credits: 1, maxOpenHolds: 100, attribution: ATTRIBUTION }));
     }
     world.clock.jump(100_000);
     let cursor: string | undefined;

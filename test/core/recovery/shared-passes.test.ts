@@ -75,7 +75,7 @@ describe('recovery in several processes at once', () => {
     expect(await recoverGenerations(late, world.clock.now(), always)).to.deep.include({ woken: 0, overtaken: 1 });
     const leased = await world.generation(generationId);
     expect([woken.length, leased.status]).to.deep.equal([0, 'running']);
-    expect(leased.attentionAt).to.be.at.least(leased.lease?.expiresAt ?? Infinity);
+    expect(leased.dueAt).to.be.at.least(leased.lease?.expiresAt ?? Infinity);
   });
 });
 
@@ -86,7 +86,7 @@ describe('a recovery pass that cannot read one of its lists', () => {
       const world = await CoreWorld.open();
       await prepareUpload(world.context, world.caller, 'once', prepareBody(plainImage()));
       const lost = world.ports.ids.uuid();
-      await world.clock.run(world.context.desk.execute(world.caller.accountId, { kind: 'hold', generationId: lost, credits: 7, maxOpenHolds: 10, attribution: ATTRIBUTION }));
+      await world.clock.run(world.context.accountWriter.execute(world.caller.accountId, { kind: 'hold', generationId: lost, credits: 7, maxOpenHolds: 10, attribution: ATTRIBUTION }));
       const { generationId } = await world.create();
       world.clock.jump(world.settings.claimRetentionMs + world.settings.uploadRetentionMs);
       const asked: string[] = [];

@@ -66,8 +66,8 @@ describe('a target that has expired', () => {
       await pass(world);
       expect(await storedBytes(world, upload.stagingKey)).to.equal(null);
       expect(await storedBytes(world, upload.objectKey)).not.to.equal(null);
-      const { status, attentionAt } = await recordOf(world, upload.uploadId);
-      expect([status, attentionAt - world.clock.now() > world.settings.uploadRetentionMs / 2]).to.deep.equal(['ready', true]);
+      const { status, dueAt } = await recordOf(world, upload.uploadId);
+      expect([status, dueAt - world.clock.now() > world.settings.uploadRetentionMs / 2]).to.deep.equal(['ready', true]);
     }
   });
 

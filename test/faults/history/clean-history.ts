@@ -66,7 +66,7 @@ function recordOf(story: Story): Generation {
     references: generationId === IDS.succeeded ? [{ uploadId: IDS.upload, role: 'reference_image', objectKey: 'media/u', mediaType: 'image/png', byteSize: 100, sha256: sha('b') }] : [],
     clientTraceId: key, createdAt, updatedAt: endedAt, completedAt: endedAt, estimatedCredits: n, reservedCredits: n, chargedCredits: story.outputs,
     terms: { priceVersion: '1', creditsByOutputs: Array.from({ length: n + 1 }, (_, index) => index), cancelFloorCredits: 0, queueDeadlineAt: createdAt + 60_000, runTimeoutMs: 20_000, maxAttempts: 3 },
-    fence: wasBegun ? 1 : 0, attemptsMade: wasBegun ? 1 : 0, outputs: outputsOf(story), settledAt: endedAt, attentionAt: endedAt + 1_000_000,
+    fence: wasBegun ? 1 : 0, attemptsMade: wasBegun ? 1 : 0, outputs: outputsOf(story), settledAt: endedAt, dueAt: endedAt + 1_000_000,
     ...(wasBegun ? { runDeadlineAt: createdAt + 20_100, attempt: { number: 1, phase: 'submitted', token: 't', reference: 'r', startedAt: createdAt + 100 } } : {}),
     ...(status === 'cancelled' && wasBegun ? { cancelRequestedAt: createdAt + 500 } : {}),
     ...(status === 'failed' ? { error: { code: 'PROVIDER_REJECTED', message: 'No.', retryable: false } } : {}),
@@ -161,7 +161,7 @@ function otherExchanges(): Exchange[] {
 
 const UPLOAD: Upload = {
   kind: 'upload', uploadId: IDS.upload, ...RICH, version: 4, status: 'ready', filename: 'prepare-1.png', mediaType: 'image/png', byteSize: 100, declaredSha256: sha('b'), role: 'reference_image',
-  stagingKey: 'staging/u', createdAt: 100, expiresAt: 900_000, objectKey: 'media/u', ready: { mediaId: IDS.media, sha256: sha('b'), widthPx: 24, heightPx: 16, at: 600 }, attentionAt: 90_000_000,
+  stagingKey: 'staging/u', createdAt: 100, expiresAt: 900_000, objectKey: 'media/u', ready: { mediaId: IDS.media, sha256: sha('b'), widthPx: 24, heightPx: 16, at: 600 }, dueAt: 90_000_000,
 };
 
 /** A short history in which every promise is kept, told anew each time. */
@@ -184,7 +184,7 @@ export function cleanHistory(): Draft<History> {
     exchanges: [...uploadExchanges(), ...otherExchanges(), ...STORIES.flatMap((story) => exchangesOf(story, story.owner === RICH ? 'rich' : 'poor'))],
     atRest: {
       accounts: [accountOf(RICH, 100), accountOf(POOR, 3)],
-      generations: [...STORIES.map(recordOf), { kind: 'void', generationId: id(50), ...RICH, version: 1, createdAt: 1, attentionAt: 1 }],
+      generations: [...STORIES.map(recordOf), { kind: 'void', generationId: id(50), ...RICH, version: 1, createdAt: 1, dueAt: 1 }],
       uploads: [{ record: UPLOAD, stored: { byteSize: 100, sha256: sha('b') } }],
       objects: [{ key: 'media/u', byteSize: 100 }, ...STORIES.flatMap((story) => outputsOf(story).map(({ objectKey, byteSize }) => ({ key: objectKey, byteSize })))],
       verifyFindings: [],

@@ -15,7 +15,7 @@ import { Generations } from '../../../apps/grpc/generated/darkroom/v1/generation
 import { Operations } from '../../../apps/grpc/generated/darkroom/v1/operations_pb.js';
 import { methodDefinition } from '../../../apps/grpc/service-definition.js';
 import { createAccount } from '../../../core/access/manage.js';
-import { CallOver, type CallScope } from '../../../core/call-scope.js';
+import { CallOver, type Cancellation } from '../../../core/cancellation.js';
 import type { PageRequest } from '../../../core/paging.js';
 import type { Ports } from '../../../core/ports/tokens.js';
 import { temporaryFolder } from '../../adapters/sqlite/sqlite-subject.js';
@@ -126,11 +126,11 @@ class StoppedStage {
   }
 }
 
-const scopeOf = ({ args }: PortCall): CallScope => args.at(-1) as CallScope;
+const scopeOf = ({ args }: PortCall): Cancellation => args.at(-1) as Cancellation;
 
 /** A store whose reads of generations never answer: each lasts until its call is over. */
 class HeldReads {
-  readonly reached: CallScope[] = [];
+  readonly reached: Cancellation[] = [];
   private taken = 0;
   private readonly arrivals = new EventEmitter();
 
@@ -143,10 +143,10 @@ class HeldReads {
   };
 
   /** The call of the next read, which may be yet to come. */
-  async next(): Promise<CallScope> {
+  async next(): Promise<Cancellation> {
     while (this.reached.length <= this.taken) await once(this.arrivals, 'reached');
     this.taken += 1;
-    return this.reached[this.taken - 1] as CallScope;
+    return this.reached[this.taken - 1] as Cancellation;
   }
 }
 
@@ -277,7 +277,7 @@ describe('a verification that is given up, over SQLite', () => {
     const stage = await StoppedStage.open(async (call) => {
       if (call.name === 'accounts.read' && (reads += 1) === 20) begin();
       if (call.name !== 'accounts.list') return call.proceed();
-      const [{ limit, cursor }, scope] = call.args as [PageRequest, CallScope];
+      const [{ limit, cursor }, scope] = call.args as [PageRequest, Cancellation];
       const page = await stores.accounts.list({ limit, ...(cursor === ANEW ? {} : { cursor }) }, scope);
       return { ...page, nextCursor: page.nextCursor ?? ANEW };
     }, { accounts: stores.accounts, generations: stores.generations });

@@ -109,12 +109,12 @@ describe('the checker', () => {
 
   it('4: finds a hold that is ended while its generation runs', async () => {
     const id = await checked.created('one');
-    await checked.context.desk.execute(checked.caller.accountId, { kind: 'settle', generationId: id, charge: 0 });
+    await checked.context.accountWriter.execute(checked.caller.accountId, { kind: 'settle', generationId: id, charge: 0 });
     checked.expectFirst(4, 'was ended while it is queued');
   });
 
   it('4: finds a hold that no claim asked for', async () => {
-    await checked.context.desk.execute(checked.caller.accountId, { kind: 'hold', generationId: checked.caller.appId, credits: 1, maxOpenHolds: 9, attribution: ATTRIBUTION });
+    await checked.context.accountWriter.execute(checked.caller.accountId, { kind: 'hold', generationId: checked.caller.appId, credits: 1, maxOpenHolds: 9, attribution: ATTRIBUTION });
     checked.expectFirst(4, 'no claim');
   });
 

@@ -6,7 +6,7 @@ import { canBeDue, MAX_SKEW_MS, type ProcessClocks } from './process-clocks.js';
 import type { EventOrder } from './event-order.js';
 
 /** What stands at a subject's id: an effect, a note that none can come, or nothing. */
-export type Standing = 'effect' | 'ruled-out' | 'nothing';
+export type Standing = 'effect' | 'precluded' | 'nothing';
 
 /** Invariant 11: the claims as they stand, and what each id was ever claimed for. */
 export class Claims {
@@ -89,7 +89,7 @@ export class Claims {
     demand(next.version === before.version + 1 && next.digest === before.digest, 11, () => `the claim of ${next.key} was taken over by another request, or out of turn`);
     if (next.operation !== 'complete') {
       const standing = this.standingAt(next.operation, before.subjectId);
-      demand(standing === 'ruled-out', 11, () => `the claim of ${next.key} was taken over while its ${before.subjectId} was not ruled out: ${standing}`);
+      demand(standing === 'precluded', 11, () => `the claim of ${next.key} was taken over while its ${before.subjectId} was not ruled out: ${standing}`);
     }
     this.keep(next, process);
   }
@@ -110,7 +110,7 @@ export class Claims {
       const standing = this.standingAt(key.operation, before.subjectId);
       demand(standing !== 'effect', 11, () => `key ${key.key} was freed, and ${before.subjectId} was made under it`);
       // Credits that nothing leads to any more would be missing until recovery comes across them.
-      demand(standing === 'ruled-out' || !this.isHeld(before.subjectId), 12, () => `key ${key.key} was freed, and credits are held for ${before.subjectId}`);
+      demand(standing === 'precluded' || !this.isHeld(before.subjectId), 12, () => `key ${key.key} was freed, and credits are held for ${before.subjectId}`);
     }
     this.standing.delete(keyName(key));
     this.freedAt.set(keyName(key), this.order.position);

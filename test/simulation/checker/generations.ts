@@ -1,4 +1,4 @@
-import type { Generation, GenerationRecord, Remnant } from '../../../core/generation/generation.js';
+import type { Generation, GenerationRecord, Tombstone } from '../../../core/generation/generation.js';
 import type { Settings } from '../../../core/settings.js';
 import type { Durable, Effect } from '../observed.js';
 import type { EffectOf, Handlers } from './calls.js';
@@ -74,7 +74,7 @@ export class Generations {
   standingAt(generationId: string): Standing {
     const record = this.records.get(generationId);
     if (!record) return 'nothing';
-    return record.kind === 'void' ? 'ruled-out' : 'effect';
+    return record.kind === 'void' ? 'precluded' : 'effect';
   }
 
   private async inserted(record: GenerationRecord, by: Step['by']): Promise<void> {
@@ -130,7 +130,7 @@ export class Generations {
   }
 
   /** Only a settled generation goes, and only when its retention is over. */
-  private retired(before: Generation, next: Remnant, { at, process, processNow }: Step['by']): void {
+  private retired(before: Generation, next: Tombstone, { at, process, processNow }: Step['by']): void {
     const { generationId, completedAt = Infinity } = before;
     demand(next.kind === 'expired' && before.settledAt !== undefined, 7, () => `generation ${generationId} became ${next.kind}, ${before.status} and ${before.settledAt === undefined ? 'not ' : ''}settled`);
     demand(next.accountId === before.accountId && next.appId === before.appId && next.createdAt === before.createdAt, 7, () => `what remains of generation ${generationId} belongs to somebody else`);
@@ -143,7 +143,7 @@ export class Generations {
     const before = this.records.get(generationId);
     demand(before?.version === expectedVersion, 7, () => `generation ${generationId} was removed at version ${expectedVersion}, and has ${before?.version}`);
     demand(before.kind !== 'generation', 7, () => `generation ${generationId} was removed, and not retired`);
-    demand(canBeDue(before.attentionAt, at), 7, () => `what remained of ${generationId} was to stay until ${before.attentionAt}, and was removed at ${processNow} by the clock of ${process}`);
+    demand(canBeDue(before.dueAt, at), 7, () => `what remained of ${generationId} was to stay until ${before.dueAt}, and was removed at ${processNow} by the clock of ${process}`);
     this.records.delete(generationId);
   }
 

@@ -89,7 +89,7 @@ function isOwnLive({ lease }: Generation, next: Generation): boolean {
 export function faultOf(before: Generation, event: string, next: Generation): string | undefined {
   if (!ALLOWED.has(`${before.status} ${event} ${next.status}`)) return `there is no ${event} from ${before.status} to ${next.status}`;
   const may = MAY_CHANGE[event] ?? [];
-  const more = changedMembers(before, next).filter((name) => name !== 'version' && name !== 'attentionAt' && !may.includes(name));
+  const more = changedMembers(before, next).filter((name) => name !== 'version' && name !== 'dueAt' && !may.includes(name));
   return more.length === 0 ? undefined : `${event} changed ${more.map((name) => `${name} (${show(before, name)} to ${show(next, name)})`).join(', ')}`;
 }
 

@@ -26,7 +26,7 @@ export function shapeFault(g: Generation): string | undefined {
     [g.status !== 'running' || g.runDeadlineAt !== undefined, 'has no deadline'],
     [g.attemptsMade >= (g.attempt?.number ?? 0) && g.attemptsMade <= g.terms.maxAttempts, `has made ${g.attemptsMade} attempts of ${g.terms.maxAttempts}`],
     [g.attempt === undefined || (g.attempt.phase === 'submitted') === (g.attempt.reference !== undefined), 'has an attempt whose reference and phase differ'],
-    [[g.createdAt, g.updatedAt, g.attentionAt, g.fence, g.version].every(Number.isSafeInteger), 'has a time that is no whole number'],
+    [[g.createdAt, g.updatedAt, g.dueAt, g.fence, g.version].every(Number.isSafeInteger), 'has a time that is no whole number'],
   ];
   return faults.find(([holds]) => !holds)?.[1];
 }

@@ -11,7 +11,7 @@ import type { GuardedObjects } from './guarded-objects.js';
 import { canBeDue, type ProcessClocks } from './process-clocks.js';
 import { changedMembers, textOf } from '../../history/values.js';
 
-const MAY_CHANGE = new Set(['version', 'status', 'objectKey', 'abandonedKeys', 'ready', 'lastUsedAt', 'stagingRemovedAt', 'attentionAt']);
+const MAY_CHANGE = new Set(['version', 'status', 'objectKey', 'abandonedKeys', 'ready', 'lastUsedAt', 'stagingRemovedAt', 'dueAt']);
 const NEXT: Readonly<Record<Upload['status'], readonly Upload['status'][]>> = {
   prepared: ['prepared', 'ready', 'removing'],
   ready: ['ready', 'removing'],
@@ -63,7 +63,7 @@ export class Uploads implements GenerationListener {
   standingAt(uploadId: string): Standing {
     const record = this.records.get(uploadId);
     if (!record) return 'nothing';
-    return record.kind === 'void' ? 'ruled-out' : 'effect';
+    return record.kind === 'void' ? 'precluded' : 'effect';
   }
 
   quiet(): void {
@@ -127,7 +127,7 @@ export class Uploads implements GenerationListener {
     const changed = changedMembers(before, next).filter((name) => !MAY_CHANGE.has(name) || (before.status !== 'prepared' && ['ready', 'objectKey', 'abandonedKeys'].includes(name)));
     demand(changed.length === 0, 16, () => `upload ${uploadId} was ${before.status}, and its ${changed.join(', ')} changed`);
     if (next.status === 'removing' && before.status !== 'removing') {
-      demand(canBeDue(before.attentionAt, at), 16, () => `upload ${uploadId} was kept until ${before.attentionAt}, and ${process} removes it at ${processNow} by its clock`);
+      demand(canBeDue(before.dueAt, at), 16, () => `upload ${uploadId} was kept until ${before.dueAt}, and ${process} removes it at ${processNow} by its clock`);
       const keptUntil = this.keptUntil(before);
       demand(canBeDue(keptUntil, at), 16, () => `upload ${uploadId} was to be kept until ${keptUntil}, and ${process} removes it at ${processNow} by its clock`);
       const [user] = this.usedBy.get(uploadId) ?? [];

@@ -12,9 +12,9 @@ const OUT_OF_SCOPE = /^core\/(?:access|catalog|index|fields|paging|log|assert|ut
 
 /** Every other stretch must be taken in a long run. */
 export const UNREACHED: readonly Unreached[] = [
-  { file: 'core/credits/account-desk.ts', begins: ['this.forgetIdleLane()', 'forgetIdleLane()'], atMost: 2, why: 'needs ten thousand accounts in one process' },
-  { file: 'core/credits/account-desk.ts', begins: ["throw new ServiceError('SERVICE_UNAVAILABLE'"], atMost: 1, why: 'needs twelve lost races in a row' },
-  { file: 'core/credits/account-desk.ts', begins: ['catch (error) { return { failed', 'return decision;', 'pending.reject(outcome.failed)'], atMost: 3, why: 'an assertion failed: the checker ends the run there' },
+  { file: 'core/credits/account-writer.ts', begins: ['this.forgetIdleLane()', 'forgetIdleLane()'], atMost: 2, why: 'needs ten thousand accounts in one process' },
+  { file: 'core/credits/account-writer.ts', begins: ["throw new ServiceError('SERVICE_UNAVAILABLE'"], atMost: 1, why: 'needs twelve lost races in a row' },
+  { file: 'core/credits/account-writer.ts', begins: ['catch (error) { return { failed', 'return decision;', 'pending.reject(outcome.failed)'], atMost: 3, why: 'an assertion failed: the checker ends the run there' },
   { file: 'core/credits/decide.ts', begins: ["return { refused: 'AMOUNT_INVALID' }", '{ assert(open.credits === credits'], atMost: 2, why: 'a price that is no amount, or two prices for one id: nobody asks for that' },
   { file: 'core/credits/get-balance.ts', begins: ["throw new ServiceError('DEVELOPER_TOKEN_INVALID')"], atMost: 1, why: 'accounts are never removed' },
   { file: 'core/credits/operate.ts', begins: ["throw new ServiceError('FIELD_INVALID', 'An adjustment", "throw new ServiceError('FIELD_INVALID', `An operation id", "throw new ServiceError('FIELD_INVALID', 'A reason", "throw new ServiceError('NOT_FOUND'"], atMost: 4, why: 'input of an operator, and an account removed under their hands' },
@@ -38,7 +38,7 @@ export const UNREACHED: readonly Unreached[] = [
   },
   { file: 'core/generation/run/generation-run.ts', begins: ["return this.finish({ event: 'fail', error: taskError('TASK_TIMEOUT') })", "return 'go-on'", '?? Infinity'], atMost: 3, why: 'the deadline passes between two looks at it' },
   { file: 'core/generation/run/lease-holder.ts', begins: ['throw new LeaseLost(this.current)', 'return;'], atMost: 2, why: 'a record gone under a lease; a timer that fires after it was cancelled' },
-  { file: 'core/generation/run/model-lane.ts', begins: ['return;'], atMost: 1, why: 'a place given back twice' },
+  { file: 'core/generation/run/fair-semaphore.ts', begins: ['return;'], atMost: 1, why: 'a place given back twice' },
   { file: 'core/generation/run/take-lease.ts', begins: ['return null;'], atMost: 1, why: 'a record gone between two reads' },
   {
     file: 'core/generation/run/unknown-model.ts', begins: ['return null;', 'return fail(context, g);', "? 'MODEL_UNAVAILABLE'", '?? Infinity', 'async function fail('], atMost: 5,
@@ -48,7 +48,7 @@ export const UNREACHED: readonly Unreached[] = [
   { file: 'core/generation/retention.ts', begins: ['?? g.updatedAt'], atMost: 1, why: 'what has ended says when' },
   { file: 'core/generation/view.ts', begins: ["?? 'bin'"], atMost: 1, why: 'outputs are of known types' },
   { file: 'core/idempotency/claims.ts', begins: ['throw inProgress(1_000)'], atMost: 1, why: 'needs four lost races in a row' },
-  { file: 'core/recovery/recover-generations.ts', begins: ['return;'], atMost: 1, why: 'the removal of a remnant fails, which is then looked at again anyway' },
+  { file: 'core/recovery/recover-generations.ts', begins: ['return;'], atMost: 1, why: 'the removal of a tombstone fails, which is then looked at again anyway' },
   { file: 'core/recovery/recover-generations.ts', begins: ['break;'], atMost: 1, why: 'needs ten lost races in a row' },
   {
     file: 'core/recovery/recover-uploads.ts', begins: ['return;', 'break;'], atMost: 3,

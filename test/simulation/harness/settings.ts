@@ -19,7 +19,7 @@ export const SIMULATED_SETTINGS: Settings = {
   outputRetentionMs: 20 * MINUTE,
   taskRetentionMs: 50 * MINUTE,
   unchargedContentRetentionMs: 15 * MINUTE,
-  remnantRetentionMs: 70 * MINUTE,
+  tombstoneRetentionMs: 70 * MINUTE,
   maxOutputBytes: 1_000,
   leaseMs: 9 * SECOND,
   cancelGraceMs: 15 * SECOND,

@@ -10,7 +10,7 @@ import { MemoryBudget } from '../../../../core/memory-budget.js';
 import type { ProviderReference } from '../../../../core/ports/provider.js';
 import { reportsUntilOver, submitted } from '../../../contracts/provider.contract.js';
 import { inPieces } from '../../../fixtures/byte-streams.js';
-import { TestedCall } from '../../../fixtures/call-scope.js';
+import { TestedCall } from '../../../fixtures/cancellation.js';
 import { HandClock, referenceFile, task } from './tasks.js';
 
 const SMALL = { size: '256x256' };

@@ -4,7 +4,7 @@
 // turn is the longest ago is looked up, not kept in order.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { ModelLane, type Place } from '../../../../core/generation/run/model-lane.js';
+import { FairSemaphore, type Place } from '../../../../core/generation/run/fair-semaphore.js';
 import { settled } from '../../../fixtures/manual-clock.js';
 
 interface Waiting { readonly id: string; readonly account: string; readonly deadline: number | undefined; readonly joinedAt: number }
@@ -75,7 +75,7 @@ function compare(x: readonly number[], y: readonly number[]): number {
 describe('the order of places of a model', () => {
   it('is that of a model that looks up who has waited longest, whatever comes and goes', async () => {
     await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 3 }), fc.array(step, { maxLength: 60 }), async (limit, perAccount, steps) => {
-      const [lane, model] = [new ModelLane(() => ({ concurrency: limit, concurrencyPerAccount: perAccount })), new Model(limit, perAccount)];
+      const [lane, model] = [new FairSemaphore(() => ({ concurrency: limit, concurrencyPerAccount: perAccount })), new Model(limit, perAccount)];
       const places = new Map<string, Place>();
       const admitted: string[] = [];
       for (const [number, one] of steps.entries()) {
@@ -101,7 +101,7 @@ describe('the order of places of a model', () => {
   });
 
   it('is not changed by advancing what does not wait, or has no start before it', async () => {
-    const lane = new ModelLane(() => ({ concurrency: 1, concurrencyPerAccount: 1 }));
+    const lane = new FairSemaphore(() => ({ concurrency: 1, concurrencyPerAccount: 1 }));
     const first = await lane.enter({ generationId: 'running', accountId: 'a' });
     const admitted: string[] = [];
     for (const generationId of ['start', 'take-over']) {

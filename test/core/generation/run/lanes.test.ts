@@ -4,7 +4,7 @@
 import { expect } from 'chai';
 import type { Caller } from '../../../../core/access/credential.js';
 import { cancelGeneration } from '../../../../core/generation/cancel-generation.js';
-import { ModelLane, type PlaceRequest } from '../../../../core/generation/run/model-lane.js';
+import { FairSemaphore, type PlaceRequest } from '../../../../core/generation/run/fair-semaphore.js';
 import { Worker } from '../../../../apps/worker/worker.js';
 import { CoreWorker } from '../../../fixtures/core-worker.js';
 import { CoreWorld } from '../../../fixtures/core-world.js';
@@ -119,7 +119,7 @@ describe('places of a model', () => {
   });
 
   it('are given back once, however often it is said', async () => {
-    const lane = new ModelLane(() => ({ concurrency: 1, concurrencyPerAccount: 1 }));
+    const lane = new FairSemaphore(() => ({ concurrency: 1, concurrencyPerAccount: 1 }));
     const first = await lane.enter(startOf('a'));
     const admitted: string[] = [];
     for (const accountId of ['b', 'c']) void lane.enter(startOf(accountId)).then(() => admitted.push(accountId));
@@ -130,7 +130,7 @@ describe('places of a model', () => {
   });
 
   it('are refused to all who wait when the worker stops', async () => {
-    const lane = new ModelLane(() => ({ concurrency: 1, concurrencyPerAccount: 1 }));
+    const lane = new FairSemaphore(() => ({ concurrency: 1, concurrencyPerAccount: 1 }));
     await lane.enter(startOf('a'));
     const waiting = [lane.enter(startOf('a')), lane.enter(startOf('b'))].map((place) => place.catch((error: unknown) => error));
     lane.refuseAll(new Error('stopping'));

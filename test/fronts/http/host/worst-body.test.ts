@@ -182,7 +182,7 @@ describe('the body that costs most', () => {
   });
 
   async function enrich(world: World, accountId: string): Promise<void> {
-    await world.context.desk.execute(accountId, { kind: 'grant', operationId: 'much', credits: 1_000_000_000, reason: '' });
+    await world.context.accountWriter.execute(accountId, { kind: 'grant', operationId: 'much', credits: 1_000_000_000, reason: '' });
   }
 
   it('costs at most ten plain creates over REST', async () => {

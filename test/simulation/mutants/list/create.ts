@@ -8,7 +8,7 @@ export const CREATE_MUTANTS: readonly Mutant[] = [
     name: 'no-hold',
     breaks: [4, 13],
     file: CREATE,
-    find: 'await hold(context, caller, mine, plan, request);',
+    find: 'await hold(context, caller, mine, quote, request);',
     replace: '',
     why: 'The price is checked somewhere else, so the generation is inserted without holding it.',
   },
@@ -16,15 +16,15 @@ export const CREATE_MUTANTS: readonly Mutant[] = [
     name: 'hold-after-insert',
     breaks: [4, 13],
     file: CREATE,
-    find: 'await hold(context, caller, mine, plan, request); }',
-    replace: 'const made = await insertOrRelease(context, caller, request, mine, plan); await hold(context, caller, mine, plan, request); return made; }',
+    find: 'await hold(context, caller, mine, quote, request); }',
+    replace: 'const made = await insertOrRelease(context, caller, request, mine, quote); await hold(context, caller, mine, quote, request); return made; }',
     why: 'The generation is inserted first, so that there is something to hold the price for.',
   },
   {
     name: 'claim-freed-after-a-lost-hold',
     breaks: [12],
     file: CREATE,
-    find: 'if (plan && !(error instanceof ServiceError)) throw error;',
+    find: 'if (quote && !(error instanceof ServiceError)) throw error;',
     replace: '',
     why: 'A lost answer to the hold is taken for a refusal, and the key is freed while the hold may stand.',
   },
@@ -56,11 +56,11 @@ export const CREATE_MUTANTS: readonly Mutant[] = [
     name: 'goes-on-under-a-new-id',
     breaks: [11, 12],
     file: CREATE,
-    find: "if (outcome.existing.kind === 'generation') return outcome.existing; await desk.execute(mine.accountId, "
+    find: "if (outcome.existing.kind === 'generation') return outcome.existing; await accountWriter.execute(mine.accountId, "
       + "{ kind: 'settle', generationId: mine.subjectId, charge: 0 }); return 'taken-over';",
     replace: "if (outcome.existing.kind === 'generation') return outcome.existing; const again = { ...generation, generationId: context.ids.uuid() }; "
-      + "await desk.execute(mine.accountId, { kind: 'settle', generationId: mine.subjectId, charge: 0 }); "
-      + "await desk.execute(mine.accountId, { kind: 'hold', generationId: again.generationId, credits: plan.credits, maxOpenHolds: Infinity }); "
+      + "await accountWriter.execute(mine.accountId, { kind: 'settle', generationId: mine.subjectId, charge: 0 }); "
+      + "await accountWriter.execute(mine.accountId, { kind: 'hold', generationId: again.generationId, credits: quote.credits, maxOpenHolds: Infinity }); "
       + 'await generations.insert(again); return again;',
     why: 'A process whose id was ruled out goes on under a new one, as if the key were still its own.',
   },
@@ -68,8 +68,8 @@ export const CREATE_MUTANTS: readonly Mutant[] = [
     name: 'looked-at-only-at-the-deadline',
     breaks: [12],
     file: 'core/generation/accept.js',
-    find: 'attentionAt: Math.min(now + recoveryGraceMs, queueDeadlineAt),',
-    replace: 'attentionAt: queueDeadlineAt,',
+    find: 'dueAt: Math.min(now + recoveryGraceMs, queueDeadlineAt),',
+    replace: 'dueAt: queueDeadlineAt,',
     why: 'Recovery looks at a queued generation only at its deadline, so that a lost wake-up ends it.',
   },
 ];

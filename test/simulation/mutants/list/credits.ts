@@ -1,7 +1,7 @@
 import type { Mutant } from '../mutant.js';
 
 const DECIDE = 'core/credits/decide.js';
-const DESK = 'core/credits/account-desk.js';
+const DESK = 'core/credits/account-writer.js';
 
 /** What can be got wrong about money. */
 export const CREDIT_MUTANTS: readonly Mutant[] = [
@@ -98,12 +98,12 @@ export const CREDIT_MUTANTS: readonly Mutant[] = [
     name: 'settled-before-the-money-moves',
     breaks: [4],
     file: 'core/generation/settle-generation.js',
-    find: "await context.desk.execute(accountId, { kind: 'settle', generationId, charge: chargedCredits }); "
+    find: "await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge: chargedCredits }); "
       + 'const retention = retentionOf(generation, context.settings); '
       + "const { generation: settled, refused } = await changeGeneration(context, generation, { event: 'settle', ...retention });",
     replace: 'const retention = retentionOf(generation, context.settings); '
       + "const { generation: settled, refused } = await changeGeneration(context, generation, { event: 'settle', ...retention }); "
-      + "await context.desk.execute(accountId, { kind: 'settle', generationId, charge: chargedCredits });",
+      + "await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge: chargedCredits });",
     why: 'The generation says that it is settled while its hold is still open.',
   },
 ];

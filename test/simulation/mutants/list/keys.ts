@@ -64,7 +64,7 @@ export const KEY_MUTANTS: readonly Mutant[] = [
     name: 'upload-takeover-without-tombstone',
     breaks: [11],
     file: 'core/uploads/prepare-upload.js',
-    find: "const outcome = await context.uploads.insert({ kind: 'void', uploadId, accountId, appId, version: 1, createdAt: now, attentionAt });",
+    find: "const outcome = await context.uploads.insert({ kind: 'void', uploadId, accountId, appId, version: 1, createdAt: now, dueAt });",
     replace: 'const existing = await context.uploads.read(uploadId); const outcome = { inserted: existing === null, existing };',
     why: 'A lapsed key of prepare gets a new upload while the first one may still be inserted.',
   },

@@ -56,7 +56,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
   {
     name: 'accounts-do-not-take-turns',
     breaks: [20],
-    file: 'core/generation/run/model-lane.js',
+    file: 'core/generation/run/fair-semaphore.js',
     find: 'line.delete(accountId); if (waiting.length > 0) line.set(accountId, waiting); return waiter;',
     replace: 'if (waiting.length === 0) line.delete(accountId); return waiter;',
     why: 'The account that came first stays first in line for as long as it has something waiting.',

@@ -39,7 +39,7 @@ export const UPLOAD_MUTANTS: readonly Mutant[] = [
   {
     name: 'upload-of-another-app',
     breaks: [16],
-    file: 'core/generation/plan.js',
+    file: 'core/generation/quote.js',
     find: "const isOwn = record?.kind === 'upload' && record.accountId === caller.accountId && record.appId === caller.appId;",
     replace: "const isOwn = record?.kind === 'upload' && record.accountId === caller.accountId;",
     why: 'A generation may use whatever its account has uploaded, through another App too.',
@@ -56,7 +56,7 @@ export const UPLOAD_MUTANTS: readonly Mutant[] = [
     name: 'use-not-marked',
     breaks: [16],
     file: 'core/generation/create-generation.js',
-    find: 'await markUsed(context, plan.uploads);',
+    find: 'await markUsed(context, quote.uploads);',
     replace: '',
     why: 'An upload that a generation is about to use is removed when its own retention is over.',
   },

@@ -1,10 +1,10 @@
 import type { ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
-import type { CallScope } from '../../../core/call-scope.js';
+import type { Cancellation } from '../../../core/cancellation.js';
 
 export type AnyCall = ServerUnaryCall<never, object> | ServerWritableStream<never, object>;
 
 /** A gRPC call as use cases and stores know it: over when its caller cancels it or has gone, or its deadline has passed. */
-export class ServedCallScope implements CallScope {
+export class ServedCancellation implements Cancellation {
   readonly deadline: number;
 
   constructor(private readonly call: AnyCall) {

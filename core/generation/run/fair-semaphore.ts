@@ -29,7 +29,7 @@ type Line = Map<string, Waiter[]>;
  * account in turn, so that one with a thousand generations queued does not keep another one's first waiting behind them.
  * An account that has its share is passed over, and keeps nobody else waiting.
  */
-export class ModelLane {
+export class FairSemaphore {
   private running = 0;
   private readonly runningByAccount = new Map<string, number>();
   /** Each account's by run deadline, the earliest first. */

@@ -4,7 +4,7 @@
 // are held against an exact model, entries are added up by themselves.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { AccountDesk, type DeskOutcome } from '../../../core/credits/account-desk.js';
+import { AccountWriter, type WriterOutcome } from '../../../core/credits/account-writer.js';
 import type { AccountCommand } from '../../../core/credits/decide.js';
 import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import type { AccountStore } from '../../../core/ports/account-store.js';
@@ -27,12 +27,12 @@ async function storeWith(credits: number): Promise<MemoryAccountStore> {
     accountId: ID, name: 'Test', currency: 'credits', createdAt: 0, version: 0,
     issued: 0, available: 0, reserved: 0, spent: 0, lastSequence: 0, holds: new Map(),
   });
-  if (credits > 0) await new AccountDesk({ accounts: store, clock: new ManualClock() }).execute(ID, grant('first', credits));
+  if (credits > 0) await new AccountWriter({ accounts: store, clock: new ManualClock() }).execute(ID, grant('first', credits));
   return store;
 }
 
-function deskOn(store: AccountStore, clock: ManualClock, interceptor?: Interceptor): AccountDesk {
-  return new AccountDesk({ accounts: interceptor ? intercepted('accounts', store, interceptor) : store, clock });
+function writerOn(store: AccountStore, clock: ManualClock, interceptor?: Interceptor): AccountWriter {
+  return new AccountWriter({ accounts: interceptor ? intercepted('accounts', store, interceptor) : store, clock });
 }
 
 async function expectRight(store: AccountStore): Promise<void> {
@@ -41,17 +41,17 @@ async function expectRight(store: AccountStore): Promise<void> {
   expectBooksRight(account, (await store.entries(ID, { limit: 1_000 })).items);
 }
 
-function accepted(outcomes: readonly DeskOutcome[]): number {
+function accepted(outcomes: readonly WriterOutcome[]): number {
   return outcomes.filter(({ refused }) => refused === undefined).length;
 }
 
-describe('AccountDesk', () => {
+describe('AccountWriter', () => {
   it('gives every command of any concurrent waves the outcome an exact model gives it, in order', async () => {
     await fc.assert(fc.asyncProperty(anyBatches({ batches: 6, commands: 10 }), async (waves) => {
       const [store, model, clock] = [await storeWith(0), new BooksModel(), new ManualClock()];
-      const desk = deskOn(store, clock);
+      const writer = writerOn(store, clock);
       for (const wave of waves) {
-        const outcomes = await clock.run(Promise.all(wave.map((command) => desk.execute(ID, command))));
+        const outcomes = await clock.run(Promise.all(wave.map((command) => writer.execute(ID, command))));
         expect(outcomes.map(({ refused }) => refused)).to.deep.equal(wave.map((command) => model.apply(command)));
         expect(BigInt((await store.read(ID))?.available ?? -1)).to.equal(model.available);
       }
@@ -62,11 +62,11 @@ describe('AccountDesk', () => {
   it('folds what waits into one write: 500 concurrent holds take at most 4 writes', async () => {
     const [store, clock] = [await storeWith(1_000), new ManualClock()];
     let writes = 0;
-    const desk = deskOn(store, clock, (call) => {
+    const writer = writerOn(store, clock, (call) => {
       if (call.name === 'accounts.apply') writes += 1;
       return call.proceed();
     });
-    const outcomes = await clock.run(Promise.all(Array.from({ length: 500 }, (_, index) => desk.execute(ID, hold(`g${index}`, 2)))));
+    const outcomes = await clock.run(Promise.all(Array.from({ length: 500 }, (_, index) => writer.execute(ID, hold(`g${index}`, 2)))));
     expect(accepted(outcomes)).to.equal(500);
     expect(writes).to.be.at.most(4);
     await expectRight(store);
@@ -84,7 +84,7 @@ describe('AccountDesk', () => {
         await new Promise<void>((resolve) => { clock.after(delays.next().value ?? 0, resolve); });
         return call.proceed();
       };
-      const [one, two] = [deskOn(store, clock, interceptor), deskOn(store, clock, interceptor)];
+      const [one, two] = [writerOn(store, clock, interceptor), writerOn(store, clock, interceptor)];
       const outcomes = await clock.run(Promise.all([
         ...Array.from({ length: first }, (_, index) => one.execute(ID, hold(`one${index}`, cost))),
         ...Array.from({ length: second }, (_, index) => two.execute(ID, hold(`two${index}`, cost))),
@@ -97,7 +97,7 @@ describe('AccountDesk', () => {
 
   it('decides a refusal again on the newest state: another process granted meanwhile', async () => {
     const [store, clock] = [await storeWith(5), new ManualClock()];
-    const [one, two] = [deskOn(store, clock), deskOn(store, clock)];
+    const [one, two] = [writerOn(store, clock), writerOn(store, clock)];
     expect(await clock.run(one.execute(ID, hold('a', 6)))).to.deep.equal({ refused: 'CREDITS_INSUFFICIENT', availableCredits: 5 });
     await clock.run(two.execute(ID, grant('more', 1)));
     expect(await clock.run(one.execute(ID, hold('a', 6)))).to.deep.equal({});
@@ -105,7 +105,7 @@ describe('AccountDesk', () => {
 
   it('decides "done before" again on the newest state: another process settled meanwhile', async () => {
     const [store, clock] = [await storeWith(5), new ManualClock()];
-    const [one, two] = [deskOn(store, clock), deskOn(store, clock)];
+    const [one, two] = [writerOn(store, clock), writerOn(store, clock)];
     await clock.run(one.execute(ID, hold('a', 3)));
     await clock.run(two.execute(ID, settle('a', 0)));
     await clock.run(two.execute(ID, hold('b', 5)));
@@ -118,19 +118,19 @@ describe('AccountDesk', () => {
     for (const command of [grant('op', 4), hold('g', 3), settle('old', 2)]) {
       for (const happened of [true, false]) {
         const [store, clock] = [await storeWith(10), new ManualClock()];
-        await clock.run(deskOn(store, clock).execute(ID, hold('old', 2)));
+        await clock.run(writerOn(store, clock).execute(ID, hold('old', 2)));
         const model = new BooksModel();
         for (const known of [grant('first', 10), hold('old', 2), command]) model.apply(known);
         let isBroken = true;
-        const desk = deskOn(store, clock, async (call) => {
+        const writer = writerOn(store, clock, async (call) => {
           if (call.name !== 'accounts.apply' || !isBroken) return call.proceed();
           isBroken = false;
           if (happened) await call.proceed();
           throw new StoreUnavailable('lost');
         });
-        const failure = await clock.run(desk.execute(ID, command).then(() => null, (error: unknown) => error));
+        const failure = await clock.run(writer.execute(ID, command).then(() => null, (error: unknown) => error));
         expect(failure).to.be.instanceOf(StoreUnavailable);
-        expect(await clock.run(desk.execute(ID, command))).to.deep.equal({});
+        expect(await clock.run(writer.execute(ID, command))).to.deep.equal({});
         expect(BigInt((await store.read(ID))?.available ?? -1)).to.equal(model.available);
         expect((await store.entries(ID, { limit: 10 })).items).to.have.length(3);
         await expectRight(store);
@@ -140,21 +140,21 @@ describe('AccountDesk', () => {
 
   it('refuses every command on an account that is not there, and serves others', async () => {
     const [store, clock] = [await storeWith(5), new ManualClock()];
-    const desk = deskOn(store, clock);
-    const failures = await Promise.all(['a', 'b'].map((id) => desk.execute('nobody', hold(id, 1)).catch((error: unknown) => error)));
+    const writer = writerOn(store, clock);
+    const failures = await Promise.all(['a', 'b'].map((id) => writer.execute('nobody', hold(id, 1)).catch((error: unknown) => error)));
     for (const failure of failures) expect(failure).to.be.instanceOf(ServiceError).with.property('code', 'NOT_FOUND');
-    expect(await desk.execute(ID, hold('a', 1))).to.deep.equal({});
+    expect(await writer.execute(ID, hold('a', 1))).to.deep.equal({});
   });
 
   it('gives up after a bounded number of lost races, with nothing written', async () => {
     const [store, clock] = [await storeWith(5), new ManualClock()];
     let races = 0;
-    const desk = deskOn(store, clock, async (call) => {
+    const writer = writerOn(store, clock, async (call) => {
       if (call.name !== 'accounts.apply') return call.proceed();
       races += 1;
       return 'conflict';
     });
-    const failure = await clock.run(desk.execute(ID, hold('a', 1)).catch((error: unknown) => error));
+    const failure = await clock.run(writer.execute(ID, hold('a', 1)).catch((error: unknown) => error));
     expect(failure).to.be.instanceOf(ServiceError).with.property('code', 'SERVICE_UNAVAILABLE');
     expect(races).to.be.within(2, 50);
     expect((await store.read(ID))?.version).to.equal(1);
@@ -162,9 +162,9 @@ describe('AccountDesk', () => {
 
   it('keeps a broken command from failing the others that are written with it', async () => {
     const [store, clock] = [await storeWith(20), new ManualClock()];
-    const desk = deskOn(store, clock);
-    await clock.run(desk.execute(ID, hold('a', 5)));
-    const outcomes = await clock.run(Promise.allSettled([desk.execute(ID, hold('x', 1)), desk.execute(ID, hold('b', 3)), desk.execute(ID, settle('a', 6)), desk.execute(ID, hold('c', 4))]));
+    const writer = writerOn(store, clock);
+    await clock.run(writer.execute(ID, hold('a', 5)));
+    const outcomes = await clock.run(Promise.allSettled([writer.execute(ID, hold('x', 1)), writer.execute(ID, hold('b', 3)), writer.execute(ID, settle('a', 6)), writer.execute(ID, hold('c', 4))]));
     expect(outcomes.map(({ status }) => status)).to.deep.equal(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
     expect((await store.read(ID))?.available).to.equal(20 - 5 - 1 - 3 - 4);
     await expectRight(store);

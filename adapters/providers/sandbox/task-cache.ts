@@ -22,7 +22,7 @@ export const SHELF_LIMITS: ShelfLimits = {
 interface Kept { readonly task: SandboxTask; readonly since: number; readonly byteSize: number }
 
 /** The tasks the sandbox remembers, in bounded memory. Each map is in order of `since`, so that what is due is in front. */
-export class TaskShelf {
+export class TaskCache {
   readonly #open = new Map<string, Kept>();
   readonly #unread = new Map<string, Kept>();
   readonly #read = new Map<string, Kept>();

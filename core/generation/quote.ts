@@ -11,7 +11,7 @@ import type { Upload } from '../uploads/upload.js';
 import type { GenerationRequest } from './request.js';
 
 /** A request that the catalog and the uploads allow, with what it will cost. */
-export interface Plan {
+export interface Quote {
   readonly model: Model;
   /** With the model's defaults filled in. */
   readonly parameters: JsonObject;
@@ -24,7 +24,7 @@ export interface Plan {
 type PlanPorts = Pick<Ports, 'catalog' | 'uploads' | 'jsonSchemas'>;
 
 /** Checks a request against the model and the caller's uploads. Throws FIELD_INVALID or FIELD_REQUIRED. */
-export async function planGeneration(ports: PlanPorts, caller: Caller, request: GenerationRequest): Promise<Plan> {
+export async function quoteGeneration(ports: PlanPorts, caller: Caller, request: GenerationRequest): Promise<Quote> {
   const model = ports.catalog.find(request.modelKey);
   if (!model) throw unknownModel(ports, request.modelKey);
   if (!model.operations.includes(request.operation)) {

@@ -5,14 +5,14 @@ import { decideAccount, needsFreshState, operationOf, type AccountCommand, type 
 import { AccountDraft, type OwnedAccount } from './draft.js';
 
 /** A refusal comes with the credits that could be reserved when it was decided. */
-export type DeskOutcome = { readonly refused: AccountRefusal; readonly availableCredits: number } | { readonly refused?: undefined };
+export type WriterOutcome = { readonly refused: AccountRefusal; readonly availableCredits: number } | { readonly refused?: undefined };
 
 /** A command that breaks an invariant fails alone: those it would have been written with have nothing to do with it. */
-type Decided = DeskOutcome | { readonly failed: unknown };
+type Decided = WriterOutcome | { readonly failed: unknown };
 
 interface Pending {
   readonly command: AccountCommand;
-  readonly resolve: (outcome: DeskOutcome) => void;
+  readonly resolve: (outcome: WriterOutcome) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -34,12 +34,12 @@ const MAX_IDLE_LANES = 10_000;
  * Throws `SERVICE_UNAVAILABLE` when it lost that race too often, and passes on `StoreUnavailable`: then the outcome is
  * unknown, and the same command may be given again.
  */
-export class AccountDesk {
+export class AccountWriter {
   private readonly lanes = new Map<string, Lane>();
 
   constructor(private readonly ports: Pick<Ports, 'accounts' | 'clock'>) {}
 
-  execute(accountId: string, command: AccountCommand): Promise<DeskOutcome> {
+  execute(accountId: string, command: AccountCommand): Promise<WriterOutcome> {
     const lane = this.lane(accountId);
     return new Promise((resolve, reject) => {
       lane.waiting.push({ command, resolve, reject });

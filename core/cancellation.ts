@@ -1,5 +1,5 @@
 /** The call that something is done for. Whoever made it may give it up, or has said until when an answer is of use to them. */
-export interface CallScope {
+export interface Cancellation {
   /** When an answer is of no use any more, in milliseconds since the epoch by the clock of this machine; `Infinity` without a deadline. */
   readonly deadline: number;
   /** Whether nobody waits any more. */
@@ -17,6 +17,6 @@ export class CallOver extends Error {
 }
 
 /** Throws `CallOver` when nobody waits any more. */
-export function requireWanted(call: CallScope | undefined): void {
+export function requireWanted(call: Cancellation | undefined): void {
   if (call?.isOver === true) throw new CallOver();
 }

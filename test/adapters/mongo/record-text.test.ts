@@ -1,0 +1,24 @@
+// Goal: a record that any release wrote is read by this one, and what this one writes is read by the release before.
+// Method: the text itself, as the release before wrote and read it, and as the next one may.
+import { expect } from 'chai';
+import type { GenerationRecord } from '../../../core/generation/generation.js';
+import { recordFrom, recordText } from '../../../adapters/mongo/record-text.js';
+import { aGeneration } from '../../fixtures/stored-records.js';
+
+describe('the text of a record in mongo', () => {
+  const record: GenerationRecord = aGeneration(1, { dueAt: 7 });
+  const { dueAt, ...rest } = record;
+
+  it('has the name that the release before reads', () => {
+    expect(JSON.parse(recordText(record))).to.include({ attentionAt: dueAt, generationId: record.generationId }).and.not.to.have.property('dueAt');
+  });
+
+  it('is read as the release before wrote it, every field of it', () => {
+    expect(recordFrom(JSON.stringify({ ...rest, attentionAt: 7 }))).to.deep.equal(record);
+    expect(recordFrom(recordText(record))).to.deep.equal(record);
+  });
+
+  it('is read under the new name too', () => {
+    expect(recordFrom(JSON.stringify(record))).to.deep.equal(record);
+  });
+});
