@@ -4,7 +4,7 @@ import type { Context } from '../context.js';
 import type { WriterOutcome } from '../credits/account-writer.js';
 import { ServiceError } from '../errors.js';
 import { begun } from '../begun.js';
-import { claim, freeClaim, takenOver, type Subject } from '../idempotency/claims.js';
+import { claim, freeClaim, takenOver, type ClaimTarget } from '../idempotency/claims.js';
 import type { Claim } from '../idempotency/claim.js';
 import type { Json } from '../json.js';
 import { acceptGeneration } from './accept.js';
@@ -48,7 +48,7 @@ export async function createGeneration(context: Context, caller: Caller, idempot
   return { generation, replayed: false };
 }
 
-function generationTarget(context: Context, caller: Caller): Subject {
+function generationTarget(context: Context, caller: Caller): ClaimTarget {
   return {
     mint: () => context.ids.uuid(),
     exists: async (id) => isTaken(await context.generations.read(id)),

@@ -5,7 +5,7 @@ import { MAX_CLOCK_SKEW_MS, type Settings } from '../settings.js';
 import type { Claim, ClaimKey } from './claim.js';
 
 /** What a claim's subject is to the operation that claims: a generation, or an upload. */
-export interface Subject {
+export interface ClaimTarget {
   /** A new id for the effect to stand under. */
   mint(): string;
   /** Whether the effect of this claim is there. */
@@ -30,7 +30,7 @@ export async function claim(
   ports: Pick<Ports, 'claims' | 'clock' | 'ids'> & { readonly boot: Boot },
   settings: Settings,
   request: { readonly key: ClaimKey; readonly digest: string },
-  subject: Subject,
+  subject: ClaimTarget,
 ): Promise<Claimed> {
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const now = ports.clock.now();

@@ -3,7 +3,7 @@ import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { begun } from '../begun.js';
 import type { Claim } from '../idempotency/claim.js';
-import { claim, freeClaim, takenOver, type Subject } from '../idempotency/claims.js';
+import { claim, freeClaim, takenOver, type ClaimTarget } from '../idempotency/claims.js';
 import type { Json } from '../json.js';
 import type { SignedRequest } from '../ports/object-store.js';
 import { readPrepareRequest, type PrepareRequest } from './request.js';
@@ -58,7 +58,7 @@ async function requireUsableOrFree(context: Context, mine: Claim, request: Prepa
   }
 }
 
-function uploadTarget(context: Context, caller: Caller): Subject {
+function uploadTarget(context: Context, caller: Caller): ClaimTarget {
   const isTaken = (record: UploadRecord | null) => record !== null && record.kind !== 'void';
   return {
     mint: () => context.ids.uuid(),
