@@ -6,7 +6,7 @@ import type { Boot } from '../../../core/boot.js';
 import { StoreUnavailable, type ServiceError } from '../../../core/errors.js';
 import type { ClaimStore } from '../../../core/ports/claim-store.js';
 import type { ClaimKey } from '../../../core/idempotency/claim.js';
-import { claim, freeClaim, type Claimed, type Subject } from '../../../core/idempotency/claims.js';
+import { claim, freeClaim, type Claimed, type ClaimTarget } from '../../../core/idempotency/claims.js';
 import { DEFAULT_SETTINGS } from '../../../core/settings.js';
 import { MemoryClaimStore } from '../../../adapters/memory/memory-claim-store.js';
 import { ManualClock } from '../../fixtures/manual-clock.js';
@@ -23,7 +23,7 @@ class World {
   /** What stands at each subject id. */
   readonly effects = new Map<string, 'effect' | 'void'>();
 
-  readonly subject: Subject = {
+  readonly subject: ClaimTarget = {
     mint: () => this.ids.uuid(),
     exists: async (id) => this.effects.get(id) === 'effect',
     preclude: async (id) => {
