@@ -20,8 +20,8 @@ interface DriverBase {
   /** What the configuration calls it: lower-case letters, digits, hyphens and underscores. */
   readonly name: string;
   /**
-   * JSON Schema 2020-12 of an object: each property is one option, in snake_case with its unit last. `required` options must be given
-   * where the driver is chosen. `writeOnly` marks a secret, whose value no message repeats. `errorMessage` ("must be …") replaces the
+   * JSON Schema 2020-12 of an object: each property is one option, in snake_case with its unit last, with a schema that stands alone
+   * (no `$ref` out of it). `required` options must be given where the driver is chosen. `writeOnly` marks a secret, whose value no message repeats. `errorMessage` ("must be …") replaces the
    * sentence that follows from the schema.
    */
   readonly options: JsonObject;
@@ -122,12 +122,10 @@ export interface DatabaseDriver extends StoreDriverBase {
   isMade?(opening: Pick<Opening, 'options' | 'dataFolder'>): boolean;
   /** Throws one sentence when it cannot be used, and `StoreUnavailable` when it does not answer. */
   open(opening: Opening & { readonly as: OpenedAs }): Promise<OpenDatabase>;
-  /**
-   * The same by reading alone: nothing is made or brought up to date. `beforeMigration` takes an empty database and one of an older
-   * release as well, and answers undefined for one that only has to be made.
-   */
-  inspect(opening: Opening, options: { readonly beforeMigration: true }): Promise<OpenDatabase | undefined>;
-  inspect(opening: Opening, options?: { readonly beforeMigration?: false }): Promise<OpenDatabase>;
+  /** The same by reading alone: nothing is made or brought up to date. */
+  inspect(opening: Opening): Promise<OpenDatabase>;
+  /** Takes an empty database and one of an older release as well, by reading alone; undefined for one that only has to be made. */
+  inspectBeforeMigration(opening: Opening): Promise<OpenDatabase | undefined>;
   /**
    * Makes what is missing, and answers a line for each thing made. Safe to repeat, beside running processes. `beside` is called last,
    * with what the database lends, and sets up what wake-ups need in it.

@@ -70,7 +70,8 @@ function* oneModelFaults(
 function* providerFaults({ provider, provider_settings: settings = {} }: ModelEntry, providers: ProviderRules): Generator<PlaceFault> {
   const settingsFault = providers.get(provider);
   if (!settingsFault) {
-    yield { pointer: '/provider', message: `must be a connected provider, one of ${[...providers.keys()].join(', ')}; ${provider} is none` };
+    const known = providers.size === 0 ? 'and none is configured' : `one of ${[...providers.keys()].join(', ')}; ${provider} is none`;
+    yield { pointer: '/provider', message: `must be a connected provider, ${known}` };
     return;
   }
   const fault = settingsFault(settings);

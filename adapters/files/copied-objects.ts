@@ -1,14 +1,9 @@
 import { createHash } from 'node:crypto';
 import { constants, copyFile, link, mkdir, open, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { ObjectCount } from '../driver-backup.js';
 import { hasCode, REAL_DISK, syncDirectory, writeFully } from './disk.js';
 import { StoredObject } from './stored-object.js';
-
-/** What a folder of objects holds, what is on its way in aside. */
-export interface ObjectCount {
-  readonly files: number;
-  readonly bytes: number;
-}
 
 /** Where a hard link cannot be made, bytes can be copied. */
 const NO_LINKS = ['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];

@@ -33,8 +33,8 @@ export const mongoDriver: DatabaseDriver = {
   lends: ['wake-up-table', 'mongodb'],
   backupTools: 'the tools of MongoDB',
 
-  longestCall: (options) => ({ option: 'timeout_seconds', timeoutMs: optionsOf({ options }).timeoutMs ?? 0 }),
-  connections: (options) => ({ option: 'pool_size', count: optionsOf({ options }).poolSize ?? 0 }),
+  longestCall: (options) => ({ option: 'timeout_seconds', timeoutMs: optionsOf({ options }).timeoutMs }),
+  connections: (options) => ({ option: 'pool_size', count: optionsOf({ options }).poolSize }),
 
   place({ options }) {
     const { database, url = '' } = options as { database: string; url?: string };
@@ -46,9 +46,14 @@ export const mongoDriver: DatabaseDriver = {
     return opened(await openMongo({ ...optionsOf(opening), log: opening.log }), opening);
   },
 
-  async inspect(opening, { beforeMigration = false } = {}) {
-    const { lookIntoMongo, openMongo } = await import('./open-mongo.js');
-    return opened(await (beforeMigration ? lookIntoMongo : openMongo)(optionsOf(opening)), opening);
+  async inspect(opening) {
+    const { openMongo } = await import('./open-mongo.js');
+    return opened(await openMongo(optionsOf(opening)), opening);
+  },
+
+  async inspectBeforeMigration(opening) {
+    const { lookIntoMongo } = await import('./open-mongo.js');
+    return opened(await lookIntoMongo(optionsOf(opening)), opening);
   },
 
   async migrate(opening, beside) {
@@ -57,7 +62,7 @@ export const mongoDriver: DatabaseDriver = {
   },
 };
 
-function optionsOf({ options }: Pick<Opening, 'options'>): MongoOptions {
+function optionsOf({ options }: Pick<Opening, 'options'>): Required<MongoOptions> {
   const { url, database, pool_size: poolSize, timeout_seconds: timeoutSeconds } = options as unknown as MongoSection;
   return { url, database, poolSize, timeoutMs: Math.max(1, Math.round(timeoutSeconds * 1_000)) };
 }

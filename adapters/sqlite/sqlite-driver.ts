@@ -38,9 +38,11 @@ export const sqliteDriver: DatabaseDriver = {
     return database;
   },
 
-  async inspect({ dataFolder }, { beforeMigration = false } = {}): Promise<OpenDatabase> {
-    return openFolder({ folder: dataFolder, role: 'tool', readOnly: true }).catch((error: unknown) => {
-      if (beforeMigration && error instanceof DataFolderUnmade) return undefined as never;
+  inspect: ({ dataFolder }) => openFolder({ folder: dataFolder, role: 'tool', readOnly: true }),
+
+  async inspectBeforeMigration(opening) {
+    return this.inspect(opening).catch((error: unknown) => {
+      if (error instanceof DataFolderUnmade) return undefined;
       throw error;
     });
   },

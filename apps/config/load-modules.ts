@@ -8,7 +8,7 @@ import { optionsOf, SECTIONS } from './config-keys.js';
 
 /** What a driver of each kind must be able to do. */
 const METHODS = {
-  database: ['place', 'open', 'inspect', 'migrate'],
+  database: ['place', 'open', 'inspect', 'inspectBeforeMigration', 'migrate'],
   objects: ['open', 'inspect', 'migrate'],
   'wake-ups': ['open', 'inspect', 'migrate'],
   provider: ['open'],

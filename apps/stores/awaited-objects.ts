@@ -24,7 +24,7 @@ export interface AwaitedObjectsParts {
  * not usable, is reported and stays shut, as it may be put right.
  */
 export class AwaitedObjects implements ObjectStore {
-  private store: ObjectStore | undefined;
+  private opened: OpenObjects | undefined;
   private lastRefusal: string | undefined;
   private cancelTry: (() => void) | undefined;
   private isClosed = false;
@@ -68,16 +68,16 @@ export class AwaitedObjects implements ObjectStore {
     return this.reached().remove(...args);
   }
 
-  /** Tries no more. */
-  close(): Promise<void> {
+  /** Tries no more, and closes what was opened. */
+  async close(): Promise<void> {
     this.isClosed = true;
     this.cancelTry?.();
-    return Promise.resolve();
+    await this.opened?.close?.();
   }
 
   private reached(): ObjectStore {
-    if (this.store === undefined) throw new StoreUnavailable('The object store has not been reached since this process started.');
-    return this.store;
+    if (this.opened === undefined) throw new StoreUnavailable('The object store has not been reached since this process started.');
+    return this.opened.store;
   }
 
   private tryAfter(pauseMs: number, check: Check): void {
@@ -89,7 +89,7 @@ export class AwaitedObjects implements ObjectStore {
     try {
       const opened = await open();
       await check(() => identityOf(opened));
-      this.store = opened.store;
+      this.opened = opened;
       log.info('object store reached', { awayMs: clock.now() - this.since });
     } catch (error) {
       this.report(error);

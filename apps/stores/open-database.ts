@@ -17,7 +17,7 @@ export function inspectDatabase(config: Config): Promise<OpenDatabase> {
 /** The same before a migration: undefined for a database that only has to be made. */
 export function inspectBeforeMigration(config: Config): Promise<OpenDatabase | undefined> {
   const { database } = config.stores;
-  return database.driver.inspect(openingOf(config, database, QUIETLY), { beforeMigration: true });
+  return database.driver.inspectBeforeMigration(openingOf(config, database, QUIETLY));
 }
 
 /** How sentences and log lines name the database. */

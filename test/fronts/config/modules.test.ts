@@ -1,9 +1,10 @@
 // Goal: drivers of other packages join the built-in ones, and a module that cannot be used is named with what is wrong.
 // Method: modules written into a fresh folder, one for each mistake; test/install/outside-module.test.ts has a whole package.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { parseCatalog, type CatalogInvalid } from '../../../adapters/catalog-file/file-catalog.js';
 import { ConfigInvalid, type Config } from '../../../apps/config/config.js';
 import { loadConfig } from '../../../apps/config/load-config.js';
 import { catalogTools } from '../../../apps/wiring/catalog-tools.js';
@@ -14,7 +15,7 @@ const CAMERA = `{
   settingsFault: (settings) => ('film' in settings ? undefined : 'It needs film.'),
   open: async () => { throw new Error('It is not opened here.'); },
 }`;
-const DATABASE = `{ kind: 'database', name: 'cards', options: { type: 'object', properties: { drawer: { type: 'string', default: 'top' } } }, unshared: 'a drawer', lends: [], place() {}, open() {}, inspect() {}, migrate() {} }`;
+const DATABASE = `{ kind: 'database', name: 'cards', options: { type: 'object', properties: { drawer: { type: 'string', default: 'top' } } }, unshared: 'a drawer', lends: [], place() {}, open() {}, inspect() {}, inspectBeforeMigration() {}, migrate() {} }`;
 
 describe('modules of the configuration', () => {
   let folder: string;
@@ -59,6 +60,23 @@ describe('modules of the configuration', () => {
     expect(stores.database.driver.name).to.equal('sqlite');
   });
 
+  it('bring providers that the catalog is checked against', async () => {
+    write('camera.mjs', `export default [${CAMERA}];`);
+    const shipped = readFileSync((await load('{}')).catalog, 'utf8');
+    const faults = async (config: string): Promise<readonly string[]> => {
+      try {
+        parseCatalog(shipped, 'catalog.yaml', catalogTools(await load(config)));
+        return [];
+      } catch (error) {
+        return (error as CatalogInvalid).faults.map((fault) => fault.replace(/^.*\.provider /, ''));
+      }
+    };
+    expect(await faults('{}')).to.deep.equal([]);
+    const other = await faults('modules: [./camera.mjs]\nproviders: { studio: { kind: camera, lens: 50mm } }\n');
+    expect(new Set(other)).to.deep.equal(new Set(['must be a connected provider, one of studio; sandbox is none.']));
+    expect(new Set(await faults('providers: {}\n'))).to.deep.equal(new Set(['must be a connected provider, and none is configured.']));
+  });
+
   it('have what their options want said, and no secret', async () => {
     write('camera.mjs', `export default [${CAMERA}];`);
     expect(await faultsOf('modules: [./camera.mjs]\nproviders: { studio: { kind: camera } }\n')).to.deep.equal(['darkroom.yaml: providers.studio needs providers.studio.lens.']);
@@ -88,7 +106,7 @@ describe('modules of the configuration', () => {
 
   const BROKEN: Readonly<Record<string, string>> = {
     [CAMERA.replace("kind: 'provider'", "kind: 'lamp'")]: 'The driver camera of the module ./broken.mjs must have a kind, one of database, objects, wake-ups, provider.',
-    [DATABASE.replace(', inspect() {}', '')]: 'The driver cards of the module ./broken.mjs has no inspect.',
+    [DATABASE.replace(' inspect() {},', '')]: 'The driver cards of the module ./broken.mjs has no inspect.',
     [CAMERA.replace("lens: { type: 'string' }", "lens: { type: 'glass' }")]: 'have no usable JSON Schema for lens',
     [CAMERA.replace('default: 2', 'default: 20')]: 'The options of the driver camera of the module ./broken.mjs have a default for shots that its JSON Schema refuses.',
     [CAMERA.replace('lens:', '"Lens.size":')]: 'The options of the driver camera of the module ./broken.mjs may not have one called Lens.size: names have lower-case letters, digits and underscores.',

@@ -25,7 +25,7 @@ describe('an object store that was away at the start', () => {
     events = [];
     refusal = AWAY;
     mismatch = undefined;
-    const opened = { store: new MemoryObjectStore({ clock }), identity: () => Promise.resolve('an id') };
+    const opened = { store: new MemoryObjectStore({ clock }), identity: () => Promise.resolve('an id'), close: async () => { events.push('closed'); } };
     const open = () => {
       tries.push(clock.now());
       return refusal ? Promise.reject(refusal) : Promise.resolve(opened);
@@ -75,6 +75,13 @@ describe('an object store that was away at the start', () => {
     mismatch = undefined;
     await clock.advance(10_000);
     expect(await signs()).to.equal(true);
+  });
+
+  it('closes what it has opened', async () => {
+    refusal = undefined;
+    await clock.advance(10_000);
+    await objects.close();
+    expect(events).to.deep.equal(['object store not reached at the start', 'object store reached', 'closed']);
   });
 
   it('is tried no more once it is closed', async () => {
