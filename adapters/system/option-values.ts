@@ -9,14 +9,13 @@ export type Formats = Readonly<Record<string, (text: string) => boolean>>;
  * are passed over. Throws for a schema that cannot be compiled.
  */
 export class OptionValues {
-  readonly #engine: Ajv2020;
+  /** Made when a value is first checked: most commands keep every default. */
+  #engine: Ajv2020 | undefined;
 
-  constructor(formats: Formats) {
-    this.#engine = new Ajv2020({ strict: false, allErrors: false, ownProperties: true, addUsedSchema: false, validateSchema: true, logger: false, formats: { ...formats } });
-    this.#engine.addVocabulary(['errorMessage']);
-  }
+  constructor(private readonly formats: Formats) {}
 
   fits(schema: JsonObject, value: Json): boolean {
+    this.#engine ??= new Ajv2020({ strict: false, ownProperties: true, addUsedSchema: false, logger: false, formats: { ...this.formats } }).addVocabulary(['errorMessage']);
     return this.#engine.validate(schema, value);
   }
 }
