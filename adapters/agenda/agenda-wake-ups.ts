@@ -2,7 +2,8 @@ import { Agenda, backoffStrategies, type Job } from 'agenda';
 import { assert } from '../../core/assert.js';
 import type { Log } from '../../core/log.js';
 import type { Clock } from '../../core/ports/clock.js';
-import type { WakeUps } from '../../core/ports/wake-ups.js';
+import type { WakeUps, WakeUpSubject } from '../../core/ports/wake-ups.js';
+import { subjectOf, wakeUpKey } from '../../core/wake-up-key.js';
 import type { AgendaDatabase } from './agenda-database.js';
 import { AgendaRefused } from './agenda-refused.js';
 import { LatestWrites } from './latest-writes.js';
@@ -13,11 +14,11 @@ import { WakeUpCollection } from './wake-up-collection.js';
 import { JOB_NAME } from './wake-up-document.js';
 import { EAGER_WAKE_UPS, WakeUpRepository } from './wake-up-repository.js';
 
-type Handler = (generationId: string) => Promise<void>;
+type Handler = Parameters<WakeUps['start']>[0];
 
 const POLL_MS = 1_000;
 const HOLD_MS = 20_000;
-/** A wake-up whose generation is under way here is left alone for so long, for any process to take. */
+/** A wake-up whose subject is under way here is left alone for so long, for any process to take. */
 const PUT_BACK_MS = 1_000;
 const BACKOFF = backoffStrategies.exponential({ delay: 1_000, factor: 2, maxDelay: 60_000, maxRetries: Infinity });
 /** Agenda's own intervals find nothing here, but each job leaves a timer of half as long behind. */
@@ -55,7 +56,7 @@ export class AgendaWakeUps implements WakeUps {
   private readonly holdMs: number;
   private readonly log: Log;
   private readonly underWay = new Map<string, Promise<void>>();
-  private readonly schedules = new LatestWrites((generationId, at) => this.write(generationId, at));
+  private readonly schedules = new LatestWrites((key, at) => this.write(key, at));
   private readonly toldAt = new Map<string, number>();
   private delivery: Delivery | undefined;
   private cancelKeeping: () => void = () => undefined;
@@ -76,8 +77,8 @@ export class AgendaWakeUps implements WakeUps {
   }
 
   /** Throws `StoreUnavailable` when the database does not answer; the wake-up may then be there or not. */
-  async schedule(generationId: string, at: number): Promise<void> {
-    await this.schedules.write(generationId, at);
+  async schedule(subject: WakeUpSubject, at: number): Promise<void> {
+    await this.schedules.write(wakeUpKey(subject), at);
   }
 
   async start(handler: Handler, limit: number): Promise<void> {
@@ -115,17 +116,17 @@ export class AgendaWakeUps implements WakeUps {
     return { handler, limit, agenda, channel, repository };
   }
 
-  private async write(generationId: string, at: number): Promise<void> {
+  private async write(key: string, at: number): Promise<void> {
     const { delivery } = this;
-    if (delivery !== undefined && at <= this.options.clock.now() && this.hasHandFree(delivery, generationId)) {
-      return delivery.repository.hold(generationId);
+    if (delivery !== undefined && at <= this.options.clock.now() && this.hasHandFree(delivery, key)) {
+      return delivery.repository.hold(key);
     }
-    await this.wakeUps.put(generationId, at);
+    await this.wakeUps.put(key, at);
     delivery?.channel.ringAt(at);
   }
 
-  private hasHandFree({ repository, limit }: Delivery, generationId: string): boolean {
-    return !this.stopped && !this.underWay.has(generationId) && repository.heldCount < Math.min(limit, EAGER_WAKE_UPS);
+  private hasHandFree({ repository, limit }: Delivery, key: string): boolean {
+    return !this.stopped && !this.underWay.has(key) && repository.heldCount < Math.min(limit, EAGER_WAKE_UPS);
   }
 
   private async run(job: Job<void>, done: (error: Error | undefined) => void): Promise<void> {
@@ -135,18 +136,18 @@ export class AgendaWakeUps implements WakeUps {
   private async deliver(job: Job<void>): Promise<void> {
     assert(this.delivery !== undefined, 'nothing is delivered before the start');
     const { repository } = this.delivery;
-    const { generationId } = repository.started(job.attrs._id);
-    if (this.underWay.has(generationId)) {
+    const { key } = repository.started(job.attrs._id);
+    if (this.underWay.has(key)) {
       job.schedule(new Date(this.options.clock.now() + PUT_BACK_MS));
       return;
     }
-    const handled = this.delivery.handler(generationId);
-    this.underWay.set(generationId, handled);
+    const handled = this.delivery.handler(subjectOf(key));
+    this.underWay.set(key, handled);
     try {
       await handled;
       repository.succeeded(job.attrs._id);
     } finally {
-      this.underWay.delete(generationId);
+      this.underWay.delete(key);
     }
   }
 

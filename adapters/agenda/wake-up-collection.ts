@@ -21,15 +21,15 @@ export class WakeUpCollection {
     this.documents = database.db.collection<WakeUpDocument>(COLLECTION);
   }
 
-  /** Replaces the generation's wake-up. Durable on return. */
-  async put(generationId: string, at: number): Promise<void> {
-    await this.replace(generationId, at);
+  /** Replaces the subject's wake-up. Durable on return. */
+  async put(key: string, at: number): Promise<void> {
+    await this.replace(key, at);
   }
 
-  /** Replaces the generation's wake-up by one that this process holds already. Durable on return. */
-  async putHeld(generationId: string): Promise<HeldWakeUp> {
-    const stamp = await this.replace(generationId, this.clock.now() + this.holdMs);
-    return { generationId, stamp, failCount: 0 };
+  /** Replaces the subject's wake-up by one that this process holds already. Durable on return. */
+  async putHeld(key: string): Promise<HeldWakeUp> {
+    const stamp = await this.replace(key, this.clock.now() + this.holdMs);
+    return { key, stamp, failCount: 0 };
   }
 
   /**
@@ -51,14 +51,14 @@ export class WakeUpCollection {
   }
 
   /** Undefined when another process has taken it since, or it was scheduled anew. */
-  private async takeThis({ data: { generationId, stamp: readStamp }, failCount }: Pick<WakeUpDocument, 'data' | 'failCount'>): Promise<HeldWakeUp | undefined> {
+  private async takeThis({ data: { generationId: key, stamp: readStamp }, failCount }: Pick<WakeUpDocument, 'data' | 'failCount'>): Promise<HeldWakeUp | undefined> {
     const stamp = randomUUID();
     const { matchedCount } = await this.database.ask(() => this.documents.updateOne(
-      { 'data.generationId': generationId, 'data.stamp': readStamp },
+      { 'data.generationId': key, 'data.stamp': readStamp },
       { $set: { nextRunAt: this.holdEnd(), 'data.stamp': stamp } },
       { hint: BY_GENERATION },
     ));
-    return matchedCount === 1 ? { generationId, stamp, failCount } : undefined;
+    return matchedCount === 1 ? { key, stamp, failCount } : undefined;
   }
 
   /** When the first wake-up comes due, or came due. */
@@ -68,28 +68,28 @@ export class WakeUpCollection {
   }
 
   /** Removes the wake-up, unless it was scheduled anew or its time with us is over. */
-  async end({ generationId, stamp }: HeldWakeUp): Promise<void> {
-    await this.database.ask(() => this.documents.deleteOne({ 'data.generationId': generationId, 'data.stamp': stamp }, { hint: BY_GENERATION }));
+  async end({ key, stamp }: HeldWakeUp): Promise<void> {
+    await this.database.ask(() => this.documents.deleteOne({ 'data.generationId': key, 'data.stamp': stamp }, { hint: BY_GENERATION }));
   }
 
   /** Gives the wake-up back, to be taken at `at`. A `keep` of it that is still under way finds another stamp, and moves nothing. */
-  async putBack({ generationId, stamp }: HeldWakeUp, at: number, failCount: number): Promise<void> {
+  async putBack({ key, stamp }: HeldWakeUp, at: number, failCount: number): Promise<void> {
     await this.database.ask(() => this.documents.updateOne(
-      { 'data.generationId': generationId, 'data.stamp': stamp },
+      { 'data.generationId': key, 'data.stamp': stamp },
       { $set: { nextRunAt: new Date(at), failCount, 'data.stamp': randomUUID() } },
       { hint: BY_GENERATION },
     ));
   }
 
   /** Gives the wake-up back, to be taken by another process now. */
-  async handOver({ generationId, stamp, failCount }: HeldWakeUp): Promise<void> {
-    const document = { ...aWakeUp(generationId, this.clock.now(), randomUUID()), failCount };
-    await this.database.ask(() => this.documents.replaceOne({ 'data.generationId': generationId, 'data.stamp': stamp }, document, { hint: BY_GENERATION }));
+  async handOver({ key, stamp, failCount }: HeldWakeUp): Promise<void> {
+    const document = { ...aWakeUp(key, this.clock.now(), randomUUID()), failCount };
+    await this.database.ask(() => this.documents.replaceOne({ 'data.generationId': key, 'data.stamp': stamp }, document, { hint: BY_GENERATION }));
   }
 
   /** Keeps hold of wake-ups, at most 1,000, that were not scheduled anew. */
   async keep(held: readonly HeldWakeUp[]): Promise<void> {
-    const ids = held.map(({ generationId }) => generationId);
+    const ids = held.map(({ key }) => key);
     const stamps = held.map(({ stamp }) => stamp);
     await this.database.ask(() => this.documents.updateMany(
       { 'data.generationId': { $in: ids }, 'data.stamp': { $in: stamps } },
@@ -98,11 +98,11 @@ export class WakeUpCollection {
     ));
   }
 
-  private async replace(generationId: string, at: number): Promise<string> {
+  private async replace(key: string, at: number): Promise<string> {
     const stamp = randomUUID();
-    const document = aWakeUp(generationId, at, stamp);
-    const write = () => this.documents.replaceOne({ 'data.generationId': generationId }, document, { upsert: true });
-    // Two processes that schedule a generation for the first time at once both insert, and one is refused: it is there then.
+    const document = aWakeUp(key, at, stamp);
+    const write = () => this.documents.replaceOne({ 'data.generationId': key }, document, { upsert: true });
+    // Two processes that schedule a subject for the first time at once both insert, and one is refused: it is there then.
     await this.database.ask(() => write().catch((error: unknown) => (isDuplicate(error) ? write() : Promise.reject(error))));
     return stamp;
   }
@@ -112,8 +112,8 @@ export class WakeUpCollection {
   }
 }
 
-function aWakeUp(generationId: string, at: number, stamp: string): WakeUpDocument {
-  return { name: JOB_NAME, type: 'normal', priority: 0, nextRunAt: new Date(at), failCount: 0, data: { generationId, stamp } };
+function aWakeUp(key: string, at: number, stamp: string): WakeUpDocument {
+  return { name: JOB_NAME, type: 'normal', priority: 0, nextRunAt: new Date(at), failCount: 0, data: { generationId: key, stamp } };
 }
 
 function isDuplicate(error: unknown): boolean {

@@ -1,4 +1,4 @@
-/** Where wake-ups are kept. One document a generation, so that a schedule replaces the one before. */
+/** Where wake-ups are kept. One document a subject, so that a schedule replaces the one before. */
 export const COLLECTION = 'agenda_wake_ups';
 
 /** The one name of Agenda's jobs here: Agenda asks for each name on its own, so more names would mean more questions. */
@@ -17,6 +17,7 @@ export interface WakeUpDocument {
   /** How often in a row a handler rejected it. */
   readonly failCount: number;
   readonly data: {
+    /** The key of the subject. For generations it is their id, which releases before this one know alone; hence the name. */
     readonly generationId: string;
     /** Written anew whenever it is scheduled, taken or put back: only who knows it may keep this wake-up, end it or put it back. */
     readonly stamp: string;
@@ -25,7 +26,8 @@ export interface WakeUpDocument {
 
 /** A wake-up that this process has taken and has not ended yet. */
 export interface HeldWakeUp {
-  readonly generationId: string;
+  /** Of its subject. */
+  readonly key: string;
   readonly stamp: string;
   readonly failCount: number;
 }

@@ -55,11 +55,11 @@ export class WakeUpRepository extends MongoJobRepository {
     return this.ready.length;
   }
 
-  /** Schedules the generation for now, for this process. */
-  async hold(generationId: string): Promise<void> {
+  /** Schedules the subject for now, for this process. */
+  async hold(key: string): Promise<void> {
     this.holding += 1;
     try {
-      const wakeUp = await this.options.wakeUps.putHeld(generationId);
+      const wakeUp = await this.options.wakeUps.putHeld(key);
       if (this.closed) return await this.options.wakeUps.handOver(wakeUp);
       this.held.set(wakeUp.stamp, { wakeUp, state: 'waiting' });
       this.ready.push(wakeUp);
@@ -116,8 +116,8 @@ export class WakeUpRepository extends MongoJobRepository {
     const wakeUp = this.ready.shift() ?? await this.takeOrRetry();
     if (wakeUp === undefined) return undefined;
     this.gaveOne = true;
-    const { generationId, stamp, failCount } = wakeUp;
-    return { _id: toJobId(stamp), name: JOB_NAME, type: 'normal', priority: 0, nextRunAt: null, lockedAt: NEVER, failCount, data: { generationId } };
+    const { key, stamp, failCount } = wakeUp;
+    return { _id: toJobId(stamp), name: JOB_NAME, type: 'normal', priority: 0, nextRunAt: null, lockedAt: NEVER, failCount, data: { key } };
   }
 
   /**

@@ -1,9 +1,10 @@
 import { assert } from '../../core/assert.js';
 import type { Clock } from '../../core/ports/clock.js';
-import type { WakeUps } from '../../core/ports/wake-ups.js';
+import type { WakeUps, WakeUpSubject } from '../../core/ports/wake-ups.js';
+import { subjectOf, wakeUpKey } from '../../core/wake-up-key.js';
 import { MemoryWakeUpTable, type WakeUp } from './wake-up-table.js';
 
-type Handler = (generationId: string) => Promise<void>;
+type Handler = Parameters<WakeUps['start']>[0];
 
 /** How long a taken wake-up stays hidden from other processes that share the table. */
 const TAKEN_MS = 60_000;
@@ -26,8 +27,8 @@ export class MemoryWakeUps implements WakeUps {
     this.table = table;
   }
 
-  async schedule(generationId: string, at: number): Promise<void> {
-    this.table.schedule(generationId, at);
+  async schedule(subject: WakeUpSubject, at: number): Promise<void> {
+    this.table.schedule(wakeUpKey(subject), at);
   }
 
   async start(handler: Handler, limit: number): Promise<void> {
@@ -62,24 +63,24 @@ export class MemoryWakeUps implements WakeUps {
     while (this.underWay.size < delivery.limit) {
       const taken = this.table.take(now, now + TAKEN_MS, new Set(this.underWay.keys()));
       if (taken === undefined) break;
-      this.underWay.set(taken.generationId, this.handle(taken, delivery.handler));
+      this.underWay.set(taken.key, this.handle(taken, delivery.handler));
     }
     this.arm();
   }
 
   private async handle(taken: WakeUp, handler: Handler): Promise<void> {
-    const { generationId } = taken;
-    const succeeded = await settled(() => handler(generationId));
+    const { key } = taken;
+    const succeeded = await settled(() => handler(subjectOf(key)));
     if (succeeded) {
-      this.failures.delete(generationId);
+      this.failures.delete(key);
       this.table.done(taken);
     } else {
-      const failures = (this.failures.get(generationId) ?? 0) + 1;
-      this.failures.set(generationId, failures);
+      const failures = (this.failures.get(key) ?? 0) + 1;
+      this.failures.set(key, failures);
       const delayMs = Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LAST_RETRY_MS);
       this.table.putBack(taken, this.clock.now() + delayMs);
     }
-    this.underWay.delete(generationId);
+    this.underWay.delete(key);
     this.arm();
   }
 }

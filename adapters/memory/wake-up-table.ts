@@ -2,25 +2,25 @@ import { compareText, OrderedList } from './ordered-list.js';
 
 /** One scheduled call, and the number of the schedule that asked for it. */
 export interface WakeUp {
-  readonly generationId: string;
+  readonly key: string;
   readonly at: number;
   readonly scheduled: number;
 }
 
 /**
- * Wake-ups by generation, in order of time. Several `MemoryWakeUps` may share one, as processes share a store: what one
+ * Wake-ups by the key of their subject, in order of time. Several `MemoryWakeUps` may share one, as processes share a store: what one
  * takes is hidden from the others for a while, and comes back if it is never done.
  */
 export class MemoryWakeUpTable {
-  private readonly byGeneration = new Map<string, WakeUp>();
-  private readonly byTime = new OrderedList<WakeUp>((a, b) => a.at - b.at || compareText(a.generationId, b.generationId));
+  private readonly byKey = new Map<string, WakeUp>();
+  private readonly byTime = new OrderedList<WakeUp>((a, b) => a.at - b.at || compareText(a.key, b.key));
   private readonly listeners = new Set<() => void>();
   private lastScheduled = 0;
 
-  /** Replaces any wake-up of this generation. */
-  schedule(generationId: string, at: number): void {
+  /** Replaces any wake-up under this key. */
+  schedule(key: string, at: number): void {
     this.lastScheduled += 1;
-    this.put({ generationId, at, scheduled: this.lastScheduled });
+    this.put({ key, at, scheduled: this.lastScheduled });
     for (const listener of this.listeners) listener();
   }
 
@@ -29,7 +29,7 @@ export class MemoryWakeUpTable {
     for (let index = 0; ; index += 1) {
       const [found] = this.byTime.slice(index, 1);
       if (found === undefined || found.at > now) return undefined;
-      if (except.has(found.generationId)) continue;
+      if (except.has(found.key)) continue;
       this.put({ ...found, at: hiddenUntil });
       return found;
     }
@@ -37,22 +37,22 @@ export class MemoryWakeUpTable {
 
   /** Removes the wake-up, unless it was scheduled anew since it was taken. */
   done(taken: WakeUp): void {
-    const current = this.byGeneration.get(taken.generationId);
+    const current = this.byKey.get(taken.key);
     if (current?.scheduled !== taken.scheduled) return;
-    this.byGeneration.delete(taken.generationId);
+    this.byKey.delete(taken.key);
     this.byTime.remove(current);
   }
 
   /** Makes a taken wake-up due again at `at`, unless it was scheduled anew since. */
   putBack(taken: WakeUp, at: number): void {
-    if (this.byGeneration.get(taken.generationId)?.scheduled === taken.scheduled) this.put({ ...taken, at });
+    if (this.byKey.get(taken.key)?.scheduled === taken.scheduled) this.put({ ...taken, at });
   }
 
   /** When the first wake-up that is not in `except` is due. */
   nextAt(except: ReadonlySet<string>): number | undefined {
     for (let index = 0; ; index += 1) {
       const [found] = this.byTime.slice(index, 1);
-      if (found === undefined || !except.has(found.generationId)) return found?.at;
+      if (found === undefined || !except.has(found.key)) return found?.at;
     }
   }
 
@@ -63,9 +63,9 @@ export class MemoryWakeUpTable {
   }
 
   private put(wakeUp: WakeUp): void {
-    const current = this.byGeneration.get(wakeUp.generationId);
+    const current = this.byKey.get(wakeUp.key);
     if (current !== undefined) this.byTime.remove(current);
-    this.byGeneration.set(wakeUp.generationId, wakeUp);
+    this.byKey.set(wakeUp.key, wakeUp);
     this.byTime.insert(wakeUp);
   }
 }

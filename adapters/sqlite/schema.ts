@@ -96,6 +96,16 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE entries ADD COLUMN model TEXT;
   ALTER TABLE entries ADD COLUMN trace TEXT;
   `,
+  // Wake-ups of any kind of subject, by its key: that of a generation is its id as text.
+  `
+  ALTER TABLE wake_ups RENAME TO wake_ups_by_generation;
+  CREATE TABLE wake_ups (subject TEXT NOT NULL PRIMARY KEY, at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  INSERT INTO wake_ups SELECT lower(
+    substr(hex(generation), 1, 8) || '-' || substr(hex(generation), 9, 4) || '-' || substr(hex(generation), 13, 4) || '-'
+    || substr(hex(generation), 17, 4) || '-' || substr(hex(generation), 21)), at FROM wake_ups_by_generation;
+  DROP TABLE wake_ups_by_generation;
+  CREATE INDEX wake_ups_by_time ON wake_ups (at, subject);
+  `,
 ];
 
 /** Brings the file's schema up to this release's, all or nothing; refuses a file of a newer release. */

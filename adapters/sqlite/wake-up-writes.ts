@@ -2,8 +2,8 @@ import type { Database, SqlValue } from './driver.js';
 
 export function wakeUpWrites(database: Database) {
   const upsert = database.prepare(`
-    INSERT INTO wake_ups (generation, at) VALUES (unhex(?, '-'), ?) ON CONFLICT DO UPDATE SET at = excluded.at`);
-  const remove = database.prepare(`DELETE FROM wake_ups WHERE generation = unhex(?, '-') AND at = ?`);
+    INSERT INTO wake_ups (subject, at) VALUES (?, ?) ON CONFLICT DO UPDATE SET at = excluded.at`);
+  const remove = database.prepare(`DELETE FROM wake_ups WHERE subject = ? AND at = ?`);
 
   return {
     upsertWakeUp: (...wakeUp: SqlValue[]) => Number(upsert.run(...wakeUp).changes),

@@ -1,9 +1,10 @@
 import { assert } from '../../core/assert.js';
 import type { Clock } from '../../core/ports/clock.js';
-import type { WakeUps } from '../../core/ports/wake-ups.js';
+import type { WakeUps, WakeUpSubject } from '../../core/ports/wake-ups.js';
+import { subjectOf, wakeUpKey } from '../../core/wake-up-key.js';
 import type { ScheduledWakeUp, WakeUpTable } from './wake-up-table.js';
 
-type Handler = (generationId: string) => Promise<void>;
+type Handler = Parameters<WakeUps['start']>[0];
 
 /** How often the table is asked for wake-ups that other processes, such as an operator's tools, have put there. */
 const POLL_MS = 1_000;
@@ -19,11 +20,11 @@ export class TimerWakeUps implements WakeUps {
   private readonly table: WakeUpTable;
   private readonly clock: Clock;
   private delivery: { readonly handler: Handler; readonly limit: number } | undefined;
-  /** Deliveries whose handler is under way, and whether their generation was scheduled anew meanwhile. */
+  /** Deliveries whose handler is under way, and whether their subject was scheduled anew meanwhile. */
   private readonly underWay = new Map<string, { timesScheduledAnew: number }>();
-  /** Wake-ups that are done but may still stand in the table, by generation. */
+  /** Wake-ups that are done but may still stand in the table, by key. */
   private readonly ending = new Map<string, number>();
-  /** Generations whose handler failed: how often in a row, and until when they rest. */
+  /** Subjects whose handler failed: how often in a row, and until when they rest. */
   private readonly failed = new Map<string, { readonly times: number; readonly until: number }>();
   private readonly promises = new Set<Promise<void>>();
   private timer: { readonly at: number; readonly cancel: () => void } | undefined;
@@ -36,23 +37,24 @@ export class TimerWakeUps implements WakeUps {
     this.clock = clock;
   }
 
-  async schedule(generationId: string, at: number): Promise<void> {
-    // A handler under way may have looked at the generation before what it is scheduled for now, so it is called again.
-    const delivered = this.underWay.get(generationId);
+  async schedule(subject: WakeUpSubject, at: number): Promise<void> {
+    const key = wakeUpKey(subject);
+    // A handler under way may have looked at the subject before what it is scheduled for now, so it is called again.
+    const delivered = this.underWay.get(key);
     if (delivered !== undefined) delivered.timesScheduledAnew += 1;
     try {
-      await this.table.upsert(generationId, at);
+      await this.table.upsert(key, at);
     } catch (error) {
       // Nothing was scheduled: were the handler called again for it, one that schedules would be called for ever.
       if (delivered !== undefined) delivered.timesScheduledAnew -= 1;
       throw error;
     }
-    this.failed.delete(generationId);
-    const deliveredNow = this.underWay.get(generationId);
+    this.failed.delete(key);
+    const deliveredNow = this.underWay.get(key);
     if (deliveredNow !== undefined && deliveredNow !== delivered) deliveredNow.timesScheduledAnew += 1;
     if (this.delivery === undefined || this.stopped) return;
     if (at > this.clock.now()) this.lookAt(at);
-    else this.deliver({ generationId, at });
+    else this.deliver({ key, at });
   }
 
   async start(handler: Handler, limit: number): Promise<void> {
@@ -110,12 +112,12 @@ export class TimerWakeUps implements WakeUps {
     else this.lookAt(Math.max(next, now + 1));
   }
 
-  /** When the first generation that rests may be tried again. One that nobody came back for in a long time is forgotten. */
+  /** When the first subject that rests may be tried again. One that nobody came back for in a long time is forgotten. */
   private nextRetryAt(now: number): number {
     let next = Infinity;
-    for (const [generationId, { until }] of this.failed) {
+    for (const [key, { until }] of this.failed) {
       if (until > now) next = Math.min(next, until);
-      else if (until < now - 2 * LAST_RETRY_MS) this.failed.delete(generationId);
+      else if (until < now - 2 * LAST_RETRY_MS) this.failed.delete(key);
     }
     return next;
   }
@@ -125,52 +127,52 @@ export class TimerWakeUps implements WakeUps {
   }
 
   /** Calls the handler, unless there is a reason not to; answers whether it did. */
-  private deliver({ generationId, at }: ScheduledWakeUp): boolean {
-    if (this.stopped || this.delivery === undefined || this.underWay.has(generationId)) return false;
-    if (this.ending.get(generationId) === at || this.rests(generationId)) return false;
+  private deliver({ key, at }: ScheduledWakeUp): boolean {
+    if (this.stopped || this.delivery === undefined || this.underWay.has(key)) return false;
+    if (this.ending.get(key) === at || this.rests(key)) return false;
     if (this.free() <= 0) {
       this.moreIsDue = true;
       return false;
     }
     const delivered = { timesScheduledAnew: 0 };
-    this.underWay.set(generationId, delivered);
-    this.keep(this.handle({ generationId, at }, delivered, this.delivery.handler));
+    this.underWay.set(key, delivered);
+    this.keep(this.handle({ key, at }, delivered, this.delivery.handler));
     return true;
   }
 
-  private rests(generationId: string): boolean {
-    const failure = this.failed.get(generationId);
+  private rests(key: string): boolean {
+    const failure = this.failed.get(key);
     return failure !== undefined && failure.until > this.clock.now();
   }
 
   private async handle(wakeUp: ScheduledWakeUp, delivered: { readonly timesScheduledAnew: number }, handler: Handler): Promise<void> {
-    const { generationId } = wakeUp;
+    const { key } = wakeUp;
     try {
-      await handler(generationId);
-      this.failed.delete(generationId);
+      await handler(subjectOf(key));
+      this.failed.delete(key);
       if (delivered.timesScheduledAnew === 0) this.keep(this.end(wakeUp));
     } catch {
-      if (delivered.timesScheduledAnew === 0) this.rest(generationId);
+      if (delivered.timesScheduledAnew === 0) this.rest(key);
     }
-    this.underWay.delete(generationId);
+    this.underWay.delete(key);
     if (this.moreIsDue || delivered.timesScheduledAnew > 0) this.look();
   }
 
   /** Nobody waits for the removal: it joins the next batch, and if it is lost the handler is called once more. */
-  private async end({ generationId, at }: ScheduledWakeUp): Promise<void> {
-    this.ending.set(generationId, at);
+  private async end({ key, at }: ScheduledWakeUp): Promise<void> {
+    this.ending.set(key, at);
     try {
-      await this.table.done(generationId, at);
+      await this.table.done(key, at);
     } catch {
       // The wake-up still stands, and is delivered again.
     }
-    if (this.ending.get(generationId) === at) this.ending.delete(generationId);
+    if (this.ending.get(key) === at) this.ending.delete(key);
   }
 
-  private rest(generationId: string): void {
-    const times = (this.failed.get(generationId)?.times ?? 0) + 1;
+  private rest(key: string): void {
+    const times = (this.failed.get(key)?.times ?? 0) + 1;
     const until = this.clock.now() + Math.min(FIRST_RETRY_MS * 2 ** (times - 1), LAST_RETRY_MS);
-    this.failed.set(generationId, { times, until });
+    this.failed.set(key, { times, until });
     this.lookAt(until);
   }
 

@@ -22,7 +22,7 @@ export class WakeUpDeliveries {
   counted(wakeUps: WakeUps, { schedule }: Pick<WakeUps, 'schedule'>): WakeUps {
     return {
       schedule,
-      start: (handler, limit) => wakeUps.start((generationId) => this.deliver(handler(generationId)), limit),
+      start: (handler, limit) => wakeUps.start((subject) => this.deliver(handler(subject)), limit),
       stop: () => wakeUps.stop(),
     };
   }

@@ -9,8 +9,8 @@ export class AwaitedSchedules implements WakeUps {
 
   constructor(private readonly wakeUps: WakeUps) {}
 
-  schedule(generationId: string, at: number): Promise<void> {
-    const scheduled = this.wakeUps.schedule(generationId, at);
+  schedule(...wakeUp: Parameters<WakeUps['schedule']>): Promise<void> {
+    const scheduled = this.wakeUps.schedule(...wakeUp);
     const ended: Promise<void> = scheduled.catch(() => undefined).finally(() => this.underWay.delete(ended));
     this.underWay.add(ended);
     return scheduled;

@@ -1,5 +1,7 @@
 import type { Context } from '../../core/context.js';
+import { GENERATION } from '../../core/generation/wake.js';
 import { Dispatcher } from '../../core/generation/run/dispatcher.js';
+import type { WakeUpSubject } from '../../core/ports/wake-ups.js';
 import { Repetition } from '../../core/repetition.js';
 import { mayBeMore, Recovery, type Recovered } from '../../core/recovery/recover.js';
 
@@ -46,9 +48,15 @@ export class Worker {
     const { clock, wakeUps, log } = this.context;
     await this.recovery.resume().catch((error: unknown) => log.warn('cut runs not resumed', { error }));
     if (this.isStopping) return;
-    await wakeUps.start((generationId) => this.dispatcher.deliver(generationId), MAX_WAKE_UPS);
+    await wakeUps.start((subject) => this.deliver(subject), MAX_WAKE_UPS);
     void this.recover();
     if (!this.isStopping) this.repetition = new Repetition(clock, this.options.recoveryIntervalMs, () => this.recover());
+  }
+
+  /** Rejects a kind that this release does not know: another process may know it, and later releases will. */
+  private async deliver({ kind, id }: WakeUpSubject): Promise<void> {
+    if (kind !== GENERATION) throw new Error(`This release knows no wake-ups of the kind ${kind}.`);
+    await this.dispatcher.deliver(id);
   }
 
   /** Hands every lease back, or leaves it to lapse after the grace; answers whether all has ended, as what has not is cut, and recovered. */

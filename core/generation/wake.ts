@@ -1,9 +1,12 @@
 import type { Context } from '../context.js';
 import type { Generation } from './generation.js';
 
+/** The kind of wake-ups that are about generations. */
+export const GENERATION = 'generation';
+
 /** Has a generation looked at. Not waited for: the generation carries the time at which recovery looks at it anyway. */
 export function wake(context: Pick<Context, 'wakeUps' | 'log'>, generationId: string, at: number): void {
-  context.wakeUps.schedule(generationId, at).catch((error: unknown) => context.log.warn('wake-up not scheduled', { generationId, error }));
+  context.wakeUps.schedule({ kind: GENERATION, id: generationId }, at).catch((error: unknown) => context.log.warn('wake-up not scheduled', { generationId, error }));
 }
 
 /**

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { uuidAt } from '../fixtures/stored-records.js';
+import { aboutGeneration, uuidAt } from '../fixtures/stored-records.js';
 import type { WakeUpsBench } from './wake-ups-bench.js';
 
 /** A schedule of one of a few generations, some time from now, after some time has passed. */
@@ -21,7 +21,7 @@ export function wakeUpSequences({ wakeUps, supports, until }: WakeUpsBench): voi
   it('delivers after the last schedule of each generation, whatever came before', async () => {
     const lastDelivery = new Map<string, number>();
     let deliveries = 0;
-    await wakeUps().start(async (id) => {
+    await wakeUps().start(async ({ id }) => {
       deliveries += 1;
       lastDelivery.set(id, supports.now());
       if (deliveries % 7 === 0) throw new Error('every seventh delivery fails');
@@ -32,7 +32,7 @@ export function wakeUpSequences({ wakeUps, supports, until }: WakeUpsBench): voi
         const at = supports.now() + inMs;
         lastAt.set(uuidAt(n), at);
         lastDelivery.delete(uuidAt(n));
-        await wakeUps().schedule(uuidAt(n), at);
+        await wakeUps().schedule(aboutGeneration(uuidAt(n)), at);
         if (pauseMs > 0) await supports.elapse(pauseMs);
       }
       await until(() => [...lastAt].every(([id, at]) => (lastDelivery.get(id) ?? -Infinity) >= at));

@@ -1,9 +1,9 @@
 // Goal: any wake-ups deliver what was scheduled at least once, not before its time, no more at once than allowed, again after a
-// failure, and nothing after a stop; what was not delivered stays; repeated tasks never overlap.
+// failure, and nothing after a stop; what was not delivered stays.
 // Method: handlers that note what they are given; time is moved by the subject, and what must happen is waited for.
 import { expect } from 'chai';
-import type { WakeUps } from '../../core/ports/wake-ups.js';
-import { uuidAt } from '../fixtures/stored-records.js';
+import type { WakeUps, WakeUpSubject } from '../../core/ports/wake-ups.js';
+import { aboutGeneration, uuidAt } from '../fixtures/stored-records.js';
 import { settled } from '../fixtures/manual-clock.js';
 import type { ContractSubject } from './subject.js';
 import { wakeUpSequences } from './wake-up-sequences.js';
@@ -40,10 +40,10 @@ export function wakeUpsContract(subject: ContractSubject<WakeUps, WakeUpsSupport
 function timing({ wakeUps, supports, until }: WakeUpsBench): void {
   const delivered: string[] = [];
   beforeEach(() => { delivered.length = 0; });
-  const note = async (id: string): Promise<void> => { delivered.push(id); };
+  const note = async ({ id }: WakeUpSubject): Promise<void> => { delivered.push(id); };
 
   it('delivers nothing before it is started, and then what is due', async () => {
-    await wakeUps().schedule(uuidAt(1), supports.now() - 1);
+    await wakeUps().schedule(aboutGeneration(uuidAt(1)), supports.now() - 1);
     await supports.elapse(50);
     expect(delivered).to.deep.equal([]);
     await wakeUps().start(note, 4);
@@ -51,9 +51,26 @@ function timing({ wakeUps, supports, until }: WakeUpsBench): void {
     expect(delivered).to.deep.equal([uuidAt(1)]);
   });
 
+  it('keeps subjects of one id and different kinds apart, and gives each back as it was', async () => {
+    const subjects: readonly WakeUpSubject[] = ['generation', 'webhook-delivery', 'x'].map((kind) => ({ kind, id: uuidAt(1) }));
+    const given: WakeUpSubject[] = [];
+    for (const subject of subjects) await wakeUps().schedule(subject, supports.now() - 1);
+    await wakeUps().start(async (subject) => { given.push(subject); }, 4);
+    await until(() => given.length >= subjects.length);
+    await supports.elapse(supports.quietMs);
+    expect(given).to.have.deep.members(subjects);
+  });
+
+  it('refuses a subject that could be taken for another one', async () => {
+    for (const subject of [{ kind: '', id: 'a' }, { kind: 'a:b', id: 'c' }, { kind: 'A', id: 'a' }, { kind: 'a', id: 'b:c' }, { kind: 'generation', id: 'x:y' }, { kind: 'a', id: '' }]) {
+      const failure: unknown = await wakeUps().schedule(subject, supports.now()).catch((error: unknown) => error);
+      expect(String(failure), JSON.stringify(subject)).to.include('Broken invariant');
+    }
+  });
+
   it('delivers at once what is scheduled for now', async () => {
     await wakeUps().start(note, 4);
-    await wakeUps().schedule(uuidAt(1), supports.now());
+    await wakeUps().schedule(aboutGeneration(uuidAt(1)), supports.now());
     await until(() => delivered.includes(uuidAt(1)));
   });
 
@@ -61,7 +78,7 @@ function timing({ wakeUps, supports, until }: WakeUpsBench): void {
     await wakeUps().start(note, 4);
     const at = supports.now() + 400;
     let deliveredAt = 0;
-    await wakeUps().schedule(uuidAt(1), at);
+    await wakeUps().schedule(aboutGeneration(uuidAt(1)), at);
     await until(() => {
       if (delivered.length > 0) deliveredAt = supports.now();
       return delivered.length > 0;
@@ -74,10 +91,10 @@ function timing({ wakeUps, supports, until }: WakeUpsBench): void {
   it('goes by the last schedule of a generation, earlier or later', async () => {
     await wakeUps().start(note, 4);
     const start = supports.now();
-    await wakeUps().schedule(uuidAt(1), start + 200);
-    await wakeUps().schedule(uuidAt(2), start + 3_600_000);
-    await wakeUps().schedule(uuidAt(1), start + 3_600_000);
-    await wakeUps().schedule(uuidAt(2), start + 200);
+    await wakeUps().schedule(aboutGeneration(uuidAt(1)), start + 200);
+    await wakeUps().schedule(aboutGeneration(uuidAt(2)), start + 3_600_000);
+    await wakeUps().schedule(aboutGeneration(uuidAt(1)), start + 3_600_000);
+    await wakeUps().schedule(aboutGeneration(uuidAt(2)), start + 200);
     await until(() => delivered.length > 0);
     await supports.elapse(supports.quietMs);
     expect(delivered).to.deep.equal([uuidAt(2)]);
@@ -86,7 +103,7 @@ function timing({ wakeUps, supports, until }: WakeUpsBench): void {
   it('delivers again what is scheduled again after it was done', async () => {
     await wakeUps().start(note, 4);
     for (const count of [1, 2, 3]) {
-      await wakeUps().schedule(uuidAt(1), supports.now());
+      await wakeUps().schedule(aboutGeneration(uuidAt(1)), supports.now());
       await until(() => delivered.length === count);
     }
   });
@@ -99,7 +116,7 @@ function failures({ wakeUps, supports, until }: WakeUpsBench): void {
       calls += 1;
       if (calls < 3) throw new Error('not yet');
     }, 4);
-    await wakeUps().schedule(uuidAt(1), supports.now());
+    await wakeUps().schedule(aboutGeneration(uuidAt(1)), supports.now());
     await until(() => calls === 3);
     await supports.elapse(supports.quietMs);
     expect(calls).to.equal(3);
@@ -107,11 +124,11 @@ function failures({ wakeUps, supports, until }: WakeUpsBench): void {
 
   it('does not let one that fails hold up the others', async () => {
     const delivered = new Set<string>();
-    await wakeUps().start(async (id) => {
+    await wakeUps().start(async ({ id }) => {
       if (id === uuidAt(0)) throw new Error('never');
       delivered.add(id);
     }, 1);
-    for (let n = 0; n < 5; n += 1) await wakeUps().schedule(uuidAt(n), supports.now());
+    for (let n = 0; n < 5; n += 1) await wakeUps().schedule(aboutGeneration(uuidAt(n)), supports.now());
     await until(() => delivered.size === 4);
   });
 }
@@ -122,8 +139,8 @@ function bounds({ wakeUps, supports, until }: WakeUpsBench): void {
     let most = 0;
     const ends: (() => void)[] = [];
     const delivered = new Set<string>();
-    for (let n = 0; n < 20; n += 1) await wakeUps().schedule(uuidAt(n), supports.now() - n);
-    await wakeUps().start(async (id) => {
+    for (let n = 0; n < 20; n += 1) await wakeUps().schedule(aboutGeneration(uuidAt(n)), supports.now() - n);
+    await wakeUps().start(async ({ id }) => {
       underWay += 1;
       most = Math.max(most, underWay);
       await new Promise<void>((resolve) => { ends.push(resolve); });
@@ -152,9 +169,9 @@ function bounds({ wakeUps, supports, until }: WakeUpsBench): void {
       await new Promise<void>((resolve) => { end = resolve; });
       underWay -= 1;
     }, 4);
-    await wakeUps().schedule(uuidAt(1), supports.now());
+    await wakeUps().schedule(aboutGeneration(uuidAt(1)), supports.now());
     await until(() => calls === 1);
-    await wakeUps().schedule(uuidAt(1), supports.now());
+    await wakeUps().schedule(aboutGeneration(uuidAt(1)), supports.now());
     await supports.elapse(50);
     expect(calls).to.equal(1);
     end();
@@ -167,7 +184,7 @@ function bounds({ wakeUps, supports, until }: WakeUpsBench): void {
 
 function stopping({ wakeUps, supports, until }: WakeUpsBench): void {
   it('stops without ever having been started', async () => {
-    await wakeUps().schedule(uuidAt(1), supports.now());
+    await wakeUps().schedule(aboutGeneration(uuidAt(1)), supports.now());
     await wakeUps().stop();
   });
 
@@ -179,10 +196,10 @@ function stopping({ wakeUps, supports, until }: WakeUpsBench): void {
       calls += 1;
       await new Promise<void>((resolve) => { end = resolve; });
     }, 4);
-    await wakeUps().schedule(uuidAt(1), supports.now());
+    await wakeUps().schedule(aboutGeneration(uuidAt(1)), supports.now());
     await until(() => calls === 1);
     const ending = wakeUps().stop().then(() => { stopped = true; });
-    await wakeUps().schedule(uuidAt(2), supports.now());
+    await wakeUps().schedule(aboutGeneration(uuidAt(2)), supports.now());
     await supports.elapse(50);
     expect(stopped).to.equal(false);
     end();
@@ -198,16 +215,16 @@ function stopping({ wakeUps, supports, until }: WakeUpsBench): void {
       this.skip();
     }
     const first: string[] = [];
-    await wakeUps().start(async (id) => { first.push(id); }, 4);
-    await wakeUps().schedule(uuidAt(1), supports.now());
+    await wakeUps().start(async ({ id }) => { first.push(id); }, 4);
+    await wakeUps().schedule(aboutGeneration(uuidAt(1)), supports.now());
     await until(() => first.length === 1);
     const at = supports.now() + 300;
-    await wakeUps().schedule(uuidAt(2), at);
-    await wakeUps().schedule(uuidAt(3), at);
+    await wakeUps().schedule(aboutGeneration(uuidAt(2)), at);
+    await wakeUps().schedule(aboutGeneration(uuidAt(3)), at);
     await wakeUps().stop();
     const next = await reopen(wakeUps());
     const second: string[] = [];
-    await next.start(async (id) => { second.push(id); }, 4);
+    await next.start(async ({ id }) => { second.push(id); }, 4);
     await until(() => second.length === 2);
     await supports.elapse(supports.quietMs);
     expect(second.toSorted()).to.deep.equal([uuidAt(2), uuidAt(3)]);

@@ -184,7 +184,7 @@ export class Actor {
       expect([ended.status, ended.chargedCredits]).to.deep.equal(['cancelled', 0]);
       const task = taskOf();
       if (task) task.report = { state: 'succeeded', outputs: imagesOf(known.wanted.count) };
-      await context.wakeUps.schedule(known.id, this.world.clock.now());
+      await context.wakeUps.schedule({ kind: 'generation', id: known.id }, this.world.clock.now());
       await this.world.clock.advance(5_000);
     });
     await this.settleEnded();
@@ -229,7 +229,7 @@ export class Actor {
   private async working(during: (context: Context) => Promise<void>, cut?: Interceptor): Promise<void> {
     const context = this.world.process(cut);
     const dispatcher = new Dispatcher(context, `worker-${this.newKey()}`);
-    await context.wakeUps.start((id) => dispatcher.deliver(id), 1_000);
+    await context.wakeUps.start(({ id }) => dispatcher.deliver(id), 1_000);
     await during(context);
     await this.world.clock.run(Promise.all([context.wakeUps.stop(), dispatcher.stop(1_000)]));
   }

@@ -1,6 +1,6 @@
 // Goal: how long a wake-up takes from its schedule to its handler is known; nothing is asserted but that it comes.
 // Method: wake-ups that are due now, at a steady pace, scheduled in the process that handles them or in another.
-import { uuidAt } from '../../fixtures/stored-records.js';
+import { aboutGeneration, uuidAt } from '../../fixtures/stored-records.js';
 import { sizeOf } from '../../harness/run-sizes.js';
 import { elapsed, onAgenda, until } from './on-agenda.js';
 
@@ -16,7 +16,7 @@ onAgenda('AgendaWakeUps from schedule to handler', (place, { wokenBy }) => {
     const scheduledAt = new Map<string, number>();
     const tookMs = new Map<string, number>();
     for (const worker of workers) {
-      await worker.start(async (id) => {
+      await worker.start(async ({ id }) => {
         if (!tookMs.has(id)) tookMs.set(id, performance.now() - (scheduledAt.get(id) ?? 0));
       }, 10_000);
     }
@@ -24,7 +24,7 @@ onAgenda('AgendaWakeUps from schedule to handler', (place, { wokenBy }) => {
     for (let n = 0; n < WAKE_UPS; n += 1) {
       scheduledAt.set(uuidAt(n), performance.now());
       const scheduler = scheduledIn === 'another' ? other : workers[n % workers.length] ?? other;
-      schedules.push(scheduler.schedule(uuidAt(n), Date.now()));
+      schedules.push(scheduler.schedule(aboutGeneration(uuidAt(n)), Date.now()));
       await elapsed(PACE_MS);
     }
     await Promise.all(schedules);

@@ -4,7 +4,7 @@
 import { expect } from 'chai';
 import { SystemClock } from '../../../adapters/system/system-clock.js';
 import { StoreUnavailable } from '../../../core/errors.js';
-import { uuidAt } from '../../fixtures/stored-records.js';
+import { aboutGeneration, uuidAt } from '../../fixtures/stored-records.js';
 import { STORE_PAIRS } from '../../harness/store-pairs.js';
 import { ServerProcess } from '../../servers/server-process.js';
 import { orSkip } from '../../servers/servers.js';
@@ -39,11 +39,11 @@ for (const lane of STORE_PAIRS) {
       const log = { info: () => undefined, warn: (event: string) => { events.push({ event, at: clock.now() }); } };
       const scheduling = await place.open();
       // A busy machine may take longer than the three seconds that a server that is away is waited for.
-      const untilScheduled = (id: string, at: number): Promise<void> => until(() => scheduling.schedule(id, at).then(() => true, () => false));
+      const untilScheduled = (id: string, at: number): Promise<void> => until(() => scheduling.schedule(aboutGeneration(id), at).then(() => true, () => false));
       // Beside a stream, polls this far apart would not come in the time of the test.
       const delivering = await place.open({ log, clock, ...(lane.wokenBy === 'change-streams' && { pollMs: 30_000 }) });
       const delivered = new Map<string, number>();
-      await delivering.start(async (id) => { delivered.set(id, (delivered.get(id) ?? 0) + 1); }, 10);
+      await delivering.start(async ({ id }) => { delivered.set(id, (delivered.get(id) ?? 0) + 1); }, 10);
       for (let round = 0; round < 3; round += 1) {
         const [before, during, later, afterwards] = [0, 1, 2, 3].map((n) => uuidAt(10 * round + n)) as [string, string, string, string];
         await untilScheduled(before, Date.now());
@@ -51,7 +51,7 @@ for (const lane of STORE_PAIRS) {
         const laterAt = Date.now() + 2_000;
         await untilScheduled(later, laterAt);
         await server?.kill();
-        const refused: unknown = await scheduling.schedule(during, Date.now()).catch((error: unknown) => error);
+        const refused: unknown = await scheduling.schedule(aboutGeneration(during), Date.now()).catch((error: unknown) => error);
         expect(refused).to.be.instanceOf(StoreUnavailable);
         await server?.restart();
         await untilScheduled(afterwards, Date.now());

@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { StoreUnavailable } from '../../../core/errors.js';
 import type { AgendaWakeUps } from '../../../adapters/agenda/agenda-wake-ups.js';
-import { uuidAt } from '../../fixtures/stored-records.js';
+import { aboutGeneration, uuidAt } from '../../fixtures/stored-records.js';
 import { elapsed, onAgenda, until, type AgendaPlace } from './on-agenda.js';
 
 type Step =
@@ -35,7 +35,7 @@ class Workers {
   async start(index: number): Promise<void> {
     const process = { wakeUps: await this.place.open({ holdMs: HOLD_MS, pollMs: 200 }), isDead: false };
     this.processes[index] = process;
-    await process.wakeUps.start(async (id) => {
+    await process.wakeUps.start(async ({ id }) => {
       const at = Date.now();
       const fate = this.fates[this.handlers];
       this.handlers += 1;
@@ -90,7 +90,7 @@ async function take(steps: readonly Step[], workers: Workers): Promise<ReadonlyM
     if (next.kind === 'pause') await elapsed(next.forMs);
     else if (next.kind === 'schedule') {
       const at = Date.now() + next.inMs;
-      const refused: unknown = await workers.at(next.worker).schedule(uuidAt(next.n), at).then(() => undefined, (error: unknown) => error);
+      const refused: unknown = await workers.at(next.worker).schedule(aboutGeneration(uuidAt(next.n)), at).then(() => undefined, (error: unknown) => error);
       if (refused === undefined) lastAt.set(uuidAt(next.n), Math.min(at, Date.now()));
       else expect(refused).to.be.instanceOf(StoreUnavailable);
     } else await workers.replace(next.worker, next.kind);

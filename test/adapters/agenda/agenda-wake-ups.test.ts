@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import type { AgendaWakeUps } from '../../../adapters/agenda/agenda-wake-ups.js';
 import type { WakeUps } from '../../../core/ports/wake-ups.js';
 import { wakeUpsContract } from '../../contracts/wake-ups.contract.js';
-import { uuidAt } from '../../fixtures/stored-records.js';
+import { aboutGeneration, uuidAt } from '../../fixtures/stored-records.js';
 import type { ManualClock } from '../../fixtures/manual-clock.js';
 import { onAgenda, onManualClock, until } from './on-agenda.js';
 
@@ -44,7 +44,7 @@ onAgenda('AgendaWakeUps', (place, { wokenBy }) => {
         isBegun = true;
         await new Promise<void>((resolve) => { end = resolve; });
       }, 1);
-      await wakeUps.schedule(uuidAt(1), clock().now());
+      await wakeUps.schedule(aboutGeneration(uuidAt(1)), clock().now());
       await until(() => isBegun);
       await clock().advance(1_000);
       end();

@@ -62,7 +62,7 @@ describe('migrateAgenda', () => {
   });
 
   it('refuses two wake-ups of one generation, which are in the way of an index', async () => {
-    await db.collection('agenda_wake_ups').insertMany([1, 2].map(() => ({ data: { generationId: 'one' } })));
+    await db.collection('agenda_wake_ups').insertMany([1, 2].map(() => ({ data: { key: 'one' } })));
     const refused: unknown = await migrateAgenda(database).catch((error: unknown) => error);
     expect(refused).to.be.instanceOf(AgendaRefused).with.property('message').that.matches(/^The index generation .* again\.$/);
   });
@@ -75,7 +75,7 @@ describe('migrateAgenda', () => {
     await migrateAgenda(database);
     const wakeUps = new WakeUpCollection(database, clock, 1_000);
     await db.collection('agenda_wake_ups').dropIndexes();
-    const said: unknown = await wakeUps.keep([{ generationId: uuidAt(1), stamp: 'x', failCount: 0 }]).catch((error: unknown) => error);
+    const said: unknown = await wakeUps.keep([{ key: uuidAt(1), stamp: 'x', failCount: 0 }]).catch((error: unknown) => error);
     expect(said).to.be.instanceOf(MongoServerError);
     await client.close();
     expect(await wakeUps.put(uuidAt(1), 0).catch((error: unknown) => error)).to.be.instanceOf(StoreUnavailable);

@@ -31,14 +31,14 @@ onAgenda('WakeUpRepository', (place) => {
     repository.close();
     await repository.handOver();
     expect(repository.heldCount).to.equal(0);
-    expect(await wakeUps.take(clock.now())).to.include({ generationId: uuidAt(1) });
+    expect(await wakeUps.take(clock.now())).to.include({ key: uuidAt(1) });
   });
 
   it('gives back at once what it is to hold when it is closed already', async () => {
     repository.close();
     await repository.hold(uuidAt(1));
     expect(repository.heldCount).to.equal(0);
-    expect(await wakeUps.take(clock.now())).to.include({ generationId: uuidAt(1) });
+    expect(await wakeUps.take(clock.now())).to.include({ key: uuidAt(1) });
   });
 
   it('is not moved again, once it was put back, by what was to keep hold of it and came late', async () => {
@@ -46,7 +46,7 @@ onAgenda('WakeUpRepository', (place) => {
     await wakeUps.putBack(held, clock.now(), 3);
     await wakeUps.keep([held]);
     const taken = await wakeUps.take(clock.now());
-    expect(taken).to.include({ generationId: uuidAt(1), failCount: 3 });
+    expect(taken).to.include({ key: uuidAt(1), failCount: 3 });
     expect(taken?.stamp).not.to.equal(held.stamp);
   });
 

@@ -5,7 +5,7 @@ import { MemoryWakeUps } from '../../../adapters/memory/memory-wake-ups.js';
 import { MemoryWakeUpTable } from '../../../adapters/memory/wake-up-table.js';
 import { wakeUpsContract } from '../../contracts/wake-ups.contract.js';
 import { ManualClock } from '../../fixtures/manual-clock.js';
-import { uuidAt } from '../../fixtures/stored-records.js';
+import { aboutGeneration, uuidAt } from '../../fixtures/stored-records.js';
 
 const clock = new ManualClock();
 let table = new MemoryWakeUpTable();
@@ -33,7 +33,7 @@ describe('MemoryWakeUps that share a table', () => {
     const living = new MemoryWakeUps({ clock, table: shared });
     await dying.start(() => new Promise<void>(() => { delivered.push('dying'); }), 1);
     await living.start(async () => { delivered.push('living'); }, 1);
-    await living.schedule(uuidAt(1), clock.now());
+    await living.schedule(aboutGeneration(uuidAt(1)), clock.now());
     await clock.advance(10_000);
     expect(delivered).to.deep.equal(['dying']);
     await clock.advance(60_000);

@@ -43,10 +43,10 @@ onMongo('The table of wake-ups', (place) => {
   it('keeps the last of many times that one process gives a generation at once', async () => {
     const { wakeUpTable } = await place().open();
     await Promise.all([...Array.from({ length: 50 }, (_, n) => wakeUpTable.upsert(uuidAt(1), n)), wakeUpTable.upsert(uuidAt(2), 7)]);
-    expect(await wakeUpTable.due(100, 10)).to.deep.equal([{ generationId: uuidAt(2), at: 7 }, { generationId: uuidAt(1), at: 49 }]);
+    expect(await wakeUpTable.due(100, 10)).to.deep.equal([{ key: uuidAt(2), at: 7 }, { key: uuidAt(1), at: 49 }]);
     expect(await wakeUpTable.nextAt(7)).to.equal(49);
     await Promise.all([wakeUpTable.done(uuidAt(1), 48), wakeUpTable.done(uuidAt(2), 7)]);
-    expect(await wakeUpTable.due(100, 10)).to.deep.equal([{ generationId: uuidAt(1), at: 49 }]);
+    expect(await wakeUpTable.due(100, 10)).to.deep.equal([{ key: uuidAt(1), at: 49 }]);
     expect(await wakeUpTable.nextAt(49)).to.equal(undefined);
   });
 

@@ -13,7 +13,7 @@ describe('SQLite durability', () => {
   afterEach(() => rmSync(folder, { recursive: true }));
 
   it('finds everything again after it was closed and opened', async () => {
-    const hold = { generationId: uuidAt(5), credits: 3, heldAt: 4 };
+    const hold = { key: uuidAt(5), credits: 3, heldAt: 4 };
     const first = await openSqlite({ folder, role: 'server' });
     await first.accounts.create(anAccount(1));
     await first.accounts.apply(aChange(anAccount(1), { issued: 3, reserved: 3, holdsOpened: [hold] }));
@@ -29,7 +29,7 @@ describe('SQLite durability', () => {
     expect(await second.claims.insert(aClaim(1, { version: 2 }))).to.deep.equal({ inserted: false, existing: aClaim(1) });
     expect(await second.credentials.readApp(uuidAt(1))).to.deep.equal(anApp(1));
     expect(await second.credentials.findKey({ keyId: uuidAt(1) })).to.deep.equal(anApiKey(1));
-    expect(second.wakeUpTable.due(7, 10)).to.deep.equal([{ generationId: uuidAt(1), at: 7 }]);
+    expect(second.wakeUpTable.due(7, 10)).to.deep.equal([{ key: uuidAt(1), at: 7 }]);
     await second.close();
   });
 

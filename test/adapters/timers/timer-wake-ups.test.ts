@@ -7,7 +7,7 @@ import type { WakeUpTable } from '../../../adapters/timers/wake-up-table.js';
 import { TimerWakeUps } from '../../../adapters/timers/timer-wake-ups.js';
 import { wakeUpsContract } from '../../contracts/wake-ups.contract.js';
 import { ManualClock, settled } from '../../fixtures/manual-clock.js';
-import { uuidAt } from '../../fixtures/stored-records.js';
+import { aboutGeneration, uuidAt } from '../../fixtures/stored-records.js';
 import { temporaryFolder } from '../sqlite/sqlite-subject.js';
 
 const clock = new ManualClock();
@@ -49,7 +49,7 @@ describe('TimerWakeUps over a table that others write too', () => {
 
   it('deliver within a poll what another process has put there', async () => {
     const delivered: string[] = [];
-    await wakeUps.start(async (id) => { delivered.push(id); }, 1);
+    await wakeUps.start(async ({ id }) => { delivered.push(id); }, 1);
     const tool = await openSqlite({ folder, role: 'tool' });
     await tool.wakeUpTable.upsert(uuidAt(1), clock.now());
     await tool.close();
@@ -64,15 +64,15 @@ describe('TimerWakeUps over a table that others write too', () => {
       calls.push(clock.now() - start);
       throw new Error('never');
     }, 1);
-    await wakeUps.schedule(uuidAt(1), start);
+    await wakeUps.schedule(aboutGeneration(uuidAt(1)), start);
     await clock.advance(250_000);
     expect(calls).to.deep.equal([0, 1_000, 3_000, 7_000, 15_000, 31_000, 63_000, 123_000, 183_000, 243_000]);
   });
 
   it('get through a backlog without waiting for a poll, and leave nothing in the table of what is done', async () => {
     const delivered = new Set<string>();
-    await wakeUps.start(async (id) => { delivered.add(id); }, 8);
-    await Promise.all(Array.from({ length: 200 }, (_, n) => wakeUps.schedule(uuidAt(n), clock.now())));
+    await wakeUps.start(async ({ id }) => { delivered.add(id); }, 8);
+    await Promise.all(Array.from({ length: 200 }, (_, n) => wakeUps.schedule(aboutGeneration(uuidAt(n)), clock.now())));
     // The clock stands still, so that no poll can come to the rescue.
     for (let turns = 0; delivered.size < 200 && turns < 1_000_000; turns += 1) await settled();
     await wakeUps.stop();
@@ -85,10 +85,10 @@ describe('TimerWakeUps over a table that others write too', () => {
     await stores.wakeUpTable.upsert(uuidAt(1), clock.now());
     const cut = new TimerWakeUps({ table, clock });
     let calls = 0;
-    await cut.start(async (id) => {
+    await cut.start(async ({ id }) => {
       calls += 1;
       if (calls > 1_000) return;
-      await cut.schedule(id, clock.now() + 60_000).catch(() => undefined);
+      await cut.schedule(aboutGeneration(id), clock.now() + 60_000).catch(() => undefined);
     }, 4);
     await clock.advance(10_000);
     expect(calls).to.be.within(1, 12);

@@ -13,6 +13,7 @@ import { CoreWorld } from '../../fixtures/core-world.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { prepareBody } from '../uploads/upload-steps.js';
 import { ATTRIBUTION } from '../../fixtures/stored-records.js';
+import type { WakeUpSubject } from '../../../core/ports/wake-ups.js';
 
 /** The most writes in a row that a process loses before it leaves the list to another one. */
 const OVERTAKEN = 10;
@@ -33,7 +34,7 @@ describe('recovery in several processes at once', () => {
       const woken: string[] = [];
       const passes = Array.from({ length: processes }, (_, index) => recoverGenerations(world.process(async (call) => {
         await scheduler.schedule(Promise.resolve(), `${index} ${call.name}`);
-        if (call.name === 'wakeUps.schedule') woken.push(call.args[0] as string);
+        if (call.name === 'wakeUps.schedule') woken.push((call.args[0] as WakeUpSubject).id);
         return call.proceed();
       }), world.clock.now(), always));
       await scheduler.waitFor(Promise.all(passes));
@@ -69,7 +70,7 @@ describe('recovery in several processes at once', () => {
     const late = world.process(async (call) => {
       const answer = await call.proceed();
       if (call.name === 'generations.due') await worker.dispatcher.deliver(generationId);
-      if (call.name === 'wakeUps.schedule') woken.push(call.args[0]);
+      if (call.name === 'wakeUps.schedule') woken.push((call.args[0] as WakeUpSubject).id);
       return answer;
     });
     expect(await recoverGenerations(late, world.clock.now(), always)).to.deep.include({ woken: 0, overtaken: 1 });

@@ -139,7 +139,7 @@ describe('an outage of a store', () => {
       const ports = outages.watched({ ...context, ...interceptedStores(context, mayFail), wakeUps: intercepted('wakeUps', context.wakeUps, mayFail) });
       failing = (name) => (/^(?:objects|wakeUps)\./.test(name) && name !== 'objects.signGet' ? REFUSED : undefined);
       await ports.objects.stat('objects/a').catch(() => undefined);
-      await ports.wakeUps.schedule('a', 0).catch(() => undefined);
+      await ports.wakeUps.schedule({ kind: 'generation', id: 'a' }, 0).catch(() => undefined);
       await ports.accounts.read('0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02');
       await ports.objects.signGet({ key: 'objects/a', mediaType: 'image/png', filename: 'a.png', expiresAt: clock.now() + 1_000 });
       await clock.advance(60_000);

@@ -29,10 +29,10 @@ describe('schedules under way when a process stops', () => {
       await gate?.wait();
       return call.proceed();
     });
-    void waited.schedule('one', 0);
+    void waited.schedule({ kind: 'generation', id: 'one' }, 0);
     const closed = waited.close();
     expect(await isSettled(closed), 'the first one is under way').to.equal(false);
-    void waited.schedule('two', 0);
+    void waited.schedule({ kind: 'generation', id: 'two' }, 0);
     gates[0]?.open();
     expect(await isSettled(closed), 'the second one is under way').to.equal(false);
     gates[1]?.open();
@@ -43,7 +43,7 @@ describe('schedules under way when a process stops', () => {
   it('keep nobody when they fail, and whoever waits for one is told', async () => {
     const down = new StoreUnavailable('The line broke.');
     const waited = schedules(() => Promise.reject(down));
-    const told = waited.schedule('one', 0).catch((error: unknown) => error);
+    const told = waited.schedule({ kind: 'generation', id: 'one' }, 0).catch((error: unknown) => error);
     await waited.close();
     expect(await told).to.equal(down);
   });

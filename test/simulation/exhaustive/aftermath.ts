@@ -71,7 +71,7 @@ class Late {
 
   async open(): Promise<void> {
     const dispatcher = new Dispatcher(this.workerContext, this.worker.name);
-    await this.workerContext.wakeUps.start((generationId) => dispatcher.deliver(generationId), 10);
+    await this.workerContext.wakeUps.start(({ id }) => dispatcher.deliver(id), 10);
   }
 
   ask(request: Parameters<typeof serve>[2]): Promise<Answer> {

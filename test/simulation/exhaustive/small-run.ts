@@ -57,7 +57,7 @@ export class SmallRun {
   async open(): Promise<void> {
     await this.world.open(this.setting.credits);
     const dispatcher = new Dispatcher(this.workerContext, this.worker.name);
-    await this.workerContext.wakeUps.start((generationId) => dispatcher.deliver(generationId), 10);
+    await this.workerContext.wakeUps.start(({ id }) => dispatcher.deliver(id), 10);
     this.send(this.seats[0]);
     await settled();
   }

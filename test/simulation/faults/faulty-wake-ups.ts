@@ -1,5 +1,5 @@
 import type { MemoryWakeUps } from '../../../adapters/memory/memory-wake-ups.js';
-import type { WakeUps } from '../../../core/ports/wake-ups.js';
+import type { WakeUps, WakeUpSubject } from '../../../core/ports/wake-ups.js';
 import type { SimulatedProcess } from '../harness/simulated-process.js';
 import type { RunContext } from '../harness/run-context.js';
 
@@ -20,28 +20,28 @@ export class FaultyWakeUps implements WakeUps {
     this.stop = () => wakeUps.stop();
   }
 
-  async schedule(generationId: string, at: number): Promise<void> {
+  async schedule(subject: WakeUpSubject, at: number): Promise<void> {
     const { profile, chance, tally } = this.context;
     if (this.service.wakeUpsToLose > 0) {
       this.service.wakeUpsToLose -= 1;
       return;
     }
-    if (!chance.happens(profile.wakeUpPerMille)) return this.wakeUps.schedule(generationId, at);
+    if (!chance.happens(profile.wakeUpPerMille)) return this.wakeUps.schedule(subject, at);
     const fate = chance.pick(['lost', 'late', 'twice'] as const);
     tally.add(`wake-up ${fate}`);
-    if (fate === 'late') return this.wakeUps.schedule(generationId, at + chance.between(1, LATEST_MS));
+    if (fate === 'late') return this.wakeUps.schedule(subject, at + chance.between(1, LATEST_MS));
     if (fate === 'lost') return;
-    await this.wakeUps.schedule(generationId, at);
-    for (let times = chance.between(1, 3); times > 0; times -= 1) this.deliverAgain(generationId);
+    await this.wakeUps.schedule(subject, at);
+    for (let times = chance.between(1, 3); times > 0; times -= 1) this.deliverAgain(subject);
   }
 
   /** To anybody, now or later: to one who has it already, or to two at once. */
-  private deliverAgain(generationId: string): void {
+  private deliverAgain(subject: WakeUpSubject): void {
     const { scheduler, chance } = this.context;
     scheduler.after(chance.skewed(LATEST_MS), () => {
       const process = chance.pick(this.service.processes);
       // What becomes of it is known to whoever delivered the first one.
-      if (process.isAlive) process.deliver?.(generationId).catch(() => undefined);
+      if (process.isAlive) process.deliver?.(subject).catch(() => undefined);
     });
   }
 

@@ -103,7 +103,7 @@ export class Service {
       ...interceptedStores({ ...this.durable, objects: this.objects }, through),
       ...STATELESS_PORTS,
       wakeUps: {
-        schedule: async (id, at) => { await this.faults.call(process, { name: 'wakeUps.schedule', args: [id, at], proceed: () => wakeUps.schedule(id, at) }); },
+        schedule: async (subject, at) => { await this.faults.call(process, { name: 'wakeUps.schedule', args: [subject.id, at], proceed: () => wakeUps.schedule(subject, at) }); },
         // One that died a moment ago may not have come to its next call yet.
         start: (deliver, limit) => (process.isAlive ? wakeUps.start(deliver, limit) : never()),
         stop: wakeUps.stop,

@@ -8,6 +8,7 @@ import type { Ports } from '../../../core/ports/tokens.js';
 import type { Chance } from './chance.js';
 import type { Owner, Scheduler } from './scheduler.js';
 import { RECOVERY_INTERVAL_MS, SIMULATED_SETTINGS } from './settings.js';
+import type { WakeUps } from '../../../core/ports/wake-ups.js';
 
 export type Role = 'rest' | 'worker' | 'both';
 
@@ -25,7 +26,7 @@ export class SimulatedProcess implements Owner {
   context!: Context;
   authenticator!: Authenticator;
   /** What the process does with a wake-up, once it takes any. */
-  deliver: ((generationId: string) => Promise<void>) | undefined;
+  deliver: Parameters<WakeUps['start']>[0] | undefined;
   private worker: Worker | undefined;
   readonly clock: Clock;
   readonly ids: Ids;

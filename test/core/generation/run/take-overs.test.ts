@@ -8,6 +8,7 @@ import { CoreWorld } from '../../../fixtures/core-world.js';
 import { imageModel } from '../../../fixtures/core-models.js';
 import { Life } from '../../../fixtures/cut-processes.js';
 import { imagesOf } from '../../../fixtures/scripted-provider.js';
+import type { WakeUpSubject } from '../../../../core/ports/wake-ups.js';
 
 interface Cut { readonly world: CoreWorld; readonly second: CoreWorker; readonly cut: string; readonly younger: readonly string[] }
 
@@ -75,7 +76,7 @@ describe('a generation that lost its worker', () => {
     const { world, cut, younger } = await cutRun();
     const woken: [string, number][] = [];
     const recovery = new Recovery(world.process(async (call) => {
-      if (call.name === 'wakeUps.schedule') woken.push(call.args as [string, number]);
+      if (call.name === 'wakeUps.schedule') woken.push([(call.args[0] as WakeUpSubject).id, call.args[1] as number]);
       return call.proceed();
     }));
     await world.clock.run(recovery.pass());
