@@ -13,7 +13,7 @@ describe('SQLite durability', () => {
   afterEach(() => rmSync(folder, { recursive: true }));
 
   it('finds everything again after it was closed and opened', async () => {
-    const hold = { key: uuidAt(5), credits: 3, heldAt: 4 };
+    const hold = { generationId: uuidAt(5), credits: 3, heldAt: 4 };
     const first = await openSqlite({ folder, role: 'server' });
     await first.accounts.create(anAccount(1));
     await first.accounts.apply(aChange(anAccount(1), { issued: 3, reserved: 3, holdsOpened: [hold] }));

@@ -4,6 +4,7 @@ import type { PortCall } from '../../fixtures/intercepted.js';
 import { Violation } from '../observed.js';
 import type { Request } from './cases.js';
 import type { Answer } from './serve.js';
+import type { WakeUpSubject } from '../../../core/ports/wake-ups.js';
 
 const ENDED = new Set(['succeeded', 'failed', 'cancelled']);
 
@@ -43,7 +44,7 @@ export class Witness {
       case 'claims.insert': if (isInserted(answer)) this.claims.set((args[0] as Claim).key, args[0] as Claim); return;
       case 'claims.replace': if (answer === 'applied') await this.takenOver(args[0] as Claim); return;
       case 'claims.remove': if (answer === 'applied') this.claims.delete((args[0] as Claim).key); return;
-      case 'wakeUps.schedule': this.scheduled.set(args[0] as string, (this.schedules += 1)); return;
+      case 'wakeUps.schedule': this.scheduled.set((args[0] as WakeUpSubject).id, (this.schedules += 1)); return;
       case 'generations.insert': if (isInserted(answer)) await this.inserted(args[0] as GenerationRecord); return;
       case 'generations.replace': if (answer === 'applied') this.replaced(process, args[0] as GenerationRecord); return;
       case 'provider.submit': this.submitted((args[0] as { readonly generationId: string }).generationId); return;
