@@ -52,14 +52,14 @@ export const UNREACHED: readonly Unreached[] = [
   { file: 'core/recovery/recover-generations.ts', begins: ['break;'], atMost: 1, why: 'needs ten lost races in a row' },
   {
     file: 'core/recovery/recover-uploads.ts', begins: ['return;', 'break;'], atMost: 3,
-    why: 'an upload used or completed between the list and its mark, or a stop between two of them: rare, and not played as a scenario',
+    why: 'an upload used or completed between the list and its mark, or a stop between two of them: rare, and no scenario has it',
   },
   { file: 'core/recovery/recover-uploads.ts', begins: ['await context.uploads.replace(withAttention('], atMost: 1, why: 'settings that were changed after the upload was written' },
   { file: 'core/generation/create-generation.ts', begins: ['const message = `Generations that ended'], atMost: 1, why: 'the bound is out of reach, and a property of its own holds it' },
   { file: 'core/uploads/usage.ts', begins: ["{ throw full('", 'function full('], atMost: 4, why: 'the bounds are out of reach, and a property of its own holds them' },
   { file: 'core/uploads/complete-upload.ts', begins: ["throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED')"], atMost: 1, why: 'uploads are kept for longer than answers are replayed' },
   { file: 'core/uploads/prepare-upload.ts', begins: ["throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED')"], atMost: 1, why: 'uploads are kept for longer than answers are replayed' },
-  { file: 'core/uploads/prepare-upload.ts', begins: ['throw takenOver()'], atMost: 1, why: 'a refusal by the catalog whose key was taken over meanwhile: played as a scenario for create and complete, and tested in core' },
+  { file: 'core/uploads/prepare-upload.ts', begins: ['throw takenOver()'], atMost: 1, why: 'a refusal by the catalog whose key was taken over meanwhile: scenarios have it for create and complete, and tested in core' },
 ];
 
 interface Stretch { readonly place: string; readonly text: string }

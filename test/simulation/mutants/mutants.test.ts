@@ -13,6 +13,10 @@ describe('mutants of core', () => {
     expect(names).to.deep.equal([...new Set(names)]);
   });
 
+  it('have names in kebab-case', () => {
+    for (const { name } of MUTANTS) expect(name).to.match(/^[a-z]+(-[a-z]+)*$/);
+  });
+
   it('name invariants there are', () => {
     for (const { name, breaks } of MUTANTS) {
       expect(breaks, name).to.have.lengthOf.above(0);

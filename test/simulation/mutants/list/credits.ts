@@ -27,7 +27,7 @@ export const CREDIT_MUTANTS: readonly Mutant[] = [
     breaks: [1],
     file: DECIDE,
     find: "if (account.available + credits < 0) return { refused: 'CREDITS_INSUFFICIENT' };",
-    replace: 'credits = Math.max(credits, -account.available);',
+    replace: "if (account.available + credits < 0) return { moves: [move('adjustment', 'available', 'issued', account.available)] };",
     why: 'An adjustment below zero is cut down to the balance instead of being refused.',
   },
   {

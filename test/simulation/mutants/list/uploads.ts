@@ -5,7 +5,7 @@ const COMPLETE = 'core/uploads/complete-upload.js';
 /** What can be got wrong about reference files. */
 export const UPLOAD_MUTANTS: readonly Mutant[] = [
   {
-    name: 'played as a scenario-bytes-inspected',
+    name: 'staged-bytes-inspected',
     breaks: [16],
     file: COMPLETE,
     find: 'await inspectCopy(context, upload, objectKey, sha256)',
