@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { allPages, codeSpans, ROOT, type Page } from './pages.js';
 
 const FOLDERS = /^(?:core|adapters|apps|test|config|docs|bench|proto|deploy)\/[\w./*-]*$/;
-const ROOT_FILES = /^(?:README\.md|CONTRIBUTING\.md|CHANGELOG\.md|LICENSE|NOTICE|package\.json|tsconfig\.json)$/;
+const ROOT_FILES = /^(?:README\.md|SECURITY\.md|CONTRIBUTING\.md|CHANGELOG\.md|LICENSE|NOTICE|package\.json|tsconfig\.json)$/;
 
 /** Written when something is run, and not kept. */
 const WRITTEN_LATER = ['bench/results.json'];
