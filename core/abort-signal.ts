@@ -62,6 +62,6 @@ function callSafely(listener: () => void): void {
   try {
     listener();
   } catch {
-    // The mistake is the listener's; whoever aborts can do nothing about it.
+    // A bug of the listener: the caller of `abort` cannot handle it.
   }
 }

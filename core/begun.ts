@@ -1,4 +1,7 @@
-/** A read that goes on beside other work and may never be waited for: its failure is told to whoever waits, and to nobody else. */
+/**
+ * Starts a read beside other work. A failure reaches only a caller that awaits it; without one it is not an unhandled
+ * rejection.
+ */
 export function begun<T>(read: Promise<T>): Promise<T> {
   read.catch(() => undefined);
   return read;

@@ -1,14 +1,14 @@
-/** The call that something is done for. Whoever made it may give it up, or has said until when an answer is of use to them. */
+/** Of the call that work is done for. The caller may cancel, or set a deadline. */
 export interface Cancellation {
-  /** When an answer is of no use any more, in milliseconds since the epoch by the clock of this machine; `Infinity` without a deadline. */
+  /** Milliseconds since the epoch, by this machine's clock; `Infinity` without a deadline. */
   readonly deadline: number;
-  /** Whether nobody waits any more. */
+  /** Whether the caller has cancelled or the deadline has passed. */
   readonly isOver: boolean;
-  /** Calls back once, when nobody waits any more, unless the returned function is called before. */
+  /** Calls back once, when the call is over, unless the returned function is called first. */
   onOver(tell: () => void): () => void;
 }
 
-/** Thrown where a call is over before its work has begun to write: nothing happened, and nobody is there to be told. */
+/** Thrown when a call is over before its work has written anything. Nothing has happened, and no answer is needed. */
 export class CallOver extends Error {
   constructor() {
     super('Nobody waits for the answer any more.');
@@ -16,7 +16,7 @@ export class CallOver extends Error {
   }
 }
 
-/** Throws `CallOver` when nobody waits any more. */
+/** Throws `CallOver` when the call is over. */
 export function requireWanted(call: Cancellation | undefined): void {
   if (call?.isOver === true) throw new CallOver();
 }

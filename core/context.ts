@@ -6,24 +6,24 @@ import type { Log } from './log.js';
 import type { Ports } from './ports/tokens.js';
 import type { Settings } from './settings.js';
 
-/** What use cases work with: the ports, the operator's numbers, the writer all money goes through, sums read lately, and a log. */
+/** What use cases work with: the ports, the settings, the account writer, cached sums, and a log. */
 export interface Context extends Ports {
   readonly settings: Settings;
   readonly accountWriter: AccountWriter;
   readonly unchargedSums: UnchargedSums;
   readonly log: Log;
-  /** This process's life, which its leases and claims carry. */
+  /** Of this process; its leases and claims carry the id. */
   readonly boot: Boot;
   /**
-   * The call that a use case is carried out for, where there is one that may be given up. Reads end with it. What has begun to
-   * write goes on to its end: a claim or a hold left in the middle would keep the key, or the credits, until recovery comes by.
+   * Of the call that a use case runs for, where it can be cancelled. Reads end with the call. Work that has begun to write is
+   * completed: a claim or a hold left halfway would keep the key, or the credits, until recovery runs.
    */
   readonly call?: Cancellation | undefined;
 }
 
 /**
- * The context all use cases of one process share: one writer, so that an account's commands meet in it. Without a boot it is
- * one process of several.
+ * The context that all use cases of a process share, with one account writer. Without a boot the process is taken for one of
+ * several on the same stores.
  */
 export function createContext(ports: Ports, settings: Settings, log: Log, boot: Boot = { id: ports.ids.uuid(), isExclusive: false }): Context {
   return { ...ports, settings, log, boot, accountWriter: new AccountWriter(ports), unchargedSums: new UnchargedSums(ports) };

@@ -1,6 +1,6 @@
 /**
- * Every error a caller of the service can be given. The order within a group is the order of precedence. `retry` says
- * whether sending the same request again, later, can succeed. Statuses belong to the fronts, not to this table.
+ * Every error that the service answers. Within a group, codes are in order of precedence. `retry`: whether the same request can
+ * succeed later. Statuses belong to the fronts, not to this table.
  */
 export const ERRORS = {
   ROUTE_NOT_FOUND: { retry: false, message: 'No such route.' },
@@ -52,17 +52,17 @@ export interface ErrorDetails {
   /** JSON Pointer of the field at fault, where there is one. */
   readonly pointer?: string;
   /**
-   * The same field as a person writes it: `parameters.size`, `reference_upload_ids[3]`. Given where the pointer alone does not
-   * tell a member named `0` from the first item of a list.
+   * The same field as a path: `parameters.size`, `reference_upload_ids[3]`. Given where the pointer is ambiguous: a member named
+   * `0` and the first item of a list look the same.
    */
   readonly field?: string;
   /** How long to wait before trying again, in milliseconds. */
   readonly retryAfterMs?: number;
-  /** Of QUEUE_FULL: what there is as much of as there may be. */
+  /** Of QUEUE_FULL: the bound that is reached. */
   readonly bound?: Bound;
 }
 
-/** The one error use cases throw for an expected refusal. Anything else that escapes is our fault, and INTERNAL_ERROR. */
+/** The only error that use cases throw for an expected refusal. Any other becomes INTERNAL_ERROR. */
 export class ServiceError extends Error {
   constructor(
     readonly code: ErrorCode,
@@ -75,8 +75,8 @@ export class ServiceError extends Error {
 }
 
 /**
- * Thrown by an adapter when its store or server could not answer in time or at all. A write that ended so may have
- * happened: the caller must treat its outcome as unknown.
+ * Thrown by an adapter when its store or server does not answer, or not in time. The outcome of a write that throws it is
+ * unknown: it may have happened.
  */
 export class StoreUnavailable extends Error {
   constructor(message: string, cause?: unknown) {

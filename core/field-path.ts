@@ -4,8 +4,8 @@ import { escapePointerToken, type Json } from './json.js';
 export type FieldToken = string | number;
 
 /**
- * The steps of a JSON Pointer into `value`. A token is an index only where the value has a list: a member of an object may be
- * named `0`. Without a value every number is taken for an index.
+ * The steps of a JSON Pointer into `value`. A token is an index only where the value has an array: a member of an object may be
+ * named `0`. Without a value every number counts as an index.
  */
 export function tokensOf(pointer: string, value?: Json): FieldToken[] {
   if (pointer === '') return [];
@@ -32,7 +32,7 @@ export function pointerOf(tokens: readonly FieldToken[]): string {
   return tokens.map((token) => `/${typeof token === 'number' ? token : escapePointerToken(token)}`).join('');
 }
 
-/** How a person would write it: `parameters.size`, `reference_upload_ids[3]`; empty for the value itself. */
+/** A readable path: `parameters.size`, `reference_upload_ids[3]`; empty for the value itself. */
 export function pathOf(tokens: readonly FieldToken[], shown: (name: string) => string = (name) => name): string {
   return tokens.reduce<string>((path, token) => {
     if (typeof token === 'number') return `${path}[${token}]`;

@@ -4,32 +4,32 @@ import type { Json, JsonObject } from './json.js';
 import type { Fault } from './ports/json-schemas.js';
 import type { Ports } from './ports/tokens.js';
 
-/** Refuses with the first fault: a missing field before an invalid one, then as the document has them. */
+/** Throws the first fault: a missing field before an invalid one, then in document order. */
 export function refuseFaults(faults: readonly Fault[]): void {
   const [first] = faults;
   if (!first) return;
   throw new ServiceError(first.kind === 'required' ? 'FIELD_REQUIRED' : 'FIELD_INVALID', first.message, { pointer: first.pointer, field: first.field });
 }
 
-/** `field` is for pointers that lead through names which the client or the catalog chose: see `ErrorDetails`. */
+/** `field` is for pointers through names that the client or the catalog chose: see `ErrorDetails`. */
 export function fieldInvalid(pointer: string, message: string, field?: string): ServiceError {
   return new ServiceError('FIELD_INVALID', message, { pointer, ...(field === undefined ? {} : { field }) });
 }
 
-/** What a field must be, in a sentence, by its pointer: for fields whose schema would be told as a regular expression. */
+/** What a field must be, as a sentence, by its pointer: for fields whose message would otherwise show a regular expression. */
 export type Wording = Readonly<Record<string, string>>;
 
 /**
- * The pattern of a text that is not white space alone. White space is what Unicode's property White_Space says, spelt out, because
- * the engines that read OpenAPI documents do not all know properties.
+ * The pattern of a text that is not only white space, by Unicode's White_Space property. The characters are listed because not all
+ * engines that read OpenAPI documents support property escapes.
  */
 export const NOT_BLANK = '[^\\t-\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]';
 
 export type BodySchema = JsonObject & { readonly properties: JsonObject };
 
 /**
- * Checks a request body against its schema and for values that no field may hold; answers it without the fields that are
- * null, typed by the caller.
+ * Checks a request body against its schema and for values that no field may have. Returns it without the fields that are
+ * null; the caller gives the type.
  */
 export function readBody<T>(ports: Pick<Ports, 'jsonSchemas'>, schema: BodySchema, sent: Json, wording: Wording = {}): T & JsonObject {
   const body = withoutNullFields(schema, sent);
@@ -39,7 +39,10 @@ export function readBody<T>(ports: Pick<Ports, 'jsonSchemas'>, schema: BodySchem
   return body as T & JsonObject;
 }
 
-/** A field of the schema that is null counts as absent, and so as missing if it is required. Whatever is inside a field stays. */
+/**
+ * A field of the schema that is null counts as absent, and as missing if it is required. Values inside a field stay as they
+ * are.
+ */
 function withoutNullFields({ properties }: BodySchema, body: Json): Json {
   if (body === null || typeof body !== 'object' || Array.isArray(body)) return body;
   const isAbsent = (name: string) => body[name] === null && Object.hasOwn(properties, name);
@@ -49,7 +52,7 @@ function withoutNullFields({ properties }: BodySchema, body: Json): Json {
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-/** A value that no field may hold: where it is, and what must hold there. */
+/** A value that no field may have: where it is, and what is required there. */
 interface BadValue {
   readonly tokens: readonly FieldToken[];
   readonly must: string;
@@ -63,9 +66,9 @@ function refuseBadValues(body: Json): void {
 }
 
 /**
- * NUL and lone surrogates are not text, and a number beyond all bounds is none: they cannot be stored, compared or shown
- * faithfully everywhere. Names count too, since where anything goes a name is as free as a value. The place is put together
- * on the way back, so that a body without such a value costs no more than the walk.
+ * Finds NUL, lone surrogates and infinite numbers, which not every store keeps, compares and returns unchanged. Names of members
+ * are checked too: where a schema allows any member, clients choose the names. The path is built only on the way back, so a
+ * body without such a value costs no more than the walk.
  */
 function firstBadValue(value: Json): BadValue | undefined {
   if (typeof value === 'string') return isText(value) ? undefined : { tokens: [], must: 'be text without NUL characters and lone surrogates' };
@@ -86,7 +89,7 @@ function firstBadValue(value: Json): BadValue | undefined {
   return undefined;
 }
 
-/** Whether every store keeps it as it is: neither NUL, at which some end a text, nor half a character. */
+/** Whether every store keeps the text unchanged: without NUL, which ends a text in some, and without lone surrogates. */
 export function isText(text: string): boolean {
   return !text.includes('\0') && !LONE_SURROGATE.test(text);
 }

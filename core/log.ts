@@ -1,6 +1,6 @@
-/** Where core reports what nobody is waiting to hear. Implementations must not throw. */
+/** Where core reports events that are no answer to a caller. Implementations must not throw. */
 export interface Log {
   info(event: string, about: Readonly<Record<string, unknown>>): void;
-  /** Something failed that recovery will do again, or an operator should see. */
+  /** A failure that recovery repeats, or that an operator should see. */
   warn(event: string, about: Readonly<Record<string, unknown>>): void;
 }

@@ -1,14 +1,14 @@
 import { CallOver, type Cancellation } from './cancellation.js';
 
-/** Who waits: no more than the part of a call that says whether it is over. */
+/** The caller that waits: only whether its call is over. */
 export type Waits = Pick<Cancellation, 'isOver' | 'onOver'>;
 
 interface Waiter { readonly byteSize: number; readonly admit: () => void }
 
 /**
- * Memory that the jobs of a process share. Each says what it needs before it begins, and waits until so much is free: first
- * come, first served, so that a large job is not overtaken for ever. One larger than the budget runs when nothing else does.
- * A job must not ask again while it holds some: two that did could wait for each other.
+ * Memory that the jobs of a process share. A job reserves what it needs before it begins and waits until that much is free, in
+ * order of arrival, so that a large job does not starve. A job larger than the budget runs alone. A job must not reserve again
+ * while it holds memory: two such jobs could deadlock.
  */
 export class MemoryBudget {
   private held = 0;
@@ -25,7 +25,10 @@ export class MemoryBudget {
     return this.waiters.size;
   }
 
-  /** Does the work while `byteSize` bytes are held for it. Throws `CallOver`, with nothing done, when nobody waits any more. */
+  /**
+   * Does the work while `byteSize` bytes are reserved for it. Throws `CallOver`, with nothing done, when the call is over while
+   * it waits.
+   */
   async during<T>(byteSize: number, work: () => Promise<T>, waits?: Waits): Promise<T> {
     const counted = Math.min(byteSize, this.limitBytes);
     await this.take(counted, waits);

@@ -12,13 +12,13 @@ export interface PageRequest {
   readonly cursor?: string;
 }
 
-/** Stops a caller that asks for more, or less, than a store answers at once. */
+/** Throws when the limit of a page is out of bounds. */
 export function checkedLimit(limit: number): number {
   assert(Number.isInteger(limit) && limit >= 1 && limit <= 1000, `a limit is 1 to 1,000, not ${limit}`);
   return limit;
 }
 
-/** Makes a page of what was found with one item more than asked for, which tells whether there is a next page. */
+/** Makes a page of items that were read with a limit one higher: the extra item shows that there is a next page. */
 export function pageOf<T>(found: readonly T[], request: PageRequest, cursorOf: (item: T) => string): Page<T> {
   const items = found.slice(0, checkedLimit(request.limit));
   const last = items.at(-1);

@@ -1,8 +1,8 @@
 import type { Clock } from './ports/clock.js';
 
 /**
- * One task of this process, run an interval after the end of the run before, so that no two overlap. A run that fails is
- * followed by another; the task reports what went wrong.
+ * A repeated task of this process. The next run begins an interval after the end of the one before, so runs never overlap. A run
+ * that fails is followed by another; the task itself reports the failure.
  */
 export class Repetition {
   private cancelTimer: () => void;
@@ -13,7 +13,7 @@ export class Repetition {
     this.cancelTimer = clock.after(intervalMs, () => this.run());
   }
 
-  /** Lets the run under way end; starts no other. */
+  /** Waits for the run in progress to end and starts no other. */
   async stop(): Promise<void> {
     this.stopped = true;
     this.cancelTimer();

@@ -3,25 +3,25 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** How far clocks of two machines may be apart. A lease given later than that in the future was left by a clock set back. */
+/** The largest clock skew between two machines. A lease from further in the future was written before a clock was set back. */
 export const MAX_CLOCK_SKEW_MS = 60_000;
 
 /** The numbers an operator may change. Times are milliseconds, sizes bytes. */
 export interface Settings {
-  /** How long a process may work on a request whose key it claimed before another may take it over. */
+  /** How long a claim protects its request before another process may take it over. */
   readonly claimLeaseMs: number;
-  /** How long the answer to a key is replayed, and after that how long the key stays taken. */
+  /** How long the answer to a key is replayed, and how long the key stays taken, both from the claim. */
   readonly replayWindowMs: number;
   readonly claimRetentionMs: number;
   readonly maxOpenGenerationsPerAccount: number;
 
   readonly maxUploadBytes: number;
   readonly maxUploadPixels: number;
-  /** Memory that decoding one reference file may take. */
+  /** The most memory that decoding one reference file may take. */
   readonly maxUploadDecodeBytes: number;
   readonly uploadTargetMs: number;
   readonly uploadRetentionMs: number;
-  /** What one App may have: uploads that are not completed, uploads in all, and the bytes they declared or stored. */
+  /** Bounds for one App: uploads that are not completed, all uploads, and the bytes they declared or stored. */
   readonly maxUnfinishedUploadsPerApp: number;
   readonly maxStoredUploadsPerApp: number;
   readonly maxStoredUploadBytesPerApp: number;
@@ -32,7 +32,7 @@ export interface Settings {
   /** How long prompts and parameters of a generation that ended without charge are kept. */
   readonly unchargedContentRetentionMs: number;
   readonly maxUnchargedContentBytesPerAccount: number;
-  /** How long an id that was retired or voided is remembered. */
+  /** How long tombstones are kept. */
   readonly tombstoneRetentionMs: number;
   readonly maxOutputBytes: number;
   readonly maxOutputPixels: number;
@@ -47,7 +47,7 @@ export interface Settings {
   readonly retryCapMs: number;
   /** The longest wait that a provider may ask for: before another attempt, or before it is asked again whether it has a task. */
   readonly retryAfterCapMs: number;
-  /** How long after a step was due recovery takes it for lost. */
+  /** How long after its due time recovery treats a step as lost. */
   readonly recoveryGraceMs: number;
   readonly recoveryBatch: number;
 }
@@ -84,7 +84,7 @@ export const DEFAULT_SETTINGS: Settings = {
   recoveryBatch: 500,
 };
 
-/** What must hold between settings, each as the sentence an operator is shown; empty when all is well. */
+/** What is wrong between settings, each as a sentence for the operator; empty when all is right. */
 export function settingsFaults(settings: Settings): string[] {
   const faults: string[] = [];
   const need = (holds: boolean, sentence: string) => { if (!holds) faults.push(sentence); };

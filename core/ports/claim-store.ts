@@ -2,10 +2,10 @@ import type { Claim, ClaimKey } from '../idempotency/claim.js';
 
 /**
  * Keeps idempotency claims, one a key. Each method is atomic for one key. Every method may throw `StoreUnavailable`;
- * a write that does may or may not have happened.
+ * the outcome of a write that does is unknown.
  */
 export interface ClaimStore {
-  /** Inserts the claim if its key is free, durable on return; otherwise answers the claim that has it. */
+  /** Inserts the claim if its key is free; durable on return. Otherwise returns the claim that has the key. */
   insert(claim: Claim): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: Claim }>;
 
   /** Replaces the claim of the same key if its version still is `expectedVersion`. Durable on return. */
@@ -14,6 +14,6 @@ export interface ClaimStore {
   /** Frees the key if the claim's version still is `expectedVersion`. Durable on return. */
   remove(key: ClaimKey, expectedVersion: number): Promise<'applied' | 'conflict'>;
 
-  /** Removes claims whose `removeAt` is at or before `now`, at most `limit` of them; answers how many. */
+  /** Removes claims whose `removeAt` is at or before `now`, at most `limit`; returns how many. */
   removeExpired(now: number, limit: number): Promise<number>;
 }

@@ -4,7 +4,7 @@ import type { Page, PageRequest } from '../paging.js';
 
 /**
  * Keeps Apps and API keys. Each method is atomic for one App or key. Every method may throw `StoreUnavailable`. A read that
- * is given the call it is for ends with `CallOver` as soon as that is over.
+ * is given a `Cancellation` ends with `CallOver` as soon as the call is over.
  */
 export interface CredentialStore {
   /** Inserts an App if its id is free. Durable on return. */
@@ -18,7 +18,7 @@ export interface CredentialStore {
   /** Inserts a key if its id and its digest are free. Durable on return. */
   insertKey(key: ApiKey): Promise<'created' | 'exists'>;
 
-  /** The key with this digest or this id, or null; a revoked or expired one too. */
+  /** The key with this digest or id, or null. Revoked and expired keys are returned too. */
   findKey(by: { readonly digest: string } | { readonly keyId: string }): Promise<ApiKey | null>;
 
   /** Replaces a key if its version still is `expectedVersion`. Durable on return. Its digest never changes. */

@@ -3,22 +3,21 @@ import type { Generation, GenerationRecord } from '../generation/generation.js';
 import type { UnchargedContent } from '../generation/retention.js';
 import type { Page, PageRequest } from '../paging.js';
 
-/** Where a list of what is due goes on: the last record that was seen of it. */
+/** Where a list of due records continues: after this record. */
 export interface DueAfter {
   readonly dueAt: number;
   readonly generationId: string;
 }
 
 /**
- * Keeps generations and what remains of them. Each method is atomic for one id. Every method may throw
- * `StoreUnavailable`; a write that does may or may not have happened. A read that is given the call it is for ends with
- * `CallOver` as soon as that is over.
+ * Keeps generations and tombstones. Each method is atomic for one id. Every method may throw `StoreUnavailable`; the outcome of a
+ * write that does is unknown. A read that is given a `Cancellation` ends with `CallOver` as soon as the call is over.
  */
 export interface GenerationStore {
-  /** Inserts a record if its id is free, durable on return; otherwise answers what stands there and writes nothing. */
+  /** Inserts a record if its id is free; durable on return. Otherwise returns the record with that id and writes nothing. */
   insert(record: GenerationRecord): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: GenerationRecord }>;
 
-  /** The newest committed record, or null. Reads what this process wrote before. */
+  /** The newest committed record, or null. A process reads its own writes. */
   read(generationId: string, call?: Cancellation): Promise<GenerationRecord | null>;
 
   /** Replaces the record if its version still is `expectedVersion`. Durable on return. */
@@ -29,16 +28,16 @@ export interface GenerationStore {
 
   /**
    * Records with `dueAt` at or before `now`, most overdue first and by id where that is the same; at most `limit`, 1 to
-   * 1,000. Those after `after` in that order, where it is given: it need not stand there any more.
+   * 1,000. With `after`, those behind it in that order; the record itself may be gone.
    */
   due(now: number, limit: number, after?: DueAfter): Promise<readonly GenerationRecord[]>;
 
-  /** Generations of one account, newest first; of one App of it, when `appId` is given; of all accounts, when neither is. */
+  /** Generations, newest first: of one account, of one of its Apps when `appId` is given, of all accounts when neither is. */
   list(accountId: string | undefined, appId: string | undefined, page: PageRequest, call?: Cancellation): Promise<Page<Generation>>;
 
   /**
-   * The account's generations with `unchargedBytes`, and their sum: from an index of those alone, and so all that was written
-   * before and perhaps what is being written.
+   * The count of the account's generations with `unchargedBytes` and the sum of these bytes, from an index of only those. Includes all
+   * earlier writes, and concurrent ones perhaps.
    */
   uncharged(accountId: string, call?: Cancellation): Promise<UnchargedContent>;
 }

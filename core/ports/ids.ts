@@ -2,6 +2,6 @@ export interface Ids {
   /** A new UUIDv7, lower case; ids made later in one process sort later. */
   uuid(): string;
 
-  /** Bytes nobody can guess, 1 to 1,024. */
+  /** Cryptographically random bytes, 1 to 1,024. */
   random(byteCount: number): Uint8Array;
 }

@@ -1,7 +1,7 @@
 export interface SignedRequest {
   readonly url: string;
   readonly method: 'PUT' | 'GET';
-  /** Headers that must be sent exactly so; any other value is refused. */
+  /** Headers that must be sent with exactly these values; any other value is refused. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -13,7 +13,7 @@ export interface ObjectFacts {
 
 /**
  * Keeps bytes under keys. A key is one to 512 characters of [a-z0-9/._-], without empty, `.` or `..` segments. An
- * object appears whole or not at all. Every method may throw `StoreUnavailable`.
+ * object becomes visible as a whole or not at all. Every method may throw `StoreUnavailable`.
  */
 export interface ObjectStore {
   /**
@@ -25,8 +25,8 @@ export interface ObjectStore {
 
   /**
    * Signs one GET of `key`, valid until `expiresAt`. The answer carries `mediaType` and the disposition `inline` with
-   * `filename`, and honours Range. It carries `nosniff` too, unless a server answers that cannot be told to: then the proxy
-   * in front of it adds that.
+   * `filename`, and honours Range. It carries `nosniff` too, except from a store that cannot be told to: then the proxy in front of
+   * the store adds it.
    */
   signGet(target: { readonly key: string; readonly mediaType: string; readonly filename: string; readonly expiresAt: number }): Promise<SignedRequest>;
 
@@ -36,12 +36,15 @@ export interface ObjectStore {
   /** The bytes in order, from `from` (inclusive) to `to` (exclusive) when given; null when there is no such object. */
   read(key: string, range?: { readonly from: number; readonly to: number }): Promise<AsyncIterable<Uint8Array> | null>;
 
-  /** Stores the bytes, replacing what was there; durable on return. Stops with `too-large`, storing nothing, past `maxBytes`. */
+  /**
+   * Stores the bytes, replacing the object that was there; durable on return. Beyond `maxBytes` it stores nothing and returns
+   * `too-large`.
+   */
   write(key: string, bytes: AsyncIterable<Uint8Array>, limit: { readonly mediaType: string; readonly maxBytes: number }): Promise<{ readonly byteSize: number; readonly sha256: string } | 'too-large'>;
 
   /**
-   * Copies `from` to `to` if `from` still has that etag and nothing stands at `to`; durable on return. The copy is made
-   * by the store, the bytes do not pass through us.
+   * Copies `from` to `to` if `from` still has that etag and there is no object at `to`; durable on return. The store makes the
+   * copy; the bytes do not pass through this process.
    */
   copy(from: string, to: string, ifEtag: string): Promise<'copied' | 'changed' | 'missing' | 'exists'>;
 

@@ -31,7 +31,7 @@ export interface Ports {
   readonly jsonSchemas: JsonSchemas;
 }
 
-/** A name that carries the type of what is bound under it, so that a wrong binding does not compile. */
+/** A name with the type of what is bound to it, so that a wrong binding does not compile. */
 export interface Token<T> {
   readonly id: symbol;
   /** Never set; ties the token to its type. */

@@ -3,11 +3,11 @@ import type { UploadRecord } from '../uploads/upload.js';
 import type { UploadUsage } from '../uploads/usage.js';
 
 /**
- * Keeps uploads. Each method is atomic for one id. Every method may throw `StoreUnavailable`; a write that does may or
- * may not have happened.
+ * Keeps uploads. Each method is atomic for one id. Every method may throw `StoreUnavailable`; the outcome of a write
+ * that does is unknown.
  */
 export interface UploadStore {
-  /** Inserts a record if its id is free, durable on return; otherwise answers what stands there. */
+  /** Inserts a record if its id is free; durable on return. Otherwise returns the record with that id. */
   insert(record: UploadRecord): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: UploadRecord }>;
 
   /** The newest committed record, or null. */
@@ -23,8 +23,8 @@ export interface UploadStore {
   due(now: number, limit: number): Promise<readonly UploadRecord[]>;
 
   /**
-   * What the uploads of one App take, as `usageOf` counts each: summed from an index, and so all that was written before and
-   * perhaps what is being written. Ends with `CallOver` as soon as the call it is for is over.
+   * The storage of one App's uploads, as `usageOf` counts each, summed from an index. Includes all earlier writes, and concurrent
+   * ones perhaps. Ends with `CallOver` as soon as the call is over.
    */
   usage(accountId: string, appId: string, call?: Cancellation): Promise<UploadUsage>;
 }
