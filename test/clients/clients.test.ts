@@ -1,7 +1,7 @@
 // Goal: a service that is written in another language, and has nothing of ours but the proto files, can do all that REST can,
 // and reads refusals with its own library's types.
-// Method: clients in other languages, their types generated and built anew, go through a story with the real program; what each
-// saw is held to what the story must give, and to what REST says of the same generations and accounts. A language whose
+// Method: clients in other languages, their types generated and built anew, go through a scenario with the real program; what each
+// saw is held to what the scenario must give, and to what REST says of the same generations and accounts. A language whose
 // toolchain is not there is skipped with a sentence.
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -21,10 +21,10 @@ import { freePort } from '../servers/free-port.js';
 import { LiveService, type Tenant } from '../service/live-service.js';
 import { ClientAbsent, type BuiltClient, type ForeignClient } from './foreign-client.js';
 import { CLIENTS } from './clients.js';
-import { ToldStory } from './told-story.js';
+import { PlayedScenario } from './played-scenario.js';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-const UUID_OR_OWN = new RegExp(`^story-|${UUID.source}`);
+const UUID_OR_OWN = new RegExp(`^scenario-|${UUID.source}`);
 const MAXIMUM = String(2 ** 53 - 1);
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
@@ -42,7 +42,7 @@ for (const foreign of CLIENTS) {
     let client: BuiltClient | undefined;
     let service: LiveService | undefined;
     let owner: Tenant;
-    let story: ToldStory;
+    let scenario: PlayedScenario;
 
     before(async function () {
       client = await builtOrSkip(this, foreign);
@@ -56,7 +56,7 @@ for (const foreign of CLIENTS) {
       owner = await service.tenant(1_000);
       const busy = await service.tenant(1_000);
       const who = ({ accountId, appId }: Tenant) => ({ account_id: accountId, app_id: appId });
-      story = await ToldStory.of(client, {
+      scenario = await PlayedScenario.of(client, {
         address: `127.0.0.1:${port}`, token: 'all', reader_token: 'reader', owner: who(owner), busy: who(busy), picture: Buffer.from(await image('png')).toString('base64'),
       });
     });
@@ -67,37 +67,37 @@ for (const foreign of CLIENTS) {
     });
 
     const rest = (secret = owner.secret) => (service as LiveService).client(secret);
-    const generation = (step: string): JsonObject => story.answer(step)['generation'] as JsonObject;
+    const generation = (step: string): JsonObject => scenario.answer(step)['generation'] as JsonObject;
     const task = (message: Json): JsonObject => taskOf(fromJson(GenerationSchema, message));
     /** What does not change from one look at it to the next. */
     const lasting = ({ outputs, ...others }: JsonObject): JsonObject => ({ ...others, outputs: (outputs as JsonObject[]).map(({ url: _, ...output }) => output) });
-    const watched = (step: string) => story.step(step).answers.map((answer) => answer['generation'] as JsonObject);
+    const watched = (step: string) => scenario.step(step).answers.map((answer) => answer['generation'] as JsonObject);
     const refusal = (step: string) => {
-      const { code, details = {} } = story.step(step);
+      const { code, details = {} } = scenario.step(step);
       return [code, details['google.rpc.ErrorInfo']?.['reason'], details['google.rpc.ErrorInfo']?.['domain']];
     };
-    const violation = (step: string) => (story.step(step).details?.['google.rpc.BadRequest']?.['field_violations'] as JsonObject[] | undefined)?.[0];
+    const violation = (step: string) => (scenario.step(step).details?.['google.rpc.BadRequest']?.['field_violations'] as JsonObject[] | undefined)?.[0];
 
     it('finds all services healthy, and no others', () => {
       for (const name of ['', ...['Generations', 'Uploads', 'Credits', 'Catalog', 'Access', 'Operations'].map((one) => `darkroom.v1.${one}`)]) {
-        expect(story.answer(`health of ${name}`), name).to.deep.equal({ status: 'SERVING' });
+        expect(scenario.answer(`health of ${name}`), name).to.deep.equal({ status: 'SERVING' });
       }
-      expect(story.step('health of nobody').code).to.equal(Status.NOT_FOUND);
+      expect(scenario.step('health of nobody').code).to.equal(Status.NOT_FOUND);
     });
 
     it('reads the catalog that REST shows', async () => {
-      const models = (story.answer('models')['models'] as JsonObject[]).map((model) => modelOf(fromJson(ModelSchema, model)));
+      const models = (scenario.answer('models')['models'] as JsonObject[]).map((model) => modelOf(fromJson(ModelSchema, model)));
       expect(models).to.deep.equal((await rest().request('GET', '/models')).data['models']);
     });
 
     it('creates once with a key, whatever it sends it with, and is told what REST tells', async () => {
-      expect(story.answer('estimate')).to.deep.equal({ model_key: 'sandbox-test', operation: 'OPERATION_IMAGE_GENERATION', estimated_credits: '2', currency: 'credits' });
+      expect(scenario.answer('estimate')).to.deep.equal({ model_key: 'sandbox-test', operation: 'OPERATION_IMAGE_GENERATION', estimated_credits: '2', currency: 'credits' });
       const [created, again] = [generation('create'), generation('create again')];
-      expect(created).to.include({ status: 'GENERATION_STATUS_QUEUED', client_trace_id: 'story:1', estimated_credits: '2', reserved_credits: '2', poll_after: '2s' });
+      expect(created).to.include({ status: 'GENERATION_STATUS_QUEUED', client_trace_id: 'scenario:1', estimated_credits: '2', reserved_credits: '2', poll_after: '2s' });
       expect(again['generation_id']).to.match(UUID).and.equal(created['generation_id']);
-      expect([story.answer('create')['replayed'], story.answer('create again')['replayed']]).to.deep.equal([undefined, true]);
+      expect([scenario.answer('create')['replayed'], scenario.answer('create again')['replayed']]).to.deep.equal([undefined, true]);
       expect(refusal('create another with its key')).to.deep.equal([Status.ALREADY_EXISTS, 'IDEMPOTENCY_PAYLOAD_MISMATCH', 'darkroom']);
-      const body = { model_key: 'sandbox-test', operation: 'image_generation', prompt: 'a lighthouse', parameters: { size: '128x128', n: 2 }, client_trace_id: 'story:1' };
+      const body = { model_key: 'sandbox-test', operation: 'image_generation', prompt: 'a lighthouse', parameters: { size: '128x128', n: 2 }, client_trace_id: 'scenario:1' };
       const overRest = await rest().request('POST', '/generations', { key: 'one', body });
       expect([overRest.data['generation_id'], overRest.headers.get('idempotency-replayed')]).to.deep.equal([created['generation_id'], 'true']);
     });
@@ -122,15 +122,15 @@ for (const foreign of CLIENTS) {
 
     it('lists in pages, newest first', () => {
       const ids = ['create', 'create what fails', 'create what is newer'].map((step) => generation(step)['generation_id']).toReversed();
-      const [first, second] = [story.answer('first page'), story.answer('second page')];
+      const [first, second] = [scenario.answer('first page'), scenario.answer('second page')];
       const listed = [...first['generations'] as JsonObject[], ...second['generations'] as JsonObject[]];
       expect(listed).to.deep.equal(ids.map((id) => ({ generation_id: id })));
       expect([typeof first['next_page_token'], second['next_page_token']]).to.deep.equal(['string', undefined]);
     });
 
     it('uploads a file where it is told to', () => {
-      expect(story.answer('prepare')).to.include({ method: 'PUT', media_type: 'image/png', role: 'REFERENCE_ROLE_REFERENCE_IMAGE' });
-      expect(story.answer('complete')).to.include({ upload_id: story.answer('prepare')['upload_id'], byte_size: story.answer('prepare')['byte_size'], modality: 'MODALITY_IMAGE' });
+      expect(scenario.answer('prepare')).to.include({ method: 'PUT', media_type: 'image/png', role: 'REFERENCE_ROLE_REFERENCE_IMAGE' });
+      expect(scenario.answer('complete')).to.include({ upload_id: scenario.answer('prepare')['upload_id'], byte_size: scenario.answer('prepare')['byte_size'], modality: 'MODALITY_IMAGE' });
     });
 
     const REFUSALS: Readonly<Record<string, readonly [status: Status, reason: string, field?: string]>> = {
@@ -157,9 +157,9 @@ for (const foreign of CLIENTS) {
     }
 
     it('is known by its own request ids, and by others where it has none', () => {
-      expect([story.step('create').request_ids, story.step('what is no id').request_ids]).to.deep.equal([['story-create'], ['story-malformed']]);
+      expect([scenario.step('create').request_ids, scenario.step('what is no id').request_ids]).to.deep.equal([['scenario-create'], ['scenario-malformed']]);
       // Health is not a service of ours, and whoever sets a deadline may be gone before anything came.
-      for (const { step, code, request_ids: ids, details } of story.lines) {
+      for (const { step, code, request_ids: ids, details } of scenario.lines) {
         if (/^health of|deadline/.test(step)) continue;
         expect(ids, step).to.have.length(1);
         expect(ids[0], step).to.match(UUID_OR_OWN);
@@ -170,12 +170,12 @@ for (const foreign of CLIENTS) {
 
     it('is told when to try again', () => {
       expect(refusal('create one too many')).to.deep.equal([Status.RESOURCE_EXHAUSTED, 'QUEUE_FULL', 'darkroom']);
-      expect(story.step('create one too many').details?.['google.rpc.RetryInfo']).to.deep.equal({ retry_delay: '5s' });
+      expect(scenario.step('create one too many').details?.['google.rpc.RetryInfo']).to.deep.equal({ retry_delay: '5s' });
     });
 
     it('stops waiting when its deadline has come, or when it likes', () => {
-      expect(story.step('watch until a deadline').code).to.equal(Status.DEADLINE_EXCEEDED);
-      const { code, answers } = story.step('watch and leave');
+      expect(scenario.step('watch until a deadline').code).to.equal(Status.DEADLINE_EXCEEDED);
+      const { code, answers } = scenario.step('watch and leave');
       expect(code).to.equal(Status.CANCELLED);
       expect(answers).not.to.have.length(0);
     });
@@ -185,22 +185,22 @@ for (const foreign of CLIENTS) {
     });
 
     it('keeps every credit of the largest amounts', async () => {
-      expect((story.answer('grant all there can be')['account'] as JsonObject)['credits']).to.include({ issued: MAXIMUM, available: MAXIMUM });
+      expect((scenario.answer('grant all there can be')['account'] as JsonObject)['credits']).to.include({ issued: MAXIMUM, available: MAXIMUM });
       const less = String(2 ** 53 - 2);
-      expect(story.answer('balance')).to.deep.equal({ available_credits: less, currency: 'credits' });
-      expect((story.answer('entries')['entries'] as JsonObject[]).map(({ kind, credits, available_after: after }) => [kind, credits, after]))
+      expect(scenario.answer('balance')).to.deep.equal({ available_credits: less, currency: 'credits' });
+      expect((scenario.answer('entries')['entries'] as JsonObject[]).map(({ kind, credits, available_after: after }) => [kind, credits, after]))
         .to.deep.equal([['ENTRY_KIND_GRANT', MAXIMUM, MAXIMUM], ['ENTRY_KIND_ADJUSTMENT', '1', less]]);
-      expect(await rest(story.answer('key')['secret'] as string).balance()).to.equal(2 ** 53 - 2);
+      expect(await rest(scenario.answer('key')['secret'] as string).balance()).to.equal(2 ** 53 - 2);
     });
 
     it('reads times, lengths of time and texts of people', async () => {
-      expect(story.answer('account')['account']).to.include({ display_name: 'Zoë’s 画室', currency: 'credits' });
-      const { expire_time: ends, create_time: made } = story.answer('key')['api_key'] as JsonObject;
+      expect(scenario.answer('account')['account']).to.include({ display_name: 'Zoë’s 画室', currency: 'credits' });
+      const { expire_time: ends, create_time: made } = scenario.answer('key')['api_key'] as JsonObject;
       expect(ends).to.equal('2099-12-31T23:59:59Z');
       // By the one clock of the service, which dates its answers over HTTP.
       const answered = await rest().request('GET', '/credits');
       expect(Date.parse(answered.headers.get('date') ?? '') - Date.parse(made as string)).to.be.within(-2_000, 3_600_000);
-      expect(story.answer('retention')).to.include({ outputs: '604800s', replays: '86400s' });
+      expect(scenario.answer('retention')).to.include({ outputs: '604800s', replays: '86400s' });
     });
   });
 }

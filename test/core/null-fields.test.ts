@@ -11,7 +11,7 @@ import { completeUpload } from '../../core/uploads/complete-upload.js';
 import { prepareUpload } from '../../core/uploads/prepare-upload.js';
 import { COMPLETE_REQUEST_SCHEMA, PREPARE_REQUEST_SCHEMA, readCompleteRequest, readPrepareRequest } from '../../core/uploads/request.js';
 import { DEFAULT_SETTINGS } from '../../core/settings.js';
-import { CoreWorld } from '../fixtures/core-world.js';
+import { CoreHarness } from '../harness/core-harness.js';
 import { plainImage } from '../fixtures/plain-media.js';
 import { codeOf } from '../fixtures/refusals.js';
 import { STATELESS_PORTS } from '../fixtures/stateless-ports.js';
@@ -63,42 +63,42 @@ describe('a field that is null', () => {
   }
 
   it('is kept inside the parameters, whose schema decides', async () => {
-    const world = await CoreWorld.open();
-    expect(readGenerationRequest(STATELESS_PORTS, world.body({ style: null })).content).to.deep.equal(world.body({ style: null }));
-    expect(await codeOf(estimateGeneration(world.context, world.caller, world.body({ style: null })))).to.equal('FIELD_INVALID');
-    expect(await codeOf(estimateGeneration(world.context, world.caller, world.body({}, { parameters: null })))).to.equal('OK');
+    const harness = await CoreHarness.open();
+    expect(readGenerationRequest(STATELESS_PORTS, harness.body({ style: null })).content).to.deep.equal(harness.body({ style: null }));
+    expect(await codeOf(estimateGeneration(harness.context, harness.caller, harness.body({ style: null })))).to.equal('FIELD_INVALID');
+    expect(await codeOf(estimateGeneration(harness.context, harness.caller, harness.body({}, { parameters: null })))).to.equal('OK');
   });
 
   it('makes no other request of a repeat, whichever of the two came first', async () => {
     const bytes = plainImage();
     for (const nulls of [['first'], ['second'], ['first', 'second']]) {
-      const world = await CoreWorld.open();
-      const { context, caller } = world;
+      const harness = await CoreHarness.open();
+      const { context, caller } = harness;
       const when = (turn: string, fields: JsonObject): JsonObject => (nulls.includes(turn) ? fields : {});
       for (const turn of ['first', 'second']) {
         const replayed = turn === 'second';
-        const generation = world.body({}, when(turn, { negative_prompt: null, reference_upload_ids: null, client_trace_id: null }));
+        const generation = harness.body({}, when(turn, { negative_prompt: null, reference_upload_ids: null, client_trace_id: null }));
         expect(await createGeneration(context, caller, 'g', generation)).to.have.property('replayed', replayed);
         const prepared = await prepareUpload(context, caller, 'p', { ...UPLOAD, byte_size: bytes.byteLength, ...when(turn, { sha256: null }) });
         expect(prepared).to.have.property('replayed', replayed);
-        send(world, prepared, bytes);
+        send(harness, prepared, bytes);
         expect(await completeUpload(context, caller, 'c', prepared.upload.uploadId, when(turn, { sha256: null }))).to.have.property('replayed', replayed);
       }
     }
   });
 
   it('leaves the digest of what has none as it was', async () => {
-    const world = await CoreWorld.open();
-    const { caller: { accountId, appId }, ports } = world;
-    await createGeneration(world.context, world.caller, 'g', world.body({ count: 2 }, { client_trace_id: null }));
-    await prepare(world, plainImage(), { sha256: null }, 'p');
+    const harness = await CoreHarness.open();
+    const { caller: { accountId, appId }, ports } = harness;
+    await createGeneration(harness.context, harness.caller, 'g', harness.body({ count: 2 }, { client_trace_id: null }));
+    await prepare(harness, plainImage(), { sha256: null }, 'p');
     const digestOf = async (operation: 'create' | 'prepare', key: string) => {
       const outcome = await ports.claims.insert({
         accountId, appId, operation, key, version: 1, digest: 'other', subjectId: ports.ids.uuid(), createdAt: 0, leaseExpiresAt: 0, removeAt: 1,
       });
       return outcome.inserted ? undefined : outcome.existing.digest;
     };
-    expect(await digestOf('create', 'g')).to.equal(ports.digests.ofJson(world.body({ count: 2 })));
+    expect(await digestOf('create', 'g')).to.equal(ports.digests.ofJson(harness.body({ count: 2 })));
     expect(await digestOf('prepare', 'p')).to.equal(ports.digests.ofJson({ filename: 'house.png', media_type: 'image/png', byte_size: plainImage().byteLength, role: 'reference_image' }));
   });
 });

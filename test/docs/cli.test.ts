@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import type { Command } from 'commander';
 import { EXIT } from '../../apps/cli/exit.js';
 import { createProgram } from '../../apps/cli/program.js';
-import { quietIo } from '../fixtures/cli-run.js';
+import { quietIo } from '../harness/cli-run.js';
 import { allPages, codeSpans, plain, readPage, tablesOf, type Page } from './pages.js';
 
 const program = createProgram(quietIo());

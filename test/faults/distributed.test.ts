@@ -17,7 +17,7 @@ import { checkHistory } from './history/check-history.js';
 import { Run } from './rounds/run.js';
 import { drawRounds } from './rounds/schedule.js';
 import { whatHitNothing, type Struck } from './rounds/struck.js';
-import { Installation } from './stage/installation.js';
+import { Installation } from './harness/installation.js';
 
 const ROUNDS = Number(process.env['FAULT_ROUNDS'] ?? sizeOf('faultRounds'));
 const SEED = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000);

@@ -19,7 +19,7 @@ import { sizeOf } from '../harness/run-sizes.js';
 import { orSkip } from '../servers/servers.js';
 import { OwnerlessWatch } from './rounds/ownerless.js';
 import { WORKERS, type ProcessName } from './rounds/schedule.js';
-import { Installation } from './stage/installation.js';
+import { Installation } from './harness/installation.js';
 
 const KILLS = sizeOf('killsOfWorkers');
 const PLACES = 2;
@@ -84,12 +84,12 @@ function killedEverySecond(this: Suite): void {
   });
 }
 
-interface Stage {
+interface BoundInstallation {
   readonly operator: Installation['operator'];
   readonly process: Installation['process'];
 }
 
-function bound(installation: Installation): Stage {
+function bound(installation: Installation): BoundInstallation {
   return { operator: installation.operator, process: (name) => installation.process(name) };
 }
 

@@ -12,14 +12,14 @@ import { Dispatcher } from '../../core/generation/run/dispatcher.js';
 import type { JsonObject } from '../../core/json.js';
 import { Recovery } from '../../core/recovery/recover.js';
 import { BooksModel } from '../fixtures/books-model.js';
-import { cutting } from '../fixtures/cut-processes.js';
+import { cutting } from '../harness/cut-processes.js';
 import type { Interceptor } from '../fixtures/intercepted.js';
 import { expectBooksRight } from '../fixtures/ledger-checks.js';
 import { imagesOf } from '../fixtures/scripted-provider.js';
 import { answerOrCode, refusalOf } from './answers.js';
 import { chargeOf, priceOf, reportOf } from './predictions.js';
 import type { Step, Style, Wanted } from './steps.js';
-import type { StoreWorld } from './store-world.js';
+import type { StoreHarness } from './store-harness.js';
 import { Trail } from './trail.js';
 import { tryUpload } from './try-upload.js';
 import { ATTRIBUTION } from '../fixtures/stored-records.js';
@@ -37,15 +37,15 @@ export class Actor {
   private readonly neverSubmitted = new Set<string>();
   private made = 0;
 
-  private constructor(private readonly world: StoreWorld) {
-    world.provider.newReport = ({ parameters }) => reportOf(parameters['style'] as Style, parameters['count'] as number);
+  private constructor(private readonly harness: StoreHarness) {
+    harness.provider.newReport = ({ parameters }) => reportOf(parameters['style'] as Style, parameters['count'] as number);
   }
 
-  static async enter(world: StoreWorld): Promise<Actor> {
-    const actor = new Actor(world);
+  static async enter(harness: StoreHarness): Promise<Actor> {
+    const actor = new Actor(harness);
     for (const name of ['one', 'other']) {
-      const { accountId } = await createAccount(world.context, { name });
-      const { appId } = await createApp(world.context, { accountId, name });
+      const { accountId } = await createAccount(harness.context, { name });
+      const { appId } = await createApp(harness.context, { accountId, name });
       const party = { caller: { accountId, appId, credentialId: name, scopes: SCOPES }, books: new BooksModel(), keys: new Map<string, Known>(), generations: [] };
       actor.parties.push(party);
       await actor.issue(party, 'grant', GIVEN);
@@ -65,7 +65,7 @@ export class Actor {
       case 'look': await this.look(party, step.pick); break;
       case 'grant': case 'adjust': await this.issue(party, step.do, step.credits); break;
       case 'work': await this.work(dying(step.cutAt, step.after)); break;
-      case 'upload': await tryUpload(this.world, party.caller, this.otherThan(party).caller, this.newKey(), step.honest); break;
+      case 'upload': await tryUpload(this.harness, party.caller, this.otherThan(party).caller, this.newKey(), step.honest); break;
     }
     await this.check();
   }
@@ -74,19 +74,19 @@ export class Actor {
   async end(): Promise<void> {
     await this.work();
     await this.check();
-    for (const { caller } of this.parties) expect((await this.world.context.accounts.read(caller.accountId))?.holds.size, 'open holds at rest').to.equal(0);
-    expect((await verifyCredits(this.world.context)).findings).to.deep.equal([]);
-    const submitted = new Set(this.world.provider.submissions.map(({ generationId }) => generationId));
+    for (const { caller } of this.parties) expect((await this.harness.context.accounts.read(caller.accountId))?.holds.size, 'open holds at rest').to.equal(0);
+    expect((await verifyCredits(this.harness.context)).findings).to.deep.equal([]);
+    const submitted = new Set(this.harness.provider.submissions.map(({ generationId }) => generationId));
     for (const id of this.neverSubmitted) expect(submitted.has(id), 'cancelled while queued, and submitted').to.equal(false);
   }
 
-  private ask(party: Party, key: string, wanted: Wanted, context: Context = this.world.context): Promise<Created | string> {
+  private ask(party: Party, key: string, wanted: Wanted, context: Context = this.harness.context): Promise<Created | string> {
     const body = { model_key: 'plain-image', operation: 'image_generation', prompt: 'a house', parameters: { ...wanted } as unknown as JsonObject };
-    return this.world.clock.run(answerOrCode(createGeneration(context, party.caller, key, body)));
+    return this.harness.clock.run(answerOrCode(createGeneration(context, party.caller, key, body)));
   }
 
   private async create(party: Party, key: string, wanted: Wanted): Promise<void> {
-    const before = await this.world.context.accounts.read(party.caller.accountId);
+    const before = await this.harness.context.accounts.read(party.caller.accountId);
     const answer = await this.ask(party, key, wanted);
     const known = party.keys.get(key);
     if (known) {
@@ -95,7 +95,7 @@ export class Actor {
       else expect(answer).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
     } else if (BigInt(priceOf(wanted)) > party.books.available) expect(answer).to.equal('CREDITS_INSUFFICIENT');
     else return this.accept(party, key, wanted, answer);
-    expect(await this.world.context.accounts.read(party.caller.accountId), 'nothing is written').to.deep.equal(before);
+    expect(await this.harness.context.accounts.read(party.caller.accountId), 'nothing is written').to.deep.equal(before);
   }
 
   private accept(party: Party, key: string | undefined, wanted: Wanted, answer: Created | string): void {
@@ -114,8 +114,8 @@ export class Actor {
   /** The same request at once: one of them takes effect, the others are told so or asked to wait. */
   private async twins(party: Party, key: string, wanted: Wanted): Promise<void> {
     if (party.keys.has(key) || BigInt(priceOf(wanted)) > party.books.available) return this.create(party, key, wanted);
-    const processes = [this.world.context, this.world.process(), this.world.context];
-    const answers = await this.world.clock.run(Promise.all(processes.map((context) => this.ask(party, key, wanted, context))));
+    const processes = [this.harness.context, this.harness.process(), this.harness.context];
+    const answers = await this.harness.clock.run(Promise.all(processes.map((context) => this.ask(party, key, wanted, context))));
     const first = answers.filter((answer) => typeof answer !== 'string' && !answer.replayed);
     expect(first, 'one of the twins').to.have.length(1);
     this.accept(party, key, wanted, first[0] as Created);
@@ -129,7 +129,7 @@ export class Actor {
   /** As many as can be paid for are accepted, and not one more. */
   private async burst(party: Party, many: number, wanted: Wanted): Promise<void> {
     const affordable = Math.min(many, Math.floor(Number(party.books.available) / priceOf(wanted)));
-    const answers = await this.world.clock.run(Promise.all(Array.from({ length: many }, () => this.ask(party, this.newKey(), wanted))));
+    const answers = await this.harness.clock.run(Promise.all(Array.from({ length: many }, () => this.ask(party, this.newKey(), wanted))));
     const accepted = answers.filter((answer) => typeof answer !== 'string');
     expect(accepted, `${many} at ${priceOf(wanted)} with ${party.books.available}`).to.have.length(affordable);
     for (const answer of accepted) this.accept(party, undefined, wanted, answer);
@@ -140,7 +140,7 @@ export class Actor {
   private async cutCreate(party: Party, key: string, wanted: Wanted, cut: Interceptor): Promise<void> {
     if (party.keys.has(key) || BigInt(priceOf(wanted)) > party.books.available) return this.create(party, key, wanted);
     const before = new Set(party.generations.map(({ id }) => id));
-    await this.ask(party, key, wanted, this.world.process(cut)).catch(() => undefined);
+    await this.ask(party, key, wanted, this.harness.process(cut)).catch(() => undefined);
     await this.recover();
     const made = (await this.generationsOf(party)).filter(({ generationId }) => !before.has(generationId));
     expect(made.length, 'one or none').to.be.at.most(1);
@@ -151,22 +151,22 @@ export class Actor {
   }
 
   private async recover(): Promise<void> {
-    const recovery = new Recovery(this.world.context);
-    await this.world.clock.advance(PAST_EVERY_LEASE_MS);
-    for (let passes = 0; passes < 2; passes += 1) await this.world.clock.run(recovery.pass());
+    const recovery = new Recovery(this.harness.context);
+    await this.harness.clock.advance(PAST_EVERY_LEASE_MS);
+    for (let passes = 0; passes < 2; passes += 1) await this.harness.clock.run(recovery.pass());
   }
 
   private async cancel(party: Party, pick: number): Promise<void> {
     const known = party.generations[pick % Math.max(1, party.generations.length)];
     if (!known) return;
     const before = await this.read(known.id);
-    const after = await this.world.clock.run(cancelGeneration(this.world.context, party.caller, known.id));
+    const after = await this.harness.clock.run(cancelGeneration(this.harness.context, party.caller, known.id));
     if (before.status !== 'queued') {
       expect(after.status).to.equal(before.status);
       return;
     }
     expect([after.status, after.chargedCredits]).to.deep.equal(['cancelled', 0]);
-    if (!this.world.provider.submissions.some(({ generationId }) => generationId === known.id)) this.neverSubmitted.add(known.id);
+    if (!this.harness.provider.submissions.some(({ generationId }) => generationId === known.id)) this.neverSubmitted.add(known.id);
     this.settle(party, known, 0);
   }
 
@@ -176,16 +176,16 @@ export class Actor {
     const known = open[pick % Math.max(1, open.length)];
     if (!known) return;
     await this.working(async (context) => {
-      const taskOf = () => [...this.world.provider.tasks.values()].find(({ submission }) => submission.generationId === known.id);
-      await this.world.clock.until(async () => taskOf() !== undefined && (await this.read(known.id)).status !== 'queued', 'it runs');
-      await this.world.clock.run(cancelGeneration(context, party.caller, known.id));
-      await this.world.clock.until(async () => (await this.read(known.id)).settledAt !== undefined, 'it is cancelled and settled');
+      const taskOf = () => [...this.harness.provider.tasks.values()].find(({ submission }) => submission.generationId === known.id);
+      await this.harness.clock.until(async () => taskOf() !== undefined && (await this.read(known.id)).status !== 'queued', 'it runs');
+      await this.harness.clock.run(cancelGeneration(context, party.caller, known.id));
+      await this.harness.clock.until(async () => (await this.read(known.id)).settledAt !== undefined, 'it is cancelled and settled');
       const ended = await this.read(known.id);
       expect([ended.status, ended.chargedCredits]).to.deep.equal(['cancelled', 0]);
       const task = taskOf();
       if (task) task.report = { state: 'succeeded', outputs: imagesOf(known.wanted.count) };
-      await context.wakeUps.schedule({ kind: 'generation', id: known.id }, this.world.clock.now());
-      await this.world.clock.advance(5_000);
+      await context.wakeUps.schedule({ kind: 'generation', id: known.id }, this.harness.clock.now());
+      await this.harness.clock.advance(5_000);
     });
     await this.settleEnded();
   }
@@ -193,9 +193,9 @@ export class Actor {
   private async look(party: Party, pick: number): Promise<void> {
     const { generations } = this.otherThan(party);
     const foreign = generations[pick % Math.max(1, generations.length)];
-    const ids = [foreign?.id ?? this.world.ids.uuid(), '0198c0de-0000-7000-8000-000000000000'];
+    const ids = [foreign?.id ?? this.harness.ids.uuid(), '0198c0de-0000-7000-8000-000000000000'];
     for (const act of [getGeneration, cancelGeneration]) {
-      const answers = await Promise.all(ids.map((id) => this.world.clock.run(refusalOf(act(this.world.context, party.caller, id)))));
+      const answers = await Promise.all(ids.map((id) => this.harness.clock.run(refusalOf(act(this.harness.context, party.caller, id)))));
       expect(answers[0], 'a foreign id and a random one').to.deep.equal(answers[1]);
       expect(answers[0]).to.include({ code: 'TASK_NOT_FOUND' });
     }
@@ -205,7 +205,7 @@ export class Actor {
     const operation = { accountId, operationId: this.newKey(), credits, reason: 'for the test' };
     const refused = books.apply({ kind, ...operation });
     for (let times = 0; times < 2; times += 1) {
-      const answer = await this.world.clock.run(answerOrCode((kind === 'grant' ? grantCredits : adjustCredits)(this.world.context, operation)));
+      const answer = await this.harness.clock.run(answerOrCode((kind === 'grant' ? grantCredits : adjustCredits)(this.harness.context, operation)));
       if (refused === undefined) expect(answer).to.be.an('object');
       else expect(answer).to.equal(refused);
     }
@@ -213,13 +213,13 @@ export class Actor {
 
   /** A worker that dies, if it is cut, then one that does not, until nothing is left to do. */
   private async work(cut?: Interceptor): Promise<void> {
-    if (cut) await this.working(() => this.world.clock.advance(2_000), cut);
+    if (cut) await this.working(() => this.harness.clock.advance(2_000), cut);
     await this.working(async (context) => {
       const recovery = new Recovery(context);
       const isRest = async () => (await Promise.all(this.parties.map((party) => this.generationsOf(party)))).flat().every(({ settledAt }) => settledAt !== undefined);
       for (let passes = 0; passes < 60 && !(await isRest()); passes += 1) {
-        await this.world.clock.run(recovery.pass());
-        await this.world.clock.advance(15_000);
+        await this.harness.clock.run(recovery.pass());
+        await this.harness.clock.advance(15_000);
       }
       expect(await isRest(), 'everything ends within its deadline').to.equal(true);
     });
@@ -227,11 +227,11 @@ export class Actor {
   }
 
   private async working(during: (context: Context) => Promise<void>, cut?: Interceptor): Promise<void> {
-    const context = this.world.process(cut);
+    const context = this.harness.process(cut);
     const dispatcher = new Dispatcher(context, `worker-${this.newKey()}`);
     await context.wakeUps.start(({ id }) => dispatcher.deliver(id), 1_000);
     await during(context);
-    await this.world.clock.run(Promise.all([context.wakeUps.stop(), dispatcher.stop(1_000)]));
+    await this.harness.clock.run(Promise.all([context.wakeUps.stop(), dispatcher.stop(1_000)]));
   }
 
   /** What has ended must have been charged what its style delivers, unless it was cancelled. */
@@ -254,9 +254,9 @@ export class Actor {
 
   private async check(): Promise<void> {
     for (const party of this.parties) {
-      const account = await this.world.context.accounts.read(party.caller.accountId);
+      const account = await this.harness.context.accounts.read(party.caller.accountId);
       if (!account) throw new Error('An account is gone.');
-      expectBooksRight(account, (await this.world.context.accounts.entries(account.accountId, { limit: 1_000 })).items);
+      expectBooksRight(account, (await this.harness.context.accounts.entries(account.accountId, { limit: 1_000 })).items);
       const { available, reserved, spent } = party.books;
       expect([account.available, account.reserved, account.spent].map(BigInt), 'books').to.deep.equal([available, reserved, spent]);
       expect([...account.holds.keys()].sort()).to.deep.equal([...party.books.holds.keys()].sort());
@@ -267,13 +267,13 @@ export class Actor {
   }
 
   private async read(id: string): Promise<Generation> {
-    const record = await this.world.context.generations.read(id);
+    const record = await this.harness.context.generations.read(id);
     if (record?.kind !== 'generation') throw new Error(`There is no generation ${id}.`);
     return record;
   }
 
   private async generationsOf({ caller }: Party): Promise<readonly Generation[]> {
-    return (await this.world.context.generations.list(caller.accountId, undefined, { limit: 1_000 })).items;
+    return (await this.harness.context.generations.list(caller.accountId, undefined, { limit: 1_000 })).items;
   }
 
   private otherThan(party: Party): Party {

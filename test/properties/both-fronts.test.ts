@@ -7,11 +7,11 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { JsonObject } from '../../core/json.js';
 import { sizeOf } from '../harness/run-sizes.js';
-import { DEEDS, picture, type Deed, type Who } from './deeds.js';
+import { ACTIONS, picture, type Action, type Who } from './actions.js';
 import { FrontHistory, type Told } from './front-history.js';
 
-async function compare(deeds: readonly Deed[]): Promise<Told> {
-  const [mixed, rest] = await Promise.all([FrontHistory.play(deeds, (named) => named), FrontHistory.play(deeds, () => 'REST')]);
+async function compare(actions: readonly Action[]): Promise<Told> {
+  const [mixed, rest] = await Promise.all([FrontHistory.play(actions, (named) => named), FrontHistory.play(actions, () => 'REST')]);
   for (const [index, answer] of rest.answers.entries()) expect(mixed.answers[index], `answer ${index}`).to.deep.equal(answer);
   expect(mixed.answers).to.have.length(rest.answers.length);
   expect(mixed.remains, 'what remains').to.deep.equal(rest.remains);
@@ -21,7 +21,7 @@ async function compare(deeds: readonly Deed[]): Promise<Told> {
 const by = (over: 'REST' | 'gRPC', who: Who = 'owner') => ({ over, who });
 
 /** One of each, so that a whole run has shown something whatever else was drawn. */
-const WHOLE: readonly Deed[] = [
+const WHOLE: readonly Action[] = [
   { do: 'create', ...by('REST'), key: 0, body: picture('picture', 2) },
   { do: 'create', ...by('gRPC'), key: 0, body: picture('picture', 2) },
   { do: 'create', ...by('gRPC'), key: 0, body: picture('picture', 1) },
@@ -57,5 +57,5 @@ describe('a history goes the same way by whichever front', () => {
     expect([...statuses]).to.have.members(['succeeded', 'failed', 'cancelled']);
   });
 
-  it('whatever is asked', () => fc.assert(fc.asyncProperty(DEEDS, async (deeds) => { await compare(deeds); }), { numRuns: sizeOf('frontHistories') }));
+  it('whatever is asked', () => fc.assert(fc.asyncProperty(ACTIONS, async (actions) => { await compare(actions); }), { numRuns: sizeOf('frontHistories') }));
 });

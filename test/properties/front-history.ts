@@ -4,13 +4,13 @@ import type { Json, JsonObject } from '../../core/json.js';
 import { PlainAnswers } from '../fixtures/plain-answers.js';
 import { referenceFile } from '../fixtures/reference-files.js';
 import type { Owner } from '../fixtures/owner.js';
-import { setScene, type Scene } from '../fixtures/scene.js';
+import { createRequestFixture, type RequestFixture } from '../harness/request-fixture.js';
 import { sha256Of } from '../fixtures/sha256.js';
 import type { FrontName } from '../fronts/vectors/fronts.js';
 import { openInMemory, type InMemory } from '../fronts/vectors/in-memory.js';
 import type { FrontAnswer, FrontRequest } from '../fronts/vectors/play.js';
 import { PICTURE, PNG_UPLOAD } from '../fronts/vectors/vector.js';
-import type { Deed, Who } from './deeds.js';
+import type { Action, Who } from './actions.js';
 
 const DAY_MS = 86_400_000;
 /** Few enough for all that the provider holds to be held at once. */
@@ -25,7 +25,7 @@ export interface Told {
 
 interface Keyed { readonly who: Who; readonly over: FrontName; readonly request: Omit<FrontRequest, 'credential'> }
 
-/** Deeds, one after the other, on a service of their own; with a worker, each is brought to its rest before the next. */
+/** Actions, one after the other, on a service of their own; with a worker, each is brought to its rest before the next. */
 export class FrontHistory {
   private readonly plainly = new PlainAnswers();
   private readonly answers: Json[] = [];
@@ -36,14 +36,14 @@ export class FrontHistory {
   private readonly keyed = new Map<string, Keyed>();
   private isWorking = false;
 
-  private constructor(private readonly service: InMemory, private readonly scene: Scene, private readonly frontOf: (named: FrontName) => FrontName) {}
+  private constructor(private readonly service: InMemory, private readonly fixture: RequestFixture, private readonly frontOf: (named: FrontName) => FrontName) {}
 
   /** `frontOf` says which front a request goes by that names one. */
-  static async play(deeds: readonly Deed[], frontOf: (named: FrontName) => FrontName): Promise<Told> {
+  static async play(actions: readonly Action[], frontOf: (named: FrontName) => FrontName): Promise<Told> {
     const service = await openInMemory({ worker: false, settings: { maxOpenGenerationsPerAccount: MAX_OPEN } });
     try {
-      const history = new FrontHistory(service, await setScene(service.context), frontOf);
-      for (const deed of deeds) await history.take(deed);
+      const history = new FrontHistory(service, await createRequestFixture(service.context), frontOf);
+      for (const action of actions) await history.take(action);
       await history.repeatAll();
       return { answers: history.answers, remains: await history.remains() };
     } finally {
@@ -51,19 +51,19 @@ export class FrontHistory {
     }
   }
 
-  private async take(deed: Deed): Promise<void> {
-    switch (deed.do) {
-      case 'create': case 'estimate': await this.create(deed.do, deed, deed.body); break;
-      case 'twins': await this.twins(deed); break;
-      case 'create-with-upload': await this.create('create', deed, { ...PICTURE, reference_upload_ids: [this.upload(deed.pick).id] }); break;
-      case 'look': await this.ask(deed, { operation: 'getGeneration', id: this.generation(deed.pick) }); break;
-      case 'cancel': await this.cancel(deed); break;
-      case 'balance': await this.ask(deed, { operation: 'getCredits' }); break;
-      case 'prepare': await this.prepare(deed); break;
-      case 'put': await this.put(deed.pick, await referenceFile(deed.file)); break;
+  private async take(action: Action): Promise<void> {
+    switch (action.do) {
+      case 'create': case 'estimate': await this.create(action.do, action, action.body); break;
+      case 'twins': await this.twins(action); break;
+      case 'create-with-upload': await this.create('create', action, { ...PICTURE, reference_upload_ids: [this.upload(action.pick).id] }); break;
+      case 'look': await this.ask(action, { operation: 'getGeneration', id: this.generation(action.pick) }); break;
+      case 'cancel': await this.cancel(action); break;
+      case 'balance': await this.ask(action, { operation: 'getCredits' }); break;
+      case 'prepare': await this.prepare(action); break;
+      case 'put': await this.put(action.pick, await referenceFile(action.file)); break;
       case 'complete': {
-        const body = deed.digest === undefined ? {} : { body: { sha256: sha256Of(await referenceFile(deed.digest)) } };
-        await this.ask(deed, { operation: 'completeUpload', key: keyOf(deed), id: this.upload(deed.pick).id, ...body });
+        const body = action.digest === undefined ? {} : { body: { sha256: sha256Of(await referenceFile(action.digest)) } };
+        await this.ask(action, { operation: 'completeUpload', key: keyOf(action), id: this.upload(action.pick).id, ...body });
         break;
       }
       // A worker's leases and polls go by the same clock.
@@ -73,30 +73,30 @@ export class FrontHistory {
     if (this.isWorking) await this.rest();
   }
 
-  private async create(kind: 'create' | 'estimate', deed: { readonly over: FrontName; readonly who: Who; readonly key: number }, body: JsonObject): Promise<void> {
-    if (kind === 'estimate') await this.ask(deed, { operation: 'estimateGeneration', body });
-    else this.remember(await this.ask(deed, { operation: 'createGeneration', key: keyOf(deed), body }));
+  private async create(kind: 'create' | 'estimate', action: { readonly over: FrontName; readonly who: Who; readonly key: number }, body: JsonObject): Promise<void> {
+    if (kind === 'estimate') await this.ask(action, { operation: 'estimateGeneration', body });
+    else this.remember(await this.ask(action, { operation: 'createGeneration', key: keyOf(action), body }));
   }
 
   /** The same request at once, by one front and by the other: which of them is first is nobody's promise, what comes of both is. */
-  private async twins(deed: Extract<Deed, { readonly do: 'create' | 'estimate' | 'twins' }>): Promise<void> {
-    const request = { operation: 'createGeneration', key: keyOf(deed), body: deed.body } as const;
-    const answers = await Promise.all((['REST', 'gRPC'] as const).map((over) => this.send({ who: deed.who, over }, request)));
+  private async twins(action: Extract<Action, { readonly do: 'create' | 'estimate' | 'twins' }>): Promise<void> {
+    const request = { operation: 'createGeneration', key: keyOf(action), body: action.body } as const;
+    const answers = await Promise.all((['REST', 'gRPC'] as const).map((over) => this.send({ who: action.who, over }, request)));
     const told = answers.filter(({ code }) => code !== 'IDEMPOTENCY_IN_PROGRESS');
     const ids = new Set(told.flatMap(({ data }) => (data?.['generation_id'] as string | undefined) ?? []));
     this.tell({ twins: [...new Set(told.map(({ code }) => code))], first: told.filter(({ code, replayed }) => code === 'OK' && !replayed).length, ids: [...ids] });
     told.forEach((answer) => this.remember(answer));
   }
 
-  private async cancel(deed: { readonly over: FrontName; readonly who: Who; readonly pick: number }): Promise<void> {
-    const id = this.generation(deed.pick);
-    const { code } = await this.ask(deed, { operation: 'cancelGeneration', id });
+  private async cancel(action: { readonly over: FrontName; readonly who: Who; readonly pick: number }): Promise<void> {
+    const id = this.generation(action.pick);
+    const { code } = await this.ask(action, { operation: 'cancelGeneration', id });
     if (code === 'OK') this.cancelled.add(id);
   }
 
-  private async prepare(deed: Extract<Deed, { readonly do: 'prepare' }>): Promise<void> {
-    const { byteLength } = await referenceFile(deed.file);
-    const { data, replayed } = await this.ask(deed, { operation: 'prepareUpload', key: keyOf(deed), body: { ...PNG_UPLOAD, byte_size: byteLength } });
+  private async prepare(action: Extract<Action, { readonly do: 'prepare' }>): Promise<void> {
+    const { byteLength } = await referenceFile(action.file);
+    const { data, replayed } = await this.ask(action, { operation: 'prepareUpload', key: keyOf(action), body: { ...PNG_UPLOAD, byte_size: byteLength } });
     if (data !== undefined && !replayed) this.uploads.push({ id: data['upload_id'] as string, target: data });
   }
 
@@ -128,7 +128,7 @@ export class FrontHistory {
 
   private async send({ over, who }: { readonly over: FrontName; readonly who: Who }, request: Omit<FrontRequest, 'credential'>): Promise<FrontAnswer> {
     if (request.key !== undefined) this.keyed.set([who, request.operation, request.key].join(' '), { who, over, request });
-    const { code, message, data, replayed } = await this.service.clients[this.frontOf(over)].send({ ...request, credential: this.scene.secrets.get(who) as string });
+    const { code, message, data, replayed } = await this.service.clients[this.frontOf(over)].send({ ...request, credential: this.fixture.secrets.get(who) as string });
     // Only REST has words for a success.
     return { code, message: code === 'OK' ? '' : inCommonTerms(message), replayed, ...(data === undefined ? {} : { data }) };
   }
@@ -138,11 +138,11 @@ export class FrontHistory {
   }
 
   private generation(pick: number): string {
-    return this.made[pick % Math.max(1, this.made.length)] ?? (this.scene.ids.get('own-generation') as string);
+    return this.made[pick % Math.max(1, this.made.length)] ?? (this.fixture.ids.get('own-generation') as string);
   }
 
   private upload(pick: number): { readonly id: string; readonly target?: JsonObject } {
-    return this.uploads[pick % Math.max(1, this.uploads.length)] ?? { id: this.scene.ids.get('prepared-upload') as string };
+    return this.uploads[pick % Math.max(1, this.uploads.length)] ?? { id: this.fixture.ids.get('prepared-upload') as string };
   }
 
   private tell(what: JsonObject): void {
@@ -151,7 +151,7 @@ export class FrontHistory {
 
   /** Until each has ended and is settled, or is held by its provider and not asked to end. */
   private async rest(): Promise<void> {
-    const ofTheScene = ['own-generation', 'other-app-generation', 'foreign-generation'].map((name) => this.scene.ids.get(name) as string);
+    const ofTheScene = ['own-generation', 'other-app-generation', 'foreign-generation'].map((name) => this.fixture.ids.get(name) as string);
     for (const id of [...ofTheScene, ...this.made]) while (!(await this.isAtRest(id))) await sleep(2);
   }
 
@@ -163,7 +163,7 @@ export class FrontHistory {
 
   private async remains(): Promise<Json> {
     const { context } = this.service;
-    const owners = (['owner', 'poor', 'stranger'] as const).map((who) => this.scene.owners.get(who) as Owner);
+    const owners = (['owner', 'poor', 'stranger'] as const).map((who) => this.fixture.owners.get(who) as Owner);
     const accountIds = owners.map(({ accountId }) => accountId);
     const books = await this.plainly.booksOf(context, accountIds);
     const balances = await Promise.all(accountIds.map(async (id) => (await context.accounts.read(id))?.available ?? null));

@@ -17,7 +17,7 @@ import type { ManualClock } from '../fixtures/manual-clock.js';
 import { newOwner } from '../fixtures/owner.js';
 import { plainImage } from '../fixtures/plain-media.js';
 import { sizeOf } from '../harness/run-sizes.js';
-import { openMemoryStores, openSqliteStores, StoreWorld, type OpenedStores } from './store-world.js';
+import { openMemoryStores, openSqliteStores, StoreHarness, type OpenedStores } from './store-harness.js';
 
 const BOUNDS = {
   maxUnfinishedUploadsPerApp: 3, maxStoredUploadsPerApp: 6, maxStoredUploadBytesPerApp: 3_000, maxUnchargedContentBytesPerAccount: 9_000,
@@ -48,12 +48,12 @@ class History {
   private generations: ModelGeneration[] = [];
   private keys = 0;
 
-  private constructor(private readonly world: StoreWorld, private readonly context: Context, private readonly caller: Caller) {}
+  private constructor(private readonly harness: StoreHarness, private readonly context: Context, private readonly caller: Caller) {}
 
-  static async begin(world: StoreWorld): Promise<History> {
-    const context: Context = { ...world.context, settings: { ...world.settings, ...BOUNDS } };
-    const owner = await world.clock.run(newOwner(context, 'Full', 1_000_000));
-    return new History(world, context, { ...owner, credentialId: world.ids.uuid(), scopes: SCOPES });
+  static async begin(harness: StoreHarness): Promise<History> {
+    const context: Context = { ...harness.context, settings: { ...harness.settings, ...BOUNDS } };
+    const owner = await harness.clock.run(newOwner(context, 'Full', 1_000_000));
+    return new History(harness, context, { ...owner, credentialId: harness.ids.uuid(), scopes: SCOPES });
   }
 
   async take(step: Step): Promise<void> {
@@ -68,7 +68,7 @@ class History {
     const isFull = this.unfinished >= BOUNDS.maxUnfinishedUploadsPerApp || this.uploads.length >= BOUNDS.maxStoredUploadsPerApp
       || this.declaredBytes + bytes.byteLength > BOUNDS.maxStoredUploadBytesPerApp;
     const body = { filename: 'a.png', media_type: 'image/png', byte_size: bytes.byteLength, role: 'reference_image' };
-    const madeAt = this.world.clock.now();
+    const madeAt = this.harness.clock.now();
     const codes = await Promise.all(Array.from({ length: count }, async () => codeOf(async () => {
       const { upload } = await prepareUpload(this.context, this.caller, this.newKey(), body);
       this.uploads.push({ id: upload.uploadId, key: upload.stagingKey, bytes, madeAt, sent: false, isSwept: false });
@@ -79,7 +79,7 @@ class History {
   /** As an S3 store has it: until the target expires it takes the bytes, whatever became of the upload. */
   private async send(nth: number): Promise<void> {
     const upload = this.uploads[nth];
-    if (!upload || this.world.clock.now() >= this.expiryOf(upload)) return;
+    if (!upload || this.harness.clock.now() >= this.expiryOf(upload)) return;
     await this.context.objects.write(upload.key, streamOf(upload.bytes), { mediaType: 'image/png', maxBytes: 10_000 });
     upload.sent = true;
   }
@@ -87,7 +87,7 @@ class History {
   private async complete(nth: number): Promise<void> {
     const upload = this.uploads[nth];
     if (!upload) return;
-    const now = this.world.clock.now();
+    const now = this.harness.clock.now();
     const expected = upload.readyAt !== undefined ? 'OK' : now > this.expiryOf(upload) ? 'UPLOAD_URL_EXPIRED' : upload.sent ? 'OK' : 'FIELD_INVALID';
     expect(await codeOf(() => completeUpload(this.context, this.caller, this.newKey(), upload.id, {}))).to.equal(expected);
     if (expected !== 'OK' || upload.readyAt !== undefined) return;
@@ -110,15 +110,15 @@ class History {
   private async cancel(nth: number): Promise<void> {
     const generation = this.generations[nth];
     if (!generation || generation.endedAt !== undefined) return;
-    await this.world.clock.run(cancelGeneration(this.context, this.caller, generation.id));
-    generation.endedAt = this.world.clock.now();
+    await this.harness.clock.run(cancelGeneration(this.context, this.caller, generation.id));
+    generation.endedAt = this.harness.clock.now();
   }
 
   /** Time passes, and recovery with it until it finds nothing more. */
   private async wait(forMs: number): Promise<void> {
-    this.world.clock.jump(forMs);
-    for (let pass = 0; pass < 3; pass += 1) await this.world.clock.run(new Recovery(this.context).pass());
-    const now = this.world.clock.now();
+    this.harness.clock.jump(forMs);
+    for (let pass = 0; pass < 3; pass += 1) await this.harness.clock.run(new Recovery(this.context).pass());
+    const now = this.harness.clock.now();
     const { uploadRetentionMs, claimLeaseMs, recoveryGraceMs } = this.context.settings;
     this.uploads = this.uploads.filter(({ readyAt, madeAt }) => now < (readyAt ?? madeAt) + uploadRetentionMs);
     for (const upload of this.uploads) if (now >= this.expiryOf(upload) + claimLeaseMs + recoveryGraceMs) Object.assign(upload, { isSwept: true, sent: false });
@@ -185,12 +185,12 @@ function sum(numbers: readonly number[]): number {
 }
 
 async function play(open: (clock: ManualClock) => Promise<OpenedStores>, steps: readonly Step[]): Promise<void> {
-  const world = await StoreWorld.open(open);
+  const harness = await StoreHarness.open(open);
   try {
-    const history = await History.begin(world);
+    const history = await History.begin(harness);
     for (const step of steps) await history.take(step);
   } finally {
-    await world.close();
+    await harness.close();
   }
 }
 

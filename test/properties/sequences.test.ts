@@ -4,7 +4,7 @@
 // by a small model of its own, and everything stored is looked at after every step. A failure prints its seed.
 import fc from 'fast-check';
 import { Actor } from './actor.js';
-import { openMemoryStores, openMongoStores, openSqliteStores, StoreWorld, type OpenedStores } from './store-world.js';
+import { openMemoryStores, openMongoStores, openSqliteStores, StoreHarness, type OpenedStores } from './store-harness.js';
 import { sizeOf } from '../harness/run-sizes.js';
 import { STEPS, type Step } from './steps.js';
 import { onMongo } from '../adapters/mongo/on-mongo.js';
@@ -12,13 +12,13 @@ import type { ManualClock } from '../fixtures/manual-clock.js';
 import { orSkip, s3Server, type S3Server } from '../servers/servers.js';
 
 async function play(open: (clock: ManualClock) => Promise<OpenedStores>, steps: readonly Step[]): Promise<void> {
-  const world = await StoreWorld.open(open);
+  const harness = await StoreHarness.open(open);
   try {
-    const actor = await Actor.enter(world);
+    const actor = await Actor.enter(harness);
     for (const step of steps) await actor.take(step);
     await actor.end();
   } finally {
-    await world.close();
+    await harness.close();
   }
 }
 

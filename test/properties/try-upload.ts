@@ -7,10 +7,10 @@ import { collected, streamOf } from '../fixtures/byte-streams.js';
 import { plainImage } from '../fixtures/plain-media.js';
 import { sha256Of } from '../fixtures/sha256.js';
 import { answerOrCode } from './answers.js';
-import type { StoreWorld } from './store-world.js';
+import type { StoreHarness } from './store-harness.js';
 
 /** Bytes become a reference only when they are what was declared, and only for whoever sent them; then they stay. */
-export async function tryUpload({ context, clock }: StoreWorld, caller: Caller, stranger: Caller, key: string, honest: boolean): Promise<void> {
+export async function tryUpload({ context, clock }: StoreHarness, caller: Caller, stranger: Caller, key: string, honest: boolean): Promise<void> {
   const bytes = plainImage(64, 64, honest ? 'image/png' : 'image/jpeg');
   const sha256 = sha256Of(bytes);
   const body = { filename: 'a.png', media_type: 'image/png', byte_size: bytes.byteLength, sha256, role: 'reference_image' };

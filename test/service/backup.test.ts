@@ -7,9 +7,9 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSy
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
-import { CliProcess } from '../fixtures/cli-process.js';
-import type { Ran } from '../fixtures/cli-run.js';
-import { CliService } from '../fixtures/cli-service.js';
+import { CliProcess } from '../harness/cli-process.js';
+import type { Ran } from '../harness/cli-run.js';
+import { CliService } from '../harness/cli-service.js';
 
 const API = '/api/v1/developer';
 

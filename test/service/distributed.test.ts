@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { MongoClient, type Db } from 'mongodb';
 import { expect } from 'chai';
 import type { JsonObject } from '../../core/json.js';
-import type { CliProcess } from '../fixtures/cli-process.js';
+import type { CliProcess } from '../harness/cli-process.js';
 import { freePort } from '../servers/free-port.js';
 import { freshBucket } from '../servers/fresh-places.js';
 import { s3Client } from '../servers/readiness.js';

@@ -1,7 +1,7 @@
 // Goal: whoever starts a server behind a proxy is told where it listens, and not only where clients are to go.
 // Method: the compiled program with a public URL and any free port; what it prints and logs, and a request to that port.
 import { expect } from 'chai';
-import type { CliProcess } from '../fixtures/cli-process.js';
+import type { CliProcess } from '../harness/cli-process.js';
 import { Place } from './place.js';
 
 describe('a server with a public URL', () => {

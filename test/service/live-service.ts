@@ -11,7 +11,7 @@ import type { Scope } from '../../core/access/credential.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import { ServedProcess } from '../faults/served-process.js';
 import { freePort } from '../servers/free-port.js';
-import { CliRun, type Ran } from '../fixtures/cli-run.js';
+import { CliRun, type Ran } from '../harness/cli-run.js';
 import { newOwner } from '../fixtures/owner.js';
 import type { OpenLane } from './lanes.js';
 

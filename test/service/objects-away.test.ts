@@ -2,8 +2,8 @@
 // back; a store that is there and wrong stops the start as ever.
 // Method: the compiled program over SQLite and a MinIO of the test's own, which is killed and started again.
 import { expect } from 'chai';
-import { CliProcess } from '../fixtures/cli-process.js';
-import { refusedStart } from '../fixtures/refused-start.js';
+import { CliProcess } from '../harness/cli-process.js';
+import { refusedStart } from '../harness/refused-start.js';
 import { freshBucket } from '../servers/fresh-places.js';
 import { ServerProcess } from '../servers/server-process.js';
 import { orSkip } from '../servers/servers.js';

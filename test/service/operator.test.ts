@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { digestOf } from '../../apps/grpc/callers/callers-file.js';
 import { OPERATOR_SCOPES } from '../../apps/grpc/callers/service-callers.js';
 import { CREDENTIAL_CACHE_MS } from '../../core/access/authenticate.js';
-import { CliRun, type Ran } from '../fixtures/cli-run.js';
+import { CliRun, type Ran } from '../harness/cli-run.js';
 import { LiveService, type Client, type Tenant } from './live-service.js';
 
 const REVOKED_WITHIN_MS = 5_000;

@@ -4,9 +4,9 @@
 import { chmodSync, chownSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { CliProcess } from '../fixtures/cli-process.js';
-import type { Ran } from '../fixtures/cli-run.js';
-import { refusedStart } from '../fixtures/refused-start.js';
+import { CliProcess } from '../harness/cli-process.js';
+import type { Ran } from '../harness/cli-run.js';
+import { refusedStart } from '../harness/refused-start.js';
 import { LiveService } from './live-service.js';
 
 const IS_ROOT = process.getuid?.() === 0;

@@ -7,9 +7,9 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { expect } from 'chai';
-import { CliProcess } from '../fixtures/cli-process.js';
-import { CliRun } from '../fixtures/cli-run.js';
-import { refusedStart } from '../fixtures/refused-start.js';
+import { CliProcess } from '../harness/cli-process.js';
+import { CliRun } from '../harness/cli-run.js';
+import { refusedStart } from '../harness/refused-start.js';
 import { LiveService } from './live-service.js';
 
 describe('a start that cannot be', () => {

@@ -2,7 +2,7 @@
 // Method: the compiled program as a child process; its files are rewritten and the signal is sent; clients look before and after.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { CliProcess } from '../fixtures/cli-process.js';
+import { CliProcess } from '../harness/cli-process.js';
 import { LiveService, type Client } from './live-service.js';
 
 interface Line { readonly level: string; readonly msg: string; readonly fault?: string; readonly models?: number }

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { verifyCredits } from '../../core/credits/verify.js';
 import type { JsonObject } from '../../core/json.js';
-import { CliProcess } from '../fixtures/cli-process.js';
+import { CliProcess } from '../harness/cli-process.js';
 import { freePort } from '../servers/free-port.js';
 import { LiveService, type Client, type Tenant } from './live-service.js';
 

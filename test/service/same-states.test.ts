@@ -7,7 +7,7 @@ import type { JsonObject } from '../../core/json.js';
 import { drawsFrom } from '../faults/draws.js';
 import { DISTRIBUTED, EMBEDDED, type Lane } from './lanes.js';
 import { LiveService } from './live-service.js';
-import { Story, type Told } from './story.js';
+import { Scenario, type Told } from './scenario.js';
 
 const SEED = Number(process.env['SAME_STATES_SEED'] ?? Date.now() % 1_000_000);
 const STEPS = 30;
@@ -42,10 +42,10 @@ describe(`one history on every set of adapters (seed ${SEED})`, () => {
 async function tell(lane: Lane, suite: Mocha.Context): Promise<Told> {
   const service = await LiveService.start({ lane: await lane.open(suite), config: HURRIED });
   try {
-    const story = await Story.begin(service);
+    const scenario = await Scenario.begin(service);
     const draw = drawsFrom(SEED);
-    for (let step = 0; step < STEPS; step += 1) await story.take(draw);
-    return await story.end();
+    for (let step = 0; step < STEPS; step += 1) await scenario.take(draw);
+    return await scenario.end();
   } finally {
     await service.remove();
   }

@@ -9,9 +9,9 @@ import type { Context } from '../../core/context.js';
 import type { JsonObject } from '../../core/json.js';
 import { newOwner } from '../fixtures/owner.js';
 import { openGrpcClient } from '../fronts/grpc/grpc-client.js';
-import { sceneCallers } from '../fronts/grpc/scene-services.js';
+import { fixtureCallers } from '../fronts/grpc/fixture-services.js';
 import { checkedRestClient } from '../fronts/http/developer/checked-client.js';
-import { playAllVectors, type Needs, type Theatre } from '../fronts/vectors/theatre.js';
+import { playAllVectors, type Needs, type VectorHarness } from '../fronts/vectors/vector-harness.js';
 import { DISTRIBUTED, EMBEDDED, type OpenLane } from './lanes.js';
 import { LiveService } from './live-service.js';
 import { vectorCatalog } from './vector-catalog.js';
@@ -30,14 +30,14 @@ function configOf({ worker, time, settings: { maxOpenGenerationsPerAccount, maxU
   return { worker: { enabled: worker }, settings };
 }
 
-async function openStarted(needs: Needs, lane: OpenLane): Promise<Theatre> {
-  const service = await LiveService.prepare({ config: configOf(needs), catalog: vectorCatalog, callers: sceneCallers(), lane });
+async function openStarted(needs: Needs, lane: OpenLane): Promise<VectorHarness> {
+  const service = await LiveService.prepare({ config: configOf(needs), catalog: vectorCatalog, callers: fixtureCallers(), lane });
   try {
     await service.server.start();
     const program = await service.open();
     const grpc = openGrpcClient(service.grpcAddress, program.context);
     return {
-      // What the scene leaves under way is the server's own.
+      // What the fixture leaves under way is the server's own.
       context: { ...program.context, boot: { id: await bootIdOf(service, program.context), isExclusive: false } },
       clients: { REST: checkedRestClient(service.url), gRPC: grpc.client },
       put: putOverHttp,

@@ -1,5 +1,5 @@
 // Command client is a caller that has the proto files and Go's own libraries, and nothing of the service's code. It takes its
-// settings as JSON from standard input, goes through a story, and tells what it saw as lines of JSON. What that should have been
+// settings as JSON from standard input, goes through a scenario, and tells what it saw as lines of JSON. What that should have been
 // is for others to say: it judges nothing, and ends with an error only when it could not go on.
 package main
 
@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// Nothing in the story takes long; a server that hangs ends it.
+// Nothing in the scenario takes long; a server that hangs ends it.
 const limit = 3 * time.Minute
 
 type owner struct {
@@ -48,7 +48,7 @@ func main() {
 	defer connection.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	newStory(connection, given).play(ctx)
+	newScenario(connection, given).play(ctx)
 }
 
 // as is a call by the service with this token, acting for somebody.

@@ -23,17 +23,17 @@ const (
 	maximum = int64(1<<53 - 1)
 )
 
-type story struct {
+type scenario struct {
 	settings
 	connection  *grpc.ClientConn
 	generations darkroom.GenerationsClient
 }
 
-func newStory(connection *grpc.ClientConn, given settings) *story {
-	return &story{given, connection, darkroom.NewGenerationsClient(connection)}
+func newScenario(connection *grpc.ClientConn, given settings) *scenario {
+	return &scenario{given, connection, darkroom.NewGenerationsClient(connection)}
 }
 
-func (s *story) play(ctx context.Context) {
+func (s *scenario) play(ctx context.Context) {
 	s.discover(ctx)
 	mine := as(ctx, s.Token, s.Owner)
 	s.generate(mine)
@@ -44,7 +44,7 @@ func (s *story) play(ctx context.Context) {
 	s.operate(ctx)
 }
 
-func (s *story) discover(ctx context.Context) {
+func (s *scenario) discover(ctx context.Context) {
 	health := grpc_health_v1.NewHealthClient(s.connection)
 	for _, service := range []string{"", darkroom.Generations_ServiceDesc.ServiceName, darkroom.Uploads_ServiceDesc.ServiceName,
 		darkroom.Credits_ServiceDesc.ServiceName, darkroom.Catalog_ServiceDesc.ServiceName, darkroom.Access_ServiceDesc.ServiceName,
@@ -61,7 +61,7 @@ func picture(parameters map[string]any) *darkroom.GenerationInput {
 	if err != nil {
 		log.Fatal(err)
 	}
-	model, prompt, trace := "sandbox-test", "a lighthouse", "story:1"
+	model, prompt, trace := "sandbox-test", "a lighthouse", "scenario:1"
 	return &darkroom.GenerationInput{
 		ModelKey: &model, Prompt: &prompt, ClientTraceId: &trace,
 		Operation: darkroom.Operation_OPERATION_IMAGE_GENERATION, Parameters: fields,
@@ -76,9 +76,9 @@ func creation(key string, input *darkroom.GenerationInput) *darkroom.CreateGener
 	return &darkroom.CreateGenerationRequest{Input: input, IdempotencyKey: &key}
 }
 
-func (s *story) generate(mine context.Context) {
+func (s *scenario) generate(mine context.Context) {
 	ask(mine, "estimate", s.generations.EstimateGeneration, &darkroom.EstimateGenerationRequest{Input: small()})
-	named := metadata.AppendToOutgoingContext(mine, "x-request-id", "story-create")
+	named := metadata.AppendToOutgoingContext(mine, "x-request-id", "scenario-create")
 	id := ask(named, "create", s.generations.CreateGeneration, creation("one", small())).GetGeneration().GetGenerationId()
 	ask(mine, "create again", s.generations.CreateGeneration, creation("one", small()))
 	ask(mine, "create another with its key", s.generations.CreateGeneration, creation("one", picture(nil)))
@@ -95,12 +95,12 @@ func (s *story) generate(mine context.Context) {
 	s.watch(mine, "watch what is newer", ask(mine, "create what is newer", s.generations.CreateGeneration, newer).GetGeneration().GetGenerationId())
 }
 
-func (s *story) watch(ctx context.Context, step string, id string) {
+func (s *scenario) watch(ctx context.Context, step string, id string) {
 	stream, err := s.generations.WatchGeneration(ctx, &darkroom.WatchGenerationRequest{GenerationId: id})
 	follow(step, stream, err, func() {})
 }
 
-func (s *story) list(mine context.Context) {
+func (s *scenario) list(mine context.Context) {
 	token := ""
 	for _, step := range []string{"first page", "second page"} {
 		request := &darkroom.ListGenerationsRequest{PageSize: 2, PageToken: token, ReadMask: &fieldmaskpb.FieldMask{Paths: []string{"generation_id"}}}
@@ -108,7 +108,7 @@ func (s *story) list(mine context.Context) {
 	}
 }
 
-func (s *story) upload(mine context.Context) {
+func (s *scenario) upload(mine context.Context) {
 	uploads := darkroom.NewUploadsClient(s.connection)
 	name, kind, size, prepare, complete := "reference.png", "image/png", int64(len(s.Picture)), "prepare", "complete"
 	prepared := ask(mine, "prepare", uploads.PrepareUpload, &darkroom.PrepareUploadRequest{
@@ -128,7 +128,7 @@ func (s *story) upload(mine context.Context) {
 	ask(mine, "complete", uploads.CompleteUpload, &darkroom.CompleteUploadRequest{UploadId: prepared.GetUploadId(), IdempotencyKey: &complete})
 }
 
-func (s *story) refusals(ctx context.Context) {
+func (s *scenario) refusals(ctx context.Context) {
 	mine := as(ctx, s.Token, s.Owner)
 	get := func(ctx context.Context, step string, id string) {
 		ask(ctx, step, s.generations.GetGeneration, &darkroom.GetGenerationRequest{GenerationId: id})
@@ -138,7 +138,7 @@ func (s *story) refusals(ctx context.Context) {
 	get(metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+s.Token), "for nobody", nobody)
 	get(as(ctx, s.Token, owner{s.Owner.AccountID, s.Busy.AppID}), "for an App of somebody else", nobody)
 	get(mine, "what there is not", nobody)
-	get(metadata.AppendToOutgoingContext(mine, "x-request-id", "story-malformed"), "what is no id", "nothing")
+	get(metadata.AppendToOutgoingContext(mine, "x-request-id", "scenario-malformed"), "what is no id", "nothing")
 	reader := as(ctx, s.ReaderToken, s.Owner)
 	ask(reader, "beyond the scopes", s.generations.CreateGeneration, creation("four", small()))
 	create := func(step string, change func(*darkroom.CreateGenerationRequest)) {
@@ -154,7 +154,7 @@ func (s *story) refusals(ctx context.Context) {
 }
 
 // waits has as many open generations as its account may have, none of which ends by itself.
-func (s *story) waits(ctx context.Context) {
+func (s *scenario) waits(ctx context.Context) {
 	busy := as(ctx, s.Token, s.Busy)
 	hanging := picture(map[string]any{"behaviour": "hang"})
 	id := ""
@@ -182,20 +182,20 @@ func (s *story) waits(ctx context.Context) {
 }
 
 // operate has an account of its own, with as many credits as there can be.
-func (s *story) operate(ctx context.Context) {
+func (s *scenario) operate(ctx context.Context) {
 	operator := metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+s.Token)
 	access, credits := darkroom.NewAccessClient(s.connection), darkroom.NewCreditsClient(s.connection)
 	account := ask(operator, "account", access.CreateAccount, &darkroom.CreateAccountRequest{DisplayName: "Zoë’s 画室"}).GetAccount().GetAccountId()
-	app := ask(operator, "App", access.CreateApp, &darkroom.CreateAppRequest{AccountId: account, DisplayName: "story"}).GetApp().GetAppId()
+	app := ask(operator, "App", access.CreateApp, &darkroom.CreateAppRequest{AccountId: account, DisplayName: "scenario"}).GetApp().GetAppId()
 	ask(operator, "key", access.CreateApiKey, &darkroom.CreateApiKeyRequest{
-		AppId: app, DisplayName: "story", Scopes: []string{"credits:read"}, ExpireTime: timestamppb.New(time.Date(2099, 12, 31, 23, 59, 59, 0, time.UTC))})
+		AppId: app, DisplayName: "scenario", Scopes: []string{"credits:read"}, ExpireTime: timestamppb.New(time.Date(2099, 12, 31, 23, 59, 59, 0, time.UTC))})
 	grant := func(step string, amount int64) {
-		ask(operator, step, credits.GrantCredits, &darkroom.GrantCreditsRequest{AccountId: account, OperationId: step, Credits: amount, Reason: "story"})
+		ask(operator, step, credits.GrantCredits, &darkroom.GrantCreditsRequest{AccountId: account, OperationId: step, Credits: amount, Reason: "scenario"})
 	}
 	grant("grant all there can be", maximum)
 	grant("grant more than that at once", maximum+1)
 	grant("grant what has 64 bits", 1<<63-1)
-	ask(operator, "correct", credits.AdjustCredits, &darkroom.AdjustCreditsRequest{AccountId: account, OperationId: "less", Credits: -1, Reason: "story"})
+	ask(operator, "correct", credits.AdjustCredits, &darkroom.AdjustCreditsRequest{AccountId: account, OperationId: "less", Credits: -1, Reason: "scenario"})
 	ask(as(ctx, s.Token, owner{account, app}), "balance", credits.GetBalance, &darkroom.GetBalanceRequest{})
 	ask(operator, "entries", credits.ListEntries, &darkroom.ListEntriesRequest{AccountId: account})
 	ask(operator, "retention", darkroom.NewOperationsClient(s.connection).GetRetention, &darkroom.GetRetentionRequest{})

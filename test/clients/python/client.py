@@ -1,6 +1,6 @@
 """A caller that has the proto files and Python's own libraries, and nothing of the service's code.
 
-It takes its settings as JSON from standard input, goes through the story that the client in Go goes through, and tells what it
+It takes its settings as JSON from standard input, goes through the scenario that the client in Go goes through, and tells what it
 saw as lines of JSON. What that should have been is for others to say: it judges nothing.
 """
 
@@ -42,14 +42,14 @@ def creation(key: str, **parameters: object) -> Creation:
     struct = Struct()
     struct.update(parameters)
     return Creation(idempotency_key=key, input=generations_pb2.GenerationInput(
-        model_key="sandbox-test", operation=media_pb2.OPERATION_IMAGE_GENERATION, prompt="a lighthouse", client_trace_id="story:1", parameters=struct))
+        model_key="sandbox-test", operation=media_pb2.OPERATION_IMAGE_GENERATION, prompt="a lighthouse", client_trace_id="scenario:1", parameters=struct))
 
 
 def small(key: str) -> Creation:
     return creation(key, size="128x128", n=2)
 
 
-class Story:
+class Scenario:
     def __init__(self, channel: grpc.Channel, settings: dict) -> None:
         self.channel = channel
         self.settings = settings
@@ -84,7 +84,7 @@ class Story:
     def generate(self) -> None:
         mine = self.mine
         ask("estimate", self.generations.EstimateGeneration, generations_pb2.EstimateGenerationRequest(input=small("").input), mine)
-        made = self.create("create", small("one"), (*mine, ("x-request-id", "story-create")))
+        made = self.create("create", small("one"), (*mine, ("x-request-id", "scenario-create")))
         self.create("create again", small("one"), mine)
         ask("create another with its key", self.generations.CreateGeneration, creation("one"), mine)
         follow("watch", self.watch(made, mine))
@@ -117,7 +117,7 @@ class Story:
         self.get("for nobody", NOBODY, mine[:1])
         self.get("for an App of somebody else", NOBODY, acting(given["token"], {**given["owner"], "app_id": given["busy"]["app_id"]}))
         self.get("what there is not", NOBODY, mine)
-        self.get("what is no id", "nothing", (*mine, ("x-request-id", "story-malformed")))
+        self.get("what is no id", "nothing", (*mine, ("x-request-id", "scenario-malformed")))
         ask("beyond the scopes", self.generations.CreateGeneration, small("four"), acting(given["reader_token"], given["owner"]))
 
         wrong = {step: small("four") for step in ("without a key", "without a prompt", "of an operation not said", "of an operation that is newer", "with a reference that is no id")}
@@ -146,14 +146,14 @@ class Story:
         operator = self.mine[:1]
         access, credits = access_pb2_grpc.AccessStub(self.channel), credits_pb2_grpc.CreditsStub(self.channel)
         account = ask("account", access.CreateAccount, access_pb2.CreateAccountRequest(display_name="Zoë’s 画室"), operator).account.account_id
-        app = ask("App", access.CreateApp, access_pb2.CreateAppRequest(account_id=account, display_name="story"), operator).app.app_id
-        key = access_pb2.CreateApiKeyRequest(app_id=app, display_name="story", scopes=["credits:read"])
+        app = ask("App", access.CreateApp, access_pb2.CreateAppRequest(account_id=account, display_name="scenario"), operator).app.app_id
+        key = access_pb2.CreateApiKeyRequest(app_id=app, display_name="scenario", scopes=["credits:read"])
         key.expire_time.FromDatetime(datetime(2099, 12, 31, 23, 59, 59, tzinfo=timezone.utc))
         ask("key", access.CreateApiKey, key, operator)
         grants = {"grant all there can be": MAXIMUM, "grant more than that at once": MAXIMUM + 1, "grant what has 64 bits": 2**63 - 1}
         for step, amount in grants.items():
-            ask(step, credits.GrantCredits, credits_pb2.GrantCreditsRequest(account_id=account, operation_id=step, credits=amount, reason="story"), operator)
-        ask("correct", credits.AdjustCredits, credits_pb2.AdjustCreditsRequest(account_id=account, operation_id="less", credits=-1, reason="story"), operator)
+            ask(step, credits.GrantCredits, credits_pb2.GrantCreditsRequest(account_id=account, operation_id=step, credits=amount, reason="scenario"), operator)
+        ask("correct", credits.AdjustCredits, credits_pb2.AdjustCreditsRequest(account_id=account, operation_id="less", credits=-1, reason="scenario"), operator)
         ask("balance", credits.GetBalance, credits_pb2.GetBalanceRequest(), acting(self.settings["token"], {"account_id": account, "app_id": app}))
         ask("entries", credits.ListEntries, credits_pb2.ListEntriesRequest(account_id=account), operator)
         ask("retention", operations_pb2_grpc.OperationsStub(self.channel).GetRetention, operations_pb2.GetRetentionRequest(), operator)
@@ -162,4 +162,4 @@ class Story:
 if __name__ == "__main__":
     given = json.load(sys.stdin)
     with grpc.insecure_channel(given["address"]) as channel:
-        Story(channel, given).play()
+        Scenario(channel, given).play()

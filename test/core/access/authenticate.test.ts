@@ -5,7 +5,7 @@ import { Authenticator, CREDENTIAL_CACHE_MS, isOwnApp, requireScope } from '../.
 import { formatApiKey } from '../../../core/access/api-key.js';
 import { SCOPES, type Scope } from '../../../core/access/credential.js';
 import { createKey, expireKey, revokeKey } from '../../../core/access/manage.js';
-import { CoreWorld } from '../../fixtures/core-world.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 import { Gate } from '../../fixtures/intercepted.js';
 import { codeOf } from '../../fixtures/refusals.js';
 
@@ -13,23 +13,23 @@ import { codeOf } from '../../fixtures/refusals.js';
 const codeFrom = (work: () => unknown) => codeOf((async () => work())());
 
 describe('Authenticator', () => {
-  let world: CoreWorld;
+  let harness: CoreHarness;
   let authenticator: Authenticator;
   const codeFor = (credential: string | undefined) => codeFrom(() => authenticator.authenticate(credential));
 
   beforeEach(async () => {
-    world = await CoreWorld.open();
-    authenticator = new Authenticator(world.context);
+    harness = await CoreHarness.open();
+    authenticator = new Authenticator(harness.context);
   });
 
   function newKey(options: { readonly scopes?: readonly string[]; readonly expiresAt?: number } = {}): ReturnType<typeof createKey> {
-    return createKey(world.context, { appId: world.caller.appId, name: 'Test key', ...options });
+    return createKey(harness.context, { appId: harness.caller.appId, name: 'Test key', ...options });
   }
 
   it('tells whose key it is and what it may do', async () => {
     const { key, secret } = await newKey({ scopes: ['uploads:write', 'credits:read'] });
     expect(await authenticator.authenticate(secret)).to.deep.equal({
-      accountId: world.caller.accountId, appId: world.caller.appId, credentialId: key.keyId, scopes: ['credits:read', 'uploads:write'],
+      accountId: harness.caller.accountId, appId: harness.caller.appId, credentialId: key.keyId, scopes: ['credits:read', 'uploads:write'],
     });
   });
 
@@ -44,38 +44,38 @@ describe('Authenticator', () => {
 
   it('stores nothing of the secret', async () => {
     const { key, secret } = await newKey();
-    const kept = JSON.stringify([await world.ports.credentials.findKey({ keyId: key.keyId }), key]);
+    const kept = JSON.stringify([await harness.ports.credentials.findKey({ keyId: key.keyId }), key]);
     for (let at = 9; at + 6 <= secret.length; at += 1) expect(kept).not.to.contain(secret.slice(at, at + 6));
   });
 
   it('refuses an expired key from the moment on, though it was seen just before', async () => {
-    const { secret } = await newKey({ expiresAt: world.clock.now() + 1_000 });
-    world.clock.jump(999);
+    const { secret } = await newKey({ expiresAt: harness.clock.now() + 1_000 });
+    harness.clock.jump(999);
     expect(await codeFor(secret)).to.equal('OK');
-    world.clock.jump(1);
+    harness.clock.jump(1);
     expect(await codeFor(secret)).to.equal('DEVELOPER_TOKEN_EXPIRED');
   });
 
   it('refuses a revoked or newly expired key in every process within 5 seconds, however often it is used', async () => {
-    const others = [authenticator, new Authenticator(world.process()), new Authenticator(world.process())];
-    for (const [end, code] of [[revokeKey, 'DEVELOPER_TOKEN_REVOKED'], [(context: CoreWorld['context'], keyId: string) => expireKey(context, keyId, 0), 'DEVELOPER_TOKEN_EXPIRED']] as const) {
+    const others = [authenticator, new Authenticator(harness.process()), new Authenticator(harness.process())];
+    for (const [end, code] of [[revokeKey, 'DEVELOPER_TOKEN_REVOKED'], [(context: CoreHarness['context'], keyId: string) => expireKey(context, keyId, 0), 'DEVELOPER_TOKEN_EXPIRED']] as const) {
       const { key, secret } = await newKey();
       for (const other of others) await other.authenticate(secret);
-      await end(world.context, key.keyId);
+      await end(harness.context, key.keyId);
       for (let ms = 0; ms < 5_000; ms += 250) {
-        world.clock.jump(250);
+        harness.clock.jump(250);
         for (const other of others) await codeFrom(() => other.authenticate(secret));
       }
       for (const other of others) expect(await codeFrom(() => other.authenticate(secret))).to.equal(code);
-      expect(await codeFrom(() => new Authenticator(world.context).authenticate(secret)), 'a process that did not know it').to.equal(code);
+      expect(await codeFrom(() => new Authenticator(harness.context).authenticate(secret)), 'a process that did not know it').to.equal(code);
     }
   });
 
   it('does not trust what it remembers when the clock goes back', async () => {
     const { key, secret } = await newKey();
     await authenticator.authenticate(secret);
-    await revokeKey(world.context, key.keyId);
-    world.clock.jump(-60_000);
+    await revokeKey(harness.context, key.keyId);
+    harness.clock.jump(-60_000);
     expect(await codeFor(secret)).to.equal('DEVELOPER_TOKEN_REVOKED');
   });
 
@@ -83,31 +83,31 @@ describe('Authenticator', () => {
     it(`forgets by a timer what a clock that is set back would have it remember${slow ? ', though the store was slow to say it' : ''}`, async () => {
       const { key, secret } = await newKey();
       let setBackMs = 0;
-      const clock = { now: () => world.clock.now() - setBackMs, after: world.clock.after.bind(world.clock) };
+      const clock = { now: () => harness.clock.now() - setBackMs, after: harness.clock.after.bind(harness.clock) };
       const gate = new Gate();
-      const { credentials } = world.ports;
+      const { credentials } = harness.ports;
       const findKey = async (by: Parameters<typeof credentials.findKey>[0]) => {
         const found = await credentials.findKey(by);
         if (slow && !gate.reached) await gate.wait();
         return found;
       };
-      const other = new Authenticator(world.process(undefined, { clock, credentials: Object.assign(Object.create(credentials) as typeof credentials, { findKey }) }));
+      const other = new Authenticator(harness.process(undefined, { clock, credentials: Object.assign(Object.create(credentials) as typeof credentials, { findKey }) }));
       const first = other.authenticate(secret);
       if (!slow) await first;
-      await world.clock.advance(CREDENTIAL_CACHE_MS);
+      await harness.clock.advance(CREDENTIAL_CACHE_MS);
       setBackMs = CREDENTIAL_CACHE_MS;
       gate.open();
       await first;
-      await revokeKey(world.context, key.keyId);
+      await revokeKey(harness.context, key.keyId);
       expect(await codeFrom(() => other.authenticate(secret))).to.equal('DEVELOPER_TOKEN_REVOKED');
     });
   }
 
   it('asks the store once for many requests within its memory', async () => {
     let finds = 0;
-    const { credentials } = world.ports;
+    const { credentials } = harness.ports;
     const counting = { findKey: (by: Parameters<typeof credentials.findKey>[0]) => { finds += 1; return credentials.findKey(by); } };
-    const cached = new Authenticator({ ...world.context, credentials: Object.assign(Object.create(credentials) as typeof credentials, counting) });
+    const cached = new Authenticator({ ...harness.context, credentials: Object.assign(Object.create(credentials) as typeof credentials, counting) });
     const { secret } = await newKey();
     for (let request = 0; request < 50; request += 1) await cached.authenticate(secret);
     expect(finds).to.equal(1);
@@ -116,8 +116,8 @@ describe('Authenticator', () => {
   it('knows a key at once that was made after it was asked for in vain', async () => {
     const secret = formatApiKey(new Uint8Array(32).fill(5));
     expect(await codeFor(secret)).to.equal('DEVELOPER_TOKEN_INVALID');
-    const key = { keyId: world.ports.ids.uuid(), accountId: 'a', appId: 'p', version: 1, name: 'n', digest: world.ports.digests.keyed(secret), scopes: SCOPES, createdAt: 0 };
-    await world.ports.credentials.insertKey(key);
+    const key = { keyId: harness.ports.ids.uuid(), accountId: 'a', appId: 'p', version: 1, name: 'n', digest: harness.ports.digests.keyed(secret), scopes: SCOPES, createdAt: 0 };
+    await harness.ports.credentials.insertKey(key);
     expect(await codeFor(secret)).to.equal('OK');
   });
 });

@@ -12,7 +12,7 @@ import { cancelOpenGenerations } from '../../../core/generation/cancel-open-gene
 import { createGeneration } from '../../../core/generation/create-generation.js';
 import { estimateGeneration } from '../../../core/generation/estimate-generation.js';
 import { changeGeneration } from '../../../core/generation/change-generation.js';
-import { CoreWorld } from '../../fixtures/core-world.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 import { Gate } from '../../fixtures/intercepted.js';
 import { codeOf } from '../../fixtures/refusals.js';
 
@@ -20,65 +20,65 @@ const REVOKED = 'DEVELOPER_TOKEN_REVOKED';
 const NOBODY = '01900000-0000-7000-8000-0000000000ff';
 
 describe('a suspended account', () => {
-  let world: CoreWorld;
+  let harness: CoreHarness;
   let id: string;
 
   beforeEach(async () => {
-    world = await CoreWorld.open();
-    id = world.caller.accountId;
+    harness = await CoreHarness.open();
+    id = harness.caller.accountId;
   });
 
-  const create = (key = world.ports.ids.uuid(), context = world.context) => createGeneration(context, world.caller, key, world.body());
+  const create = (key = harness.ports.ids.uuid(), context = harness.context) => createGeneration(context, harness.caller, key, harness.body());
 
   it('is refused by its hold in every process at once, with the code and the sentence that authentication has', async () => {
-    const [one, other] = [world.process(), world.process()];
+    const [one, other] = [harness.process(), harness.process()];
     // Both processes remember the account from before.
     await create(undefined, one);
     await create(undefined, other);
-    await suspendAccount(world.context, id);
-    for (const context of [one, other, world.context]) {
+    await suspendAccount(harness.context, id);
+    for (const context of [one, other, harness.context]) {
       const refused: unknown = await create(undefined, context).catch((error: unknown) => error);
       expect(refused).to.include({ code: REVOKED, message: 'The account is suspended.' });
-      expect(await codeOf(estimateGeneration(context, world.caller, world.body()))).to.equal(REVOKED);
+      expect(await codeOf(estimateGeneration(context, harness.caller, harness.body()))).to.equal(REVOKED);
     }
-    expect((await world.account()).holds.size).to.equal(2);
-    expect((await verifyCredits(world.context)).findings).to.deep.equal([]);
+    expect((await harness.account()).holds.size).to.equal(2);
+    expect((await verifyCredits(harness.context)).findings).to.deep.equal([]);
   });
 
   it('frees the key of what it refused, and accepts it once it is resumed', async () => {
-    await suspendAccount(world.context, id);
+    await suspendAccount(harness.context, id);
     expect(await codeOf(create('again'))).to.equal(REVOKED);
-    await resumeAccount(world.context, id);
+    await resumeAccount(harness.context, id);
     expect((await create('again')).replayed).to.equal(false);
   });
 
   it('settles, is granted to and corrected as ever, and what it had accepted stands', async () => {
     const { generation } = await create('before');
-    await suspendAccount(world.context, id);
+    await suspendAccount(harness.context, id);
     expect((await create('before')).replayed, 'a replay accepts nothing new').to.equal(true);
-    await grantCredits(world.context, { accountId: id, operationId: 'g', credits: 5, reason: '' });
-    await adjustCredits(world.context, { accountId: id, operationId: 'a', credits: -3, reason: 'as agreed' });
-    expect(await cancelOpenGenerations(world.context, id)).to.deep.equal({ cancelled: 1, stopping: 0, unfinished: 0 });
-    expect(await world.generation(generation.generationId)).to.include({ status: 'cancelled', chargedCredits: 0 });
-    expect(await world.account()).to.include({ available: 1_002, reserved: 0 });
+    await grantCredits(harness.context, { accountId: id, operationId: 'g', credits: 5, reason: '' });
+    await adjustCredits(harness.context, { accountId: id, operationId: 'a', credits: -3, reason: 'as agreed' });
+    expect(await cancelOpenGenerations(harness.context, id)).to.deep.equal({ cancelled: 1, stopping: 0, unfinished: 0 });
+    expect(await harness.generation(generation.generationId)).to.include({ status: 'cancelled', chargedCredits: 0 });
+    expect(await harness.account()).to.include({ available: 1_002, reserved: 0 });
   });
 
   it('keeps its first time through a second suspension and another name, and is as before once resumed', async () => {
-    const before = await world.account();
-    const { suspendedAt } = await suspendAccount(world.context, id);
-    expect(suspendedAt).to.equal(world.clock.now());
-    world.clock.jump(5_000);
-    expect(await suspendAccount(world.context, id)).to.include({ suspendedAt });
-    expect(await renameAccount(world.context, id, '  Southern studio ')).to.include({ suspendedAt, name: 'Southern studio' });
-    const resumed = await resumeAccount(world.context, id);
+    const before = await harness.account();
+    const { suspendedAt } = await suspendAccount(harness.context, id);
+    expect(suspendedAt).to.equal(harness.clock.now());
+    harness.clock.jump(5_000);
+    expect(await suspendAccount(harness.context, id)).to.include({ suspendedAt });
+    expect(await renameAccount(harness.context, id, '  Southern studio ')).to.include({ suspendedAt, name: 'Southern studio' });
+    const resumed = await resumeAccount(harness.context, id);
     expect(resumed).to.deep.equal({ ...before, name: 'Southern studio', version: before.version + 3 });
-    expect(await resumeAccount(world.context, id)).to.deep.equal(resumed);
-    expect(await world.entries(), 'none of it is an entry').to.have.length(1);
+    expect(await resumeAccount(harness.context, id)).to.deep.equal(resumed);
+    expect(await harness.entries(), 'none of it is an entry').to.have.length(1);
   });
 
   it('is refused what is no name, and what is no account', async () => {
-    for (const name of ['', '  ', 'a\nb', 'x'.repeat(101)]) expect(await codeOf(renameAccount(world.context, id, name)), name).to.equal('FIELD_INVALID');
-    for (const change of [suspendAccount(world.context, NOBODY), resumeAccount(world.context, NOBODY), renameAccount(world.context, NOBODY, 'x'), cancelOpenGenerations(world.context, NOBODY)]) {
+    for (const name of ['', '  ', 'a\nb', 'x'.repeat(101)]) expect(await codeOf(renameAccount(harness.context, id, name)), name).to.equal('FIELD_INVALID');
+    for (const change of [suspendAccount(harness.context, NOBODY), resumeAccount(harness.context, NOBODY), renameAccount(harness.context, NOBODY, 'x'), cancelOpenGenerations(harness.context, NOBODY)]) {
       expect(await codeOf(change)).to.equal('NOT_FOUND');
     }
   });
@@ -86,56 +86,56 @@ describe('a suspended account', () => {
 
 describe('cancelOpenGenerations', () => {
   it('ends what is queued, asks what runs to stop, leaves what has ended, and says the same of the rest when it is repeated', async () => {
-    const world = await CoreWorld.open();
-    const [running, ended, ...queued] = await Promise.all(Array.from({ length: 45 }, () => world.create()));
-    await changeGeneration(world.context, running!, { event: 'start', worker: 'w', token: 't', leaseMs: 60_000 });
+    const harness = await CoreHarness.open();
+    const [running, ended, ...queued] = await Promise.all(Array.from({ length: 45 }, () => harness.create()));
+    await changeGeneration(harness.context, running!, { event: 'start', worker: 'w', token: 't', leaseMs: 60_000 });
     // It has ended, and its hold is there still: between the end and the settlement.
-    await changeGeneration(world.context, ended!, { event: 'cancel' });
-    const { accountId } = world.caller;
-    expect(await cancelOpenGenerations(world.context, accountId)).to.deep.equal({ cancelled: queued.length, stopping: 1, unfinished: 0 });
-    expect((await world.generation(running!.generationId)).cancelRequestedAt).to.be.a('number');
-    expect(await cancelOpenGenerations(world.context, accountId)).to.deep.equal({ cancelled: 0, stopping: 1, unfinished: 0 });
-    expect((await verifyCredits(world.context)).findings).to.deep.equal([]);
+    await changeGeneration(harness.context, ended!, { event: 'cancel' });
+    const { accountId } = harness.caller;
+    expect(await cancelOpenGenerations(harness.context, accountId)).to.deep.equal({ cancelled: queued.length, stopping: 1, unfinished: 0 });
+    expect((await harness.generation(running!.generationId)).cancelRequestedAt).to.be.a('number');
+    expect(await cancelOpenGenerations(harness.context, accountId)).to.deep.equal({ cancelled: 0, stopping: 1, unfinished: 0 });
+    expect((await verifyCredits(harness.context)).findings).to.deep.equal([]);
   });
 
   it('counts a create that is between its hold and its generation, and cancels that when it is repeated', async () => {
-    const world = await CoreWorld.open();
+    const harness = await CoreHarness.open();
     const gate = new Gate();
-    const slow = world.process(async (call) => {
+    const slow = harness.process(async (call) => {
       if (call.name === 'generations.insert') await gate.wait();
       return call.proceed();
     });
-    const created = createGeneration(slow, world.caller, 'key', world.body());
+    const created = createGeneration(slow, harness.caller, 'key', harness.body());
     while (!gate.reached) await new Promise(setImmediate);
-    const { accountId } = world.caller;
-    await suspendAccount(world.context, accountId);
-    expect(await cancelOpenGenerations(world.context, accountId)).to.deep.equal({ cancelled: 0, stopping: 0, unfinished: 1 });
+    const { accountId } = harness.caller;
+    await suspendAccount(harness.context, accountId);
+    expect(await cancelOpenGenerations(harness.context, accountId)).to.deep.equal({ cancelled: 0, stopping: 0, unfinished: 1 });
     gate.open();
     await created;
-    expect(await cancelOpenGenerations(world.context, accountId)).to.deep.equal({ cancelled: 1, stopping: 0, unfinished: 0 });
+    expect(await cancelOpenGenerations(harness.context, accountId)).to.deep.equal({ cancelled: 1, stopping: 0, unfinished: 0 });
   });
 });
 
 describe('keys of a suspended account', () => {
   it('are refused in every process within 5 seconds and opened again within 5 seconds, and a revoked one never', async () => {
-    const world = await CoreWorld.open();
-    const newKey = () => createKey(world.context, { appId: world.caller.appId, name: 'Test key' });
+    const harness = await CoreHarness.open();
+    const newKey = () => createKey(harness.context, { appId: harness.caller.appId, name: 'Test key' });
     const [{ secret }, revoked] = [await newKey(), await newKey()];
-    const all = [new Authenticator(world.context), new Authenticator(world.process()), new Authenticator(world.process())];
+    const all = [new Authenticator(harness.context), new Authenticator(harness.process()), new Authenticator(harness.process())];
     const answers = () => Promise.all(all.map((authenticator) => authenticator.authenticate(secret).then(() => 'OK', ({ message }: ServiceError) => message)));
     const after = async (change: () => Promise<unknown>) => {
       await change();
       // Whoever is asked all the time must not remember it for longer.
       for (let ms = 0; ms < 5_000; ms += 250) {
-        world.clock.jump(250);
+        harness.clock.jump(250);
         await answers();
       }
       return answers();
     };
     expect(await answers()).to.deep.equal(['OK', 'OK', 'OK']);
-    expect(await after(() => suspendAccount(world.context, world.caller.accountId))).to.deep.equal(Array(3).fill('The account is suspended.'));
-    await revokeKey(world.context, revoked.key.keyId);
-    expect(await after(() => resumeAccount(world.context, world.caller.accountId))).to.deep.equal(['OK', 'OK', 'OK']);
+    expect(await after(() => suspendAccount(harness.context, harness.caller.accountId))).to.deep.equal(Array(3).fill('The account is suspended.'));
+    await revokeKey(harness.context, revoked.key.keyId);
+    expect(await after(() => resumeAccount(harness.context, harness.caller.accountId))).to.deep.equal(['OK', 'OK', 'OK']);
     expect(await codeOf(all[0]!.authenticate(revoked.secret))).to.equal(REVOKED);
   });
 });

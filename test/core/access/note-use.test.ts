@@ -6,33 +6,33 @@ import { Authenticator, CREDENTIAL_CACHE_MS } from '../../../core/access/authent
 import { createKey, expireKey, revokeKey } from '../../../core/access/manage.js';
 import { suspendAccount } from '../../../core/access/manage-accounts.js';
 import { StoreUnavailable } from '../../../core/errors.js';
-import { CoreWorld } from '../../fixtures/core-world.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 import { codeOf } from '../../fixtures/refusals.js';
 
 const DAY_MS = 86_400_000;
 
 describe('the last use of a key', () => {
-  let world: CoreWorld;
+  let harness: CoreHarness;
   let writes: number;
   let secret: string;
   let keyId: string;
 
   beforeEach(async () => {
-    world = await CoreWorld.open();
+    harness = await CoreHarness.open();
     writes = 0;
-    const made = await createKey(world.context, { appId: world.caller.appId, name: 'Test key' });
+    const made = await createKey(harness.context, { appId: harness.caller.appId, name: 'Test key' });
     [secret, keyId] = [made.secret, made.key.keyId];
   });
 
-  const process = (skewMs = 0) => new Authenticator(world.process((call) => {
+  const process = (skewMs = 0) => new Authenticator(harness.process((call) => {
     if (call.name === 'credentials.replaceKey') writes += 1;
     return call.proceed();
-  }, { clock: { now: () => world.clock.now() + skewMs, after: world.clock.after.bind(world.clock) } }));
-  const lastUse = async () => (await world.ports.credentials.findKey({ keyId }))?.lastUsedAt;
-  const today = () => Math.floor(world.clock.now() / DAY_MS) * DAY_MS;
+  }, { clock: { now: () => harness.clock.now() + skewMs, after: harness.clock.after.bind(harness.clock) } }));
+  const lastUse = async () => (await harness.ports.credentials.findKey({ keyId }))?.lastUsedAt;
+  const today = () => Math.floor(harness.clock.now() / DAY_MS) * DAY_MS;
   const use = async (...authenticators: Authenticator[]) => {
     for (const authenticator of authenticators) await authenticator.authenticate(secret);
-    world.clock.jump(CREDENTIAL_CACHE_MS);
+    harness.clock.jump(CREDENTIAL_CACHE_MS);
   };
 
   it('is absent before, and the day from the first use on', async () => {
@@ -46,12 +46,12 @@ describe('the last use of a key', () => {
     for (let day = 1; day <= 3; day += 1) {
       for (let uses = 0; uses < 100; uses += 1) await use(...all);
       expect([writes, await lastUse()]).to.deep.equal([day, today()]);
-      world.clock.jump(DAY_MS);
+      harness.clock.jump(DAY_MS);
     }
   });
 
   it('is not written back and forth by two clocks on the two sides of midnight', async () => {
-    world.clock.jump(today() + DAY_MS - world.clock.now() - 1_000 * CREDENTIAL_CACHE_MS);
+    harness.clock.jump(today() + DAY_MS - harness.clock.now() - 1_000 * CREDENTIAL_CACHE_MS);
     const [behind, ahead] = [process(), process(500 * CREDENTIAL_CACHE_MS)];
     for (let uses = 0; uses < 2_000; uses += 1) await use(behind, ahead);
     expect([writes, await lastUse()]).to.deep.equal([2, today()]);
@@ -66,9 +66,9 @@ describe('the last use of a key', () => {
   });
 
   it('is no use when the key is refused', async () => {
-    await suspendAccount(world.context, world.caller.accountId);
+    await suspendAccount(harness.context, harness.caller.accountId);
     expect(await codeOf(process().authenticate(secret))).to.equal('DEVELOPER_TOKEN_REVOKED');
-    await expireKey(world.context, keyId, 0);
+    await expireKey(harness.context, keyId, 0);
     expect(await codeOf(process().authenticate(secret))).to.equal('DEVELOPER_TOKEN_EXPIRED');
     expect([writes, await lastUse()]).to.deep.equal([0, undefined]);
   });
@@ -78,23 +78,23 @@ describe('the last use of a key', () => {
     ['fails', () => Promise.reject(new StoreUnavailable('The store is away.'))],
   ] as const) {
     it(`lets a request through whose write ${fate}`, async () => {
-      const { credentials } = world.ports;
-      const context = world.process(undefined, { credentials: Object.assign(Object.create(credentials) as typeof credentials, { replaceKey }) });
+      const { credentials } = harness.ports;
+      const context = harness.process(undefined, { credentials: Object.assign(Object.create(credentials) as typeof credentials, { replaceKey }) });
       expect((await new Authenticator(context).authenticate(secret)).credentialId).to.equal(keyId);
       expect(await lastUse()).to.equal(undefined);
     });
   }
 
   it('never undoes a revocation that came between its read and its write', async () => {
-    const { credentials } = world.ports;
+    const { credentials } = harness.ports;
     const replaceKey = async (...args: Parameters<typeof credentials.replaceKey>) => {
-      await revokeKey(world.context, keyId);
+      await revokeKey(harness.context, keyId);
       return credentials.replaceKey(...args);
     };
-    const slow = new Authenticator(world.process(undefined, { credentials: Object.assign(Object.create(credentials) as typeof credentials, { replaceKey }) }));
+    const slow = new Authenticator(harness.process(undefined, { credentials: Object.assign(Object.create(credentials) as typeof credentials, { replaceKey }) }));
     await slow.authenticate(secret);
     await new Promise(setImmediate);
     const key = await credentials.findKey({ keyId });
-    expect([key?.revokedAt, key?.lastUsedAt]).to.deep.equal([world.clock.now(), undefined]);
+    expect([key?.revokedAt, key?.lastUsedAt]).to.deep.equal([harness.clock.now(), undefined]);
   });
 });

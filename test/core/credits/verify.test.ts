@@ -8,8 +8,8 @@ import { verifyCredits } from '../../../core/credits/verify.js';
 import { cancelGeneration } from '../../../core/generation/cancel-generation.js';
 import type { Generation } from '../../../core/generation/generation.js';
 import type { Page } from '../../../core/paging.js';
-import { CoreWorker, untilSettled } from '../../fixtures/core-worker.js';
-import { CoreWorld } from '../../fixtures/core-world.js';
+import { CoreWorker, untilSettled } from '../../harness/core-worker.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 import { imagesOf } from '../../fixtures/scripted-provider.js';
 import { ATTRIBUTION } from '../../fixtures/stored-records.js';
 
@@ -20,19 +20,19 @@ interface Falsified {
 }
 
 /** One succeeded (30 of 40 charged), one cancelled, one queued with its hold of 20. */
-async function history(): Promise<CoreWorld> {
-  const world = await CoreWorld.open();
-  const worker = await CoreWorker.start(world);
-  world.provider.newReport = () => ({ state: 'succeeded', outputs: imagesOf(3) });
-  await untilSettled(world, (await world.create({ count: 4 })).generationId);
+async function history(): Promise<CoreHarness> {
+  const harness = await CoreHarness.open();
+  const worker = await CoreWorker.start(harness);
+  harness.provider.newReport = () => ({ state: 'succeeded', outputs: imagesOf(3) });
+  await untilSettled(harness, (await harness.create({ count: 4 })).generationId);
   await worker.context.wakeUps.stop();
-  await cancelGeneration(world.context, world.caller, (await world.create()).generationId);
-  await world.create({ count: 2 });
-  return world;
+  await cancelGeneration(harness.context, harness.caller, (await harness.create()).generationId);
+  await harness.create({ count: 2 });
+  return harness;
 }
 
-async function findingsOf(world: CoreWorld, { account, entries, generation }: Falsified, beside: () => Promise<unknown> = async () => undefined): Promise<readonly string[]> {
-  const context = world.process(async (call) => {
+async function findingsOf(harness: CoreHarness, { account, entries, generation }: Falsified, beside: () => Promise<unknown> = async () => undefined): Promise<readonly string[]> {
+  const context = harness.process(async (call) => {
     const answer = await call.proceed();
     if (call.name === 'accounts.read' && account && answer) return account(answer as Account);
     if (call.name === 'accounts.entries') {
@@ -42,7 +42,7 @@ async function findingsOf(world: CoreWorld, { account, entries, generation }: Fa
     if (call.name === 'generations.list' && generation) return { items: (answer as Page<Generation>).items.map(generation) };
     return answer;
   });
-  return (await world.clock.run(verifyCredits(context))).findings;
+  return (await harness.clock.run(verifyCredits(context))).findings;
 }
 
 const without = (index: number) => (entries: readonly Entry[]) => entries.toSpliced(index, 1);
@@ -88,9 +88,9 @@ const FALSIFIED: Readonly<Record<string, Falsified>> = {
 
 describe('verifyCredits', () => {
   it('finds nothing where everything agrees, and counts what it saw', async () => {
-    const world = await history();
-    const { findings, ...counts } = await verifyCredits(world.context);
-    expect([findings, counts]).to.deep.equal([[], { accounts: 1, entries: (await world.entries()).length, generations: 3 }]);
+    const harness = await history();
+    const { findings, ...counts } = await verifyCredits(harness.context);
+    expect([findings, counts]).to.deep.equal([[], { accounts: 1, entries: (await harness.entries()).length, generations: 3 }]);
   });
 
   for (const [name, falsified] of Object.entries(FALSIFIED)) {
@@ -102,45 +102,45 @@ describe('verifyCredits', () => {
   }
 
   it('finds two entries of one operation', async () => {
-    const world = await history();
-    await grantCredits(world.context, { accountId: world.caller.accountId, operationId: 'second', credits: 5, reason: 'r' });
-    expect(await findingsOf(world, { entries: edit('grant', { operationId: 'first' }) })).not.to.deep.equal([]);
+    const harness = await history();
+    await grantCredits(harness.context, { accountId: harness.caller.accountId, operationId: 'second', credits: 5, reason: 'r' });
+    expect(await findingsOf(harness, { entries: edit('grant', { operationId: 'first' }) })).not.to.deep.equal([]);
   });
 
   it('finds a wrong balance on an account that is used meanwhile, and nothing on a right one', async () => {
-    const world = await history();
+    const harness = await history();
     let grants = 0;
-    const beside = () => { grants += 1; return grantCredits(world.context, { accountId: world.caller.accountId, operationId: `g${grants}`, credits: 3, reason: 'r' }); };
-    expect(await findingsOf(world, {}, beside)).to.deep.equal([]);
-    expect(await findingsOf(world, { account: (a) => ({ ...a, available: a.available + 1 }) }, beside)).not.to.deep.equal([]);
+    const beside = () => { grants += 1; return grantCredits(harness.context, { accountId: harness.caller.accountId, operationId: `g${grants}`, credits: 3, reason: 'r' }); };
+    expect(await findingsOf(harness, {}, beside)).to.deep.equal([]);
+    expect(await findingsOf(harness, { account: (a) => ({ ...a, available: a.available + 1 }) }, beside)).not.to.deep.equal([]);
   });
 
   it('finds nothing wrong with a generation that is being settled while it looks', async () => {
-    const world = await history();
-    const queued = (await world.generations()).find(({ status }) => status === 'queued');
+    const harness = await history();
+    const queued = (await harness.generations()).find(({ status }) => status === 'queued');
     let isDone = false;
     const beside = async () => {
       if (isDone) return;
       isDone = true;
-      await cancelGeneration(world.context, world.caller, queued?.generationId ?? '');
+      await cancelGeneration(harness.context, harness.caller, queued?.generationId ?? '');
     };
-    expect(await findingsOf(world, {}, beside)).to.deep.equal([]);
+    expect(await findingsOf(harness, {}, beside)).to.deep.equal([]);
   });
 
   it('sees every entry of a long ledger', async () => {
-    const world = await CoreWorld.open();
+    const harness = await CoreHarness.open();
     for (let made = 0; made < 1_200; made += 1) {
-      await world.context.accountWriter.execute(world.caller.accountId, { kind: 'grant', operationId: `many${made}`, credits: 1, reason: 'r' });
+      await harness.context.accountWriter.execute(harness.caller.accountId, { kind: 'grant', operationId: `many${made}`, credits: 1, reason: 'r' });
     }
-    const { entries, findings } = await verifyCredits(world.context);
+    const { entries, findings } = await verifyCredits(harness.context);
     expect([entries, findings]).to.deep.equal([1_201, []]);
   });
 
   it('finds a hold that recovery should have ended, and leaves a create that is under way alone', async () => {
-    const world = await CoreWorld.open();
-    await world.context.accountWriter.execute(world.caller.accountId, { kind: 'hold', generationId: world.ports.ids.uuid(), credits: 7, maxOpenHolds: 10, attribution: ATTRIBUTION });
-    expect(await findingsOf(world, {})).to.deep.equal([]);
-    world.clock.jump(20 * world.settings.claimLeaseMs);
-    expect(await findingsOf(world, {})).to.have.length(1).and.satisfy(([finding]: string[]) => finding?.includes('holds 7 credits') === true);
+    const harness = await CoreHarness.open();
+    await harness.context.accountWriter.execute(harness.caller.accountId, { kind: 'hold', generationId: harness.ports.ids.uuid(), credits: 7, maxOpenHolds: 10, attribution: ATTRIBUTION });
+    expect(await findingsOf(harness, {})).to.deep.equal([]);
+    harness.clock.jump(20 * harness.settings.claimLeaseMs);
+    expect(await findingsOf(harness, {})).to.have.length(1).and.satisfy(([finding]: string[]) => finding?.includes('holds 7 credits') === true);
   });
 });

@@ -6,7 +6,7 @@ import { grantCredits } from '../../../core/credits/operate.js';
 import { ServiceError } from '../../../core/errors.js';
 import { createGeneration, type Created } from '../../../core/generation/create-generation.js';
 import type { Context } from '../../../core/context.js';
-import { CoreWorld } from '../../fixtures/core-world.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 import { Gate, type Interceptor } from '../../fixtures/intercepted.js';
 import { expectAtRest, recoverAll } from '../../fixtures/recovery-passes.js';
 
@@ -24,80 +24,80 @@ function sleeping(index: number, side: 'before' | 'after', gate: Gate): Intercep
   };
 }
 
-function create(context: Context, world: CoreWorld): Promise<Created | ServiceError> {
-  return createGeneration(context, world.caller, 'k', world.body()).catch((error: unknown) => {
+function create(context: Context, harness: CoreHarness): Promise<Created | ServiceError> {
+  return createGeneration(context, harness.caller, 'k', harness.body()).catch((error: unknown) => {
     if (error instanceof ServiceError) return error;
     throw error;
   });
 }
 
 async function sleepThrough(index: number, side: 'before' | 'after', meanwhile: readonly ('retry' | 'recover')[]): Promise<boolean> {
-  const world = await CoreWorld.open();
+  const harness = await CoreHarness.open();
   const gate = new Gate();
-  const first = create(world.process(sleeping(index, side, gate)), world);
-  await world.clock.advance(world.settings.claimLeaseMs + 1);
+  const first = create(harness.process(sleeping(index, side, gate)), harness);
+  await harness.clock.advance(harness.settings.claimLeaseMs + 1);
   const answers: (Created | ServiceError)[] = [];
   for (const act of meanwhile) {
-    if (act === 'retry') answers.push(await world.clock.run(create(world.process(), world)));
-    else await recoverAll(world);
+    if (act === 'retry') answers.push(await harness.clock.run(create(harness.process(), harness)));
+    else await recoverAll(harness);
   }
   gate.open();
-  answers.push(await world.clock.run(first));
+  answers.push(await harness.clock.run(first));
   // Whoever is told to wait asks once more.
-  await world.clock.advance(world.settings.claimLeaseMs + 1);
-  answers.push(await world.clock.run(create(world.process(), world)));
-  await recoverAll(world);
+  await harness.clock.advance(harness.settings.claimLeaseMs + 1);
+  answers.push(await harness.clock.run(create(harness.process(), harness)));
+  await recoverAll(harness);
   const ids = new Set(answers.flatMap((answer) => (answer instanceof ServiceError ? [] : [answer.generation.generationId])));
   expect(ids, `all answers name one generation (call ${index}, ${side}, ${meanwhile.join()})`).to.have.property('size', 1);
-  await expectAtRest(world, 1);
-  expect((await world.generations())[0]?.generationId).to.equal([...ids][0]);
+  await expectAtRest(harness, 1);
+  expect((await harness.generations())[0]?.generationId).to.equal([...ids][0]);
   return gate.reached;
 }
 
 describe('createGeneration, asleep at any store call', () => {
   it('and waking up after its retry was refused: nothing is made, and nothing charged, that a client was told would not be', async () => {
     for (const sleepsAt of ['accounts.read', 'generations.insert']) {
-      const world = await CoreWorld.open({ credits: 20 });
+      const harness = await CoreHarness.open({ credits: 20 });
       const gate = new Gate();
-      const slow = create(world.process(async (call) => {
+      const slow = create(harness.process(async (call) => {
         if (call.name === sleepsAt && !gate.reached) await gate.wait();
         return call.proceed();
-      }), world);
-      await world.clock.advance(world.settings.claimLeaseMs + 1);
-      const spend = () => createGeneration(world.context, world.caller, world.ports.ids.uuid(), world.body());
-      for (let left = (await world.account()).available; left >= 10; left -= 10) await spend();
-      expect(await world.clock.run(create(world.process(), world)), 'its hold, if any, was released by the retry').to.satisfy(
+      }), harness);
+      await harness.clock.advance(harness.settings.claimLeaseMs + 1);
+      const spend = () => createGeneration(harness.context, harness.caller, harness.ports.ids.uuid(), harness.body());
+      for (let left = (await harness.account()).available; left >= 10; left -= 10) await spend();
+      expect(await harness.clock.run(create(harness.process(), harness)), 'its hold, if any, was released by the retry').to.satisfy(
         (answer: Created | ServiceError) => (sleepsAt === 'accounts.read' ? answer instanceof ServiceError && answer.code === 'CREDITS_INSUFFICIENT' : !(answer instanceof ServiceError)));
-      await grantCredits(world.context, { accountId: world.caller.accountId, operationId: 'more', credits: 100, reason: 'r' });
-      const before = (await world.generations()).length;
+      await grantCredits(harness.context, { accountId: harness.caller.accountId, operationId: 'more', credits: 100, reason: 'r' });
+      const before = (await harness.generations()).length;
       gate.open();
-      expect(await world.clock.run(slow)).to.be.instanceOf(ServiceError).with.property('code', 'IDEMPOTENCY_IN_PROGRESS');
-      expect(await world.generations()).to.have.length(before);
-      expect((await world.account()).holds.size).to.equal(before);
+      expect(await harness.clock.run(slow)).to.be.instanceOf(ServiceError).with.property('code', 'IDEMPOTENCY_IN_PROGRESS');
+      expect(await harness.generations()).to.have.length(before);
+      expect((await harness.account()).holds.size).to.equal(before);
     }
   });
 
   it('and inserting at the very moment another rules it out: the generation stands, with its hold', async () => {
-    const world = await CoreWorld.open();
+    const harness = await CoreHarness.open();
     const gates = [new Gate(), new Gate()] as const;
-    const [first, second] = gates.map((gate) => world.process(async (call) => {
+    const [first, second] = gates.map((gate) => harness.process(async (call) => {
       if (call.name === 'generations.insert' && !gate.reached) await gate.wait();
       return call.proceed();
     })) as [Context, Context];
-    const slow = create(first, world);
-    await world.clock.advance(world.settings.claimLeaseMs + 1);
-    const late = create(second, world);
-    await world.clock.advance(1);
+    const slow = create(first, harness);
+    await harness.clock.advance(harness.settings.claimLeaseMs + 1);
+    const late = create(second, harness);
+    await harness.clock.advance(1);
     expect(gates.map(({ reached }) => reached)).to.deep.equal([true, true]);
     gates[0].open();
-    await world.clock.run(slow);
+    await harness.clock.run(slow);
     gates[1].open();
-    const answers = [await slow, await world.clock.run(late)];
+    const answers = [await slow, await harness.clock.run(late)];
     const ids = answers.map((answer) => (answer instanceof ServiceError ? answer.code : answer.generation.generationId));
     expect(ids[0]).to.equal(ids[1]);
-    expect((await world.account()).holds.has(ids[0] ?? '')).to.equal(true);
-    await recoverAll(world);
-    await expectAtRest(world, 1);
+    expect((await harness.account()).holds.has(ids[0] ?? '')).to.equal(true);
+    await recoverAll(harness);
+    await expectAtRest(harness, 1);
   });
 
   for (const meanwhile of [['retry'], ['recover'], ['recover', 'retry'], ['retry', 'recover']] as const) {

@@ -6,19 +6,19 @@ import { expect } from 'chai';
 import { grantCredits } from '../../../core/credits/operate.js';
 import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import { createGeneration } from '../../../core/generation/create-generation.js';
-import { CoreWorld } from '../../fixtures/core-world.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 
 type Cut = 'before' | 'after';
 
 /** The outcome of a create under one and the same key, by a process that loses this call's answer, or by a sound one. */
-async function create(world: CoreWorld, losing?: { readonly call: string; readonly cut: Cut }): Promise<string> {
-  const context = world.process(async (call) => {
+async function create(harness: CoreHarness, losing?: { readonly call: string; readonly cut: Cut }): Promise<string> {
+  const context = harness.process(async (call) => {
     if (call.name !== losing?.call) return call.proceed();
     if (losing.cut === 'after') await call.proceed();
     throw new StoreUnavailable('The line broke.');
   });
   try {
-    await world.clock.run(createGeneration(context, world.caller, 'k', world.body()));
+    await harness.clock.run(createGeneration(context, harness.caller, 'k', harness.body()));
     return 'OK';
   } catch (error) {
     if (error instanceof StoreUnavailable) return 'StoreUnavailable';
@@ -30,23 +30,23 @@ async function create(world: CoreWorld, losing?: { readonly call: string; readon
 describe('createGeneration, not knowing', () => {
   for (const cut of ['before', 'after'] as const) {
     it(`whether a refused request's key is free (cut ${cut} the call): does not refuse, and the key tells`, async () => {
-      const world = await CoreWorld.open({ credits: 9 });
-      expect(await create(world, { call: 'claims.remove', cut })).to.equal('StoreUnavailable');
-      expect(await create(world)).to.equal(cut === 'before' ? 'IDEMPOTENCY_IN_PROGRESS' : 'CREDITS_INSUFFICIENT');
-      world.clock.jump(world.settings.claimLeaseMs);
-      expect(await create(world)).to.equal('CREDITS_INSUFFICIENT');
-      await grantCredits(world.context, { accountId: world.caller.accountId, operationId: 'more', credits: 1, reason: 'r' });
-      expect(await create(world), 'the key was bound by nothing').to.equal('OK');
+      const harness = await CoreHarness.open({ credits: 9 });
+      expect(await create(harness, { call: 'claims.remove', cut })).to.equal('StoreUnavailable');
+      expect(await create(harness)).to.equal(cut === 'before' ? 'IDEMPOTENCY_IN_PROGRESS' : 'CREDITS_INSUFFICIENT');
+      harness.clock.jump(harness.settings.claimLeaseMs);
+      expect(await create(harness)).to.equal('CREDITS_INSUFFICIENT');
+      await grantCredits(harness.context, { accountId: harness.caller.accountId, operationId: 'more', credits: 1, reason: 'r' });
+      expect(await create(harness), 'the key was bound by nothing').to.equal('OK');
     });
 
     it(`whether the price is held (cut ${cut} the call): keeps the key, so that there are never two holds under it`, async () => {
-      const world = await CoreWorld.open();
-      expect(await create(world, { call: 'accounts.apply', cut })).to.equal('StoreUnavailable');
-      expect(await create(world)).to.equal('IDEMPOTENCY_IN_PROGRESS');
-      world.clock.jump(world.settings.claimLeaseMs);
-      expect(await create(world)).to.equal('OK');
-      const [generation] = await world.generations();
-      expect([...(await world.account()).holds.keys()], 'the lost hold went when the key was taken over').to.deep.equal([generation?.generationId]);
+      const harness = await CoreHarness.open();
+      expect(await create(harness, { call: 'accounts.apply', cut })).to.equal('StoreUnavailable');
+      expect(await create(harness)).to.equal('IDEMPOTENCY_IN_PROGRESS');
+      harness.clock.jump(harness.settings.claimLeaseMs);
+      expect(await create(harness)).to.equal('OK');
+      const [generation] = await harness.generations();
+      expect([...(await harness.account()).holds.keys()], 'the lost hold went when the key was taken over').to.deep.equal([generation?.generationId]);
     });
   }
 });

@@ -7,7 +7,7 @@ import { changeGeneration } from '../../../core/generation/change-generation.js'
 import { STATUSES, type GenerationStatus } from '../../../core/generation/generation.js';
 import { cancelAnyGeneration, findGeneration, searchGenerations, type GenerationFilter } from '../../../core/generation/operators-generations.js';
 import { allPages } from '../../contracts/all-pages.js';
-import { CoreWorld } from '../../fixtures/core-world.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 import { codeOf } from '../../fixtures/refusals.js';
 import { aGeneration, aTombstone, uuidAt } from '../../fixtures/stored-records.js';
 
@@ -19,12 +19,12 @@ describe('searchGenerations', () => {
       statuses: fc.option(fc.subarray([...STATUSES]), { nil: undefined }), limit: fc.integer({ min: 1, max: 9 }),
     });
     await fc.assert(fc.asyncProperty(fc.array(record, { maxLength: 40 }), asked, async (records, { account, app, statuses, limit }) => {
-      const world = await CoreWorld.open();
+      const harness = await CoreHarness.open();
       const all = records.map((one, n) => aGeneration(n, { accountId: uuidAt(100 + one.account), appId: uuidAt(200 + one.app), status: one.status }));
-      for (const generation of all) await world.ports.generations.insert(generation);
+      for (const generation of all) await harness.ports.generations.insert(generation);
       const of: GenerationFilter = account === undefined ? {} : { accountId: uuidAt(100 + account), ...(app === undefined ? {} : { appId: uuidAt(200 + app) }) };
       const found = await allPages(async (page) => {
-        const answer = await searchGenerations(world.context, { ...of, ...(statuses === undefined ? {} : { statuses }) }, page);
+        const answer = await searchGenerations(harness.context, { ...of, ...(statuses === undefined ? {} : { statuses }) }, page);
         expect(answer.items.length).to.be.at.most(limit);
         return answer;
       }, limit);
@@ -34,10 +34,10 @@ describe('searchGenerations', () => {
   });
 
   it('reads a bounded part of the store for a page, and goes on behind it', async () => {
-    const world = await CoreWorld.open();
-    for (let n = 0; n < 150; n += 1) await world.ports.generations.insert(aGeneration(n, { status: n === 0 ? 'failed' : 'succeeded' }));
+    const harness = await CoreHarness.open();
+    for (let n = 0; n < 150; n += 1) await harness.ports.generations.insert(aGeneration(n, { status: n === 0 ? 'failed' : 'succeeded' }));
     let reads = 0;
-    const counting = world.process((call) => {
+    const counting = harness.process((call) => {
       if (call.name === 'generations.list') reads += 1;
       return call.proceed();
     });
@@ -51,26 +51,26 @@ describe('searchGenerations', () => {
 
 describe('findGeneration and cancelAnyGeneration', () => {
   it('say of what is not there, ruled out or past its retention that it is not found', async () => {
-    const world = await CoreWorld.open();
-    await world.ports.generations.insert(aTombstone(1));
-    await world.ports.generations.insert(aTombstone(2, { kind: 'expired' }));
+    const harness = await CoreHarness.open();
+    await harness.ports.generations.insert(aTombstone(1));
+    await harness.ports.generations.insert(aTombstone(2, { kind: 'expired' }));
     for (const id of [uuidAt(1), uuidAt(2), uuidAt(3)]) {
-      expect(await codeOf(findGeneration(world.context, id)), id).to.equal('NOT_FOUND');
-      expect(await codeOf(cancelAnyGeneration(world.context, id)), id).to.equal('NOT_FOUND');
+      expect(await codeOf(findGeneration(harness.context, id)), id).to.equal('NOT_FOUND');
+      expect(await codeOf(cancelAnyGeneration(harness.context, id)), id).to.equal('NOT_FOUND');
     }
   });
 
   it("end a queued one with its hold, ask a running one, and leave one that has ended, whoever's it is", async () => {
-    const world = await CoreWorld.open();
-    const other = await world.newCaller(100);
-    const [queued, running, ended] = [await world.create({}, other), await world.create({}, other), await world.create()];
-    await changeGeneration(world.context, running, { event: 'start', worker: 'w', token: 't', leaseMs: 60_000 });
-    await cancelAnyGeneration(world.context, ended.generationId);
-    const before = await findGeneration(world.context, ended.generationId);
-    expect(await cancelAnyGeneration(world.context, queued.generationId)).to.include({ status: 'cancelled', chargedCredits: 0 });
-    expect(await cancelAnyGeneration(world.context, running.generationId)).to.include({ status: 'running', cancelRequestedAt: world.clock.now() });
-    expect(await cancelAnyGeneration(world.context, ended.generationId)).to.deep.equal(before);
-    expect((await world.account(other.accountId)).holds.size).to.equal(1);
-    expect((await verifyCredits(world.context)).findings).to.deep.equal([]);
+    const harness = await CoreHarness.open();
+    const other = await harness.newCaller(100);
+    const [queued, running, ended] = [await harness.create({}, other), await harness.create({}, other), await harness.create()];
+    await changeGeneration(harness.context, running, { event: 'start', worker: 'w', token: 't', leaseMs: 60_000 });
+    await cancelAnyGeneration(harness.context, ended.generationId);
+    const before = await findGeneration(harness.context, ended.generationId);
+    expect(await cancelAnyGeneration(harness.context, queued.generationId)).to.include({ status: 'cancelled', chargedCredits: 0 });
+    expect(await cancelAnyGeneration(harness.context, running.generationId)).to.include({ status: 'running', cancelRequestedAt: harness.clock.now() });
+    expect(await cancelAnyGeneration(harness.context, ended.generationId)).to.deep.equal(before);
+    expect((await harness.account(other.accountId)).holds.size).to.equal(1);
+    expect((await verifyCredits(harness.context)).findings).to.deep.equal([]);
   });
 });

@@ -9,148 +9,148 @@ import { estimateGeneration } from '../../../core/generation/estimate-generation
 import { contentBytes } from '../../../core/generation/retention.js';
 import { Recovery } from '../../../core/recovery/recover.js';
 import { utf8ByteLength } from '../../../core/utf8.js';
-import { CoreWorker, untilSettled } from '../../fixtures/core-worker.js';
-import { CoreWorld } from '../../fixtures/core-world.js';
+import { CoreWorker, untilSettled } from '../../harness/core-worker.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 import { codeOf } from '../../fixtures/refusals.js';
 import { commandOf, decideAt, generationIn, queued } from './generations.js';
 
 const HOUR_MS = 3_600_000;
 const MIN_BYTES = 2_048;
 
-async function passes(world: CoreWorld, count = 2): Promise<void> {
-  for (let pass = 0; pass < count; pass += 1) await world.clock.run(new Recovery(world.context).pass());
+async function passes(harness: CoreHarness, count = 2): Promise<void> {
+  for (let pass = 0; pass < count; pass += 1) await harness.clock.run(new Recovery(harness.context).pass());
 }
 
-async function cancelled(world: CoreWorld, prompt = 'A house by the sea'): Promise<string> {
-  const { generation } = await createGeneration(world.context, world.caller, world.ports.ids.uuid(), world.body({}, { prompt }));
-  await cancelGeneration(world.context, world.caller, generation.generationId);
+async function cancelled(harness: CoreHarness, prompt = 'A house by the sea'): Promise<string> {
+  const { generation } = await createGeneration(harness.context, harness.caller, harness.ports.ids.uuid(), harness.body({}, { prompt }));
+  await cancelGeneration(harness.context, harness.caller, generation.generationId);
   return generation.generationId;
 }
 
 describe('the content of a generation that ended without charge', () => {
   it('is kept for a day, then removed; what clients are shown stays until the retention of tasks', async () => {
-    const world = await CoreWorld.open();
-    const generationId = await cancelled(world);
-    const before = await world.generation(generationId);
-    expect(before.dueAt, 'recovery looks when it is due').to.equal((before.completedAt ?? 0) + world.settings.unchargedContentRetentionMs);
-    world.clock.jump(world.settings.unchargedContentRetentionMs - 1);
-    await passes(world);
-    expect(await world.generation(generationId)).to.deep.equal(before);
-    world.clock.jump(1);
-    await passes(world);
-    const { prompt, parameters, references, contentRemovedAt, unchargedBytes, version, dueAt, ...rest } = await world.generation(generationId);
+    const harness = await CoreHarness.open();
+    const generationId = await cancelled(harness);
+    const before = await harness.generation(generationId);
+    expect(before.dueAt, 'recovery looks when it is due').to.equal((before.completedAt ?? 0) + harness.settings.unchargedContentRetentionMs);
+    harness.clock.jump(harness.settings.unchargedContentRetentionMs - 1);
+    await passes(harness);
+    expect(await harness.generation(generationId)).to.deep.equal(before);
+    harness.clock.jump(1);
+    await passes(harness);
+    const { prompt, parameters, references, contentRemovedAt, unchargedBytes, version, dueAt, ...rest } = await harness.generation(generationId);
     expect({ prompt, parameters, references, unchargedBytes }).to.deep.equal({ prompt: '', parameters: {}, references: [], unchargedBytes: undefined });
-    expect([contentRemovedAt, version, dueAt]).to.deep.equal([world.clock.now(), before.version + 1, (before.completedAt ?? 0) + world.settings.taskRetentionMs]);
+    expect([contentRemovedAt, version, dueAt]).to.deep.equal([harness.clock.now(), before.version + 1, (before.completedAt ?? 0) + harness.settings.taskRetentionMs]);
     expect(before).to.deep.include(rest);
-    world.clock.jump(world.settings.taskRetentionMs);
-    await passes(world);
-    expect(await world.ports.generations.read(generationId)).to.include({ kind: 'expired' });
+    harness.clock.jump(harness.settings.taskRetentionMs);
+    await passes(harness);
+    expect(await harness.ports.generations.read(generationId)).to.include({ kind: 'expired' });
   });
 
   it('goes before the outputs do, which a failure may have left, and those go in their time', async () => {
-    const world = await CoreWorld.open();
-    world.provider.newReport = () => ({ state: 'failed', failure: { code: 'PROVIDER_REJECTED', message: 'No.', mayRetry: false } });
-    await CoreWorker.start(world);
-    const { generationId } = await world.create({}, world.caller);
-    const { status, completedAt = 0, attemptsMade } = await untilSettled(world, generationId);
+    const harness = await CoreHarness.open();
+    harness.provider.newReport = () => ({ state: 'failed', failure: { code: 'PROVIDER_REJECTED', message: 'No.', mayRetry: false } });
+    await CoreWorker.start(harness);
+    const { generationId } = await harness.create({}, harness.caller);
+    const { status, completedAt = 0, attemptsMade } = await untilSettled(harness, generationId);
     expect([status, attemptsMade > 0]).to.deep.equal(['failed', true]);
-    world.clock.jump(completedAt + world.settings.unchargedContentRetentionMs - world.clock.now());
-    await passes(world);
-    const without = await world.generation(generationId);
-    expect([without.prompt, without.outputsRemovedAt, without.dueAt]).to.deep.equal(['', undefined, completedAt + world.settings.outputRetentionMs]);
-    world.clock.jump(world.settings.outputRetentionMs);
-    await passes(world);
-    expect((await world.generation(generationId)).outputsRemovedAt).to.equal(world.clock.now());
+    harness.clock.jump(completedAt + harness.settings.unchargedContentRetentionMs - harness.clock.now());
+    await passes(harness);
+    const without = await harness.generation(generationId);
+    expect([without.prompt, without.outputsRemovedAt, without.dueAt]).to.deep.equal(['', undefined, completedAt + harness.settings.outputRetentionMs]);
+    harness.clock.jump(harness.settings.outputRetentionMs);
+    await passes(harness);
+    expect((await harness.generation(generationId)).outputsRemovedAt).to.equal(harness.clock.now());
   });
 
   it('is kept with the task when something was charged', async () => {
-    const world = await CoreWorld.open();
-    await CoreWorker.start(world);
-    const { generationId } = await world.create();
-    const { chargedCredits } = await untilSettled(world, generationId);
+    const harness = await CoreHarness.open();
+    await CoreWorker.start(harness);
+    const { generationId } = await harness.create();
+    const { chargedCredits } = await untilSettled(harness, generationId);
     expect(chargedCredits).to.be.above(0);
-    expect(await world.ports.generations.uncharged(world.caller.accountId)).to.deep.equal({ generations: 0, bytes: 0 });
-    world.clock.jump(world.settings.taskRetentionMs - HOUR_MS);
-    await passes(world);
-    expect((await world.generation(generationId)).prompt).to.equal('A house by the sea');
+    expect(await harness.ports.generations.uncharged(harness.caller.accountId)).to.deep.equal({ generations: 0, bytes: 0 });
+    harness.clock.jump(harness.settings.taskRetentionMs - HOUR_MS);
+    await passes(harness);
+    expect((await harness.generation(generationId)).prompt).to.equal('A house by the sea');
   });
 
   it('is counted for its account from the end until it is removed, and at least as much as a record takes', async () => {
-    const world = await CoreWorld.open();
-    const { generation } = await createGeneration(world.context, world.caller, 'k', world.body({}, { prompt: 'ü'.repeat(5_000) }));
-    const kept = () => world.ports.generations.uncharged(world.caller.accountId);
+    const harness = await CoreHarness.open();
+    const { generation } = await createGeneration(harness.context, harness.caller, 'k', harness.body({}, { prompt: 'ü'.repeat(5_000) }));
+    const kept = () => harness.ports.generations.uncharged(harness.caller.accountId);
     expect(await kept(), 'nothing while it is open').to.deep.equal({ generations: 0, bytes: 0 });
-    await cancelGeneration(world.context, world.caller, generation.generationId);
-    await cancelled(world, 'short');
+    await cancelGeneration(harness.context, harness.caller, generation.generationId);
+    await cancelled(harness, 'short');
     const { prompt, parameters, references } = generation;
     const bytes = Buffer.byteLength(JSON.stringify([prompt, undefined, parameters, references]));
     expect(bytes).to.be.within(10_000, 10_200);
     expect(await kept()).to.deep.equal({ generations: 2, bytes: bytes + MIN_BYTES });
-    world.clock.jump(world.settings.unchargedContentRetentionMs);
-    await passes(world);
+    harness.clock.jump(harness.settings.unchargedContentRetentionMs);
+    await passes(harness);
     expect(await kept()).to.deep.equal({ generations: 0, bytes: 0 });
   });
 
   it('is bounded: more is refused with QUEUE_FULL before any credits are looked at, and the key is freed', async () => {
-    const world = await CoreWorld.open({ credits: 10, settings: { maxUnchargedContentBytesPerAccount: 2 * MIN_BYTES } });
-    await cancelled(world);
-    await cancelled(world);
-    const create = (key: string, count = 1) => createGeneration(world.context, world.caller, key, world.body({ count }));
+    const harness = await CoreHarness.open({ credits: 10, settings: { maxUnchargedContentBytesPerAccount: 2 * MIN_BYTES } });
+    await cancelled(harness);
+    await cancelled(harness);
+    const create = (key: string, count = 1) => createGeneration(harness.context, harness.caller, key, harness.body({ count }));
     const refusal = await create('k').then(() => null, (error: unknown) => error as ServiceError);
     expect([refusal?.code, refusal?.details]).to.deep.equal(['QUEUE_FULL', { retryAfterMs: 60_000, bound: 'uncharged_content_bytes' }]);
     expect(refusal?.message).to.equal('What the account keeps of generations that ended without charge counts 4096 bytes, and may count 4096; that of each counts for 24 hours after its end.');
     expect(await codeOf(create('k', 3)), 'though there are not as many credits').to.equal('QUEUE_FULL');
-    expect(await codeOf(createGeneration(world.context, world.caller, 'k', world.body({ count: 99 })))).to.equal('FIELD_INVALID');
-    expect(await world.account()).to.include({ available: 10, reserved: 0 });
-    expect(await estimateGeneration(world.context, world.caller, world.body())).to.include({ estimatedCredits: 10 });
-    world.clock.jump(world.settings.unchargedContentRetentionMs);
-    await passes(world);
+    expect(await codeOf(createGeneration(harness.context, harness.caller, 'k', harness.body({ count: 99 })))).to.equal('FIELD_INVALID');
+    expect(await harness.account()).to.include({ available: 10, reserved: 0 });
+    expect(await estimateGeneration(harness.context, harness.caller, harness.body())).to.include({ estimatedCredits: 10 });
+    harness.clock.jump(harness.settings.unchargedContentRetentionMs);
+    await passes(harness);
     expect((await create('k')).replayed).to.equal(false);
   });
 
   it('is summed once a second far from its bound, and for every create near it', async () => {
     const largest = 6 * 128 * 1024;
-    const world = await CoreWorld.open({ credits: 1_000_000, settings: { maxUnchargedContentBytesPerAccount: 8 * largest } });
+    const harness = await CoreHarness.open({ credits: 1_000_000, settings: { maxUnchargedContentBytesPerAccount: 8 * largest } });
     let sums = 0;
-    const context = world.process((call) => {
+    const context = harness.process((call) => {
       if (call.name === 'generations.uncharged') sums += 1;
       return call.proceed();
     });
     let made = 0;
-    const create = async (count: number, body = world.body()) => {
+    const create = async (count: number, body = harness.body()) => {
       sums = 0;
-      for (let one = 0; one < count; one += 1) await createGeneration(context, world.caller, `k${made += 1}`, body);
+      for (let one = 0; one < count; one += 1) await createGeneration(context, harness.caller, `k${made += 1}`, body);
       return sums;
     };
     expect(await create(8), 'as many as surely fit').to.equal(1);
     expect(await create(1), 'one more').to.equal(1);
-    world.clock.jump(1_000);
+    harness.clock.jump(1_000);
     expect(await create(3), 'a second later').to.equal(1);
-    world.clock.jump(-10);
+    harness.clock.jump(-10);
     expect(await create(1), 'by a clock that was set back').to.equal(1);
-    for (let one = 0; one < 350; one += 1) await cancelled(world, 'ü'.repeat(8_000));
-    world.clock.jump(1_000);
-    const { bytes } = await world.ports.generations.uncharged(world.caller.accountId);
+    for (let one = 0; one < 350; one += 1) await cancelled(harness, 'ü'.repeat(8_000));
+    harness.clock.jump(1_000);
+    const { bytes } = await harness.ports.generations.uncharged(harness.caller.accountId);
     expect(bytes, 'less than one of the largest below the bound').to.be.within(7 * largest, 8 * largest);
     expect(await create(4), 'near its bound').to.equal(4);
   });
 
   it('does not keep a full account from the answers to its earlier keys', async () => {
-    const world = await CoreWorld.open({ settings: { maxUnchargedContentBytesPerAccount: 1 } });
-    const first = await createGeneration(world.context, world.caller, 'k', world.body());
-    await cancelGeneration(world.context, world.caller, first.generation.generationId);
-    const again = await createGeneration(world.context, world.caller, 'k', world.body());
+    const harness = await CoreHarness.open({ settings: { maxUnchargedContentBytesPerAccount: 1 } });
+    const first = await createGeneration(harness.context, harness.caller, 'k', harness.body());
+    await cancelGeneration(harness.context, harness.caller, first.generation.generationId);
+    const again = await createGeneration(harness.context, harness.caller, 'k', harness.body());
     expect([again.replayed, again.generation.generationId]).to.deep.equal([true, first.generation.generationId]);
-    expect(await codeOf(createGeneration(world.context, await world.newCaller(10), 'k', world.body())), 'another account').to.equal('OK');
+    expect(await codeOf(createGeneration(harness.context, await harness.newCaller(10), 'k', harness.body())), 'another account').to.equal('OK');
   });
 
   it('frees the key when the store cannot say how much there is', async () => {
-    const world = await CoreWorld.open();
-    const away = world.process((call) => (call.name === 'generations.uncharged' ? Promise.reject(new StoreUnavailable('The line broke.')) : call.proceed()));
-    const failed: unknown = await createGeneration(away, world.caller, 'k', world.body()).catch((error: unknown) => error);
+    const harness = await CoreHarness.open();
+    const away = harness.process((call) => (call.name === 'generations.uncharged' ? Promise.reject(new StoreUnavailable('The line broke.')) : call.proceed()));
+    const failed: unknown = await createGeneration(away, harness.caller, 'k', harness.body()).catch((error: unknown) => error);
     expect(failed).to.be.instanceOf(StoreUnavailable);
-    expect((await createGeneration(world.context, world.caller, 'k', world.body())).replayed).to.equal(false);
-    expect((await world.account()).holds.size).to.equal(1);
+    expect((await createGeneration(harness.context, harness.caller, 'k', harness.body())).replayed).to.equal(false);
+    expect((await harness.account()).holds.size).to.equal(1);
   });
 });
 

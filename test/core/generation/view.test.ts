@@ -6,51 +6,51 @@ import type { ServiceError } from '../../../core/errors.js';
 import { estimateGeneration } from '../../../core/generation/estimate-generation.js';
 import { getGeneration } from '../../../core/generation/get-generation.js';
 import { viewGeneration } from '../../../core/generation/view.js';
-import { CoreWorker, untilSettled } from '../../fixtures/core-worker.js';
-import { CoreWorld } from '../../fixtures/core-world.js';
+import { CoreWorker, untilSettled } from '../../harness/core-worker.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 
 describe('a generation as its owner sees it', () => {
   it('is found by its id in any case, by its own App only, and answers alike for all others', async () => {
-    const world = await CoreWorld.open();
-    const { generationId } = await world.create();
-    expect((await getGeneration(world.context, world.caller, generationId.toUpperCase())).generationId).to.equal(generationId);
-    const other = await world.newCaller(0);
+    const harness = await CoreHarness.open();
+    const { generationId } = await harness.create();
+    expect((await getGeneration(harness.context, harness.caller, generationId.toUpperCase())).generationId).to.equal(generationId);
+    const other = await harness.newCaller(0);
     const refusals = new Set<string>();
-    for (const [caller, id] of [[other, generationId], [{ ...world.caller, appId: other.appId }, generationId], [{ ...other, appId: world.caller.appId }, generationId],
-      [world.caller, '01900000-0000-7000-8000-00000000ffff'], [world.caller, 'x'], [world.caller, `${generationId}\n`]] as const) {
-      const error = await getGeneration(world.context, caller, id).catch((refusal: unknown) => refusal) as ServiceError;
+    for (const [caller, id] of [[other, generationId], [{ ...harness.caller, appId: other.appId }, generationId], [{ ...other, appId: harness.caller.appId }, generationId],
+      [harness.caller, '01900000-0000-7000-8000-00000000ffff'], [harness.caller, 'x'], [harness.caller, `${generationId}\n`]] as const) {
+      const error = await getGeneration(harness.context, caller, id).catch((refusal: unknown) => refusal) as ServiceError;
       refusals.add(JSON.stringify([error.code, error.message, error.details]));
     }
     expect([...refusals]).to.deep.equal([JSON.stringify(['TASK_NOT_FOUND', 'There is no such generation.', {}])]);
   });
 
   it('says when to ask again while it is open, and has outputs once it is not', async () => {
-    const world = await CoreWorld.open();
-    const queued = await world.create({ count: 2 });
-    expect(await viewGeneration(world.context, queued)).to.deep.equal({ generation: queued, outputs: [], pollAfterMs: world.settings.pollAfterMs });
-    await CoreWorker.start(world);
-    const view = await viewGeneration(world.context, await untilSettled(world, queued.generationId));
+    const harness = await CoreHarness.open();
+    const queued = await harness.create({ count: 2 });
+    expect(await viewGeneration(harness.context, queued)).to.deep.equal({ generation: queued, outputs: [], pollAfterMs: harness.settings.pollAfterMs });
+    await CoreWorker.start(harness);
+    const view = await viewGeneration(harness.context, await untilSettled(harness, queued.generationId));
     expect(view).not.to.have.property('pollAfterMs');
     expect(new Set(view.outputs.map(({ url }) => url))).to.have.property('size', 2);
     for (const { url } of view.outputs) {
-      const fetched = world.ports.objects.handle({ method: 'GET', url, headers: {} });
+      const fetched = harness.ports.objects.handle({ method: 'GET', url, headers: {} });
       expect([fetched.status, fetched.headers['content-type'], Buffer.from(fetched.body).equals(plainImage())]).to.deep.equal([200, 'image/png', true]);
     }
-    world.clock.jump(world.settings.outputUrlMs);
-    for (const { url } of view.outputs) expect(world.ports.objects.handle({ method: 'GET', url, headers: {} }).status).to.equal(403);
+    harness.clock.jump(harness.settings.outputUrlMs);
+    for (const { url } of view.outputs) expect(harness.ports.objects.handle({ method: 'GET', url, headers: {} }).status).to.equal(403);
   });
 });
 
 describe('estimateGeneration', () => {
   it('tells the price, refuses what create would refuse, and keeps nothing', async () => {
-    const world = await CoreWorld.open({ credits: 25 });
-    const codeFor = (body: ReturnType<CoreWorld['body']>) => estimateGeneration(world.context, world.caller, body).then(() => 'OK', (error: ServiceError) => error.code);
-    expect(await estimateGeneration(world.context, world.caller, world.body({ count: 2 })))
+    const harness = await CoreHarness.open({ credits: 25 });
+    const codeFor = (body: ReturnType<CoreHarness['body']>) => estimateGeneration(harness.context, harness.caller, body).then(() => 'OK', (error: ServiceError) => error.code);
+    expect(await estimateGeneration(harness.context, harness.caller, harness.body({ count: 2 })))
       .to.deep.equal({ modelKey: 'plain-image', operation: 'image_generation', estimatedCredits: 20, currency: 'credits' });
-    expect(await codeFor(world.body({ count: 3 }))).to.equal('CREDITS_INSUFFICIENT');
-    expect(await codeFor(world.body({ count: 0 }))).to.equal('FIELD_INVALID');
+    expect(await codeFor(harness.body({ count: 3 }))).to.equal('CREDITS_INSUFFICIENT');
+    expect(await codeFor(harness.body({ count: 0 }))).to.equal('FIELD_INVALID');
     expect(await codeFor({ prompt: 'p' })).to.equal('FIELD_REQUIRED');
-    expect([await world.generations(), (await world.account()).version]).to.deep.equal([[], 1]);
+    expect([await harness.generations(), (await harness.account()).version]).to.deep.equal([[], 1]);
   });
 });

@@ -15,7 +15,7 @@ import { SeededIds } from '../../fixtures/seeded-ids.js';
 
 const KEY: ClaimKey = { accountId: 'a', appId: 'p', operation: 'create', key: 'k' };
 
-class World {
+class ServiceHarness {
   readonly clock = new ManualClock();
   readonly claims = new MemoryClaimStore();
   readonly ids = new SeededIds();
@@ -45,11 +45,11 @@ class World {
 }
 
 describe('claim', () => {
-  let world: World;
-  beforeEach(() => { world = new World(); });
+  let harness: ServiceHarness;
+  beforeEach(() => { harness = new ServiceHarness(); });
 
   it('gives one of many concurrent twins the key, and tells the others to wait', async () => {
-    const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => world.claim()));
+    const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => harness.claim()));
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).to.have.length(1);
     for (const outcome of outcomes) {
       if (outcome.status === 'rejected') expect(outcome.reason).to.have.property('code', 'IDEMPOTENCY_IN_PROGRESS');
@@ -57,82 +57,82 @@ describe('claim', () => {
   });
 
   it('says when to come back, within the lease', async () => {
-    await world.claim();
-    world.clock.jump(DEFAULT_SETTINGS.claimLeaseMs - 500);
-    const error = await world.claim().catch((refusal: unknown) => refusal) as ServiceError;
+    await harness.claim();
+    harness.clock.jump(DEFAULT_SETTINGS.claimLeaseMs - 500);
+    const error = await harness.claim().catch((refusal: unknown) => refusal) as ServiceError;
     expect(error.details.retryAfterMs).to.equal(500);
   });
 
   it('replays what was done under the key, and refuses another payload before and after', async () => {
-    const first = await world.claim();
-    expect(await codeOf(world.claim('other'))).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
-    expect(world.act(first)).to.equal(true);
-    expect(await world.claim()).to.deep.equal({ replayOf: 'mine' in first ? first.mine.subjectId : '' });
-    expect(await codeOf(world.claim('other'))).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
+    const first = await harness.claim();
+    expect(await codeOf(harness.claim('other'))).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
+    expect(harness.act(first)).to.equal(true);
+    expect(await harness.claim()).to.deep.equal({ replayOf: 'mine' in first ? first.mine.subjectId : '' });
+    expect(await codeOf(harness.claim('other'))).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
   });
 
   it('keeps keys of other accounts, Apps and operations apart', async () => {
     for (const change of [{}, { accountId: 'b' }, { appId: 'q' }, { operation: 'prepare' as const }, { key: 'l' }]) {
-      expect(await world.claim('d', { ...KEY, ...change })).to.have.property('mine');
+      expect(await harness.claim('d', { ...KEY, ...change })).to.have.property('mine');
     }
   });
 
   it('replays through the whole window, then says it is over, until the key is free again', async () => {
-    world.act(await world.claim());
-    world.clock.jump(DEFAULT_SETTINGS.replayWindowMs);
-    expect(await world.claim()).to.have.property('replayOf');
-    world.clock.jump(1);
-    expect(await codeOf(world.claim())).to.equal('IDEMPOTENCY_REPLAY_EXPIRED');
-    expect(await world.claims.removeExpired(world.clock.now(), 10)).to.equal(0);
-    world.clock.jump(DEFAULT_SETTINGS.claimRetentionMs - DEFAULT_SETTINGS.replayWindowMs - 1);
-    expect(await world.claims.removeExpired(world.clock.now(), 10)).to.equal(1);
-    expect(await world.claim()).to.have.property('mine');
+    harness.act(await harness.claim());
+    harness.clock.jump(DEFAULT_SETTINGS.replayWindowMs);
+    expect(await harness.claim()).to.have.property('replayOf');
+    harness.clock.jump(1);
+    expect(await codeOf(harness.claim())).to.equal('IDEMPOTENCY_REPLAY_EXPIRED');
+    expect(await harness.claims.removeExpired(harness.clock.now(), 10)).to.equal(0);
+    harness.clock.jump(DEFAULT_SETTINGS.claimRetentionMs - DEFAULT_SETTINGS.replayWindowMs - 1);
+    expect(await harness.claims.removeExpired(harness.clock.now(), 10)).to.equal(1);
+    expect(await harness.claim()).to.have.property('mine');
   });
 
   it('rules the first id out before a key is taken over, so that a late first process comes to nothing', async () => {
-    const first = await world.claim();
-    world.clock.jump(DEFAULT_SETTINGS.claimLeaseMs - 1);
-    expect(await codeOf(world.claim())).to.equal('IDEMPOTENCY_IN_PROGRESS');
-    world.clock.jump(1);
-    const second = await world.claim();
-    expect([world.act(first), world.act(second)]).to.deep.equal([false, true]);
-    expect([...world.effects.values()].filter((effect) => effect === 'effect')).to.have.length(1);
+    const first = await harness.claim();
+    harness.clock.jump(DEFAULT_SETTINGS.claimLeaseMs - 1);
+    expect(await codeOf(harness.claim())).to.equal('IDEMPOTENCY_IN_PROGRESS');
+    harness.clock.jump(1);
+    const second = await harness.claim();
+    expect([harness.act(first), harness.act(second)]).to.deep.equal([false, true]);
+    expect([...harness.effects.values()].filter((effect) => effect === 'effect')).to.have.length(1);
   });
 
   it('lets one of many who find the lease lapsed take the key over', async () => {
-    const first = await world.claim();
-    world.clock.jump(DEFAULT_SETTINGS.claimLeaseMs);
-    const outcomes = await Promise.allSettled(Array.from({ length: 10 }, () => world.claim()));
-    const effects = outcomes.filter((outcome) => outcome.status === 'fulfilled' && world.act(outcome.value));
+    const first = await harness.claim();
+    harness.clock.jump(DEFAULT_SETTINGS.claimLeaseMs);
+    const outcomes = await Promise.allSettled(Array.from({ length: 10 }, () => harness.claim()));
+    const effects = outcomes.filter((outcome) => outcome.status === 'fulfilled' && harness.act(outcome.value));
     expect(effects).to.have.length(1);
-    expect(world.act(first)).to.equal(false);
+    expect(harness.act(first)).to.equal(false);
   });
 
   it('replays for a whole window after a takeover, however late it was', async () => {
-    await world.claim();
-    world.clock.jump(2 * DEFAULT_SETTINGS.replayWindowMs);
-    world.act(await world.claim());
-    world.clock.jump(1_000);
-    expect(await codeOf(world.claim())).to.equal('OK');
+    await harness.claim();
+    harness.clock.jump(2 * DEFAULT_SETTINGS.replayWindowMs);
+    harness.act(await harness.claim());
+    harness.clock.jump(1_000);
+    expect(await codeOf(harness.claim())).to.equal('OK');
   });
 
   it('frees a key for its owner only: somebody late cannot free what others claimed since', async () => {
-    const first = await world.claim();
-    world.clock.jump(DEFAULT_SETTINGS.claimLeaseMs);
-    const second = await world.claim();
+    const first = await harness.claim();
+    harness.clock.jump(DEFAULT_SETTINGS.claimLeaseMs);
+    const second = await harness.claim();
     if (!('mine' in first) || !('mine' in second)) expect.fail('both had the key');
-    await freeClaim(world, second.mine);
-    const third = await world.claim();
-    world.act(third);
-    await freeClaim(world, first.mine);
-    await freeClaim(world, second.mine);
-    expect(await world.claim()).to.deep.equal({ replayOf: 'mine' in third ? third.mine.subjectId : '' });
+    await freeClaim(harness, second.mine);
+    const third = await harness.claim();
+    harness.act(third);
+    await freeClaim(harness, first.mine);
+    await freeClaim(harness, second.mine);
+    expect(await harness.claim()).to.deep.equal({ replayOf: 'mine' in third ? third.mine.subjectId : '' });
   });
 
   it('gives no refusal when the store does not say whether the key was freed', async () => {
-    const claimed = await world.claim();
+    const claimed = await harness.claim();
     if (!('mine' in claimed)) expect.fail('somebody had the key');
-    const claims = { ...bound(world.claims), remove: () => Promise.reject(new StoreUnavailable('It did not answer in time.')) };
+    const claims = { ...bound(harness.claims), remove: () => Promise.reject(new StoreUnavailable('It did not answer in time.')) };
     expect(await freeClaim({ claims }, claimed.mine).catch((error: unknown) => error)).to.be.instanceOf(StoreUnavailable);
   });
 });

@@ -7,8 +7,8 @@ import { Recovery } from '../../../core/recovery/recover.js';
 import { prepareUpload } from '../../../core/uploads/prepare-upload.js';
 import type { Upload } from '../../../core/uploads/upload.js';
 import { Worker } from '../../../apps/worker/worker.js';
-import { CoreWorker, untilSettled } from '../../fixtures/core-worker.js';
-import { CoreWorld } from '../../fixtures/core-world.js';
+import { CoreWorker, untilSettled } from '../../harness/core-worker.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 import { Gate, type Interceptor } from '../../fixtures/intercepted.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { prepareBody } from '../uploads/upload-steps.js';
@@ -21,89 +21,89 @@ function counting(calls: Map<string, number>, fails: (name: string) => boolean =
   };
 }
 
-async function withEnded(world: CoreWorld, count: number): Promise<string[]> {
-  const worker = await CoreWorker.start(world);
+async function withEnded(harness: CoreHarness, count: number): Promise<string[]> {
+  const worker = await CoreWorker.start(harness);
   const ids: string[] = [];
-  for (let made = 0; made < count; made += 1) ids.push((await world.create()).generationId);
-  for (const id of ids) await untilSettled(world, id);
+  for (let made = 0; made < count; made += 1) ids.push((await harness.create()).generationId);
+  for (const id of ids) await untilSettled(harness, id);
   await worker.dispatcher.stop(0);
   return ids;
 }
 
 describe('recovery while the object store is away', () => {
   it('tries one retirement a pass, puts the others off, and ends what is late all the same', async () => {
-    const world = await CoreWorld.open({ credits: 10_000 });
-    const ended = await withEnded(world, 6);
-    world.clock.jump(world.settings.outputRetentionMs);
-    const late = await world.create();
-    world.clock.jump(700_000);
+    const harness = await CoreHarness.open({ credits: 10_000 });
+    const ended = await withEnded(harness, 6);
+    harness.clock.jump(harness.settings.outputRetentionMs);
+    const late = await harness.create();
+    harness.clock.jump(700_000);
     const calls = new Map<string, number>();
-    const away = new Recovery(world.process(counting(calls, (name) => name === 'objects.remove')));
-    const { generations } = await world.clock.run(away.pass());
+    const away = new Recovery(harness.process(counting(calls, (name) => name === 'objects.remove')));
+    const { generations } = await harness.clock.run(away.pass());
     expect([calls.get('objects.remove'), generations.failed]).to.deep.equal([1, ended.length]);
-    expect((await world.generation(late.generationId)).status).to.equal('failed');
-    for (const id of ended) expect((await world.generation(id)).dueAt, 'not in the way of others').to.be.greaterThan(world.clock.now());
-    await world.clock.advance(31_000);
-    const back = await world.clock.run(new Recovery(world.context).pass());
+    expect((await harness.generation(late.generationId)).status).to.equal('failed');
+    for (const id of ended) expect((await harness.generation(id)).dueAt, 'not in the way of others').to.be.greaterThan(harness.clock.now());
+    await harness.clock.advance(31_000);
+    const back = await harness.clock.run(new Recovery(harness.context).pass());
     expect([back.generations.retired, back.generations.failed]).to.deep.equal([ended.length, 0]);
   });
 
   it('ends its uploads at the first one it cannot remove, and removes all of them later', async () => {
-    const world = await CoreWorld.open();
-    for (const key of ['a', 'b', 'c']) await prepareUpload(world.context, world.caller, key, prepareBody(plainImage()));
-    world.clock.jump(world.settings.uploadRetentionMs + world.settings.claimRetentionMs);
+    const harness = await CoreHarness.open();
+    for (const key of ['a', 'b', 'c']) await prepareUpload(harness.context, harness.caller, key, prepareBody(plainImage()));
+    harness.clock.jump(harness.settings.uploadRetentionMs + harness.settings.claimRetentionMs);
     const calls = new Map<string, number>();
-    const away = new Recovery(world.process(counting(calls, (name) => name === 'objects.remove')));
-    expect((await world.clock.run(away.pass())).uploads).to.deep.equal({ swept: 0, removed: 0, failed: 1 });
+    const away = new Recovery(harness.process(counting(calls, (name) => name === 'objects.remove')));
+    expect((await harness.clock.run(away.pass())).uploads).to.deep.equal({ swept: 0, removed: 0, failed: 1 });
     expect(calls.get('objects.remove')).to.equal(1);
-    world.clock.jump(600_000);
-    expect((await world.clock.run(new Recovery(world.context).pass())).uploads).to.deep.equal({ swept: 0, removed: 3, failed: 0 });
+    harness.clock.jump(600_000);
+    expect((await harness.clock.run(new Recovery(harness.context).pass())).uploads).to.deep.equal({ swept: 0, removed: 3, failed: 0 });
   });
 
   it('gets to all other uploads when the bytes of one can never be removed, and says so of that one again and again', async () => {
-    const world = await CoreWorld.open();
-    const [first = '', ...others] = await Promise.all(['a', 'b', 'c'].map(async (key) => (await prepareUpload(world.context, world.caller, key, prepareBody(plainImage()))).upload.uploadId));
-    const recovery = new Recovery(world.process((call) => {
+    const harness = await CoreHarness.open();
+    const [first = '', ...others] = await Promise.all(['a', 'b', 'c'].map(async (key) => (await prepareUpload(harness.context, harness.caller, key, prepareBody(plainImage()))).upload.uploadId));
+    const recovery = new Recovery(harness.process((call) => {
       if (call.name === 'objects.remove' && String(call.args[0]).includes(first)) throw new StoreUnavailable('The store does not allow it.');
       return call.proceed();
     }));
-    world.clock.jump(world.settings.uploadTargetMs + world.settings.claimLeaseMs + world.settings.recoveryGraceMs);
-    const swept = async () => Promise.all(others.map(async (id) => ((await world.ports.uploads.read(id)) as Upload).stagingRemovedAt !== undefined));
-    const { uploads } = await world.clock.run(recovery.pass());
+    harness.clock.jump(harness.settings.uploadTargetMs + harness.settings.claimLeaseMs + harness.settings.recoveryGraceMs);
+    const swept = async () => Promise.all(others.map(async (id) => ((await harness.ports.uploads.read(id)) as Upload).stagingRemovedAt !== undefined));
+    const { uploads } = await harness.clock.run(recovery.pass());
     expect(uploads.failed).to.equal(1);
-    expect((await world.clock.run(recovery.pass())).uploads).to.deep.equal({ swept: 2, removed: 0, failed: 0 });
+    expect((await harness.clock.run(recovery.pass())).uploads).to.deep.equal({ swept: 2, removed: 0, failed: 0 });
     expect(await swept()).to.deep.equal([true, true]);
-    world.clock.jump(300_000);
-    expect((await world.clock.run(recovery.pass())).uploads.failed).to.equal(1);
+    harness.clock.jump(300_000);
+    expect((await harness.clock.run(recovery.pass())).uploads.failed).to.equal(1);
   });
 });
 
 describe('recovery in a process that stops', () => {
   it('is done with what it is at, looks at nothing more, and does nothing afterwards', async () => {
-    const world = await CoreWorld.open({ credits: 10_000 });
-    for (let made = 0; made < 5; made += 1) await world.create();
-    world.clock.jump(700_000);
+    const harness = await CoreHarness.open({ credits: 10_000 });
+    for (let made = 0; made < 5; made += 1) await harness.create();
+    harness.clock.jump(700_000);
     const names: string[] = [];
-    const recovery = new Recovery(world.process((call) => {
+    const recovery = new Recovery(harness.process((call) => {
       names.push(call.name);
       if (call.name === 'generations.replace') recovery.stop();
       return call.proceed();
     }));
-    expect((await world.clock.run(recovery.pass())).generations).to.deep.include({ ended: 1, failed: 0 });
+    expect((await harness.clock.run(recovery.pass())).generations).to.deep.include({ ended: 1, failed: 0 });
     expect(names).to.include('generations.due').and.not.include.members(['accounts.holdsBefore']);
     expect(names.includes('uploads.due') || names.includes('claims.removeExpired')).to.equal(false);
     names.length = 0;
-    await world.clock.run(recovery.pass());
+    await harness.clock.run(recovery.pass());
     expect(names).to.deep.equal([]);
   });
 });
 
 describe('a worker whose recovery hangs', () => {
   it('starts all the same, looks only once at a time, and stops within its grace', async () => {
-    const world = await CoreWorld.open();
+    const harness = await CoreHarness.open();
     const gate = new Gate();
     let looks = 0;
-    const worker = new Worker(world.process(async (call) => {
+    const worker = new Worker(harness.process(async (call) => {
       if (call.name === 'generations.due') {
         looks += 1;
         await gate.wait();
@@ -111,22 +111,22 @@ describe('a worker whose recovery hangs', () => {
       return call.proceed();
     }), { workerId: 'worker', recoveryIntervalMs: 1_000, stopGraceMs: 5_000 });
     await worker.start();
-    await world.clock.advance(10_000);
+    await harness.clock.advance(10_000);
     expect(looks).to.equal(1);
     let hasStopped = false;
     const stopped = worker.stop().then(() => { hasStopped = true; });
-    await world.clock.advance(4_999);
+    await harness.clock.advance(4_999);
     expect(hasStopped).to.equal(false);
-    await world.clock.advance(1);
+    await harness.clock.advance(1);
     await stopped;
     gate.open();
   });
 
   it('waits for what recovery is at, when that takes less than the grace', async () => {
-    const world = await CoreWorld.open();
+    const harness = await CoreHarness.open();
     const gate = new Gate();
     const names: string[] = [];
-    const worker = new Worker(world.process(async (call) => {
+    const worker = new Worker(harness.process(async (call) => {
       names.push(call.name);
       if (call.name === 'generations.due') await gate.wait();
       return call.proceed();
@@ -134,10 +134,10 @@ describe('a worker whose recovery hangs', () => {
     await worker.start();
     let hasStopped = false;
     const stopped = worker.stop().then(() => { hasStopped = true; });
-    await world.clock.advance(1_000);
+    await harness.clock.advance(1_000);
     expect(hasStopped).to.equal(false);
     gate.open();
-    await world.clock.run(stopped);
+    await harness.clock.run(stopped);
     expect(names).to.include('generations.due').and.not.include('accounts.holdsBefore');
   });
 });

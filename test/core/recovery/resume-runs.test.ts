@@ -7,10 +7,10 @@ import type { Boot } from '../../../core/boot.js';
 import { pause } from '../../../core/pause.js';
 import { createGeneration } from '../../../core/generation/create-generation.js';
 import { Recovery } from '../../../core/recovery/recover.js';
-import { CoreWorker, untilSettled } from '../../fixtures/core-worker.js';
-import { CoreWorld } from '../../fixtures/core-world.js';
+import { CoreWorker, untilSettled } from '../../harness/core-worker.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 import { imageModel } from '../../fixtures/core-models.js';
-import { Life } from '../../fixtures/cut-processes.js';
+import { Life } from '../../harness/cut-processes.js';
 import { codeOf } from '../../fixtures/refusals.js';
 import { Gate, type Interceptor } from '../../fixtures/intercepted.js';
 import { expectAtRest } from '../../fixtures/recovery-passes.js';
@@ -19,50 +19,50 @@ import { imagesOf } from '../../fixtures/scripted-provider.js';
 const FIRST: Boot = { id: 'first', isExclusive: true };
 const SECOND: Boot = { id: 'second', isExclusive: true };
 
-interface Killed { readonly world: CoreWorld; readonly ids: readonly string[] }
+interface Killed { readonly harness: CoreHarness; readonly ids: readonly string[] }
 
 /** So many generations run, and their worker is gone. */
 async function killed(running: number, { boot = FIRST, hangs = false, settings = {} } = {}): Promise<Killed> {
-  const world = await CoreWorld.open({ models: [imageModel({ concurrency: 50, concurrencyPerAccount: 50 })], credits: 10_000, settings });
-  world.provider.newReport = () => ({ state: 'running' });
-  if (hangs) world.provider.submitScript = Array.from({ length: running }, () => 'hang' as const);
+  const harness = await CoreHarness.open({ models: [imageModel({ concurrency: 50, concurrencyPerAccount: 50 })], credits: 10_000, settings });
+  harness.provider.newReport = () => ({ state: 'running' });
+  if (hangs) harness.provider.submitScript = Array.from({ length: running }, () => 'hang' as const);
   const life = new Life();
-  const first = await CoreWorker.start(world, 'first', life.interceptor, boot);
+  const first = await CoreWorker.start(harness, 'first', life.interceptor, boot);
   const ids: string[] = [];
-  for (let made = 0; made < running; made += 1) ids.push((await world.create()).generationId);
-  await world.clock.advance(1_000);
+  for (let made = 0; made < running; made += 1) ids.push((await harness.create()).generationId);
+  await harness.clock.advance(1_000);
   await first.context.wakeUps.stop();
   life.isDead = true;
-  return { world, ids };
+  return { harness, ids };
 }
 
-async function startWorker(world: CoreWorld, boot: Boot, interceptor?: Interceptor): Promise<Worker> {
-  const worker = new Worker(world.process(interceptor, {}, boot), { workerId: 'second', recoveryIntervalMs: 15_000, stopGraceMs: 1_000 });
-  await world.clock.run(worker.start());
-  await world.clock.advance(0);
+async function startWorker(harness: CoreHarness, boot: Boot, interceptor?: Interceptor): Promise<Worker> {
+  const worker = new Worker(harness.process(interceptor, {}, boot), { workerId: 'second', recoveryIntervalMs: 15_000, stopGraceMs: 1_000 });
+  await harness.clock.run(worker.start());
+  await harness.clock.advance(0);
   return worker;
 }
 
 describe('a start on stores that are exclusive', () => {
   it('goes on at once with what the boot before was running, under new fences and without another submission', async () => {
-    const { world, ids } = await killed(12, { settings: { recoveryBatch: 5 } });
-    const at = world.clock.now();
-    await startWorker(world, SECOND);
-    await world.clock.advance(10);
-    for (const id of ids) expect((await world.generation(id)).lease, id).to.include({ worker: 'second', fence: 2, bootId: 'second' });
-    expect(world.clock.now() - at, 'no lease was waited for').to.be.below(world.settings.leaseMs);
-    for (const task of world.provider.tasks.values()) task.report = { state: 'succeeded', outputs: imagesOf(1) };
-    for (const id of ids) expect(await untilSettled(world, id)).to.include({ status: 'succeeded', attemptsMade: 1, chargedCredits: 10 });
-    expect(world.provider.submissions).to.have.length(ids.length);
-    await expectAtRest(world, ids.length);
+    const { harness, ids } = await killed(12, { settings: { recoveryBatch: 5 } });
+    const at = harness.clock.now();
+    await startWorker(harness, SECOND);
+    await harness.clock.advance(10);
+    for (const id of ids) expect((await harness.generation(id)).lease, id).to.include({ worker: 'second', fence: 2, bootId: 'second' });
+    expect(harness.clock.now() - at, 'no lease was waited for').to.be.below(harness.settings.leaseMs);
+    for (const task of harness.provider.tasks.values()) task.report = { state: 'succeeded', outputs: imagesOf(1) };
+    for (const id of ids) expect(await untilSettled(harness, id)).to.include({ status: 'succeeded', attemptsMade: 1, chargedCredits: 10 });
+    expect(harness.provider.submissions).to.have.length(ids.length);
+    await expectAtRest(harness, ids.length);
   });
 
   it('goes through what is leased in pages, reads it once, and takes over nothing else', async () => {
-    const { world, ids } = await killed(7, { settings: { recoveryBatch: 3 } });
-    for (let made = 0; made < 9; made += 1) await world.create();
+    const { harness, ids } = await killed(7, { settings: { recoveryBatch: 3 } });
+    for (let made = 0; made < 9; made += 1) await harness.create();
     const pages: number[] = [];
     const taken: string[] = [];
-    const context = world.process(async (call) => {
+    const context = harness.process(async (call) => {
       const answer = await call.proceed();
       if (call.name === 'generations.due') pages.push((answer as readonly unknown[]).length);
       return answer;
@@ -71,100 +71,100 @@ describe('a start on stores that are exclusive', () => {
       taken.push(generationId);
       return Promise.reject(new Error('It is left to recovery.'));
     });
-    await world.clock.run(recovery.resume());
-    await world.clock.run(recovery.resume());
+    await harness.clock.run(recovery.resume());
+    await harness.clock.run(recovery.resume());
     expect(new Set(taken)).to.deep.equal(new Set(ids));
     expect(taken).to.have.length(ids.length);
     expect(pages).to.deep.equal([3, 3, 3, 3, 3, 1]);
   });
 
   it('waits for the lease of an attempt whose submission may be on its way, and no longer', async () => {
-    const { world, ids: [id = ''] } = await killed(1, { hangs: true });
-    const lapsesAt = (await world.generation(id)).lease?.expiresAt ?? 0;
-    await startWorker(world, SECOND);
-    await world.clock.advance(lapsesAt - world.clock.now());
-    expect((await world.generation(id)).lease).to.include({ worker: 'first', fence: 1 });
-    expect(world.provider.recovers, 'nobody has asked the provider').to.equal(0);
-    await world.clock.advance(10);
-    expect((await world.generation(id)).lease).to.include({ worker: 'second', fence: 2 });
+    const { harness, ids: [id = ''] } = await killed(1, { hangs: true });
+    const lapsesAt = (await harness.generation(id)).lease?.expiresAt ?? 0;
+    await startWorker(harness, SECOND);
+    await harness.clock.advance(lapsesAt - harness.clock.now());
+    expect((await harness.generation(id)).lease).to.include({ worker: 'first', fence: 1 });
+    expect(harness.provider.recovers, 'nobody has asked the provider').to.equal(0);
+    await harness.clock.advance(10);
+    expect((await harness.generation(id)).lease).to.include({ worker: 'second', fence: 2 });
   });
 
   it('gives those it goes on with their places before it takes anything new, however slow its stores are', async () => {
-    const world = await CoreWorld.open({ models: [imageModel({ concurrency: 2, concurrencyPerAccount: 2 })], credits: 10_000 });
-    world.provider.newReport = () => ({ state: 'running' });
+    const harness = await CoreHarness.open({ models: [imageModel({ concurrency: 2, concurrencyPerAccount: 2 })], credits: 10_000 });
+    harness.provider.newReport = () => ({ state: 'running' });
     const life = new Life();
-    const first = await CoreWorker.start(world, 'first', life.interceptor, FIRST);
-    const ids = [(await world.create()).generationId, (await world.create()).generationId];
-    await world.clock.advance(1_000);
+    const first = await CoreWorker.start(harness, 'first', life.interceptor, FIRST);
+    const ids = [(await harness.create()).generationId, (await harness.create()).generationId];
+    await harness.clock.advance(1_000);
     await first.context.wakeUps.stop();
     life.isDead = true;
     const cut = new Set(ids);
-    for (let made = 0; made < 20; made += 1) ids.push((await world.create()).generationId);
+    for (let made = 0; made < 20; made += 1) ids.push((await harness.create()).generationId);
     let reads = 0;
-    await startWorker(world, SECOND, async (call) => {
-      if (call.name === 'wakeUps.schedule') await pause(world.clock, 40);
+    await startWorker(harness, SECOND, async (call) => {
+      if (call.name === 'wakeUps.schedule') await pause(harness.clock, 40);
       // What is read first is the last to be answered.
-      if (call.name === 'generations.read') await pause(world.clock, 40 - (reads += 1));
+      if (call.name === 'generations.read') await pause(harness.clock, 40 - (reads += 1));
       return call.proceed();
     });
-    await world.clock.advance(1_000);
-    for (const id of ids) expect((await world.generation(id)).fence, id).to.equal(cut.has(id) ? 2 : 0);
+    await harness.clock.advance(1_000);
+    for (const id of ids) expect((await harness.generation(id)).fence, id).to.equal(cut.has(id) ? 2 : 0);
   });
 
   it('is not kept from serving by a store that does not answer, and goes on with them in its first pass that can', async () => {
-    const { world, ids } = await killed(3);
+    const { harness, ids } = await killed(3);
     let isAway = true;
-    await startWorker(world, SECOND, async (call) => {
+    await startWorker(harness, SECOND, async (call) => {
       if (isAway && call.name === 'generations.due') throw new Error('The store is away.');
       return call.proceed();
     });
-    for (const id of ids) expect((await world.generation(id)).fence).to.equal(1);
+    for (const id of ids) expect((await harness.generation(id)).fence).to.equal(1);
     isAway = false;
-    await world.clock.advance(15_010);
-    for (const id of ids) expect((await world.generation(id)).fence).to.equal(2);
+    await harness.clock.advance(15_010);
+    for (const id of ids) expect((await harness.generation(id)).fence).to.equal(2);
   });
 
   it('takes nothing when it is asked to stop before it has begun', async () => {
-    const { world, ids } = await killed(2);
+    const { harness, ids } = await killed(2);
     const gate = new Gate();
-    const worker = new Worker(world.process(async (call) => {
+    const worker = new Worker(harness.process(async (call) => {
       if (call.name === 'generations.due') await gate.wait();
       return call.proceed();
     }, {}, SECOND), { workerId: 'second', recoveryIntervalMs: 15_000, stopGraceMs: 1_000 });
     const started = worker.start();
-    expect(await world.clock.run(worker.stop())).to.equal(true);
+    expect(await harness.clock.run(worker.stop())).to.equal(true);
     gate.open();
-    await world.clock.run(started);
-    await world.clock.advance(60_000);
-    for (const id of ids) expect((await world.generation(id)).fence).to.equal(1);
+    await harness.clock.run(started);
+    await harness.clock.advance(60_000);
+    for (const id of ids) expect((await harness.generation(id)).fence).to.equal(1);
   });
 
   it('answers the retry of a create that was cut at once, and makes one generation', async () => {
-    const world = await CoreWorld.open();
+    const harness = await CoreHarness.open();
     const life = new Life();
-    const dying = world.process(async (call) => {
+    const dying = harness.process(async (call) => {
       if (call.name === 'generations.insert') life.isDead = true;
       return life.interceptor(call);
     }, {}, FIRST);
-    void createGeneration(dying, world.caller, 'k', world.body()).catch(() => undefined);
-    await world.clock.advance(10);
-    const again = (boot: Boot) => world.clock.run(createGeneration(world.process(undefined, {}, boot), world.caller, 'k', world.body()));
+    void createGeneration(dying, harness.caller, 'k', harness.body()).catch(() => undefined);
+    await harness.clock.advance(10);
+    const again = (boot: Boot) => harness.clock.run(createGeneration(harness.process(undefined, {}, boot), harness.caller, 'k', harness.body()));
     expect(await codeOf(again({ id: 'second', isExclusive: false })), 'where others may be at work').to.equal('IDEMPOTENCY_IN_PROGRESS');
     expect(await codeOf(again(FIRST)), 'in the same life').to.equal('IDEMPOTENCY_IN_PROGRESS');
     const { generation, replayed } = await again(SECOND);
     expect(replayed).to.equal(false);
-    expect((await world.account()).holds.size).to.equal(1);
-    expect((await world.generations()).map(({ generationId }) => generationId)).to.deep.equal([generation.generationId]);
+    expect((await harness.account()).holds.size).to.equal(1);
+    expect((await harness.generations()).map(({ generationId }) => generationId)).to.deep.equal([generation.generationId]);
   });
 });
 
 describe('a start on stores that are shared', () => {
   it('leaves what another boot has leased until its lease has lapsed', async () => {
-    const { world, ids } = await killed(3, { boot: { id: 'first', isExclusive: false } });
-    await startWorker(world, { id: 'second', isExclusive: false });
-    await world.clock.advance(world.settings.leaseMs - 2_000);
-    for (const id of ids) expect((await world.generation(id)).lease).to.include({ worker: 'first', fence: 1 });
-    await world.clock.advance(20_000);
-    for (const id of ids) expect((await world.generation(id)).lease).to.include({ worker: 'second', fence: 2 });
+    const { harness, ids } = await killed(3, { boot: { id: 'first', isExclusive: false } });
+    await startWorker(harness, { id: 'second', isExclusive: false });
+    await harness.clock.advance(harness.settings.leaseMs - 2_000);
+    for (const id of ids) expect((await harness.generation(id)).lease).to.include({ worker: 'first', fence: 1 });
+    await harness.clock.advance(20_000);
+    for (const id of ids) expect((await harness.generation(id)).lease).to.include({ worker: 'second', fence: 2 });
   });
 });

@@ -3,30 +3,30 @@
 // recovery passes and a second worker run until the generation is settled, and everything is counted.
 import { expect } from 'chai';
 import { Recovery } from '../../../core/recovery/recover.js';
-import { CoreWorker } from '../../fixtures/core-worker.js';
-import { CoreWorld } from '../../fixtures/core-world.js';
-import { cutting, type Cut } from '../../fixtures/cut-processes.js';
+import { CoreWorker } from '../../harness/core-worker.js';
+import { CoreHarness } from '../../harness/core-harness.js';
+import { cutting, type Cut } from '../../harness/cut-processes.js';
 import { expectAtRest } from '../../fixtures/recovery-passes.js';
 
 async function runCut(index: number, cut: Cut, dies: boolean): Promise<string[]> {
-  const world = await CoreWorld.open();
+  const harness = await CoreHarness.open();
   const names: string[] = [];
-  const { generationId } = await world.create({ count: 2 });
-  const first = CoreWorker.idle(world, 'first', cutting(index, cut, { dies, names }));
+  const { generationId } = await harness.create({ count: 2 });
+  const first = CoreWorker.idle(harness, 'first', cutting(index, cut, { dies, names }));
   await first.dispatcher.deliver(generationId).catch(() => undefined);
-  await world.clock.advance(5_000);
-  const second = await CoreWorker.start(world, 'second');
+  await harness.clock.advance(5_000);
+  const second = await CoreWorker.start(harness, 'second');
   const recovery = new Recovery(second.context);
   for (let pass = 0; pass < 8; pass += 1) {
-    await world.clock.run(recovery.pass());
-    await world.clock.advance(20_000);
+    await harness.clock.run(recovery.pass());
+    await harness.clock.advance(20_000);
   }
-  const g = await world.generation(generationId);
+  const g = await harness.generation(generationId);
   expect([g.status, g.chargedCredits, g.settledAt === undefined], `${cut} call ${index}, ${names[index]}`).to.deep.equal(['succeeded', 20, false]);
-  expect(world.provider.tasks.size).to.be.at.most(g.attemptsMade);
-  for (const output of g.outputs) expect(await world.ports.objects.stat(output.objectKey), 'its outputs are there').not.to.equal(null);
-  expect(await world.account()).to.include({ spent: 20, available: 980, reserved: 0 });
-  await expectAtRest(world, 1);
+  expect(harness.provider.tasks.size).to.be.at.most(g.attemptsMade);
+  for (const output of g.outputs) expect(await harness.ports.objects.stat(output.objectKey), 'its outputs are there').not.to.equal(null);
+  expect(await harness.account()).to.include({ spent: 20, available: 980, reserved: 0 });
+  await expectAtRest(harness, 1);
   return names;
 }
 

@@ -8,8 +8,8 @@ import { StoreUnavailable } from '../../../core/errors.js';
 import { recoverGenerations } from '../../../core/recovery/recover-generations.js';
 import { mayBeMore, Recovery } from '../../../core/recovery/recover.js';
 import { prepareUpload } from '../../../core/uploads/prepare-upload.js';
-import { CoreWorker } from '../../fixtures/core-worker.js';
-import { CoreWorld } from '../../fixtures/core-world.js';
+import { CoreWorker } from '../../harness/core-worker.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { prepareBody } from '../uploads/upload-steps.js';
 import { ATTRIBUTION } from '../../fixtures/stored-records.js';
@@ -19,24 +19,24 @@ import type { WakeUpSubject } from '../../../core/ports/wake-ups.js';
 const OVERTAKEN = 10;
 const always = (): boolean => true;
 
-async function queued(world: CoreWorld, count: number): Promise<string[]> {
+async function queued(harness: CoreHarness, count: number): Promise<string[]> {
   const ids: string[] = [];
-  for (let made = 0; made < count; made += 1) ids.push((await world.create()).generationId);
-  world.clock.jump(world.settings.recoveryGraceMs + 1);
+  for (let made = 0; made < count; made += 1) ids.push((await harness.create()).generationId);
+  harness.clock.jump(harness.settings.recoveryGraceMs + 1);
   return ids;
 }
 
 describe('recovery in several processes at once', () => {
   it('wakes each queued generation once between them, whoever comes first', async () => {
     await fc.assert(fc.asyncProperty(fc.scheduler(), fc.integer({ min: 2, max: 4 }), async (scheduler, processes) => {
-      const world = await CoreWorld.open({ credits: 10_000 });
-      const ids = await queued(world, 12);
+      const harness = await CoreHarness.open({ credits: 10_000 });
+      const ids = await queued(harness, 12);
       const woken: string[] = [];
-      const passes = Array.from({ length: processes }, (_, index) => recoverGenerations(world.process(async (call) => {
+      const passes = Array.from({ length: processes }, (_, index) => recoverGenerations(harness.process(async (call) => {
         await scheduler.schedule(Promise.resolve(), `${index} ${call.name}`);
         if (call.name === 'wakeUps.schedule') woken.push((call.args[0] as WakeUpSubject).id);
         return call.proceed();
-      }), world.clock.now(), always));
+      }), harness.clock.now(), always));
       await scheduler.waitFor(Promise.all(passes));
       await scheduler.waitIdle();
       const done = await Promise.all(passes);
@@ -47,34 +47,34 @@ describe('recovery in several processes at once', () => {
   });
 
   it('leaves a list that another process is going through to that one', async () => {
-    const world = await CoreWorld.open({ credits: 10_000 });
-    await queued(world, 100);
+    const harness = await CoreHarness.open({ credits: 10_000 });
+    await queued(harness, 100);
     let replaced = 0;
     let reads = 0;
-    const late = world.process(async (call) => {
+    const late = harness.process(async (call) => {
       const answer = await call.proceed();
-      if (call.name === 'generations.due') await recoverGenerations(world.context, world.clock.now(), always);
+      if (call.name === 'generations.due') await recoverGenerations(harness.context, harness.clock.now(), always);
       if (call.name === 'generations.replace') replaced += 1;
       if (call.name === 'generations.read') reads += 1;
       return answer;
     });
-    expect(await recoverGenerations(late, world.clock.now(), always)).to.deep.include({ woken: 0, overtaken: OVERTAKEN, failed: 0 });
+    expect(await recoverGenerations(late, harness.clock.now(), always)).to.deep.include({ woken: 0, overtaken: OVERTAKEN, failed: 0 });
     expect([replaced, reads]).to.deep.equal([OVERTAKEN, 0]);
   });
 
   it('neither wakes nor puts off what a worker has leased since the list was read', async () => {
-    const world = await CoreWorld.open();
-    const [generationId = ''] = await queued(world, 1);
-    const worker = CoreWorker.idle(world, 'worker');
+    const harness = await CoreHarness.open();
+    const [generationId = ''] = await queued(harness, 1);
+    const worker = CoreWorker.idle(harness, 'worker');
     const woken: unknown[] = [];
-    const late = world.process(async (call) => {
+    const late = harness.process(async (call) => {
       const answer = await call.proceed();
       if (call.name === 'generations.due') await worker.dispatcher.deliver(generationId);
       if (call.name === 'wakeUps.schedule') woken.push((call.args[0] as WakeUpSubject).id);
       return answer;
     });
-    expect(await recoverGenerations(late, world.clock.now(), always)).to.deep.include({ woken: 0, overtaken: 1 });
-    const leased = await world.generation(generationId);
+    expect(await recoverGenerations(late, harness.clock.now(), always)).to.deep.include({ woken: 0, overtaken: 1 });
+    const leased = await harness.generation(generationId);
     expect([woken.length, leased.status]).to.deep.equal([0, 'running']);
     expect(leased.dueAt).to.be.at.least(leased.lease?.expiresAt ?? Infinity);
   });
@@ -84,22 +84,22 @@ describe('a recovery pass that cannot read one of its lists', () => {
   const parts = ['generations.due', 'accounts.holdsBefore', 'uploads.due', 'claims.removeExpired'] as const;
   for (const unreadable of parts) {
     it(`does everything else when ${unreadable} fails, and then says so`, async () => {
-      const world = await CoreWorld.open();
-      await prepareUpload(world.context, world.caller, 'once', prepareBody(plainImage()));
-      const lost = world.ports.ids.uuid();
-      await world.clock.run(world.context.accountWriter.execute(world.caller.accountId, { kind: 'hold', generationId: lost, credits: 7, maxOpenHolds: 10, attribution: ATTRIBUTION }));
-      const { generationId } = await world.create();
-      world.clock.jump(world.settings.claimRetentionMs + world.settings.uploadRetentionMs);
+      const harness = await CoreHarness.open();
+      await prepareUpload(harness.context, harness.caller, 'once', prepareBody(plainImage()));
+      const lost = harness.ports.ids.uuid();
+      await harness.clock.run(harness.context.accountWriter.execute(harness.caller.accountId, { kind: 'hold', generationId: lost, credits: 7, maxOpenHolds: 10, attribution: ATTRIBUTION }));
+      const { generationId } = await harness.create();
+      harness.clock.jump(harness.settings.claimRetentionMs + harness.settings.uploadRetentionMs);
       const asked: string[] = [];
       const down = new StoreUnavailable('The line broke.');
-      const recovery = new Recovery(world.process(async (call) => {
+      const recovery = new Recovery(harness.process(async (call) => {
         asked.push(call.name);
         if (call.name === unreadable) throw down;
         return call.proceed();
       }));
       expect(await recovery.pass().catch((error: unknown) => error)).to.equal(down);
-      expect((await world.generation(generationId)).status).to.equal(unreadable === 'generations.due' ? 'queued' : 'failed');
-      expect((await world.account()).holds.has(lost)).to.equal(unreadable === 'accounts.holdsBefore');
+      expect((await harness.generation(generationId)).status).to.equal(unreadable === 'generations.due' ? 'queued' : 'failed');
+      expect((await harness.account()).holds.has(lost)).to.equal(unreadable === 'accounts.holdsBefore');
       expect(asked.includes('uploads.replace')).to.equal(unreadable !== 'uploads.due');
       expect(asked).to.include.members([...parts]);
     });

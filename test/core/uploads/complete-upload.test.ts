@@ -9,7 +9,7 @@ import { Recovery } from '../../../core/recovery/recover.js';
 import { createGeneration } from '../../../core/generation/create-generation.js';
 import { completeUpload, type Completed } from '../../../core/uploads/complete-upload.js';
 import { prepareUpload } from '../../../core/uploads/prepare-upload.js';
-import { CoreWorld } from '../../fixtures/core-world.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { codeOf } from '../../fixtures/refusals.js';
 import { sha256Of } from '../../fixtures/sha256.js';
@@ -21,42 +21,42 @@ const OTHER = plainImage(32, 32);
 /** As long as BYTES, and nothing. */
 const JUNK = new Uint8Array(BYTES.byteLength).fill(120);
 
-async function expectReady(world: CoreWorld, { upload }: Completed, bytes: Uint8Array): Promise<void> {
-  const stored = await storedBytes(world, upload.objectKey);
+async function expectReady(harness: CoreHarness, { upload }: Completed, bytes: Uint8Array): Promise<void> {
+  const stored = await storedBytes(harness, upload.objectKey);
   expect(stored && sha256Of(stored)).to.equal(sha256Of(bytes));
   expect(upload.ready.sha256).to.equal(sha256Of(bytes));
   expect([upload.status, upload.byteSize]).to.deep.equal(['ready', bytes.byteLength]);
 }
 
 describe('completeUpload', () => {
-  let world: CoreWorld;
-  beforeEach(async () => { world = await CoreWorld.open(); });
+  let harness: CoreHarness;
+  beforeEach(async () => { harness = await CoreHarness.open(); });
 
   it('says ready exactly when the bytes are of the declared length, digest and type', async () => {
-    world = await CoreWorld.open({ settings: { maxUnfinishedUploadsPerApp: 1_000 } });
+    harness = await CoreHarness.open({ settings: { maxUnfinishedUploadsPerApp: 1_000 } });
     const media = fc.record({ type: fc.constantFrom('image/png' as const, 'image/jpeg' as const, 'image/webp' as const), note: fc.constantFrom('', 'a', 'b', 'bb'), isJunk: fc.boolean() });
     const bytesOf = (one: { type: 'image/png' | 'image/jpeg' | 'image/webp'; note: string; isJunk: boolean }) => (one.isJunk ? new TextEncoder().encode(`${one.type}${one.note}`) : plainImage(8, 8, one.type, one.note));
     await fc.assert(fc.asyncProperty(media, media, fc.constantFrom('none', 'right', 'other'), fc.constantFrom('none', 'right', 'other'), async (said, sent, atPrepare, atCompletion) => {
       const [declared, actual] = [bytesOf({ ...said, isJunk: false }), bytesOf(sent)];
       const digestFor = (which: string) => (which === 'none' ? {} : { sha256: sha256Of(which === 'right' ? actual : new Uint8Array(3)) });
-      const prepared = await prepare(world, declared, { media_type: said.type, ...digestFor(atPrepare) });
-      await smuggle(world, prepared, actual);
+      const prepared = await prepare(harness, declared, { media_type: said.type, ...digestFor(atPrepare) });
+      await smuggle(harness, prepared, actual);
       const isRight = !sent.isJunk && actual.byteLength === declared.byteLength && sent.type === said.type && atPrepare !== 'other' && atCompletion !== 'other';
-      const work = complete(world, prepared.upload.uploadId, digestFor(atCompletion));
+      const work = complete(harness, prepared.upload.uploadId, digestFor(atCompletion));
       expect(await codeOf(work)).to.equal(isRight ? 'OK' : 'FIELD_INVALID');
-      if (isRight) await expectReady(world, await work, actual);
-      else expect(await world.ports.uploads.read(prepared.upload.uploadId)).to.have.property('status', 'prepared');
+      if (isRight) await expectReady(harness, await work, actual);
+      else expect(await harness.ports.uploads.read(prepared.upload.uploadId)).to.have.property('status', 'prepared');
     }), { numRuns: 150 });
   });
 
   it('keeps what is ready as it is, whatever is sent to the target afterwards', async () => {
-    const prepared = await prepare(world, BYTES);
-    send(world, prepared, BYTES);
-    const completed = await complete(world, prepared.upload.uploadId);
-    expect(send(world, prepared, OTHER)).to.equal(200);
-    await expectReady(world, completed, BYTES);
-    const again = await complete(world, prepared.upload.uploadId);
-    await expectReady(world, again, BYTES);
+    const prepared = await prepare(harness, BYTES);
+    send(harness, prepared, BYTES);
+    const completed = await complete(harness, prepared.upload.uploadId);
+    expect(send(harness, prepared, OTHER)).to.equal(200);
+    await expectReady(harness, completed, BYTES);
+    const again = await complete(harness, prepared.upload.uploadId);
+    await expectReady(harness, again, BYTES);
     expect(again.upload.ready.mediaId).to.equal(completed.upload.ready.mediaId);
   });
 
@@ -64,16 +64,16 @@ describe('completeUpload', () => {
     it(`never says ready for bytes it did not check, whenever they are replaced by ${what}`, async () => {
       let isReached = true;
       for (let index = 0; isReached; index += 1) {
-        const prepared = await prepare(world, BYTES);
-        send(world, prepared, BYTES);
+        const prepared = await prepare(harness, BYTES);
+        send(harness, prepared, BYTES);
         let calls = 0;
-        const racing = world.process(async (call) => {
+        const racing = harness.process(async (call) => {
           calls += 1;
-          if (calls === index + 1) send(world, prepared, replacement);
+          if (calls === index + 1) send(harness, prepared, replacement);
           return call.proceed();
         });
-        const completed = await complete(world, prepared.upload.uploadId, {}, prepared.upload.uploadId, racing).catch(() => null);
-        const stored = completed && (await storedBytes(world, completed.upload.objectKey));
+        const completed = await complete(harness, prepared.upload.uploadId, {}, prepared.upload.uploadId, racing).catch(() => null);
+        const stored = completed && (await storedBytes(harness, completed.upload.objectKey));
         if (completed) expect(stored && sha256Of(stored), `replaced at call ${index}`).to.equal(completed.upload.ready.sha256);
         if (stored && replacement === JUNK) expect(Buffer.from(JUNK).equals(stored), `replaced at call ${index}`).to.equal(false);
         isReached = calls > index;
@@ -83,43 +83,43 @@ describe('completeUpload', () => {
   }
 
   it('lets other bytes be sent after a refusal, under the same key', async () => {
-    const prepared = await prepare(world, BYTES);
-    expect(await codeOf(complete(world, prepared.upload.uploadId, {}, 'k'))).to.equal('FIELD_INVALID');
-    await smuggle(world, prepared, JUNK);
-    expect(await codeOf(complete(world, prepared.upload.uploadId, {}, 'k'))).to.equal('FIELD_INVALID');
-    send(world, prepared, BYTES);
-    await expectReady(world, await complete(world, prepared.upload.uploadId, {}, 'k'), BYTES);
+    const prepared = await prepare(harness, BYTES);
+    expect(await codeOf(complete(harness, prepared.upload.uploadId, {}, 'k'))).to.equal('FIELD_INVALID');
+    await smuggle(harness, prepared, JUNK);
+    expect(await codeOf(complete(harness, prepared.upload.uploadId, {}, 'k'))).to.equal('FIELD_INVALID');
+    send(harness, prepared, BYTES);
+    await expectReady(harness, await complete(harness, prepared.upload.uploadId, {}, 'k'), BYTES);
   });
 
   it('replays its answer, and refuses the key for another upload or another body', async () => {
-    const [one, two] = [await prepare(world, BYTES), await prepare(world, BYTES)];
-    for (const prepared of [one, two]) send(world, prepared, BYTES);
-    const first = await complete(world, one.upload.uploadId, {}, 'k');
-    const again = await complete(world, one.upload.uploadId.toUpperCase(), {}, 'k');
+    const [one, two] = [await prepare(harness, BYTES), await prepare(harness, BYTES)];
+    for (const prepared of [one, two]) send(harness, prepared, BYTES);
+    const first = await complete(harness, one.upload.uploadId, {}, 'k');
+    const again = await complete(harness, one.upload.uploadId.toUpperCase(), {}, 'k');
     expect([first.replayed, again.replayed, again.upload]).to.deep.equal([false, true, first.upload]);
-    expect(await codeOf(complete(world, two.upload.uploadId, {}, 'k'))).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
-    expect(await codeOf(complete(world, one.upload.uploadId, { sha256: sha256Of(BYTES) }, 'k'))).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
-    expect(await codeOf(complete(world, one.upload.uploadId, { sha256: sha256Of(OTHER) }))).to.equal('FIELD_INVALID');
+    expect(await codeOf(complete(harness, two.upload.uploadId, {}, 'k'))).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
+    expect(await codeOf(complete(harness, one.upload.uploadId, { sha256: sha256Of(BYTES) }, 'k'))).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
+    expect(await codeOf(complete(harness, one.upload.uploadId, { sha256: sha256Of(OTHER) }))).to.equal('FIELD_INVALID');
   });
 
   it('is too late once the target has expired, and not before', async () => {
-    const [early, late] = [await prepare(world, BYTES), await prepare(world, BYTES)];
-    for (const prepared of [early, late]) send(world, prepared, BYTES);
-    world.clock.jump(world.settings.uploadTargetMs);
-    expect(await codeOf(complete(world, early.upload.uploadId))).to.equal('OK');
-    world.clock.jump(1);
-    expect(await codeOf(complete(world, late.upload.uploadId))).to.equal('UPLOAD_URL_EXPIRED');
-    expect(await codeOf(complete(world, early.upload.uploadId)), 'ready stays ready').to.equal('OK');
+    const [early, late] = [await prepare(harness, BYTES), await prepare(harness, BYTES)];
+    for (const prepared of [early, late]) send(harness, prepared, BYTES);
+    harness.clock.jump(harness.settings.uploadTargetMs);
+    expect(await codeOf(complete(harness, early.upload.uploadId))).to.equal('OK');
+    harness.clock.jump(1);
+    expect(await codeOf(complete(harness, late.upload.uploadId))).to.equal('UPLOAD_URL_EXPIRED');
+    expect(await codeOf(complete(harness, early.upload.uploadId)), 'ready stays ready').to.equal('OK');
   });
 
   it('answers for a foreign, a random and a malformed id alike', async () => {
-    const prepared = await prepare(world, BYTES);
-    send(world, prepared, BYTES);
-    const other = await world.newCaller(0);
+    const prepared = await prepare(harness, BYTES);
+    send(harness, prepared, BYTES);
+    const other = await harness.newCaller(0);
     const refusals: unknown[] = [];
-    for (const [caller, id] of [[other, prepared.upload.uploadId], [{ ...world.caller, appId: other.appId }, prepared.upload.uploadId],
-      [world.caller, '01900000-0000-7000-8000-00000000ffff'], [world.caller, 'x'], [world.caller, `{${prepared.upload.uploadId}}`]] as const) {
-      const error = await completeUpload(world.context, caller, world.ports.ids.uuid(), id, {}).catch((refusal: unknown) => refusal) as Error & { code: string };
+    for (const [caller, id] of [[other, prepared.upload.uploadId], [{ ...harness.caller, appId: other.appId }, prepared.upload.uploadId],
+      [harness.caller, '01900000-0000-7000-8000-00000000ffff'], [harness.caller, 'x'], [harness.caller, `{${prepared.upload.uploadId}}`]] as const) {
+      const error = await completeUpload(harness.context, caller, harness.ports.ids.uuid(), id, {}).catch((refusal: unknown) => refusal) as Error & { code: string };
       refusals.push([error.code, error.message]);
     }
     expect(new Set(refusals.map((refusal) => JSON.stringify(refusal)))).to.have.property('size', 1);
@@ -127,25 +127,25 @@ describe('completeUpload', () => {
   });
 
   it('has one outcome for many who complete at once under keys of their own', async () => {
-    const prepared = await prepare(world, BYTES);
-    send(world, prepared, BYTES);
-    const outcomes = await Promise.allSettled(Array.from({ length: 4 }, () => complete(world, prepared.upload.uploadId)));
+    const prepared = await prepare(harness, BYTES);
+    send(harness, prepared, BYTES);
+    const outcomes = await Promise.allSettled(Array.from({ length: 4 }, () => complete(harness, prepared.upload.uploadId)));
     const ready = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
     expect(ready).not.to.have.length(0);
     expect(new Set(ready.map(({ upload }) => upload.ready.mediaId))).to.have.property('size', 1);
-    for (const completed of ready) await expectReady(world, completed, BYTES);
-    await expectReady(world, await complete(world, prepared.upload.uploadId), BYTES);
+    for (const completed of ready) await expectReady(harness, completed, BYTES);
+    await expectReady(harness, await complete(harness, prepared.upload.uploadId), BYTES);
   });
 
   it('ends ready wherever it is cut, when the key is tried again', async () => {
     let cuts = 0;
     for (const cut of ['before', 'after'] as const) {
       for (let index = 0; index < 14; index += 1) {
-        const prepared = await prepare(world, BYTES);
-        send(world, prepared, BYTES);
+        const prepared = await prepare(harness, BYTES);
+        send(harness, prepared, BYTES);
         let calls = 0;
         const copies: string[] = [];
-        const broken = world.process(async (call) => {
+        const broken = harness.process(async (call) => {
           if (call.name === 'objects.copy') copies.push(String(call.args[1]));
           const isIt = calls === index;
           calls += 1;
@@ -154,12 +154,12 @@ describe('completeUpload', () => {
           if (cut === 'after') await call.proceed();
           throw new StoreUnavailable('The line broke.');
         });
-        await complete(world, prepared.upload.uploadId, {}, prepared.upload.uploadId, broken).catch(() => undefined);
-        world.clock.jump(world.settings.claimLeaseMs);
-        const completed = await complete(world, prepared.upload.uploadId, {}, prepared.upload.uploadId);
-        await expectReady(world, completed, BYTES);
+        await complete(harness, prepared.upload.uploadId, {}, prepared.upload.uploadId, broken).catch(() => undefined);
+        harness.clock.jump(harness.settings.claimLeaseMs);
+        const completed = await complete(harness, prepared.upload.uploadId, {}, prepared.upload.uploadId);
+        await expectReady(harness, completed, BYTES);
         for (const copy of copies) {
-          if (copy !== completed.upload.objectKey) expect(await storedBytes(world, copy), 'no copy is left behind').to.equal(null);
+          if (copy !== completed.upload.objectKey) expect(await storedBytes(harness, copy), 'no copy is left behind').to.equal(null);
         }
       }
     }
@@ -171,21 +171,21 @@ describe('an upload whose bytes are swapped back and forth', () => {
   it('is ready only with the bytes that were checked, at whatever call they are swapped', async () => {
     const evil = new Uint8Array(BYTES.byteLength).fill(0x3c);
     for (let swapAt = 0; swapAt < 20; swapAt += 1) {
-      const world = await CoreWorld.open();
-      const prepared = await prepare(world, BYTES);
-      await smuggle(world, prepared, evil);
+      const harness = await CoreHarness.open();
+      const prepared = await prepare(harness, BYTES);
+      await smuggle(harness, prepared, evil);
       let calls = 0;
-      const context = world.process(async (call) => {
+      const context = harness.process(async (call) => {
         // Good bytes for the time of a few calls, bad ones before and after.
-        if (calls === swapAt) await smuggle(world, prepared, BYTES);
-        if (calls === swapAt + 2) await smuggle(world, prepared, evil);
+        if (calls === swapAt) await smuggle(harness, prepared, BYTES);
+        if (calls === swapAt + 2) await smuggle(harness, prepared, evil);
         calls += 1;
         return call.proceed();
       });
-      await complete(world, prepared.upload.uploadId, {}, 'k', context).catch(() => undefined);
-      const record = await world.ports.uploads.read(prepared.upload.uploadId);
+      await complete(harness, prepared.upload.uploadId, {}, 'k', context).catch(() => undefined);
+      const record = await harness.ports.uploads.read(prepared.upload.uploadId);
       if (record?.kind !== 'upload' || record.status !== 'ready') continue;
-      const stored = await storedBytes(world, record.objectKey);
+      const stored = await storedBytes(harness, record.objectKey);
       expect(sha256Of(stored ?? new Uint8Array()), `swapped at call ${swapAt}`).to.equal(record.ready?.sha256).and.to.equal(sha256Of(BYTES));
     }
   });
@@ -193,57 +193,57 @@ describe('an upload whose bytes are swapped back and forth', () => {
 
 describe('uploads past retention', () => {
   it('are removed with their bytes, unless a generation used them', async () => {
-    const world = await CoreWorld.open();
-    const [used, unused, unsent] = [await prepare(world, BYTES), await prepare(world, BYTES), await prepare(world, BYTES)];
-    for (const prepared of [used, unused]) send(world, prepared, BYTES);
-    const [keep, drop] = [await complete(world, used.upload.uploadId), await complete(world, unused.upload.uploadId)];
-    world.clock.jump(world.settings.uploadRetentionMs - 3_600_000);
-    const { generation } = await createGeneration(world.context, world.caller, 'k', world.body({}, { reference_upload_ids: [used.upload.uploadId] }));
-    world.clock.jump(3_600_000 + 1);
-    await world.clock.run(new Recovery(world.context).pass());
-    expect(await storedBytes(world, keep.upload.objectKey)).not.to.equal(null);
+    const harness = await CoreHarness.open();
+    const [used, unused, unsent] = [await prepare(harness, BYTES), await prepare(harness, BYTES), await prepare(harness, BYTES)];
+    for (const prepared of [used, unused]) send(harness, prepared, BYTES);
+    const [keep, drop] = [await complete(harness, used.upload.uploadId), await complete(harness, unused.upload.uploadId)];
+    harness.clock.jump(harness.settings.uploadRetentionMs - 3_600_000);
+    const { generation } = await createGeneration(harness.context, harness.caller, 'k', harness.body({}, { reference_upload_ids: [used.upload.uploadId] }));
+    harness.clock.jump(3_600_000 + 1);
+    await harness.clock.run(new Recovery(harness.context).pass());
+    expect(await storedBytes(harness, keep.upload.objectKey)).not.to.equal(null);
     expect(generation.references[0]).to.include({ objectKey: keep.upload.objectKey, sha256: sha256Of(BYTES) });
     for (const { upload } of [drop, unsent]) {
-      expect(await world.ports.uploads.read(upload.uploadId)).to.include({ kind: 'expired' }).and.not.to.have.property('filename');
-      expect(await storedBytes(world, upload.objectKey)).to.equal(null);
+      expect(await harness.ports.uploads.read(upload.uploadId)).to.include({ kind: 'expired' }).and.not.to.have.property('filename');
+      expect(await storedBytes(harness, upload.objectKey)).to.equal(null);
     }
-    world.clock.jump(3 * world.settings.uploadRetentionMs);
-    await world.clock.run(new Recovery(world.context).pass());
-    expect(await storedBytes(world, keep.upload.objectKey)).to.equal(null);
+    harness.clock.jump(3 * harness.settings.uploadRetentionMs);
+    await harness.clock.run(new Recovery(harness.context).pass());
+    expect(await storedBytes(harness, keep.upload.objectKey)).to.equal(null);
   });
 
   it('leave nothing of a copy that came about after it was given up', async () => {
-    const world = await CoreWorld.open();
-    const prepared = await prepare(world, BYTES);
-    send(world, prepared, BYTES);
+    const harness = await CoreHarness.open();
+    const prepared = await prepare(harness, BYTES);
+    send(harness, prepared, BYTES);
     const late: (() => Promise<unknown>)[] = [];
-    const cut = world.process(async (call) => {
+    const cut = harness.process(async (call) => {
       if (call.name !== 'objects.copy') return call.proceed();
       late.push(() => call.proceed());
       throw new StoreUnavailable('The line broke.');
     });
     const { uploadId } = prepared.upload;
-    for (const key of ['one', 'two']) await completeUpload(cut, world.caller, key, uploadId, {}).catch(() => undefined);
+    for (const key of ['one', 'two']) await completeUpload(cut, harness.caller, key, uploadId, {}).catch(() => undefined);
     for (const copy of late) await copy();
-    const { upload } = await complete(world, uploadId);
+    const { upload } = await complete(harness, uploadId);
     const abandoned = upload.abandonedKeys ?? [];
     expect([late.length, abandoned.length]).to.deep.equal([2, 2]);
-    expect(await storedBytes(world, abandoned[0]), 'it came about after the next try had removed it').not.to.equal(null);
-    world.clock.jump(world.settings.uploadRetentionMs + 1);
-    await world.clock.run(new Recovery(world.context).pass());
-    for (const key of [...abandoned, upload.objectKey, upload.stagingKey]) expect(await storedBytes(world, key)).to.equal(null);
+    expect(await storedBytes(harness, abandoned[0]), 'it came about after the next try had removed it').not.to.equal(null);
+    harness.clock.jump(harness.settings.uploadRetentionMs + 1);
+    await harness.clock.run(new Recovery(harness.context).pass());
+    for (const key of [...abandoned, upload.objectKey, upload.stagingKey]) expect(await storedBytes(harness, key)).to.equal(null);
   });
 
   it('keep their key from preparing another one, until the key is free again', async () => {
-    const world = await CoreWorld.open();
+    const harness = await CoreHarness.open();
     const request = { filename: 'a.png', media_type: 'image/png', byte_size: BYTES.length, role: 'reference_image' };
-    const first = await prepareUpload(world.context, world.caller, 'once', request);
-    world.clock.jump(world.settings.uploadRetentionMs + 1);
-    await world.clock.run(new Recovery(world.context).pass());
-    expect(await codeOf(prepareUpload(world.context, world.caller, 'once', request))).to.equal('IDEMPOTENCY_REPLAY_EXPIRED');
-    world.clock.jump(2 * world.settings.claimRetentionMs);
-    await world.clock.run(new Recovery(world.context).pass());
-    expect(await world.ports.uploads.read(first.upload.uploadId)).to.equal(null);
-    expect((await prepareUpload(world.context, world.caller, 'once', request)).replayed).to.equal(false);
+    const first = await prepareUpload(harness.context, harness.caller, 'once', request);
+    harness.clock.jump(harness.settings.uploadRetentionMs + 1);
+    await harness.clock.run(new Recovery(harness.context).pass());
+    expect(await codeOf(prepareUpload(harness.context, harness.caller, 'once', request))).to.equal('IDEMPOTENCY_REPLAY_EXPIRED');
+    harness.clock.jump(2 * harness.settings.claimRetentionMs);
+    await harness.clock.run(new Recovery(harness.context).pass());
+    expect(await harness.ports.uploads.read(first.upload.uploadId)).to.equal(null);
+    expect((await prepareUpload(harness.context, harness.caller, 'once', request)).replayed).to.equal(false);
   });
 });

@@ -5,7 +5,7 @@
 import { expect } from 'chai';
 import { StoreUnavailable } from '../../../core/errors.js';
 import type { JsonObject } from '../../../core/json.js';
-import { CoreWorld } from '../../fixtures/core-world.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 import { Gate, type Interceptor } from '../../fixtures/intercepted.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { codeOf } from '../../fixtures/refusals.js';
@@ -18,114 +18,114 @@ const JUNK = new Uint8Array(BYTES.byteLength).fill(120);
 const WRONG: JsonObject = { sha256: sha256Of(JUNK) };
 
 describe('the key of a completion', () => {
-  let world: CoreWorld;
+  let harness: CoreHarness;
   let uploadId: string;
 
   beforeEach(async () => {
-    world = await CoreWorld.open();
-    const prepared = await prepare(world, BYTES);
+    harness = await CoreHarness.open();
+    const prepared = await prepare(harness, BYTES);
     ({ uploadId } = prepared.upload);
-    send(world, prepared, BYTES);
+    send(harness, prepared, BYTES);
   });
 
   /** Claims the key, and is gone. */
   async function die(body: JsonObject): Promise<void> {
     let calls = 0;
-    const dying = world.process(async (call) => {
+    const dying = harness.process(async (call) => {
       calls += 1;
       if (calls > 1) throw new StoreUnavailable('The process is gone.');
       return call.proceed();
     });
-    await complete(world, uploadId, body, 'k', dying).catch(() => undefined);
+    await complete(harness, uploadId, body, 'k', dying).catch(() => undefined);
   }
 
   it('is not answered from what another key made of the upload: whose checksum is wrong is refused, at once or later', async () => {
     await die(WRONG);
-    expect(await codeOf(complete(world, uploadId, {}, 'other'))).to.equal('OK');
-    expect(await codeOf(complete(world, uploadId, WRONG, 'k')), 'the first request may still be under way').to.equal('IDEMPOTENCY_IN_PROGRESS');
-    world.clock.jump(world.settings.claimLeaseMs);
-    for (const time of ['first', 'second']) expect(await codeOf(complete(world, uploadId, WRONG, 'k')), time).to.equal('FIELD_INVALID');
-    expect(await codeOf(complete(world, uploadId, { sha256: sha256Of(BYTES) }, 'k')), 'the refusal freed the key').to.equal('OK');
+    expect(await codeOf(complete(harness, uploadId, {}, 'other'))).to.equal('OK');
+    expect(await codeOf(complete(harness, uploadId, WRONG, 'k')), 'the first request may still be under way').to.equal('IDEMPOTENCY_IN_PROGRESS');
+    harness.clock.jump(harness.settings.claimLeaseMs);
+    for (const time of ['first', 'second']) expect(await codeOf(complete(harness, uploadId, WRONG, 'k')), time).to.equal('FIELD_INVALID');
+    expect(await codeOf(complete(harness, uploadId, { sha256: sha256Of(BYTES) }, 'k')), 'the refusal freed the key').to.equal('OK');
   });
 
   it('waits for the lease of a request that never said how it ended, is then done again, and replays at once from there', async () => {
     await die({});
-    const other = await complete(world, uploadId, {}, 'other');
-    world.clock.jump(world.settings.claimLeaseMs - 1);
-    expect(await codeOf(complete(world, uploadId, {}, 'k'))).to.equal('IDEMPOTENCY_IN_PROGRESS');
-    world.clock.jump(1);
-    const done = await complete(world, uploadId, {}, 'k');
-    const again = await complete(world, uploadId, {}, 'k');
+    const other = await complete(harness, uploadId, {}, 'other');
+    harness.clock.jump(harness.settings.claimLeaseMs - 1);
+    expect(await codeOf(complete(harness, uploadId, {}, 'k'))).to.equal('IDEMPOTENCY_IN_PROGRESS');
+    harness.clock.jump(1);
+    const done = await complete(harness, uploadId, {}, 'k');
+    const again = await complete(harness, uploadId, {}, 'k');
     expect([done.replayed, again.replayed]).to.deep.equal([false, true]);
     expect([done.upload, again.upload]).to.deep.equal([other.upload, other.upload]);
   });
 
   it('goes with its replays when it changed nothing, and stays taken after them when it did', async () => {
-    await complete(world, uploadId, {}, 'first');
-    await complete(world, uploadId, {}, 'again');
-    world.clock.jump(world.settings.replayWindowMs);
-    expect(await world.ports.claims.removeExpired(world.clock.now() - 1, 10)).to.equal(0);
-    expect(await complete(world, uploadId, {}, 'again'), 'the last moment of its window').to.have.property('replayed', true);
-    world.clock.jump(1);
-    expect(await world.ports.claims.removeExpired(world.clock.now(), 10)).to.equal(1);
-    expect(await codeOf(complete(world, uploadId, {}, 'first'))).to.equal('IDEMPOTENCY_REPLAY_EXPIRED');
+    await complete(harness, uploadId, {}, 'first');
+    await complete(harness, uploadId, {}, 'again');
+    harness.clock.jump(harness.settings.replayWindowMs);
+    expect(await harness.ports.claims.removeExpired(harness.clock.now() - 1, 10)).to.equal(0);
+    expect(await complete(harness, uploadId, {}, 'again'), 'the last moment of its window').to.have.property('replayed', true);
+    harness.clock.jump(1);
+    expect(await harness.ports.claims.removeExpired(harness.clock.now(), 10)).to.equal(1);
+    expect(await codeOf(complete(harness, uploadId, {}, 'first'))).to.equal('IDEMPOTENCY_REPLAY_EXPIRED');
   });
 
   it('gives no refusal once another request has it, which may have been answered otherwise', async () => {
-    const prepared = await prepare(world, BYTES);
+    const prepared = await prepare(harness, BYTES);
     const { uploadId: id } = prepared.upload;
-    await smuggle(world, prepared, JUNK);
+    await smuggle(harness, prepared, JUNK);
     const gate = new Gate();
-    const slow = codeOf(complete(world, id, {}, 'k', world.process(async (call) => {
+    const slow = codeOf(complete(harness, id, {}, 'k', harness.process(async (call) => {
       if (call.name === 'claims.remove') await gate.wait();
       return call.proceed();
     })));
-    await world.clock.advance(world.settings.claimLeaseMs);
+    await harness.clock.advance(harness.settings.claimLeaseMs);
     expect(gate.reached).to.equal(true);
-    send(world, prepared, BYTES);
-    expect(await codeOf(complete(world, id, {}, 'k'))).to.equal('OK');
+    send(harness, prepared, BYTES);
+    expect(await codeOf(complete(harness, id, {}, 'k'))).to.equal('OK');
     gate.open();
     expect(await slow).to.equal('IDEMPOTENCY_IN_PROGRESS');
-    expect(await complete(world, id, {}, 'k')).to.have.property('replayed', true);
+    expect(await complete(harness, id, {}, 'k')).to.have.property('replayed', true);
   });
 
   for (const outcome of ['completed', 'claimed'] as const) {
     it(`gives no success once another request has it, whether that one has ${outcome} yet`, async () => {
       const gate = new Gate();
-      const slow = codeOf(complete(world, uploadId, {}, 'k', world.process(async (call) => {
+      const slow = codeOf(complete(harness, uploadId, {}, 'k', harness.process(async (call) => {
         if (call.name === 'claims.replace') await gate.wait();
         return call.proceed();
       })));
-      await world.clock.advance(world.settings.claimLeaseMs);
+      await harness.clock.advance(harness.settings.claimLeaseMs);
       expect(gate.reached).to.equal(true);
-      if (outcome === 'completed') await complete(world, uploadId, {}, 'k');
+      if (outcome === 'completed') await complete(harness, uploadId, {}, 'k');
       else {
-        const dying = world.process(async (call) => {
+        const dying = harness.process(async (call) => {
           if (call.name === 'claims.insert' || call.name === 'claims.replace') return call.proceed();
           throw new StoreUnavailable('The process is gone.');
         });
-        await complete(world, uploadId, {}, 'k', dying).catch(() => undefined);
+        await complete(harness, uploadId, {}, 'k', dying).catch(() => undefined);
       }
       gate.open();
       expect(await slow).to.equal('IDEMPOTENCY_IN_PROGRESS');
-      world.clock.jump(world.settings.claimLeaseMs);
-      expect(await complete(world, uploadId, {}, 'k')).to.have.property('replayed', outcome === 'completed');
+      harness.clock.jump(harness.settings.claimLeaseMs);
+      expect(await complete(harness, uploadId, {}, 'k')).to.have.property('replayed', outcome === 'completed');
     });
   }
 
   for (const [what, body, port, code] of [['success', {}, 'claims.replace', 'OK'], ['refusal', WRONG, 'claims.remove', 'FIELD_INVALID']] as const) {
     for (const cut of ['before', 'after'] as const) {
       it(`gives no ${what} that the store did not take note of (cut ${cut} the call); the same key tells later`, async () => {
-        const broken = world.process(async (call) => {
+        const broken = harness.process(async (call) => {
           if (call.name !== port) return call.proceed();
           if (cut === 'after') await call.proceed();
           throw new StoreUnavailable('The line broke.');
         });
-        const answer = await complete(world, uploadId, body, 'k', broken).catch((error: unknown) => error);
+        const answer = await complete(harness, uploadId, body, 'k', broken).catch((error: unknown) => error);
         expect(answer).to.be.instanceOf(StoreUnavailable);
-        expect(await codeOf(complete(world, uploadId, body, 'k'))).to.equal(cut === 'before' ? 'IDEMPOTENCY_IN_PROGRESS' : code);
-        world.clock.jump(world.settings.claimLeaseMs);
-        expect(await codeOf(complete(world, uploadId, body, 'k'))).to.equal(code);
+        expect(await codeOf(complete(harness, uploadId, body, 'k'))).to.equal(cut === 'before' ? 'IDEMPOTENCY_IN_PROGRESS' : code);
+        harness.clock.jump(harness.settings.claimLeaseMs);
+        expect(await codeOf(complete(harness, uploadId, body, 'k'))).to.equal(code);
       });
     }
   }
@@ -144,26 +144,26 @@ describe('two completions of one upload under keys of their own', () => {
 
   /** The first sleeps, the second too, the first goes on, then the second; answers the calls that they slept at. */
   async function interleaved(firstAt: number, secondAt: number): Promise<[string | undefined, string | undefined]> {
-    const world = await CoreWorld.open();
-    const prepared = await prepare(world, BYTES);
-    send(world, prepared, BYTES);
+    const harness = await CoreHarness.open();
+    const prepared = await prepare(harness, BYTES);
+    send(harness, prepared, BYTES);
     const copies = new Set<string>();
     const gates = [new Gate(), new Gate()] as const;
     const names: [string[], string[]] = [[], []];
     const { uploadId } = prepared.upload;
-    const first = complete(world, uploadId, {}, 'first', world.process(sleeping(firstAt, gates[0], names[0], copies)));
-    await world.clock.advance(0);
-    const second = complete(world, uploadId, {}, 'second', world.process(sleeping(secondAt, gates[1], names[1], copies)));
+    const first = complete(harness, uploadId, {}, 'first', harness.process(sleeping(firstAt, gates[0], names[0], copies)));
+    await harness.clock.advance(0);
+    const second = complete(harness, uploadId, {}, 'second', harness.process(sleeping(secondAt, gates[1], names[1], copies)));
     for (const gate of gates) {
-      await world.clock.advance(0);
+      await harness.clock.advance(0);
       gate.open();
     }
     const [{ upload }, other] = await Promise.all([first, second]);
     const where = `asleep at ${names[0][firstAt]} (${firstAt}) and ${names[1][secondAt]} (${secondAt})`;
     expect(upload, where).to.deep.equal(other.upload);
-    expect(await storedBytes(world, upload.objectKey), where).to.deep.equal(Buffer.from(BYTES));
+    expect(await storedBytes(harness, upload.objectKey), where).to.deep.equal(Buffer.from(BYTES));
     copies.delete(upload.objectKey ?? '');
-    for (const copy of copies) expect(await storedBytes(world, copy), `no other copy is left, ${where}`).to.equal(null);
+    for (const copy of copies) expect(await storedBytes(harness, copy), `no other copy is left, ${where}`).to.equal(null);
     return [gates[0].reached ? names[0][firstAt] : undefined, gates[1].reached ? names[1][secondAt] : undefined];
   }
 

@@ -6,7 +6,7 @@ import { Recovery } from '../../../core/recovery/recover.js';
 import type { Settings } from '../../../core/settings.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { prepareUpload } from '../../../core/uploads/prepare-upload.js';
-import { CoreWorld } from '../../fixtures/core-world.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { codeOf } from '../../fixtures/refusals.js';
 import { complete, prepare, prepareBody, send } from './upload-steps.js';
@@ -17,98 +17,98 @@ async function refusalOf(work: Promise<unknown>): Promise<ServiceError> {
   return work.then(() => { throw new Error('It was not refused.'); }, (error: unknown) => error as ServiceError);
 }
 
-async function open(settings: Partial<Settings>): Promise<CoreWorld> {
-  return CoreWorld.open({ settings });
+async function open(settings: Partial<Settings>): Promise<CoreHarness> {
+  return CoreHarness.open({ settings });
 }
 
-async function afterTargets(world: CoreWorld): Promise<void> {
-  world.clock.jump(world.settings.uploadTargetMs + world.settings.claimLeaseMs + world.settings.recoveryGraceMs);
-  await world.clock.run(new Recovery(world.context).pass());
+async function afterTargets(harness: CoreHarness): Promise<void> {
+  harness.clock.jump(harness.settings.uploadTargetMs + harness.settings.claimLeaseMs + harness.settings.recoveryGraceMs);
+  await harness.clock.run(new Recovery(harness.context).pass());
 }
 
 describe('the bounds of uploads', () => {
   it('refuse one more unfinished upload with QUEUE_FULL, say why and when to come back, and free the key', async () => {
-    const world = await open({ maxUnfinishedUploadsPerApp: 2 });
-    const [first] = [await prepare(world, BYTES), await prepare(world, BYTES)];
-    const refusal = await refusalOf(prepare(world, BYTES, {}, 'k'));
+    const harness = await open({ maxUnfinishedUploadsPerApp: 2 });
+    const [first] = [await prepare(harness, BYTES), await prepare(harness, BYTES)];
+    const refusal = await refusalOf(prepare(harness, BYTES, {}, 'k'));
     expect(refusal).to.include({ code: 'QUEUE_FULL' });
     expect(refusal.details).to.deep.equal({ retryAfterMs: 60_000, bound: 'unfinished_uploads' });
     expect(refusal.message).to.equal('The App has 2 unfinished uploads, and may have 2; complete some, or wait until their targets have expired.');
-    send(world, first, BYTES);
-    await complete(world, first.upload.uploadId);
-    expect((await prepare(world, BYTES, {}, 'k')).replayed, 'the key was free').to.equal(false);
+    send(harness, first, BYTES);
+    await complete(harness, first.upload.uploadId);
+    expect((await prepare(harness, BYTES, {}, 'k')).replayed, 'the key was free').to.equal(false);
   });
 
   it('count unfinished uploads until the bytes at their expired targets are removed', async () => {
-    const world = await open({ maxUnfinishedUploadsPerApp: 1 });
-    const { upload } = await prepare(world, BYTES);
-    world.clock.jump(world.settings.uploadTargetMs + 1);
-    expect(await codeOf(prepare(world, BYTES)), 'the bytes may still be there').to.equal('QUEUE_FULL');
-    await afterTargets(world);
-    expect(await codeOf(prepare(world, BYTES))).to.equal('OK');
-    expect(await codeOf(complete(world, upload.uploadId))).to.equal('UPLOAD_URL_EXPIRED');
+    const harness = await open({ maxUnfinishedUploadsPerApp: 1 });
+    const { upload } = await prepare(harness, BYTES);
+    harness.clock.jump(harness.settings.uploadTargetMs + 1);
+    expect(await codeOf(prepare(harness, BYTES)), 'the bytes may still be there').to.equal('QUEUE_FULL');
+    await afterTargets(harness);
+    expect(await codeOf(prepare(harness, BYTES))).to.equal('OK');
+    expect(await codeOf(complete(harness, upload.uploadId))).to.equal('UPLOAD_URL_EXPIRED');
   });
 
   it('refuse declared bytes beyond what an App may store, and take what fits exactly', async () => {
-    const world = await open({ maxStoredUploadBytesPerApp: 1_000 });
-    await prepare(world, BYTES, { byte_size: 600 });
-    const refusal = await refusalOf(prepare(world, BYTES, { byte_size: 401 }));
+    const harness = await open({ maxStoredUploadBytesPerApp: 1_000 });
+    await prepare(harness, BYTES, { byte_size: 600 });
+    const refusal = await refusalOf(prepare(harness, BYTES, { byte_size: 401 }));
     expect([refusal.code, refusal.details.bound]).to.deep.equal(['QUEUE_FULL', 'stored_upload_bytes']);
-    expect(await codeOf(prepare(world, BYTES, { byte_size: 400 }))).to.equal('OK');
-    await afterTargets(world);
-    expect(await codeOf(prepare(world, BYTES, { byte_size: 1_000 })), 'nothing of the others is kept').to.equal('OK');
+    expect(await codeOf(prepare(harness, BYTES, { byte_size: 400 }))).to.equal('OK');
+    await afterTargets(harness);
+    expect(await codeOf(prepare(harness, BYTES, { byte_size: 1_000 })), 'nothing of the others is kept').to.equal('OK');
   });
 
   it('count the bytes of completed uploads until their retention is over', async () => {
-    const world = await open({ maxStoredUploadBytesPerApp: BYTES.byteLength });
-    const prepared = await prepare(world, BYTES);
-    send(world, prepared, BYTES);
-    await complete(world, prepared.upload.uploadId);
-    await afterTargets(world);
-    expect(await codeOf(prepare(world, BYTES, { byte_size: 1 }))).to.equal('QUEUE_FULL');
-    world.clock.jump(world.settings.uploadRetentionMs);
-    await world.clock.run(new Recovery(world.context).pass());
-    expect(await codeOf(prepare(world, BYTES))).to.equal('OK');
+    const harness = await open({ maxStoredUploadBytesPerApp: BYTES.byteLength });
+    const prepared = await prepare(harness, BYTES);
+    send(harness, prepared, BYTES);
+    await complete(harness, prepared.upload.uploadId);
+    await afterTargets(harness);
+    expect(await codeOf(prepare(harness, BYTES, { byte_size: 1 }))).to.equal('QUEUE_FULL');
+    harness.clock.jump(harness.settings.uploadRetentionMs);
+    await harness.clock.run(new Recovery(harness.context).pass());
+    expect(await codeOf(prepare(harness, BYTES))).to.equal('OK');
   });
 
   it('refuse more uploads than an App may have, however small, those with nothing left but a record too', async () => {
-    const world = await open({ maxStoredUploadsPerApp: 2 });
-    await prepare(world, BYTES, { byte_size: 1 });
-    await prepare(world, BYTES, { byte_size: 1 });
-    await afterTargets(world);
-    const refusal = await refusalOf(prepare(world, BYTES, { byte_size: 1 }));
+    const harness = await open({ maxStoredUploadsPerApp: 2 });
+    await prepare(harness, BYTES, { byte_size: 1 });
+    await prepare(harness, BYTES, { byte_size: 1 });
+    await afterTargets(harness);
+    const refusal = await refusalOf(prepare(harness, BYTES, { byte_size: 1 }));
     expect([refusal.code, refusal.details.bound]).to.deep.equal(['QUEUE_FULL', 'stored_uploads']);
-    world.clock.jump(world.settings.uploadRetentionMs);
-    await world.clock.run(new Recovery(world.context).pass());
-    expect(await codeOf(prepare(world, BYTES))).to.equal('OK');
+    harness.clock.jump(harness.settings.uploadRetentionMs);
+    await harness.clock.run(new Recovery(harness.context).pass());
+    expect(await codeOf(prepare(harness, BYTES))).to.equal('OK');
   });
 
   it('are those of one App: another one of the same account has its own', async () => {
-    const world = await open({ maxUnfinishedUploadsPerApp: 1 });
-    await prepare(world, BYTES);
-    const other = { ...world.caller, appId: world.ports.ids.uuid() };
-    expect(await codeOf(prepareUpload(world.context, other, 'k', prepareBody(BYTES)))).to.equal('OK');
-    expect(await codeOf(prepareUpload(world.context, other, 'l', prepareBody(BYTES)))).to.equal('QUEUE_FULL');
+    const harness = await open({ maxUnfinishedUploadsPerApp: 1 });
+    await prepare(harness, BYTES);
+    const other = { ...harness.caller, appId: harness.ports.ids.uuid() };
+    expect(await codeOf(prepareUpload(harness.context, other, 'k', prepareBody(BYTES)))).to.equal('OK');
+    expect(await codeOf(prepareUpload(harness.context, other, 'l', prepareBody(BYTES)))).to.equal('QUEUE_FULL');
   });
 
   it('let a full App have the answer to an earlier prepare again', async () => {
-    const world = await open({ maxUnfinishedUploadsPerApp: 1 });
-    const { upload } = await prepare(world, BYTES, {}, 'k');
-    expect(await prepare(world, BYTES, {}, 'k')).to.deep.include({ upload, replayed: true });
+    const harness = await open({ maxUnfinishedUploadsPerApp: 1 });
+    const { upload } = await prepare(harness, BYTES, {}, 'k');
+    expect(await prepare(harness, BYTES, {}, 'k')).to.deep.include({ upload, replayed: true });
   });
 
   it('pass over no more than the requests beside them', async () => {
-    const world = await open({ maxUnfinishedUploadsPerApp: 3 });
-    const codes = await Promise.all(Array.from({ length: 8 }, () => codeOf(prepare(world, BYTES))));
+    const harness = await open({ maxUnfinishedUploadsPerApp: 3 });
+    const codes = await Promise.all(Array.from({ length: 8 }, () => codeOf(prepare(harness, BYTES))));
     expect(codes.filter((code) => code === 'OK').length).to.be.within(3, 8);
-    expect(await codeOf(prepare(world, BYTES))).to.equal('QUEUE_FULL');
+    expect(await codeOf(prepare(harness, BYTES))).to.equal('QUEUE_FULL');
   });
 
   it('free the key when the store cannot say how much there is', async () => {
-    const world = await open({});
-    const away = world.process((call) => (call.name === 'uploads.usage' ? Promise.reject(new StoreUnavailable('The line broke.')) : call.proceed()));
-    const failed = await refusalOf(prepareUpload(away, world.caller, 'k', prepareBody(BYTES)));
+    const harness = await open({});
+    const away = harness.process((call) => (call.name === 'uploads.usage' ? Promise.reject(new StoreUnavailable('The line broke.')) : call.proceed()));
+    const failed = await refusalOf(prepareUpload(away, harness.caller, 'k', prepareBody(BYTES)));
     expect(failed).to.be.instanceOf(StoreUnavailable);
-    expect((await prepare(world, BYTES, {}, 'k')).replayed).to.equal(false);
+    expect((await prepare(harness, BYTES, {}, 'k')).replayed).to.equal(false);
   });
 });

@@ -9,7 +9,7 @@ import type { ReferenceRole } from '../../../core/generation/generation.js';
 import type { PrepareRequest } from '../../../core/uploads/request.js';
 import { requireUsable } from '../../../core/uploads/usable.js';
 import { imageModel } from '../../fixtures/core-models.js';
-import { CoreWorld } from '../../fixtures/core-world.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 import { Gate } from '../../fixtures/intercepted.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { codeOf } from '../../fixtures/refusals.js';
@@ -83,38 +83,38 @@ describe('a file that no model could take', () => {
 
   it('leaves its key free, and makes nothing', async () => {
     const bytes = plainImage();
-    const world = await CoreWorld.open({ models: [model({ referenceRoles: ['start_frame'] })] });
-    expect(await codeOf(prepare(world, bytes, {}, 'k'))).to.equal('FIELD_INVALID');
-    expect(await world.ports.uploads.due(Number.MAX_SAFE_INTEGER, 10)).to.deep.equal([]);
-    expect(await prepare(world, bytes, { role: 'start_frame' }, 'k')).to.have.property('replayed', false);
+    const harness = await CoreHarness.open({ models: [model({ referenceRoles: ['start_frame'] })] });
+    expect(await codeOf(prepare(harness, bytes, {}, 'k'))).to.equal('FIELD_INVALID');
+    expect(await harness.ports.uploads.due(Number.MAX_SAFE_INTEGER, 10)).to.deep.equal([]);
+    expect(await prepare(harness, bytes, { role: 'start_frame' }, 'k')).to.have.property('replayed', false);
   });
 
   it('is looked at after the installation\'s limits and the key, and not again for what was taken once', async () => {
     const bytes = plainImage();
-    const world = await CoreWorld.open();
-    const first = await prepare(world, bytes, {}, 'k');
-    world.models = [];
-    expect(await prepare(world, bytes, {}, 'k')).to.deep.include({ replayed: true, upload: first.upload });
-    expect(await codeOf(prepare(world, bytes, { role: 'start_frame' }, 'k'))).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
-    expect(await codeOf(prepare(world, bytes, { media_type: 'image/gif' }, 'k'))).to.equal('UPLOAD_TYPE_NOT_ALLOWED');
-    expect(await codeOf(prepare(world, bytes, {}, 'other'))).to.equal('FIELD_INVALID');
+    const harness = await CoreHarness.open();
+    const first = await prepare(harness, bytes, {}, 'k');
+    harness.models = [];
+    expect(await prepare(harness, bytes, {}, 'k')).to.deep.include({ replayed: true, upload: first.upload });
+    expect(await codeOf(prepare(harness, bytes, { role: 'start_frame' }, 'k'))).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
+    expect(await codeOf(prepare(harness, bytes, { media_type: 'image/gif' }, 'k'))).to.equal('UPLOAD_TYPE_NOT_ALLOWED');
+    expect(await codeOf(prepare(harness, bytes, {}, 'other'))).to.equal('FIELD_INVALID');
   });
 
   it('is not refused by a process whose key was taken over meanwhile', async () => {
     const bytes = plainImage();
-    const world = await CoreWorld.open();
+    const harness = await CoreHarness.open();
     const gate = new Gate();
-    world.models = [];
-    const slow = codeOf(prepareUpload(world.process(async (call) => {
+    harness.models = [];
+    const slow = codeOf(prepareUpload(harness.process(async (call) => {
       if (call.name === 'claims.remove') await gate.wait();
       return call.proceed();
-    }), world.caller, 'k', prepareBody(bytes)));
-    await world.clock.advance(world.settings.claimLeaseMs);
+    }), harness.caller, 'k', prepareBody(bytes)));
+    await harness.clock.advance(harness.settings.claimLeaseMs);
     expect(gate.reached).to.equal(true);
-    world.models = [imageModel()];
-    const { upload } = await prepare(world, bytes, {}, 'k');
+    harness.models = [imageModel()];
+    const { upload } = await prepare(harness, bytes, {}, 'k');
     gate.open();
     expect(await slow).to.equal('IDEMPOTENCY_IN_PROGRESS');
-    expect(await prepare(world, bytes, {}, 'k')).to.deep.include({ replayed: true, upload });
+    expect(await prepare(harness, bytes, {}, 'k')).to.deep.include({ replayed: true, upload });
   });
 });

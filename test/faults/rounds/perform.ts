@@ -1,7 +1,7 @@
-import type { Installation } from '../stage/installation.js';
-import type { Deed } from './schedule.js';
+import type { Installation } from '../harness/installation.js';
+import type { Action } from './schedule.js';
 
-type DeedTo<T extends Deed['to']> = Extract<Deed, { readonly to: T }>;
+type ActionTo<T extends Action['to']> = Extract<Action, { readonly to: T }>;
 
 /** A fault under way. */
 export interface Performed {
@@ -12,16 +12,16 @@ export interface Performed {
 }
 
 /** Does what a fault says. What another fault has ended is waited for, or started again, so that there is something to strike. */
-export async function perform(installation: Installation, deed: Deed, pause: (ms: number) => Promise<void>): Promise<Performed> {
-  switch (deed.to) {
-    case 'processes': return troubleProcesses(installation, deed);
-    case 'store': return troubleStore(installation, deed, pause);
-    case 'links': return troubleLinks(installation, deed);
-    case 's3': return troubleS3(installation, deed);
+export async function perform(installation: Installation, action: Action, pause: (ms: number) => Promise<void>): Promise<Performed> {
+  switch (action.to) {
+    case 'processes': return troubleProcesses(installation, action);
+    case 'store': return troubleStore(installation, action, pause);
+    case 'links': return troubleLinks(installation, action);
+    case 's3': return troubleS3(installation, action);
   }
 }
 
-async function troubleProcesses(installation: Installation, { does, processes }: DeedTo<'processes'>): Promise<Performed> {
+async function troubleProcesses(installation: Installation, { does, processes }: ActionTo<'processes'>): Promise<Performed> {
   const troubled = processes.map((name) => installation.process(name));
   await Promise.all(troubled.map((process) => process.ensureStarted()));
   const struck = troubled.filter((process) => {
@@ -37,7 +37,7 @@ async function troubleProcesses(installation: Installation, { does, processes }:
 
 const LOOK_EVERY_MS = 20;
 
-async function troubleStore(installation: Installation, { does, store }: DeedTo<'store'>, pause: (ms: number) => Promise<void>): Promise<Performed> {
+async function troubleStore(installation: Installation, { does, store }: ActionTo<'store'>, pause: (ms: number) => Promise<void>): Promise<Performed> {
   const server = store === 'mongo' ? installation.mongo : installation.s3;
   while (server.pid === undefined) await pause(LOOK_EVERY_MS);
   if (does === 'freeze') {
@@ -48,7 +48,7 @@ async function troubleStore(installation: Installation, { does, store }: DeedTo<
   return { hits: () => 1, undo: () => server.restart() };
 }
 
-async function troubleLinks(installation: Installation, { store, processes, toxic, directions }: DeedTo<'links'>): Promise<Performed> {
+async function troubleLinks(installation: Installation, { store, processes, toxic, directions }: ActionTo<'links'>): Promise<Performed> {
   const links = processes.map((name) => installation.ways(name)[store]);
   const antidotes = await Promise.all(links.flatMap((link) => directions.map((direction) => link.poison(toxic, direction))));
   const sent = () => links.reduce((sum, link) => sum + link.sent, 0);
@@ -56,7 +56,7 @@ async function troubleLinks(installation: Installation, { store, processes, toxi
   return { hits: () => sent() - before, undo: async () => { await Promise.all(antidotes.map((take) => take())); } };
 }
 
-async function troubleS3(installation: Installation, { processes, trouble }: DeedTo<'s3'>): Promise<Performed> {
+async function troubleS3(installation: Installation, { processes, trouble }: ActionTo<'s3'>): Promise<Performed> {
   const suffering = processes.map((name) => {
     const store = installation.ways(name).trouble;
     return { store, suffered: store.suffer(trouble) };

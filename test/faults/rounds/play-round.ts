@@ -4,7 +4,7 @@ import { useUntil } from '../clients/leaver.js';
 import type { Society } from '../clients/society.js';
 import { drawsFrom } from '../draws.js';
 import type { Span } from '../history/history.js';
-import type { Installation } from '../stage/installation.js';
+import type { Installation } from '../harness/installation.js';
 import { perform } from './perform.js';
 import type { Fault, Round } from './schedule.js';
 import type { Struck } from './struck.js';
@@ -56,11 +56,11 @@ export async function playRound(round: Round, { installation, society, rich, see
 }
 
 /** One that is cut short is not undone: the installation is ended then. */
-async function playFault(installation: Installation, { kind, deed, afterMs, forMs }: Fault, pause: (ms: number) => Promise<void>): Promise<Struck> {
+async function playFault(installation: Installation, { kind, action, afterMs, forMs }: Fault, pause: (ms: number) => Promise<void>): Promise<Struck> {
   await pause(afterMs);
-  const performed = await perform(installation, deed, pause);
+  const performed = await perform(installation, action, pause);
   await pause(forMs);
-  const struck = { kind, deed: deed.to, hits: performed.hits() };
+  const struck = { kind, action: action.to, hits: performed.hits() };
   await performed.undo();
   return struck;
 }

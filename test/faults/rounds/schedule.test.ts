@@ -23,8 +23,8 @@ describe('rounds of faults', () => {
 
   it('are done to processes that are there, and end', () => {
     fc.assert(fc.property(fc.nat(), (seed) => {
-      for (const { deed, afterMs, forMs } of drawRounds(seed, 20).flatMap(({ faults }) => faults)) {
-        if ('processes' in deed) expect(PROCESSES).to.include.members([...deed.processes]).and.to.satisfy(() => deed.processes.length > 0);
+      for (const { action, afterMs, forMs } of drawRounds(seed, 20).flatMap(({ faults }) => faults)) {
+        if ('processes' in action) expect(PROCESSES).to.include.members([...action.processes]).and.to.satisfy(() => action.processes.length > 0);
         expect(afterMs).to.be.within(0, 2_000);
         expect(forMs).to.be.within(0, 7_000);
       }

@@ -1,5 +1,5 @@
-import type { Direction, Toxic } from '../stage/toxiproxy.js';
-import type { Trouble } from '../stage/troubled-s3.js';
+import type { Direction, Toxic } from '../harness/toxiproxy.js';
+import type { Trouble } from '../harness/troubled-s3.js';
 import { between, drawsFrom, oneOf, shuffled, type Draw } from '../draws.js';
 
 export const REST = ['rest-1', 'rest-2'] as const;
@@ -10,7 +10,7 @@ export type ProcessName = (typeof PROCESSES)[number];
 export type StoreName = 'mongo' | 's3';
 
 /** What is done, and to whom. */
-export type Deed =
+export type Action =
   | { readonly to: 'processes'; readonly does: 'SIGKILL' | 'SIGTERM' | 'freeze'; readonly processes: readonly ProcessName[] }
   | { readonly to: 'store'; readonly does: 'SIGKILL' | 'freeze'; readonly store: StoreName }
   | { readonly to: 'links'; readonly store: StoreName; readonly processes: readonly ProcessName[]; readonly toxic: Toxic; readonly directions: readonly Direction[] }
@@ -18,7 +18,7 @@ export type Deed =
 
 export interface Fault {
   readonly kind: FaultKind;
-  readonly deed: Deed;
+  readonly action: Action;
   /** From the beginning of the round, in milliseconds; it is undone after `forMs`. */
   readonly afterMs: number;
   readonly forMs: number;
@@ -32,7 +32,7 @@ export interface Round {
   readonly revokeAfterMs: number;
 }
 
-type Drawn = { readonly deed: Deed; readonly forMs: number };
+type Drawn = { readonly action: Action; readonly forMs: number };
 
 /** Longer than a worker's lease and a claim's, so that another process takes over from one that is not dead. */
 const PAST_THE_LEASES_MS = 6_000;
@@ -84,24 +84,24 @@ export function drawRounds(seed: number, count: number): Round[] {
 
 /** A round in one line, for a person who wants to know what happened. */
 export function toldRound({ number, faults }: Round): string {
-  return `round ${number}: ${faults.map(({ kind, deed, afterMs, forMs }) => `${kind} (${toldDeed(deed)}) from ${afterMs} ms for ${forMs} ms`).join('; ')}`;
+  return `round ${number}: ${faults.map(({ kind, action, afterMs, forMs }) => `${kind} (${toldDeed(action)}) from ${afterMs} ms for ${forMs} ms`).join('; ')}`;
 }
 
-function toldDeed(deed: Deed): string {
-  switch (deed.to) {
-    case 'processes': return deed.processes.join(', ');
-    case 'store': return deed.store;
-    case 'links': return `${deed.store} of ${deed.processes.join(', ')}, ${deed.directions.join(' and ')}, ${JSON.stringify(deed.toxic.attributes)}`;
-    case 's3': return deed.processes.join(', ');
+function toldDeed(action: Action): string {
+  switch (action.to) {
+    case 'processes': return action.processes.join(', ');
+    case 'store': return action.store;
+    case 'links': return `${action.store} of ${action.processes.join(', ')}, ${action.directions.join(' and ')}, ${JSON.stringify(action.toxic.attributes)}`;
+    case 's3': return action.processes.join(', ');
   }
 }
 
 function processes(does: 'SIGKILL' | 'SIGTERM' | 'freeze', names: readonly ProcessName[], forMs: number): Drawn {
-  return { deed: { to: 'processes', does, processes: names }, forMs };
+  return { action: { to: 'processes', does, processes: names }, forMs };
 }
 
 function store(does: 'SIGKILL' | 'freeze', name: StoreName, forMs: number): Drawn {
-  return { deed: { to: 'store', does, store: name }, forMs };
+  return { action: { to: 'store', does, store: name }, forMs };
 }
 
 function several(draw: Draw): ProcessName[] {
@@ -113,11 +113,11 @@ function links(draw: Draw, toxic: Toxic, atMostMs: number): Drawn {
   const directions = oneOf<readonly Direction[]>(draw, [['upstream'], ['downstream'], ['upstream', 'downstream']]);
   const to = oneOf<StoreName>(draw, ['mongo', 's3']);
   const whom = to === 's3' ? usersOfS3(draw) : oneOrAll(draw, PROCESSES);
-  return { deed: { to: 'links', store: to, processes: whom, toxic, directions }, forMs: between(draw, 1_000, atMostMs) };
+  return { action: { to: 'links', store: to, processes: whom, toxic, directions }, forMs: between(draw, 1_000, atMostMs) };
 }
 
 function trouble(draw: Draw, what: Trouble, whom: readonly ProcessName[]): Drawn {
-  return { deed: { to: 's3', trouble: what, processes: whom }, forMs: between(draw, 2_000, 4_000) };
+  return { action: { to: 's3', trouble: what, processes: whom }, forMs: between(draw, 2_000, 4_000) };
 }
 
 /** A REST process asks S3 so seldom that one alone would hardly notice. */

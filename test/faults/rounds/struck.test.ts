@@ -7,8 +7,8 @@ import { drawRounds } from './schedule.js';
 import { toldStruck, whatHitNothing, type Struck } from './struck.js';
 
 describe('faults that were played', () => {
-  const all = (hits: (struck: Omit<Struck, 'hits'>) => number): Struck[] => drawRounds(1, 20).flatMap(({ faults }) => faults.map(({ kind, deed }) => {
-    const struck = { kind, deed: deed.to };
+  const all = (hits: (struck: Omit<Struck, 'hits'>) => number): Struck[] => drawRounds(1, 20).flatMap(({ faults }) => faults.map(({ kind, action }) => {
+    const struck = { kind, action: action.to };
     return { ...struck, hits: hits(struck) };
   }));
 
@@ -18,8 +18,8 @@ describe('faults that were played', () => {
 
   it('are named when they hit nothing', () => {
     expect(whatHitNothing(all(({ kind }) => (kind === 'MongoDB frozen' ? 0 : 1)))).to.deep.equal(['MongoDB frozen']);
-    expect(whatHitNothing(all(({ deed }) => (deed === 'links' ? 0 : 1)))).to.deep.equal(['any trouble of a link']);
-    expect(whatHitNothing(all(({ deed }) => (deed === 's3' ? 0 : 1)))).to.deep.equal(['any trouble of S3']);
+    expect(whatHitNothing(all(({ action }) => (action === 'links' ? 0 : 1)))).to.deep.equal(['any trouble of a link']);
+    expect(whatHitNothing(all(({ action }) => (action === 's3' ? 0 : 1)))).to.deep.equal(['any trouble of S3']);
   });
 
   it('may miss one link, or one store', () => {
@@ -31,6 +31,6 @@ describe('faults that were played', () => {
   });
 
   it('are told by what they hit', () => {
-    expect(toldStruck([{ kind: 'a link cut', deed: 'links', hits: 3 }, { kind: 'a link cut', deed: 'links', hits: 4 }])).to.equal('2 a link cut (7 pieces sent)');
+    expect(toldStruck([{ kind: 'a link cut', action: 'links', hits: 3 }, { kind: 'a link cut', action: 'links', hits: 4 }])).to.equal('2 a link cut (7 pieces sent)');
   });
 });

@@ -1,23 +1,23 @@
-import { FAULT_KINDS, type Deed, type FaultKind } from './schedule.js';
+import { FAULT_KINDS, type Action, type FaultKind } from './schedule.js';
 
 /** What a fault did in the end: processes and stores really struck, requests in trouble or sent into a bad link. */
 export interface Struck {
   readonly kind: FaultKind;
-  readonly deed: Deed['to'];
+  readonly action: Action['to'];
   readonly hits: number;
 }
 
 /** By kind: how many there were, and what they hit altogether. */
 export function toldStruck(struck: readonly Struck[]): string {
-  const kinds = new Map<string, { times: number; hits: number; deed: Struck['deed'] }>();
-  for (const { kind, hits, deed } of struck) {
-    const known = kinds.get(kind) ?? { times: 0, hits: 0, deed };
-    kinds.set(kind, { deed, times: known.times + 1, hits: known.hits + hits });
+  const kinds = new Map<string, { times: number; hits: number; action: Struck['action'] }>();
+  for (const { kind, hits, action } of struck) {
+    const known = kinds.get(kind) ?? { times: 0, hits: 0, action };
+    kinds.set(kind, { action, times: known.times + 1, hits: known.hits + hits });
   }
-  return [...kinds].sort(([a], [b]) => (a < b ? -1 : 1)).map(([kind, { times, hits, deed }]) => `${times} ${kind} (${HIT[deed](hits)})`).join(', ');
+  return [...kinds].sort(([a], [b]) => (a < b ? -1 : 1)).map(([kind, { times, hits, action }]) => `${times} ${kind} (${HIT[action](hits)})`).join(', ');
 }
 
-const HIT: Readonly<Record<Struck['deed'], (hits: number) => string>> = {
+const HIT: Readonly<Record<Struck['action'], (hits: number) => string>> = {
   processes: (hits) => `${hits} struck`,
   store: (hits) => `${hits} struck`,
   s3: (hits) => `${hits} requests`,
@@ -31,10 +31,10 @@ const HIT: Readonly<Record<Struck['deed'], (hits: number) => string>> = {
  */
 export function whatHitNothing(struck: readonly Struck[]): string[] {
   const hitsOf = (are: (one: Struck) => boolean) => struck.filter(are).reduce((sum, { hits }) => sum + hits, 0);
-  const certain = FAULT_KINDS.filter((kind) => struck.every((one) => one.kind !== kind || one.deed === 'processes' || one.deed === 'store'));
+  const certain = FAULT_KINDS.filter((kind) => struck.every((one) => one.kind !== kind || one.action === 'processes' || one.action === 'store'));
   return [
     ...certain.filter((kind) => hitsOf((one) => one.kind === kind) === 0),
-    ...(hitsOf(({ deed }) => deed === 'links') === 0 ? ['any trouble of a link'] : []),
-    ...(hitsOf(({ deed }) => deed === 's3') === 0 ? ['any trouble of S3'] : []),
+    ...(hitsOf(({ action }) => action === 'links') === 0 ? ['any trouble of a link'] : []),
+    ...(hitsOf(({ action }) => action === 's3') === 0 ? ['any trouble of S3'] : []),
   ];
 }

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { expect } from 'chai';
 import { createProgram } from '../../../apps/cli/program.js';
-import { CliRun, quietIo } from '../../fixtures/cli-run.js';
-import { CliService } from '../../fixtures/cli-service.js';
+import { CliRun, quietIo } from '../../harness/cli-run.js';
+import { CliService } from '../../harness/cli-service.js';
 
 describe('command line', () => {
   let service: CliService;

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { CliRun } from '../../fixtures/cli-run.js';
+import { CliRun } from '../../harness/cli-run.js';
 
 const MAIN = fileURLToPath(new URL('../../../apps/cli/main.js', import.meta.url));
 const SHIPPED = fileURLToPath(new URL('../../../../config/catalog.yaml', import.meta.url));

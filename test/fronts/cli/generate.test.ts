@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { CliService } from '../../fixtures/cli-service.js';
+import { CliService } from '../../harness/cli-service.js';
 import { image } from '../../fixtures/images.js';
 
 const PNG = Buffer.from('89504e470d0a1a0a', 'hex');

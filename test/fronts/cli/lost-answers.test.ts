@@ -10,9 +10,9 @@ import { Credits } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js'
 import { Operations } from '../../../apps/grpc/generated/darkroom/v1/operations_pb.js';
 import { serviceDefinition } from '../../../apps/grpc/service-definition.js';
 import { ServiceError, StoreUnavailable, type ErrorCode } from '../../../core/errors.js';
-import { CliRun, type Ran } from '../../fixtures/cli-run.js';
+import { CliRun, type Ran } from '../../harness/cli-run.js';
 import { intercepted } from '../../fixtures/intercepted.js';
-import { CALLERS, GrpcStage } from './grpc-stage.js';
+import { CALLERS, GrpcService } from './grpc-service.js';
 
 const ID = '00000000-0000-4000-8000-000000000000';
 const GRANT = ['grants', 'create', ID, '5'];
@@ -96,22 +96,22 @@ describe('a command with --grpc whose answer was lost', () => {
   it('is granted once, though its caller was revoked before anybody heard of it', async () => {
     const { operator } = CALLERS;
     let isLost = false;
-    const stage = await GrpcStage.open({ around: (ports) => ({ ...ports, accounts: intercepted('accounts', ports.accounts, async (call) => {
+    const grpc = await GrpcService.open({ around: (ports) => ({ ...ports, accounts: intercepted('accounts', ports.accounts, async (call) => {
       const answer = await call.proceed();
       if (call.name !== 'accounts.apply' || !isLost) return answer;
       CALLERS['operator'] = { ...CALLERS['revoked'], name: 'operator' } as typeof operator;
       throw new StoreUnavailable('The answer was lost.');
     }) }) });
     isLost = true;
-    const grants = async () => (await stage.world.context.accounts.entries(stage.owner.accountId, { limit: 100 })).items.slice(1).map(({ operationId }) => operationId);
-    const grant = ['grants', 'create', stage.owner.accountId, '5'];
-    const { code, stdout } = await stage.operate([...grant, '--json']);
+    const grants = async () => (await grpc.harness.context.accounts.entries(grpc.owner.accountId, { limit: 100 })).items.slice(1).map(({ operationId }) => operationId);
+    const grant = ['grants', 'create', grpc.owner.accountId, '5'];
+    const { code, stdout } = await grpc.operate([...grant, '--json']);
     const { error } = JSON.parse(stdout) as { readonly error: { readonly code: string; readonly operation_id: string } };
     expect([code, error.code, await grants()]).to.deep.equal([1, 'DEVELOPER_TOKEN_REVOKED', [error.operation_id]]);
     CALLERS['operator'] = operator;
     isLost = false;
-    expect((await stage.operate([...grant, '--operation-id', error.operation_id])).stdout).to.match(/^The operation \S+ was made already /);
+    expect((await grpc.operate([...grant, '--operation-id', error.operation_id])).stdout).to.match(/^The operation \S+ was made already /);
     expect(await grants()).to.have.length(1);
-    await stage.close();
+    await grpc.close();
   });
 });

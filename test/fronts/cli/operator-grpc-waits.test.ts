@@ -12,7 +12,7 @@ import { errorStatus } from '../../../apps/grpc/error-status.js';
 import { Access, ListAccountsResponseSchema } from '../../../apps/grpc/generated/darkroom/v1/access_pb.js';
 import { serviceDefinition } from '../../../apps/grpc/service-definition.js';
 import { ServiceError } from '../../../core/errors.js';
-import { bound, GrpcStage } from './grpc-stage.js';
+import { bound, GrpcService } from './grpc-service.js';
 
 describe('a server that says nothing', () => {
   it('is waited for as long as the call may take', async () => {
@@ -71,9 +71,9 @@ describe('a server that says nothing', () => {
 });
 
 describe('a server that has too much to do', () => {
-  let stage: GrpcStage;
-  before(async () => { stage = await GrpcStage.open(); });
-  after(() => stage.close());
+  let grpc: GrpcService;
+  before(async () => { grpc = await GrpcService.open(); });
+  after(() => grpc.close());
 
   it('is asked again when it says, even for what must not be done twice: nothing came of a call it did not take', async () => {
     let asked = 0;
@@ -103,7 +103,7 @@ describe('a server that has too much to do', () => {
         send(errorStatus(new ServiceError('RATE_LIMITED', 'Too much.', { retryAfterMs: asked === 1 ? 2_001 : 60_001 }), { requestId: 'r', bodyField: '' }));
       },
     });
-    const ran = await stage.run(['accounts', 'list', '--grpc', `127.0.0.1:${await bound(server)}`]);
+    const ran = await grpc.run(['accounts', 'list', '--grpc', `127.0.0.1:${await bound(server)}`]);
     expect(ran).to.deep.equal({
       code: 3, stdout: '',
       stderr: 'darkroom: The server asks to wait (RATE_LIMITED); going on in 3 seconds, Ctrl-C leaves.\ndarkroom: Too much. (RATE_LIMITED, request r)\n',

@@ -11,9 +11,9 @@ import { expect } from 'chai';
 import type { Ports } from '../../../core/ports/tokens.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { Gate, intercepted, type Interceptor } from '../../fixtures/intercepted.js';
-import type { Ran } from '../../fixtures/cli-run.js';
+import type { Ran } from '../../harness/cli-run.js';
 import { freePort } from '../../servers/free-port.js';
-import { bound, GrpcStage } from './grpc-stage.js';
+import { bound, GrpcService } from './grpc-service.js';
 
 const LIST = ['accounts', 'list'];
 
@@ -41,9 +41,9 @@ class LostAnswers {
 }
 
 describe('operators\' commands with --grpc, when something is wrong', () => {
-  let stage: GrpcStage;
-  before(async () => { stage = await GrpcStage.open(); });
-  after(() => stage.close());
+  let grpc: GrpcService;
+  before(async () => { grpc = await GrpcService.open(); });
+  after(() => grpc.close());
 
   const FAULTS: readonly { readonly args: readonly string[]; readonly token?: string; readonly code: number; readonly stderr: RegExp }[] = [
     { args: ['--grpc', 'HERE'], token: '', code: 3, stderr: /^darkroom: The server asks who calls; set DARKROOM_SERVICE_TOKEN, or give --grpc-cert and --grpc-key\. \(DEVELOPER_TOKEN_REQUIRED, request \S+\)\n$/ },
@@ -69,16 +69,16 @@ describe('operators\' commands with --grpc, when something is wrong', () => {
   ];
   for (const { args, token = 'operator', code, stderr } of FAULTS) {
     it(`answers accounts list ${args.join(' ')} of ${token || 'nobody'} with ${code}`, async () => {
-      writeFileSync(join(stage.folder, 'words.pem'), 'no certificate');
-      const ran = await stage.run([...LIST, ...args.map((arg) => arg.replace('HERE', stage.address))], token);
+      writeFileSync(join(grpc.folder, 'words.pem'), 'no certificate');
+      const ran = await grpc.run([...LIST, ...args.map((arg) => arg.replace('HERE', grpc.address))], token);
       expect(ran.stderr).to.match(stderr);
       expect({ code: ran.code, stdout: ran.stdout }).to.deep.equal({ code, stdout: '' });
     });
   }
 
   it('does what the caller may do, and says which scope is missing for the rest', async () => {
-    expect((await stage.operate(LIST, 'reader')).code).to.equal(0);
-    const refused = await stage.operate(['accounts', 'create', 'x', '--json'], 'reader');
+    expect((await grpc.operate(LIST, 'reader')).code).to.equal(0);
+    const refused = await grpc.operate(['accounts', 'create', 'x', '--json'], 'reader');
     expect(refused.code).to.equal(3);
     expect(refused.stderr).to.match(/^darkroom: The service reader does not have the scope access:write\. \(DEVELOPER_SCOPE_INSUFFICIENT, request \S+\)\n$/);
     expect((JSON.parse(refused.stdout) as { error: object }).error).to.include({ code: 'DEVELOPER_SCOPE_INSUFFICIENT' }).and.to.have.property('request_id');
@@ -86,25 +86,25 @@ describe('operators\' commands with --grpc, when something is wrong', () => {
 
   it('is not an option of commands that only make sense on stores', async () => {
     for (const command of [['serve'], ['migrate'], ['init'], ['catalog', 'check'], ['backup', 'x'], ['restore', 'x']]) {
-      expect(await stage.operate(command), command.join(' ')).to.deep.equal({ code: 2, stdout: '', stderr: "darkroom: unknown option '--grpc'; this command works on this machine only\n" });
+      expect(await grpc.operate(command), command.join(' ')).to.deep.equal({ code: 2, stdout: '', stderr: "darkroom: unknown option '--grpc'; this command works on this machine only\n" });
     }
   });
 
   it('says who cannot be reached, after some tries', async () => {
     const address = `127.0.0.1:${await freePort()}`;
-    expect(await stage.run([...LIST, '--grpc', address])).to.deep.equal({ code: 1, stdout: '', stderr: `darkroom: ${address} cannot be reached: nothing listens there.\n` });
+    expect(await grpc.run([...LIST, '--grpc', address])).to.deep.equal({ code: 1, stdout: '', stderr: `darkroom: ${address} cannot be reached: nothing listens there.\n` });
   });
 
   it('says that nothing was done when no try has reached a server', async () => {
     const address = `127.0.0.1:${await freePort()}`;
     const stderr = `darkroom: ${address} cannot be reached: nothing listens there. Nothing was done.\n`;
-    const commands = [['grants', 'create', stage.owner.accountId, '5'], ['accounts', 'create', 'x']];
-    const ran = await Promise.all(commands.map((command) => stage.run([...command, '--grpc', address])));
+    const commands = [['grants', 'create', grpc.owner.accountId, '5'], ['accounts', 'create', 'x']];
+    const ran = await Promise.all(commands.map((command) => grpc.run([...command, '--grpc', address])));
     expect(ran).to.deep.equal(commands.map(() => ({ code: 1, stdout: '', stderr })));
   });
 
   it('shows what lies behind with DARKROOM_DEBUG=1', async () => {
-    const { stderr } = await stage.run([...LIST, '--grpc', 'no-such-host.invalid:50051'], 'operator', { DARKROOM_DEBUG: '1' });
+    const { stderr } = await grpc.run([...LIST, '--grpc', 'no-such-host.invalid:50051'], 'operator', { DARKROOM_DEBUG: '1' });
     expect(stderr).to.match(/\[cause\]: .*UNAVAILABLE.*Name resolution failed/).and.not.to.include('Bearer');
   });
 
@@ -112,11 +112,11 @@ describe('operators\' commands with --grpc, when something is wrong', () => {
     const http = createServer((_, response) => { response.end('<h1>hello</h1>'); });
     await once(http.listen(0, '127.0.0.1'), 'listening');
     const webAddress = `127.0.0.1:${(http.address() as AddressInfo).port}`;
-    expect((await stage.run([...LIST, '--grpc', webAddress])).stderr).to.equal(`darkroom: ${webAddress} cannot be reached: it does not speak gRPC.\n`);
+    expect((await grpc.run([...LIST, '--grpc', webAddress])).stderr).to.equal(`darkroom: ${webAddress} cannot be reached: it does not speak gRPC.\n`);
     http.close();
     const other = new Server();
     const port = await bound(other);
-    const stranger = await stage.run([...LIST, '--grpc', `127.0.0.1:${port}`]);
+    const stranger = await grpc.run([...LIST, '--grpc', `127.0.0.1:${port}`]);
     expect(stranger).to.deep.equal({ code: 1, stdout: '', stderr: `darkroom: 127.0.0.1:${port} answered with UNIMPLEMENTED and not as a Darkroom service of this version does; check the address.\n` });
     other.forceShutdown();
   });
@@ -124,23 +124,23 @@ describe('operators\' commands with --grpc, when something is wrong', () => {
 
 describe('operators\' commands with --grpc, when an answer is lost', () => {
   const lost = new LostAnswers();
-  let stage: GrpcStage;
-  before(async () => { stage = await GrpcStage.open(accounts(lost.interceptor)); });
-  after(() => stage.close());
+  let grpc: GrpcService;
+  before(async () => { grpc = await GrpcService.open(accounts(lost.interceptor)); });
+  after(() => grpc.close());
 
-  const kinds = async (accountId: string) => (await stage.world.context.accounts.entries(accountId, { limit: 100 })).items.map(({ kind, credits }) => `${kind} ${credits}`);
+  const kinds = async (accountId: string) => (await grpc.harness.context.accounts.entries(accountId, { limit: 100 })).items.map(({ kind, credits }) => `${kind} ${credits}`);
 
   it('ask again for what changes nothing', async () => {
     lost.lose('accounts.list');
-    const { code, stderr } = await stage.operate(LIST);
+    const { code, stderr } = await grpc.operate(LIST);
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
     expect(lost.made.filter((name) => name === 'accounts.list')).to.have.length(2);
   });
 
   it('grant once, and say so as if nothing had been', async () => {
-    const { accountId } = stage.owner;
+    const { accountId } = grpc.owner;
     lost.lose('accounts.read');
-    const { code, stdout, stderr } = await stage.operate(['grants', 'create', accountId, '5']);
+    const { code, stdout, stderr } = await grpc.operate(['grants', 'create', accountId, '5']);
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
     expect(stdout).to.match(/^owner has 105 credits available \(operation \S+\)\.\n$/);
     expect(await kinds(accountId)).to.deep.equal(['grant 100', 'grant 5']);
@@ -148,20 +148,20 @@ describe('operators\' commands with --grpc, when an answer is lost', () => {
 
   it('do not make an account again, and say that it may have been made', async () => {
     lost.lose('accounts.create');
-    const { code, stdout, stderr } = await stage.operate(['accounts', 'create', 'twice']);
+    const { code, stdout, stderr } = await grpc.operate(['accounts', 'create', 'twice']);
     expect({ code, stdout }).to.deep.equal({ code: 1, stdout: '' });
     expect(stderr).to.match(/^darkroom: The service cannot answer right now\. \(SERVICE_UNAVAILABLE, request \S+\)\. Whether it was done is not known\.\n$/);
-    const { items } = await stage.world.context.accounts.list({ limit: 100 });
+    const { items } = await grpc.harness.context.accounts.list({ limit: 100 });
     expect(items.map(({ name }) => name)).to.deep.equal(['owner', 'twice']);
   });
 });
 
 describe('a server that stops while an operator waits for a grant', () => {
-  let stage: GrpcStage;
+  let grpc: GrpcService;
   let gate: Gate | undefined;
   let reach: () => void = () => undefined;
   before(async () => {
-    stage = await GrpcStage.open(accounts(async (call) => {
+    grpc = await GrpcService.open(accounts(async (call) => {
       const answer = await call.proceed();
       if (call.name === 'accounts.apply' && gate !== undefined) {
         reach();
@@ -170,39 +170,39 @@ describe('a server that stops while an operator waits for a grant', () => {
       return answer;
     }));
   });
-  after(() => stage.close());
+  after(() => grpc.close());
 
   /** The grant is in the ledger and its server gone, before anybody heard of it. */
   async function cutShort(...args: readonly string[]): Promise<{ readonly ended: Promise<Ran> }> {
     const isReached = new Promise<void>((resolve) => { reach = resolve; });
     const held = new Gate();
     gate = held;
-    const ended = stage.operate(['grants', 'create', stage.owner.accountId, '5', ...args]);
+    const ended = grpc.operate(['grants', 'create', grpc.owner.accountId, '5', ...args]);
     await isReached;
     gate = undefined;
-    await stage.stop();
+    await grpc.stop();
     held.open();
     return { ended };
   }
 
-  const grants = async () => (await stage.world.context.accounts.entries(stage.owner.accountId, { limit: 100 })).items.slice(1).map(({ operationId }) => operationId);
+  const grants = async () => (await grpc.harness.context.accounts.entries(grpc.owner.accountId, { limit: 100 })).items.slice(1).map(({ operationId }) => operationId);
 
   it('leaves a name that finds out what became of it, when it stays away', async () => {
     const { code, stdout, stderr } = await (await cutShort('--json')).ended;
     const { error } = JSON.parse(stdout) as { error: { operation_id: string } };
     expect({ code, stderr }).to.deep.equal({
       code: 1,
-      stderr: `darkroom: ${stage.address} cannot be reached: nothing listens there. Whether it was made is not known; the same command with --operation-id ${error.operation_id} finds out and does not make it twice.\n`,
+      stderr: `darkroom: ${grpc.address} cannot be reached: nothing listens there. Whether it was made is not known; the same command with --operation-id ${error.operation_id} finds out and does not make it twice.\n`,
     });
     expect(await grants()).to.deep.equal([error.operation_id]);
-    await stage.start();
-    const again = await stage.operate(['grants', 'create', stage.owner.accountId, '5', '--operation-id', error.operation_id]);
+    await grpc.start();
+    const again = await grpc.operate(['grants', 'create', grpc.owner.accountId, '5', '--operation-id', error.operation_id]);
     expect(again.stdout).to.match(/^The operation \S+ was made already at \S+; nothing changed\. owner has 105 credits available\.\n$/);
   });
 
   it('has granted once when it is back in time', async () => {
     const { ended } = await cutShort();
-    await stage.start();
+    await grpc.start();
     const { code, stdout, stderr } = await ended;
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
     expect(stdout).to.match(/^owner has 110 credits available /);

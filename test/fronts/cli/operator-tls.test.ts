@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { ServerCredentials } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import { Authority, type Pair, type Subject } from '../../fixtures/authority.js';
-import type { Ran } from '../../fixtures/cli-run.js';
+import type { Ran } from '../../harness/cli-run.js';
 import { orSkip } from '../../servers/servers.js';
-import { GrpcStage } from './grpc-stage.js';
+import { GrpcService } from './grpc-service.js';
 
 interface Asked extends Pick<Subject, 'commonName' | 'days'> {
   readonly names: readonly string[];
@@ -23,21 +23,21 @@ describe('operators\' commands with --grpc over TLS', () => {
   const folder = mkdtempSync(join(tmpdir(), 'darkroom-cli-tls-'));
   let ours: Authority;
   let strangers: Authority;
-  let stage: GrpcStage | undefined;
+  let grpc: GrpcService | undefined;
 
   before(async function () {
     ours = await orSkip(this, Authority.make(folder, 'ours'));
     strangers = await orSkip(this, Authority.make(folder, 'strangers'));
   });
-  afterEach(() => stage?.close());
+  afterEach(() => grpc?.close());
   after(() => { rmSync(folder, { recursive: true }); });
 
   /** `accounts list` on a server with this certificate. */
   async function ask({ names, clients = false, args, token, ...about }: Asked): Promise<Ran> {
     const { cert, key } = ours.issue({ names, usage: 'serverAuth', ...about });
-    stage = await GrpcStage.open({}, ServerCredentials.createSsl(clients ? ours.cert : null, [{ cert_chain: cert, private_key: key }], clients));
-    const { address } = stage;
-    return stage.run(['accounts', 'list', ...args.map((arg) => arg.replace('HERE', address).replace('PORT', address.split(':')[1] ?? ''))], token);
+    grpc = await GrpcService.open({}, ServerCredentials.createSsl(clients ? ours.cert : null, [{ cert_chain: cert, private_key: key }], clients));
+    const { address } = grpc;
+    return grpc.run(['accounts', 'list', ...args.map((arg) => arg.replace('HERE', address).replace('PORT', address.split(':')[1] ?? ''))], token);
   }
 
   const own = ({ certFile, keyFile }: Pair) => ['--grpc-cert', certFile, '--grpc-key', keyFile];
@@ -45,14 +45,14 @@ describe('operators\' commands with --grpc over TLS', () => {
 
   it('trust the authority that is named, and the name or address that was given', async () => {
     expect(await ask({ names: ['IP:127.0.0.1'], args: trusting('HERE') })).to.deep.include({ code: 0, stderr: '' });
-    await stage?.close();
+    await grpc?.close();
     expect(await ask({ names: ['DNS:localhost'], args: trusting('localhost:PORT') })).to.deep.include({ code: 0, stderr: '' });
   });
 
   it('trust no other authority, no certificate for another name and none that is over, and say which it is', async () => {
     const refused = async (asked: Asked, reason: string) => {
       const { code, stderr } = await ask(asked);
-      await stage?.close();
+      await grpc?.close();
       expect(stderr.replace(/^darkroom: \S+:\d+ /, '')).to.equal(`cannot be reached: its certificate ${reason}.\n`);
       expect(code).to.equal(1);
     };
@@ -81,7 +81,7 @@ describe('operators\' commands with --grpc over TLS', () => {
     const asked = (certificate: readonly string[]) => ask({ names: ['IP:127.0.0.1'], clients: true, args: [...trusting('HERE'), ...certificate] });
     const none = await asked([]);
     expect(none.stderr).to.match(/^darkroom: \S+ cannot be reached: it wants a client certificate that it trusts\.\n$/);
-    await stage?.close();
+    await grpc?.close();
     const stranger = await asked(own(strangers.issue({ names: ['DNS:operator'] })));
     expect(stranger.stderr).to.match(/^darkroom: \S+ cannot be reached: the connection was cut, as by a server that does not accept the client certificate\.\n$/);
     expect([none.code, stranger.code]).to.deep.equal([1, 1]);
@@ -90,7 +90,7 @@ describe('operators\' commands with --grpc over TLS', () => {
   it('show no certificate that no server takes, and say what is wrong with it', async () => {
     const refused = async ({ certFile, keyFile }: Pick<Pair, 'certFile' | 'keyFile'>, sentence: string) => {
       const { code, stderr } = await ask({ names: ['IP:127.0.0.1'], clients: true, args: [...trusting('HERE'), '--grpc-cert', certFile, '--grpc-key', keyFile] });
-      await stage?.close();
+      await grpc?.close();
       expect(stderr).to.equal(`darkroom: ${sentence}\n`);
       expect(code).to.equal(2);
     };
@@ -106,7 +106,7 @@ describe('operators\' commands with --grpc over TLS', () => {
     const asked = async (clients: boolean, subject: Subject) => (await ask({ names: ['IP:127.0.0.1'], clients, token: '', args: [...trusting('HERE'), ...own(ours.issue(subject))] })).stderr;
     const nameless = await asked(true, { commonName: 'operator' });
     expect(nameless).to.match(/^darkroom: The server does not know a caller by the client certificate: it has no URI or DNS name\. \(DEVELOPER_TOKEN_REQUIRED, request \S+\)\n$/);
-    await stage?.close();
+    await grpc?.close();
     const unseen = await asked(false, { names: ['DNS:operator'] });
     expect(unseen).to.match(/^darkroom: The server has seen no client certificate: it asks for none, or something in between ends TLS; set DARKROOM_SERVICE_TOKEN\. \(DEVELOPER_TOKEN_REQUIRED, request \S+\)\n$/);
   });

@@ -2,8 +2,8 @@
 // Method: one sequence of commands run twice, each time against a service of its own; the two transcripts are compared word by word once
 // ids, times and secrets are replaced by the order in which they came up.
 import { expect } from 'chai';
-import type { Ran } from '../../fixtures/cli-run.js';
-import { CliService } from '../../fixtures/cli-service.js';
+import type { Ran } from '../../harness/cli-run.js';
+import { CliService } from '../../harness/cli-service.js';
 import { freePort } from '../../servers/free-port.js';
 
 const UNKNOWN_ID = '0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02';

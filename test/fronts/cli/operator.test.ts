@@ -4,8 +4,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { CliService } from '../../fixtures/cli-service.js';
-import { refusedStart } from '../../fixtures/refused-start.js';
+import { CliService } from '../../harness/cli-service.js';
+import { refusedStart } from '../../harness/refused-start.js';
 import { freePort } from '../../servers/free-port.js';
 
 interface Account { readonly account_id: string; readonly available_credits: number }

@@ -16,9 +16,9 @@ import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { CliProcess } from '../../fixtures/cli-process.js';
-import { CliService } from '../../fixtures/cli-service.js';
-import { refusedStart } from '../../fixtures/refused-start.js';
+import { CliProcess } from '../../harness/cli-process.js';
+import { CliService } from '../../harness/cli-service.js';
+import { refusedStart } from '../../harness/refused-start.js';
 
 const MAIN = fileURLToPath(new URL('../../../apps/cli/main.js', import.meta.url));
 const PACKAGE = new URL('../../../../package.json', import.meta.url);

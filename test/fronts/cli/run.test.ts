@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { CliRun, type Ran } from '../../fixtures/cli-run.js';
+import { CliRun, type Ran } from '../../harness/cli-run.js';
 
 describe('runs of the command line in one process', () => {
   let folder: string;

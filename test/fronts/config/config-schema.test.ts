@@ -13,7 +13,7 @@ import { isNetwork } from '../../../apps/config/network-address.js';
 import { BUILT_IN_DRIVERS } from '../../../apps/wiring/built-in-drivers.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import { ROOT } from '../../docs/pages.js';
-import { CliRun } from '../../fixtures/cli-run.js';
+import { CliRun } from '../../harness/cli-run.js';
 
 const SAMPLES: readonly Json[] = [
   null, true, 'true', '', ' ', '\0', 'text', 'mongo', 'files', 'timers', 'info', 'http://host/', 'http://host/?q', 'mongodb://host/', [], ['10.0.0.0/8'], ['text'], [7], {}, { a: 1 },

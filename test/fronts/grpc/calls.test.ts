@@ -1,6 +1,6 @@
 // Goal: over gRPC a service may do what its scopes say, for whom its metadata says and for nobody by default, as often as it may;
 // lists come in pages; a watched generation is told of until its end; every call is counted.
-// Method: a server over a world of its own and the library's own client, with services of chosen scopes.
+// Method: a server over a harness of its own and the library's own client, with services of chosen scopes.
 import { create, type MessageShape } from '@bufbuild/protobuf';
 import { type Metadata, status as Status } from '@grpc/grpc-js';
 import { expect } from 'chai';
@@ -17,28 +17,28 @@ import type { JsonObject } from '../../../core/json.js';
 import { parseExposition, valueOf } from '../../fixtures/exposition.js';
 import { newOwner } from '../../fixtures/owner.js';
 import { unary } from './grpc-client.js';
-import { detail, errorOf, LIMITED, PICTURE, SERVICES, Stage } from './stage.js';
+import { detail, errorOf, LIMITED, PICTURE, SERVICES, GrpcHarness } from './grpc-harness.js';
 
 describe('calls over gRPC', () => {
-  let stage: Stage;
-  beforeEach(async () => { stage = await Stage.open(); });
-  afterEach(() => stage.close());
+  let grpc: GrpcHarness;
+  beforeEach(async () => { grpc = await GrpcHarness.open(); });
+  afterEach(() => grpc.close());
 
   it('are refused in order: who, what, for whom', async () => {
-    const { client } = stage;
+    const { client } = grpc;
     const ask = (metadata: Metadata) => errorOf(unary(client, Generations.method.createGeneration, {}, metadata));
-    const foreign = await newOwner(stage.world.context, 'foreign', 0);
+    const foreign = await newOwner(grpc.harness.context, 'foreign', 0);
     const cases: readonly (readonly [Metadata, Status, string])[] = [
-      [stage.as(undefined, {}), Status.UNAUTHENTICATED, 'DEVELOPER_TOKEN_REQUIRED'],
-      [stage.as('nobody', {}), Status.UNAUTHENTICATED, 'DEVELOPER_TOKEN_INVALID'],
-      [stage.as('expired', {}), Status.UNAUTHENTICATED, 'DEVELOPER_TOKEN_EXPIRED'],
-      [stage.as('revoked', {}), Status.UNAUTHENTICATED, 'DEVELOPER_TOKEN_REVOKED'],
-      [stage.as('reader', {}), Status.PERMISSION_DENIED, 'DEVELOPER_SCOPE_INSUFFICIENT'],
-      [stage.as('all', {}), Status.INVALID_ARGUMENT, 'FIELD_REQUIRED'],
-      [stage.as('all', { accountId: stage.owner.accountId }), Status.INVALID_ARGUMENT, 'FIELD_REQUIRED'],
-      [stage.as('all', { accountId: 'x', appId: stage.owner.appId }), Status.INVALID_ARGUMENT, 'FIELD_INVALID'],
-      [stage.as('all', { accountId: stage.owner.accountId, appId: foreign.appId }), Status.NOT_FOUND, 'NOT_FOUND'],
-      [stage.as('all'), Status.INVALID_ARGUMENT, 'IDEMPOTENCY_KEY_REQUIRED'],
+      [grpc.as(undefined, {}), Status.UNAUTHENTICATED, 'DEVELOPER_TOKEN_REQUIRED'],
+      [grpc.as('nobody', {}), Status.UNAUTHENTICATED, 'DEVELOPER_TOKEN_INVALID'],
+      [grpc.as('expired', {}), Status.UNAUTHENTICATED, 'DEVELOPER_TOKEN_EXPIRED'],
+      [grpc.as('revoked', {}), Status.UNAUTHENTICATED, 'DEVELOPER_TOKEN_REVOKED'],
+      [grpc.as('reader', {}), Status.PERMISSION_DENIED, 'DEVELOPER_SCOPE_INSUFFICIENT'],
+      [grpc.as('all', {}), Status.INVALID_ARGUMENT, 'FIELD_REQUIRED'],
+      [grpc.as('all', { accountId: grpc.owner.accountId }), Status.INVALID_ARGUMENT, 'FIELD_REQUIRED'],
+      [grpc.as('all', { accountId: 'x', appId: grpc.owner.appId }), Status.INVALID_ARGUMENT, 'FIELD_INVALID'],
+      [grpc.as('all', { accountId: grpc.owner.accountId, appId: foreign.appId }), Status.NOT_FOUND, 'NOT_FOUND'],
+      [grpc.as('all'), Status.INVALID_ARGUMENT, 'IDEMPOTENCY_KEY_REQUIRED'],
     ];
     for (const [metadata, status, reason] of cases) {
       const error = await ask(metadata);
@@ -47,12 +47,12 @@ describe('calls over gRPC', () => {
   });
 
   it('are counted where the operator says how many there may be in a minute, reads and writes apart, and nobody else for it', async () => {
-    const read = (service: string) => unary(stage.client, Credits.method.getBalance, {}, stage.as(service));
+    const read = (service: string) => unary(grpc.client, Credits.method.getBalance, {}, grpc.as(service));
     for (let times = 0; times < 2; times += 1) await read('limited');
     const error = await errorOf(read('limited'));
     expect([error.code, detail(error, ErrorInfoSchema)?.reason]).to.deep.equal([Status.RESOURCE_EXHAUSTED, 'RATE_LIMITED']);
     expect(Number(detail(error, RetryInfoSchema)?.retryDelay?.seconds)).to.be.within(1, 60);
-    const write = () => unary(stage.client, Generations.method.estimateGeneration, { input: PICTURE }, stage.as('limited'));
+    const write = () => unary(grpc.client, Generations.method.estimateGeneration, { input: PICTURE }, grpc.as('limited'));
     await write();
     expect((await errorOf(write())).details).to.equal('limited may send 1 writes a minute; wait for the time in RetryInfo.');
     await read('all');
@@ -65,7 +65,7 @@ describe('calls over gRPC', () => {
   });
 
   it('take more of a rate the larger their requests are, and one alone never more than the whole', async () => {
-    const write = (service: string, prompt: string) => unary(stage.client, Generations.method.estimateGeneration, { input: { ...PICTURE, prompt } }, stage.as(service));
+    const write = (service: string, prompt: string) => unary(grpc.client, Generations.method.estimateGeneration, { input: { ...PICTURE, prompt } }, grpc.as(service));
     const [small, large] = ['x', 'x'.repeat(40 * 1024)];
     SERVICES['by-size'] = { ...LIMITED, name: 'by-size', ratesPerMinute: { writes: 5 } };
     expect((await errorOf(write('by-size', large))).details, 'three of five').to.include('prompt');
@@ -77,10 +77,10 @@ describe('calls over gRPC', () => {
   });
 
   it('say which field was at fault, and under which id the request is known', async () => {
-    const metadata = stage.as('all');
+    const metadata = grpc.as('all');
     metadata.set('x-request-id', 'mine-1');
     const input = { ...PICTURE, referenceUploadIds: ['nothing'] };
-    const error = await errorOf(unary(stage.client, Generations.method.createGeneration, { input, idempotencyKey: 'k' }, metadata));
+    const error = await errorOf(unary(grpc.client, Generations.method.createGeneration, { input, idempotencyKey: 'k' }, metadata));
     expect(detail(error, BadRequestSchema)?.fieldViolations[0]).to.include({ field: 'input.reference_upload_ids[0]', reason: 'FIELD_INVALID' });
     expect(detail(error, RequestInfoSchema)?.requestId).to.equal('mine-1');
     expect(detail(error, RetryInfoSchema), 'nothing gets better by waiting').to.equal(undefined);
@@ -88,7 +88,7 @@ describe('calls over gRPC', () => {
 
   it('are logged with the service that made them, and the code they were refused with', async () => {
     const lines: Record<string, unknown>[] = [];
-    const logged = await Stage.open({ logger: pino({ level: 'debug' }, { write: (line: string) => { lines.push(JSON.parse(line) as Record<string, unknown>); } }) });
+    const logged = await GrpcHarness.open({ logger: pino({ level: 'debug' }, { write: (line: string) => { lines.push(JSON.parse(line) as Record<string, unknown>); } }) });
     await unary(logged.client, Credits.method.getBalance, {}, logged.as('all'));
     await errorOf(unary(logged.client, Credits.method.getBalance, {}, logged.as('reader')));
     await errorOf(unary(logged.client, Credits.method.getBalance, {}, logged.as('svc_live_0123456789abcdefghijklmnopqrstuvwxyz0123456')));
@@ -102,7 +102,7 @@ describe('calls over gRPC', () => {
 
   it('are told at info once for each create and each refusal, with the field and the ids they are about', async () => {
     const lines: Record<string, unknown>[] = [];
-    const logged = await Stage.open({ logger: pino({ level: 'info' }, { write: (line: string) => { lines.push(JSON.parse(line) as Record<string, unknown>); } }) });
+    const logged = await GrpcHarness.open({ logger: pino({ level: 'info' }, { write: (line: string) => { lines.push(JSON.parse(line) as Record<string, unknown>); } }) });
     const { accountId } = logged.owner;
     const generationId = await logged.picture('k');
     await logged.picture('k');
@@ -127,7 +127,7 @@ describe('calls over gRPC', () => {
   it('are refused as over REST where parameters are nested deeper than anybody reads', async () => {
     const nested = (levels: number): JsonObject => (levels === 0 ? {} : { in: nested(levels - 1) });
     const reasonOf = async (levels: number) => {
-      const asked = unary(stage.client, Generations.method.estimateGeneration, { input: { ...PICTURE, parameters: nested(levels) } }, stage.as('all'));
+      const asked = unary(grpc.client, Generations.method.estimateGeneration, { input: { ...PICTURE, parameters: nested(levels) } }, grpc.as('all'));
       return detail(await errorOf(asked), ErrorInfoSchema)?.reason;
     };
     expect([await reasonOf(30), await reasonOf(31), await reasonOf(60)]).to.deep.equal(['FIELD_REQUIRED', 'BODY_INVALID', 'BODY_INVALID']);
@@ -135,43 +135,43 @@ describe('calls over gRPC', () => {
 
   it('list the generations of the App in pages, and take a token for no other list', async () => {
     const ids: string[] = [];
-    for (const key of ['a', 'b', 'c']) ids.unshift(await stage.picture(key));
-    const list = (pageSize: number, pageToken: string, metadata = stage.as('reader')) => unary(stage.client, Generations.method.listGenerations, { pageSize, pageToken, readMask: { paths: ['generation_id', 'status'] } }, metadata);
+    for (const key of ['a', 'b', 'c']) ids.unshift(await grpc.picture(key));
+    const list = (pageSize: number, pageToken: string, metadata = grpc.as('reader')) => unary(grpc.client, Generations.method.listGenerations, { pageSize, pageToken, readMask: { paths: ['generation_id', 'status'] } }, metadata);
     const first = await list(2, '');
     const second = await list(2, first.nextPageToken);
     expect([...first.generations, ...second.generations].map(({ generationId }) => generationId)).to.deep.equal(ids);
     expect([first.nextPageToken === '', second.nextPageToken]).to.deep.equal([false, '']);
     expect(first.generations[0]).to.include({ status: GenerationStatus.QUEUED, modelKey: '' });
-    const other = await newOwner(stage.world.context, 'other', 0);
-    for (const asked of [list(2, first.nextPageToken, stage.as('reader', other)), list(2, 'nonsense'), list(-1, '')]) expect((await errorOf(asked)).code).to.equal(Status.INVALID_ARGUMENT);
-    const mask = unary(stage.client, Generations.method.getGeneration, { generationId: ids[0] ?? '', readMask: { paths: ['secret'] } }, stage.as('reader'));
+    const other = await newOwner(grpc.harness.context, 'other', 0);
+    for (const asked of [list(2, first.nextPageToken, grpc.as('reader', other)), list(2, 'nonsense'), list(-1, '')]) expect((await errorOf(asked)).code).to.equal(Status.INVALID_ARGUMENT);
+    const mask = unary(grpc.client, Generations.method.getGeneration, { generationId: ids[0] ?? '', readMask: { paths: ['secret'] } }, grpc.as('reader'));
     expect((await errorOf(mask)).details).to.include('"secret"');
   });
 
   it('tell of a watched generation until it has ended, each time as it is', async () => {
-    const generationId = await stage.picture('watched');
+    const generationId = await grpc.picture('watched');
     const { path, requestSerialize, responseDeserialize } = methodDefinition(Generations.method.watchGeneration);
-    const stream = stage.client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, create(Generations.method.watchGeneration.input, { generationId }), stage.as('reader'));
+    const stream = grpc.client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, create(Generations.method.watchGeneration.input, { generationId }), grpc.as('reader'));
     const seen: GenerationStatus[] = [];
     for await (const message of stream) {
       const { generation } = message as MessageShape<typeof Generations.method.watchGeneration.output>;
       seen.push(generation?.status ?? GenerationStatus.UNSPECIFIED);
-      if (seen.length === 1) await stage.world.startWorker();
+      if (seen.length === 1) await grpc.harness.startWorker();
     }
     expect([seen[0], seen.at(-1)]).to.deep.equal([GenerationStatus.QUEUED, GenerationStatus.SUCCEEDED]);
     expect(seen.toSorted((a, b) => a - b)).to.deep.equal(seen);
   });
 
   it('tell nothing more to a service that was revoked while it watched', async () => {
-    const generationId = await stage.picture('watched');
+    const generationId = await grpc.picture('watched');
     const { path, requestSerialize, responseDeserialize } = methodDefinition(Generations.method.watchGeneration);
-    const stream = stage.client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, create(Generations.method.watchGeneration.input, { generationId }), stage.as('limited'));
+    const stream = grpc.client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, create(Generations.method.watchGeneration.input, { generationId }), grpc.as('limited'));
     let told = 0;
     const error = await errorOf((async () => {
       for await (const _ of stream) {
         told += 1;
         SERVICES['limited'] = { ...LIMITED, isRevoked: true };
-        await stage.world.startWorker();
+        await grpc.harness.startWorker();
       }
     })());
     SERVICES['limited'] = LIMITED;
@@ -179,13 +179,13 @@ describe('calls over gRPC', () => {
   });
 
   it('let operators do their work: accounts, keys, credits, the ledger, recovery', async () => {
-    const { client } = stage;
-    const metadata = stage.as('all', {});
+    const { client } = grpc;
+    const metadata = grpc.as('all', {});
     const { account } = await unary(client, Access.method.createAccount, { displayName: 'new' }, metadata);
     const accountId = account?.accountId ?? '';
     const { app } = await unary(client, Access.method.createApp, { accountId, displayName: 'app' }, metadata);
     const { apiKey, secret } = await unary(client, Access.method.createApiKey, { appId: app?.appId ?? '', displayName: 'key', scopes: ['credits:read'] }, metadata);
-    expect((await stage.world.authenticator.authenticate(secret)).scopes).to.deep.equal(['credits:read']);
+    expect((await grpc.harness.authenticator.authenticate(secret)).scopes).to.deep.equal(['credits:read']);
     await unary(client, Access.method.revokeApiKey, { keyId: apiKey?.keyId ?? '' }, metadata);
     expect((await unary(client, Access.method.listApiKeys, { accountId }, metadata)).apiKeys[0]?.revokeTime).not.to.equal(undefined);
     const grant = { accountId, operationId: 'g', credits: 50n, reason: 'first' };
@@ -197,24 +197,24 @@ describe('calls over gRPC', () => {
     expect(await unary(client, Credits.method.verifyCredits, {}, metadata)).to.deep.include({ accounts: 2n, findings: [] });
     expect(await unary(client, Operations.method.runRecovery, {}, metadata)).to.include({ failed: 0n });
     expect((await unary(client, Operations.method.getRetention, {}, metadata)).outputs?.seconds).to.equal(604_800n);
-    expect((await errorOf(unary(client, Credits.method.grantCredits, grant, stage.as('reader', {})))).code).to.equal(Status.PERMISSION_DENIED);
+    expect((await errorOf(unary(client, Credits.method.grantCredits, grant, grpc.as('reader', {})))).code).to.equal(Status.PERMISSION_DENIED);
   });
 });
 
 describe('metrics of the gRPC front', () => {
   it('count every call once, by method and code, and those under way', async () => {
     const metrics = new Metrics();
-    const stage = await Stage.open({ observer: metrics.grpc });
-    await stage.picture('one');
-    const generationId = await stage.picture('two');
-    await unary(stage.client, Generations.method.getGeneration, { generationId }, stage.as('reader'));
-    await errorOf(unary(stage.client, Generations.method.getGeneration, { generationId: 'none' }, stage.as('reader')));
-    await errorOf(unary(stage.client, Generations.method.getGeneration, { generationId }, stage.as('nobody')));
+    const grpc = await GrpcHarness.open({ observer: metrics.grpc });
+    await grpc.picture('one');
+    const generationId = await grpc.picture('two');
+    await unary(grpc.client, Generations.method.getGeneration, { generationId }, grpc.as('reader'));
+    await errorOf(unary(grpc.client, Generations.method.getGeneration, { generationId: 'none' }, grpc.as('reader')));
+    await errorOf(unary(grpc.client, Generations.method.getGeneration, { generationId }, grpc.as('nobody')));
     const families = parseExposition(await metrics.text());
     const calls = (method: string, code: string) => valueOf(families, 'darkroom_grpc_calls_total', { method: `darkroom.v1.Generations/${method}`, code });
     expect([calls('CreateGeneration', 'OK'), calls('GetGeneration', 'OK'), calls('GetGeneration', 'TASK_NOT_FOUND'), calls('GetGeneration', 'DEVELOPER_TOKEN_INVALID')]).to.deep.equal([2, 1, 1, 1]);
     expect([valueOf(families, 'darkroom_grpc_calls_total', {}), valueOf(families, 'darkroom_grpc_calls_in_flight', {})]).to.deep.equal([5, 0]);
     expect(valueOf(families, 'darkroom_grpc_call_duration_seconds_count', {})).to.equal(5);
-    await stage.close();
+    await grpc.close();
   });
 });

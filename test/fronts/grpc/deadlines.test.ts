@@ -1,6 +1,6 @@
 // Goal: a deadline that has passed, or a call that was cancelled, ends what only reads, also in the middle of a long work; what has
 // begun to write goes on to its end, so that its key answers, and nothing is begun for somebody who has gone.
-// Method: a server over a world whose stores wait at a gate; the client leaves before it is opened. No time is measured: what
+// Method: a server over a harness whose stores wait at a gate; the client leaves before it is opened. No time is measured: what
 // must end would otherwise go on for ever.
 import { EventEmitter, once } from 'node:events';
 import { rmSync } from 'node:fs';
@@ -21,10 +21,10 @@ import type { Ports } from '../../../core/ports/tokens.js';
 import { temporaryFolder } from '../../adapters/sqlite/sqlite-subject.js';
 import { Gate, interceptedStores, type Interceptor, type PortCall } from '../../fixtures/intercepted.js';
 import type { Owner } from '../../fixtures/owner.js';
-import type { World } from '../../fixtures/world.js';
+import type { ServiceHarness } from '../../harness/service-harness.js';
 import { unary } from './grpc-client.js';
 import { frame, openSession, RawCall } from './raw-call.js';
-import { PICTURE, Stage } from './stage.js';
+import { PICTURE, GrpcHarness } from './grpc-harness.js';
 
 const { getGeneration, createGeneration } = Generations.method;
 const HOUR_MS = 3_600_000;
@@ -38,41 +38,41 @@ interface Sent {
   readonly refused: Promise<ServiceError>;
 }
 
-/** A stage whose stores may be stopped, and what its server says of calls that have ended. */
+/** A harness whose stores may be stopped, and what its server says of calls that have ended. */
 class StoppedStage {
-  private constructor(private readonly stage: Stage, private readonly ended: EndedCall[], private readonly ends: EventEmitter) {}
+  private constructor(private readonly grpc: GrpcHarness, private readonly ended: EndedCall[], private readonly ends: EventEmitter) {}
 
   static async open(interceptor: Interceptor, ports: Partial<Ports> = {}): Promise<StoppedStage> {
     let isSet = false;
     const guarded: Interceptor = (call) => (isSet ? interceptor(call) : call.proceed());
     const [ended, ends] = [[] as EndedCall[], new EventEmitter()];
-    const stage = await Stage.open({
+    const grpc = await GrpcHarness.open({
       ports,
       around: (all) => ({ ...all, ...interceptedStores(all, guarded) }),
       observer: { begun: () => undefined, ended: (call) => { ended.push(call); ends.emit('ended'); } },
     });
     isSet = true;
-    return new StoppedStage(stage, ended, ends);
+    return new StoppedStage(grpc, ended, ends);
   }
 
-  get world(): World {
-    return this.stage.world;
+  get harness(): ServiceHarness {
+    return this.grpc.harness;
   }
 
   get client(): Client {
-    return this.stage.client;
+    return this.grpc.client;
   }
 
   get port(): number {
-    return this.stage.port;
+    return this.grpc.port;
   }
 
   get owner(): Owner {
-    return this.stage.owner;
+    return this.grpc.owner;
   }
 
   get metadata(): Metadata {
-    return this.stage.as('all');
+    return this.grpc.as('all');
   }
 
   send<I extends DescMessage, O extends DescMessage>(desc: DescMethodUnary<I, O>, init: MessageInitShape<I>, options: CallOptions = {}): Sent {
@@ -122,7 +122,7 @@ class StoppedStage {
   }
 
   close(): Promise<void> {
-    return this.stage.close();
+    return this.grpc.close();
   }
 }
 
@@ -171,90 +171,90 @@ class Stop extends Gate {
 describe('a call that is given up', () => {
   it('ends a read in the store that its caller cancels', async () => {
     const reads = new HeldReads();
-    const stage = await StoppedStage.open(reads.interceptor);
-    const cancelled = stage.send(getGeneration, { generationId: stage.owner.appId });
+    const grpc = await StoppedStage.open(reads.interceptor);
+    const cancelled = grpc.send(getGeneration, { generationId: grpc.owner.appId });
     const scope = await reads.next();
     expect([scope.isOver, scope.deadline]).to.deep.equal([false, Infinity]);
     cancelled.cancel();
     expect((await cancelled.refused).code).to.equal(Status.CANCELLED);
-    expect(await stage.nextEnd()).to.equal('CANCELLED');
+    expect(await grpc.nextEnd()).to.equal('CANCELLED');
     expect(scope.isOver).to.equal(true);
-    await stage.close();
+    await grpc.close();
   });
 
   it('ends a read in the store that is past its deadline', async () => {
     const reads = new HeldReads();
-    const stage = await StoppedStage.open(reads.interceptor);
-    const session = await openSession(stage.port);
+    const grpc = await StoppedStage.open(reads.interceptor);
+    const session = await openSession(grpc.port);
     // A deadline that passes on the way to the store shows nothing here; then one twice as far away is tried.
     for (let timeoutMs = 50; reads.reached.length === 0; timeoutMs *= 2) {
-      const late = stage.sendRaw(session, getGeneration, { generationId: stage.owner.appId }, { 'grpc-timeout': `${timeoutMs}m` });
+      const late = grpc.sendRaw(session, getGeneration, { generationId: grpc.owner.appId }, { 'grpc-timeout': `${timeoutMs}m` });
       expect(Number((await late.status)['grpc-status'])).to.equal(Status.DEADLINE_EXCEEDED);
       // The server's timer may fire up to a millisecond before its clock shows the deadline.
-      expect(await stage.nextEnd()).to.be.oneOf(['DEADLINE_EXCEEDED', 'CANCELLED']);
+      expect(await grpc.nextEnd()).to.be.oneOf(['DEADLINE_EXCEEDED', 'CANCELLED']);
     }
     expect(reads.reached.map((scope) => scope.isOver)).to.deep.equal([true]);
     session.destroy();
-    await stage.close();
+    await grpc.close();
   });
 
   it('tells the store the deadline that the client set', async () => {
     const reads = new HeldReads();
-    const stage = await StoppedStage.open(reads.interceptor);
-    const session = await openSession(stage.port);
+    const grpc = await StoppedStage.open(reads.interceptor);
+    const session = await openSession(grpc.port);
     for (const [timeout, timeoutMs] of [['1H', HOUR_MS], ['300M', 5 * HOUR_MS], ['90000S', 25 * HOUR_MS]] as const) {
       const before = Date.now();
-      const call = stage.sendRaw(session, getGeneration, { generationId: stage.owner.appId }, { 'grpc-timeout': timeout });
+      const call = grpc.sendRaw(session, getGeneration, { generationId: grpc.owner.appId }, { 'grpc-timeout': timeout });
       const { deadline } = await reads.next();
       // Counted from some time between the two by the one clock of this process.
       expect(deadline, timeout).to.be.within(before + timeoutMs, Date.now() + timeoutMs);
       call.stream.close(constants.NGHTTP2_CANCEL);
-      expect(await stage.nextEnd()).to.equal('CANCELLED');
+      expect(await grpc.nextEnd()).to.equal('CANCELLED');
     }
     session.destroy();
-    await stage.close();
+    await grpc.close();
   });
 
   it('finishes a create that had begun: once, and its key answers with it', async () => {
     const stop = new Stop();
-    const stage = await StoppedStage.open(stop.at('generations.insert'));
-    expect(await stage.giveUpAt(stop, stage.send(createGeneration, CREATE))).to.equal(Status.CANCELLED);
+    const grpc = await StoppedStage.open(stop.at('generations.insert'));
+    expect(await grpc.giveUpAt(stop, grpc.send(createGeneration, CREATE))).to.equal(Status.CANCELLED);
 
-    const again = await unary(stage.client, createGeneration, CREATE, stage.metadata);
+    const again = await unary(grpc.client, createGeneration, CREATE, grpc.metadata);
     expect(again.replayed).to.equal(true);
-    const account = await stage.world.context.accounts.read(stage.owner.accountId);
+    const account = await grpc.harness.context.accounts.read(grpc.owner.accountId);
     expect(account?.reserved).to.equal(Number(again.generation?.reservedCredits));
     expect([...(account?.holds.keys() ?? [])]).to.deep.equal([again.generation?.generationId]);
-    await stage.close();
+    await grpc.close();
   });
 
   it('begins nothing when its caller has gone before the write', async () => {
     const stop = new Stop();
     const written: string[] = [];
-    const stage = await StoppedStage.open(stop.at('credentials.readApp', (name) => { if (!name.includes('.read')) written.push(name); }));
-    await stage.giveUpAt(stop, stage.send(createGeneration, CREATE));
+    const grpc = await StoppedStage.open(stop.at('credentials.readApp', (name) => { if (!name.includes('.read')) written.push(name); }));
+    await grpc.giveUpAt(stop, grpc.send(createGeneration, CREATE));
     expect(written).to.deep.equal([]);
-    expect((await unary(stage.client, createGeneration, CREATE, stage.metadata)).replayed).to.equal(false);
-    await stage.close();
+    expect((await unary(grpc.client, createGeneration, CREATE, grpc.metadata)).replayed).to.equal(false);
+    await grpc.close();
   });
 
   it('gives no credits when its caller has gone before the write', async () => {
     const stop = new Stop();
-    const stage = await StoppedStage.open(stop.at('accounts.findOperation'));
-    const grant = { accountId: stage.owner.accountId, operationId: 'g', credits: 5n, reason: '' };
-    await stage.giveUpAt(stop, stage.send(Credits.method.grantCredits, grant));
-    expect(await stage.world.context.accounts.read(stage.owner.accountId)).to.include({ issued: 1_000 });
-    expect((await unary(stage.client, Credits.method.grantCredits, grant, stage.metadata)).earlierTime, 'it is the first').to.equal(undefined);
-    await stage.close();
+    const grpc = await StoppedStage.open(stop.at('accounts.findOperation'));
+    const grant = { accountId: grpc.owner.accountId, operationId: 'g', credits: 5n, reason: '' };
+    await grpc.giveUpAt(stop, grpc.send(Credits.method.grantCredits, grant));
+    expect(await grpc.harness.context.accounts.read(grpc.owner.accountId)).to.include({ issued: 1_000 });
+    expect((await unary(grpc.client, Credits.method.grantCredits, grant, grpc.metadata)).earlierTime, 'it is the first').to.equal(undefined);
+    await grpc.close();
   });
 
   it('ends the recovery it asked for after what that is at', async () => {
     const stop = new Stop();
     const done: string[] = [];
-    const stage = await StoppedStage.open(stop.at('generations.due', (name) => { done.push(name); }));
-    await stage.giveUpAt(stop, stage.send(Operations.method.runRecovery, {}));
+    const grpc = await StoppedStage.open(stop.at('generations.due', (name) => { done.push(name); }));
+    await grpc.giveUpAt(stop, grpc.send(Operations.method.runRecovery, {}));
     expect(done, 'nothing of what comes after in a pass').to.deep.equal(['generations.due']);
-    await stage.close();
+    await grpc.close();
   });
 });
 
@@ -274,19 +274,19 @@ describe('a verification that is given up, over SQLite', () => {
     let reads = 0;
     let begin: () => void = () => undefined;
     const isUnderWay = new Promise<void>((resolve) => { begin = resolve; });
-    const stage = await StoppedStage.open(async (call) => {
+    const grpc = await StoppedStage.open(async (call) => {
       if (call.name === 'accounts.read' && (reads += 1) === 20) begin();
       if (call.name !== 'accounts.list') return call.proceed();
       const [{ limit, cursor }, scope] = call.args as [PageRequest, Cancellation];
       const page = await stores.accounts.list({ limit, ...(cursor === ANEW ? {} : { cursor }) }, scope);
       return { ...page, nextCursor: page.nextCursor ?? ANEW };
     }, { accounts: stores.accounts, generations: stores.generations });
-    for (let n = 0; n < 5; n += 1) await createAccount(stage.world.context, { name: `account ${n}` });
-    const sent = stage.send(Credits.method.verifyCredits, {});
+    for (let n = 0; n < 5; n += 1) await createAccount(grpc.harness.context, { name: `account ${n}` });
+    const sent = grpc.send(Credits.method.verifyCredits, {});
     await isUnderWay;
     sent.cancel();
     expect((await sent.refused).code).to.equal(Status.CANCELLED);
-    expect(await stage.nextEnd(), 'it would go on for ever').to.equal('CANCELLED');
-    await stage.close();
+    expect(await grpc.nextEnd(), 'it would go on for ever').to.equal('CANCELLED');
+    await grpc.close();
   });
 });

@@ -10,7 +10,7 @@ import { pino } from 'pino';
 import { createGrpcServer, type GrpcServer } from '../../../apps/grpc/server.js';
 import { SCOPES } from '../../../core/access/credential.js';
 import { newOwner } from '../../fixtures/owner.js';
-import { openWorld, type World } from '../../fixtures/world.js';
+import { openServiceHarness, type ServiceHarness } from '../../harness/service-harness.js';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const NAMES = ['Access', 'Catalog', 'Credits', 'Generations', 'Operations', 'Uploads'].map((name) => `darkroom.v1.${name}`);
@@ -37,17 +37,17 @@ async function streamed(stream: AsyncIterable<unknown>): Promise<Record<string, 
 }
 
 describe('the gRPC front to whoever comes across it', () => {
-  let world: World;
+  let harness: ServiceHarness;
   let server: GrpcServer;
   let port: number;
   before(async () => {
-    world = await openWorld();
-    server = createGrpcServer({ context: world.context, callers: { find: () => ({ name: 'local', scopes: SCOPES }) }, logger: pino({ level: 'silent' }) });
+    harness = await openServiceHarness();
+    server = createGrpcServer({ context: harness.context, callers: { find: () => ({ name: 'local', scopes: SCOPES }) }, logger: pino({ level: 'silent' }) });
     port = await server.listen('127.0.0.1', 0);
   });
   after(async () => {
     await server.close(1_000);
-    await world.close();
+    await harness.close();
   });
 
   it('tells its services, and the file of each with all that it needs', async () => {
@@ -74,7 +74,7 @@ describe('the gRPC front to whoever comes across it', () => {
   });
 
   it('serves a client that a loader makes of the proto files, to the end of a generation', async () => {
-    const { accountId, appId } = await newOwner(world.context, 'owner', 1_000);
+    const { accountId, appId } = await newOwner(harness.context, 'owner', 1_000);
     const metadata = new Metadata();
     metadata.set('darkroom-account-id', accountId);
     metadata.set('darkroom-app-id', appId);
@@ -84,7 +84,7 @@ describe('the gRPC front to whoever comes across it', () => {
     };
     const { generation, replayed } = await unary(client, 'CreateGeneration', { input, idempotency_key: 'first' }, metadata);
     expect([(generation as { status: string }).status, replayed]).to.deep.equal(['GENERATION_STATUS_QUEUED', false]);
-    await world.startWorker();
+    await harness.startWorker();
     const { generation_id: id } = generation as { generation_id: string };
     const told = await streamed(client['WatchGeneration']?.({ generation_id: id }, metadata) as unknown as AsyncIterable<unknown>);
     const last = told.at(-1)?.['generation'] as { status: string; charged_credits: number; outputs: object[] };

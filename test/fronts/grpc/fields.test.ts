@@ -14,7 +14,7 @@ import { Uploads } from '../../../apps/grpc/generated/darkroom/v1/uploads_pb.js'
 import { BadRequestSchema, ErrorInfoSchema } from '../../../apps/grpc/generated/google/rpc/error_details_pb.js';
 import { methodDefinition } from '../../../apps/grpc/service-definition.js';
 import type { ErrorCode } from '../../../core/errors.js';
-import { detail, errorOf, Stage } from './stage.js';
+import { detail, errorOf, GrpcHarness } from './grpc-harness.js';
 
 const ID = '00000000-0000-4000-8000-000000000000';
 
@@ -134,13 +134,13 @@ function withFault(right: JsonObject, [name = '', ...inner]: readonly string[], 
 }
 
 describe('fields of requests over gRPC', () => {
-  let stage: Stage;
-  before(async () => { stage = await Stage.open(); });
-  after(() => stage.close());
+  let grpc: GrpcHarness;
+  before(async () => { grpc = await GrpcHarness.open(); });
+  after(() => grpc.close());
 
   /** Rejects as the call does. */
   function ask(method: DescMethod, json: JsonObject): Promise<unknown> {
-    const { accountId, appId } = stage.owner;
+    const { accountId, appId } = grpc.owner;
     const named = JSON.parse(JSON.stringify(json).replaceAll('"OWNER"', `"${accountId}"`).replaceAll('"APP"', `"${appId}"`)) as JsonObject;
     const { path, requestSerialize, responseDeserialize } = methodDefinition(method);
     // A mask of paths that are none has no JSON.
@@ -149,9 +149,9 @@ describe('fields of requests over gRPC', () => {
     const request = Object.assign(fromJson(method.input, others), readMask);
     return new Promise((resolve, reject) => {
       if (method.methodKind === 'server_streaming') {
-        stage.client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, stage.as('all')).on('data', resolve).on('error', reject);
+        grpc.client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, grpc.as('all')).on('data', resolve).on('error', reject);
       } else {
-        stage.client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, stage.as('all'), (error, answer) => {
+        grpc.client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, grpc.as('all'), (error, answer) => {
           if (error) reject(error); else resolve(answer);
         });
       }

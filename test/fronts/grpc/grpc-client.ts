@@ -20,7 +20,7 @@ import type { ErrorCode } from '../../../core/errors.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { FrontAnswer, FrontClient, FrontRequest } from '../vectors/play.js';
 import { completeOf, inputOf, modality, modelOf, prepareOf, preparedOf, taskOf } from './messages.js';
-import { sceneCallers, serviceTokenOf } from './scene-services.js';
+import { fixtureCallers, serviceTokenOf } from './fixture-services.js';
 
 /** A refusal as it came over the wire. */
 interface GrpcAnswer extends FrontAnswer {
@@ -32,16 +32,16 @@ export interface OpenGrpcClient {
   close(): Promise<void>;
 }
 
-/** A server on a free port of this machine that knows the services of scenes, and a client of it. */
+/** A server on a free port of this machine that knows the services of fixtures, and a client of it. */
 export async function serveGrpc(context: Context): Promise<OpenGrpcClient> {
-  const server = createGrpcServer({ context, callers: new CallersFile(sceneCallers(), 'callers.yaml'), logger: pino({ level: 'silent' }) });
+  const server = createGrpcServer({ context, callers: new CallersFile(fixtureCallers(), 'callers.yaml'), logger: pino({ level: 'silent' }) });
   const port = await server.listen('127.0.0.1', 0);
   const opened = openGrpcClient(`127.0.0.1:${port}`, context);
   return { client: opened.client, close: () => opened.close().then(() => server.close(1_000)) };
 }
 
 /**
- * A client of the server at an address that holds each answer to its code's status. For a key of a scene it calls as the service
+ * A client of the server at an address that holds each answer to its code's status. For a key of a fixture it calls as the service
  * that stands for its kind, and acts for the key's account and App. `context` is over the stores of the server.
  */
 export function openGrpcClient(address: string, context: Context): OpenGrpcClient {

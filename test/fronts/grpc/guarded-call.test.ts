@@ -12,24 +12,24 @@ import { Generations } from '../../../apps/grpc/generated/darkroom/v1/generation
 import { Gate, intercepted } from '../../fixtures/intercepted.js';
 import { unary } from './grpc-client.js';
 import { frame, openSession, RawCall } from './raw-call.js';
-import { PICTURE, SERVICES, Stage, type StageOptions } from './stage.js';
+import { PICTURE, SERVICES, GrpcHarness, type StageOptions } from './grpc-harness.js';
 
 const GET = '/darkroom.v1.Generations/GetGeneration';
 const ZEROS = frame(gzipSync(Buffer.alloc(100_000)), { compressed: true });
 
 describe('calls that are looked at before they are read', () => {
-  let stage: Stage;
+  let grpc: GrpcHarness;
   let session: ClientHttp2Session;
   const open = async (options: StageOptions = {}): Promise<void> => {
-    stage = await Stage.open(options);
-    session = await openSession(stage.port);
+    grpc = await GrpcHarness.open(options);
+    session = await openSession(grpc.port);
   };
   afterEach(async () => {
     session.destroy();
-    await stage.close();
+    await grpc.close();
   });
 
-  const headersOf = (service: string) => Object.fromEntries(Object.entries(stage.as(service).getMap()).map(([name, value]) => [name, String(value)]));
+  const headersOf = (service: string) => Object.fromEntries(Object.entries(grpc.as(service).getMap()).map(([name, value]) => [name, String(value)]));
 
   it('are refused without a word of theirs, when nobody knows who they are from', async () => {
     await open();
@@ -45,8 +45,8 @@ describe('calls that are looked at before they are read', () => {
 
   it('may be compressed where they are from a service, and nowhere else', async () => {
     await open();
-    const packing = new Client(`127.0.0.1:${stage.port}`, credentials.createInsecure(), { 'grpc.default_compression_algorithm': compressionAlgorithms.gzip });
-    expect((await unary(packing, Credits.method.getBalance, {}, stage.as('all'))).availableCredits).to.equal(1_000n);
+    const packing = new Client(`127.0.0.1:${grpc.port}`, credentials.createInsecure(), { 'grpc.default_compression_algorithm': compressionAlgorithms.gzip });
+    expect((await unary(packing, Credits.method.getBalance, {}, grpc.as('all'))).availableCredits).to.equal(1_000n);
     packing.close();
     for (const path of ['/darkroom.v1.Catalog/ListModels', '/grpc.health.v1.Health/Check', '/grpc.health.v1.Health/Watch', '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo']) {
       const call = new RawCall(session, path, { 'grpc-encoding': 'gzip' });
@@ -116,15 +116,15 @@ describe('calls that are looked at before they are read', () => {
       if (holds && call.name === 'generations.insert') await gate.wait();
       return call.proceed();
     }) }) });
-    const generationId = await stage.picture('one');
+    const generationId = await grpc.picture('one');
     const asked = (method: 'createGeneration' | 'watchGeneration') => new RawCall(session, `/darkroom.v1.Generations/${Generations.method[method].name}`, headersOf('all'));
     const [late, watch] = [asked('createGeneration'), asked('watchGeneration')];
     // Answered after both were there.
-    await unary(stage.client, Credits.method.getBalance, {}, stage.as('all'));
+    await unary(grpc.client, Credits.method.getBalance, {}, grpc.as('all'));
     const pinged = new Promise((resolve) => { session.ping(resolve); });
     await pinged;
     holds = true;
-    const closed = stage.server.close(600_000);
+    const closed = grpc.server.close(600_000);
     late.stream.end(frame(toBinary(Generations.method.createGeneration.input, create(Generations.method.createGeneration.input, { input: PICTURE, idempotencyKey: 'late' }))));
     watch.stream.end(frame(toBinary(Generations.method.watchGeneration.input, create(Generations.method.watchGeneration.input, { generationId }))));
     expect(Number((await watch.status)['grpc-status']), 'whoever begins to watch is sent away').to.equal(Status.UNAVAILABLE);

@@ -1,5 +1,5 @@
 // Goal: the gRPC server itself: stores that are away, stopping, texts and messages beyond bounds, ports that are taken.
-// Method: a server over a world of its own, whose stores fail or wait, and the library's own client.
+// Method: a server over a harness of its own, whose stores fail or wait, and the library's own client.
 import { create } from '@bufbuild/protobuf';
 import { status as Status } from '@grpc/grpc-js';
 import { expect } from 'chai';
@@ -14,17 +14,17 @@ import { methodDefinition } from '../../../apps/grpc/service-definition.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { intercepted } from '../../fixtures/intercepted.js';
 import { unary } from './grpc-client.js';
-import { detail, errorOf, PICTURE, Stage } from './stage.js';
+import { detail, errorOf, PICTURE, GrpcHarness } from './grpc-harness.js';
 
 describe('a gRPC server', () => {
   it('says that it will be back when a store is away, and after what time to try again', async () => {
-    const stage = await Stage.open({
+    const grpc = await GrpcHarness.open({
       around: (ports) => ({ ...ports, generations: intercepted('generations', ports.generations, () => Promise.reject(new StoreUnavailable('The line broke.'))) }),
     });
-    const error = await errorOf(unary(stage.client, Generations.method.getGeneration, { generationId: stage.owner.appId }, stage.as('reader')));
+    const error = await errorOf(unary(grpc.client, Generations.method.getGeneration, { generationId: grpc.owner.appId }, grpc.as('reader')));
     expect([error.code, detail(error, ErrorInfoSchema)?.reason, detail(error, RetryInfoSchema)?.retryDelay?.seconds]).to.deep.equal([Status.UNAVAILABLE, 'SERVICE_UNAVAILABLE', 2n]);
     expect(error.details, 'what broke is our own affair').not.to.include('line');
-    await stage.close();
+    await grpc.close();
   });
 
   it('finishes what is under way when it is asked to stop', async () => {
@@ -32,91 +32,91 @@ describe('a gRPC server', () => {
     let release: () => void = () => undefined;
     const isReached = new Promise<void>((resolve) => { reached = resolve; });
     const isReleased = new Promise<void>((resolve) => { release = resolve; });
-    const stage = await Stage.open({
+    const grpc = await GrpcHarness.open({
       around: (ports) => ({ ...ports, generations: intercepted('generations', ports.generations, async (call) => { reached(); await isReleased; return call.proceed(); }) }),
     });
-    const asked = errorOf(unary(stage.client, Generations.method.getGeneration, { generationId: stage.owner.appId }, stage.as('reader')));
+    const asked = errorOf(unary(grpc.client, Generations.method.getGeneration, { generationId: grpc.owner.appId }, grpc.as('reader')));
     await isReached;
-    const closed = stage.server.close(60_000);
+    const closed = grpc.server.close(60_000);
     release();
     expect((await asked).code).to.equal(Status.NOT_FOUND);
-    stage.client.close();
+    grpc.client.close();
     await closed;
-    await stage.world.close();
+    await grpc.harness.close();
   });
 
   it('sends those away who watch when it is asked to stop, as they could stay for long', async () => {
-    const stage = await Stage.open();
+    const grpc = await GrpcHarness.open();
     const { path, requestSerialize, responseDeserialize } = methodDefinition(Generations.method.watchGeneration);
-    const request = create(Generations.method.watchGeneration.input, { generationId: await stage.picture('watched') });
-    const stream = stage.client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, stage.as('reader'));
+    const request = create(Generations.method.watchGeneration.input, { generationId: await grpc.picture('watched') });
+    const stream = grpc.client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, grpc.as('reader'));
     let closed: Promise<void> | undefined;
-    const error = await errorOf((async () => { for await (const _ of stream) closed ??= stage.server.close(3_600_000); })());
+    const error = await errorOf((async () => { for await (const _ of stream) closed ??= grpc.server.close(3_600_000); })());
     expect([error.code, detail(error, ErrorInfoSchema)?.reason, detail(error, RetryInfoSchema)?.retryDelay?.seconds]).to.deep.equal([Status.UNAVAILABLE, 'SERVICE_UNAVAILABLE', 1n]);
-    stage.client.close();
+    grpc.client.close();
     await closed;
-    await stage.world.close();
+    await grpc.harness.close();
   });
 
   it('says what was wrong with a name as long as a message may be, and goes on with the other calls of the connection', async () => {
-    const stage = await Stage.open();
+    const grpc = await GrpcHarness.open();
     for (const name of ['n'.repeat(100_000), '\u{1f3a8}'.repeat(20_000)]) {
       const input = { ...PICTURE, parameters: { [name]: 1, other: '\0' } };
-      const refused = errorOf(unary(stage.client, Generations.method.estimateGeneration, { input }, stage.as('all')));
-      const beside = unary(stage.client, Credits.method.getBalance, {}, stage.as('all'));
+      const refused = errorOf(unary(grpc.client, Generations.method.estimateGeneration, { input }, grpc.as('all')));
+      const beside = unary(grpc.client, Credits.method.getBalance, {}, grpc.as('all'));
       expect(detail(await refused, ErrorInfoSchema)?.reason).to.equal('FIELD_INVALID');
       expect((await beside).availableCredits).to.equal(1_000n);
     }
-    expect((await unary(stage.client, Credits.method.getBalance, {}, stage.as('all'))).currency).to.equal('credits');
-    await stage.close();
+    expect((await unary(grpc.client, Credits.method.getBalance, {}, grpc.as('all'))).currency).to.equal('credits');
+    await grpc.close();
   });
 
   it('takes no time that is none, and no text that a store would cut', async () => {
-    const stage = await Stage.open();
-    const metadata = stage.as('all', {});
-    const key = (seconds: bigint, nanos = 0) => unary(stage.client, Access.method.createApiKey, { appId: stage.owner.appId, displayName: 'key', scopes: ['credits:read'], expireTime: { seconds, nanos } }, metadata);
+    const grpc = await GrpcHarness.open();
+    const metadata = grpc.as('all', {});
+    const key = (seconds: bigint, nanos = 0) => unary(grpc.client, Access.method.createApiKey, { appId: grpc.owner.appId, displayName: 'key', scopes: ['credits:read'], expireTime: { seconds, nanos } }, metadata);
     for (const asked of [key(253_402_300_800n), key(2n ** 63n - 1n), key(-1n), key(10_000_000_000n, -1)]) expect((await errorOf(asked)).code).to.equal(Status.INVALID_ARGUMENT);
     expect((await key(253_402_300_799n)).apiKey?.expireTime?.seconds).to.equal(253_402_300_799n);
-    const grant = (operationId: string, reason: string) => unary(stage.client, Credits.method.grantCredits, { accountId: stage.owner.accountId, operationId, credits: 1n, reason }, metadata);
+    const grant = (operationId: string, reason: string) => unary(grpc.client, Credits.method.grantCredits, { accountId: grpc.owner.accountId, operationId, credits: 1n, reason }, metadata);
     for (const asked of [grant('a\0b', 'fine'), grant('a', 'b\0c')]) expect((await errorOf(asked)).code).to.equal(Status.INVALID_ARGUMENT);
-    await stage.close();
+    await grpc.close();
   });
 
   it('does not wait for those who watch its health, and tells them that it goes', async () => {
-    const stage = await Stage.open();
+    const grpc = await GrpcHarness.open();
     const watch = healthService['Watch'];
     if (watch === undefined) throw new Error('The health service has no watch.');
     const { path, requestSerialize, responseDeserialize } = watch;
-    const stream = stage.client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, { service: 'darkroom.v1.Generations' });
+    const stream = grpc.client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, { service: 'darkroom.v1.Generations' });
     const told: string[] = [];
     let closed: Promise<void> | undefined;
     const seen = (async () => {
       for await (const { status } of stream as AsyncIterable<{ status: string }>) {
         told.push(status);
-        closed ??= stage.server.close(3_600_000);
+        closed ??= grpc.server.close(3_600_000);
       }
     })().catch(() => undefined);
     await seen;
     await closed;
     expect(told).to.deep.equal(['SERVING', 'NOT_SERVING']);
-    stage.client.close();
-    await stage.world.close();
+    grpc.client.close();
+    await grpc.harness.close();
   });
 
   it('refuses a message that is too large, whatever is in it', async () => {
-    const stage = await Stage.open();
-    const error = await errorOf(unary(stage.client, Generations.method.createGeneration, { input: { prompt: 'x'.repeat(1 << 20) } }, stage.as('all')));
+    const grpc = await GrpcHarness.open();
+    const error = await errorOf(unary(grpc.client, Generations.method.createGeneration, { input: { prompt: 'x'.repeat(1 << 20) } }, grpc.as('all')));
     expect(error.code).to.equal(Status.RESOURCE_EXHAUSTED);
-    await stage.close();
+    await grpc.close();
   });
 
   it('says in one sentence that a port is taken', async () => {
-    const stage = await Stage.open();
-    const other = createGrpcServer({ context: stage.world.context, callers: { find: () => undefined }, logger: pino({ level: 'silent' }) });
-    const taken = stage.port;
+    const grpc = await GrpcHarness.open();
+    const other = createGrpcServer({ context: grpc.harness.context, callers: { find: () => undefined }, logger: pino({ level: 'silent' }) });
+    const taken = grpc.port;
     const refused: unknown = await other.listen('127.0.0.1', taken).catch((error: unknown) => error);
     expect(refused).to.be.instanceOf(Error).with.property('message').that.includes(`port ${taken} of 127.0.0.1`).and.includes('grpc.port');
     await other.close(0);
-    await stage.close();
+    await grpc.close();
   });
 });

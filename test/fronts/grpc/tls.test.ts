@@ -7,18 +7,18 @@ import { expect } from 'chai';
 import { digestOf } from '../../../apps/grpc/callers/callers-file.js';
 import { Authority, type Subject } from '../../fixtures/authority.js';
 import { orSkip } from '../../servers/servers.js';
-import { TlsStage } from './tls-stage.js';
+import { TlsStage } from './tls-harness.js';
 
 const TOKEN = 'a-token-of-this-test';
 const BEARER = `Bearer ${TOKEN}`;
 const BY_TOKEN = { name: 'studio', token_sha256: digestOf(TOKEN) };
 
 describe('gRPC over TLS', () => {
-  let stage: TlsStage | undefined;
-  const at = (): TlsStage => { if (!stage) throw new Error('Nothing is there.'); return stage; };
+  let grpc: TlsStage | undefined;
+  const at = (): TlsStage => { if (!grpc) throw new Error('Nothing is there.'); return grpc; };
 
-  before(async function () { stage = await orSkip(this, TlsStage.open({ callers: [BY_TOKEN], asksForCertificates: false })); });
-  after(() => stage?.close());
+  before(async function () { grpc = await orSkip(this, TlsStage.open({ callers: [BY_TOKEN], asksForCertificates: false })); });
+  after(() => grpc?.close());
 
   it('lets a token in, and nobody who has none', async () => {
     expect(await at().ask(at().channel(), BEARER)).to.equal('OK');
@@ -48,8 +48,8 @@ describe('gRPC over TLS', () => {
 });
 
 describe('gRPC over mutual TLS', () => {
-  let stage: TlsStage | undefined;
-  const at = (): TlsStage => { if (!stage) throw new Error('Nothing is there.'); return stage; };
+  let grpc: TlsStage | undefined;
+  const at = (): TlsStage => { if (!grpc) throw new Error('Nothing is there.'); return grpc; };
   const callers = [
     BY_TOKEN,
     { name: 'billing', certificate: 'spiffe://example/billing' },
@@ -60,8 +60,8 @@ describe('gRPC over mutual TLS', () => {
   ];
   const asked = (subject: Subject, authorization?: string): Promise<string> => at().ask(at().channel(at().authority.issue(subject)), authorization);
 
-  before(async function () { stage = await orSkip(this, TlsStage.open({ callers, asksForCertificates: true })); });
-  after(() => stage?.close());
+  before(async function () { grpc = await orSkip(this, TlsStage.open({ callers, asksForCertificates: true })); });
+  after(() => grpc?.close());
 
   it('knows a service by a URI or a DNS name of its certificate', async () => {
     expect(await asked({ names: ['URI:spiffe://example/billing'] })).to.equal('OK');

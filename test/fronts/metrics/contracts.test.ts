@@ -16,11 +16,11 @@ import { credentialStoreContract } from '../../contracts/credential-store.contra
 import { generationStoreContract } from '../../contracts/generation-store.contract.js';
 import { uploadStoreContract } from '../../contracts/upload-store.contract.js';
 import { wakeUpsContract } from '../../contracts/wake-ups.contract.js';
-import { CoreWorld } from '../../fixtures/core-world.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 import { ManualClock } from '../../fixtures/manual-clock.js';
 
 async function measured<P extends keyof Ports>(name: P, port: Ports[P]): Promise<Ports[P]> {
-  const { ports } = await CoreWorld.open();
+  const { ports } = await CoreHarness.open();
   return measuredPorts({ ...ports, [name]: port }, new Metrics())[name];
 }
 

@@ -10,8 +10,8 @@ import { ERRORS } from '../../../core/errors.js';
 import { TASK_ERRORS } from '../../../core/generation/task-errors.js';
 import { parseExposition, valueOf, type Family } from '../../fixtures/exposition.js';
 import { MODELS } from '../../fixtures/models.js';
-import { setScene, type Scene } from '../../fixtures/scene.js';
-import { openWorld, type World } from '../../fixtures/world.js';
+import { createRequestFixture, type RequestFixture } from '../../harness/request-fixture.js';
+import { openServiceHarness, type ServiceHarness } from '../../harness/service-harness.js';
 import { exchange } from '../http/host/raw-socket.js';
 import { sendHttp, serve, type RunningServer } from '../http/host/rest-client.js';
 import { ACCESS_VECTORS } from '../vectors/access.js';
@@ -44,31 +44,31 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 const ODD_REQUESTS = ['TRACE / HTTP/1.1', 'PROPFIND /api/v1/developer/credits HTTP/1.1', 'GET /api/v1/developer/generations/%2e%2e/x HTTP/1.1', 'DELETE /objects/a?signature=s HTTP/1.1', 'GET /nowhere/8 HTTP/1.1'];
 
 describe('metrics of the REST front', () => {
-  let world: World;
-  let scene: Scene;
+  let harness: ServiceHarness;
+  let fixture: RequestFixture;
   let metrics: Metrics;
   let running: RunningServer;
 
   beforeEach(async () => {
     metrics = new Metrics();
-    world = await openWorld({ around: (ports) => measuredPorts(ports, metrics) });
-    scene = await setScene(world.context);
-    running = await serve(world, { observer: metrics.http, limits: { writesPerMinute: 0, maxHeaderBytes: 4_096, headersTimeoutMs: 10_000 } });
+    harness = await openServiceHarness({ around: (ports) => measuredPorts(ports, metrics) });
+    fixture = await createRequestFixture(harness.context);
+    running = await serve(harness, { observer: metrics.http, limits: { writesPerMinute: 0, maxHeaderBytes: 4_096, headersTimeoutMs: 10_000 } });
   });
   afterEach(async () => {
     await running.server.close(100);
-    await world.close();
+    await harness.close();
   });
 
   const scrape = async (): Promise<Family[]> => parseExposition(await metrics.text());
 
   it('counts a request under its route, method and status, and a refusal under its code', async () => {
-    const credential = scene.secrets.get('owner') as string;
-    const poor = scene.secrets.get('poor') as string;
+    const credential = fixture.secrets.get('owner') as string;
+    const poor = fixture.secrets.get('poor') as string;
     await sendHttp(running.origin, { operation: 'createGeneration', credential, key: 'a', body: PICTURE });
     await sendHttp(running.origin, { operation: 'createGeneration', credential: poor, key: 'b', body: { ...PICTURE, parameters: { size: '96x64', n: 4 } } });
-    await sendHttp(running.origin, { operation: 'getGeneration', credential, id: scene.ids.get('own-generation') as string });
-    await sendHttp(running.origin, { operation: 'getGeneration', credential, id: scene.ids.get('foreign-generation') as string });
+    await sendHttp(running.origin, { operation: 'getGeneration', credential, id: fixture.ids.get('own-generation') as string });
+    await sendHttp(running.origin, { operation: 'getGeneration', credential, id: fixture.ids.get('foreign-generation') as string });
     const families = await scrape();
     const create = { route: '/api/v1/developer/generations', method: 'POST' };
     const get = { route: '/api/v1/developer/generations/:generation_id', method: 'GET' };
@@ -90,15 +90,15 @@ describe('metrics of the REST front', () => {
     };
     for (const vector of [...ACCESS_VECTORS, ...GENERATION_VECTORS, ...IDEMPOTENCY_VECTORS]) {
       if (vector.settings !== undefined || vector.steps.some((step) => 'event' in step)) continue;
-      // Refusals leave nothing behind, so that one scene will do for all of them.
+      // Refusals leave nothing behind, so that one fixture will do for all of them.
       const isRefused = vector.steps.every((step) => 'code' in step && step.code !== 'OK');
       await playOn(vector, {
-        client: { front: 'REST', send: (request) => send(running.origin, request) }, context: world.context, put: async () => 500, advance: async () => undefined,
-      }, isRefused ? scene : undefined);
+        client: { front: 'REST', send: (request) => send(running.origin, request) }, context: harness.context, put: async () => 500, advance: async () => undefined,
+      }, isRefused ? fixture : undefined);
     }
     expect(valueOf(await scrape(), 'darkroom_http_requests_total')).to.equal(sent);
     expect(sent).to.be.greaterThan(40);
-    await world.startWorker();
+    await harness.startWorker();
     for (const { requestLine = 'POST /api/v1/developer/generations HTTP/1.1', headers = [] } of Object.values(HTTP_VECTORS).flat()) {
       await exchange(running.port, `${[requestLine, 'Host: x', 'Connection: close', ...headers].join('\r\n').slice(0, 20_000)}\r\n\r\n`);
     }
@@ -108,7 +108,7 @@ describe('metrics of the REST front', () => {
       .flatMap(({ name, labels }) => Object.entries(labels).map(([label, value]) => ({ name, label, value })))
       .filter(({ label, value }) => label !== 'le' && !(label === 'status' && /^[2-5]\d\d$/.test(value)) && !ALLOWED[label]?.includes(value));
     expect(strangers).to.deep.equal([]);
-    for (const secret of [...scene.accountIds, ...scene.ids.values(), ...scene.secrets.values()]) expect(text).not.to.include(secret);
+    for (const secret of [...fixture.accountIds, ...fixture.ids.values(), ...fixture.secrets.values()]) expect(text).not.to.include(secret);
     expect(text).not.to.match(/[0-9a-f]{8}-[0-9a-f]{4}-/);
     expect(valueOf(parseExposition(text), 'darkroom_http_requests_in_flight')).to.equal(0);
   });
@@ -123,7 +123,7 @@ describe('metrics of the REST front', () => {
   });
 
   it('counts connections beyond those there may be', async () => {
-    const full = await serve(world, { observer: metrics.http, limits: { maxConnections: 1 } });
+    const full = await serve(harness, { observer: metrics.http, limits: { maxConnections: 1 } });
     const underWay = exchange(full.port, 'GET /healthz HTTP/1.1\r\nHost: x\r\n');
     await fetch(`${full.origin}/healthz`).catch(() => undefined);
     const refused = valueOf(await scrape(), 'darkroom_http_connections_refused_total', { reason: 'full' });

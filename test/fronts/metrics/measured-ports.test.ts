@@ -11,41 +11,41 @@ import { cancelGeneration } from '../../../core/generation/cancel-generation.js'
 import { createGeneration } from '../../../core/generation/create-generation.js';
 import { Recovery } from '../../../core/recovery/recover.js';
 import { imageModel } from '../../fixtures/core-models.js';
-import { untilSettled } from '../../fixtures/core-worker.js';
-import { CoreWorld } from '../../fixtures/core-world.js';
-import { Life } from '../../fixtures/cut-processes.js';
+import { untilSettled } from '../../harness/core-worker.js';
+import { CoreHarness } from '../../harness/core-harness.js';
+import { Life } from '../../harness/cut-processes.js';
 import { parseExposition, valueOf } from '../../fixtures/exposition.js';
 import { Gate, type Interceptor } from '../../fixtures/intercepted.js';
-import { MeasuredProcess } from '../../fixtures/measured-process.js';
+import { MeasuredProcess } from '../../harness/measured-process.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 
 const FINISHED = 'darkroom_generations_finished_total';
 
-async function create(world: CoreWorld, { context }: MeasuredProcess, parameters = {}): Promise<string> {
-  return (await createGeneration(context, world.caller, world.ports.ids.uuid(), world.body(parameters))).generation.generationId;
+async function create(harness: CoreHarness, { context }: MeasuredProcess, parameters = {}): Promise<string> {
+  return (await createGeneration(context, harness.caller, harness.ports.ids.uuid(), harness.body(parameters))).generation.generationId;
 }
 
 describe('measured ports', () => {
   it('tell what became of generations, and which credits moved', async () => {
-    const world = await CoreWorld.open({ credits: 100 });
-    const one = new MeasuredProcess(world, 'one');
+    const harness = await CoreHarness.open({ credits: 100 });
+    const one = new MeasuredProcess(harness, 'one');
     await one.startWorking();
-    await untilSettled(world, await create(world, one, { count: 2 }));
-    world.provider.submitScript = [{ refuse: { code: 'CONTENT_REJECTED_INPUT', message: 'No.', mayRetry: false } }];
-    await untilSettled(world, await create(world, one));
-    world.provider.submitScript = ['accept'];
-    world.provider.newReport = () => ({ state: 'running' });
-    const held = await create(world, one);
-    await world.clock.advance(3_000);
+    await untilSettled(harness, await create(harness, one, { count: 2 }));
+    harness.provider.submitScript = [{ refuse: { code: 'CONTENT_REJECTED_INPUT', message: 'No.', mayRetry: false } }];
+    await untilSettled(harness, await create(harness, one));
+    harness.provider.submitScript = ['accept'];
+    harness.provider.newReport = () => ({ state: 'running' });
+    const held = await create(harness, one);
+    await harness.clock.advance(3_000);
     expect(await one.value('darkroom_worker_generations', { state: 'running' })).to.equal(1);
-    await cancelGeneration(one.context, world.caller, held);
-    await untilSettled(world, held);
-    await create(world, one, { count: 4 });
-    await create(world, one, { count: 3 });
-    expect(await create(world, one, { count: 4 }).catch((error: unknown) => error)).to.have.property('code', 'CREDITS_INSUFFICIENT');
+    await cancelGeneration(one.context, harness.caller, held);
+    await untilSettled(harness, held);
+    await create(harness, one, { count: 4 });
+    await create(harness, one, { count: 3 });
+    expect(await create(harness, one, { count: 4 }).catch((error: unknown) => error)).to.have.property('code', 'CREDITS_INSUFFICIENT');
 
     const labels = { model: 'plain-image' };
-    expect(await one.value('darkroom_generations_accepted_total', labels)).to.equal((await world.generations()).length);
+    expect(await one.value('darkroom_generations_accepted_total', labels)).to.equal((await harness.generations()).length);
     expect(await one.value(FINISHED, { ...labels, status: 'succeeded', code: 'none' })).to.equal(1);
     expect(await one.value(FINISHED, { ...labels, status: 'failed', code: 'CONTENT_REJECTED_INPUT' })).to.equal(1);
     expect(await one.value(FINISHED, { ...labels, status: 'cancelled', code: 'none' })).to.equal(1);
@@ -53,17 +53,17 @@ describe('measured ports', () => {
     expect(await one.value('darkroom_generation_run_seconds_count', labels)).to.equal(3);
     expect(await one.value('darkroom_generation_wait_seconds_count', labels)).to.equal(3);
     expect(await one.value('darkroom_provider_refusals_total', { provider: 'scripted', code: 'CONTENT_REJECTED_INPUT' })).to.equal(1);
-    const account = await world.account();
+    const account = await harness.account();
     expect(await one.value('darkroom_holds_opened_total') - await one.value('darkroom_holds_closed_total')).to.equal(account.holds.size);
     expect(await one.value('darkroom_credits_moved_total', { kind: 'charge', to: 'spent' })).to.equal(account.spent);
     for (const kind of ['hold', 'release']) {
-      const entries = (await world.entries()).filter((entry) => entry.kind === kind);
+      const entries = (await harness.entries()).filter((entry) => entry.kind === kind);
       expect(await one.value('darkroom_credits_moved_total', { kind }), kind).to.equal(entries.reduce((sum, { credits }) => sum + credits, 0));
     }
   });
 
   it('count an end once, though its settlement fails and a success comes too late', async () => {
-    const world = await CoreWorld.open({ models: [imageModel({ runTimeoutMs: 60_000 })] });
+    const harness = await CoreHarness.open({ models: [imageModel({ runTimeoutMs: 60_000 })] });
     const gate = new Gate();
     let isLedgerAway = false;
     let turnedAway = 0;
@@ -75,25 +75,25 @@ describe('measured ports', () => {
       }
       return call.proceed();
     };
-    const [one, other] = [new MeasuredProcess(world, 'one', stores), new MeasuredProcess(world, 'other', stores)];
-    const generationId = await create(world, one);
+    const [one, other] = [new MeasuredProcess(harness, 'one', stores), new MeasuredProcess(harness, 'other', stores)];
+    const generationId = await create(harness, one);
     await one.dispatcher.deliver(generationId);
-    await world.clock.advance(10);
+    await harness.clock.advance(10);
     expect(gate.reached).to.equal(true);
-    world.clock.jump(70_000);
+    harness.clock.jump(70_000);
     const recovery = new Recovery(one.context);
     isLedgerAway = true;
     expect((await new Recovery(other.context).pass()).generations.failed, 'ended by another process, and not settled').to.equal(1);
     gate.open();
-    await world.clock.advance(31_000);
-    expect((await world.generation(generationId)).lateReport?.state).to.equal('succeeded');
+    await harness.clock.advance(31_000);
+    expect((await harness.generation(generationId)).lateReport?.state).to.equal('succeeded');
     expect((await recovery.pass()).generations.failed, 'not settled here either').to.equal(1);
-    await world.clock.advance(31_000);
+    await harness.clock.advance(31_000);
     expect((await new Recovery(other.context).pass()).generations.failed, 'nor there').to.equal(1);
     isLedgerAway = false;
-    await world.clock.advance(31_000);
+    await harness.clock.advance(31_000);
     expect((await recovery.pass()).generations.settled).to.equal(1);
-    await world.clock.advance(world.settings.outputRetentionMs);
+    await harness.clock.advance(harness.settings.outputRetentionMs);
     await recovery.pass();
     await recovery.pass();
     expect([await one.value(FINISHED), await other.value(FINISHED)]).to.deep.equal([0, 1]);
@@ -103,35 +103,35 @@ describe('measured ports', () => {
   });
 
   it('do not take an end for theirs that another process wrote and they could not settle', async () => {
-    const world = await CoreWorld.open();
+    const harness = await CoreHarness.open();
     let isLedgerAway = false;
     const stores: Interceptor = async (call) => {
       if (isLedgerAway && call.name === 'accounts.apply') throw new StoreUnavailable('The ledger is away.');
       return call.proceed();
     };
-    const [one, other] = [new MeasuredProcess(world, 'one', stores), new MeasuredProcess(world, 'other', stores)];
-    const generationId = await create(world, one);
+    const [one, other] = [new MeasuredProcess(harness, 'one', stores), new MeasuredProcess(harness, 'other', stores)];
+    const generationId = await create(harness, one);
     isLedgerAway = true;
-    await cancelGeneration(other.context, world.caller, generationId);
-    await world.clock.advance(2_000);
+    await cancelGeneration(other.context, harness.caller, generationId);
+    await harness.clock.advance(2_000);
     expect((await new Recovery(one.context).pass()).generations.failed).to.equal(1);
-    expect((await world.generation(generationId)).settledAt).to.equal(undefined);
+    expect((await harness.generation(generationId)).settledAt).to.equal(undefined);
     expect([await one.value(FINISHED), await other.value(FINISHED)]).to.deep.equal([0, 1]);
   });
 
   it('tell how long a generation waited and ran, and what it was when it never started', async () => {
-    const world = await CoreWorld.open();
-    const one = new MeasuredProcess(world, 'one');
-    world.provider.newReport = () => ({ state: 'running', pollAfterMs: 1_000 });
-    const ran = await create(world, one);
-    const neverRan = await create(world, one);
-    await cancelGeneration(one.context, world.caller, neverRan);
-    world.clock.jump(20_000);
+    const harness = await CoreHarness.open();
+    const one = new MeasuredProcess(harness, 'one');
+    harness.provider.newReport = () => ({ state: 'running', pollAfterMs: 1_000 });
+    const ran = await create(harness, one);
+    const neverRan = await create(harness, one);
+    await cancelGeneration(one.context, harness.caller, neverRan);
+    harness.clock.jump(20_000);
     await one.dispatcher.deliver(ran);
-    await world.clock.advance(7_000);
-    world.provider.onlyTask.report = { state: 'failed', failure: { code: 'PROVIDER_REJECTED', message: 'No.', mayRetry: false } };
-    await untilSettled(world, ran);
-    const g = await world.generation(ran);
+    await harness.clock.advance(7_000);
+    harness.provider.onlyTask.report = { state: 'failed', failure: { code: 'PROVIDER_REJECTED', message: 'No.', mayRetry: false } };
+    await untilSettled(harness, ran);
+    const g = await harness.generation(ran);
     expect(await one.value('darkroom_generation_wait_seconds_sum')).to.equal(20);
     expect(await one.value('darkroom_generation_run_seconds_sum')).to.equal(((g.completedAt ?? 0) - g.createdAt) / 1_000 - 20);
     expect(await one.value('darkroom_generation_wait_seconds_count')).to.equal(2);
@@ -139,65 +139,65 @@ describe('measured ports', () => {
   });
 
   it('tell a lease that was lost once, by whoever took it over', async () => {
-    const world = await CoreWorld.open();
+    const harness = await CoreHarness.open();
     const life = new Life();
-    const dying = new MeasuredProcess(world, 'dying', life.interceptor);
-    const living = new MeasuredProcess(world, 'living');
-    world.provider.newReport = () => ({ state: 'running', pollAfterMs: 60_000 });
-    const generationId = await create(world, living);
+    const dying = new MeasuredProcess(harness, 'dying', life.interceptor);
+    const living = new MeasuredProcess(harness, 'living');
+    harness.provider.newReport = () => ({ state: 'running', pollAfterMs: 60_000 });
+    const generationId = await create(harness, living);
     await dying.dispatcher.deliver(generationId);
-    await world.clock.advance(5_000);
+    await harness.clock.advance(5_000);
     life.isDead = true;
-    await world.clock.advance(world.settings.leaseMs + 2_000);
+    await harness.clock.advance(harness.settings.leaseMs + 2_000);
     expect(await living.value('darkroom_leases_lost_total')).to.equal(0);
     await living.dispatcher.deliver(generationId);
-    await world.clock.advance(world.settings.leaseMs * 3);
-    expect((await world.generation(generationId)).lease).to.include({ worker: 'living', fence: 2 });
+    await harness.clock.advance(harness.settings.leaseMs * 3);
+    expect((await harness.generation(generationId)).lease).to.include({ worker: 'living', fence: 2 });
     expect(await living.value('darkroom_leases_lost_total')).to.equal(1);
-    world.provider.onlyTask.report = { state: 'succeeded', outputs: [{ kind: 'image', mediaType: 'image/png' }] };
-    await untilSettled(world, generationId);
+    harness.provider.onlyTask.report = { state: 'succeeded', outputs: [{ kind: 'image', mediaType: 'image/png' }] };
+    await untilSettled(harness, generationId);
     expect(await living.value('darkroom_leases_lost_total')).to.equal(1);
   });
 
   it('do not take a lease for lost whose holder slept and went on', async () => {
-    const world = await CoreWorld.open();
-    world.provider.newReport = () => ({ state: 'running', pollAfterMs: 100 });
-    const one = new MeasuredProcess(world, 'one');
-    const generationId = await create(world, one);
+    const harness = await CoreHarness.open();
+    harness.provider.newReport = () => ({ state: 'running', pollAfterMs: 100 });
+    const one = new MeasuredProcess(harness, 'one');
+    const generationId = await create(harness, one);
     await one.dispatcher.deliver(generationId);
-    await world.clock.advance(50);
-    world.clock.jump(world.settings.leaseMs + 5_000);
-    await world.clock.advance(world.settings.leaseMs);
-    expect((await world.generation(generationId)).lease?.expiresAt).to.be.greaterThan(world.clock.now());
+    await harness.clock.advance(50);
+    harness.clock.jump(harness.settings.leaseMs + 5_000);
+    await harness.clock.advance(harness.settings.leaseMs);
+    expect((await harness.generation(generationId)).lease?.expiresAt).to.be.greaterThan(harness.clock.now());
     expect(await one.value('darkroom_leases_lost_total')).to.equal(0);
   });
 
   it('do not take a lease that was handed back for a lost one', async () => {
-    const world = await CoreWorld.open();
-    world.provider.newReport = () => ({ state: 'running', pollAfterMs: 60_000 });
-    const [leaving, next] = [new MeasuredProcess(world, 'leaving'), new MeasuredProcess(world, 'next')];
-    const generationId = await create(world, leaving);
+    const harness = await CoreHarness.open();
+    harness.provider.newReport = () => ({ state: 'running', pollAfterMs: 60_000 });
+    const [leaving, next] = [new MeasuredProcess(harness, 'leaving'), new MeasuredProcess(harness, 'next')];
+    const generationId = await create(harness, leaving);
     await leaving.dispatcher.deliver(generationId);
-    await world.clock.advance(1_000);
-    await world.clock.run(leaving.dispatcher.stop(1_000));
+    await harness.clock.advance(1_000);
+    await harness.clock.run(leaving.dispatcher.stop(1_000));
     await next.dispatcher.deliver(generationId);
-    await world.clock.advance(1_000);
-    expect((await world.generation(generationId)).lease?.worker).to.equal('next');
+    await harness.clock.advance(1_000);
+    expect((await harness.generation(generationId)).lease?.worker).to.equal('next');
     expect(await next.value('darkroom_leases_lost_total')).to.equal(0);
   });
 
   it('tell conflicts and failures by port, and pass them on as they are', async () => {
-    const world = await CoreWorld.open();
+    const harness = await CoreHarness.open();
     const broken: Interceptor = (call) => {
       if (call.name === 'claims.insert') throw new StoreUnavailable('The claims are away.');
       if (call.name === 'uploads.read') throw new TypeError('A bug.');
       return call.proceed();
     };
-    const one = new MeasuredProcess(world, 'one', broken);
-    const error: unknown = await createGeneration(one.context, world.caller, 'k', world.body()).catch((thrown: unknown) => thrown);
+    const one = new MeasuredProcess(harness, 'one', broken);
+    const error: unknown = await createGeneration(one.context, harness.caller, 'k', harness.body()).catch((thrown: unknown) => thrown);
     expect(error).to.be.instanceOf(StoreUnavailable).and.have.property('message', 'The claims are away.');
     expect(await one.context.uploads.read('x').catch((thrown: unknown) => thrown)).to.be.instanceOf(TypeError);
-    const g = await world.create();
+    const g = await harness.create();
     expect(await one.context.generations.replace({ ...g, version: 9 }, 8)).to.equal('conflict');
     expect(await one.value('darkroom_store_failures_total', { port: 'claims', reason: 'unavailable' })).to.equal(1);
     expect(await one.value('darkroom_store_failures_total', { port: 'uploads', reason: 'unexpected' })).to.equal(1);
@@ -207,22 +207,22 @@ describe('measured ports', () => {
   });
 
   it('tell how many commands went into one write of an account', async () => {
-    const world = await CoreWorld.open({ credits: 10_000 });
-    const one = new MeasuredProcess(world, 'one');
-    await Promise.all(Array.from({ length: 40 }, () => create(world, one)));
+    const harness = await CoreHarness.open({ credits: 10_000 });
+    const one = new MeasuredProcess(harness, 'one');
+    await Promise.all(Array.from({ length: 40 }, () => create(harness, one)));
     expect(await one.value('darkroom_account_write_commands_sum')).to.equal(40);
     expect(await one.value('darkroom_account_write_commands_count')).to.be.lessThan(40);
   });
 
   it('tell calls that a provider has not answered, and those it never will', async () => {
-    const world = await CoreWorld.open();
-    const one = new MeasuredProcess(world, 'one');
+    const harness = await CoreHarness.open();
+    const one = new MeasuredProcess(harness, 'one');
     await one.startWorking();
-    world.provider.submitScript = ['hang', 'throw'];
-    world.provider.recoverScript = 'throw';
-    await create(world, one);
-    await create(world, one);
-    await world.clock.advance(100);
+    harness.provider.submitScript = ['hang', 'throw'];
+    harness.provider.recoverScript = 'throw';
+    await create(harness, one);
+    await create(harness, one);
+    await harness.clock.advance(100);
     expect(await one.value('darkroom_provider_calls_in_flight', { provider: 'scripted' })).to.equal(1);
     expect(await one.value('darkroom_provider_failures_total', { method: 'submit' })).to.equal(1);
     expect(await one.value('darkroom_provider_failures_total', { method: 'recover' })).to.equal(1);
@@ -231,10 +231,10 @@ describe('measured ports', () => {
   });
 
   it('count the bytes of objects, and let whoever stops reading early go', async () => {
-    const world = await CoreWorld.open();
-    const one = new MeasuredProcess(world, 'one');
+    const harness = await CoreHarness.open();
+    const one = new MeasuredProcess(harness, 'one');
     await one.startWorking();
-    await untilSettled(world, await create(world, one, { count: 2 }));
+    await untilSettled(harness, await create(harness, one, { count: 2 }));
     const { byteLength } = plainImage();
     expect(await one.value('darkroom_object_bytes_total', { direction: 'written' })).to.equal(2 * byteLength);
     expect(await one.value('darkroom_object_bytes_total', { direction: 'read' })).to.equal(2 * byteLength);

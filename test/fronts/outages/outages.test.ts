@@ -7,11 +7,11 @@ import { createLogger, logTo } from '../../../apps/logging/logging.js';
 import { Outages } from '../../../apps/outages/outages.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { Recovery } from '../../../core/recovery/recover.js';
-import { CoreWorld } from '../../fixtures/core-world.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 import { intercepted, interceptedStores, type PortCall } from '../../fixtures/intercepted.js';
 import { ManualClock } from '../../fixtures/manual-clock.js';
-import { setScene } from '../../fixtures/scene.js';
-import { openWorld, type World } from '../../fixtures/world.js';
+import { createRequestFixture } from '../../harness/request-fixture.js';
+import { openServiceHarness, type ServiceHarness } from '../../harness/service-harness.js';
 import { sendHttp, serve, type RunningServer } from '../http/host/rest-client.js';
 
 interface Line { readonly level: string; readonly msg: string; readonly store?: string; readonly failedCalls?: number; readonly warnings?: number; readonly awayMs?: number; readonly fault?: string; readonly err?: object }
@@ -56,18 +56,18 @@ describe('an outage of a store', () => {
   };
 
   describe('under REST requests', () => {
-    let world: World;
+    let harness: ServiceHarness;
     let running: RunningServer;
     let credential: string;
 
     beforeEach(async () => {
-      world = await openWorld({ around: (ports) => outages.watched({ ...ports, ...interceptedStores(ports, mayFail) }) });
-      credential = (await setScene(world.context)).secrets.get('owner') as string;
-      running = await serve(world, { logger: kept.logger });
+      harness = await openServiceHarness({ around: (ports) => outages.watched({ ...ports, ...interceptedStores(ports, mayFail) }) });
+      credential = (await createRequestFixture(harness.context)).secrets.get('owner') as string;
+      running = await serve(harness, { logger: kept.logger });
     });
     afterEach(async () => {
       await running.server.close(100);
-      await world.close();
+      await harness.close();
     });
 
     const ask = () => sendHttp(running.origin, { operation: 'getCredits', credential });
@@ -92,7 +92,7 @@ describe('an outage of a store', () => {
     it('shows each failure with its stack at debug level', async () => {
       kept = new Kept('debug');
       const watched = new Outages({ clock, logger: kept.logger });
-      const { accounts } = watched.watched({ ...world.context, ...interceptedStores(world.context, () => Promise.reject(REFUSED)) });
+      const { accounts } = watched.watched({ ...harness.context, ...interceptedStores(harness.context, () => Promise.reject(REFUSED)) });
       for (let asked = 0; asked < 3; asked += 1) await accounts.read('x').catch(() => undefined);
       expect(kept.named('store call failed')).to.have.length(3);
       expect(kept.texts.join('')).to.include(' at ');
@@ -110,12 +110,12 @@ describe('an outage of a store', () => {
     const GENERATIONS = 50;
 
     async function recovered(): Promise<readonly Line[]> {
-      const world = await CoreWorld.open();
-      for (let made = 0; made < GENERATIONS; made += 1) await world.create();
-      await world.clock.advance(60_000);
-      const context = world.process(mayFail, {});
+      const harness = await CoreHarness.open();
+      for (let made = 0; made < GENERATIONS; made += 1) await harness.create();
+      await harness.clock.advance(60_000);
+      const context = harness.process(mayFail, {});
       const log = outages.quiet(logTo(kept.logger));
-      await world.clock.run(new Recovery({ ...context, ...outages.watched(context), log }).pass()).catch(() => undefined);
+      await harness.clock.run(new Recovery({ ...context, ...outages.watched(context), log }).pass()).catch(() => undefined);
       return kept.lines;
     }
 
@@ -135,7 +135,7 @@ describe('an outage of a store', () => {
 
   describe('of one store', () => {
     it('is told apart from those of others, and is not ended by what needs no store', async () => {
-      const { context } = await CoreWorld.open();
+      const { context } = await CoreHarness.open();
       const ports = outages.watched({ ...context, ...interceptedStores(context, mayFail), wakeUps: intercepted('wakeUps', context.wakeUps, mayFail) });
       failing = (name) => (/^(?:objects|wakeUps)\./.test(name) && name !== 'objects.signGet' ? REFUSED : undefined);
       await ports.objects.stat('objects/a').catch(() => undefined);
@@ -151,7 +151,7 @@ describe('an outage of a store', () => {
     });
 
     it('that answers now and then is one outage', async () => {
-      const { context } = await CoreWorld.open();
+      const { context } = await CoreHarness.open();
       const ports = outages.watched({ ...context, ...interceptedStores(context, mayFail) });
       for (let second = 0; second < 120; second += 1) {
         failing = () => (second % 3 === 0 ? REFUSED : undefined);
@@ -163,7 +163,7 @@ describe('an outage of a store', () => {
     });
 
     it('keeps no timer once it is closed', async () => {
-      const { context } = await CoreWorld.open();
+      const { context } = await CoreHarness.open();
       const ports = outages.watched({ ...context, ...interceptedStores(context, mayFail) });
       failing = () => REFUSED;
       await ports.accounts.read('x').catch(() => undefined);
@@ -177,7 +177,7 @@ describe('an outage of a store', () => {
   });
 
   it('passes arguments, answers and errors on as they are', async () => {
-    const { context } = await CoreWorld.open();
+    const { context } = await CoreHarness.open();
     const ports = outages.watched({ ...context, ...interceptedStores(context, mayFail) });
     expect(await ports.accounts.list({ limit: 1 })).to.deep.equal(await context.accounts.list({ limit: 1 }));
     failing = () => REFUSED;

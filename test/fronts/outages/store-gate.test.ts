@@ -10,10 +10,10 @@ import { StoreUnavailable } from '../../../core/errors.js';
 import type { Ports } from '../../../core/ports/tokens.js';
 import { interceptedStores } from '../../fixtures/intercepted.js';
 import { ManualClock, settled } from '../../fixtures/manual-clock.js';
-import { setScene } from '../../fixtures/scene.js';
-import { openWorld } from '../../fixtures/world.js';
+import { createRequestFixture } from '../../harness/request-fixture.js';
+import { openServiceHarness } from '../../harness/service-harness.js';
 import { unary } from '../grpc/grpc-client.js';
-import { errorOf, Stage } from '../grpc/stage.js';
+import { errorOf, GrpcHarness } from '../grpc/grpc-harness.js';
 import { sendHttp, serve } from '../http/host/rest-client.js';
 
 /** A database that answers, or lets every call wait until it is told what becomes of it. */
@@ -64,9 +64,9 @@ async function until(condition: () => boolean): Promise<void> {
 describe('a gate before the stores', () => {
   it('over REST: refuses at once while the last probe said no, and lets in after one that said yes', async () => {
     const database = new Database();
-    const world = await openWorld({ around: database.around });
-    const credential = (await setScene(world.context)).secrets.get('owner') as string;
-    const { server, origin } = await serve(world, { logger: database.logger, requireStores: (wouldAsk) => database.gate.requireOpen(wouldAsk) });
+    const harness = await openServiceHarness({ around: database.around });
+    const credential = (await createRequestFixture(harness.context)).secrets.get('owner') as string;
+    const { server, origin } = await serve(harness, { logger: database.logger, requireStores: (wouldAsk) => database.gate.requireOpen(wouldAsk) });
     const ask = () => sendHttp(origin, { operation: 'getCredits', credential });
     try {
       database.isAway = true;
@@ -105,29 +105,29 @@ describe('a gate before the stores', () => {
       expect(database.lines.find(({ msg }) => msg === 'store back')).to.have.property('refusedRequests', 51);
     } finally {
       await server.close(100);
-      await world.close();
+      await harness.close();
     }
   });
 
   it('over gRPC: refuses at once, after who calls was looked at', async () => {
     const database = new Database();
-    const stage = await Stage.open({ around: database.around, requireStores: () => database.gate.requireOpen() });
+    const grpc = await GrpcHarness.open({ around: database.around, requireStores: () => database.gate.requireOpen() });
     try {
       database.isAway = true;
       database.gate.suspect();
       await database.answerProbe(false);
       const reached = database.reached;
       for (let asked = 0; asked < 20; asked += 1) {
-        expect(await errorOf(unary(stage.client, Credits.method.getBalance, {}, stage.as('all')))).to.have.property('code', 14);
+        expect(await errorOf(unary(grpc.client, Credits.method.getBalance, {}, grpc.as('all')))).to.have.property('code', 14);
       }
-      expect(await errorOf(unary(stage.client, Credits.method.getBalance, {}, stage.as('nobody')))).to.have.property('code', 16);
+      expect(await errorOf(unary(grpc.client, Credits.method.getBalance, {}, grpc.as('nobody')))).to.have.property('code', 16);
       expect(database.reached).to.equal(reached);
       database.isAway = false;
       await database.clock.advance(500);
       await database.answerProbe(true);
-      await unary(stage.client, Credits.method.getBalance, {}, stage.as('all'));
+      await unary(grpc.client, Credits.method.getBalance, {}, grpc.as('all'));
     } finally {
-      await stage.close();
+      await grpc.close();
     }
   });
 

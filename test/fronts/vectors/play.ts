@@ -4,7 +4,7 @@ import type { Context } from '../../../core/context.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import { referenceFile } from '../../fixtures/reference-files.js';
 import { isKeyFree, remains } from '../../fixtures/remains.js';
-import { setScene, type Scene } from '../../fixtures/scene.js';
+import { createRequestFixture, type RequestFixture } from '../../harness/request-fixture.js';
 import { KEYED } from './access.js';
 import type { FrontName } from './fronts.js';
 import { resolveId, resolveReferences } from './references.js';
@@ -34,7 +34,7 @@ export interface FrontClient {
 }
 
 /** What vectors are played on: a front, what lies behind it, and how things happen there between requests. */
-export interface Stage {
+export interface VectorTarget {
   readonly client: FrontClient;
   /** Over the stores that the front works on. */
   readonly context: Context;
@@ -43,37 +43,37 @@ export interface Stage {
   advance(byMs: number): Promise<void>;
 }
 
-interface Play extends Stage { readonly scene: Scene; readonly targets: Map<string, JsonObject> }
+interface Play extends VectorTarget { readonly fixture: RequestFixture; readonly targets: Map<string, JsonObject> }
 
 const CLAIMED = { createGeneration: 'create', prepareUpload: 'prepare', completeUpload: 'complete' } as const;
 
 /**
- * Plays one vector and checks every answer and what is left after a refusal. Others may have played on the stage: only the
- * accounts of the scene, by default new ones, are looked at.
+ * Plays one vector and checks every answer and what is left after a refusal. Others may have played on the target: only the
+ * accounts of the fixture, by default new ones, are looked at.
  */
-export async function playOn(vector: Vector, stage: Stage, scene?: Scene): Promise<void> {
-  const played: Play = { ...stage, scene: scene ?? (await setScene(stage.context)), targets: new Map() };
+export async function playOn(vector: Vector, target: VectorTarget, fixture?: RequestFixture): Promise<void> {
+  const played: Play = { ...target, fixture: fixture ?? (await createRequestFixture(target.context)), targets: new Map() };
   for (const [index, step] of vector.steps.entries()) {
     await ('event' in step ? happen(played, step) : request(played, step, `key-${index}`));
   }
 }
 
-async function request(stage: Play, step: CallStep, freshKey: string): Promise<void> {
-  const { context, scene, client } = stage;
+async function request(target: Play, step: CallStep, freshKey: string): Promise<void> {
+  const { context, fixture, client } = target;
   const key = KEYED.includes(step.operation) ? (step.key ?? (step.key === null ? undefined : freshKey)) : undefined;
   const as: CredentialKind = step.as ?? 'owner';
-  const claim = { ...scene.owners.get(as) as { accountId: string; appId: string }, operation: CLAIMED[step.operation as keyof typeof CLAIMED], key: key ?? '' };
-  const before = await remains(context, scene.accountIds);
+  const claim = { ...fixture.owners.get(as) as { accountId: string; appId: string }, operation: CLAIMED[step.operation as keyof typeof CLAIMED], key: key ?? '' };
+  const before = await remains(context, fixture.accountIds);
   const wasFree = key !== undefined && (await isKeyFree(context, claim));
 
-  const secret = scene.secrets.get(as);
+  const secret = fixture.secrets.get(as);
   const answer = await client.send({
     operation: step.operation,
     ...(secret === undefined ? {} : { credential: secret }),
-    ...(step.app === undefined ? {} : { appId: scene.apps[step.app] }),
+    ...(step.app === undefined ? {} : { appId: fixture.apps[step.app] }),
     ...(key === undefined ? {} : { key }),
-    ...(step.id === undefined ? {} : { id: resolveId(step.id, scene.ids) }),
-    ...(step.body === undefined ? {} : { body: await resolveReferences(step.body, scene.ids) }),
+    ...(step.id === undefined ? {} : { id: resolveId(step.id, fixture.ids) }),
+    ...(step.body === undefined ? {} : { body: await resolveReferences(step.body, fixture.ids) }),
   });
 
   const { code, says } = step.otherwise?.over === client.front ? step.otherwise : step;
@@ -82,21 +82,21 @@ async function request(stage: Play, step: CallStep, freshKey: string): Promise<v
   if (step.replayed !== undefined) expect(answer.replayed, 'replayed').to.equal(step.replayed);
   if (code !== 'OK') {
     expect(answer.data, 'data of a refusal').to.equal(undefined);
-    expect(await remains(context, scene.accountIds), 'what a refusal leaves behind').to.deep.equal(before);
+    expect(await remains(context, fixture.accountIds), 'what a refusal leaves behind').to.deep.equal(before);
     if (wasFree) expect(await isKeyFree(context, claim), 'the key of a refused request is free').to.equal(true);
     return;
   }
-  await checkData(stage, step, answer.data);
+  await checkData(target, step, answer.data);
 }
 
-async function checkData({ scene, targets }: Play, step: CallStep, data: JsonObject | undefined): Promise<void> {
+async function checkData({ fixture, targets }: Play, step: CallStep, data: JsonObject | undefined): Promise<void> {
   expect(data, 'data').to.be.an('object');
   for (const name of step.without ?? []) expect(data).to.not.have.property(name);
   if (step.save !== undefined) {
-    scene.ids.set(step.save, (data?.['generation_id'] ?? data?.['upload_id']) as string);
+    fixture.ids.set(step.save, (data?.['generation_id'] ?? data?.['upload_id']) as string);
     targets.set(step.save, data as JsonObject);
   }
-  if (step.data !== undefined) expectPart(data, await resolveReferences(step.data, scene.ids), 'data');
+  if (step.data !== undefined) expectPart(data, await resolveReferences(step.data, fixture.ids), 'data');
 }
 
 /** Everything in `part` is in `whole`; lists from their beginning, and an empty one only in an empty one. */
@@ -114,7 +114,7 @@ function expectPart(whole: Json | undefined, part: Json, where: string): void {
 }
 
 async function happen(played: Play, step: EventStep): Promise<void> {
-  const { scene, targets } = played;
+  const { fixture, targets } = played;
   switch (step.event) {
     case 'advance': return played.advance(step.byMs);
     case 'start-worker': return;
@@ -124,20 +124,20 @@ async function happen(played: Play, step: EventStep): Promise<void> {
       else expect(status === 200, `the target took ${step.file} (status ${status})`).to.equal(step.accepted);
       return;
     }
-    case 'await': return untilStatus(played, resolveId(step.generation, scene.ids), step.status);
+    case 'await': return untilStatus(played, resolveId(step.generation, fixture.ids), step.status);
   }
 }
 
 /** Asks until the generation has the status and, if that is its end, its hold has ended too, which follows a moment later. */
-async function untilStatus({ scene, client, context }: Play, id: string, wanted: string): Promise<void> {
-  const credential = scene.secrets.get('owner') as string;
+async function untilStatus({ fixture, client, context }: Play, id: string, wanted: string): Promise<void> {
+  const credential = fixture.secrets.get('owner') as string;
   let status: Json | undefined;
   while (status !== wanted) {
     await sleep(5);
     status = (await client.send({ operation: 'getGeneration', credential, id })).data?.['status'];
     if (status !== 'queued' && status !== 'running') expect(status).to.equal(wanted);
   }
-  const isHeld = async () => (await context.accounts.read((scene.owners.get('owner') as { accountId: string }).accountId))?.holds.has(id);
+  const isHeld = async () => (await context.accounts.read((fixture.owners.get('owner') as { accountId: string }).accountId))?.holds.has(id);
   if (wanted === 'running') return;
   while (await isHeld()) await sleep(5);
 }

@@ -17,7 +17,7 @@ export async function resolveReferences(value: Json, ids: ReadonlyMap<string, st
 export function resolveId(text: string, ids: ReadonlyMap<string, string>): string {
   return text.replace(NAME, (_, name: string) => {
     const id = ids.get(name.toLowerCase());
-    if (id === undefined) throw new Error(`No such id in the scene: ${name}`);
+    if (id === undefined) throw new Error(`No such id in the fixture: ${name}`);
     return name === name.toUpperCase() ? id.toUpperCase() : id;
   });
 }

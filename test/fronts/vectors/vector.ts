@@ -19,7 +19,7 @@ export type CredentialKind =
 
 /**
  * One request and what must come of it, in words that every front has. In ids and bodies a text that begins with `@` is
- * replaced: `@name` by an id of the scene or one that was saved, `@size:file` and `@sha256:file` by facts of a file.
+ * replaced: `@name` by an id of the fixture or one that was saved, `@size:file` and `@sha256:file` by facts of a file.
  */
 export interface CallStep {
   readonly operation: OperationName;

@@ -1,13 +1,13 @@
 // Goal: over every front each request of the shared vectors gets the same code and the same state, with the front's own
 // status for it and in its documented shape, and a refused one leaves nothing behind (invariant 19).
-// Method: REST and gRPC on free ports over one world in memory for each group of vectors; stores compared before and after.
+// Method: REST and gRPC on free ports over one harness in memory for each group of vectors; stores compared before and after.
 // What a front leaves out is in one table by its reason, and must be impossible to say over it.
 import { expect } from 'chai';
 import { ROUTES } from '../../../apps/http/developer/routes.js';
 import { VECTORS_BY_TOPIC } from './all.js';
 import { openInMemory } from './in-memory.js';
 import { LEFT_OUT } from './left-out.js';
-import { GROUPS, playAllVectors } from './theatre.js';
+import { GROUPS, playAllVectors } from './vector-harness.js';
 
 const VECTORS = Object.values(VECTORS_BY_TOPIC).flat();
 

@@ -3,20 +3,20 @@
 import { expect } from 'chai';
 import { Worker } from '../../../apps/worker/worker.js';
 import { StoreUnavailable } from '../../../core/errors.js';
-import { CoreWorld } from '../../fixtures/core-world.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 
 describe('a worker', () => {
   it('has its stores tidied with every recovery', async () => {
-    const world = await CoreWorld.open();
+    const harness = await CoreHarness.open();
     let calls = 0;
     const tidy = () => { calls += 1; return calls === 1 ? Promise.reject(new StoreUnavailable('It is away.')) : Promise.resolve(); };
-    const worker = new Worker(world.process(), { workerId: 'w', recoveryIntervalMs: 1_000, stopGraceMs: 1_000, tidy });
+    const worker = new Worker(harness.process(), { workerId: 'w', recoveryIntervalMs: 1_000, stopGraceMs: 1_000, tidy });
     await worker.start();
-    await world.clock.advance(10);
+    await harness.clock.advance(10);
     expect(calls, 'at the start').to.equal(1);
-    await world.clock.advance(5_000);
+    await harness.clock.advance(5_000);
     expect(calls).to.be.within(5, 7);
-    await world.clock.run(worker.stop());
-    expect(world.warnings.map(({ event }) => event)).to.deep.equal(['stores not tidied']);
+    await harness.clock.run(worker.stop());
+    expect(harness.warnings.map(({ event }) => event)).to.deep.equal(['stores not tidied']);
   });
 });

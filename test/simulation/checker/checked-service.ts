@@ -9,8 +9,8 @@ import { Recovery } from '../../../core/recovery/recover.js';
 import type { ProtectedRoute } from '../../../apps/http/developer/operation.js';
 import { ROUTES } from '../../../apps/http/developer/routes.js';
 import { imageModel, imagePrice } from '../../fixtures/core-models.js';
-import { CoreWorld } from '../../fixtures/core-world.js';
-import { untilSettled } from '../../fixtures/core-worker.js';
+import { CoreHarness } from '../../harness/core-harness.js';
+import { untilSettled } from '../../harness/core-worker.js';
 import { intercepted, type PortCall } from '../../fixtures/intercepted.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { Violation, type Answer, type Asked, type Party, type Request } from '../observed.js';
@@ -34,7 +34,7 @@ export class CheckedService {
   private readonly found: Violation[] = [];
   private asked = 0;
 
-  private constructor(readonly world: CoreWorld, isExclusive: boolean) {
+  private constructor(readonly world: CoreHarness, isExclusive: boolean) {
     this.checker = new SimulationChecker({
       durable: world.ports, models: world.models, settings: world.settings, recoveryIntervalMs: 5_000, secrets: () => [SECRET], isExclusive,
     });
@@ -49,7 +49,7 @@ export class CheckedService {
       imageModel({ cancelFloorCredits: 3 }),
       imageModel({ modelKey: 'odd', price: imagePrice(1, { microcreditsPerUnit: 2_333_334, baseMicrocredits: 100_001, minimumCredits: 3 }) }),
     ];
-    const checked = new CheckedService(await CoreWorld.open({ models, credits: 0 }), isExclusive);
+    const checked = new CheckedService(await CoreHarness.open({ models, credits: 0 }), isExclusive);
     checked.caller = await checked.newCaller(credits);
     return checked;
   }

@@ -6,42 +6,42 @@ import type { Caller } from '../../../../core/access/credential.js';
 import { cancelGeneration } from '../../../../core/generation/cancel-generation.js';
 import { FairSemaphore, type PlaceRequest } from '../../../../core/generation/run/fair-semaphore.js';
 import { Worker } from '../../../../apps/worker/worker.js';
-import { CoreWorker } from '../../../fixtures/core-worker.js';
-import { CoreWorld } from '../../../fixtures/core-world.js';
+import { CoreWorker } from '../../../harness/core-worker.js';
+import { CoreHarness } from '../../../harness/core-harness.js';
 import { imageModel } from '../../../fixtures/core-models.js';
 import { settled } from '../../../fixtures/manual-clock.js';
 import { imagesOf, type ScriptedTask } from '../../../fixtures/scripted-provider.js';
 
-async function open(concurrency: number, concurrencyPerAccount: number): Promise<CoreWorld> {
-  const world = await CoreWorld.open({ models: [imageModel({ concurrency, concurrencyPerAccount })] });
-  world.provider.newReport = () => ({ state: 'running' });
-  await CoreWorker.start(world);
-  return world;
+async function open(concurrency: number, concurrencyPerAccount: number): Promise<CoreHarness> {
+  const harness = await CoreHarness.open({ models: [imageModel({ concurrency, concurrencyPerAccount })] });
+  harness.provider.newReport = () => ({ state: 'running' });
+  await CoreWorker.start(harness);
+  return harness;
 }
 
 function startOf(accountId: string): PlaceRequest {
   return { generationId: `of ${accountId}`, accountId };
 }
 
-function underWay(world: CoreWorld): ScriptedTask[] {
-  return [...world.provider.tasks.values()].filter(({ report }) => report.state === 'running');
+function underWay(harness: CoreHarness): ScriptedTask[] {
+  return [...harness.provider.tasks.values()].filter(({ report }) => report.state === 'running');
 }
 
-async function createMany(world: CoreWorld, count: number, caller: Caller): Promise<Set<string>> {
+async function createMany(harness: CoreHarness, count: number, caller: Caller): Promise<Set<string>> {
   const ids = new Set<string>();
-  for (let made = 0; made < count; made += 1) ids.add((await world.create({}, caller)).generationId);
+  for (let made = 0; made < count; made += 1) ids.add((await harness.create({}, caller)).generationId);
   return ids;
 }
 
 describe('places of a model', () => {
   it('are never taken by more generations than it has, and all get one in the end', async () => {
-    const world = await open(3, 2);
-    const callers = [world.caller, await world.newCaller(1_000), await world.newCaller(1_000)];
+    const harness = await open(3, 2);
+    const callers = [harness.caller, await harness.newCaller(1_000), await harness.newCaller(1_000)];
     const owners = new Map<string, Caller>();
-    for (const caller of callers) for (const id of await createMany(world, 6, caller)) owners.set(id, caller);
+    for (const caller of callers) for (const id of await createMany(harness, 6, caller)) owners.set(id, caller);
     let finished = 0;
-    await world.clock.until(() => {
-      const tasks = underWay(world);
+    await harness.clock.until(() => {
+      const tasks = underWay(harness);
       expect(tasks.length).to.be.at.most(3);
       for (const caller of callers) {
         expect(tasks.filter(({ submission }) => owners.get(submission.generationId) === caller).length, 'of one account').to.be.at.most(2);
@@ -50,72 +50,72 @@ describe('places of a model', () => {
       if (task) { task.report = { state: 'succeeded', outputs: imagesOf(1) }; finished += 1; }
       return finished === 18;
     }, 'all have been submitted');
-    await world.clock.advance(10_000);
-    expect(world.provider.submissions).to.have.length(18);
-    for (const id of owners.keys()) expect((await world.generation(id)).status).to.equal('succeeded');
+    await harness.clock.advance(10_000);
+    expect(harness.provider.submissions).to.have.length(18);
+    for (const id of owners.keys()) expect((await harness.generation(id)).status).to.equal('succeeded');
   });
 
   it('are given at the next recovery when a new catalog has more of them', async () => {
     let concurrency = 1;
     const model = imageModel({ concurrencyPerAccount: 8 });
-    const world = await CoreWorld.open({ models: [Object.defineProperty({ ...model }, 'concurrency', { get: () => concurrency })] });
-    world.provider.newReport = () => ({ state: 'running' });
-    await new Worker(world.context, { workerId: 'worker', recoveryIntervalMs: 15_000, stopGraceMs: 1_000 }).start();
-    await createMany(world, 6, world.caller);
-    await world.clock.advance(1_000);
-    expect(underWay(world)).to.have.length(1);
+    const harness = await CoreHarness.open({ models: [Object.defineProperty({ ...model }, 'concurrency', { get: () => concurrency })] });
+    harness.provider.newReport = () => ({ state: 'running' });
+    await new Worker(harness.context, { workerId: 'worker', recoveryIntervalMs: 15_000, stopGraceMs: 1_000 }).start();
+    await createMany(harness, 6, harness.caller);
+    await harness.clock.advance(1_000);
+    expect(underWay(harness)).to.have.length(1);
     concurrency = 4;
-    await world.clock.advance(15_000);
-    expect(underWay(world)).to.have.length(4);
+    await harness.clock.advance(15_000);
+    expect(underWay(harness)).to.have.length(4);
   });
 
   it('go to an account with few in turn with one that has many', async () => {
-    const world = await open(1, 1);
-    const few = await world.newCaller(1_000);
-    await createMany(world, 30, world.caller);
-    await world.clock.advance(10);
-    const ids = await createMany(world, 3, few);
-    await world.clock.until(() => {
-      for (const task of underWay(world)) task.report = { state: 'succeeded', outputs: imagesOf(1) };
-      return world.provider.submissions.length >= 8;
+    const harness = await open(1, 1);
+    const few = await harness.newCaller(1_000);
+    await createMany(harness, 30, harness.caller);
+    await harness.clock.advance(10);
+    const ids = await createMany(harness, 3, few);
+    await harness.clock.until(() => {
+      for (const task of underWay(harness)) task.report = { state: 'succeeded', outputs: imagesOf(1) };
+      return harness.provider.submissions.length >= 8;
     }, 'eight have been submitted');
-    const order = world.provider.submissions.slice(0, 8).map(({ generationId }) => (ids.has(generationId) ? 'few' : 'many'));
+    const order = harness.provider.submissions.slice(0, 8).map(({ generationId }) => (ids.has(generationId) ? 'few' : 'many'));
     expect(order.filter((who) => who === 'few'), order.join()).to.have.length(3);
   });
 
   it('do not stand empty because the account whose turn it is has its share', async () => {
-    const world = await open(2, 1);
-    await createMany(world, 5, world.caller);
-    await world.clock.advance(10);
-    expect(underWay(world)).to.have.length(1);
-    await createMany(world, 1, await world.newCaller(100));
-    await world.clock.advance(10);
-    expect(underWay(world)).to.have.length(2);
+    const harness = await open(2, 1);
+    await createMany(harness, 5, harness.caller);
+    await harness.clock.advance(10);
+    expect(underWay(harness)).to.have.length(1);
+    await createMany(harness, 1, await harness.newCaller(100));
+    await harness.clock.advance(10);
+    expect(underWay(harness)).to.have.length(2);
   });
 
   it('are given back by a generation that needs none any more when its turn comes', async () => {
-    const world = await open(1, 1);
-    await createMany(world, 1, world.caller);
-    await world.clock.advance(10);
-    const [waiting] = await createMany(world, 1, world.caller);
-    await createMany(world, 1, world.caller);
-    await world.clock.advance(10);
-    await cancelGeneration(world.context, world.caller, waiting ?? '');
-    for (const task of underWay(world)) task.report = { state: 'succeeded', outputs: imagesOf(1) };
-    await world.clock.advance(10_000);
-    expect(underWay(world), 'the one behind it').to.have.length(1);
-    expect(world.provider.submissions.map(({ generationId }) => generationId)).to.have.length(2).and.not.to.include(waiting);
+    const harness = await open(1, 1);
+    await createMany(harness, 1, harness.caller);
+    await harness.clock.advance(10);
+    const [waiting] = await createMany(harness, 1, harness.caller);
+    await createMany(harness, 1, harness.caller);
+    await harness.clock.advance(10);
+    await cancelGeneration(harness.context, harness.caller, waiting ?? '');
+    for (const task of underWay(harness)) task.report = { state: 'succeeded', outputs: imagesOf(1) };
+    await harness.clock.advance(10_000);
+    expect(underWay(harness), 'the one behind it').to.have.length(1);
+    expect(harness.provider.submissions.map(({ generationId }) => generationId)).to.have.length(2).and.not.to.include(waiting);
   });
 
   it('are as many as the newest catalog says', async () => {
-    const world = await open(1, 1);
-    await createMany(world, 4, world.caller);
-    await world.clock.advance(1_000);
-    expect(underWay(world)).to.have.length(1);
-    world.models = [imageModel({ concurrency: 3, concurrencyPerAccount: 3 })];
-    await createMany(world, 1, world.caller);
-    await world.clock.advance(1_000);
-    expect(underWay(world)).to.have.length(3);
+    const harness = await open(1, 1);
+    await createMany(harness, 4, harness.caller);
+    await harness.clock.advance(1_000);
+    expect(underWay(harness)).to.have.length(1);
+    harness.models = [imageModel({ concurrency: 3, concurrencyPerAccount: 3 })];
+    await createMany(harness, 1, harness.caller);
+    await harness.clock.advance(1_000);
+    expect(underWay(harness)).to.have.length(3);
   });
 
   it('are given back once, however often it is said', async () => {

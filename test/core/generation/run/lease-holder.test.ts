@@ -7,10 +7,10 @@ import { StoreUnavailable } from '../../../../core/errors.js';
 import { changeGeneration } from '../../../../core/generation/change-generation.js';
 import { LeaseHolder, LeaseLost } from '../../../../core/generation/run/lease-holder.js';
 import { takeLease } from '../../../../core/generation/run/take-lease.js';
-import { CoreWorld } from '../../../fixtures/core-world.js';
+import { CoreHarness } from '../../../harness/core-harness.js';
 
 describe('a lease that is taken anew by its holder', () => {
-  let world: CoreWorld;
+  let harness: CoreHarness;
   let generationId: string;
   let holder: LeaseHolder;
   const failure = (work: Promise<unknown>) => work.then(() => undefined, (error: unknown) => error);
@@ -22,49 +22,49 @@ describe('a lease that is taken anew by its holder', () => {
   }
 
   beforeEach(async () => {
-    world = await CoreWorld.open();
-    ({ generationId } = await world.create());
+    harness = await CoreHarness.open();
+    ({ generationId } = await harness.create());
   });
   afterEach(() => holder.end());
 
   it('has the next fence and its whole time; the old fence is worth nothing, and the holder renews the new one', async () => {
-    await hold(world.context);
-    world.clock.jump(5_000);
+    await hold(harness.context);
+    harness.clock.jump(5_000);
     const g = await holder.reLease();
-    const { leaseMs } = world.settings;
-    const { clock, context: { boot } } = world;
+    const { leaseMs } = harness.settings;
+    const { clock, context: { boot } } = harness;
     expect([g.fence, g.lease]).to.deep.equal([2, { worker: 'first', fence: 2, renewedAt: clock.now(), expiresAt: clock.now() + leaseMs, bootId: boot.id }]);
-    expect(await changeGeneration(world.context, g, { event: 'renew', leaseMs, fence: 1 })).to.have.property('refused', 'FENCE_STALE');
-    await world.clock.advance(3 * leaseMs);
-    expect((await world.generation(generationId)).lease).to.include({ worker: 'first', fence: 2 });
+    expect(await changeGeneration(harness.context, g, { event: 'renew', leaseMs, fence: 1 })).to.have.property('refused', 'FENCE_STALE');
+    await harness.clock.advance(3 * leaseMs);
+    expect((await harness.generation(generationId)).lease).to.include({ worker: 'first', fence: 2 });
     expect(await holder.write({ event: 'accepted', reference: 'r' })).to.not.have.property('refused');
   });
 
   it('is refused to a holder that was overtaken, which then has nothing to write', async () => {
-    await hold(world.context);
-    world.clock.jump(world.settings.leaseMs);
-    await takeLease(world.context, 'second', generationId);
-    const before = await world.generation(generationId);
+    await hold(harness.context);
+    harness.clock.jump(harness.settings.leaseMs);
+    await takeLease(harness.context, 'second', generationId);
+    const before = await harness.generation(generationId);
     expect(before.lease).to.include({ worker: 'second', fence: 2 });
     expect(await failure(holder.reLease())).to.be.instanceOf(LeaseLost);
     // What the holder knows now is the newest version; the fence it may use is still its own.
     expect(await failure(holder.reLease())).to.be.instanceOf(LeaseLost);
     expect(await failure(holder.write({ event: 'accepted', reference: 'r' }))).to.be.instanceOf(LeaseLost);
-    expect(await world.generation(generationId)).to.deep.equal(before);
+    expect(await harness.generation(generationId)).to.deep.equal(before);
   });
 
   it('is nobody\'s to write with when the answer was lost', async () => {
     let isLost = false;
-    await hold(world.process(async (call) => {
+    await hold(harness.process(async (call) => {
       const answer = await call.proceed();
       if (call.name !== 'generations.replace' || isLost || (call.args[0] as { fence: number }).fence !== 2) return answer;
       isLost = true;
       throw new StoreUnavailable('The answer was lost.');
     }));
     expect(await failure(holder.reLease())).to.be.instanceOf(StoreUnavailable);
-    const before = await world.generation(generationId);
+    const before = await harness.generation(generationId);
     expect(before.fence).to.equal(2);
     expect(await failure(holder.write({ event: 'accepted', reference: 'r' }))).to.be.instanceOf(LeaseLost);
-    expect(await world.generation(generationId)).to.deep.equal(before);
+    expect(await harness.generation(generationId)).to.deep.equal(before);
   });
 });

@@ -6,9 +6,9 @@ import { expect } from 'chai';
 import { isTerminal } from '../../../../core/generation/generation.js';
 import { Recovery } from '../../../../core/recovery/recover.js';
 import { streamOf } from '../../../fixtures/byte-streams.js';
-import { CoreWorker, untilSettled } from '../../../fixtures/core-worker.js';
-import { CoreWorld } from '../../../fixtures/core-world.js';
-import { Life } from '../../../fixtures/cut-processes.js';
+import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
+import { CoreHarness } from '../../../harness/core-harness.js';
+import { Life } from '../../../harness/cut-processes.js';
 import { imageModel } from '../../../fixtures/core-models.js';
 import { Gate, type Interceptor } from '../../../fixtures/intercepted.js';
 import { expectAtRest } from '../../../fixtures/recovery-passes.js';
@@ -29,32 +29,32 @@ function stoppedAt(index: number, side: 'before' | 'after', gate: Gate): Interce
 }
 
 async function overtakenAt(index: number, side: 'before' | 'after'): Promise<boolean> {
-  const world = await CoreWorld.open();
+  const harness = await CoreHarness.open();
   const gate = new Gate();
   let reads = 0;
   // No two reads of an output give the same bytes, so that a late write over a delivered one would show.
-  world.provider.onOutput = async () => { reads += 1; return streamOf(plainImage(64, 64, 'image/png', `${reads}`)); };
-  const { generationId } = await world.create({ count: 2 });
-  const first = CoreWorker.idle(world, 'first', stoppedAt(index, side, gate));
+  harness.provider.onOutput = async () => { reads += 1; return streamOf(plainImage(64, 64, 'image/png', `${reads}`)); };
+  const { generationId } = await harness.create({ count: 2 });
+  const first = CoreWorker.idle(harness, 'first', stoppedAt(index, side, gate));
   const delivered = first.dispatcher.deliver(generationId).catch(() => undefined);
-  await world.clock.advance(world.settings.leaseMs + 1_000);
-  const second = CoreWorker.idle(world, 'second');
+  await harness.clock.advance(harness.settings.leaseMs + 1_000);
+  const second = CoreWorker.idle(harness, 'second');
   await second.dispatcher.deliver(generationId);
-  await world.clock.advance(10_000);
-  const before = await world.generation(generationId);
+  await harness.clock.advance(10_000);
+  const before = await harness.generation(generationId);
   expect(before.status, `call ${index}, ${side}`).to.equal('succeeded');
   gate.open();
-  await world.clock.run(delivered);
-  await world.clock.advance(10_000);
-  const after = await untilSettled(world, generationId);
+  await harness.clock.run(delivered);
+  await harness.clock.advance(10_000);
+  const after = await untilSettled(harness, generationId);
   expect([after.fence, after.status, after.chargedCredits, after.outputs, after.updatedAt]).to.deep.equal([before.fence, before.status, before.chargedCredits, before.outputs, before.updatedAt]);
-  expect(world.provider.tasks.size, 'the provider made it once').to.equal(1);
+  expect(harness.provider.tasks.size, 'the provider made it once').to.equal(1);
   for (const output of after.outputs) {
-    const stored = await world.ports.digests.ofBytes((await world.ports.objects.read(output.objectKey)) ?? streamOf(new Uint8Array()));
+    const stored = await harness.ports.digests.ofBytes((await harness.ports.objects.read(output.objectKey)) ?? streamOf(new Uint8Array()));
     expect(stored.sha256, 'the delivered bytes are as they were').to.equal(output.sha256);
   }
-  expect((await world.account()).spent).to.equal(20);
-  await expectAtRest(world, 1);
+  expect((await harness.account()).spent).to.equal(20);
+  await expectAtRest(harness, 1);
   return gate.reached;
 }
 
@@ -68,62 +68,62 @@ describe('leases', () => {
   });
 
   it('are renewed for as long as the provider takes', async () => {
-    const world = await CoreWorld.open();
-    const [first, second] = [await CoreWorker.start(world, 'first'), await CoreWorker.start(world, 'second')];
-    world.provider.newReport = () => ({ state: 'running', pollAfterMs: 200_000 });
-    const { generationId } = await world.create();
-    await world.clock.advance(1_000);
-    const recovery = new Recovery(world.context);
+    const harness = await CoreHarness.open();
+    const [first, second] = [await CoreWorker.start(harness, 'first'), await CoreWorker.start(harness, 'second')];
+    harness.provider.newReport = () => ({ state: 'running', pollAfterMs: 200_000 });
+    const { generationId } = await harness.create();
+    await harness.clock.advance(1_000);
+    const recovery = new Recovery(harness.context);
     for (let minute = 0; minute < 5; minute += 1) {
-      await world.clock.advance(60_000);
-      await world.clock.run(recovery.pass());
+      await harness.clock.advance(60_000);
+      await harness.clock.run(recovery.pass());
       for (const worker of [first, second]) await worker.dispatcher.deliver(generationId);
     }
-    expect((await world.generation(generationId)).fence).to.equal(1);
+    expect((await harness.generation(generationId)).fence).to.equal(1);
     expect(first.dispatcher.counts.running + second.dispatcher.counts.running).to.equal(1);
   });
 
   it('lapse with their worker, and recovery wakes another one that follows the same task', async () => {
-    const world = await CoreWorld.open();
+    const harness = await CoreHarness.open();
     const life = new Life();
-    const dying = await CoreWorker.start(world, 'dying', life.interceptor);
-    world.provider.newReport = () => ({ state: 'running' });
-    const { generationId } = await world.create();
-    await world.clock.advance(5_000);
+    const dying = await CoreWorker.start(harness, 'dying', life.interceptor);
+    harness.provider.newReport = () => ({ state: 'running' });
+    const { generationId } = await harness.create();
+    await harness.clock.advance(5_000);
     await dying.context.wakeUps.stop();
     life.isDead = true;
-    await world.clock.advance(world.settings.leaseMs + 2_000);
-    await CoreWorker.start(world, 'second');
-    await world.clock.run(new Recovery(world.context).pass());
-    await world.clock.advance(1_000);
-    expect((await world.generation(generationId)).lease?.worker).to.equal('second');
-    world.provider.onlyTask.report = { state: 'succeeded', outputs: imagesOf(1) };
-    const g = await untilSettled(world, generationId);
-    expect([g.status, g.attemptsMade, world.provider.submissions.length]).to.deep.equal(['succeeded', 1, 1]);
+    await harness.clock.advance(harness.settings.leaseMs + 2_000);
+    await CoreWorker.start(harness, 'second');
+    await harness.clock.run(new Recovery(harness.context).pass());
+    await harness.clock.advance(1_000);
+    expect((await harness.generation(generationId)).lease?.worker).to.equal('second');
+    harness.provider.onlyTask.report = { state: 'succeeded', outputs: imagesOf(1) };
+    const g = await untilSettled(harness, generationId);
+    expect([g.status, g.attemptsMade, harness.provider.submissions.length]).to.deep.equal(['succeeded', 1, 1]);
   });
 
   it('do not keep a success that comes after the end from being noted, and from nothing else', async () => {
-    const world = await CoreWorld.open({ models: [imageModel({ runTimeoutMs: 60_000 })] });
+    const harness = await CoreHarness.open({ models: [imageModel({ runTimeoutMs: 60_000 })] });
     const gate = new Gate();
-    const worker = CoreWorker.idle(world, 'slow', async (call) => {
+    const worker = CoreWorker.idle(harness, 'slow', async (call) => {
       if (call.name === 'objects.read') await gate.wait();
       return call.proceed();
     });
-    const { generationId } = await world.create();
+    const { generationId } = await harness.create();
     // The clock jumps past lease and deadline while the output is on its way; recovery ends the generation.
     await worker.dispatcher.deliver(generationId);
-    await world.clock.advance(10);
+    await harness.clock.advance(10);
     expect(gate.reached).to.equal(true);
-    world.clock.jump(70_000);
-    const recovery = new Recovery(world.context);
+    harness.clock.jump(70_000);
+    const recovery = new Recovery(harness.context);
     await recovery.pass();
-    const ended = await world.generation(generationId);
+    const ended = await harness.generation(generationId);
     expect([ended.status, ended.error?.code, isTerminal(ended.status)]).to.deep.equal(['failed', 'TASK_TIMEOUT', true]);
     gate.open();
-    await world.clock.advance(0);
-    const after = await world.generation(generationId);
+    await harness.clock.advance(0);
+    const after = await harness.generation(generationId);
     expect(after.lateReport?.state).to.equal('succeeded');
     expect([after.status, after.chargedCredits, after.updatedAt, after.outputs]).to.deep.equal(['failed', 0, ended.updatedAt, []]);
-    await expectAtRest(world, 1);
+    await expectAtRest(harness, 1);
   });
 });

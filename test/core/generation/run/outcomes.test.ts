@@ -6,15 +6,15 @@ import type { Generation } from '../../../../core/generation/generation.js';
 import { TASK_ERRORS, type TaskErrorCode } from '../../../../core/generation/task-errors.js';
 import type { ProviderReport } from '../../../../core/ports/provider.js';
 import { bytesOf } from '../../../fixtures/byte-streams.js';
-import { CoreWorker, untilSettled } from '../../../fixtures/core-worker.js';
-import { CoreWorld } from '../../../fixtures/core-world.js';
+import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
+import { CoreHarness } from '../../../harness/core-harness.js';
 import { expectBooksRight } from '../../../fixtures/ledger-checks.js';
 import { plainImage, plainVideo } from '../../../fixtures/plain-media.js';
 import { imagesOf } from '../../../fixtures/scripted-provider.js';
 
-async function expectCharged(world: CoreWorld, g: Generation, credits: number): Promise<void> {
+async function expectCharged(harness: CoreHarness, g: Generation, credits: number): Promise<void> {
   expect(g.chargedCredits).to.equal(credits);
-  const [account, entries] = [await world.account(), await world.entries()];
+  const [account, entries] = [await harness.account(), await harness.entries()];
   expectBooksRight(account, entries);
   expect(account.holds.size).to.equal(0);
   const moved = (kind: string) => entries.filter((entry) => entry.generationId === g.generationId && entry.kind === kind).map((entry) => entry.credits);
@@ -22,100 +22,100 @@ async function expectCharged(world: CoreWorld, g: Generation, credits: number): 
   expect([...moved('charge'), ...moved('release')].reduce((sum, moves) => sum + moves, 0), 'charge + release = reserved').to.equal(g.reservedCredits);
 }
 
-async function expectFailed(world: CoreWorld, g: Generation, code: TaskErrorCode, attempts: number): Promise<void> {
+async function expectFailed(harness: CoreHarness, g: Generation, code: TaskErrorCode, attempts: number): Promise<void> {
   expect([g.status, g.error?.code, g.error?.retryable, g.attemptsMade]).to.deep.equal(['failed', code, TASK_ERRORS[code].retryable, attempts]);
-  await expectCharged(world, g, 0);
+  await expectCharged(harness, g, 0);
 }
 
 describe('a run', () => {
-  let world: CoreWorld;
+  let harness: CoreHarness;
   beforeEach(async () => {
-    world = await CoreWorld.open();
-    await CoreWorker.start(world);
+    harness = await CoreHarness.open();
+    await CoreWorker.start(harness);
   });
 
   it('delivers, stores, charges and settles', async () => {
-    const { generationId } = await world.create({ count: 3 });
-    const g = await untilSettled(world, generationId);
+    const { generationId } = await harness.create({ count: 3 });
+    const g = await untilSettled(harness, generationId);
     expect(g).to.include({ status: 'succeeded', attemptsMade: 1 });
     expect(g.outputs).to.have.length(3);
     for (const output of g.outputs) {
       expect(output).to.include({ kind: 'image', contentType: 'image/png', widthPx: 64, heightPx: 64, byteSize: plainImage().byteLength });
-      expect((await world.ports.objects.stat(output.objectKey))?.byteSize).to.equal(output.byteSize);
+      expect((await harness.ports.objects.stat(output.objectKey))?.byteSize).to.equal(output.byteSize);
     }
-    await expectCharged(world, g, 30);
+    await expectCharged(harness, g, 30);
   });
 
   it('charges what was delivered when the provider delivers less', async () => {
-    world.provider.newReport = () => ({ state: 'succeeded', outputs: imagesOf(1) });
-    const { generationId } = await world.create({ count: 4 });
-    const g = await untilSettled(world, generationId);
+    harness.provider.newReport = () => ({ state: 'succeeded', outputs: imagesOf(1) });
+    const { generationId } = await harness.create({ count: 4 });
+    const g = await untilSettled(harness, generationId);
     expect([g.status, g.outputs.length]).to.deep.equal(['succeeded', 1]);
-    await expectCharged(world, g, 10);
+    await expectCharged(harness, g, 10);
   });
 
   it('takes no more than was asked for when the provider delivers more', async () => {
-    world.provider.newReport = () => ({ state: 'succeeded', outputs: imagesOf(9) });
-    world.provider.newOutputs = () => Array.from({ length: 9 }, () => plainImage());
-    const g = await untilSettled(world, (await world.create({ count: 2 })).generationId);
+    harness.provider.newReport = () => ({ state: 'succeeded', outputs: imagesOf(9) });
+    harness.provider.newOutputs = () => Array.from({ length: 9 }, () => plainImage());
+    const g = await untilSettled(harness, (await harness.create({ count: 2 })).generationId);
     expect(g.outputs).to.have.length(2);
-    await expectCharged(world, g, 20);
+    await expectCharged(harness, g, 20);
   });
 
   it('leaves out, and does not charge, what is not what was asked for', async () => {
-    world.provider.newOutputs = () => [bytesOf('<svg/>'), plainImage(), plainVideo(64, 64, 1_000), plainImage()];
-    const g = await untilSettled(world, (await world.create({ count: 4 })).generationId);
+    harness.provider.newOutputs = () => [bytesOf('<svg/>'), plainImage(), plainVideo(64, 64, 1_000), plainImage()];
+    const g = await untilSettled(harness, (await harness.create({ count: 4 })).generationId);
     expect([g.status, g.outputs.length, g.attemptsMade]).to.deep.equal(['succeeded', 2, 1]);
-    await expectCharged(world, g, 20);
+    await expectCharged(harness, g, 20);
   });
 
   it('fails without charge when nothing that was delivered is of use, at every attempt', async () => {
-    world.provider.newOutputs = () => [bytesOf('junk')];
-    await expectFailed(world, await untilSettled(world, (await world.create()).generationId), 'OUTPUT_INVALID', 3);
-    expect(world.provider.submissions).to.have.length(3);
-    expect(world.provider.submissions.map(({ attempt }) => attempt), 'each is told which attempt it is').to.deep.equal([1, 2, 3]);
+    harness.provider.newOutputs = () => [bytesOf('junk')];
+    await expectFailed(harness, await untilSettled(harness, (await harness.create()).generationId), 'OUTPUT_INVALID', 3);
+    expect(harness.provider.submissions).to.have.length(3);
+    expect(harness.provider.submissions.map(({ attempt }) => attempt), 'each is told which attempt it is').to.deep.equal([1, 2, 3]);
   });
 
   it('fails without charge when a success has no outputs at all', async () => {
-    world.provider.newReport = () => ({ state: 'succeeded', outputs: [] });
-    await expectFailed(world, await untilSettled(world, (await world.create()).generationId), 'OUTPUT_INVALID', 3);
+    harness.provider.newReport = () => ({ state: 'succeeded', outputs: [] });
+    await expectFailed(harness, await untilSettled(harness, (await harness.create()).generationId), 'OUTPUT_INVALID', 3);
   });
 
   for (const code of Object.keys(TASK_ERRORS) as TaskErrorCode[]) {
     it(`ends at once with ${code} when the provider refuses for good`, async () => {
-      world.provider.submitScript = [{ refuse: { code, message: 'No.', mayRetry: false } }];
-      const g = await untilSettled(world, (await world.create()).generationId);
-      await expectFailed(world, g, code, 1);
+      harness.provider.submitScript = [{ refuse: { code, message: 'No.', mayRetry: false } }];
+      const g = await untilSettled(harness, (await harness.create()).generationId);
+      await expectFailed(harness, g, code, 1);
       expect(g.error?.message).to.equal('No.');
     });
 
     it(`tries ${code} again as often as the model allows when the provider's task failed and may be tried again`, async () => {
-      world.provider.newReport = () => ({ state: 'failed', failure: { code, message: 'Not now.', mayRetry: true } });
-      await expectFailed(world, await untilSettled(world, (await world.create()).generationId), code, 3);
-      expect(new Set(world.provider.submissions.map(({ token }) => token)), 'each attempt has a token of its own').to.have.property('size', 3);
+      harness.provider.newReport = () => ({ state: 'failed', failure: { code, message: 'Not now.', mayRetry: true } });
+      await expectFailed(harness, await untilSettled(harness, (await harness.create()).generationId), code, 3);
+      expect(new Set(harness.provider.submissions.map(({ token }) => token)), 'each attempt has a token of its own').to.have.property('size', 3);
     });
   }
 
   it('waits longer from attempt to attempt, and charges once when one succeeds', async () => {
     const times: number[] = [];
-    world.provider.onSubmit = () => { times.push(world.clock.now()); };
+    harness.provider.onSubmit = () => { times.push(harness.clock.now()); };
     const refusal = { refuse: { code: 'PROVIDER_UNAVAILABLE', message: 'Busy.', mayRetry: true } } as const;
-    world.provider.submitScript = [refusal, refusal, 'accept'];
-    const g = await untilSettled(world, (await world.create()).generationId);
+    harness.provider.submitScript = [refusal, refusal, 'accept'];
+    const g = await untilSettled(harness, (await harness.create()).generationId);
     expect(times.map((at) => at - (times[0] ?? 0))).to.deep.equal([0, 1_000, 3_000]);
     expect([g.status, g.attemptsMade]).to.deep.equal(['succeeded', 3]);
-    await expectCharged(world, g, 10);
+    await expectCharged(harness, g, 10);
   });
 
   for (const [what, from] of [['refuses', 'submit'], ['reports a failure', 'poll']] as const) {
     const attemptsAt = async (retryAfterMs: number) => {
       const failure = { code: 'PROVIDER_UNAVAILABLE', message: 'Full.', mayRetry: true, retryAfterMs } as const;
       const times: number[] = [];
-      world.provider.onSubmit = () => { times.push(world.clock.now()); };
-      if (from === 'submit') world.provider.submitScript = [{ refuse: failure }];
-      else world.provider.newReport = () => ({ state: 'failed', failure });
-      const g = await untilSettled(world, (await world.create()).generationId);
-      await expectFailed(world, g, 'PROVIDER_UNAVAILABLE', times.length);
+      harness.provider.onSubmit = () => { times.push(harness.clock.now()); };
+      if (from === 'submit') harness.provider.submitScript = [{ refuse: failure }];
+      else harness.provider.newReport = () => ({ state: 'failed', failure });
+      const g = await untilSettled(harness, (await harness.create()).generationId);
+      await expectFailed(harness, g, 'PROVIDER_UNAVAILABLE', times.length);
       return { g, waits: times.map((at) => at - (times[0] ?? 0)) };
     };
 
@@ -134,7 +134,7 @@ describe('a run', () => {
   }
 
   it('waits no longer than the settings allow, whatever a provider asks for', async () => {
-    const opened = await CoreWorld.open({ settings: { retryAfterCapMs: 45_000 } });
+    const opened = await CoreHarness.open({ settings: { retryAfterCapMs: 45_000 } });
     await CoreWorker.start(opened);
     const times: number[] = [];
     opened.provider.onSubmit = () => { times.push(opened.clock.now()); };
@@ -145,46 +145,46 @@ describe('a run', () => {
 
   it('follows a task until it is done', async () => {
     const reports: ProviderReport[] = [{ state: 'running', progress: 0.3 }, { state: 'running', pollAfterMs: 40_000, progress: 0.6 }, { state: 'running' }];
-    world.provider.newReport = () => reports[0] as ProviderReport;
-    const { generationId } = await world.create();
-    await world.clock.advance(500);
-    const task = world.provider.onlyTask;
+    harness.provider.newReport = () => reports[0] as ProviderReport;
+    const { generationId } = await harness.create();
+    await harness.clock.advance(500);
+    const task = harness.provider.onlyTask;
     for (const report of reports) {
       task.report = report;
-      await world.clock.advance(15_000);
+      await harness.clock.advance(15_000);
     }
-    await world.clock.advance(60_000);
-    expect((await world.generation(generationId)).progress).to.equal(0.6);
+    await harness.clock.advance(60_000);
+    expect((await harness.generation(generationId)).progress).to.equal(0.6);
     task.report = { state: 'succeeded', outputs: imagesOf(1) };
-    await expectCharged(world, await untilSettled(world, generationId), 10);
+    await expectCharged(harness, await untilSettled(harness, generationId), 10);
   });
 
   it('tries again when the provider has lost the task', async () => {
-    world.provider.newReport = () => ({ state: 'unknown' });
-    const { generationId } = await world.create();
-    await world.clock.advance(0);
-    world.provider.newReport = () => ({ state: 'succeeded', outputs: imagesOf(1) });
-    const g = await untilSettled(world, generationId);
+    harness.provider.newReport = () => ({ state: 'unknown' });
+    const { generationId } = await harness.create();
+    await harness.clock.advance(0);
+    harness.provider.newReport = () => ({ state: 'succeeded', outputs: imagesOf(1) });
+    const g = await untilSettled(harness, generationId);
     expect([g.status, g.attemptsMade]).to.deep.equal(['succeeded', 2]);
-    await expectCharged(world, g, 10);
+    await expectCharged(harness, g, 10);
   });
 
   it('bears a provider that is silent for a while', async () => {
-    world.provider.pollThrows = true;
-    const { generationId } = await world.create();
-    await world.clock.advance(20_000);
-    world.provider.pollThrows = false;
-    const g = await untilSettled(world, generationId);
+    harness.provider.pollThrows = true;
+    const { generationId } = await harness.create();
+    await harness.clock.advance(20_000);
+    harness.provider.pollThrows = false;
+    const g = await untilSettled(harness, generationId);
     expect([g.status, g.attemptsMade]).to.deep.equal(['succeeded', 1]);
   });
 
   it('fails when an output breaks off at every try', async () => {
-    world.provider.onOutput = async () => { throw new Error('The line broke.'); };
-    await expectFailed(world, await untilSettled(world, (await world.create()).generationId), 'OUTPUT_INVALID', 3);
+    harness.provider.onOutput = async () => { throw new Error('The line broke.'); };
+    await expectFailed(harness, await untilSettled(harness, (await harness.create()).generationId), 'OUTPUT_INVALID', 3);
   });
 
   it('fetches outputs again when the store was away, without asking the provider to make them again', async () => {
-    const opened = await CoreWorld.open();
+    const opened = await CoreHarness.open();
     let failuresLeft = 5;
     await CoreWorker.start(opened, 'worker', async (call) => {
       if (call.name !== 'objects.write' || failuresLeft === 0) return call.proceed();

@@ -7,43 +7,43 @@ import { StoreUnavailable } from '../../../../core/errors.js';
 import type { Generation } from '../../../../core/generation/generation.js';
 import { Recovery } from '../../../../core/recovery/recover.js';
 import { bytesOf, collected, streamOf } from '../../../fixtures/byte-streams.js';
-import { CoreWorker, untilSettled } from '../../../fixtures/core-worker.js';
-import { CoreWorld } from '../../../fixtures/core-world.js';
+import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
+import { CoreHarness } from '../../../harness/core-harness.js';
 import type { Interceptor, PortCall } from '../../../fixtures/intercepted.js';
 import { plainImage } from '../../../fixtures/plain-media.js';
 import { expectAtRest } from '../../../fixtures/recovery-passes.js';
 
 const JUNK = bytesOf('junk');
 
-async function open({ firstIsJunk = false } = {}): Promise<CoreWorld> {
-  const world = await CoreWorld.open();
+async function open({ firstIsJunk = false } = {}): Promise<CoreHarness> {
+  const harness = await CoreHarness.open();
   let reads = 0;
-  world.provider.onOutput = async () => {
+  harness.provider.onOutput = async () => {
     reads += 1;
     return streamOf(firstIsJunk && reads === 1 ? JUNK : plainImage(64, 64, 'image/png', `read ${reads}`));
   };
-  return world;
+  return harness;
 }
 
 /** The bytes of each output are there, and they are the ones that it was said to have. */
-async function expectDelivered(world: CoreWorld, g: Generation, count: number): Promise<void> {
+async function expectDelivered(harness: CoreHarness, g: Generation, count: number): Promise<void> {
   expect([g.status, g.outputs.length, g.chargedCredits, g.attemptsMade]).to.deep.equal(['succeeded', count, 10 * count, 1]);
   for (const { objectKey, byteSize, sha256 } of g.outputs) {
-    const bytes = await world.ports.objects.read(objectKey);
-    expect(bytes && await world.ports.digests.ofBytes(bytes), objectKey).to.deep.equal({ byteSize, sha256 });
+    const bytes = await harness.ports.objects.read(objectKey);
+    expect(bytes && await harness.ports.digests.ofBytes(bytes), objectKey).to.deep.equal({ byteSize, sha256 });
   }
-  expect(world.provider.submissions).to.have.length(1);
+  expect(harness.provider.submissions).to.have.length(1);
 }
 
 describe('an output that the store kept only in part', () => {
   /** Says of so many writes that all bytes were stored, and keeps none of them, or all but the last. */
-  function keeping(kept: 'none' | 'all but the last', world: CoreWorld, times: number): Interceptor {
+  function keeping(kept: 'none' | 'all but the last', harness: CoreHarness, times: number): Interceptor {
     let left = times;
     return async (call) => {
       const answer = await call.proceed();
       if (call.name !== 'objects.write' || left === 0) return answer;
       left -= 1;
-      const [key, { objects }] = [String(call.args[0]), world.ports];
+      const [key, { objects }] = [String(call.args[0]), harness.ports];
       const whole = await collected((await objects.read(key)) ?? streamOf(new Uint8Array()));
       await objects.remove(key);
       if (kept !== 'none') await objects.write(key, streamOf(whole.slice(0, -1)), { mediaType: 'image/png', maxBytes: 1_000 });
@@ -53,20 +53,20 @@ describe('an output that the store kept only in part', () => {
 
   for (const kept of ['none', 'all but the last'] as const) {
     it(`is stored again, and delivered only whole (${kept} of its bytes)`, async () => {
-      const world = await open();
-      await CoreWorker.start(world, 'worker', keeping(kept, world, 3));
-      await expectDelivered(world, await untilSettled(world, (await world.create({ count: 2 })).generationId), 2);
-      await expectAtRest(world, 1);
+      const harness = await open();
+      await CoreWorker.start(harness, 'worker', keeping(kept, harness, 3));
+      await expectDelivered(harness, await untilSettled(harness, (await harness.create({ count: 2 })).generationId), 2);
+      await expectAtRest(harness, 1);
     });
 
     it(`fails the generation at its deadline, uncharged, as the store's fault (${kept} of its bytes)`, async () => {
-      const world = await open();
-      await CoreWorker.start(world, 'worker', keeping(kept, world, Infinity));
-      const g = await untilSettled(world, (await world.create()).generationId);
+      const harness = await open();
+      await CoreWorker.start(harness, 'worker', keeping(kept, harness, Infinity));
+      const g = await untilSettled(harness, (await harness.create()).generationId);
       expect([g.status, g.error?.code, g.chargedCredits, g.outputs.length]).to.deep.equal(['failed', 'OUTPUT_STORE_FAILED', 0, 0]);
       expect(g.completedAt).to.be.at.least(g.runDeadlineAt ?? Infinity);
-      expect(world.provider.submissions, 'nothing was wrong with what the provider made').to.have.length(1);
-      expect(await world.account()).to.include({ spent: 0, available: 1_000, reserved: 0 });
+      expect(harness.provider.submissions, 'nothing was wrong with what the provider made').to.have.length(1);
+      expect(await harness.account()).to.include({ spent: 0, available: 1_000, reserved: 0 });
     });
   }
 });
@@ -95,54 +95,54 @@ describe('a call on output bytes that arrives long after it was given up', () =>
 
   for (const name of ['objects.write', 'objects.remove']) {
     it(`leaves alone what was delivered (${name})`, async () => {
-      const world = await open({ firstIsJunk: name === 'objects.remove' });
+      const harness = await open({ firstIsJunk: name === 'objects.remove' });
       const late = new GivenUp(name);
-      await CoreWorker.start(world, 'worker', late.interceptor);
-      const g = await untilSettled(world, (await world.create()).generationId);
+      await CoreWorker.start(harness, 'worker', late.interceptor);
+      const g = await untilSettled(harness, (await harness.create()).generationId);
       await late.arrive();
-      await expectDelivered(world, g, 1);
+      await expectDelivered(harness, g, 1);
     });
 
     it(`leaves alone what is about to be delivered (${name})`, async () => {
-      const world = await open({ firstIsJunk: name === 'objects.remove' });
+      const harness = await open({ firstIsJunk: name === 'objects.remove' });
       const late: GivenUp = new GivenUp(name, async (call) => {
         // The end is about to be written: everything was stored and looked at.
         if (call.name === 'generations.replace' && (call.args[0] as Generation).status === 'succeeded') await late.arrive();
       });
-      await CoreWorker.start(world, 'worker', late.interceptor);
-      await expectDelivered(world, await untilSettled(world, (await world.create()).generationId), 1);
+      await CoreWorker.start(harness, 'worker', late.interceptor);
+      await expectDelivered(harness, await untilSettled(harness, (await harness.create()).generationId), 1);
     });
   }
 });
 
 describe('outputs that are collected again', () => {
   it('go to keys of their own each time, under a fence of their own, whatever was wrong before', async () => {
-    const world = await open();
-    const { onOutput } = world.provider;
+    const harness = await open();
+    const { onOutput } = harness.provider;
     let reads = 0;
-    world.provider.onOutput = async (task, index) => {
+    harness.provider.onOutput = async (task, index) => {
       reads += 1;
       if (reads === 2) throw new Error('The line to the provider broke.');
       return onOutput(task, index);
     };
     const keys: string[] = [];
-    await CoreWorker.start(world, 'worker', async (call) => {
+    await CoreWorker.start(harness, 'worker', async (call) => {
       if (call.name !== 'objects.write') return call.proceed();
       keys.push(String(call.args[0]));
       if (keys.length <= 4) throw new StoreUnavailable('The disk is full.');
       return call.proceed();
     });
-    const g = await untilSettled(world, (await world.create()).generationId);
-    await expectDelivered(world, g, 1);
+    const g = await untilSettled(harness, (await harness.create()).generationId);
+    await expectDelivered(harness, g, 1);
     expect(keys).to.have.length(5);
     expect(new Set(keys), keys.join()).to.have.property('size', 5);
     expect([keys.at(-1), g.fence]).to.deep.equal([g.outputs[0]?.objectKey, 6]);
   });
 
   for (const isRemovalAway of [false, true]) it(`leave none of their keys behind: ${isRemovalAway ? 'retention removes what could not be removed before' : 'a former fence is cleared at once'}`, async () => {
-    const world = await open();
+    const harness = await open();
     const keys: string[] = [];
-    await CoreWorker.start(world, 'worker', async (call) => {
+    await CoreWorker.start(harness, 'worker', async (call) => {
       if (call.name === 'objects.remove' && isRemovalAway) throw new StoreUnavailable('The store is away.');
       const answer = await call.proceed();
       if (call.name !== 'objects.write') return answer;
@@ -151,21 +151,21 @@ describe('outputs that are collected again', () => {
       if (keys.length === 2 || keys.length === 4) throw new StoreUnavailable('The answer was lost.');
       return answer;
     });
-    const g = await untilSettled(world, (await world.create({ count: 2 })).generationId);
-    await expectDelivered(world, g, 2);
-    const kept = async () => (await Promise.all(keys.map((key) => world.ports.objects.stat(key)))).filter((facts) => facts !== null).length;
+    const g = await untilSettled(harness, (await harness.create({ count: 2 })).generationId);
+    await expectDelivered(harness, g, 2);
+    const kept = async () => (await Promise.all(keys.map((key) => harness.ports.objects.stat(key)))).filter((facts) => facts !== null).length;
     expect([keys.length, await kept()], 'six keys, two of them delivered').to.deep.equal([6, isRemovalAway ? 6 : 2]);
-    world.clock.jump(world.settings.outputRetentionMs);
-    await world.clock.run(new Recovery(world.context).pass());
+    harness.clock.jump(harness.settings.outputRetentionMs);
+    await harness.clock.run(new Recovery(harness.context).pass());
     expect(await kept()).to.equal(0);
   });
 
   for (const cut of ['before', 'after'] as const) {
     it(`are left to the next holder when it is not known whether the new fence was given (cut ${cut} the write)`, async () => {
-      const world = await open();
+      const harness = await open();
       const keys: string[] = [];
       let isCut = false;
-      const worker = await CoreWorker.start(world, 'worker', async (call) => {
+      const worker = await CoreWorker.start(harness, 'worker', async (call) => {
         if (call.name === 'objects.write') {
           keys.push(String(call.args[0]));
           if (keys.length === 1) throw new StoreUnavailable('The disk is full.');
@@ -175,16 +175,16 @@ describe('outputs that are collected again', () => {
         if (cut === 'after') await call.proceed();
         throw new StoreUnavailable('The answer was lost.');
       });
-      const { generationId } = await world.create();
-      await world.clock.advance(10_000);
+      const { generationId } = await harness.create();
+      await harness.clock.advance(10_000);
       expect([isCut, worker.dispatcher.counts.running, keys.length]).to.deep.equal([true, 0, 1]);
-      expect(world.warnings.map(({ event }) => event)).to.include('run abandoned');
-      await world.clock.advance(world.settings.leaseMs + 2_000);
-      await world.clock.run(new Recovery(world.context).pass());
-      const g = await untilSettled(world, generationId);
-      await expectDelivered(world, g, 1);
+      expect(harness.warnings.map(({ event }) => event)).to.include('run abandoned');
+      await harness.clock.advance(harness.settings.leaseMs + 2_000);
+      await harness.clock.run(new Recovery(harness.context).pass());
+      const g = await untilSettled(harness, generationId);
+      await expectDelivered(harness, g, 1);
       expect([g.fence, new Set(keys).size]).to.deep.equal([cut === 'after' ? 3 : 2, 2]);
-      await expectAtRest(world, 1);
+      await expectAtRest(harness, 1);
     });
   }
 });

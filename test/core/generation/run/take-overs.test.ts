@@ -3,91 +3,91 @@
 // Method: a worker dies in the middle of a run, and another one has more to start than it has places; what it runs next is looked at.
 import { expect } from 'chai';
 import { Recovery } from '../../../../core/recovery/recover.js';
-import { CoreWorker } from '../../../fixtures/core-worker.js';
-import { CoreWorld } from '../../../fixtures/core-world.js';
+import { CoreWorker } from '../../../harness/core-worker.js';
+import { CoreHarness } from '../../../harness/core-harness.js';
 import { imageModel } from '../../../fixtures/core-models.js';
-import { Life } from '../../../fixtures/cut-processes.js';
+import { Life } from '../../../harness/cut-processes.js';
 import { imagesOf } from '../../../fixtures/scripted-provider.js';
 import type { WakeUpSubject } from '../../../../core/ports/wake-ups.js';
 
-interface Cut { readonly world: CoreWorld; readonly second: CoreWorker; readonly cut: string; readonly younger: readonly string[] }
+interface Cut { readonly harness: CoreHarness; readonly second: CoreWorker; readonly cut: string; readonly younger: readonly string[] }
 
 /** One run was cut and its lease has lapsed; another worker has its only place taken, and more of the same account waiting. */
 async function cutRun(): Promise<Cut> {
-  const world = await CoreWorld.open({ models: [imageModel({ concurrency: 1, concurrencyPerAccount: 1 })] });
-  world.provider.newReport = () => ({ state: 'running' });
+  const harness = await CoreHarness.open({ models: [imageModel({ concurrency: 1, concurrencyPerAccount: 1 })] });
+  harness.provider.newReport = () => ({ state: 'running' });
   const life = new Life();
-  const first = CoreWorker.idle(world, 'first', life.interceptor);
-  const second = CoreWorker.idle(world, 'second');
-  const { generationId: cut } = await world.create();
+  const first = CoreWorker.idle(harness, 'first', life.interceptor);
+  const second = CoreWorker.idle(harness, 'second');
+  const { generationId: cut } = await harness.create();
   void first.dispatcher.deliver(cut);
-  await world.clock.advance(100);
+  await harness.clock.advance(100);
   life.isDead = true;
   const younger: string[] = [];
-  for (let made = 0; made < 4; made += 1) younger.push((await world.create()).generationId);
+  for (let made = 0; made < 4; made += 1) younger.push((await harness.create()).generationId);
   for (const id of younger) void second.dispatcher.deliver(id);
-  await world.clock.advance(world.settings.leaseMs + 2_000);
-  expect((await world.generation(cut)).lease?.worker).to.equal('first');
-  return { world, second, cut, younger };
+  await harness.clock.advance(harness.settings.leaseMs + 2_000);
+  expect((await harness.generation(cut)).lease?.worker).to.equal('first');
+  return { harness, second, cut, younger };
 }
 
-function endTasks(world: CoreWorld): void {
-  for (const task of world.provider.tasks.values()) task.report = { state: 'succeeded', outputs: imagesOf(1) };
+function endTasks(harness: CoreHarness): void {
+  for (const task of harness.provider.tasks.values()) task.report = { state: 'succeeded', outputs: imagesOf(1) };
 }
 
 describe('a generation that lost its worker', () => {
   it('has the next place before newer ones of its account that have waited for it', async () => {
-    const { world, second, cut, younger } = await cutRun();
+    const { harness, second, cut, younger } = await cutRun();
     void second.dispatcher.deliver(cut);
-    await world.clock.advance(100);
-    expect(world.provider.submissions.map(({ generationId }) => generationId)).to.deep.equal([cut, younger[0]]);
-    endTasks(world);
-    await world.clock.advance(10_000);
-    expect((await world.generation(cut)).status, 'taken over').to.equal('succeeded');
-    expect((await world.generation(younger[1] ?? '')).fence, 'and the next one after it').to.equal(1);
-    expect((await world.generation(younger[2] ?? '')).fence).to.equal(0);
+    await harness.clock.advance(100);
+    expect(harness.provider.submissions.map(({ generationId }) => generationId)).to.deep.equal([cut, younger[0]]);
+    endTasks(harness);
+    await harness.clock.advance(10_000);
+    expect((await harness.generation(cut)).status, 'taken over').to.equal('succeeded');
+    expect((await harness.generation(younger[1] ?? '')).fence, 'and the next one after it').to.equal(1);
+    expect((await harness.generation(younger[2] ?? '')).fence).to.equal(0);
   });
 
   it('goes first as well when it had been waiting for its start in the same line', async () => {
-    const world = await CoreWorld.open({ models: [imageModel({ concurrency: 1, concurrencyPerAccount: 1 })] });
-    world.provider.newReport = () => ({ state: 'running' });
+    const harness = await CoreHarness.open({ models: [imageModel({ concurrency: 1, concurrencyPerAccount: 1 })] });
+    harness.provider.newReport = () => ({ state: 'running' });
     const life = new Life();
-    const [first, second] = [CoreWorker.idle(world, 'first', life.interceptor), CoreWorker.idle(world, 'second')];
+    const [first, second] = [CoreWorker.idle(harness, 'first', life.interceptor), CoreWorker.idle(harness, 'second')];
     const ids: string[] = [];
-    for (let made = 0; made < 5; made += 1) ids.push((await world.create()).generationId);
+    for (let made = 0; made < 5; made += 1) ids.push((await harness.create()).generationId);
     for (const id of ids) void second.dispatcher.deliver(id);
-    await world.clock.advance(100);
+    await harness.clock.advance(100);
     // The last in the line of the second begins in the first, which dies.
     const cut = ids[4] ?? '';
     void first.dispatcher.deliver(cut);
-    await world.clock.advance(100);
+    await harness.clock.advance(100);
     life.isDead = true;
-    await world.clock.advance(world.settings.leaseMs + 2_000);
+    await harness.clock.advance(harness.settings.leaseMs + 2_000);
     void second.dispatcher.deliver(cut);
-    await world.clock.advance(100);
-    endTasks(world);
-    await world.clock.advance(10_000);
-    expect((await world.generation(cut)).status).to.equal('succeeded');
-    expect((await world.generation(ids[1] ?? '')).fence).to.equal(1);
-    expect((await world.generation(ids[2] ?? '')).fence).to.equal(0);
+    await harness.clock.advance(100);
+    endTasks(harness);
+    await harness.clock.advance(10_000);
+    expect((await harness.generation(cut)).status).to.equal('succeeded');
+    expect((await harness.generation(ids[1] ?? '')).fence).to.equal(1);
+    expect((await harness.generation(ids[2] ?? '')).fence).to.equal(0);
   });
 
   it('is woken again after a lease when whoever was woken died too, and a queued one after a minute', async () => {
-    const { world, cut, younger } = await cutRun();
+    const { harness, cut, younger } = await cutRun();
     const woken: [string, number][] = [];
-    const recovery = new Recovery(world.process(async (call) => {
+    const recovery = new Recovery(harness.process(async (call) => {
       if (call.name === 'wakeUps.schedule') woken.push([(call.args[0] as WakeUpSubject).id, call.args[1] as number]);
       return call.proceed();
     }));
-    await world.clock.run(recovery.pass());
-    const { createdAt } = await world.generation(cut);
+    await harness.clock.run(recovery.pass());
+    const { createdAt } = await harness.generation(cut);
     expect(woken).to.deep.include([cut, createdAt]);
     woken.length = 0;
-    await world.clock.advance(world.settings.leaseMs + 1);
-    await world.clock.run(recovery.pass());
+    await harness.clock.advance(harness.settings.leaseMs + 1);
+    await harness.clock.run(recovery.pass());
     expect(woken).to.deep.equal([[cut, createdAt]]);
-    await world.clock.advance(60_000);
-    await world.clock.run(recovery.pass());
+    await harness.clock.advance(60_000);
+    await harness.clock.run(recovery.pass());
     expect(woken.map(([id]) => id)).to.include.members([younger[1], younger[2], younger[3]]);
   });
 });

@@ -5,8 +5,8 @@ import { expect } from 'chai';
 import type { Generation } from '../../../../core/generation/generation.js';
 import { Recovery } from '../../../../core/recovery/recover.js';
 import { imageModel } from '../../../fixtures/core-models.js';
-import { CoreWorker, untilSettled } from '../../../fixtures/core-worker.js';
-import { CoreWorld } from '../../../fixtures/core-world.js';
+import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
+import { CoreHarness } from '../../../harness/core-harness.js';
 import { catalogOf } from '../../../fixtures/catalog-of.js';
 import { expectBooksRight } from '../../../fixtures/ledger-checks.js';
 
@@ -14,28 +14,28 @@ const QUEUE_MS = 600_000;
 const NOTHING = catalogOf(() => []);
 
 describe('a worker that does not know the model', () => {
-  let world: CoreWorld;
+  let harness: CoreHarness;
   beforeEach(async () => {
-    world = await CoreWorld.open({ models: [imageModel({ queueTimeoutMs: QUEUE_MS, runTimeoutMs: QUEUE_MS })] });
+    harness = await CoreHarness.open({ models: [imageModel({ queueTimeoutMs: QUEUE_MS, runTimeoutMs: QUEUE_MS })] });
   });
 
   async function expectFailedWithoutCharge(g: Generation, earliestAt: number): Promise<void> {
     expect([g.status, g.error?.code, g.error?.retryable, g.chargedCredits]).to.deep.equal(['failed', 'MODEL_UNAVAILABLE', false, 0]);
     expect(g.completedAt).to.be.at.least(earliestAt);
-    const account = await world.account();
+    const account = await harness.account();
     expect([account.holds.size, account.available]).to.deep.equal([0, 1_000]);
-    expectBooksRight(account, await world.entries());
+    expectBooksRight(account, await harness.entries());
   }
 
   it('fails a queued generation at the queue deadline, and looks at it a bounded number of times until then', async () => {
     let looks = 0;
-    const { generationId, terms } = await world.create();
-    world.models = [];
-    await CoreWorker.start(world, 'worker', (call) => {
+    const { generationId, terms } = await harness.create();
+    harness.models = [];
+    await CoreWorker.start(harness, 'worker', (call) => {
       if (call.name === 'generations.read') looks += 1;
       return call.proceed();
     });
-    const g = await untilSettled(world, generationId);
+    const g = await untilSettled(harness, generationId);
     await expectFailedWithoutCharge(g, terms.queueDeadlineAt);
     expect(g.attemptsMade).to.equal(0);
     // Doubling from a second to a minute, then once a minute; twice a look, as the dispatcher reads and then the lease.
@@ -43,67 +43,67 @@ describe('a worker that does not know the model', () => {
   });
 
   it('fails one whose provider is not connected in the same way', async () => {
-    const { generationId, terms } = await world.create();
-    world.models = [imageModel({ provider: 'gone' })];
-    await CoreWorker.start(world);
-    await expectFailedWithoutCharge(await untilSettled(world, generationId), terms.queueDeadlineAt);
+    const { generationId, terms } = await harness.create();
+    harness.models = [imageModel({ provider: 'gone' })];
+    await CoreWorker.start(harness);
+    await expectFailedWithoutCharge(await untilSettled(harness, generationId), terms.queueDeadlineAt);
   });
 
   it('is told apart by recovery, which ends what nobody ran', async () => {
-    const { generationId, terms } = await world.create();
-    world.models = [];
-    await world.clock.advance(QUEUE_MS + 1);
-    await world.clock.run(new Recovery(world.context).pass());
-    await expectFailedWithoutCharge(await untilSettled(world, generationId), terms.queueDeadlineAt);
+    const { generationId, terms } = await harness.create();
+    harness.models = [];
+    await harness.clock.advance(QUEUE_MS + 1);
+    await harness.clock.run(new Recovery(harness.context).pass());
+    await expectFailedWithoutCharge(await untilSettled(harness, generationId), terms.queueDeadlineAt);
   });
 
   it('leaves a queued generation to a worker that knows it', async () => {
-    const { generationId } = await world.create();
-    const ignorant = CoreWorker.idle(world, 'ignorant', undefined, { catalog: NOTHING });
+    const { generationId } = await harness.create();
+    const ignorant = CoreWorker.idle(harness, 'ignorant', undefined, { catalog: NOTHING });
     await ignorant.dispatcher.deliver(generationId);
-    expect((await world.generation(generationId)).status).to.equal('queued');
-    await CoreWorker.start(world, 'knowing');
-    expect((await untilSettled(world, generationId)).status).to.equal('succeeded');
+    expect((await harness.generation(generationId)).status).to.equal('queued');
+    await CoreWorker.start(harness, 'knowing');
+    expect((await untilSettled(harness, generationId)).status).to.equal('succeeded');
   });
 
   it('runs it once its own catalog has the model', async () => {
-    const { generationId } = await world.create();
-    const known = world.models;
-    world.models = [];
-    await CoreWorker.start(world);
-    await world.clock.advance(QUEUE_MS / 2);
-    expect((await world.generation(generationId)).status).to.equal('queued');
-    world.models = known;
-    expect((await untilSettled(world, generationId)).status).to.equal('succeeded');
+    const { generationId } = await harness.create();
+    const known = harness.models;
+    harness.models = [];
+    await CoreWorker.start(harness);
+    await harness.clock.advance(QUEUE_MS / 2);
+    expect((await harness.generation(generationId)).status).to.equal('queued');
+    harness.models = known;
+    expect((await untilSettled(harness, generationId)).status).to.equal('succeeded');
   });
 
   it('leaves a running generation without a holder to a worker that knows it', async () => {
-    const generationId = await leftRunning(world);
-    const ignorant = CoreWorker.idle(world, 'ignorant', undefined, { catalog: NOTHING });
-    const before = await world.generation(generationId);
+    const generationId = await leftRunning(harness);
+    const ignorant = CoreWorker.idle(harness, 'ignorant', undefined, { catalog: NOTHING });
+    const before = await harness.generation(generationId);
     await ignorant.dispatcher.deliver(generationId);
-    expect(await world.generation(generationId)).to.deep.equal(before);
-    world.provider.onlyTask.report = { state: 'failed', failure: { code: 'PROVIDER_REJECTED', message: 'No.', mayRetry: false } };
-    await CoreWorker.start(world, 'knowing');
-    expect((await untilSettled(world, generationId)).error?.code).to.equal('PROVIDER_REJECTED');
+    expect(await harness.generation(generationId)).to.deep.equal(before);
+    harness.provider.onlyTask.report = { state: 'failed', failure: { code: 'PROVIDER_REJECTED', message: 'No.', mayRetry: false } };
+    await CoreWorker.start(harness, 'knowing');
+    expect((await untilSettled(harness, generationId)).error?.code).to.equal('PROVIDER_REJECTED');
   });
 
   it('fails a running generation without a holder at the run deadline', async () => {
-    const generationId = await leftRunning(world);
-    world.models = [];
-    await CoreWorker.start(world, 'ignorant');
-    const { runDeadlineAt } = await world.generation(generationId);
-    await expectFailedWithoutCharge(await untilSettled(world, generationId), runDeadlineAt as number);
+    const generationId = await leftRunning(harness);
+    harness.models = [];
+    await CoreWorker.start(harness, 'ignorant');
+    const { runDeadlineAt } = await harness.generation(generationId);
+    await expectFailedWithoutCharge(await untilSettled(harness, generationId), runDeadlineAt as number);
   });
 });
 
 /** The id of a generation whose worker began it and has stopped since, with its lease handed back. */
-async function leftRunning(world: CoreWorld): Promise<string> {
-  const worker = await CoreWorker.start(world, 'leaving');
-  world.provider.newReport = () => ({ state: 'running' });
-  const { generationId } = await world.create();
-  await world.clock.advance(5_000);
+async function leftRunning(harness: CoreHarness): Promise<string> {
+  const worker = await CoreWorker.start(harness, 'leaving');
+  harness.provider.newReport = () => ({ state: 'running' });
+  const { generationId } = await harness.create();
+  await harness.clock.advance(5_000);
   await worker.context.wakeUps.stop();
-  await world.clock.run(worker.dispatcher.stop(1_000));
+  await harness.clock.run(worker.dispatcher.stop(1_000));
   return generationId;
 }

@@ -5,8 +5,8 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Json, JsonObject } from '../../../../core/json.js';
 import { remains } from '../../../fixtures/remains.js';
-import { setScene, type Scene } from '../../../fixtures/scene.js';
-import { openWorld, type World } from '../../../fixtures/world.js';
+import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
+import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import type { FrontRequest } from '../../vectors/play.js';
 import { PICTURE, PNG_UPLOAD } from '../../vectors/vector.js';
 import { sendHttp, serve, type RunningServer } from './rest-client.js';
@@ -30,30 +30,30 @@ function nearly(body: JsonObject): fc.Arbitrary<Json> {
 }
 
 describe('REST answers hostile bodies', () => {
-  let world: World;
-  let scene: Scene;
+  let harness: ServiceHarness;
+  let fixture: RequestFixture;
   let running: RunningServer;
   let keys = 0;
 
   before(async () => {
-    world = await openWorld();
-    scene = await setScene(world.context);
-    running = await serve(world);
+    harness = await openServiceHarness();
+    fixture = await createRequestFixture(harness.context);
+    running = await serve(harness);
   });
   after(async () => {
     await running.server.close(100);
-    await world.close();
+    await harness.close();
   });
 
   /** An accepted request leaves what it should; a refused one leaves nothing. */
   async function expectOrderly(request: FrontRequest): Promise<void> {
-    const credential = scene.secrets.get('stranger') as string;
-    const before = await remains(world.context);
+    const credential = fixture.secrets.get('stranger') as string;
+    const before = await remains(harness.context);
     keys += 1;
     const answer = await sendHttp(running.origin, { ...request, credential, key: `k${keys}` });
     expect(answer.status, JSON.stringify(answer.envelope)).to.be.below(500);
     expectConformity(request.operation, answer);
-    if (answer.code !== 'OK' || request.operation === 'estimateGeneration') expect(await remains(world.context)).to.deep.equal(before);
+    if (answer.code !== 'OK' || request.operation === 'estimateGeneration') expect(await remains(harness.context)).to.deep.equal(before);
   }
 
   const bodies: readonly (readonly [FrontRequest['operation'], fc.Arbitrary<Json>])[] = [
@@ -64,13 +64,13 @@ describe('REST answers hostile bodies', () => {
   ];
   for (const [operation, body] of bodies) {
     it(`${operation}: any body`, () => fc.assert(
-      fc.asyncProperty(body, async (value) => expectOrderly({ operation, id: scene.ids.get('foreign-upload') as string, body: value })),
+      fc.asyncProperty(body, async (value) => expectOrderly({ operation, id: fixture.ids.get('foreign-upload') as string, body: value })),
       { numRuns: 150 },
     ));
   }
 
   it("answers somebody else's id and nobody's alike, to the byte", async () => {
-    const foreign = ['own-generation', 'other-app-generation', 'ready-upload', 'prepared-upload', 'void-generation', 'expired-generation'].map((name) => scene.ids.get(name) as string);
+    const foreign = ['own-generation', 'other-app-generation', 'ready-upload', 'prepared-upload', 'void-generation', 'expired-generation'].map((name) => fixture.ids.get(name) as string);
     const ids = fc.tuple(fc.constantFrom(...foreign), fc.oneof(fc.uuid(), fc.uuid({ version: 7 })), fc.boolean());
     const operations = ['getGeneration', 'cancelGeneration', 'completeUpload'] as const;
     await fc.assert(fc.asyncProperty(ids, fc.constantFrom(...operations), async ([theirs, nobodys, inCapitals], operation) => {
@@ -78,7 +78,7 @@ describe('REST answers hostile bodies', () => {
       for (const id of [theirs, nobodys]) {
         keys += 1;
         const { envelope, headers, status } = await sendHttp(running.origin, {
-          operation, credential: scene.secrets.get('stranger') as string, key: `k${keys}`, id: inCapitals ? id.toUpperCase() : id,
+          operation, credential: fixture.secrets.get('stranger') as string, key: `k${keys}`, id: inCapitals ? id.toUpperCase() : id,
         });
         expect(status).to.be.within(400, 499);
         const comparable = [...headers].filter(([name]) => name !== 'x-request-id' && name !== 'date');

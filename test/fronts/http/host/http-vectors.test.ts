@@ -7,15 +7,15 @@ import { ROUTES } from '../../../../apps/http/developer/routes.js';
 import type { JsonObject } from '../../../../core/json.js';
 import { isKeyFree, remains } from '../../../fixtures/remains.js';
 import type { Owner } from '../../../fixtures/owner.js';
-import { setScene, type Scene } from '../../../fixtures/scene.js';
-import { openWorld, type World } from '../../../fixtures/world.js';
+import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
+import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import { BODY, HTTP_VECTORS, type HttpVector } from '../../vectors/http-only.js';
 import { exchange, parseAnswer } from './raw-socket.js';
 import { serve, type RunningServer } from './rest-client.js';
 
 const DEFAULT_HEADERS = ['Authorization: Bearer {credential}', 'Idempotency-Key: raw', 'Content-Type: application/json'];
 
-function toBytes(vector: HttpVector, { secrets, ids }: Scene): Buffer {
+function toBytes(vector: HttpVector, { secrets, ids }: RequestFixture): Buffer {
   const { requestLine = 'POST /api/v1/developer/generations HTTP/1.1', headers = DEFAULT_HEADERS, framing } = vector;
   const body = vector.body ?? (requestLine.startsWith('GET ') ? '' : BODY);
   const content = Buffer.from(body as string);
@@ -25,26 +25,26 @@ function toBytes(vector: HttpVector, { secrets, ids }: Scene): Buffer {
 }
 
 describe('REST answers any bytes of HTTP', () => {
-  let world: World;
-  let scene: Scene;
+  let harness: ServiceHarness;
+  let fixture: RequestFixture;
   let running: RunningServer;
 
   beforeEach(async () => {
-    world = await openWorld();
-    scene = await setScene(world.context);
-    running = await serve(world);
+    harness = await openServiceHarness();
+    fixture = await createRequestFixture(harness.context);
+    running = await serve(harness);
   });
   afterEach(async () => {
     await running.server.close(1_000);
-    await world.close();
+    await harness.close();
   });
 
   for (const [topic, vectors] of Object.entries(HTTP_VECTORS)) {
     describe(topic, () => {
       for (const vector of vectors) {
         it(vector.name, async () => {
-          const before = await remains(world.context);
-          const answer = parseAnswer(await exchange(running.port, toBytes(vector, scene)));
+          const before = await remains(harness.context);
+          const answer = parseAnswer(await exchange(running.port, toBytes(vector, fixture)));
           const envelope = JSON.parse(answer.body) as JsonObject;
           expect(envelope['code'], answer.body).to.equal(vector.code);
           expect(answer.status).to.equal(vector.status);
@@ -53,20 +53,20 @@ describe('REST answers any bytes of HTTP', () => {
           for (const [name, value] of Object.entries(vector.answers ?? {})) expect(answer.headers.get(name), name).to.equal(value);
           if (vector.code === 'OK') return;
           expect(Object.keys(envelope)).to.deep.equal(['success', 'code', 'message', 'request_id']);
-          expect(await remains(world.context), 'what a refusal leaves behind').to.deep.equal(before);
-          const key = { ...scene.owners.get('owner') as Owner, operation: 'create' as const, key: 'raw' };
-          expect(await isKeyFree(world.context, key), 'the key is free').to.equal(true);
+          expect(await remains(harness.context), 'what a refusal leaves behind').to.deep.equal(before);
+          const key = { ...fixture.owners.get('owner') as Owner, operation: 'create' as const, key: 'raw' };
+          expect(await isKeyFree(harness.context, key), 'the key is free').to.equal(true);
         });
       }
     });
   }
 
   it('survives clients that hang up in the middle of a body', async () => {
-    const before = await remains(world.context);
-    const bytes = toBytes({ name: '', status: 0, code: 'OK' }, scene);
+    const before = await remains(harness.context);
+    const bytes = toBytes({ name: '', status: 0, code: 'OK' }, fixture);
     for (let cut = 1; cut < 40; cut += 7) await exchange(running.port, bytes.subarray(0, bytes.byteLength - cut), { hangUp: true });
     expect((await fetch(`${running.origin}/healthz`)).status).to.equal(200);
-    expect(await remains(world.context)).to.deep.equal(before);
+    expect(await remains(harness.context)).to.deep.equal(before);
   });
 
   it('documents every code of its create vectors', () => {

@@ -10,8 +10,8 @@ import fc from 'fast-check';
 import type { AnsweredRequest } from '../../../../apps/http/host/http-observer.js';
 import { inTurn } from '../../../../apps/http/host/in-turn.js';
 import type { JsonObject } from '../../../../core/json.js';
-import { setScene, type Scene } from '../../../fixtures/scene.js';
-import { openWorld, type World } from '../../../fixtures/world.js';
+import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
+import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import { PICTURE } from '../../vectors/vector.js';
 import { exchange } from './raw-socket.js';
 import { BASE, serve, type RunningServer } from './rest-client.js';
@@ -23,8 +23,8 @@ const statusesIn = (text: string) => [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].
 const idsIn = (text: string) => [...text.matchAll(/X-Request-Id: (\S+)/g)].map(([, id]) => id);
 
 describe('REST serves the requests of one connection in turn', () => {
-  let world: World;
-  let scene: Scene;
+  let harness: ServiceHarness;
+  let fixture: RequestFixture;
   let running: RunningServer;
   let answered: AnsweredRequest[];
   let begun: number;
@@ -33,14 +33,14 @@ describe('REST serves the requests of one connection in turn', () => {
   beforeEach(async () => {
     answered = [];
     begun = 0;
-    world = await openWorld();
-    scene = await setScene(world.context);
-    running = await serve(world, { observer: { begun: () => { begun += 1; }, ended: (one) => { answered.push(one); }, refused: () => undefined } });
+    harness = await openServiceHarness();
+    fixture = await createRequestFixture(harness.context);
+    running = await serve(harness, { observer: { begun: () => { begun += 1; }, ended: (one) => { answered.push(one); }, refused: () => undefined } });
   });
   afterEach(async () => {
     for (const socket of sockets.splice(0)) socket.destroy();
     await running.server.close(100);
-    await world.close();
+    await harness.close();
   });
 
   async function connected(): Promise<Socket> {
@@ -90,7 +90,7 @@ describe('REST serves the requests of one connection in turn', () => {
   });
 
   it('answers any mixture as it would one by one', async () => {
-    const credential = scene.secrets.get('owner') as string;
+    const credential = fixture.secrets.get('owner') as string;
     const authorization = `Authorization: Bearer ${credential}`;
     const body = JSON.stringify({ ...PICTURE });
     const post = (text: string, ...headers: string[]) => `POST ${BASE}/generations/estimate HTTP/1.1\r\n${['Host: x', authorization, 'Content-Type: application/json', ...headers].join('\r\n')}\r\n\r\n${text}`;
@@ -112,7 +112,7 @@ describe('REST serves the requests of one connection in turn', () => {
   });
 
   it('takes bodies that are longer than what it reads ahead, one after another', async () => {
-    const credential = scene.secrets.get('owner') as string;
+    const credential = fixture.secrets.get('owner') as string;
     const body = JSON.stringify(PICTURE).padEnd(120 * 1024);
     const head = ['Host: x', `Authorization: Bearer ${credential}`, 'Content-Type: application/json', `Content-Length: ${body.length}`].join('\r\n');
     const text = await exchange(running.port, `POST ${BASE}/generations/estimate HTTP/1.1\r\n${head}\r\n\r\n${body}`.repeat(40) + LAST);
@@ -121,7 +121,7 @@ describe('REST serves the requests of one connection in turn', () => {
 
   const create = (key: string) => {
     const body = JSON.stringify(PICTURE);
-    const headers = ['Host: x', `Authorization: Bearer ${scene.secrets.get('owner') as string}`, `Idempotency-Key: ${key}`, 'Content-Type: application/json', `Content-Length: ${body.length}`];
+    const headers = ['Host: x', `Authorization: Bearer ${fixture.secrets.get('owner') as string}`, `Idempotency-Key: ${key}`, 'Content-Type: application/json', `Content-Length: ${body.length}`];
     return `POST ${BASE}/generations HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n${body}`;
   };
 

@@ -4,8 +4,8 @@
 import { expect } from 'chai';
 import { pino } from 'pino';
 import type { JsonObject } from '../../../../core/json.js';
-import { setScene, type Scene } from '../../../fixtures/scene.js';
-import { openWorld, type World } from '../../../fixtures/world.js';
+import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
+import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import { PICTURE, PNG_UPLOAD } from '../../vectors/vector.js';
 import type { FrontRequest } from '../../vectors/play.js';
 import { BASE, sendHttp, serve, type RunningServer } from './rest-client.js';
@@ -13,23 +13,23 @@ import { BASE, sendHttp, serve, type RunningServer } from './rest-client.js';
 const NOBODYS = '0198C0DE-0000-7000-8000-000000000000';
 
 describe('the log of the REST front', () => {
-  let world: World;
-  let scene: Scene;
+  let harness: ServiceHarness;
+  let fixture: RequestFixture;
   let running: RunningServer;
   let lines: JsonObject[];
 
   beforeEach(async () => {
     lines = [];
-    world = await openWorld();
-    scene = await setScene(world.context);
-    running = await serve(world, { logger: pino({ level: 'info' }, { write: (line: string) => { lines.push(JSON.parse(line) as JsonObject); } }) });
+    harness = await openServiceHarness();
+    fixture = await createRequestFixture(harness.context);
+    running = await serve(harness, { logger: pino({ level: 'info' }, { write: (line: string) => { lines.push(JSON.parse(line) as JsonObject); } }) });
   });
   afterEach(async () => {
     await running.server.close(100);
-    await world.close();
+    await harness.close();
   });
 
-  const send = (request: FrontRequest) => sendHttp(running.origin, { credential: scene.secrets.get('owner') as string, ...request });
+  const send = (request: FrontRequest) => sendHttp(running.origin, { credential: fixture.secrets.get('owner') as string, ...request });
   const told = () => lines.map(({ msg, level, route, status, code, field, generationId, uploadId }) => (
     JSON.parse(JSON.stringify({ msg, level, route, status, code, field, generationId, uploadId })) as JsonObject
   ));
@@ -39,12 +39,12 @@ describe('the log of the REST front', () => {
     await send({ operation: 'createGeneration', key: 'k', body: PICTURE });
     const generationId = first.data?.['generation_id'] as string;
     expect(told()).to.deep.equal([{ msg: 'request', level: 30, route: `${BASE}/generations`, status: 202, generationId }]);
-    const { accountId } = scene.owners.get('owner') as { accountId: string };
+    const { accountId } = fixture.owners.get('owner') as { accountId: string };
     expect(lines[0]).to.include({ accountId, requestId: first.envelope['request_id'] });
   });
 
   it('tells nothing of reads, estimates, cancellations and uploads that go well', async () => {
-    const id = scene.ids.get('own-generation') as string;
+    const id = fixture.ids.get('own-generation') as string;
     const answers = [
       await send({ operation: 'getCredits' }), await send({ operation: 'listModels' }), await send({ operation: 'getGeneration', id }),
       await send({ operation: 'estimateGeneration', body: PICTURE }), await send({ operation: 'cancelGeneration', id }),
@@ -60,7 +60,7 @@ describe('the log of the REST front', () => {
   });
 
   it('tells why each request was refused, and what it was about', async () => {
-    const poor = scene.secrets.get('poor') as string;
+    const poor = fixture.secrets.get('poor') as string;
     await send({ operation: 'createGeneration', key: 'a', body: { ...PICTURE, parameters: { size: '1x1' } } });
     await send({ operation: 'createGeneration', key: 'b', body: { ...PICTURE, ['x'.repeat(1_000)]: 1 } });
     await send({ operation: 'createGeneration', credential: poor, key: 'c', body: { ...PICTURE, parameters: { size: '96x64', n: 4 } } });

@@ -4,7 +4,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { pino } from 'pino';
-import { openWorld, type World } from '../../../fixtures/world.js';
+import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import { exchange, parseAnswer } from './raw-socket.js';
 import { serve, type RunningServer } from './rest-client.js';
 
@@ -13,21 +13,21 @@ const BEGINNINGS = ['', '/', '//', '//a@', '//%zz@', '///', '*', 'http:', 'http:
 const WORDS = ['[', ']', ':', '::1', '@', '%', '%zz', '%00', '%e2%80', '?', '&', '=', '#', '/', '..', '\\', '|', '"', '<', '{', '`', '^', '\u00a0', '\u00ff', '\t', 'a', '99999', ';'];
 
 describe('REST reads the target of a request', () => {
-  let world: World;
+  let harness: ServiceHarness;
   let running: RunningServer;
   const told: string[] = [];
   const take = (warning: Error): void => { told.push(String(warning)); };
 
   before(async () => {
-    world = await openWorld();
+    harness = await openServiceHarness();
     const logger = pino({ level: 'trace' }, { write: (line: string) => { told.push(line); } });
-    running = await serve(world, { logger });
+    running = await serve(harness, { logger });
     process.on('warning', take);
   });
   after(async () => {
     process.off('warning', take);
     await running.server.close(1_000);
-    await world.close();
+    await harness.close();
   });
 
   const ask = async (method: string, target: string): Promise<number> => (

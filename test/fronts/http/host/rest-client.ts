@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../../core/json.js';
 import { DEFAULT_REST_LIMITS, type RestLimits } from '../../../../apps/config/rest-limits.js';
 import type { HttpHost } from '../../../../apps/http/host/server.js';
 import { createHttpFronts, type HttpFrontsOptions } from '../../../../apps/wiring/http-fronts.js';
-import type { World } from '../../../fixtures/world.js';
+import type { ServiceHarness } from '../../../harness/service-harness.js';
 import type { FrontAnswer, FrontRequest } from '../../vectors/play.js';
 
 export const BASE = '/api/v1/developer';
@@ -14,11 +14,11 @@ export interface RunningServer {
   readonly port: number;
 }
 
-/** A server on a free port of this machine, over a world. */
-export async function serve(world: World, options: Partial<Omit<HttpFrontsOptions, 'limits'>> & { readonly limits?: Partial<RestLimits> } = {}): Promise<RunningServer> {
+/** A server on a free port of this machine, over a harness. */
+export async function serve(harness: ServiceHarness, options: Partial<Omit<HttpFrontsOptions, 'limits'>> & { readonly limits?: Partial<RestLimits> } = {}): Promise<RunningServer> {
   const server = createHttpFronts({
-    context: world.context,
-    authenticator: world.authenticator,
+    context: harness.context,
+    authenticator: harness.authenticator,
     logger: pino({ level: 'silent' }),
     readiness: () => Promise.resolve(true),
     ...options,

@@ -6,13 +6,13 @@ import { pino } from 'pino';
 import { StoreUnavailable } from '../../../../core/errors.js';
 import type { JsonObject } from '../../../../core/json.js';
 import type { GenerationStore } from '../../../../core/ports/generation-store.js';
-import { setScene, type Scene } from '../../../fixtures/scene.js';
-import { openWorld, type World, type WorldOptions } from '../../../fixtures/world.js';
+import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
+import { openServiceHarness, type ServiceHarness, type HarnessOptions } from '../../../harness/service-harness.js';
 import { PICTURE } from '../../vectors/vector.js';
 import { exchange, parseAnswer } from './raw-socket.js';
 import { BASE, sendHttp, serve, toHttp, type RunningServer } from './rest-client.js';
 
-interface Setting extends RunningServer { readonly world: World; readonly scene: Scene; readonly credential: string }
+interface Setting extends RunningServer { readonly harness: ServiceHarness; readonly fixture: RequestFixture; readonly credential: string }
 
 /** A moment that one part of a test waits for and another one brings about. */
 function signal(): { readonly promise: Promise<void>; readonly resolve: () => void } {
@@ -24,19 +24,19 @@ function signal(): { readonly promise: Promise<void>; readonly resolve: () => vo
 describe('the REST server', () => {
   const open: Setting[] = [];
 
-  async function set(options: Parameters<typeof serve>[1] = {}, worldOptions: WorldOptions = {}): Promise<Setting> {
-    const world = await openWorld(worldOptions);
-    const scene = await setScene(world.context);
-    const running = await serve(world, options);
-    const setting = { ...running, world, scene, credential: scene.secrets.get('owner') as string };
+  async function set(options: Parameters<typeof serve>[1] = {}, worldOptions: HarnessOptions = {}): Promise<Setting> {
+    const harness = await openServiceHarness(worldOptions);
+    const fixture = await createRequestFixture(harness.context);
+    const running = await serve(harness, options);
+    const setting = { ...running, harness, fixture, credential: fixture.secrets.get('owner') as string };
     open.push(setting);
     return setting;
   }
 
   afterEach(async () => {
-    for (const { server, world } of open.splice(0)) {
+    for (const { server, harness } of open.splice(0)) {
       await server.close(100);
-      await world.close();
+      await harness.close();
     }
   });
 
@@ -92,7 +92,7 @@ describe('the REST server', () => {
   });
 
   it('limits reads and writes of each credential by themselves', async () => {
-    const { origin, scene, credential } = await set({ limits: { readsPerMinute: 2, writesPerMinute: 1 } });
+    const { origin, fixture, credential } = await set({ limits: { readsPerMinute: 2, writesPerMinute: 1 } });
     const read = (as: string) => sendHttp(origin, { operation: 'getCredits', credential: as });
     expect((await read(credential)).headers.get('ratelimit')).to.match(/^"reads";r=1;t=\d+$/);
     expect((await read(credential)).headers.get('ratelimit-policy')).to.equal('"reads";q=2;w=60');
@@ -100,16 +100,16 @@ describe('the REST server', () => {
     expect([refused.status, refused.code]).to.deep.equal([429, 'RATE_LIMITED']);
     expect(Number(refused.headers.get('retry-after'))).to.be.within(1, 60);
     expect(refused.headers.get('ratelimit')).to.match(/^"reads";r=0;t=\d+$/);
-    expect((await read(scene.secrets.get('stranger') as string)).code).to.equal('OK');
+    expect((await read(fixture.secrets.get('stranger') as string)).code).to.equal('OK');
     const create = (key: string) => sendHttp(origin, { operation: 'createGeneration', credential, key, body: PICTURE });
     expect((await create('a')).code).to.equal('OK');
     expect((await create('b')).code).to.equal('RATE_LIMITED');
     expect((await sendHttp(origin, { operation: 'getCredits' })).code).to.equal('DEVELOPER_TOKEN_REQUIRED');
-    expect((await sendHttp(origin, { operation: 'getCredits', credential: scene.secrets.get('only generations:read') as string })).headers.get('ratelimit')).to.be.a('string');
+    expect((await sendHttp(origin, { operation: 'getCredits', credential: fixture.secrets.get('only generations:read') as string })).headers.get('ratelimit')).to.be.a('string');
   });
 
   it('counts a request once more for every 16 KiB of its body, sent in chunks too, and one alone at most as the whole rate', async () => {
-    const { origin, port, credential, scene } = await set({ limits: { readsPerMinute: 20 } });
+    const { origin, port, credential, fixture } = await set({ limits: { readsPerMinute: 20 } });
     const estimate = (bytes: number, as = credential, at = origin) => sendHttp(at, { operation: 'estimateGeneration', credential: as, body: { ...PICTURE, prompt: 'x'.repeat(bytes) } });
     expect((await estimate(1)).headers.get('ratelimit')).to.match(/^"reads";r=19;/);
     const large = await estimate(40 * 1024);
@@ -123,8 +123,8 @@ describe('the REST server', () => {
     const refused = await estimate(120 * 1024);
     expect([refused.code, refused.headers.get('ratelimit')?.slice(0, 12)]).to.deep.equal(['RATE_LIMITED', '"reads";r=0;']);
     expect(refused.message).to.equal('A credential may send 20 reads a minute, and this one counts as 8 for its size; wait for the time in Retry-After.');
-    const narrow = await serve((open[0] as Setting).world, { limits: { readsPerMinute: 2 } });
-    const stranger = scene.secrets.get('stranger') as string;
+    const narrow = await serve((open[0] as Setting).harness, { limits: { readsPerMinute: 2 } });
+    const stranger = fixture.secrets.get('stranger') as string;
     expect((await estimate(120 * 1024, stranger, narrow.origin)).code).to.equal('FIELD_INVALID');
     expect((await estimate(1, stranger, narrow.origin)).code).to.equal('RATE_LIMITED');
     await narrow.server.close(100);
@@ -133,10 +133,10 @@ describe('the REST server', () => {
   it('tells a store that is away from a fault of ours, and shows neither', async () => {
     let failure: Error = new StoreUnavailable('mongodb://user:secret@host timed out');
     const generations = new Proxy({} as GenerationStore, { get: () => () => Promise.reject(failure) });
-    const { world } = await set();
+    const { harness } = await set();
     const lines: string[] = [];
     const logger = pino({ level: 'debug' }, { write: (line: string) => { lines.push(line); } });
-    const broken = await serve({ ...world, context: { ...world.context, generations } }, { logger });
+    const broken = await serve({ ...harness, context: { ...harness.context, generations } }, { logger });
     const credential = (open[0] as Setting).credential;
     const ask = () => sendHttp(broken.origin, { operation: 'getGeneration', credential, id: '0198c0de-0000-7000-8000-000000000000' });
     const away = await ask();

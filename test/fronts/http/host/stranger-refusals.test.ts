@@ -12,8 +12,8 @@ import { StrangerRefusals } from '../../../../apps/http/host/stranger-refusals.j
 import { ServiceError, type ErrorCode } from '../../../../core/errors.js';
 import type { JsonObject } from '../../../../core/json.js';
 import { ManualClock } from '../../../fixtures/manual-clock.js';
-import { setScene, type Scene } from '../../../fixtures/scene.js';
-import { openWorld, type World } from '../../../fixtures/world.js';
+import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
+import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import { exchange } from './raw-socket.js';
 import { BASE, serve, type RunningServer } from './rest-client.js';
 
@@ -125,20 +125,20 @@ describe('the client behind trusted proxies', () => {
 });
 
 describe('REST limits failed authentications', () => {
-  let world: World;
-  let scene: Scene;
+  let harness: ServiceHarness;
+  let fixture: RequestFixture;
   let running: RunningServer;
   let kept: Kept;
 
   beforeEach(async () => {
-    world = await openWorld();
-    scene = await setScene(world.context);
+    harness = await openServiceHarness();
+    fixture = await createRequestFixture(harness.context);
     kept = keptLog();
-    running = await serve(world, { logger: kept.logger, trustedProxies: ['127.0.0.1'], limits: { failedAuthenticationsPerMinute: 3 } });
+    running = await serve(harness, { logger: kept.logger, trustedProxies: ['127.0.0.1'], limits: { failedAuthenticationsPerMinute: 3 } });
   });
   afterEach(async () => {
     await running.server.close(100);
-    await world.close();
+    await harness.close();
   });
 
   const ask = async (credential: string | undefined, from: string) => {
@@ -148,13 +148,13 @@ describe('REST limits failed authentications', () => {
   };
 
   it('refuses more wrong credentials of one address, and never a right one', async () => {
-    const valid = scene.secrets.get('owner') as string;
+    const valid = fixture.secrets.get('owner') as string;
     const statuses: number[] = [];
     for (let count = 0; count < 5; count += 1) {
       statuses.push((await ask('svc_live_wrong', '192.0.2.1')).status, (await ask(valid, '192.0.2.1')).status);
     }
     expect(statuses).to.deep.equal([401, 200, 401, 200, 401, 200, 429, 200, 429, 200]);
-    const refused = await ask(scene.secrets.get('revoked'), '192.0.2.1');
+    const refused = await ask(fixture.secrets.get('revoked'), '192.0.2.1');
     expect([refused.status, refused.envelope['code']]).to.deep.equal([429, 'RATE_LIMITED']);
     expect(Number(refused.retryAfter)).to.be.within(1, 60);
     expect((await ask(undefined, '192.0.2.1')).status, 'no credential is no guess').to.equal(401);
@@ -206,7 +206,7 @@ describe('REST limits failed authentications', () => {
   }
 
   it('logs each refusal of a caller', async () => {
-    const valid = scene.secrets.get('owner') as string;
+    const valid = fixture.secrets.get('owner') as string;
     for (let count = 0; count < 30; count += 1) await fetch(`${running.origin}${BASE}/generations`, { method: 'POST', headers: { Authorization: `Bearer ${valid}` } });
     expect(kept.lines.filter(({ msg, status }) => msg === 'request' && status === 400)).to.have.length(30);
   });

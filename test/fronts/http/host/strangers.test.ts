@@ -8,8 +8,8 @@ import { expect } from 'chai';
 import type { ConnectionRefusal } from '../../../../apps/http/host/http-observer.js';
 import { MAX_BODY_BYTES } from '../../../../apps/http/host/limits.js';
 import type { JsonObject } from '../../../../core/json.js';
-import { setScene } from '../../../fixtures/scene.js';
-import { openWorld, type World } from '../../../fixtures/world.js';
+import { createRequestFixture } from '../../../harness/request-fixture.js';
+import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import { PICTURE } from '../../vectors/vector.js';
 import { exchange, parseAnswer } from './raw-socket.js';
 import { BASE, serve, type RunningServer } from './rest-client.js';
@@ -17,23 +17,23 @@ import { BASE, serve, type RunningServer } from './rest-client.js';
 const HEALTH = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
 
 describe('REST bounds what a stranger holds', () => {
-  let world: World;
+  let harness: ServiceHarness;
   let running: RunningServer;
   let refused: ConnectionRefusal[];
   const sockets: Socket[] = [];
 
   beforeEach(async () => {
     refused = [];
-    world = await openWorld();
+    harness = await openServiceHarness();
   });
   afterEach(async () => {
     for (const socket of sockets.splice(0)) socket.destroy();
     await running.server.close(100);
-    await world.close();
+    await harness.close();
   });
 
   const open = async (options: Parameters<typeof serve>[1]) => {
-    running = await serve(world, { ...options, observer: { begun: () => undefined, ended: () => undefined, refused: (reason) => { refused.push(reason); } } });
+    running = await serve(harness, { ...options, observer: { begun: () => undefined, ended: () => undefined, refused: (reason) => { refused.push(reason); } } });
   };
 
   /** A connection on which a request was sent, and whether it was answered or closed. */
@@ -115,12 +115,12 @@ describe('REST bounds what a stranger holds', () => {
 
   it('takes a body that comes in segments of 200 bytes', async () => {
     await open({ limits: { bodyTimeoutMs: 600_000 } });
-    const scene = await setScene(world.context);
+    const fixture = await createRequestFixture(harness.context);
     const body = JSON.stringify(PICTURE).padEnd(MAX_BODY_BYTES);
     const socket = connect({ port: running.port, host: '127.0.0.1', noDelay: true }).on('error', () => undefined);
     sockets.push(socket);
     const answered = once(socket, 'data') as Promise<[Buffer]>;
-    const headers = ['Host: x', `Authorization: Bearer ${scene.secrets.get('owner') as string}`, 'Content-Type: application/json', `Content-Length: ${body.length}`];
+    const headers = ['Host: x', `Authorization: Bearer ${fixture.secrets.get('owner') as string}`, 'Content-Type: application/json', `Content-Length: ${body.length}`];
     socket.write(`POST ${BASE}/generations/estimate HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n`);
     for (let at = 0; at < body.length; at += 200) {
       socket.write(body.slice(at, at + 200));

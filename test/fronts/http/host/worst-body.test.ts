@@ -16,9 +16,9 @@ import type { Model } from '../../../../core/catalog/model.js';
 import type { Json, JsonObject } from '../../../../core/json.js';
 import { catalogOf } from '../../../fixtures/catalog-of.js';
 import { MODELS } from '../../../fixtures/models.js';
-import { setScene } from '../../../fixtures/scene.js';
-import { openWorld, type World } from '../../../fixtures/world.js';
-import { Stage } from '../../grpc/stage.js';
+import { createRequestFixture } from '../../../harness/request-fixture.js';
+import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
+import { GrpcHarness } from '../../grpc/grpc-harness.js';
 import { sizeOf } from '../../../harness/run-sizes.js';
 import { exchange } from './raw-socket.js';
 import { BASE, serve, type RunningServer } from './rest-client.js';
@@ -181,18 +181,18 @@ describe('the body that costs most', () => {
     open = [];
   });
 
-  async function enrich(world: World, accountId: string): Promise<void> {
-    await world.context.accountWriter.execute(accountId, { kind: 'grant', operationId: 'much', credits: 1_000_000_000, reason: '' });
+  async function enrich(harness: ServiceHarness, accountId: string): Promise<void> {
+    await harness.context.accountWriter.execute(accountId, { kind: 'grant', operationId: 'much', credits: 1_000_000_000, reason: '' });
   }
 
   it('costs at most ten plain creates over REST', async () => {
-    const world = await openWorld({ ports, settings });
-    const scene = await setScene(world.context);
-    await enrich(world, scene.owners.get('owner')?.accountId ?? '');
-    const { server, port }: RunningServer = await serve(world);
+    const harness = await openServiceHarness({ ports, settings });
+    const fixture = await createRequestFixture(harness.context);
+    await enrich(harness, fixture.owners.get('owner')?.accountId ?? '');
+    const { server, port }: RunningServer = await serve(harness);
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    open = [{ close: async () => agent.destroy() }, { close: () => server.close(100) }, world];
-    const credential = scene.secrets.get('owner') as string;
+    open = [{ close: async () => agent.destroy() }, { close: () => server.close(100) }, harness];
+    const credential = fixture.secrets.get('owner') as string;
     await search('REST', (body, key) => new Promise((resolve, reject) => {
       const headers = { Authorization: `Bearer ${credential}`, 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body), 'Idempotency-Key': key };
       const asked = httpRequest({ agent, host: '127.0.0.1', port, path: `${BASE}/generations`, method: 'POST', headers }, (answer) => {
@@ -204,9 +204,9 @@ describe('the body that costs most', () => {
   });
 
   it('in chunks of one byte costs a stranger no more than its first chunks', async () => {
-    const world = await openWorld();
-    const { server, port } = await serve(world);
-    open = [{ close: () => server.close(100) }, world];
+    const harness = await openServiceHarness();
+    const { server, port } = await serve(harness);
+    open = [{ close: () => server.close(100) }, harness];
     const send = (chunks: number) => () => exchange(port, `POST /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(chunks)}0\r\n\r\n`);
     for (let time = 0; time < 50; time += 1) await send(MAX_BODY_PIECES)();
     const ratio = await leastRatio(send(131_000), send(MAX_BODY_PIECES), 30);
@@ -214,12 +214,12 @@ describe('the body that costs most', () => {
   });
 
   it('costs at most ten plain creates over gRPC', async () => {
-    const stage = await Stage.open({ ports, settings });
-    open = [stage];
-    await enrich(stage.world, stage.owner.accountId);
+    const grpc = await GrpcHarness.open({ ports, settings });
+    open = [grpc];
+    await enrich(grpc.harness, grpc.owner.accountId);
     const { path, responseDeserialize } = methodDefinition(Generations.method.createGeneration);
     const encoded = new Map<string, Buffer>();
-    const client: Client = stage.client;
+    const client: Client = grpc.client;
     await search('gRPC', (body, key) => {
       let bytes = encoded.get(body);
       if (bytes === undefined) {
@@ -229,7 +229,7 @@ describe('the body that costs most', () => {
       }
       const message = Buffer.concat([bytes, toBinary(CreateGenerationRequestSchema, create(CreateGenerationRequestSchema, { idempotencyKey: key }))]);
       return new Promise((resolve) => {
-        client.makeUnaryRequest(path, (sent: Buffer) => sent, responseDeserialize, message, stage.as('all'), (error) => resolve(error === null ? 'OK' : error.details.slice(0, 60)));
+        client.makeUnaryRequest(path, (sent: Buffer) => sent, responseDeserialize, message, grpc.as('all'), (error) => resolve(error === null ? 'OK' : error.details.slice(0, 60)));
       });
     }, PLAIN);
   });

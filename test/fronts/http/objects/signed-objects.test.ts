@@ -10,8 +10,8 @@ import { SystemClock } from '../../../../adapters/system/system-clock.js';
 import { image } from '../../../fixtures/images.js';
 import { referenceFile } from '../../../fixtures/reference-files.js';
 import { sha256Of } from '../../../fixtures/sha256.js';
-import { setScene, type Scene } from '../../../fixtures/scene.js';
-import { openWorld, type World } from '../../../fixtures/world.js';
+import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
+import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import { PICTURE } from '../../vectors/vector.js';
 import { sendHttp, serve, type RunningServer } from '../host/rest-client.js';
 
@@ -19,8 +19,8 @@ interface Target { readonly upload_id: string; readonly upload_url: string; read
 
 describe('REST serves signed objects', () => {
   let folder: string;
-  let world: World;
-  let scene: Scene;
+  let harness: ServiceHarness;
+  let fixture: RequestFixture;
   let running: RunningServer;
   let credential: string;
 
@@ -29,14 +29,14 @@ describe('REST serves signed objects', () => {
     const objects = await FileObjectStore.open({
       folder, clock: new SystemClock(), secret: new Uint8Array(32).fill(3), publicBaseUrl: () => running.origin,
     });
-    world = await openWorld({ ports: { objects } });
-    scene = await setScene(world.context);
-    running = await serve(world, { signedObjects: objects.signedObjects });
-    credential = scene.secrets.get('owner') as string;
+    harness = await openServiceHarness({ ports: { objects } });
+    fixture = await createRequestFixture(harness.context);
+    running = await serve(harness, { signedObjects: objects.signedObjects });
+    credential = fixture.secrets.get('owner') as string;
   });
   afterEach(async () => {
     await running.server.close(1_000);
-    await world.close();
+    await harness.close();
     await rm(folder, { recursive: true });
   });
 
@@ -53,7 +53,7 @@ describe('REST serves signed objects', () => {
     const target = await prepare();
     expect((await put(target, await referenceFile('png'))).status).to.equal(200);
     expect((await sendHttp(running.origin, { operation: 'completeUpload', credential, key: 'c', id: target.upload_id })).code).to.equal('OK');
-    await world.startWorker();
+    await harness.startWorker();
     const created = await sendHttp(running.origin, { operation: 'createGeneration', credential, key: 'g', body: { ...PICTURE, reference_upload_ids: [target.upload_id] } });
     const id = created.data?.['generation_id'] as string;
     let task = created.data;

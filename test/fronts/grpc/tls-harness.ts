@@ -11,7 +11,7 @@ import { openGrpc } from '../../../apps/grpc/open-grpc.js';
 import type { GrpcServer } from '../../../apps/grpc/server.js';
 import { Authority, type Pair } from '../../fixtures/authority.js';
 import type { JsonObject } from '../../../core/json.js';
-import { openWorld, type World } from '../../fixtures/world.js';
+import { openServiceHarness, type ServiceHarness } from '../../harness/service-harness.js';
 import { refusal, unary } from './grpc-client.js';
 
 export interface TlsStageOptions {
@@ -19,9 +19,9 @@ export interface TlsStageOptions {
   readonly asksForCertificates: boolean;
 }
 
-/** The gRPC front as it is configured with TLS, over a small world, with an authority that made its certificate. */
+/** The gRPC front as it is configured with TLS, over a small harness, with an authority that made its certificate. */
 export class TlsStage {
-  private constructor(readonly log: Readonly<Record<string, unknown>>[], readonly folder: string, readonly authority: Authority, readonly world: World, private readonly server: GrpcServer, private readonly port: number) {}
+  private constructor(readonly log: Readonly<Record<string, unknown>>[], readonly folder: string, readonly authority: Authority, readonly harness: ServiceHarness, private readonly server: GrpcServer, private readonly port: number) {}
 
   /** Rejects with `ServerAbsent` where no certificate can be made. */
   static async open({ callers, asksForCertificates }: TlsStageOptions): Promise<TlsStage> {
@@ -33,9 +33,9 @@ export class TlsStage {
       writeFileSync(callersFile, JSON.stringify({ callers: callers.map((caller) => ({ scopes: ['access:read'], ...caller })) }));
       const files = { callersFile, tlsCertFile: certFile, tlsKeyFile: keyFile, ...(asksForCertificates ? { tlsClientCaFile: authority.certFile } : {}) };
       const log: Record<string, unknown>[] = [];
-      const world = await openWorld();
-      const server = openGrpc({ host: '127.0.0.1', port: 0, plaintext: false, ...files }, { context: world.context, logger: pino({ level: 'info' }, { write: (line: string) => { log.push(JSON.parse(line) as Record<string, unknown>); } }), observer: undefined });
-      return new TlsStage(log, folder, authority, world, server, await server.listen('127.0.0.1', 0));
+      const harness = await openServiceHarness();
+      const server = openGrpc({ host: '127.0.0.1', port: 0, plaintext: false, ...files }, { context: harness.context, logger: pino({ level: 'info' }, { write: (line: string) => { log.push(JSON.parse(line) as Record<string, unknown>); } }), observer: undefined });
+      return new TlsStage(log, folder, authority, harness, server, await server.listen('127.0.0.1', 0));
     } catch (error) {
       rmSync(folder, { recursive: true });
       throw error;
@@ -78,7 +78,7 @@ export class TlsStage {
 
   async close(): Promise<void> {
     await this.server.close(1_000);
-    await this.world.close();
+    await this.harness.close();
     rmSync(this.folder, { recursive: true });
   }
 }

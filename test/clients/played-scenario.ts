@@ -5,7 +5,7 @@ import { status as Status } from '@grpc/grpc-js';
 import type { Json, JsonObject } from '../../core/json.js';
 import type { BuiltClient } from './foreign-client.js';
 
-/** One step of a client's story, as the client saw it. */
+/** One step of a client's scenario, as the client saw it. */
 export interface Told {
   readonly step: string;
   /** One of the canonical codes. */
@@ -20,18 +20,18 @@ export interface Told {
 }
 
 /** What a client told, step by step. */
-export class ToldStory {
+export class PlayedScenario {
   private constructor(readonly lines: readonly Told[]) {}
 
-  /** Runs a client through its story. Throws with what it complained of when it could not go on. */
-  static async of({ command, args }: BuiltClient, settings: Json): Promise<ToldStory> {
+  /** Runs a client through its scenario. Throws with what it complained of when it could not go on. */
+  static async of({ command, args }: BuiltClient, settings: Json): Promise<PlayedScenario> {
     const child = spawn(command, [...args], { stdio: ['pipe', 'pipe', 'pipe'] });
     // One that ends before it has read is told of by how it ended.
     child.stdin.on('error', () => undefined);
     child.stdin.end(JSON.stringify(settings));
     const [output, complaint, [code, signal]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
     if (code !== 0) throw new Error(`The client ended with ${code ?? signal}: ${complaint}${output.split('\n').slice(-3).join('\n')}`);
-    return new ToldStory(output.trimEnd().split('\n').map((line) => JSON.parse(line) as Told));
+    return new PlayedScenario(output.trimEnd().split('\n').map((line) => JSON.parse(line) as Told));
   }
 
   /** The last step of that name. */

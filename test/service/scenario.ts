@@ -33,7 +33,7 @@ const BEHAVIOURS: readonly JsonObject[] = [
 ];
 
 /** One client's doings against a started program, one after the other, each brought to its end before the next. */
-export class Story {
+export class Scenario {
   private readonly answers: ToldAnswer[] = [];
   private readonly plainly = new PlainAnswers();
   private readonly made: { readonly key: string; readonly parameters: JsonObject; readonly id: string }[] = [];
@@ -41,9 +41,9 @@ export class Story {
 
   private constructor(private readonly program: Program, private readonly rich: Tenant, private readonly poor: Tenant, private readonly clients: readonly [Client, Client]) {}
 
-  static async begin(service: LiveService): Promise<Story> {
+  static async begin(service: LiveService): Promise<Scenario> {
     const [rich, poor] = [await service.tenant(10_000), await service.tenant(5)];
-    return new Story(await service.open(), rich, poor, [service.client(rich.secret), service.client(poor.secret)]);
+    return new Scenario(await service.open(), rich, poor, [service.client(rich.secret), service.client(poor.secret)]);
   }
 
   async take(draw: Draw): Promise<void> {

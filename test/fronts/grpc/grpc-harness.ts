@@ -10,11 +10,11 @@ import { createGrpcServer, type GrpcServer, type GrpcServerOptions } from '../..
 import { OPERATOR_SCOPES, type ServiceCaller } from '../../../apps/grpc/callers/service-callers.js';
 import { SCOPES } from '../../../core/access/credential.js';
 import { newOwner, type Owner } from '../../fixtures/owner.js';
-import { openWorld, type World, type WorldOptions } from '../../fixtures/world.js';
+import { openServiceHarness, type ServiceHarness, type HarnessOptions } from '../../harness/service-harness.js';
 import { unary } from './grpc-client.js';
 
 export const LIMITED: ServiceCaller = { name: 'limited', scopes: [...SCOPES], ratesPerMinute: { reads: 2, writes: 1 } };
-/** Those that a stage knows, by their tokens. */
+/** Those that a harness knows, by their tokens. */
 export const SERVICES: Record<string, ServiceCaller> = {
   limited: LIMITED,
   all: { name: 'all', scopes: [...SCOPES, ...OPERATOR_SCOPES] },
@@ -24,17 +24,17 @@ export const SERVICES: Record<string, ServiceCaller> = {
 };
 export const PICTURE = { modelKey: 'picture', operation: Operation.IMAGE_GENERATION, prompt: 'a lighthouse', parameters: { size: '96x64' } };
 
-export interface StageOptions extends WorldOptions, Partial<Pick<GrpcServerOptions, 'observer' | 'requestTimeoutMs' | 'logger' | 'requireStores'>> {}
+export interface StageOptions extends HarnessOptions, Partial<Pick<GrpcServerOptions, 'observer' | 'requestTimeoutMs' | 'logger' | 'requireStores'>> {}
 
-/** A server over a world of its own, a client of it, and an account to act for. */
-export class Stage {
-  private constructor(readonly world: World, readonly server: GrpcServer, readonly client: Client, readonly owner: Owner) {}
+/** A server over a harness of its own, a client of it, and an account to act for. */
+export class GrpcHarness {
+  private constructor(readonly harness: ServiceHarness, readonly server: GrpcServer, readonly client: Client, readonly owner: Owner) {}
 
-  static async open({ observer, requestTimeoutMs, requireStores, logger = pino({ level: 'silent' }), ...options }: StageOptions = {}): Promise<Stage> {
-    const world = await openWorld(options);
-    const server = createGrpcServer({ context: world.context, callers: { find: ({ token }) => SERVICES[token ?? ''] }, logger, observer, requestTimeoutMs, requireStores });
+  static async open({ observer, requestTimeoutMs, requireStores, logger = pino({ level: 'silent' }), ...options }: StageOptions = {}): Promise<GrpcHarness> {
+    const harness = await openServiceHarness(options);
+    const server = createGrpcServer({ context: harness.context, callers: { find: ({ token }) => SERVICES[token ?? ''] }, logger, observer, requestTimeoutMs, requireStores });
     const port = await server.listen('127.0.0.1', 0);
-    return new Stage(world, server, new Client(`127.0.0.1:${port}`, credentials.createInsecure()), await newOwner(world.context, 'owner', 1_000));
+    return new GrpcHarness(harness, server, new Client(`127.0.0.1:${port}`, credentials.createInsecure()), await newOwner(harness.context, 'owner', 1_000));
   }
 
   get port(): number {
@@ -57,7 +57,7 @@ export class Stage {
   async close(): Promise<void> {
     this.client.close();
     await this.server.close(1_000);
-    await this.world.close();
+    await this.harness.close();
   }
 }
 

@@ -93,7 +93,7 @@ function signedBy(signer: ObjectStore, store: ObjectStore): ObjectStore {
  * Core over any stores on a clock that only a test moves. Calls on the stores are counted while they are under way, so
  * that the clock knows when nothing more can happen before it moves, on a disk too.
  */
-export class StoreWorld {
+export class StoreHarness {
   private underWay = 0;
   readonly clock = new ManualClock(undefined, () => this.rest());
   readonly provider = new ScriptedProvider();
@@ -102,11 +102,11 @@ export class StoreWorld {
   context!: Context;
   private opened!: OpenedStores;
 
-  static async open(open: (clock: ManualClock) => Promise<OpenedStores>): Promise<StoreWorld> {
-    const world = new StoreWorld();
-    world.opened = await open(world.clock);
-    world.context = world.process();
-    return world;
+  static async open(open: (clock: ManualClock) => Promise<OpenedStores>): Promise<StoreHarness> {
+    const harness = new StoreHarness();
+    harness.opened = await open(harness.clock);
+    harness.context = harness.process();
+    return harness;
   }
 
   close(): Promise<void> {

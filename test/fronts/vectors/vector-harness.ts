@@ -1,16 +1,16 @@
 import { expect } from 'chai';
 import type { Context as Suite } from 'mocha';
 import type { Settings } from '../../../core/settings.js';
-import { setScene, type IsNeeded, type Scene } from '../../fixtures/scene.js';
+import { createRequestFixture, type IsNeeded, type RequestFixture } from '../../harness/request-fixture.js';
 import { VECTORS_BY_TOPIC } from './all.js';
 import { FRONTS, type FrontName } from './fronts.js';
 import { LeftOut, whyLeftOut } from './left-out.js';
-import { playOn, type FrontClient, type Stage } from './play.js';
+import { playOn, type FrontClient, type VectorTarget } from './play.js';
 import { noteDown } from './tally.js';
 import type { Vector } from './vector.js';
 
 /** One service that can be asked over every front, and what happens there between requests. */
-export interface Theatre extends Omit<Stage, 'client'> {
+export interface VectorHarness extends Omit<VectorTarget, 'client'> {
   readonly clients: Readonly<Record<FrontName, FrontClient>>;
   close(): Promise<void>;
 }
@@ -37,7 +37,7 @@ const isPlain = (vector: Vector) => vector.settings === undefined && !has('start
 const topicOf = (vector: Vector) => Object.entries(VECTORS_BY_TOPIC).find(([, vectors]) => vectors.includes(vector))?.[0] ?? '';
 
 /**
- * One service each. Vectors that leave no trace are played first: for them all there is one scene, so that hardly anything is
+ * One service each. Vectors that leave no trace are played first: for them all there is one fixture, so that hardly anything is
  * stored, and to compare what is stored before and after each refusal costs little.
  */
 export const GROUPS: readonly Group[] = [
@@ -56,22 +56,22 @@ function group(name: string, vectors: readonly Vector[], needs: Needs): Group {
 }
 
 /** Every vector over every front of one service a group. `open` may skip the group where a server is absent. */
-export function playAllVectors(lane: string, open: (needs: Needs, suite: Suite) => Promise<Theatre>): void {
+export function playAllVectors(lane: string, open: (needs: Needs, suite: Suite) => Promise<VectorHarness>): void {
   for (const { name, parts, needs } of GROUPS) {
     describe(name, () => {
-      let theatre: Theatre | undefined;
+      let vectorHarness: VectorHarness | undefined;
       /** For all vectors that leave no trace in it. */
-      let shared: Promise<Scene> | undefined;
-      before(async function raise() { theatre = await open(needs, this); });
-      after(() => theatre?.close());
+      let shared: Promise<RequestFixture> | undefined;
+      before(async function raise() { vectorHarness = await open(needs, this); });
+      after(() => vectorHarness?.close());
 
       for (const [part, front] of parts.flatMap((each) => FRONTS.map((over) => [each, over] as const))) {
         describe(`${part.name}, over ${front}`, () => {
           for (const vector of part.vectors) {
             it(vector.name, async function plays() {
-              const { clients, ...stage } = theatre as Theatre;
-              const scene = leavesNoTrace(vector) ? (shared ??= setScene(stage.context)) : setScene(stage.context, neededBy(vector));
-              const played = playOn(vector, { ...stage, client: clients[front] }, await scene);
+              const { clients, ...target } = vectorHarness as VectorHarness;
+              const fixture = leavesNoTrace(vector) ? (shared ??= createRequestFixture(target.context)) : createRequestFixture(target.context, neededBy(vector));
+              const played = playOn(vector, { ...target, client: clients[front] }, await fixture);
               const reason = whyLeftOut(front, vector.name);
               if (reason !== undefined) expect(await reasonOf(played), 'why it is left out').to.equal(reason);
               else await played;

@@ -5,9 +5,9 @@ import { ServerCredentials, type Server } from '@grpc/grpc-js';
 import { pino } from 'pino';
 import { createGrpcServer, type GrpcServer } from '../../../apps/grpc/server.js';
 import { OPERATOR_SCOPES, type ServiceCaller } from '../../../apps/grpc/callers/service-callers.js';
-import { CliRun, type Ran } from '../../fixtures/cli-run.js';
+import { CliRun, type Ran } from '../../harness/cli-run.js';
 import { newOwner, type Owner } from '../../fixtures/owner.js';
-import { openWorld, type World, type WorldOptions } from '../../fixtures/world.js';
+import { openServiceHarness, type ServiceHarness, type HarnessOptions } from '../../harness/service-harness.js';
 
 /** By their tokens, as they are now. A certificate stands for the operator. */
 export const CALLERS: Record<string, ServiceCaller | undefined> = {
@@ -17,25 +17,25 @@ export const CALLERS: Record<string, ServiceCaller | undefined> = {
   expired: { name: 'expired', scopes: [...OPERATOR_SCOPES], expiresAt: 1 },
 };
 
-/** The gRPC front of a small world in this process, and operators' commands beside it. */
-export class GrpcStage {
+/** The gRPC front of a small harness in this process, and operators' commands beside it. */
+export class GrpcService {
   readonly folder = mkdtempSync(join(tmpdir(), 'darkroom-grpc-cli-'));
   private server: GrpcServer | undefined;
   private port = 0;
 
-  private constructor(readonly world: World, readonly owner: Owner, private readonly credentials: ServerCredentials | undefined) {}
+  private constructor(readonly harness: ServiceHarness, readonly owner: Owner, private readonly credentials: ServerCredentials | undefined) {}
 
-  static async open(options: WorldOptions = {}, credentials?: ServerCredentials): Promise<GrpcStage> {
-    const world = await openWorld(options);
-    const stage = new GrpcStage(world, await newOwner(world.context, 'owner', 100), credentials);
-    await stage.start();
-    return stage;
+  static async open(options: HarnessOptions = {}, credentials?: ServerCredentials): Promise<GrpcService> {
+    const harness = await openServiceHarness(options);
+    const grpc = new GrpcService(harness, await newOwner(harness.context, 'owner', 100), credentials);
+    await grpc.start();
+    return grpc;
   }
 
   /** Where it was before, if it was anywhere. */
   async start(): Promise<void> {
     this.server = createGrpcServer({
-      context: this.world.context,
+      context: this.harness.context,
       callers: { find: ({ token, certificateNames }) => CALLERS[token ?? (certificateNames.length > 0 ? 'operator' : '')] },
       logger: pino({ level: 'silent' }),
       ...(this.credentials === undefined ? {} : { credentials: this.credentials }),
@@ -63,7 +63,7 @@ export class GrpcStage {
 
   async close(): Promise<void> {
     await this.stop();
-    await this.world.close();
+    await this.harness.close();
     rmSync(this.folder, { recursive: true, force: true });
   }
 }

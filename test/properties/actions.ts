@@ -4,11 +4,11 @@ import type { ReferenceFile } from '../fixtures/reference-files.js';
 import { FRONTS, type FrontName } from '../fronts/vectors/fronts.js';
 import { PICTURE } from '../fronts/vectors/vector.js';
 
-/** Keys of a scene; two of them are of one account. */
+/** Keys of a fixture; two of them are of one account. */
 export type Who = 'owner' | 'other-app' | 'poor' | 'stranger';
 
 /** One request, or something between requests. `key` is one of a few Idempotency-Keys, `pick` any number, `over` the front that it goes by. */
-export type Deed =
+export type Action =
   | { readonly do: 'create' | 'estimate' | 'twins'; readonly over: FrontName; readonly who: Who; readonly key: number; readonly body: JsonObject }
   | { readonly do: 'create-with-upload'; readonly over: FrontName; readonly who: Who; readonly key: number; readonly pick: number }
   | { readonly do: 'look' | 'cancel'; readonly over: FrontName; readonly who: Who; readonly pick: number }
@@ -34,7 +34,7 @@ const wrong = fc.constantFrom<JsonObject>(
 );
 const body = fc.oneof({ weight: 6, arbitrary: right }, { weight: 1, arbitrary: wrong });
 
-const deed: fc.Arbitrary<Deed> = fc.oneof(
+const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 8, arbitrary: fc.record({ do: fc.constant('create' as const), over, who, key, body }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('estimate' as const, 'twins' as const), over, who, key, body }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('create-with-upload' as const), over, who, key, pick }) },
@@ -47,4 +47,4 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('wait' as const, 'work' as const) }) },
 );
 
-export const DEEDS: fc.Arbitrary<Deed[]> = fc.array(deed, { minLength: 1, maxLength: 20, size: 'max' });
+export const ACTIONS: fc.Arbitrary<Action[]> = fc.array(action, { minLength: 1, maxLength: 20, size: 'max' });
