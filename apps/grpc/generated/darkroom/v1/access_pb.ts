@@ -41,7 +41,7 @@ export type App = Message<"darkroom.v1.App"> & {
   accountId: string;
 
   /**
-   * For people.
+   * A display name.
    *
    * @generated from field: string display_name = 3;
    */
@@ -90,7 +90,7 @@ export type ApiKey = Message<"darkroom.v1.ApiKey"> & {
   appId: string;
 
   /**
-   * For people.
+   * A display name.
    *
    * @generated from field: string display_name = 4;
    */
@@ -146,7 +146,7 @@ export const ApiKeySchema: GenMessage<ApiKey> = /*@__PURE__*/
  */
 export type CreateAccountRequest = Message<"darkroom.v1.CreateAccountRequest"> & {
   /**
-   * For people: 1 to 100 UTF-16 code units without the spaces around, which are trimmed, and no control characters.
+   * A display name: 1 to 100 UTF-16 code units without the spaces around, which are trimmed, and no control characters.
    *
    * @generated from field: string display_name = 1;
    */
@@ -420,7 +420,7 @@ export const SuspendAccountResponseSchema: GenMessage<SuspendAccountResponse> = 
   messageDesc(file_darkroom_v1_access, 11);
 
 /**
- * What came of open generations that were to be cancelled. The same call again tells how many are left.
+ * What came of open generations that were to be cancelled. The same call again returns how many are left.
  *
  * @generated from message darkroom.v1.CancelledWork
  */
@@ -510,7 +510,7 @@ export type RenameAccountRequest = Message<"darkroom.v1.RenameAccountRequest"> &
   accountId: string;
 
   /**
-   * For people: 1 to 100 UTF-16 code units without the spaces around, which are trimmed, and no control characters.
+   * A display name: 1 to 100 UTF-16 code units without the spaces around, which are trimmed, and no control characters.
    *
    * @generated from field: string display_name = 2;
    */
@@ -559,7 +559,7 @@ export type CreateAppRequest = Message<"darkroom.v1.CreateAppRequest"> & {
   accountId: string;
 
   /**
-   * For people: 1 to 100 UTF-16 code units without the spaces around, which are trimmed, and no control characters.
+   * A display name: 1 to 100 UTF-16 code units without the spaces around, which are trimmed, and no control characters.
    *
    * @generated from field: string display_name = 2;
    */
@@ -671,7 +671,7 @@ export type CreateApiKeyRequest = Message<"darkroom.v1.CreateApiKeyRequest"> & {
   appId: string;
 
   /**
-   * For people: 1 to 100 UTF-16 code units without the spaces around, which are trimmed, and no control characters.
+   * A display name: 1 to 100 UTF-16 code units without the spaces around, which are trimmed, and no control characters.
    *
    * @generated from field: string display_name = 2;
    */
@@ -999,7 +999,7 @@ export const Access: GenService<{
     output: typeof ListApiKeysResponseSchema;
   },
   /**
-   * Revokes an API key for good; again, it changes nothing. Every process refuses it within 5 seconds.
+   * Revokes an API key permanently; a second call changes nothing. Every process refuses it within 5 seconds.
    *
    * @generated from rpc darkroom.v1.Access.RevokeApiKey
    */

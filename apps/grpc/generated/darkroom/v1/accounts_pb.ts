@@ -17,7 +17,7 @@ export const file_darkroom_v1_accounts: GenFile = /*@__PURE__*/
   fileDesc("ChpkYXJrcm9vbS92MS9hY2NvdW50cy5wcm90bxILZGFya3Jvb20udjEi1gEKB0FjY291bnQSEgoKYWNjb3VudF9pZBgBIAEoCRIUCgxkaXNwbGF5X25hbWUYAiABKAkSEAoIY3VycmVuY3kYAyABKAkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKB2NyZWRpdHMYBSABKAsyGy5kYXJrcm9vbS52MS5BY2NvdW50Q3JlZGl0cxIwCgxzdXNwZW5kX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImgKDkFjY291bnRDcmVkaXRzEg4KBmlzc3VlZBgBIAEoAxIRCglhdmFpbGFibGUYAiABKAMSEAoIcmVzZXJ2ZWQYAyABKAMSDQoFc3BlbnQYBCABKAMSEgoKb3Blbl9ob2xkcxgFIAEoBWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
- * Whom credits belong to.
+ * The owner of credits.
  *
  * @generated from message darkroom.v1.Account
  */
@@ -30,7 +30,7 @@ export type Account = Message<"darkroom.v1.Account"> & {
   accountId: string;
 
   /**
-   * For people.
+   * A display name.
    *
    * @generated from field: string display_name = 2;
    */

@@ -31,7 +31,7 @@ export type Model = Message<"darkroom.v1.Model"> & {
   modelKey: string;
 
   /**
-   * What people call it.
+   * Its display name.
    *
    * @generated from field: string display_name = 2;
    */
@@ -59,7 +59,7 @@ export type Model = Message<"darkroom.v1.Model"> & {
   inputSchema?: JsonObject | undefined;
 
   /**
-   * For people; may be absent.
+   * A description; may be absent.
    *
    * @generated from field: optional string description = 6;
    */

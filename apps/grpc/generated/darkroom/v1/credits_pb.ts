@@ -406,7 +406,7 @@ export const VerifyCreditsResponseSchema: GenMessage<VerifyCreditsResponse> = /*
   messageDesc(file_darkroom_v1_credits, 10);
 
 /**
- * One of the piles an account's credits lie in.
+ * A book of an account's ledger.
  *
  * @generated from enum darkroom.v1.Book
  */

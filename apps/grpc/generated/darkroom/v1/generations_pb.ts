@@ -221,7 +221,7 @@ export type Output = Message<"darkroom.v1.Output"> & {
   modality: Modality;
 
   /**
-   * Signed afresh with every answer; expires.
+   * Signed again with every answer; expires.
    *
    * @generated from field: string url = 3;
    */
@@ -270,7 +270,7 @@ export type GenerationError = Message<"darkroom.v1.GenerationError"> & {
   code: string;
 
   /**
-   * A sentence for people.
+   * A sentence for the user.
    *
    * @generated from field: string message = 2;
    */
@@ -565,7 +565,7 @@ export const CancelGenerationResponseSchema: GenMessage<CancelGenerationResponse
   messageDesc(file_darkroom_v1_generations, 13);
 
 /**
- * Asks to be told of changes.
+ * Asks to watch a generation.
  *
  * @generated from message darkroom.v1.WatchGenerationRequest
  */
@@ -655,7 +655,7 @@ export enum GenerationStatus {
   FAILED = 4,
 
   /**
-   * Ended because somebody asked for it; charged for what was delivered before, and what its model asks at least.
+   * Ended on request; charged for what was delivered before, and what its model asks at least.
    *
    * @generated from enum value: GENERATION_STATUS_CANCELLED = 5;
    */
@@ -725,7 +725,7 @@ export const Generations: GenService<{
     output: typeof CancelGenerationResponseSchema;
   },
   /**
-   * A generation now and after every change that is seen, until it has ended. Changes in quick succession are told as one.
+   * A generation now and after every change that is seen, until it has ended. Changes in quick succession are sent as one.
    *
    * @generated from rpc darkroom.v1.Generations.WatchGeneration
    */

@@ -56,7 +56,7 @@ export type AppStorage = Message<"darkroom.v1.AppStorage"> & {
   appId: string;
 
   /**
-   * For people.
+   * A display name.
    *
    * @generated from field: string display_name = 2;
    */
