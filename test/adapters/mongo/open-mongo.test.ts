@@ -174,8 +174,8 @@ function settingUp(place: () => FreshDatabase, own: () => MongoConnection): void
 
   it('is finished by the next when it was cut', async () => {
     await own().db.createCollection('accounts');
-    await own().db.collection('uploads').createIndex({ dueAt: 1, _id: 1 }, { name: 'uploads_by_attention' });
-    await own().db.collection('uploads').insertOne({ dueAt: 1 });
+    await own().db.collection('uploads').createIndex({ attentionAt: 1, _id: 1 }, { name: 'uploads_by_attention' });
+    await own().db.collection('uploads').insertOne({ attentionAt: 1 });
     const lines = await migrateMongo(place());
     expect(lines).not.to.include('Made collection accounts.').and.not.to.include('Made index uploads_by_attention on uploads.');
     await (await openMongo(place())).close();

@@ -54,6 +54,8 @@ export async function playMutant(name: string, seeds: readonly number[], { progr
       thread.postMessage(batch);
     });
   } finally {
+    // What it says until it has ended would allow it more time, and keep this process.
+    thread.removeAllListeners('message');
     clearTimeout(bound);
     await thread.terminate();
   }
