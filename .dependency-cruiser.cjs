@@ -1,4 +1,6 @@
-/** Who may import whom. Every rule says why; `npm run boundaries` also fails when it was given no modules to look at. */
+/**
+ * Who may import whom. Every rule says why; `npm run boundaries` also fails when it was given no modules to look at.
+ */
 module.exports = {
   forbidden: [
     {
@@ -17,14 +19,16 @@ module.exports = {
     },
     {
       name: 'adapters-do-not-meet',
-      comment: 'Technologies are joined in apps/wiring/ and nowhere else. What all share lies beside their folders, or is the guarded HTTP client.',
+      comment:
+        'Technologies are joined in apps/wiring/ and nowhere else. What all share lies beside their folders, or is the guarded HTTP client.',
       severity: 'error',
       from: { path: '^adapters/(providers/[^/]+|[^/]+)/' },
       to: { path: '^adapters/', pathNot: ['^adapters/$1/', '^adapters/[^/]+\\.ts$', '^adapters/http/'] },
     },
     {
       name: 'drivers-in-one-list',
-      comment: "A technology is picked by its driver's name, so that another one is a line in the list. The machine's own are no choice.",
+      comment:
+        "A technology is picked by its driver's name, so that another one is a line in the list. The machine's own are no choice.",
       severity: 'error',
       from: { path: '^apps/', pathNot: '^apps/wiring/built-in-drivers\\.ts$' },
       to: { path: '^adapters/(?!(system|media|catalog-file|http)/)[^/]+/' },
@@ -38,7 +42,8 @@ module.exports = {
     },
     {
       name: 'inversify-at-the-edge',
-      comment: 'The container is known where things are put together; everything else takes what it needs as arguments.',
+      comment:
+        'The container is known where things are put together; everything else takes what it needs as arguments.',
       severity: 'error',
       from: { pathNot: ['^adapters/provide\\.ts$', '/module\\.ts$', '^apps/wiring/', '/main\\.ts$'] },
       to: { path: 'node_modules/(inversify|reflect-metadata)' },
@@ -48,11 +53,19 @@ module.exports = {
       comment: 'Most commands never call a server over gRPC; --help would wait for its library.',
       severity: 'error',
       from: { path: '^apps/cli/', pathNot: '^apps/cli/operator/grpc-(operator|calls|failure|storage|answers)\\.ts' },
-      to: { path: ['^apps/grpc/', '^apps/cli/operator/grpc-(operator|calls|failure|storage|answers)\\.ts', 'node_modules/(@grpc|@bufbuild)'], dependencyTypesNot: ['dynamic-import'] },
+      to: {
+        path: [
+          '^apps/grpc/',
+          '^apps/cli/operator/grpc-(operator|calls|failure|storage|answers)\\.ts',
+          'node_modules/(@grpc|@bufbuild)',
+        ],
+        dependencyTypesNot: ['dynamic-import'],
+      },
     },
     {
       name: 'fronts-do-not-meet',
-      comment: 'Each front can be left out, and changed without a look at the others. What HTTP fronts share is in apps/http/host.',
+      comment:
+        'Each front can be left out, and changed without a look at the others. What HTTP fronts share is in apps/http/host.',
       severity: 'error',
       from: { path: '^apps/(http/(?!host/)[^/]+|grpc)/' },
       to: { path: '^apps/(http/(?!host/)[^/]+|grpc)/', pathNot: '^apps/$1/' },
@@ -92,6 +105,9 @@ module.exports = {
     tsConfig: { fileName: 'tsconfig.base.json' },
     doNotFollow: { path: ['node_modules', '^dist/'] },
     exclude: { path: ['^dist/', '\\.d\\.ts$'] },
-    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'require', 'node', 'default', 'types'] },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'require', 'node', 'default', 'types'],
+    },
   },
 };

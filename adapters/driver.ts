@@ -13,16 +13,20 @@ import type { WakeUps } from '../core/ports/wake-ups.js';
 import type { DatabaseBackup, ObjectsBackup } from './driver-backup.js';
 import type { SignedObjectGate } from './signed-object-gate.js';
 
-/** The values of a driver's own section: checked by its schema, with defaults filled in. What has no default may be absent. */
+/**
+ * The values of a driver's own section: checked by its schema, with defaults filled in. What has no default may be
+ * absent.
+ */
 export type Options = JsonObject;
 
 interface DriverBase {
   /** What the configuration calls it: lower-case letters, digits, hyphens and underscores. */
   readonly name: string;
   /**
-   * JSON Schema 2020-12 of an object: each property is one option, in snake_case with its unit last, with a schema that stands alone
-   * (no `$ref` out of it). `required` options must be given where the driver is chosen. `writeOnly` marks a secret, whose value no message repeats. `errorMessage` ("must be …") replaces the
-   * sentence that follows from the schema.
+   * JSON Schema 2020-12 of an object: each property is one option, in snake_case with its unit last, with a schema that
+   * stands alone (no `$ref` out of it). `required` options must be given where the driver is chosen. `writeOnly` marks
+   * a secret, whose value no message repeats. `errorMessage` ("must be …") replaces the sentence that follows from the
+   * schema.
    */
   readonly options: JsonObject;
 }
@@ -85,7 +89,10 @@ export interface OpenDatabase {
   /** The things that the driver `lends`. */
   readonly lent: Lent;
   readonly installation: Installation;
-  /** Whether no other process takes leases and claims in it while this one is open, and the one that did before has ended. */
+  /**
+   * Whether no other process takes leases and claims in it while this one is open, and the one that did before has
+   * ended.
+   */
   readonly isExclusive: boolean;
   /** Whether it answers and takes writes. Never throws. */
   isReady(): Promise<boolean>;
@@ -113,7 +120,10 @@ export interface DatabaseDriver extends StoreDriverBase {
   /** Absent where the database has backup tools of its own, which `backupTools` names. */
   readonly backup?: DatabaseBackup;
   readonly backupTools?: string;
-  /** The option that bounds one call, and its value: leases must not be shorter. Absent for a store that answers at once. */
+  /**
+   * The option that bounds one call, and its value: leases must not be shorter. Absent for a store that answers at
+   * once.
+   */
   longestCall?(options: Options): { readonly option: string; readonly timeoutMs: number };
   /** The option that bounds the connections of one process, and its value. */
   connections?(options: Options): { readonly option: string; readonly count: number };
@@ -124,11 +134,14 @@ export interface DatabaseDriver extends StoreDriverBase {
   open(opening: Opening & { readonly as: OpenedAs }): Promise<OpenDatabase>;
   /** The same by reading alone: nothing is made or brought up to date. */
   inspect(opening: Opening): Promise<OpenDatabase>;
-  /** Takes an empty database and one of an older release as well, by reading alone; undefined for one that only has to be made. */
+  /**
+   * Takes an empty database and one of an older release as well, by reading alone; undefined for one that only has to
+   * be made.
+   */
   inspectBeforeMigration(opening: Opening): Promise<OpenDatabase | undefined>;
   /**
-   * Makes what is missing, and answers a line for each thing made. Safe to repeat, beside running processes. `beside` is called last,
-   * with what the database lends, and sets up what wake-ups need in it.
+   * Makes what is missing, and answers a line for each thing made. Safe to repeat, beside running processes. `beside`
+   * is called last, with what the database lends, and sets up what wake-ups need in it.
    */
   migrate(opening: Opening, beside: (lent: Lent) => Promise<readonly string[]>): Promise<readonly string[]>;
 }
@@ -136,7 +149,10 @@ export interface DatabaseDriver extends StoreDriverBase {
 /** Thrown when the place that objects are kept in does not exist. */
 export class ObjectsMissing extends Error {
   /** The place by kind ("bucket") and by name; the key that names it. */
-  constructor(message: string, readonly place: { readonly kind: string; readonly name: string; readonly key: string }) {
+  constructor(
+    message: string,
+    readonly place: { readonly kind: string; readonly name: string; readonly key: string },
+  ) {
     super(message);
     this.name = 'ObjectsMissing';
   }
@@ -163,7 +179,10 @@ export interface OpenObjects {
   readonly store: ObjectStore;
   /** Serves signed addresses, for a store that has no server of its own. */
   readonly signedObjects?: SignedObjectGate;
-  /** An id that is kept with the objects from its first use, so that a database is never used with others. Absent in the data folder. */
+  /**
+   * An id that is kept with the objects from its first use, so that a database is never used with others. Absent in the
+   * data folder.
+   */
   identity?(): Promise<string>;
   close?(): Promise<void>;
 }
@@ -180,7 +199,10 @@ export interface ObjectsDriver extends StoreDriverBase {
   readonly backup?: ObjectsBackup;
   /** One sentence for each thing in the options that contradicts another. */
   faults?(options: Options): readonly string[];
-  /** A tool opens it without asking a server. Throws `ObjectsMissing`, one sentence when it cannot be used, and `StoreUnavailable`. */
+  /**
+   * A tool opens it without asking a server. Throws `ObjectsMissing`, one sentence when it cannot be used, and
+   * `StoreUnavailable`.
+   */
   open(opening: ObjectsOpening): Promise<OpenObjects>;
   /** By reading alone. Throws as `open` does. */
   inspect(opening: ObjectsInspection): Promise<InspectedObjects>;
@@ -217,9 +239,15 @@ export interface ProviderOpening extends Opening {
 
 export interface ProviderDriver extends DriverBase {
   readonly kind: 'provider';
-  /** What is wrong with a model's `provider_settings`, as one sentence; undefined where they can be used. All are taken when absent. */
+  /**
+   * What is wrong with a model's `provider_settings`, as one sentence; undefined where they can be used. All are taken
+   * when absent.
+   */
   settingsFault?(settings: JsonObject): string | undefined;
-  /** Opens one instance, without asking a server: a tool must work while the provider is away. Throws one sentence for options that cannot do. */
+  /**
+   * Opens one instance, without asking a server: a tool must work while the provider is away. Throws one sentence for
+   * options that cannot do.
+   */
   open(opening: ProviderOpening): Promise<Provider & { close?(): Promise<void> }>;
 }
 

@@ -3,15 +3,26 @@ import type { Token } from '../core/ports/tokens.js';
 
 type Dependencies<D extends readonly Token<unknown>[]> = { [I in keyof D]: D[I] extends Token<infer T> ? T : never };
 
-/** Binds a port once for the process. What `make` needs is named by its tokens; a wrong type or order does not compile. */
-export type Provide = <T, const D extends readonly Token<unknown>[]>(token: Token<T>, needs: D, make: (...dependencies: Dependencies<D>) => T) => void;
+/**
+ * Binds a port once for the process. What `make` needs is named by its tokens; a wrong type or order does not compile.
+ */
+export type Provide = <T, const D extends readonly Token<unknown>[]>(
+  token: Token<T>,
+  needs: D,
+  make: (...dependencies: Dependencies<D>) => T,
+) => void;
 
 /** A module that binds ports to adapters. Clients and files are opened before and passed in ready-made. */
 export function provideModule(list: (provide: Provide) => void): ContainerModule {
   return new ContainerModule(({ bind }) => {
     list((token, needs, make) => {
       const identifiers = needs.map(({ id }) => id);
-      bind(token.id).toResolvedValue((...dependencies: unknown[]) => make(...(dependencies as Dependencies<typeof needs>)), identifiers).inSingletonScope();
+      bind(token.id)
+        .toResolvedValue(
+          (...dependencies: unknown[]) => make(...(dependencies as Dependencies<typeof needs>)),
+          identifiers,
+        )
+        .inSingletonScope();
     });
   });
 }

@@ -9,7 +9,11 @@ export interface ChildOptions {
   readonly nodeArguments?: readonly string[];
 }
 
-interface Question { readonly id: number; readonly name: string; readonly argument: unknown }
+interface Question {
+  readonly id: number;
+  readonly name: string;
+  readonly argument: unknown;
+}
 type Reply = { readonly id: number; readonly result: unknown } | { readonly id: number; readonly error: string };
 
 interface Asked {
@@ -27,17 +31,26 @@ export class Child<C extends Commands> {
   private readonly ended: Promise<void>;
   private lastId = 0;
 
-  private constructor(private readonly process: ChildProcess, private readonly path: string) {
+  private constructor(
+    private readonly process: ChildProcess,
+    private readonly path: string,
+  ) {
     process.on('message', (reply: Reply) => this.take(reply));
-    this.ended = new Promise((resolve) => process.once('exit', (code) => {
-      for (const { reject } of this.asked.values()) reject(new Error(`${path} ended with ${code} while it was asked something.`));
-      this.asked.clear();
-      resolve();
-    }));
+    this.ended = new Promise((resolve) =>
+      process.once('exit', (code) => {
+        for (const { reject } of this.asked.values())
+          reject(new Error(`${path} ended with ${code} while it was asked something.`));
+        this.asked.clear();
+        resolve();
+      }),
+    );
   }
 
   /** Starts the compiled module at `path`, relative to this folder. */
-  static start<C extends Commands>(path: string, { arguments: given = [], nodeArguments = [] }: ChildOptions = {}): Child<C> {
+  static start<C extends Commands>(
+    path: string,
+    { arguments: given = [], nodeArguments = [] }: ChildOptions = {},
+  ): Child<C> {
     const module = fileURLToPath(new URL(path, import.meta.url));
     return new Child(fork(module, given, { execArgv: ['--enable-source-maps', ...nodeArguments] }), path);
   }
@@ -47,10 +60,19 @@ export class Child<C extends Commands> {
     this.lastId += 1;
     const id = this.lastId;
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.settle(id, (asked) => asked.reject(new Error(`${this.path} did not answer ${name} in time.`))), COMMAND_MS);
+      const timer = setTimeout(
+        () => this.settle(id, (asked) => asked.reject(new Error(`${this.path} did not answer ${name} in time.`))),
+        COMMAND_MS,
+      );
       this.asked.set(id, {
-        resolve: (result) => { clearTimeout(timer); resolve(result); },
-        reject: (error) => { clearTimeout(timer); reject(error); },
+        resolve: (result) => {
+          clearTimeout(timer);
+          resolve(result);
+        },
+        reject: (error) => {
+          clearTimeout(timer);
+          reject(error);
+        },
       });
       this.process.send({ id, name, argument } satisfies Question);
     });

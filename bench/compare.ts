@@ -64,14 +64,22 @@ export async function measureInTurn(sides: readonly Side[], rounds: number): Pro
 
 /** Of two sides that were measured in the same rounds: the ratio within a round is what is kept. */
 export function comparisonOf({ shown: subjects }: Side, { shown: controls }: Side): Comparison {
-  const ratios = (of: (measured: Measured) => number) => ratioOf(subjects.map((measured, index) => of(measured) / of(controls[index] as Measured)));
+  const ratios = (of: (measured: Measured) => number) =>
+    ratioOf(subjects.map((measured, index) => of(measured) / of(controls[index] as Measured)));
   return {
-    subject: middle(subjects), control: middle(controls),
-    cpu: ratios(({ cpuMicros }) => cpuMicros), wholeCpu: ratios(wholeCpuMicros), rate: ratios(({ perSecond }) => perSecond),
+    subject: middle(subjects),
+    control: middle(controls),
+    cpu: ratios(({ cpuMicros }) => cpuMicros),
+    wholeCpu: ratios(wholeCpuMicros),
+    rate: ratios(({ perSecond }) => perSecond),
   };
 }
 
-export async function compare(subject: () => Promise<Measured>, control: () => Promise<Measured>, { pairs }: Pick<Pairing, 'pairs'>): Promise<Comparison> {
+export async function compare(
+  subject: () => Promise<Measured>,
+  control: () => Promise<Measured>,
+  { pairs }: Pick<Pairing, 'pairs'>,
+): Promise<Comparison> {
   const sides = [new Side(subject), new Side(control)] as const;
   await measureInTurn(sides, pairs);
   return comparisonOf(...sides);
@@ -94,13 +102,21 @@ export interface Loaded {
 }
 
 /** Compares two servers under the same load, both warmed up. */
-export async function compareServers(load: Child<LoadCommands>, [subject, control]: readonly [Loaded, Loaded], pairing: Pairing & { readonly connections: number }): Promise<Comparison> {
+export async function compareServers(
+  load: Child<LoadCommands>,
+  [subject, control]: readonly [Loaded, Loaded],
+  pairing: Pairing & { readonly connections: number },
+): Promise<Comparison> {
   const { connections, sliceMs, warmUpMs, warmUpRequests } = pairing;
   for (const { server, kind } of [subject, control]) {
     await load.ask('run', { port: server.port, kind, connections, durationMs: warmUpMs, maxRequests: warmUpRequests });
   }
   const measure = ({ server, kind }: Loaded) => measureServer(load, server, { kind, connections, durationMs: sliceMs });
-  return compare(() => measure(subject), () => measure(control), pairing);
+  return compare(
+    () => measure(subject),
+    () => measure(control),
+    pairing,
+  );
 }
 
 /** One slice of load on one server, with what it cost the server's process a request. */
@@ -122,7 +138,11 @@ const OPTIONAL = ['senderCpuMicros', 'p50Micros', 'p99Micros', 'databaseCpuMicro
 export function middle(measured: readonly Measured[]): Measured {
   const of = (name: keyof Measured) => median(measured.flatMap((one) => one[name] ?? []));
   const known = OPTIONAL.filter((name) => measured.some((one) => one[name] !== undefined));
-  return { cpuMicros: of('cpuMicros'), perSecond: of('perSecond'), ...Object.fromEntries(known.map((name) => [name, of(name)])) };
+  return {
+    cpuMicros: of('cpuMicros'),
+    perSecond: of('perSecond'),
+    ...Object.fromEntries(known.map((name) => [name, of(name)])),
+  };
 }
 
 function ratioOf(ratios: readonly number[]): Ratio {

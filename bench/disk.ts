@@ -6,7 +6,10 @@ import { median, percentile } from './statistics.js';
 const APPENDS = 200;
 const APPEND_BYTES = 512;
 
-/** A folder for this run: a temporary one where that is on the checkout's disk, else one in the checkout's own data folder. */
+/**
+ * A folder for this run: a temporary one where that is on the checkout's disk, else one in the checkout's own data
+ * folder.
+ */
 export function createBenchFolder(checkout: string): string {
   const isSameDisk = statSync(tmpdir()).dev === statSync(checkout).dev;
   const parent = isSameDisk ? tmpdir() : join(checkout, 'data');

@@ -22,7 +22,10 @@ export interface FleetUse {
 export async function fleetUse({ fronts, workers = [], stores }: Fleet): Promise<FleetUse> {
   const children = [...fronts.map(({ child }) => child), ...workers];
   const used = await Promise.all(children.map((child) => child.ask('usage', undefined)));
-  return { ours: used.reduce((sum, { cpuMicros }) => sum + cpuMicros, 0), servers: stores?.usage() ?? { database: undefined, objects: undefined } };
+  return {
+    ours: used.reduce((sum, { cpuMicros }) => sum + cpuMicros, 0),
+    servers: stores?.usage() ?? { database: undefined, objects: undefined },
+  };
 }
 
 /** What was spent between two looks, for each thing done. */
@@ -31,13 +34,22 @@ export function spentBetween(before: FleetUse, after: FleetUse, count: number): 
 }
 
 /** One slice of load on all fronts at once, its connections dealt out among them in turn. */
-export async function loadFleet(load: Child<LoadCommands>, { fronts }: Fleet, slice: Omit<Slice, 'port'>): Promise<Omit<SliceDone, 'latencyMicros'>> {
+export async function loadFleet(
+  load: Child<LoadCommands>,
+  { fronts }: Fleet,
+  slice: Omit<Slice, 'port'>,
+): Promise<Omit<SliceDone, 'latencyMicros'>> {
   const share = (whole: number, index: number) => Math.floor((whole + fronts.length - 1 - index) / fronts.length);
-  const slices = await Promise.all(fronts.map(({ port }, index) => load.ask('run', {
-    ...slice, port,
-    connections: share(slice.connections, index),
-    ...(slice.maxRequests === undefined ? {} : { maxRequests: share(slice.maxRequests, index) }),
-  })));
+  const slices = await Promise.all(
+    fronts.map(({ port }, index) =>
+      load.ask('run', {
+        ...slice,
+        port,
+        connections: share(slice.connections, index),
+        ...(slice.maxRequests === undefined ? {} : { maxRequests: share(slice.maxRequests, index) }),
+      }),
+    ),
+  );
   return {
     requests: slices.reduce((sum, { requests }) => sum + requests, 0),
     elapsedMs: Math.max(...slices.map(({ elapsedMs }) => elapsedMs)),
@@ -49,12 +61,18 @@ export async function loadFleet(load: Child<LoadCommands>, { fronts }: Fleet, sl
 }
 
 /** The same, as what one side showed: how many were answered, and what each of them cost. */
-export async function measureFleet(load: Child<LoadCommands>, fleet: Fleet, slice: Omit<Slice, 'port'>): Promise<Measured & { readonly requests: number }> {
+export async function measureFleet(
+  load: Child<LoadCommands>,
+  fleet: Fleet,
+  slice: Omit<Slice, 'port'>,
+): Promise<Measured & { readonly requests: number }> {
   const before = await fleetUse(fleet);
   const done = await loadFleet(load, fleet, slice);
   const after = await fleetUse(fleet);
   return {
     ...spentBetween(before, after, done.requests),
-    requests: done.requests, perSecond: done.requests / (done.elapsedMs / 1_000), senderCpuMicros: done.cpuMicros / done.requests,
+    requests: done.requests,
+    perSecond: done.requests / (done.elapsedMs / 1_000),
+    senderCpuMicros: done.cpuMicros / done.requests,
   };
 }

@@ -16,8 +16,14 @@ import { FULL, QUICK, Run } from './run.js';
 
 const CHECKOUT = fileURLToPath(new URL('../../', import.meta.url));
 const PARTS = {
-  requests: measureRequests, grpc: measureGrpc, commits: measureCommits, work: measureWork, metrics: measureMetrics, growth: measureGrowth,
-  distributed: measureDistributed, queues: measureQueues,
+  requests: measureRequests,
+  grpc: measureGrpc,
+  commits: measureCommits,
+  work: measureWork,
+  metrics: measureMetrics,
+  growth: measureGrowth,
+  distributed: measureDistributed,
+  queues: measureQueues,
 };
 const USAGE = `Usage: npm run bench -- [--quick] [--only ${Object.keys(PARTS).join('|')}]... [--profile FOLDER]`;
 
@@ -32,7 +38,9 @@ interface Machine {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { quick: { type: 'boolean' }, only: { type: 'string', multiple: true }, profile: { type: 'string' } } });
+  const { values } = parseArgs({
+    options: { quick: { type: 'boolean' }, only: { type: 'string', multiple: true }, profile: { type: 'string' } },
+  });
   const unknown = values.only?.find((part) => !(part in PARTS));
   if (unknown !== undefined) throw new Error(`There is no part ${unknown}.`);
   const folder = createBenchFolder(CHECKOUT);
@@ -64,8 +72,13 @@ function report(machine: Machine, { sizes }: Run, rows: readonly Row[]): void {
 function describeMachine(folder: string): Machine {
   const processors = cpus();
   return {
-    processor: processors[0]?.model ?? 'unknown', cores: processors.length, memoryBytes: totalmem(), node: process.version,
-    loadAverage: loadavg()[0] ?? 0, folder, sync: measureSync(folder),
+    processor: processors[0]?.model ?? 'unknown',
+    cores: processors.length,
+    memoryBytes: totalmem(),
+    node: process.version,
+    loadAverage: loadavg()[0] ?? 0,
+    folder,
+    sync: measureSync(folder),
   };
 }
 

@@ -20,32 +20,72 @@ export interface Row {
 }
 
 /** The lines of a comparison of two servers: CPU first, since a shared machine disturbs it least. */
-export function comparisonLines(what: string, { subject, control, cpu, rate }: Comparison, aim?: { readonly text: string; readonly atMost: number }): Line[] {
+export function comparisonLines(
+  what: string,
+  { subject, control, cpu, rate }: Comparison,
+  aim?: { readonly text: string; readonly atMost: number },
+): Line[] {
   const sender = Math.max(subject.senderCpuMicros ?? 0, control.senderCpuMicros ?? 0);
   return [
-    { what: `${what}: CPU a request`, measured: micros(subject.cpuMicros), control: micros(control.cpuMicros), ratio: ratioText(cpu), ...(aim ? { aim: aim.text, isMet: cpu.median <= aim.atMost } : {}) },
-    { what: `${what}: requests/s`, measured: whole(subject.perSecond), control: whole(control.perSecond), ratio: ratioText(rate) },
+    {
+      what: `${what}: CPU a request`,
+      measured: micros(subject.cpuMicros),
+      control: micros(control.cpuMicros),
+      ratio: ratioText(cpu),
+      ...(aim ? { aim: aim.text, isMet: cpu.median <= aim.atMost } : {}),
+    },
+    {
+      what: `${what}: requests/s`,
+      measured: whole(subject.perSecond),
+      control: whole(control.perSecond),
+      ratio: ratioText(rate),
+    },
     { what: `${what}: answered in, p50 and p99`, measured: timesText(subject), control: timesText(control) },
     { what: `${what}: CPU of the load generator a request`, measured: micros(sender) },
   ];
 }
 
 function timesText({ p50Micros, p99Micros }: Measured): string {
-  return [p50Micros, p99Micros].map((time) => (time === undefined ? 'unseen' : `${(time / 1_000).toFixed(1)} ms`)).join(', ');
+  return [p50Micros, p99Micros]
+    .map((time) => (time === undefined ? 'unseen' : `${(time / 1_000).toFixed(1)} ms`))
+    .join(', ');
 }
 
 /** The lines of a comparison in which a database is a process of its own, on one side or both. */
-export function fleetLines(what: string, { subject, control, cpu, wholeCpu, rate }: Comparison, unit = 'request'): Line[] {
+export function fleetLines(
+  what: string,
+  { subject, control, cpu, wholeCpu, rate }: Comparison,
+  unit = 'request',
+): Line[] {
   return [
-    { what: `${what}: CPU a ${unit}`, measured: micros(subject.cpuMicros), control: micros(control.cpuMicros), ratio: ratioText(cpu) },
-    { what: `${what}: CPU a ${unit}, with the servers`, measured: micros(wholeCpuMicros(subject)), control: micros(wholeCpuMicros(control)), ratio: ratioText(wholeCpu) },
-    { what: `${what}: ${unit}s/s`, measured: whole(subject.perSecond), control: whole(control.perSecond), ratio: ratioText(rate) },
+    {
+      what: `${what}: CPU a ${unit}`,
+      measured: micros(subject.cpuMicros),
+      control: micros(control.cpuMicros),
+      ratio: ratioText(cpu),
+    },
+    {
+      what: `${what}: CPU a ${unit}, with the servers`,
+      measured: micros(wholeCpuMicros(subject)),
+      control: micros(wholeCpuMicros(control)),
+      ratio: ratioText(wholeCpu),
+    },
+    {
+      what: `${what}: ${unit}s/s`,
+      measured: whole(subject.perSecond),
+      control: whole(control.perSecond),
+      ratio: ratioText(rate),
+    },
   ];
 }
 
 /** Who kept how many of the machine's cores busy while one side was measured. */
-export function coresLine(what: string, { perSecond, cpuMicros, databaseCpuMicros, objectsCpuMicros, senderCpuMicros }: Measured): Line {
-  const cores = (micro: number | undefined) => (micro === undefined ? 'unseen' : ((micro * perSecond) / 1_000_000).toFixed(2));
+export function coresLine(
+  what: string,
+  { perSecond, cpuMicros, databaseCpuMicros, objectsCpuMicros, senderCpuMicros }: Measured,
+): Line {
+  const cores = (micro: number | undefined) =>
+    micro === undefined ? 'unseen' : ((micro * perSecond) / 1_000_000).toFixed(2);
   const parts = [cpuMicros, databaseCpuMicros, objectsCpuMicros, senderCpuMicros].map(cores);
   return { what: `${what}: cores: ours, database, objects, load`, measured: parts.join(' + ') };
 }
@@ -79,10 +119,23 @@ export function megabytes(bytes: number): string {
 const HEADINGS = ['what', 'measured', 'control', 'ratio (quartiles)', 'aim', ''];
 
 export function table(rows: readonly Row[]): string {
-  const cells = rows.flatMap(({ lines }) => lines).map(({ what, measured, control = '', ratio = '', aim = '', isMet }) =>
-    [what, measured, control, ratio, aim, isMet === undefined ? '' : isMet ? 'met' : 'not met']);
+  const cells = rows
+    .flatMap(({ lines }) => lines)
+    .map(({ what, measured, control = '', ratio = '', aim = '', isMet }) => [
+      what,
+      measured,
+      control,
+      ratio,
+      aim,
+      isMet === undefined ? '' : isMet ? 'met' : 'not met',
+    ]);
   const all = [HEADINGS, ...cells];
   const widths = HEADINGS.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)));
-  const text = all.map((row) => row.map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join('  ').trimEnd());
+  const text = all.map((row) =>
+    row
+      .map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
+      .join('  ')
+      .trimEnd(),
+  );
   return text.join('\n');
 }

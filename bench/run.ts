@@ -17,22 +17,45 @@ export interface Sizes extends Pairing {
   readonly fillLimitMs: number;
   readonly pacedCreates: number;
   readonly endToEndGenerations: number;
-  /** Of what is compared among several sides: how often each has its turn, and how much it then does, where that is counted. */
+  /**
+   * Of what is compared among several sides: how often each has its turn, and how much it then does, where that is
+   * counted.
+   */
   readonly rounds: number;
   readonly burst: number;
   readonly paced: number;
 }
 
 export const FULL: Sizes = {
-  pairs: 15, sliceMs: 800, warmUpRequests: 10_000, warmUpMs: 8_000, connections: 64,
-  fewGenerations: 10_000, manyGenerations: 1_000_000, fillLimitMs: 210_000,
-  pacedCreates: 500, endToEndGenerations: 3_000, rounds: 7, burst: 300, paced: 40,
+  pairs: 15,
+  sliceMs: 800,
+  warmUpRequests: 10_000,
+  warmUpMs: 8_000,
+  connections: 64,
+  fewGenerations: 10_000,
+  manyGenerations: 1_000_000,
+  fillLimitMs: 210_000,
+  pacedCreates: 500,
+  endToEndGenerations: 3_000,
+  rounds: 7,
+  burst: 300,
+  paced: 40,
 };
 
 export const QUICK: Sizes = {
-  pairs: 5, sliceMs: 400, warmUpRequests: 3_000, warmUpMs: 2_500, connections: 64,
-  fewGenerations: 1_000, manyGenerations: 100_000, fillLimitMs: 20_000,
-  pacedCreates: 100, endToEndGenerations: 500, rounds: 3, burst: 100, paced: 40,
+  pairs: 5,
+  sliceMs: 400,
+  warmUpRequests: 3_000,
+  warmUpMs: 2_500,
+  connections: 64,
+  fewGenerations: 1_000,
+  manyGenerations: 100_000,
+  fillLimitMs: 20_000,
+  pacedCreates: 100,
+  endToEndGenerations: 500,
+  rounds: 3,
+  burst: 100,
+  paced: 40,
 };
 
 /** A process of the program, listening. */
@@ -40,7 +63,9 @@ export interface Subject extends Server {
   readonly child: Child<SubjectCommands>;
 }
 
-interface Stoppable { stop(): Promise<void> }
+interface Stoppable {
+  stop(): Promise<void>;
+}
 
 /** One run: its sizes, its folder, its load generator, and every process it started. */
 export class Run {
@@ -49,7 +74,11 @@ export class Run {
   private readonly servers: Stoppable[] = [];
   private folders = 0;
 
-  constructor(readonly sizes: Sizes, private readonly folder: string, private readonly profileFolder: string | undefined) {
+  constructor(
+    readonly sizes: Sizes,
+    private readonly folder: string,
+    private readonly profileFolder: string | undefined,
+  ) {
     this.load = this.start('./load/generator.js');
   }
 
@@ -61,13 +90,20 @@ export class Run {
     return path;
   }
 
-  start<C extends Commands>(path: string, given: readonly string[] = [], nodeArguments: readonly string[] = []): Child<C> {
+  start<C extends Commands>(
+    path: string,
+    given: readonly string[] = [],
+    nodeArguments: readonly string[] = [],
+  ): Child<C> {
     const child = Child.start<C>(path, { arguments: given, nodeArguments });
     this.children.push(child);
     return child;
   }
 
-  /** The program over a data folder, listening; profiled when the run was asked to, and `measured` when it is to count what it does. */
+  /**
+   * The program over a data folder, listening; profiled when the run was asked to, and `measured` when it is to count
+   * what it does.
+   */
   async startSubject(dataFolder: string, ...modes: readonly 'measured'[]): Promise<Subject> {
     const profiling = this.profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${this.profileFolder}`];
     const child = this.start<SubjectCommands>('./servers/subject.js', [dataFolder, ...modes], profiling);

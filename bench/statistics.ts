@@ -4,7 +4,11 @@ export function median(values: readonly number[]): number {
 }
 
 /** The value below which that share (0 to 1) of the values lies, by nearest rank. */
-export function percentile(values: readonly number[], share: number, round: (rank: number) => number = Math.round): number {
+export function percentile(
+  values: readonly number[],
+  share: number,
+  round: (rank: number) => number = Math.round,
+): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[round((sorted.length - 1) * share)] ?? Number.NaN;
 }

@@ -14,11 +14,14 @@ export function usageOfThisProcess(): Usage {
   return { cpuMicros: user + system, rssBytes: process.memoryUsage.rss() };
 }
 
-/** How much CPU another process of this machine has used, all its threads together; undefined where that cannot be seen. */
+/**
+ * How much CPU another process of this machine has used, all its threads together; undefined where that cannot be seen.
+ */
 export function cpuMicrosOf(pid: number | undefined): number | undefined {
   if (pid === undefined) return undefined;
   try {
-    // After the command's name, which is in parentheses and may hold anything: user and system time are the 12th and 13th.
+    // After the command's name, which is in parentheses and may hold anything: user and system time are the 12th and
+    // 13th.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
     const micros = (Number(fields[11]) + Number(fields[12])) * MICROS_PER_TICK;
     return Number.isFinite(micros) ? micros : undefined;

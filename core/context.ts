@@ -15,16 +15,28 @@ export interface Context extends Ports {
   /** Of this process; its leases and claims carry the id. */
   readonly boot: Boot;
   /**
-   * Of the call that a use case runs for, where it can be cancelled. Reads end with the call. Work that has begun to write is
-   * completed: a claim or a hold left halfway would keep the key, or the credits, until recovery runs.
+   * Of the call that a use case runs for, where it can be cancelled. Reads end with the call. Work that has begun to
+   * write is completed: a claim or a hold left halfway would keep the key, or the credits, until recovery runs.
    */
   readonly call?: Cancellation | undefined;
 }
 
 /**
- * The context that all use cases of a process share, with one account writer. Without a boot the process is taken for one of
- * several on the same stores.
+ * The context that all use cases of a process share, with one account writer. Without a boot the process is taken for
+ * one of several on the same stores.
  */
-export function createContext(ports: Ports, settings: Settings, log: Log, boot: Boot = { id: ports.ids.uuid(), isExclusive: false }): Context {
-  return { ...ports, settings, log, boot, accountWriter: new AccountWriter(ports), unchargedSums: new UnchargedSums(ports) };
+export function createContext(
+  ports: Ports,
+  settings: Settings,
+  log: Log,
+  boot: Boot = { id: ports.ids.uuid(), isExclusive: false },
+): Context {
+  return {
+    ...ports,
+    settings,
+    log,
+    boot,
+    accountWriter: new AccountWriter(ports),
+    unchargedSums: new UnchargedSums(ports),
+  };
 }

@@ -1,6 +1,6 @@
 /**
- * Every error that the service answers. Within a group, codes are in order of precedence. `retry`: whether the same request can
- * succeed later. Statuses belong to the fronts, not to this table.
+ * Every error that the service answers. Within a group, codes are in order of precedence. `retry`: whether the same
+ * request can succeed later. Statuses belong to the fronts, not to this table.
  */
 export const ERRORS = {
   ROUTE_NOT_FOUND: { retry: false, message: 'No such route.' },
@@ -25,9 +25,18 @@ export const ERRORS = {
   UPLOAD_FILE_TOO_LARGE: { retry: false, message: 'The file is larger than uploads may be.' },
   UPLOAD_TYPE_NOT_ALLOWED: { retry: false, message: 'Files of this type cannot be uploaded.' },
 
-  IDEMPOTENCY_PAYLOAD_MISMATCH: { retry: false, message: 'This idempotency key was first used with a different request.' },
-  IDEMPOTENCY_IN_PROGRESS: { retry: true, message: 'The first request with this idempotency key is still being handled.' },
-  IDEMPOTENCY_REPLAY_EXPIRED: { retry: false, message: 'The answer to this idempotency key is no longer kept; a new intent needs a new key.' },
+  IDEMPOTENCY_PAYLOAD_MISMATCH: {
+    retry: false,
+    message: 'This idempotency key was first used with a different request.',
+  },
+  IDEMPOTENCY_IN_PROGRESS: {
+    retry: true,
+    message: 'The first request with this idempotency key is still being handled.',
+  },
+  IDEMPOTENCY_REPLAY_EXPIRED: {
+    retry: false,
+    message: 'The answer to this idempotency key is no longer kept; a new intent needs a new key.',
+  },
 
   UPLOAD_URL_EXPIRED: { retry: false, message: 'The upload target has expired; prepare the upload again.' },
   TASK_NOT_FOUND: { retry: false, message: 'There is no such generation.' },
@@ -46,14 +55,19 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 
 /** What is bounded for each account or App. */
-export type Bound = 'open_generations' | 'uncharged_content_bytes' | 'unfinished_uploads' | 'stored_uploads' | 'stored_upload_bytes';
+export type Bound =
+  | 'open_generations'
+  | 'uncharged_content_bytes'
+  | 'unfinished_uploads'
+  | 'stored_uploads'
+  | 'stored_upload_bytes';
 
 export interface ErrorDetails {
   /** JSON Pointer of the field at fault, where there is one. */
   readonly pointer?: string;
   /**
-   * The same field as a path: `parameters.size`, `reference_upload_ids[3]`. Given where the pointer is ambiguous: a member named
-   * `0` and the first item of a list look the same.
+   * The same field as a path: `parameters.size`, `reference_upload_ids[3]`. Given where the pointer is ambiguous: a
+   * member named `0` and the first item of a list look the same.
    */
   readonly field?: string;
   /** How long to wait before trying again, in milliseconds. */
@@ -75,8 +89,8 @@ export class ServiceError extends Error {
 }
 
 /**
- * Thrown by an adapter when its store or server does not answer, or not in time. The outcome of a write that throws it is
- * unknown: it may have happened.
+ * Thrown by an adapter when its store or server does not answer, or not in time. The outcome of a write that throws it
+ * is unknown: it may have happened.
  */
 export class StoreUnavailable extends Error {
   constructor(message: string, cause?: unknown) {

@@ -4,18 +4,21 @@ import { escapePointerToken, type Json } from './json.js';
 export type FieldToken = string | number;
 
 /**
- * The steps of a JSON Pointer into `value`. A token is an index only where the value has an array: a member of an object may be
- * named `0`. Without a value every number counts as an index.
+ * The steps of a JSON Pointer into `value`. A token is an index only where the value has an array: a member of an
+ * object may be named `0`. Without a value every number counts as an index.
  */
 export function tokensOf(pointer: string, value?: Json): FieldToken[] {
   if (pointer === '') return [];
   let container = value;
-  return pointer.slice(1).split('/').map((escaped) => {
-    const name = unescapePointerToken(escaped);
-    const isIndex = value === undefined ? /^\d+$/.test(name) : Array.isArray(container);
-    container = memberOf(container, name);
-    return isIndex ? Number(name) : name;
-  });
+  return pointer
+    .slice(1)
+    .split('/')
+    .map((escaped) => {
+      const name = unescapePointerToken(escaped);
+      const isIndex = value === undefined ? /^\d+$/.test(name) : Array.isArray(container);
+      container = memberOf(container, name);
+      return isIndex ? Number(name) : name;
+    });
 }
 
 export function unescapePointerToken(token: string): string {

@@ -8,7 +8,10 @@ import type { Ports } from './ports/tokens.js';
 export function refuseFaults(faults: readonly Fault[]): void {
   const [first] = faults;
   if (!first) return;
-  throw new ServiceError(first.kind === 'required' ? 'FIELD_REQUIRED' : 'FIELD_INVALID', first.message, { pointer: first.pointer, field: first.field });
+  throw new ServiceError(first.kind === 'required' ? 'FIELD_REQUIRED' : 'FIELD_INVALID', first.message, {
+    pointer: first.pointer,
+    field: first.field,
+  });
 }
 
 /** `field` is for pointers through names that the client or the catalog chose: see `ErrorDetails`. */
@@ -16,32 +19,45 @@ export function fieldInvalid(pointer: string, message: string, field?: string): 
   return new ServiceError('FIELD_INVALID', message, { pointer, ...(field === undefined ? {} : { field }) });
 }
 
-/** What a field must be, as a sentence, by its pointer: for fields whose message would otherwise show a regular expression. */
+/**
+ * What a field must be, as a sentence, by its pointer: for fields whose message would otherwise show a regular
+ * expression.
+ */
 export type Wording = Readonly<Record<string, string>>;
 
 /**
- * The pattern of a text that is not only white space, by Unicode's White_Space property. The characters are listed because not all
- * engines that read OpenAPI documents support property escapes.
+ * The pattern of a text that is not only white space, by Unicode's White_Space property. The characters are listed
+ * because not all engines that read OpenAPI documents support property escapes.
  */
 export const NOT_BLANK = '[^\\t-\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]';
 
 export type BodySchema = JsonObject & { readonly properties: JsonObject };
 
 /**
- * Checks a request body against its schema and for values that no field may have. Returns it without the fields that are
- * null; the caller gives the type.
+ * Checks a request body against its schema and for values that no field may have. Returns it without the fields that
+ * are null; the caller gives the type.
  */
-export function readBody<T>(ports: Pick<Ports, 'jsonSchemas'>, schema: BodySchema, sent: Json, wording: Wording = {}): T & JsonObject {
+export function readBody<T>(
+  ports: Pick<Ports, 'jsonSchemas'>,
+  schema: BodySchema,
+  sent: Json,
+  wording: Wording = {},
+): T & JsonObject {
   const body = withoutNullFields(schema, sent);
   const { faults } = ports.jsonSchemas.check(schema, body);
-  refuseFaults(faults.map((fault) => ({ ...fault, message: (fault.kind === 'invalid' ? wording[fault.pointer] : undefined) ?? fault.message })));
+  refuseFaults(
+    faults.map((fault) => ({
+      ...fault,
+      message: (fault.kind === 'invalid' ? wording[fault.pointer] : undefined) ?? fault.message,
+    })),
+  );
   refuseBadValues(body);
   return body as T & JsonObject;
 }
 
 /**
- * A field of the schema that is null counts as absent, and as missing if it is required. Values inside a field stay as they
- * are.
+ * A field of the schema that is null counts as absent, and as missing if it is required. Values inside a field stay as
+ * they are.
  */
 function withoutNullFields({ properties }: BodySchema, body: Json): Json {
   if (body === null || typeof body !== 'object' || Array.isArray(body)) return body;
@@ -66,12 +82,13 @@ function refuseBadValues(body: Json): void {
 }
 
 /**
- * Finds NUL, lone surrogates and infinite numbers, which not every store keeps, compares and returns unchanged. Names of members
- * are checked too: where a schema allows any member, clients choose the names. The path is built only on the way back, so a
- * body without such a value costs no more than the walk.
+ * Finds NUL, lone surrogates and infinite numbers, which not every store keeps, compares and returns unchanged. Names
+ * of members are checked too: where a schema allows any member, clients choose the names. The path is built only on the
+ * way back, so a body without such a value costs no more than the walk.
  */
 function firstBadValue(value: Json): BadValue | undefined {
-  if (typeof value === 'string') return isText(value) ? undefined : { tokens: [], must: 'be text without NUL characters and lone surrogates' };
+  if (typeof value === 'string')
+    return isText(value) ? undefined : { tokens: [], must: 'be text without NUL characters and lone surrogates' };
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : { tokens: [], must: 'be a finite number' };
   if (typeof value !== 'object' || value === null) return undefined;
   if (Array.isArray(value)) {
@@ -89,7 +106,9 @@ function firstBadValue(value: Json): BadValue | undefined {
   return undefined;
 }
 
-/** Whether every store keeps the text unchanged: without NUL, which ends a text in some, and without lone surrogates. */
+/**
+ * Whether every store keeps the text unchanged: without NUL, which ends a text in some, and without lone surrogates.
+ */
 export function isText(text: string): boolean {
   return !text.includes('\0') && !LONE_SURROGATE.test(text);
 }

@@ -1,12 +1,14 @@
 /** A JSON value, as `JSON.parse` returns it. Core takes requests in this form and assumes nothing of their shape. */
 export type Json = string | number | boolean | null | Json[] | JsonObject;
-export interface JsonObject { [name: string]: Json }
+export interface JsonObject {
+  [name: string]: Json;
+}
 
 const [SLASH, TILDE] = ['/'.charCodeAt(0), '~'.charCodeAt(0)];
 
 /**
- * A name as one reference token of a JSON Pointer (RFC 6901). One pass: `replaceAll` takes three times as long for a name of
- * only such characters.
+ * A name as one reference token of a JSON Pointer (RFC 6901). One pass: `replaceAll` takes three times as long for a
+ * name of only such characters.
  */
 export function escapePointerToken(name: string): string {
   let escaped = '';

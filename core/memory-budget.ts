@@ -3,12 +3,15 @@ import { CallOver, type Cancellation } from './cancellation.js';
 /** The caller that waits: only whether its call is over. */
 export type Waits = Pick<Cancellation, 'isOver' | 'onOver'>;
 
-interface Waiter { readonly byteSize: number; readonly admit: () => void }
+interface Waiter {
+  readonly byteSize: number;
+  readonly admit: () => void;
+}
 
 /**
- * Memory that the jobs of a process share. A job reserves what it needs before it begins and waits until that much is free, in
- * order of arrival, so that a large job does not starve. A job larger than the budget runs alone. A job must not reserve again
- * while it holds memory: two such jobs could deadlock.
+ * Memory that the jobs of a process share. A job reserves what it needs before it begins and waits until that much is
+ * free, in order of arrival, so that a large job does not starve. A job larger than the budget runs alone. A job must
+ * not reserve again while it holds memory: two such jobs could deadlock.
  */
 export class MemoryBudget {
   private held = 0;
@@ -26,8 +29,8 @@ export class MemoryBudget {
   }
 
   /**
-   * Does the work while `byteSize` bytes are reserved for it. Throws `CallOver`, with nothing done, when the call is over while
-   * it waits.
+   * Does the work while `byteSize` bytes are reserved for it. Throws `CallOver`, with nothing done, when the call is
+   * over while it waits.
    */
   async during<T>(byteSize: number, work: () => Promise<T>, waits?: Waits): Promise<T> {
     const counted = Math.min(byteSize, this.limitBytes);
@@ -44,7 +47,13 @@ export class MemoryBudget {
     return new Promise((resolve, reject) => {
       if (waits?.isOver === true) return reject(new CallOver());
       let listenNoMore: (() => void) | undefined;
-      const waiter: Waiter = { byteSize, admit: () => { listenNoMore?.(); resolve(); } };
+      const waiter: Waiter = {
+        byteSize,
+        admit: () => {
+          listenNoMore?.();
+          resolve();
+        },
+      };
       this.waiters.add(waiter);
       listenNoMore = waits?.onOver(() => {
         if (!this.waiters.delete(waiter)) return;

@@ -1,15 +1,19 @@
 import type { Clock } from './ports/clock.js';
 
 /**
- * A repeated task of this process. The next run begins an interval after the end of the one before, so runs never overlap. A run
- * that fails is followed by another; the task itself reports the failure.
+ * A repeated task of this process. The next run begins an interval after the end of the one before, so runs never
+ * overlap. A run that fails is followed by another; the task itself reports the failure.
  */
 export class Repetition {
   private cancelTimer: () => void;
   private underWay: Promise<void> | undefined;
   private stopped = false;
 
-  constructor(private readonly clock: Pick<Clock, 'after'>, private readonly intervalMs: number, private readonly task: () => Promise<void>) {
+  constructor(
+    private readonly clock: Pick<Clock, 'after'>,
+    private readonly intervalMs: number,
+    private readonly task: () => Promise<void>,
+  ) {
     this.cancelTimer = clock.after(intervalMs, () => this.run());
   }
 

@@ -3,7 +3,10 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** The largest clock skew between two machines. A lease from further in the future was written before a clock was set back. */
+/**
+ * The largest clock skew between two machines. A lease from further in the future was written before a clock was set
+ * back.
+ */
 export const MAX_CLOCK_SKEW_MS = 60_000;
 
 /** The numbers an operator may change. Times are milliseconds, sizes bytes. */
@@ -45,7 +48,10 @@ export interface Settings {
   readonly providerCallMs: number;
   readonly retryBaseMs: number;
   readonly retryCapMs: number;
-  /** The longest wait that a provider may ask for: before another attempt, or before it is asked again whether it has a task. */
+  /**
+   * The longest wait that a provider may ask for: before another attempt, or before it is asked again whether it has a
+   * task.
+   */
   readonly retryAfterCapMs: number;
   /** How long after its due time recovery treats a step as lost. */
   readonly recoveryGraceMs: number;
@@ -87,14 +93,31 @@ export const DEFAULT_SETTINGS: Settings = {
 /** What is wrong between settings, each as a sentence for the operator; empty when all is right. */
 export function settingsFaults(settings: Settings): string[] {
   const faults: string[] = [];
-  const need = (holds: boolean, sentence: string) => { if (!holds) faults.push(sentence); };
-  need(settings.replayWindowMs <= settings.claimRetentionMs, 'The replay window must not be longer than the retention of idempotency keys.');
-  need(settings.claimRetentionMs <= settings.taskRetentionMs, 'Idempotency keys must not be kept longer than tasks, or a replay could find its task gone.');
+  const need = (holds: boolean, sentence: string) => {
+    if (!holds) faults.push(sentence);
+  };
+  need(
+    settings.replayWindowMs <= settings.claimRetentionMs,
+    'The replay window must not be longer than the retention of idempotency keys.',
+  );
+  need(
+    settings.claimRetentionMs <= settings.taskRetentionMs,
+    'Idempotency keys must not be kept longer than tasks, or a replay could find its task gone.',
+  );
   need(settings.outputRetentionMs <= settings.taskRetentionMs, 'Outputs must not be kept longer than their tasks.');
-  need(settings.uploadRetentionMs >= DAY, 'Uploads must be kept for a day at least, as long as a generation may wait and run with them.');
+  need(
+    settings.uploadRetentionMs >= DAY,
+    'Uploads must be kept for a day at least, as long as a generation may wait and run with them.',
+  );
   need(settings.uploadTargetMs <= settings.uploadRetentionMs, 'Upload targets must not live longer than uploads.');
-  need(settings.maxStoredUploadBytesPerApp >= settings.maxUploadBytes, 'An App must be able to store one upload of the largest size.');
-  need(settings.claimLeaseMs >= 5 * SECOND, 'The claim lease must be at least 5 seconds, longer than any request takes.');
+  need(
+    settings.maxStoredUploadBytesPerApp >= settings.maxUploadBytes,
+    'An App must be able to store one upload of the largest size.',
+  );
+  need(
+    settings.claimLeaseMs >= 5 * SECOND,
+    'The claim lease must be at least 5 seconds, longer than any request takes.',
+  );
   need(settings.leaseMs >= 3 * SECOND, 'The worker lease must be at least 3 seconds.');
   return faults;
 }

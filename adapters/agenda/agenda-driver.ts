@@ -12,10 +12,19 @@ export const agendaDriver: WakeUpsDriver = {
     additionalProperties: false,
     properties: {
       woken_by: {
-        type: 'string', enum: ['auto', 'change-streams', 'polling'], default: 'auto',
-        description: 'change-streams where the database is a replica set or sharded, polling where it is a single server; auto asks it.',
+        type: 'string',
+        enum: ['auto', 'change-streams', 'polling'],
+        default: 'auto',
+        description:
+          'change-streams where the database is a replica set or sharded, polling where it is a single server; auto asks it.',
       },
-      poll_seconds: { type: 'number', minimum: 0.1, maximum: 60, default: 1, description: 'How often to look where nothing else tells.' },
+      poll_seconds: {
+        type: 'number',
+        minimum: 0.1,
+        maximum: 60,
+        default: 1,
+        description: 'How often to look where nothing else tells.',
+      },
     },
   },
   borrows: 'mongodb',

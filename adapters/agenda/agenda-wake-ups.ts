@@ -47,9 +47,9 @@ interface Delivery {
 
 /**
  * Wake-ups shared by any number of processes: kept in MongoDB, delivered by Agenda. What is due when it is scheduled is
- * written as already taken by this process, if it has a hand free, and delivered here without asking. Times are those of
- * the processes' clocks: one whose clock is fast takes wake-ups early by as much, and those of others once their holder is
- * silent for `holdMs` less as much.
+ * written as already taken by this process, if it has a hand free, and delivered here without asking. Times are those
+ * of the processes' clocks: one whose clock is fast takes wake-ups early by as much, and those of others once their
+ * holder is silent for `holdMs` less as much.
  */
 export class AgendaWakeUps implements WakeUps {
   private readonly wakeUps: WakeUpCollection;
@@ -63,13 +63,19 @@ export class AgendaWakeUps implements WakeUps {
   private stopped = false;
   private ended = false;
 
-  private constructor(private readonly options: AgendaWakeUpsOptions, private readonly streams: boolean) {
+  private constructor(
+    private readonly options: AgendaWakeUpsOptions,
+    private readonly streams: boolean,
+  ) {
     this.holdMs = options.holdMs ?? HOLD_MS;
     this.log = options.log ?? SILENT;
     this.wakeUps = new WakeUpCollection(options, options.clock, this.holdMs);
   }
 
-  /** Throws `AgendaRefused` when the database is not ready, or cannot tell of changes though it should, and `StoreUnavailable`. */
+  /**
+   * Throws `AgendaRefused` when the database is not ready, or cannot tell of changes though it should, and
+   * `StoreUnavailable`.
+   */
   static async open(options: AgendaWakeUpsOptions): Promise<AgendaWakeUps> {
     const missing = await missingFromAgenda(options);
     if (missing.length > 0) throw new AgendaRefused(`${missing.join(' ')} Run \`darkroom migrate\` first.`);
@@ -98,18 +104,36 @@ export class AgendaWakeUps implements WakeUps {
 
   private prepare(handler: Handler, limit: number): Delivery {
     const { db, clock, pollMs = POLL_MS } = this.options;
-    const channel = new WakeUpChannel({ db, clock, streams: this.streams, pollMs, onStreamLost: (error) => this.streamLost(error) });
+    const channel = new WakeUpChannel({
+      db,
+      clock,
+      streams: this.streams,
+      pollMs,
+      onStreamLost: (error) => this.streamLost(error),
+    });
     const onTrouble = (error: unknown): void => this.outOfReach(error);
     const repository = new WakeUpRepository({ db, clock, wakeUps: this.wakeUps, channel, onTrouble });
     const agenda = new Agenda({
-      backend: { name: 'MongoDB', repository, ownsConnection: false, connect: () => repository.connect(), disconnect: () => repository.disconnect() },
+      backend: {
+        name: 'MongoDB',
+        repository,
+        ownsConnection: false,
+        connect: () => repository.connect(),
+        disconnect: () => repository.disconnect(),
+      },
       notificationChannel: channel,
       processEvery: AGENDA_INTERVAL_MS,
       maxConcurrency: limit,
       lockLimit: limit,
     });
     const settings = { concurrency: limit, lockLimit: limit, lockLifetime: AGENDA_INTERVAL_MS, backoff: BACKOFF };
-    agenda.define(JOB_NAME, (job: Job<void>, done) => { void this.run(job, done); }, settings);
+    agenda.define(
+      JOB_NAME,
+      (job: Job<void>, done) => {
+        void this.run(job, done);
+      },
+      settings,
+    );
     agenda.on('error', onTrouble);
     // Agenda frees the place after it has said so, and does not look for the next one by itself.
     agenda.on('complete', () => setImmediate(() => this.placeFree()));
@@ -173,7 +197,9 @@ export class AgendaWakeUps implements WakeUps {
     await delivery.repository.handOver();
     while (this.underWay.size > 0) await Promise.allSettled(this.underWay.values());
     // Agenda ends a job a few steps after its handler.
-    await new Promise((resolve) => { setImmediate(resolve); });
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
     await delivery.repository.handOver();
     this.ended = true;
     this.cancelKeeping();

@@ -1,6 +1,6 @@
 /**
- * Writes the times of many keys, those of one key in the order they were given in. What is given while a write of its key
- * is under way is written once after it, with the last time given, so that no more than two of a key ever wait.
+ * Writes the times of many keys, those of one key in the order they were given in. What is given while a write of its
+ * key is under way is written once after it, with the last time given, so that no more than two of a key ever wait.
  */
 export class LatestWrites {
   private readonly underWay = new Map<string, Promise<void>>();
@@ -26,10 +26,12 @@ export class LatestWrites {
   }
 
   private follow(key: string, at: number, before: Promise<void>): Promise<void> {
-    const written: Promise<void> = before.catch(() => undefined).then(() => {
-      this.next.delete(key);
-      return this.begin(key, entry.at);
-    });
+    const written: Promise<void> = before
+      .catch(() => undefined)
+      .then(() => {
+        this.next.delete(key);
+        return this.begin(key, entry.at);
+      });
     const entry = { at, written };
     this.next.set(key, entry);
     return written;

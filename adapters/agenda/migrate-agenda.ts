@@ -9,17 +9,19 @@ const NAMESPACE_NOT_FOUND = 26;
 const IN_THE_WAY: ReadonlySet<unknown> = new Set([67, 85, 86, 11_000]);
 
 /**
- * Makes what wake-ups need in the database, and answers a line for each thing it did: none when all was there. Any number
- * of processes may do so at once. An index over many wake-ups takes its time, so `ask` is to be patient. Throws
+ * Makes what wake-ups need in the database, and answers a line for each thing it did: none when all was there. Any
+ * number of processes may do so at once. An index over many wake-ups takes its time, so `ask` is to be patient. Throws
  * `AgendaRefused` when something is in an index's way, and `StoreUnavailable`.
  */
 export async function migrateAgenda(database: AgendaDatabase): Promise<readonly string[]> {
   const done: string[] = [];
   for (const index of await missing(database)) {
     const { name, key, unique } = index;
-    await database.ask(() => database.db.collection(COLLECTION).createIndex(key, { name, unique })).catch((error: unknown) => {
-      throw IN_THE_WAY.has(codeOf(error)) ? otherIndex(index, error) : error;
-    });
+    await database
+      .ask(() => database.db.collection(COLLECTION).createIndex(key, { name, unique }))
+      .catch((error: unknown) => {
+        throw IN_THE_WAY.has(codeOf(error)) ? otherIndex(index, error) : error;
+      });
     done.push(`Made the index ${name} of ${COLLECTION}.`);
   }
   return done;
@@ -32,7 +34,8 @@ export async function missingFromAgenda(database: AgendaDatabase): Promise<reado
 
 async function missing(database: AgendaDatabase): Promise<readonly Index[]> {
   const there = new Map<string, string>();
-  for (const { name, key, unique } of await listed(database)) there.set(String(name), shapeOf({ key, unique: unique === true }));
+  for (const { name, key, unique } of await listed(database))
+    there.set(String(name), shapeOf({ key, unique: unique === true }));
   for (const index of INDEXES) {
     const shape = there.get(index.name);
     if (shape !== undefined && shape !== shapeOf(index)) throw otherIndex(index);

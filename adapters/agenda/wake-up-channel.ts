@@ -24,9 +24,9 @@ export interface WakeUpChannelOptions {
 }
 
 /**
- * What makes Agenda look for a wake-up: a poll, an alarm for the next one that is known, a place that became free, and the
- * change stream, by which we hear of what other processes have scheduled. A stream that breaks is replaced by
- * a fresh one, since one that resumes where the server no longer remembers would break for ever; what was missed
+ * What makes Agenda look for a wake-up: a poll, an alarm for the next one that is known, a place that became free, and
+ * the change stream, by which we hear of what other processes have scheduled. A stream that breaks is replaced by a
+ * fresh one, since one that resumes where the server no longer remembers would break for ever; what was missed
  * meanwhile is found by the poll.
  */
 export class WakeUpChannel extends BaseNotificationChannel {
@@ -73,7 +73,13 @@ export class WakeUpChannel extends BaseNotificationChannel {
       return;
     }
     this.asking += 1;
-    const notification = { jobId: toJobId(''), jobName: JOB_NAME, nextRunAt: null, priority: 0, timestamp: new Date(this.options.clock.now()) };
+    const notification = {
+      jobId: toJobId(''),
+      jobName: JOB_NAME,
+      nextRunAt: null,
+      priority: 0,
+      timestamp: new Date(this.options.clock.now()),
+    };
     void this.notifyHandlers(notification).finally(() => this.asked());
   }
 
@@ -100,10 +106,15 @@ export class WakeUpChannel extends BaseNotificationChannel {
   /** To be called before the question, and what it answers when there was nothing. */
   question(): () => void {
     const { rings } = this;
-    return () => { this.answeredRings = Math.max(this.answeredRings, rings); };
+    return () => {
+      this.answeredRings = Math.max(this.answeredRings, rings);
+    };
   }
 
-  /** Agenda also asks by a clock of its own, whose timers would outlive it by half of its interval; that is not answered. */
+  /**
+   * Agenda also asks by a clock of its own, whose timers would outlive it by half of its interval; that is not
+   * answered.
+   */
   get isAsking(): boolean {
     return this.asking > 0;
   }
@@ -124,7 +135,12 @@ export class WakeUpChannel extends BaseNotificationChannel {
   }
 
   private openStream(): void {
-    const stream = new MongoChangeStreamNotificationChannel({ db: this.options.db, collection: COLLECTION, fullDocument: false, reconnect: NO_RECONNECT });
+    const stream = new MongoChangeStreamNotificationChannel({
+      db: this.options.db,
+      collection: COLLECTION,
+      fullDocument: false,
+      reconnect: NO_RECONNECT,
+    });
     this.stream = stream;
     stream.on('error', (error) => this.lost(stream, error));
     stream.subscribe(({ nextRunAt }) => {

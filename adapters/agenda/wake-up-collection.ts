@@ -11,13 +11,17 @@ const PICKED_FROM = 32;
 
 /**
  * What is asked of the collection, each time of one document or of those held. A replacement is announced by the change
- * stream with its whole document, an update is not: so whatever others should come for at once is written by replacement.
- * Every method throws `StoreUnavailable` when there is no answer in time.
+ * stream with its whole document, an update is not: so whatever others should come for at once is written by
+ * replacement. Every method throws `StoreUnavailable` when there is no answer in time.
  */
 export class WakeUpCollection {
   private readonly documents: Collection<WakeUpDocument>;
 
-  constructor(private readonly database: AgendaDatabase, private readonly clock: Clock, private readonly holdMs: number) {
+  constructor(
+    private readonly database: AgendaDatabase,
+    private readonly clock: Clock,
+    private readonly holdMs: number,
+  ) {
     this.documents = database.db.collection<WakeUpDocument>(COLLECTION);
   }
 
@@ -33,77 +37,105 @@ export class WakeUpCollection {
   }
 
   /**
-   * Takes one of the wake-ups that have been due longest, if any was due by `at`. No other process gets it while it is held.
-   * Who asks at the same time picks at random among the same few: were all to reach for the first, all but one would wait
-   * for nothing, and the more there are, the longer.
+   * Takes one of the wake-ups that have been due longest, if any was due by `at`. No other process gets it while it is
+   * held. Who asks at the same time picks at random among the same few: were all to reach for the first, all but one
+   * would wait for nothing, and the more there are, the longer.
    */
   async take(at: number): Promise<HeldWakeUp | undefined> {
-    const due = await this.database.ask(() => this.documents.find(
-      { name: JOB_NAME, nextRunAt: { $lte: new Date(at) } },
-      { sort: { nextRunAt: 1 }, limit: PICKED_FROM, projection: { _id: 0, failCount: 1, data: 1 } },
-    ).toArray());
+    const due = await this.database.ask(() =>
+      this.documents
+        .find(
+          { name: JOB_NAME, nextRunAt: { $lte: new Date(at) } },
+          { sort: { nextRunAt: 1 }, limit: PICKED_FROM, projection: { _id: 0, failCount: 1, data: 1 } },
+        )
+        .toArray(),
+    );
     while (due.length > 0) {
       const [picked] = due.splice(randomInt(due.length), 1);
-      const taken = picked && await this.takeThis(picked);
+      const taken = picked && (await this.takeThis(picked));
       if (taken) return taken;
     }
     return undefined;
   }
 
   /** Undefined when another process has taken it since, or it was scheduled anew. */
-  private async takeThis({ data: { generationId: key, stamp: readStamp }, failCount }: Pick<WakeUpDocument, 'data' | 'failCount'>): Promise<HeldWakeUp | undefined> {
+  private async takeThis({
+    data: { generationId: key, stamp: readStamp },
+    failCount,
+  }: Pick<WakeUpDocument, 'data' | 'failCount'>): Promise<HeldWakeUp | undefined> {
     const stamp = randomUUID();
-    const { matchedCount } = await this.database.ask(() => this.documents.updateOne(
-      { 'data.generationId': key, 'data.stamp': readStamp },
-      { $set: { nextRunAt: this.holdEnd(), 'data.stamp': stamp } },
-      { hint: BY_GENERATION },
-    ));
+    const { matchedCount } = await this.database.ask(() =>
+      this.documents.updateOne(
+        { 'data.generationId': key, 'data.stamp': readStamp },
+        { $set: { 'nextRunAt': this.holdEnd(), 'data.stamp': stamp } },
+        { hint: BY_GENERATION },
+      ),
+    );
     return matchedCount === 1 ? { key, stamp, failCount } : undefined;
   }
 
   /** When the first wake-up comes due, or came due. */
   async firstAt(): Promise<number | undefined> {
-    const first = await this.database.ask(() => this.documents.findOne({ name: JOB_NAME }, { sort: { nextRunAt: 1 }, projection: { _id: 0, name: 1, nextRunAt: 1 } }));
+    const first = await this.database.ask(() =>
+      this.documents.findOne(
+        { name: JOB_NAME },
+        { sort: { nextRunAt: 1 }, projection: { _id: 0, name: 1, nextRunAt: 1 } },
+      ),
+    );
     return first?.nextRunAt.getTime();
   }
 
   /** Removes the wake-up, unless it was scheduled anew or its time with us is over. */
   async end({ key, stamp }: HeldWakeUp): Promise<void> {
-    await this.database.ask(() => this.documents.deleteOne({ 'data.generationId': key, 'data.stamp': stamp }, { hint: BY_GENERATION }));
+    await this.database.ask(() =>
+      this.documents.deleteOne({ 'data.generationId': key, 'data.stamp': stamp }, { hint: BY_GENERATION }),
+    );
   }
 
-  /** Gives the wake-up back, to be taken at `at`. A `keep` of it that is still under way finds another stamp, and moves nothing. */
+  /**
+   * Gives the wake-up back, to be taken at `at`. A `keep` of it that is still under way finds another stamp, and moves
+   * nothing.
+   */
   async putBack({ key, stamp }: HeldWakeUp, at: number, failCount: number): Promise<void> {
-    await this.database.ask(() => this.documents.updateOne(
-      { 'data.generationId': key, 'data.stamp': stamp },
-      { $set: { nextRunAt: new Date(at), failCount, 'data.stamp': randomUUID() } },
-      { hint: BY_GENERATION },
-    ));
+    await this.database.ask(() =>
+      this.documents.updateOne(
+        { 'data.generationId': key, 'data.stamp': stamp },
+        { $set: { 'nextRunAt': new Date(at), failCount, 'data.stamp': randomUUID() } },
+        { hint: BY_GENERATION },
+      ),
+    );
   }
 
   /** Gives the wake-up back, to be taken by another process now. */
   async handOver({ key, stamp, failCount }: HeldWakeUp): Promise<void> {
     const document = { ...aWakeUp(key, this.clock.now(), randomUUID()), failCount };
-    await this.database.ask(() => this.documents.replaceOne({ 'data.generationId': key, 'data.stamp': stamp }, document, { hint: BY_GENERATION }));
+    await this.database.ask(() =>
+      this.documents.replaceOne({ 'data.generationId': key, 'data.stamp': stamp }, document, { hint: BY_GENERATION }),
+    );
   }
 
   /** Keeps hold of wake-ups, at most 1,000, that were not scheduled anew. */
   async keep(held: readonly HeldWakeUp[]): Promise<void> {
     const ids = held.map(({ key }) => key);
     const stamps = held.map(({ stamp }) => stamp);
-    await this.database.ask(() => this.documents.updateMany(
-      { 'data.generationId': { $in: ids }, 'data.stamp': { $in: stamps } },
-      { $set: { nextRunAt: this.holdEnd() } },
-      { hint: BY_GENERATION },
-    ));
+    await this.database.ask(() =>
+      this.documents.updateMany(
+        { 'data.generationId': { $in: ids }, 'data.stamp': { $in: stamps } },
+        { $set: { nextRunAt: this.holdEnd() } },
+        { hint: BY_GENERATION },
+      ),
+    );
   }
 
   private async replace(key: string, at: number): Promise<string> {
     const stamp = randomUUID();
     const document = aWakeUp(key, at, stamp);
     const write = () => this.documents.replaceOne({ 'data.generationId': key }, document, { upsert: true });
-    // Two processes that schedule a subject for the first time at once both insert, and one is refused: it is there then.
-    await this.database.ask(() => write().catch((error: unknown) => (isDuplicate(error) ? write() : Promise.reject(error))));
+    // Two processes that schedule a subject for the first time at once both insert, and one is refused: it is there
+    // then.
+    await this.database.ask(() =>
+      write().catch((error: unknown) => (isDuplicate(error) ? write() : Promise.reject(error))),
+    );
     return stamp;
   }
 
@@ -113,7 +145,14 @@ export class WakeUpCollection {
 }
 
 function aWakeUp(key: string, at: number, stamp: string): WakeUpDocument {
-  return { name: JOB_NAME, type: 'normal', priority: 0, nextRunAt: new Date(at), failCount: 0, data: { generationId: key, stamp } };
+  return {
+    name: JOB_NAME,
+    type: 'normal',
+    priority: 0,
+    nextRunAt: new Date(at),
+    failCount: 0,
+    data: { generationId: key, stamp },
+  };
 }
 
 function isDuplicate(error: unknown): boolean {

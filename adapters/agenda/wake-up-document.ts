@@ -1,7 +1,9 @@
 /** Where wake-ups are kept. One document a subject, so that a schedule replaces the one before. */
 export const COLLECTION = 'agenda_wake_ups';
 
-/** The one name of Agenda's jobs here: Agenda asks for each name on its own, so more names would mean more questions. */
+/**
+ * The one name of Agenda's jobs here: Agenda asks for each name on its own, so more names would mean more questions.
+ */
 export const JOB_NAME = 'wake-up';
 
 /**
@@ -17,9 +19,15 @@ export interface WakeUpDocument {
   /** How often in a row a handler rejected it. */
   readonly failCount: number;
   readonly data: {
-    /** The key of the subject. For generations it is their id, which releases before this one know alone; hence the name. */
+    /**
+     * The key of the subject. For generations it is their id, which releases before this one know alone; hence the
+     * name.
+     */
     readonly generationId: string;
-    /** Written anew whenever it is scheduled, taken or put back: only who knows it may keep this wake-up, end it or put it back. */
+    /**
+     * Written anew whenever it is scheduled, taken or put back: only who knows it may keep this wake-up, end it or put
+     * it back.
+     */
     readonly stamp: string;
   };
 }

@@ -26,14 +26,17 @@ export interface WakeUpRepositoryOptions {
 }
 
 /**
- * Agenda's view of the wake-ups. Agenda would save a job before and after its run, whatever has happened to it meanwhile,
- * and so undo a schedule made during the run; here every write names the stamp that was read, and the write after a run
- * that went well is the removal itself.
+ * Agenda's view of the wake-ups. Agenda would save a job before and after its run, whatever has happened to it
+ * meanwhile, and so undo a schedule made during the run; here every write names the stamp that was read, and the write
+ * after a run that went well is the removal itself.
  */
 export class WakeUpRepository extends MongoJobRepository {
   private readonly options: WakeUpRepositoryOptions;
   /** By stamp, which is also what Agenda knows a job by: two deliveries of one document are two jobs to it. */
-  private readonly held = new Map<string, { readonly wakeUp: HeldWakeUp; state: 'waiting' | 'under way' | 'succeeded' }>();
+  private readonly held = new Map<
+    string,
+    { readonly wakeUp: HeldWakeUp; state: 'waiting' | 'under way' | 'succeeded' }
+  >();
   /** Held, and waiting for Agenda to have a place. */
   private readonly ready: HeldWakeUp[] = [];
   private readonly writes = new Set<Promise<void>>();
@@ -86,7 +89,8 @@ export class WakeUpRepository extends MongoJobRepository {
 
   async keepHolding(): Promise<void> {
     const held = [...this.held.values()].map(({ wakeUp }) => wakeUp);
-    for (let from = 0; from < held.length; from += 1_000) await this.options.wakeUps.keep(held.slice(from, from + 1_000));
+    for (let from = 0; from < held.length; from += 1_000)
+      await this.options.wakeUps.keep(held.slice(from, from + 1_000));
   }
 
   /** Takes no more. */
@@ -113,16 +117,25 @@ export class WakeUpRepository extends MongoJobRepository {
       this.options.channel.ring();
       return undefined;
     }
-    const wakeUp = this.ready.shift() ?? await this.takeOrRetry();
+    const wakeUp = this.ready.shift() ?? (await this.takeOrRetry());
     if (wakeUp === undefined) return undefined;
     this.gaveOne = true;
     const { key, stamp, failCount } = wakeUp;
-    return { _id: toJobId(stamp), name: JOB_NAME, type: 'normal', priority: 0, nextRunAt: null, lockedAt: NEVER, failCount, data: { key } };
+    return {
+      _id: toJobId(stamp),
+      name: JOB_NAME,
+      type: 'normal',
+      priority: 0,
+      nextRunAt: null,
+      lockedAt: NEVER,
+      failCount,
+      data: { key },
+    };
   }
 
   /**
-   * Agenda comes here before a run, with a lock, and after it, without. It does not wait for the write: to Agenda a run that
-   * is being written down is one that has lost its lock, and after half a second it reports it as an error.
+   * Agenda comes here before a run, with a lock, and after it, without. It does not wait for the write: to Agenda a run
+   * that is being written down is one that has lost its lock, and after half a second it reports it as an error.
    */
   override async saveJobState({ _id, lockedAt, nextRunAt, failCount }: JobParameters): Promise<void> {
     const entry = this.held.get(String(_id));
@@ -134,7 +147,9 @@ export class WakeUpRepository extends MongoJobRepository {
       return;
     }
     const at = nextRunAt?.getTime() ?? this.options.clock.now() + PATIENCE_MS;
-    void this.write(this.options.wakeUps.putBack(wakeUp, at, failCount ?? 0)).then(() => this.options.channel.ringAt(at));
+    void this.write(this.options.wakeUps.putBack(wakeUp, at, failCount ?? 0)).then(() =>
+      this.options.channel.ringAt(at),
+    );
   }
 
   /** Agenda has no place for it after all. It does not wait for the answer. */
@@ -146,7 +161,9 @@ export class WakeUpRepository extends MongoJobRepository {
   /** Agenda asks for it when it stops; `handOver` does it, and finds those that Agenda was just being given too. */
   override async unlockJobs(): Promise<void> {}
 
-  /** A question without an answer is asked again soon: the poll may be slow, and a stream may have survived the outage. */
+  /**
+   * A question without an answer is asked again soon: the poll may be slow, and a stream may have survived the outage.
+   */
   private async takeOrRetry(): Promise<HeldWakeUp | undefined> {
     try {
       return await this.take();
@@ -177,7 +194,9 @@ export class WakeUpRepository extends MongoJobRepository {
 
   /** A write that is lost leaves the wake-up to come due again by itself, so it is reported and no more. */
   private write(written: Promise<void>): Promise<void> {
-    const kept: Promise<void> = written.catch((error: unknown) => this.options.onTrouble(error)).finally(() => this.writes.delete(kept));
+    const kept: Promise<void> = written
+      .catch((error: unknown) => this.options.onTrouble(error))
+      .finally(() => this.writes.delete(kept));
     this.writes.add(kept);
     return kept;
   }

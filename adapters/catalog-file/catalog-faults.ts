@@ -11,11 +11,16 @@ export interface SchemaTools {
   readonly jsonSchemas: JsonSchemas;
   /** What is wrong with a JSON Schema 2020-12 itself; pointers into it. */
   checkSchema(schema: Json): readonly PlaceFault[];
-  /** Which providers are connected, and what is wrong with the settings a model gives one; not looked at when absent. */
+  /**
+   * Which providers are connected, and what is wrong with the settings a model gives one; not looked at when absent.
+   */
   readonly providers?: ProviderRules;
 }
 
-/** The connected providers by name; each says what is wrong with a model's `provider_settings`, as a sentence, or nothing. */
+/**
+ * The connected providers by name; each says what is wrong with a model's `provider_settings`, as a sentence, or
+ * nothing.
+ */
 export type ProviderRules = ReadonlyMap<string, (settings: JsonObject) => string | undefined>;
 
 /** Everything wrong with a catalog, by line; empty when it can be used. */
@@ -24,8 +29,14 @@ export function catalogFaults(yaml: LocatedYaml, tools: SchemaTools): LineFault[
   if (faults.length === 0) {
     const shape = tools.jsonSchemas.check(CATALOG_FILE_SCHEMA, yaml.value).faults;
     for (const { pointer, message } of shape) faults.push({ line: yaml.lineOf(pointer), message: asSentence(message) });
-    const say = ({ pointer, message }: PlaceFault) => faults.push({ line: yaml.lineOf(pointer), message: asSentence(message) });
-    for (const fault of entryFaults(yaml, shape.map(({ pointer }) => pointer), tools)) say(fault);
+    const say = ({ pointer, message }: PlaceFault) =>
+      faults.push({ line: yaml.lineOf(pointer), message: asSentence(message) });
+    for (const fault of entryFaults(
+      yaml,
+      shape.map(({ pointer }) => pointer),
+      tools,
+    ))
+      say(fault);
   }
   return faults.sort((a, b) => a.line - b.line);
 }
@@ -40,9 +51,11 @@ function* entryFaults(yaml: LocatedYaml, misshapen: readonly string[], tools: Sc
     const first = typeof key === 'string' ? firstWithKey.get(key) : undefined;
     if (first !== undefined) {
       const pointer = `${base}/model_key`;
-      yield { pointer, message: `${nameOf(pointer)} must be unique; models[${first}] has the key ${JSON.stringify(key)} too` };
-    }
-    else if (key !== undefined) firstWithKey.set(key, index);
+      yield {
+        pointer,
+        message: `${nameOf(pointer)} must be unique; models[${first}] has the key ${JSON.stringify(key)} too`,
+      };
+    } else if (key !== undefined) firstWithKey.set(key, index);
     for (const { pointer, message } of oneModelFaults(yaml, model, base, misshapen, tools)) {
       yield { pointer: base + pointer, message: `${nameOf(base + pointer)} ${message}` };
     }
@@ -51,13 +64,18 @@ function* entryFaults(yaml: LocatedYaml, misshapen: readonly string[], tools: Sc
 
 /** Rules that need a field to have its shape are left out where it has not; the others still speak. */
 function* oneModelFaults(
-  yaml: LocatedYaml, model: JsonObject, base: string, misshapen: readonly string[], tools: SchemaTools,
+  yaml: LocatedYaml,
+  model: JsonObject,
+  base: string,
+  misshapen: readonly string[],
+  tools: SchemaTools,
 ): Generator<PlaceFault> {
   const entry = model as unknown as ModelEntry;
-  const isSound = (...names: (keyof ModelEntry)[]) => names.every((name) => {
-    const at = `${base}/${name}`;
-    return !misshapen.some((pointer) => pointer === at || pointer.startsWith(`${at}/`));
-  });
+  const isSound = (...names: (keyof ModelEntry)[]) =>
+    names.every((name) => {
+      const at = `${base}/${name}`;
+      return !misshapen.some((pointer) => pointer === at || pointer.startsWith(`${at}/`));
+    });
   const schemaFaults = isObject(entry.input_schema) ? [...inputFaults(entry.input_schema, tools)] : [];
   yield* schemaFaults;
   yield* modelFaults(entry, isSound);
@@ -67,10 +85,16 @@ function* oneModelFaults(
   }
 }
 
-function* providerFaults({ provider, provider_settings: settings = {} }: ModelEntry, providers: ProviderRules): Generator<PlaceFault> {
+function* providerFaults(
+  { provider, provider_settings: settings = {} }: ModelEntry,
+  providers: ProviderRules,
+): Generator<PlaceFault> {
   const settingsFault = providers.get(provider);
   if (!settingsFault) {
-    const known = providers.size === 0 ? 'and none is configured' : `one of ${[...providers.keys()].join(', ')}; ${provider} is none`;
+    const known =
+      providers.size === 0
+        ? 'and none is configured'
+        : `one of ${[...providers.keys()].join(', ')}; ${provider} is none`;
     yield { pointer: '/provider', message: `must be a connected provider, ${known}` };
     return;
   }
@@ -87,7 +111,8 @@ function* inputFaults(schema: JsonObject, tools: SchemaTools): Generator<PlaceFa
     yield { pointer: `/input_schema${pointer}`, message: rest };
   }
   if (broken.length > 0) return;
-  for (const { pointer, message } of inputSchemaFaults(schema, tools.jsonSchemas)) yield { pointer: `/input_schema${pointer}`, message };
+  for (const { pointer, message } of inputSchemaFaults(schema, tools.jsonSchemas))
+    yield { pointer: `/input_schema${pointer}`, message };
 }
 
 function asSentence(message: string): string {

@@ -1,6 +1,6 @@
 /**
- * A decimal number as it was written, times 10 to the power of `places`, exactly; undefined when it is negative, written
- * in another way, has more places, or would not fit a safe integer.
+ * A decimal number as it was written, times 10 to the power of `places`, exactly; undefined when it is negative,
+ * written in another way, has more places, or would not fit a safe integer.
  */
 export function scaledDecimal(text: string, places: number): number | undefined {
   const match = /^([0-9]+)(?:\.([0-9]+))?$/.exec(text);

@@ -35,12 +35,16 @@ export class FileCatalog implements Catalog {
   }
 }
 
-/** Reads and checks a catalog file; `name` goes before every complaint. Throws `CatalogInvalid` with all that is wrong with it. */
+/**
+ * Reads and checks a catalog file; `name` goes before every complaint. Throws `CatalogInvalid` with all that is wrong
+ * with it.
+ */
 export async function loadCatalog(path: string, tools: SchemaTools, name = path): Promise<FileCatalog> {
   let bytes: Uint8Array;
   try {
     const { size } = await stat(path);
-    if (size > MAX_FILE_BYTES) throw new CatalogInvalid([`${name}: The file must have at most ${MAX_FILE_BYTES} bytes.`]);
+    if (size > MAX_FILE_BYTES)
+      throw new CatalogInvalid([`${name}: The file must have at most ${MAX_FILE_BYTES} bytes.`]);
     bytes = await readFile(path);
   } catch (error) {
     if (error instanceof CatalogInvalid) throw error;
@@ -61,7 +65,9 @@ export function parseCatalog(text: string, name: string, tools: SchemaTools): Fi
   const faults = catalogFaults(yaml, tools);
   if (faults.length > 0) throw new CatalogInvalid(faults.map(({ line, message }) => `${name}:${line}: ${message}`));
   const { models } = yaml.value as unknown as { models: ModelEntry[] };
-  return new FileCatalog(models.map((entry, index) => modelOf(entry, (pointer) => yaml.sourceOf(`/models/${index}${pointer}`))));
+  return new FileCatalog(
+    models.map((entry, index) => modelOf(entry, (pointer) => yaml.sourceOf(`/models/${index}${pointer}`))),
+  );
 }
 
 function whyUnreadable(error: unknown): string {

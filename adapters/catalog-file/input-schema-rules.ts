@@ -18,7 +18,15 @@ const DEFINING_ONE = new Set(['items']);
 const DEFINING_MANY = new Set(['prefixItems', 'anyOf', 'oneOf']);
 const DEFINING_NAMED = new Set(['properties', 'patternProperties', '$defs']);
 const NARROWING_ONE = new Set([
-  'not', 'if', 'then', 'else', 'contains', 'propertyNames', 'additionalProperties', 'unevaluatedItems', 'unevaluatedProperties',
+  'not',
+  'if',
+  'then',
+  'else',
+  'contains',
+  'propertyNames',
+  'additionalProperties',
+  'unevaluatedItems',
+  'unevaluatedProperties',
 ]);
 const NARROWING_MANY = new Set(['allOf']);
 const NARROWING_NAMED = new Set(['dependentSchemas']);
@@ -33,7 +41,8 @@ function* subschemas(schema: Json, pointer: string, defines: boolean): Generator
     else if ((DEFINING_MANY.has(keyword) || NARROWING_MANY.has(keyword)) && Array.isArray(value)) {
       for (const [index, item] of value.entries()) yield* subschemas(item, `${at}/${index}`, inner);
     } else if ((DEFINING_NAMED.has(keyword) || NARROWING_NAMED.has(keyword)) && isObject(value)) {
-      for (const [name, item] of Object.entries(value)) yield* subschemas(item, `${at}/${escapePointerToken(name)}`, inner);
+      for (const [name, item] of Object.entries(value))
+        yield* subschemas(item, `${at}/${escapePointerToken(name)}`, inner);
     }
   }
 }
@@ -49,7 +58,10 @@ export function inputSchemaFaults(schema: JsonObject, jsonSchemas: JsonSchemas):
     for (const keyword of ['$ref', '$dynamicRef']) {
       const target = part.schema[keyword];
       if (target !== undefined && !(typeof target === 'string' && target.startsWith('#'))) {
-        faults.push({ pointer: `${part.pointer}/${keyword}`, message: 'must refer to a place in the same schema, beginning with #' });
+        faults.push({
+          pointer: `${part.pointer}/${keyword}`,
+          message: 'must refer to a place in the same schema, beginning with #',
+        });
       }
     }
     if (part.defines) faults.push(...opennessFaults(part));
@@ -72,8 +84,12 @@ function opennessFaults({ schema, pointer }: Subschema): PlaceFault[] {
     faults.push({ pointer, message: 'is an array and must say what its items are' });
   }
   if (!isTyped(schema)) faults.push({ pointer, message: 'must say its type' });
-  for (const [name, item] of Object.entries({ ...asObject(schema['properties']), ...asObject(schema['patternProperties']) })) {
-    if (item === true) faults.push({ pointer: `${pointer}/properties/${escapePointerToken(name)}`, message: 'must say its type' });
+  for (const [name, item] of Object.entries({
+    ...asObject(schema['properties']),
+    ...asObject(schema['patternProperties']),
+  })) {
+    if (item === true)
+      faults.push({ pointer: `${pointer}/properties/${escapePointerToken(name)}`, message: 'must say its type' });
   }
   return faults;
 }
@@ -93,7 +109,8 @@ function defaultFaults(schema: JsonObject, jsonSchemas: JsonSchemas): PlaceFault
     if (value === undefined) continue;
     const alone: JsonObject = { $defs: { input: { ...schema, $id: id } }, $ref: `${id}#${encodeURI(pointer)}` };
     const [fault] = jsonSchemas.check(alone, value).faults;
-    if (fault) faults.push({ pointer: `${pointer}/default`, message: `does not conform to its own schema: ${fault.message}` });
+    if (fault)
+      faults.push({ pointer: `${pointer}/default`, message: `does not conform to its own schema: ${fault.message}` });
   }
   return faults;
 }

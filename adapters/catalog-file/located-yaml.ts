@@ -1,4 +1,14 @@
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Document, type Pair, type Scalar } from 'yaml';
+import {
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  type Document,
+  type Pair,
+  type Scalar,
+} from 'yaml';
 import { escapePointerToken, type Json } from '../../core/json.js';
 
 /** Something wrong with a file, and the line to look at, from 1. */
@@ -12,8 +22,8 @@ const MAX_DEPTH = 64;
 const MAX_NODES = 100_000;
 
 /**
- * One YAML 1.2 document as JSON, which still knows on which line each value was written. It takes what JSON can hold and
- * no more: names that are given twice, numbers that would lose digits, tags and a second document are faults.
+ * One YAML 1.2 document as JSON, which still knows on which line each value was written. It takes what JSON can hold
+ * and no more: names that are given twice, numbers that would lose digits, tags and a second document are faults.
  */
 export class LocatedYaml {
   /** The document; null when it is empty or when there are faults. */
@@ -24,9 +34,16 @@ export class LocatedYaml {
 
   constructor(text: string) {
     const counter = new LineCounter();
-    const document = parseDocument(text, { lineCounter: counter, prettyErrors: false, uniqueKeys: false, version: '1.2' });
+    const document = parseDocument(text, {
+      lineCounter: counter,
+      prettyErrors: false,
+      uniqueKeys: false,
+      version: '1.2',
+    });
     const broken = [...document.errors, ...document.warnings];
-    const faults = firstOfEachLine(broken.map((error) => ({ line: counter.linePos(error.pos[0]).line, message: asSentence(error.message) })));
+    const faults = firstOfEachLine(
+      broken.map((error) => ({ line: counter.linePos(error.pos[0]).line, message: asSentence(error.message) })),
+    );
     let value: Json = null;
     if (faults.length === 0) {
       value = new Reading(document, counter, this.#lines, this.#sources, faults).read(document.contents, '', 0);
@@ -64,7 +81,8 @@ class Reading {
   read(node: unknown, pointer: string, depth: number): Json {
     this.nodes += 1;
     if (depth > MAX_DEPTH || this.nodes > MAX_NODES) {
-      if (this.nodes <= MAX_NODES + 1) this.complain(pointer, `${nameOf(pointer)} is nested too deep or repeats too much by aliases.`);
+      if (this.nodes <= MAX_NODES + 1)
+        this.complain(pointer, `${nameOf(pointer)} is nested too deep or repeats too much by aliases.`);
       return null;
     }
     if (isAlias(node)) return this.read(node.resolve(this.document), pointer, depth + 1);
@@ -119,8 +137,14 @@ class Reading {
 /** How a person would write a JSON Pointer: `models[0].price.unit`; 'The file' for the whole. */
 export function nameOf(pointer: string): string {
   if (pointer === '') return 'The file';
-  const tokens = pointer.slice(1).split('/').map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
-  return tokens.reduce((name, token) => (/^\d+$/.test(token) ? `${name}[${token}]` : `${name}${name === '' ? '' : '.'}${token}`), '');
+  const tokens = pointer
+    .slice(1)
+    .split('/')
+    .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return tokens.reduce(
+    (name, token) => (/^\d+$/.test(token) ? `${name}[${token}]` : `${name}${name === '' ? '' : '.'}${token}`),
+    '',
+  );
 }
 
 /** One mistake makes several complaints on its line; the first is the one that helps. */

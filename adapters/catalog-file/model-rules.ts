@@ -3,13 +3,19 @@ import type { ModelEntry } from './catalog-schema.js';
 import type { PlaceFault } from './input-schema-rules.js';
 import { priceTerms } from './price-rules.js';
 
-/** Uploads are kept for a day when nothing else is said, so that a reference outlives the generation that waits for it. */
+/**
+ * Uploads are kept for a day when nothing else is said, so that a reference outlives the generation that waits for it.
+ */
 const MAX_TIMEOUTS_SECONDS = 24 * 3_600;
 
-/** What must hold between the fields of a model, each with the fields it is about. Pointers are relative to the model. */
+/**
+ * What must hold between the fields of a model, each with the fields it is about. Pointers are relative to the model.
+ */
 export function modelFaults(entry: ModelEntry, isSound: (...names: (keyof ModelEntry)[]) => boolean): PlaceFault[] {
   const faults: PlaceFault[] = [];
-  const say = (pointer: string, message: string) => { faults.push({ pointer, message }); };
+  const say = (pointer: string, message: string) => {
+    faults.push({ pointer, message });
+  };
   if (isSound('modality', 'operations')) {
     const fitting = `${entry.modality}_generation`;
     if (entry.operations.some((operation) => operation !== fitting)) {
@@ -32,8 +38,14 @@ export function modelFaults(entry: ModelEntry, isSound: (...names: (keyof ModelE
   if (isSound('concurrency', 'concurrency_per_account') && (entry.concurrency_per_account ?? 0) > entry.concurrency) {
     say('/concurrency_per_account', 'must not be above concurrency');
   }
-  if (isSound('queue_timeout_seconds', 'run_timeout_seconds') && entry.queue_timeout_seconds + entry.run_timeout_seconds >= MAX_TIMEOUTS_SECONDS) {
-    say('/queue_timeout_seconds', 'and run_timeout_seconds must together be below 86400, the day that uploads are kept');
+  if (
+    isSound('queue_timeout_seconds', 'run_timeout_seconds') &&
+    entry.queue_timeout_seconds + entry.run_timeout_seconds >= MAX_TIMEOUTS_SECONDS
+  ) {
+    say(
+      '/queue_timeout_seconds',
+      'and run_timeout_seconds must together be below 86400, the day that uploads are kept',
+    );
   }
   if (isSound('price', 'cancel_floor_credits') && entry.cancel_floor_credits > entry.price.maximum_credits) {
     say('/cancel_floor_credits', 'must not be above price.maximum_credits');

@@ -15,7 +15,9 @@ type Say = (pointer: string, message: string) => void;
 /** What must hold between the price of a model, its input schema and its limits. Pointers are relative to the model. */
 export function priceFaults(entry: ModelEntry, sourceOf: (pointer: string) => string | undefined): PlaceFault[] {
   const faults: PlaceFault[] = [];
-  const say: Say = (pointer, message) => { faults.push({ pointer, message }); };
+  const say: Say = (pointer, message) => {
+    faults.push({ pointer, message });
+  };
   const { price } = entry;
   for (const name of ['credits_per_unit', 'base_credits'] as const) {
     if (price[name] === undefined) continue;
@@ -56,7 +58,8 @@ function checkSize(entry: ModelEntry, say: Say): void {
   const property = propertyOf(entry, name);
   if (!isObject(property) || property['type'] !== 'string' || !takesOnlySizes(property)) {
     say('/price/size_parameter', 'must name a string parameter whose enum or pattern takes only WIDTHxHEIGHT');
-  } else if (!isAlwaysThere(entry, name)) say('/price/size_parameter', 'must name a parameter that is required or has a default');
+  } else if (!isAlwaysThere(entry, name))
+    say('/price/size_parameter', 'must name a parameter that is required or has a default');
 }
 
 function checkDuration(entry: ModelEntry, say: Say): void {
@@ -64,9 +67,12 @@ function checkDuration(entry: ModelEntry, say: Say): void {
   if (name === undefined) return;
   const values = integerRange(propertyOf(entry, name));
   if (!values || values.minimum < 1) {
-    say('/price/duration_parameter', 'must name an integer parameter of seconds with a minimum of at least 1 and a maximum');
-  }
-  else if (!isAlwaysThere(entry, name)) say('/price/duration_parameter', 'must name a parameter that is required or has a default');
+    say(
+      '/price/duration_parameter',
+      'must name an integer parameter of seconds with a minimum of at least 1 and a maximum',
+    );
+  } else if (!isAlwaysThere(entry, name))
+    say('/price/duration_parameter', 'must name a parameter that is required or has a default');
 }
 
 function checkMultipliers(entry: ModelEntry, sourceOf: (pointer: string) => string | undefined, say: Say): void {
@@ -82,7 +88,8 @@ function checkMultipliers(entry: ModelEntry, sourceOf: (pointer: string) => stri
       if (scaledDecimal(sourceOf(pointer) ?? '', THOUSANDTH_PLACES) === undefined) {
         say(pointer, 'must be a decimal number from 0 with at most 3 places');
       }
-      if (isObject(property) && !canTake(property, name)) say(pointer, `must be a value that the parameter ${parameter} can have`);
+      if (isObject(property) && !canTake(property, name))
+        say(pointer, `must be a value that the parameter ${parameter} can have`);
     }
   }
 }
@@ -95,7 +102,9 @@ function propertyOf(entry: ModelEntry, name: string): Json | undefined {
 function isAlwaysThere(entry: ModelEntry, name: string): boolean {
   const { required } = entry.input_schema;
   const property = propertyOf(entry, name);
-  return (Array.isArray(required) && required.includes(name)) || (isObject(property) && property['default'] !== undefined);
+  return (
+    (Array.isArray(required) && required.includes(name)) || (isObject(property) && property['default'] !== undefined)
+  );
 }
 
 function integerRange(property: Json | undefined): { readonly minimum: number; readonly maximum: number } | undefined {
@@ -110,7 +119,8 @@ function integerRange(property: Json | undefined): { readonly minimum: number; r
 }
 
 function takesOnlySizes(property: JsonObject): boolean {
-  if (Array.isArray(property['enum'])) return property['enum'].every((value) => typeof value === 'string' && SIZE.test(value));
+  if (Array.isArray(property['enum']))
+    return property['enum'].every((value) => typeof value === 'string' && SIZE.test(value));
   if (typeof property['pattern'] !== 'string' || !/^\^.*\$$/.test(property['pattern'])) return false;
   const pattern = new RegExp(property['pattern'], 'u');
   return !NOT_SIZES.some((text) => pattern.test(text));
@@ -139,10 +149,12 @@ export function priceTerms({ price }: ModelEntry, sourceOf: (pointer: string) =>
     ...(price.duration_parameter === undefined ? {} : { durationParameter: price.duration_parameter }),
     multipliers: (price.multipliers ?? []).map(({ parameter, values }, index) => ({
       parameter,
-      thousandthsByValue: Object.fromEntries(Object.keys(values).map((name) => {
-        const pointer = `/price/multipliers/${index}/values/${escapePointerToken(name)}`;
-        return [name, scaled(pointer, THOUSANDTH_PLACES)];
-      })),
+      thousandthsByValue: Object.fromEntries(
+        Object.keys(values).map((name) => {
+          const pointer = `/price/multipliers/${index}/values/${escapePointerToken(name)}`;
+          return [name, scaled(pointer, THOUSANDTH_PLACES)];
+        }),
+      ),
     })),
     minimumCredits: price.minimum_credits,
     maximumCredits: price.maximum_credits,

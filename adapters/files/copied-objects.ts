@@ -9,9 +9,9 @@ import { StoredObject } from './stored-object.js';
 const NO_LINKS = ['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
 
 /**
- * Gives every object of a folder in use a name in another one too, unless it has one there. Files never change once they have their
- * name, so a link is as good as a copy, and costs no bytes; on another file system they are copied. What is removed meanwhile is left
- * out. Done again it adds what is new.
+ * Gives every object of a folder in use a name in another one too, unless it has one there. Files never change once
+ * they have their name, so a link is as good as a copy, and costs no bytes; on another file system they are copied.
+ * What is removed meanwhile is left out. Done again it adds what is new.
  */
 export async function linkObjects(folder: string, target: string): Promise<void> {
   for await (const { shard, name } of objectsIn(folder)) {
@@ -31,7 +31,10 @@ export async function countObjects(folder: string): Promise<ObjectCount> {
   return { files, bytes };
 }
 
-/** Copies every object into a new folder, and compares each with its own digest. Answers the path of the first that is damaged. */
+/**
+ * Copies every object into a new folder, and compares each with its own digest. Answers the path of the first that is
+ * damaged.
+ */
 export async function copyObjects(folder: string, target: string): Promise<{ readonly damaged?: string }> {
   for await (const { shard, name } of objectsIn(folder)) {
     const from = join(folder, 'objects', shard, name);
@@ -100,5 +103,8 @@ async function synced(path: string): Promise<void> {
 async function syncFolders(target: string): Promise<void> {
   const root = join(target, 'objects');
   for (const shard of await namesIn(root)) await syncDirectory(REAL_DISK, join(root, shard));
-  for (const folder of [root, target]) await syncDirectory(REAL_DISK, folder).catch((error: unknown) => { if (!hasCode(error, 'ENOENT')) throw error; });
+  for (const folder of [root, target])
+    await syncDirectory(REAL_DISK, folder).catch((error: unknown) => {
+      if (!hasCode(error, 'ENOENT')) throw error;
+    });
 }

@@ -2,10 +2,16 @@ import * as fs from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { StoreUnavailable } from '../../core/errors.js';
 
-/** The few calls on the file system that the store makes, and the time it stamps on files; another set can stand in for a failing disk. */
+/**
+ * The few calls on the file system that the store makes, and the time it stamps on files; another set can stand in for
+ * a failing disk.
+ */
 export type Disk = FileCalls & { now(): number };
 
-type FileCalls = Pick<typeof fs, 'open' | 'rename' | 'link' | 'unlink' | 'mkdir' | 'readdir' | 'stat' | 'access' | 'chmod'>;
+type FileCalls = Pick<
+  typeof fs,
+  'open' | 'rename' | 'link' | 'unlink' | 'mkdir' | 'readdir' | 'stat' | 'access' | 'chmod'
+>;
 
 export const REAL_DISK: Disk = { ...fs, now: () => Date.now() };
 
@@ -43,7 +49,10 @@ export async function onDiskOr<T, M>(missing: M, act: () => Promise<T>): Promise
 
 /** Refuses a folder that this user may not use, in words that say so; one that is not there yet passes. */
 export async function checkRights(disk: Disk, folder: string): Promise<void> {
-  for (const [mode, verb] of [[fs.constants.R_OK | fs.constants.X_OK, 'read'], [fs.constants.W_OK, 'written']] as const) {
+  for (const [mode, verb] of [
+    [fs.constants.R_OK | fs.constants.X_OK, 'read'],
+    [fs.constants.W_OK, 'written'],
+  ] as const) {
     await disk.access(folder, mode).catch((error: unknown) => {
       const code = ['EACCES', 'EPERM', 'EROFS'].find((known) => hasCode(error, known));
       if (code !== undefined) throw new StoreUnavailable(`${folder} cannot be ${verb} by this user (${code}).`, error);
@@ -51,7 +60,10 @@ export async function checkRights(disk: Disk, folder: string): Promise<void> {
   }
 }
 
-/** Makes a folder that only this user may use, whatever the umask; one that is there and open to others is closed to them, if it is this user's. */
+/**
+ * Makes a folder that only this user may use, whatever the umask; one that is there and open to others is closed to
+ * them, if it is this user's.
+ */
 export async function makePrivateFolder(disk: Disk, path: string): Promise<void> {
   await disk.mkdir(path, { recursive: true, mode: PRIVATE_FOLDER });
   if (((await disk.stat(path)).mode & OTHERS_RIGHTS) === 0) return;

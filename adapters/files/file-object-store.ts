@@ -21,9 +21,9 @@ export interface FileObjectStoreOptions {
 }
 
 /**
- * Objects in a folder of this machine. The etag is the SHA-256 of the bytes, kept at the end of the object's own file: it
- * changes with the bytes and with nothing else, where inode numbers and times can come back within one tick of the file
- * system's clock.
+ * Objects in a folder of this machine. The etag is the SHA-256 of the bytes, kept at the end of the object's own file:
+ * it changes with the bytes and with nothing else, where inode numbers and times can come back within one tick of the
+ * file system's clock.
  */
 export class FileObjectStore implements ObjectStore {
   private constructor(
@@ -37,21 +37,42 @@ export class FileObjectStore implements ObjectStore {
   static async open(options: FileObjectStoreOptions): Promise<FileObjectStore> {
     const signer = new UrlSigner(options);
     const folder = await ObjectFolder.open(options.folder, options.disk);
-    return new FileObjectStore(folder, signer, new SignedObjects({ folder, signer, clock: options.clock, takesBytes: options.takesBytes ?? (() => Promise.resolve(true)) }));
+    return new FileObjectStore(
+      folder,
+      signer,
+      new SignedObjects({
+        folder,
+        signer,
+        clock: options.clock,
+        takesBytes: options.takesBytes ?? (() => Promise.resolve(true)),
+      }),
+    );
   }
 
-  /** The length is signed, but not among the headers: HTTP clients set Content-Length themselves and many forbid setting it. */
+  /**
+   * The length is signed, but not among the headers: HTTP clients set Content-Length themselves and many forbid setting
+   * it.
+   */
   async signPut(target: Parameters<ObjectStore['signPut']>[0]): Promise<SignedRequest> {
     const { key, mediaType, byteSize, sha256, expiresAt } = target;
-    if (!Number.isSafeInteger(byteSize) || byteSize < 0) throw new RangeError('A byte size is a whole number, not below zero.');
+    if (!Number.isSafeInteger(byteSize) || byteSize < 0)
+      throw new RangeError('A byte size is a whole number, not below zero.');
     const digest = sha256 === undefined ? {} : { sha256 };
     const url = this.signer.sign({ method: 'PUT', key, mediaType, byteSize, expiresAt, ...digest });
-    return { url, method: 'PUT', headers: { 'Content-Type': mediaType, ...(sha256 === undefined ? {} : { [DIGEST_HEADER]: sha256 }) } };
+    return {
+      url,
+      method: 'PUT',
+      headers: { 'Content-Type': mediaType, ...(sha256 === undefined ? {} : { [DIGEST_HEADER]: sha256 }) },
+    };
   }
 
   async signGet(target: Parameters<ObjectStore['signGet']>[0]): Promise<SignedRequest> {
     const { key, mediaType, filename, expiresAt } = target;
-    return { url: this.signer.sign({ method: 'GET', key, mediaType, filename, expiresAt }), method: 'GET', headers: {} };
+    return {
+      url: this.signer.sign({ method: 'GET', key, mediaType, filename, expiresAt }),
+      method: 'GET',
+      headers: {},
+    };
   }
 
   async stat(key: string): Promise<ObjectFacts | null> {
@@ -61,8 +82,13 @@ export class FileObjectStore implements ObjectStore {
     return { byteSize: object.byteSize, etag: object.etag };
   }
 
-  /** The bytes that are there now, even when others replace them meanwhile. Read them to their end or leave the loop. */
-  async read(key: string, range?: { readonly from: number; readonly to: number }): Promise<AsyncIterable<Uint8Array> | null> {
+  /**
+   * The bytes that are there now, even when others replace them meanwhile. Read them to their end or leave the loop.
+   */
+  async read(
+    key: string,
+    range?: { readonly from: number; readonly to: number },
+  ): Promise<AsyncIterable<Uint8Array> | null> {
     const object = await this.folder.open(key);
     return object === null ? null : object.bytes(range?.from, range?.to);
   }

@@ -29,7 +29,13 @@ export const filesDriver: ObjectsDriver = {
 
   async open({ dataFolder, publicUrl, secret, clock, takesBytes }) {
     const { FileObjectStore } = await import('./file-object-store.js');
-    const store = await FileObjectStore.open({ folder: join(dataFolder, FOLDER), publicBaseUrl: publicUrl, secret, clock, takesBytes });
+    const store = await FileObjectStore.open({
+      folder: join(dataFolder, FOLDER),
+      publicBaseUrl: publicUrl,
+      secret,
+      clock,
+      takesBytes,
+    });
     return { store, signedObjects: store.signedObjects };
   },
 

@@ -1,7 +1,16 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { assertObjectKey } from '../../core/objects/object-key.js';
-import { checkRights, hasCode, makePrivateFolder, onDisk, onDiskOr, REAL_DISK, syncDirectory, writeFully } from './disk.js';
+import {
+  checkRights,
+  hasCode,
+  makePrivateFolder,
+  onDisk,
+  onDiskOr,
+  REAL_DISK,
+  syncDirectory,
+  writeFully,
+} from './disk.js';
 import type { Disk } from './disk.js';
 import { StagedObject } from './staged-object.js';
 import { StoredObject } from './stored-object.js';
@@ -11,8 +20,8 @@ const ABANDONED_AFTER_MS = 15 * 60 * 1000;
 
 /**
  * Objects as files: `objects/<shard>/<digest of the key>`. The path is made of a digest, so that no key can lead out of
- * the folder or be longer than a file name may be. A file is never changed once it has its name; a new object replaces it
- * by rename. Several processes of one machine may share a folder; the file system must have hard links.
+ * the folder or be longer than a file name may be. A file is never changed once it has its name; a new object replaces
+ * it by rename. Several processes of one machine may share a folder; the file system must have hard links.
  */
 export class ObjectFolder {
   /** Shards this process knows to be there, durably: at most 256. */
@@ -44,7 +53,8 @@ export class ObjectFolder {
     const path = this.temporaryPath();
     const handle = await onDisk(async () => this.disk.open(path, 'wx', 0o600));
     const hash = createHash('sha256');
-    const staged = (byteSize: number) => new StagedObject(handle, path, this.disk, async (key) => this.placeFor(key), byteSize, hash);
+    const staged = (byteSize: number) =>
+      new StagedObject(handle, path, this.disk, async (key) => this.placeFor(key), byteSize, hash);
     let byteSize = 0;
     try {
       for await (const chunk of bytes) {
@@ -82,10 +92,13 @@ export class ObjectFolder {
       await object.close();
       if (object.etag !== ifEtag) return 'changed';
       return await onDisk(async () => {
-        const taken = await this.disk.link(pinned, target).then(() => false, (error: unknown) => {
-          if (hasCode(error, 'EEXIST')) return true;
-          throw error;
-        });
+        const taken = await this.disk.link(pinned, target).then(
+          () => false,
+          (error: unknown) => {
+            if (hasCode(error, 'EEXIST')) return true;
+            throw error;
+          },
+        );
         // The name may be another's of a moment ago: whoever hears `exists` may rely on it too.
         await syncDirectory(this.disk, dirname(target));
         return taken ? 'exists' : 'copied';
@@ -126,7 +139,10 @@ export class ObjectFolder {
     return join(this.folder, 'incoming', randomUUID());
   }
 
-  /** Whoever writes looks, once in a while, for what was left since: a discard that failed, or another process that died. */
+  /**
+   * Whoever writes looks, once in a while, for what was left since: a discard that failed, or another process that
+   * died.
+   */
   private async sweepNowAndThen(): Promise<void> {
     const now = this.disk.now();
     if (now - this.sweptAt < ABANDONED_AFTER_MS) return;
@@ -140,8 +156,8 @@ export class ObjectFolder {
     const errors: unknown[] = [];
     for (const name of await this.disk.readdir(join(this.folder, 'incoming'))) {
       const path = join(this.folder, 'incoming', name);
-      // A file's age is in the machine's own time, whatever clock the rest of the service runs on. Its last change counts,
-      // which a new link is too.
+      // A file's age is in the machine's own time, whatever clock the rest of the service runs on. Its last change
+      // counts, which a new link is too.
       await onDiskOr(undefined, async () => {
         if (this.disk.now() - (await this.disk.stat(path)).ctimeMs >= ABANDONED_AFTER_MS) await this.disk.unlink(path);
       }).catch((error: unknown) => errors.push(error));

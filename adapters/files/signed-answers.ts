@@ -20,13 +20,31 @@ const ALWAYS = {
   'X-Content-Type-Options': 'nosniff',
 } as const;
 
-export function answer(status: number, headers: Readonly<Record<string, string>> = {}, body?: AsyncIterable<Uint8Array>): SignedObjectResponse {
+export function answer(
+  status: number,
+  headers: Readonly<Record<string, string>> = {},
+  body?: AsyncIterable<Uint8Array>,
+): SignedObjectResponse {
   return { status, headers: { ...ALWAYS, ...headers }, ...(body === undefined ? {} : { body }) };
 }
 
 /** A refusal with one plain sentence. */
-export function refusal(status: number, sentence: string, headers: Readonly<Record<string, string>> = {}): SignedObjectResponse {
+export function refusal(
+  status: number,
+  sentence: string,
+  headers: Readonly<Record<string, string>> = {},
+): SignedObjectResponse {
   const bytes = new TextEncoder().encode(`${sentence}\n`);
-  const described = { 'Content-Type': 'text/plain; charset=utf-8', 'Content-Length': String(bytes.byteLength), ...headers };
-  return answer(status, described, (async function* once() { yield bytes; })());
+  const described = {
+    'Content-Type': 'text/plain; charset=utf-8',
+    'Content-Length': String(bytes.byteLength),
+    ...headers,
+  };
+  return answer(
+    status,
+    described,
+    (async function* once() {
+      yield bytes;
+    })(),
+  );
 }

@@ -14,7 +14,9 @@ function header(request: SignedObjectRequest, name: string): string | undefined 
 /** Whether the client's copy is the one we have: weak comparison, as RFC 9110 asks of If-None-Match. */
 function alreadyHas(request: SignedObjectRequest, etag: string): boolean {
   const held = header(request, 'if-none-match');
-  return held !== undefined && held.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag);
+  return (
+    held !== undefined && held.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag)
+  );
 }
 
 /** A range counts on GET only, and not when If-Range names other bytes than ours. */
@@ -24,7 +26,11 @@ function wantedRange(request: SignedObjectRequest, etag: string): string | undef
 }
 
 /** Answers a verified GET or HEAD: all, a range, or nothing when the client has it already. */
-export async function answerGet(folder: ObjectFolder, grant: GetGrant, request: SignedObjectRequest): Promise<SignedObjectResponse> {
+export async function answerGet(
+  folder: ObjectFolder,
+  grant: GetGrant,
+  request: SignedObjectRequest,
+): Promise<SignedObjectResponse> {
   const object = await folder.open(grant.key);
   if (object === null) return refusal(404, 'There is no such object.');
   const response = describe(object, grant, request);
@@ -41,15 +47,18 @@ function describe(object: StoredObject, grant: GetGrant, request: SignedObjectRe
     'Content-Type': grant.mediaType,
     'Content-Disposition': inlineDisposition(grant.filename),
     'Accept-Ranges': 'bytes',
-    ETag: etag,
+    'ETag': etag,
   };
   const range = readRange(wantedRange(request, etag), object.byteSize);
   if (range.kind === 'unsatisfiable') {
-    const size = { 'Content-Range': `bytes */${object.byteSize}`, 'Accept-Ranges': 'bytes', ETag: etag };
+    const size = { 'Content-Range': `bytes */${object.byteSize}`, 'Accept-Ranges': 'bytes', 'ETag': etag };
     return refusal(416, `The object has ${object.byteSize} bytes.`, size);
   }
   if (range.kind === 'part') {
-    const part = { 'Content-Length': String(range.to - range.from), 'Content-Range': `bytes ${range.from}-${range.to - 1}/${object.byteSize}` };
+    const part = {
+      'Content-Length': String(range.to - range.from),
+      'Content-Range': `bytes ${range.from}-${range.to - 1}/${object.byteSize}`,
+    };
     return answer(206, { ...headers, ...part }, object.bytes(range.from, range.to));
   }
   const all = { ...headers, 'Content-Length': String(object.byteSize) };

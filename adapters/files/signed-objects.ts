@@ -20,24 +20,27 @@ const PREFLIGHT = {
 
 /**
  * The gate to objects behind signed addresses, for an HTTP server to mount under `/objects/`. It streams both ways and
- * never throws: 200, 204, 206 and 304 are given; 403 is a signature we did not make or that has expired; 400 is a request
- * that carries a credential besides, and 400 and 411 are a PUT that is not what was signed for, 410 one whose bytes have no
- * use any more; 404, 405, 416 and 503 as ever. Slow bodies are the server's to bound. `HEAD` goes with an address signed for
- * `GET`.
+ * never throws: 200, 204, 206 and 304 are given; 403 is a signature we did not make or that has expired; 400 is a
+ * request that carries a credential besides, and 400 and 411 are a PUT that is not what was signed for, 410 one whose
+ * bytes have no use any more; 404, 405, 416 and 503 as ever. Slow bodies are the server's to bound. `HEAD` goes with an
+ * address signed for `GET`.
  */
 export class SignedObjects {
-  constructor(private readonly parts: {
-    readonly folder: ObjectFolder;
-    readonly signer: UrlSigner;
-    readonly clock: Pick<Clock, 'now'>;
-    readonly takesBytes: TakesBytes;
-  }) {}
+  constructor(
+    private readonly parts: {
+      readonly folder: ObjectFolder;
+      readonly signer: UrlSigner;
+      readonly clock: Pick<Clock, 'now'>;
+      readonly takesBytes: TakesBytes;
+    },
+  ) {}
 
   async handle(request: SignedObjectRequest): Promise<SignedObjectResponse> {
     try {
       return await this.answerTo(request);
     } catch (error) {
-      if (error instanceof StoreUnavailable) return refusal(503, 'The store cannot answer right now.', { 'Retry-After': '5', Connection: 'close' });
+      if (error instanceof StoreUnavailable)
+        return refusal(503, 'The store cannot answer right now.', { 'Retry-After': '5', 'Connection': 'close' });
       return refusal(500, 'Something went wrong on our side.', { Connection: 'close' });
     }
   }
@@ -46,11 +49,15 @@ export class SignedObjects {
     const { folder, signer, clock, takesBytes } = this.parts;
     if (request.method === 'OPTIONS') return answer(204, { ...PREFLIGHT, Allow: METHODS });
     const method = request.method === 'HEAD' ? 'GET' : request.method;
-    if (method !== 'GET' && method !== 'PUT') return unread(request, refusal(405, `Use one of ${METHODS}.`, { Allow: METHODS }));
+    if (method !== 'GET' && method !== 'PUT')
+      return unread(request, refusal(405, `Use one of ${METHODS}.`, { Allow: METHODS }));
     if (request.headers['authorization'] !== undefined) return unread(request, refusal(400, TWO_WAYS));
     const grant = signer.verify(method, request.path, request.query);
-    if (grant === undefined) return unread(request, refusal(403, 'The address is not one that was signed for this method.'));
+    if (grant === undefined)
+      return unread(request, refusal(403, 'The address is not one that was signed for this method.'));
     if (clock.now() >= grant.expiresAt) return unread(request, refusal(403, EXPIRED));
-    return grant.method === 'PUT' ? answerPut(folder, clock, takesBytes, grant, request) : answerGet(folder, grant, request);
+    return grant.method === 'PUT'
+      ? answerPut(folder, clock, takesBytes, grant, request)
+      : answerGet(folder, grant, request);
   }
 }

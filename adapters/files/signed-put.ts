@@ -9,7 +9,10 @@ import type { PutGrant } from './url-signer.js';
 /** The header that must carry the digest a PUT was signed for, in lower-case hex. */
 export const DIGEST_HEADER = 'x-darkroom-sha256';
 
-/** A body that will not be stored is read so far before the connection is closed, so that a small client reads our answer. */
+/**
+ * A body that will not be stored is read so far before the connection is closed, so that a small client reads our
+ * answer.
+ */
 const MAX_DRAINED_BYTES = 64 * 1024;
 
 export const EXPIRED = 'The signed address has expired.';
@@ -24,13 +27,14 @@ function headerRefusal(grant: PutGrant, headers: SignedObjectRequest['headers'])
   if (length === undefined) return refusal(411, `Send a Content-Length of ${grant.byteSize}.`);
   if (length !== String(grant.byteSize)) return refusal(400, `Content-Length must be ${grant.byteSize}.`);
   if (headers['content-type'] !== grant.mediaType) return refusal(400, `Content-Type must be ${grant.mediaType}.`);
-  if (grant.sha256 !== undefined && headers[DIGEST_HEADER] !== grant.sha256) return refusal(400, `${DIGEST_HEADER} must be ${grant.sha256}.`);
+  if (grant.sha256 !== undefined && headers[DIGEST_HEADER] !== grant.sha256)
+    return refusal(400, `${DIGEST_HEADER} must be ${grant.sha256}.`);
   return undefined;
 }
 
 /**
- * Answers a verified PUT: stores exactly the bytes that were signed for, or nothing. The expiry, and whether they are still
- * wanted, are looked at again once the bytes are here, so that nothing appears after the target was given up.
+ * Answers a verified PUT: stores exactly the bytes that were signed for, or nothing. The expiry, and whether they are
+ * still wanted, are looked at again once the bytes are here, so that nothing appears after the target was given up.
  */
 export async function answerPut(
   folder: ObjectFolder,
@@ -43,14 +47,15 @@ export async function answerPut(
   if (refused !== undefined) return unread(request, refused);
   const staged = await stageBody(folder, grant, request);
   if (staged === 'broke-off') return refusal(400, 'The body broke off before its end.', { Connection: 'close' });
-  if (staged === 'too-large') return refusal(400, `The body must have exactly ${grant.byteSize} bytes.`, { Connection: 'close' });
+  if (staged === 'too-large')
+    return refusal(400, `The body must have exactly ${grant.byteSize} bytes.`, { Connection: 'close' });
   const fault = bodyRefusal(grant, staged, clock.now()) ?? (await lateRefusal(takesBytes, grant, staged));
   if (fault !== undefined) {
     await staged.discard();
     return fault;
   }
   await staged.commit(grant.key);
-  return answer(200, { ETag: `"${staged.sha256}"`, 'Content-Length': '0' });
+  return answer(200, { 'ETag': `"${staged.sha256}"`, 'Content-Length': '0' });
 }
 
 async function takenRefusal(takesBytes: TakesBytes, { key }: PutGrant): Promise<SignedObjectResponse | undefined> {
@@ -58,7 +63,11 @@ async function takenRefusal(takesBytes: TakesBytes, { key }: PutGrant): Promise<
 }
 
 /** The same once the bytes are here, which a failure must not leave behind. */
-async function lateRefusal(takesBytes: TakesBytes, grant: PutGrant, staged: StagedObject): Promise<SignedObjectResponse | undefined> {
+async function lateRefusal(
+  takesBytes: TakesBytes,
+  grant: PutGrant,
+  staged: StagedObject,
+): Promise<SignedObjectResponse | undefined> {
   try {
     return await takenRefusal(takesBytes, grant);
   } catch (error) {
@@ -67,14 +76,23 @@ async function lateRefusal(takesBytes: TakesBytes, grant: PutGrant, staged: Stag
   }
 }
 
-function bodyRefusal(grant: PutGrant, body: { readonly byteSize: number; readonly sha256: string }, now: number): SignedObjectResponse | undefined {
+function bodyRefusal(
+  grant: PutGrant,
+  body: { readonly byteSize: number; readonly sha256: string },
+  now: number,
+): SignedObjectResponse | undefined {
   if (body.byteSize !== grant.byteSize) return refusal(400, `The body must have exactly ${grant.byteSize} bytes.`);
-  if (grant.sha256 !== undefined && body.sha256 !== grant.sha256) return refusal(400, 'The body does not have the SHA-256 it was signed for.');
+  if (grant.sha256 !== undefined && body.sha256 !== grant.sha256)
+    return refusal(400, 'The body does not have the SHA-256 it was signed for.');
   return now >= grant.expiresAt ? refusal(403, EXPIRED) : undefined;
 }
 
 /** A disk that fails is our fault and passed on; a client that goes away is not. */
-async function stageBody(folder: ObjectFolder, grant: PutGrant, request: SignedObjectRequest): Promise<StagedObject | 'too-large' | 'broke-off'> {
+async function stageBody(
+  folder: ObjectFolder,
+  grant: PutGrant,
+  request: SignedObjectRequest,
+): Promise<StagedObject | 'too-large' | 'broke-off'> {
   try {
     return await folder.stage(request.body, grant.byteSize);
   } catch (error) {
@@ -84,10 +102,13 @@ async function stageBody(folder: ObjectFolder, grant: PutGrant, request: SignedO
 }
 
 /**
- * The refusal, once a short body is out of the way; a longer one costs the client its connection. The body's iterator is
- * not told to end: a server's request stream would then tear the socket down, and the answer with it.
+ * The refusal, once a short body is out of the way; a longer one costs the client its connection. The body's iterator
+ * is not told to end: a server's request stream would then tear the socket down, and the answer with it.
  */
-export async function unread(request: SignedObjectRequest, refused: SignedObjectResponse): Promise<SignedObjectResponse> {
+export async function unread(
+  request: SignedObjectRequest,
+  refused: SignedObjectResponse,
+): Promise<SignedObjectResponse> {
   const body = request.body[Symbol.asyncIterator]();
   try {
     for (let drained = 0; drained <= MAX_DRAINED_BYTES;) {

@@ -33,7 +33,11 @@ export class StoredObject implements ObjectFacts {
       return await onDisk(async () => {
         const byteSize = (await handle.stat()).size - TRAILER_BYTES;
         if (byteSize < 0) throw new StoreUnavailable('A stored object is shorter than it should be.');
-        return new StoredObject(handle, byteSize, Buffer.from(await readExactly(handle, byteSize, TRAILER_BYTES)).toString('hex'));
+        return new StoredObject(
+          handle,
+          byteSize,
+          Buffer.from(await readExactly(handle, byteSize, TRAILER_BYTES)).toString('hex'),
+        );
       });
     } catch (error) {
       await handle.close();
@@ -60,7 +64,9 @@ export class StoredObject implements ObjectFacts {
       next: async () => {
         if (position >= end) return finish();
         try {
-          const value = await onDisk(async () => readExactly(this.handle, position, Math.min(PIECE_BYTES, end - position)));
+          const value = await onDisk(async () =>
+            readExactly(this.handle, position, Math.min(PIECE_BYTES, end - position)),
+          );
           position += value.byteLength;
           return { done: false, value };
         } catch (error) {

@@ -27,16 +27,16 @@ export interface GetGrant {
 export type Grant = PutGrant | GetGrant;
 
 /**
- * Signs addresses with HMAC-SHA256 over the method, the key and every parameter. A JSON array of strings keeps the parts
- * apart, and its first element keeps these signatures apart from any other use of the secret.
+ * Signs addresses with HMAC-SHA256 over the method, the key and every parameter. A JSON array of strings keeps the
+ * parts apart, and its first element keeps these signatures apart from any other use of the secret.
  */
 export class UrlSigner {
   readonly #secret: Uint8Array;
   readonly #publicBaseUrl: () => string;
 
   /**
-   * `secret` has at least 32 bytes; `publicBaseUrl` says where clients reach the gate, with or without a path of its own,
-   * and is asked at every signing, as a server may learn its port after it opened the store.
+   * `secret` has at least 32 bytes; `publicBaseUrl` says where clients reach the gate, with or without a path of its
+   * own, and is asked at every signing, as a server may learn its port after it opened the store.
    */
   constructor(options: { readonly secret: Uint8Array; readonly publicBaseUrl: () => string }) {
     if (options.secret.byteLength < MIN_SECRET_BYTES) {
@@ -49,7 +49,8 @@ export class UrlSigner {
   sign(grant: Grant): string {
     assertObjectKey(grant.key);
     assertMediaType(grant.mediaType);
-    if (!Number.isSafeInteger(grant.expiresAt)) throw new RangeError('An expiry is whole milliseconds since the epoch.');
+    if (!Number.isSafeInteger(grant.expiresAt))
+      throw new RangeError('An expiry is whole milliseconds since the epoch.');
     const query = new URLSearchParams({ expires: String(grant.expiresAt), type: grant.mediaType });
     if (grant.method === 'GET') query.set('filename', grant.filename);
     else {
@@ -66,7 +67,8 @@ export class UrlSigner {
     const key = path.startsWith(PATH_PREFIX) ? path.slice(PATH_PREFIX.length) : '';
     const known: readonly string[] = [...SIGNED_PARAMETERS, 'signature'];
     const names = [...query.keys()];
-    if (!isObjectKey(key) || new Set(names).size !== names.length || names.some((name) => !known.includes(name))) return undefined;
+    if (!isObjectKey(key) || new Set(names).size !== names.length || names.some((name) => !known.includes(name)))
+      return undefined;
     const expected = Buffer.from(this.#signature(method, key, query));
     const given = Buffer.from(query.get('signature') ?? '');
     if (given.byteLength !== expected.byteLength || !timingSafeEqual(given, expected)) return undefined;

@@ -11,10 +11,14 @@ export class AddressRefused extends Error {
 }
 
 /**
- * Throws unless a target may be reached at every one of the addresses it was found at: one that is refused beside others that are
- * not is how a name is made to lead inwards.
+ * Throws unless a target may be reached at every one of the addresses it was found at: one that is refused beside
+ * others that are not is how a name is made to lead inwards.
  */
-export function requireAllowed(allow: AllowList, { protocol, hostname, port }: Pick<Target, 'protocol' | 'hostname' | 'port'>, addresses: readonly NetworkAddress[]): void {
+export function requireAllowed(
+  allow: AllowList,
+  { protocol, hostname, port }: Pick<Target, 'protocol' | 'hostname' | 'port'>,
+  addresses: readonly NetworkAddress[],
+): void {
   if (allow.hasHost(hostname, port)) return;
   for (const address of addresses) {
     if (allow.hasAddress(address)) continue;

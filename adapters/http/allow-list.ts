@@ -9,9 +9,9 @@ interface ListedHost {
 }
 
 /**
- * What an operator lets this client reach beside the public internet. An entry is a network (`10.0.0.0/8`), or a host by name or
- * address, with a port or without (`comfyui.internal:8188`, `[::1]:8188`). A listed host may have any address; of a network, any
- * host that has its address there may be reached. Both may be spoken to without TLS.
+ * What an operator lets this client reach beside the public internet. An entry is a network (`10.0.0.0/8`), or a host
+ * by name or address, with a port or without (`comfyui.internal:8188`, `[::1]:8188`). A listed host may have any
+ * address; of a network, any host that has its address there may be reached. Both may be spoken to without TLS.
  */
 export class AllowList {
   private readonly networks: readonly Network[];
@@ -29,7 +29,10 @@ export class AllowList {
   }
 
   hasAddress(address: NetworkAddress): boolean {
-    const known = address.kind() === 'ipv6' && (address as ipaddr.IPv6).isIPv4MappedAddress() ? (address as ipaddr.IPv6).toIPv4Address() : address;
+    const known =
+      address.kind() === 'ipv6' && (address as ipaddr.IPv6).isIPv4MappedAddress()
+        ? (address as ipaddr.IPv6).toIPv4Address()
+        : address;
     return this.networks.some((network) => isWithin(known, network));
   }
 }
@@ -37,7 +40,13 @@ export class AllowList {
 function networkOf(entry: string): Network {
   const [address = '', bits = '', ...rest] = entry.split('/');
   const most = isIP(address) === 4 ? 32 : 128;
-  if (isIP(address) === 0 || address.includes('%') || rest.length > 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > most) {
+  if (
+    isIP(address) === 0 ||
+    address.includes('%') ||
+    rest.length > 0 ||
+    !/^\d{1,3}$/.test(bits) ||
+    Number(bits) > most
+  ) {
     throw new RangeError(`${entry} is no network; write an address and a number of bits, such as 10.0.0.0/8.`);
   }
   return ipaddr.parseCIDR(entry);
@@ -53,7 +62,10 @@ function hostOf(entry: string): ListedHost {
   return { hostname, port: port === undefined ? undefined : String(Number(port)) };
 }
 
-/** One spelling for each host, as URLs have it: lower case, ASCII, addresses in their shortest form, without brackets or a dot at the end. */
+/**
+ * One spelling for each host, as URLs have it: lower case, ASCII, addresses in their shortest form, without brackets or
+ * a dot at the end.
+ */
 export function readHostname(host: string): string | undefined {
   if (host.startsWith('[')) {
     const inner = host.slice(1, -1);

@@ -7,7 +7,10 @@ export interface Flow {
 /** How much of an answer waits in memory to be read. */
 const MAX_WAITING_BYTES = 256 * 1024;
 
-/** The pieces of one answer's body, as they come, for one reader. The connection is not read further while enough of them wait. */
+/**
+ * The pieces of one answer's body, as they come, for one reader. The connection is not read further while enough of
+ * them wait.
+ */
 export class BodyQueue {
   private readonly pieces: Uint8Array[] = [];
   private waitingBytes = 0;
@@ -36,13 +39,18 @@ export class BodyQueue {
     this.wakeReader?.();
   }
 
-  /** The next piece, or undefined at the end. `waits` is called when there is none yet, and what it returns when there is. */
+  /**
+   * The next piece, or undefined at the end. `waits` is called when there is none yet, and what it returns when there
+   * is.
+   */
   async next(waits: () => () => void): Promise<Uint8Array | undefined> {
     while (this.pieces.length === 0) {
       if (this.ending?.error) throw this.ending.error;
       if (this.ending) return undefined;
       const ready = waits();
-      await new Promise<void>((resolve) => { this.wakeReader = resolve; });
+      await new Promise<void>((resolve) => {
+        this.wakeReader = resolve;
+      });
       this.wakeReader = undefined;
       ready();
     }

@@ -2,7 +2,10 @@ import type { AbortSignalLike } from '../../core/abort-signal.js';
 
 export type Over = 'aborted' | 'closed' | 'total';
 
-/** The time from a call to the last byte of its answer, over all redirects. It is over early when its signal is aborted or the client is closed. */
+/**
+ * The time from a call to the last byte of its answer, over all redirects. It is over early when its signal is aborted
+ * or the client is closed.
+ */
 export class CallLife {
   private listener: ((over: Over) => void) | undefined;
   private readonly abort = () => this.cut('aborted');
@@ -10,13 +13,20 @@ export class CallLife {
   private hasEnded = false;
   private over: Over | undefined;
 
-  constructor(private readonly signal: AbortSignalLike, private readonly others: Set<CallLife>, totalTimeoutMs: number) {
+  constructor(
+    private readonly signal: AbortSignalLike,
+    private readonly others: Set<CallLife>,
+    totalTimeoutMs: number,
+  ) {
     this.timer = setTimeout(() => this.cut('total'), totalTimeoutMs);
     signal.addEventListener('abort', this.abort, { once: true });
     others.add(this);
   }
 
-  /** Called once, when the call is cut, or at once if it was; each exchange of the call takes the place of the one before. */
+  /**
+   * Called once, when the call is cut, or at once if it was; each exchange of the call takes the place of the one
+   * before.
+   */
   onCut(listener: (over: Over) => void): void {
     this.listener = listener;
     if (this.over !== undefined) listener(this.over);

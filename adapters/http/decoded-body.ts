@@ -6,7 +6,12 @@ import type { HttpLimits } from './limits.js';
 type BodyLimits = Pick<HttpLimits, 'maxBodyBytes' | 'maxDecompressionRatio'>;
 type Fail = (kind: 'too-large' | 'bad-answer', what: string) => HttpError;
 
-const DECODERS = { gzip: createGunzip, 'x-gzip': createGunzip, deflate: createInflate, br: createBrotliDecompress } as const;
+const DECODERS = {
+  'gzip': createGunzip,
+  'x-gzip': createGunzip,
+  'deflate': createInflate,
+  'br': createBrotliDecompress,
+} as const;
 
 /** What answers may be compressed with. */
 export const ACCEPTED_ENCODINGS = 'gzip, deflate, br';
@@ -15,7 +20,12 @@ export const ACCEPTED_ENCODINGS = 'gzip, deflate, br';
 const RATIO_COUNTS_FROM_BYTES = 64 * 1024;
 
 /** The body behind its content encoding, within bounds both as it is received and as it is decoded. */
-export async function* decodedBody(received: AsyncGenerator<Uint8Array>, encoding: string, limits: BodyLimits, fail: Fail): AsyncGenerator<Uint8Array> {
+export async function* decodedBody(
+  received: AsyncGenerator<Uint8Array>,
+  encoding: string,
+  limits: BodyLimits,
+  fail: Fail,
+): AsyncGenerator<Uint8Array> {
   const counted = new CountedBytes(limits, fail);
   try {
     if (encoding === '' || encoding === 'identity') {
@@ -31,15 +41,23 @@ export async function* decodedBody(received: AsyncGenerator<Uint8Array>, encodin
   }
 }
 
-async function* decompressed(received: AsyncGenerator<Uint8Array>, encoding: string, counted: CountedBytes, fail: Fail): AsyncGenerator<Uint8Array> {
-  if (!Object.hasOwn(DECODERS, encoding)) throw fail('bad-answer', 'The answer is compressed in a way that was not asked for.');
+async function* decompressed(
+  received: AsyncGenerator<Uint8Array>,
+  encoding: string,
+  counted: CountedBytes,
+  fail: Fail,
+): AsyncGenerator<Uint8Array> {
+  if (!Object.hasOwn(DECODERS, encoding))
+    throw fail('bad-answer', 'The answer is compressed in a way that was not asked for.');
   const decoder = DECODERS[encoding as keyof typeof DECODERS]();
   const first = await received.next();
   // An answer without a body, to HEAD for one, may still name the encoding it would have had.
   if (first.done === true) return;
   const source = Readable.from(countedPieces(first.value, received, counted), { objectMode: false });
   let sourceError: Error | undefined;
-  source.once('error', (error) => { sourceError = error; });
+  source.once('error', (error) => {
+    sourceError = error;
+  });
   pipeline(source, decoder, () => undefined);
   try {
     for await (const piece of decoder as AsyncIterable<Uint8Array>) {
@@ -48,14 +66,18 @@ async function* decompressed(received: AsyncGenerator<Uint8Array>, encoding: str
     }
   } catch (error) {
     if (error instanceof HttpError) throw error;
-    throw sourceError ?? fail('bad-answer', 'The answer\'s compression is broken.');
+    throw sourceError ?? fail('bad-answer', "The answer's compression is broken.");
   } finally {
     source.destroy();
     decoder.destroy();
   }
 }
 
-async function* countedPieces(first: Uint8Array, received: AsyncGenerator<Uint8Array>, counted: CountedBytes): AsyncGenerator<Uint8Array> {
+async function* countedPieces(
+  first: Uint8Array,
+  received: AsyncGenerator<Uint8Array>,
+  counted: CountedBytes,
+): AsyncGenerator<Uint8Array> {
   counted.receive(first);
   yield first;
   for await (const piece of received) {
@@ -68,7 +90,10 @@ class CountedBytes {
   private receivedBytes = 0;
   private decodedBytes = 0;
 
-  constructor(private readonly limits: BodyLimits, private readonly fail: Fail) {}
+  constructor(
+    private readonly limits: BodyLimits,
+    private readonly fail: Fail,
+  ) {}
 
   receive({ byteLength }: Uint8Array): void {
     this.receivedBytes += byteLength;
@@ -78,8 +103,14 @@ class CountedBytes {
   decode({ byteLength }: Uint8Array): void {
     this.decodedBytes += byteLength;
     if (this.decodedBytes > this.limits.maxBodyBytes) throw this.tooLarge();
-    if (this.decodedBytes > RATIO_COUNTS_FROM_BYTES && this.decodedBytes > this.receivedBytes * this.limits.maxDecompressionRatio) {
-      throw this.fail('too-large', `The answer decompresses to more than ${this.limits.maxDecompressionRatio} times its size.`);
+    if (
+      this.decodedBytes > RATIO_COUNTS_FROM_BYTES &&
+      this.decodedBytes > this.receivedBytes * this.limits.maxDecompressionRatio
+    ) {
+      throw this.fail(
+        'too-large',
+        `The answer decompresses to more than ${this.limits.maxDecompressionRatio} times its size.`,
+      );
     }
   }
 

@@ -21,8 +21,8 @@ export interface Hop {
 }
 
 /**
- * One request and its answer on one connection. The request counts as sent from just before its first byte is handed to the operating
- * system: a failure before that is certain to have had no effect. It is never sent twice.
+ * One request and its answer on one connection. The request counts as sent from just before its first byte is handed to
+ * the operating system: a failure before that is certain to have had no effect. It is never sent twice.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   status = 0;
@@ -36,24 +36,35 @@ export class Exchange implements Dispatcher.DispatchHandler {
   private readonly pieces: BodyQueue;
   private settle: { readonly resolve: () => void; readonly reject: (error: HttpError) => void } | undefined;
 
-  constructor(readonly hop: Hop, private readonly limits: HttpLimits, private readonly life: CallLife) {
+  constructor(
+    readonly hop: Hop,
+    private readonly limits: HttpLimits,
+    private readonly life: CallLife,
+  ) {
     this.pieces = new BodyQueue({ pause: () => this.controller?.pause(), resume: () => this.controller?.resume() });
   }
 
   /** Resolves when the headers of the answer have come. */
   begin(dispatcher: Dispatcher): Promise<void> {
-    const { method, headers, target: { origin, path } } = this.hop;
+    const {
+      method,
+      headers,
+      target: { origin, path },
+    } = this.hop;
     return new Promise((resolve, reject) => {
       this.settle = { resolve, reject };
       this.life.onCut((over) => this.cut(over));
       if (this.hasEnded) return;
       this.limit('connect', this.limits.connectTimeoutMs);
-      dispatcher.dispatch({ origin, path, method, headers, body: this.body() as never, headersTimeout: 0, bodyTimeout: 0 }, this);
+      dispatcher.dispatch(
+        { origin, path, method, headers, body: this.body() as never, headersTimeout: 0, bodyTimeout: 0 },
+        this,
+      );
     });
   }
 
   /** The answer's body as it came over the network. Leaving it before its end closes the connection. */
-  async * received(): AsyncGenerator<Uint8Array> {
+  async *received(): AsyncGenerator<Uint8Array> {
     try {
       for (;;) {
         const piece = await this.pieces.next(() => {
@@ -73,9 +84,16 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.fail(this.error('aborted', 'The answer was given up.'));
   }
 
-  readonly error = (kind: HttpErrorKind, what: string, details: Omit<HttpErrorDetails, 'requestSent'> = {}): HttpError => {
+  readonly error = (
+    kind: HttpErrorKind,
+    what: string,
+    details: Omit<HttpErrorDetails, 'requestSent'> = {},
+  ): HttpError => {
     const { method, target, isFollowing } = this.hop;
-    return new HttpError(kind, `${method} ${target.shown}: ${what}`, { requestSent: this.isSent || isFollowing, ...details });
+    return new HttpError(kind, `${method} ${target.shown}: ${what}`, {
+      requestSent: this.isSent || isFollowing,
+      ...details,
+    });
   };
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -151,7 +169,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /** An upload takes as long as it goes on: the time for the answer begins anew with each piece. */
-  private async * sending(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  private async *sending(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const piece of source) {
       yield piece;
       if (!this.isAnswered && !this.hasEnded) this.limit('headers', this.limits.headersTimeoutMs);
@@ -161,7 +179,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
 const PHASES: Readonly<Record<TimedOutPhase, string>> = {
   connect: 'The connection',
-  headers: 'The answer\'s headers',
-  idle: 'A pause in the answer\'s body',
+  headers: "The answer's headers",
+  idle: "A pause in the answer's body",
   total: 'The call',
 };

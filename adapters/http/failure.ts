@@ -8,16 +8,24 @@ interface Failure {
   readonly phase?: TimedOutPhase;
 }
 
-/** What an error of a connection means for the request on it. The error's own message is not repeated: it may hold what was sent. */
-export function failureOf(error: Error, { isSent, isAnswered }: { readonly isSent: boolean; readonly isAnswered: boolean }): Failure {
+/**
+ * What an error of a connection means for the request on it. The error's own message is not repeated: it may hold what
+ * was sent.
+ */
+export function failureOf(
+  error: Error,
+  { isSent, isAnswered }: { readonly isSent: boolean; readonly isAnswered: boolean },
+): Failure {
   if (error instanceof AddressRefused) return { kind: 'refused-address', what: `${error.message}.` };
   const code = codeOf(error);
   const named = code === undefined ? {} : { code };
   if (!isSent) {
-    if (code === 'UND_ERR_CONNECT_TIMEOUT') return { kind: 'timed-out', what: 'The connection took too long.', phase: 'connect', ...named };
+    if (code === 'UND_ERR_CONNECT_TIMEOUT')
+      return { kind: 'timed-out', what: 'The connection took too long.', phase: 'connect', ...named };
     return { kind: 'not-connected', what: `No connection came about${inBrackets(code)}.`, ...named };
   }
-  if (code === 'UND_ERR_HEADERS_OVERFLOW') return { kind: 'too-large', what: 'The answer\'s headers are larger than allowed.', ...named };
+  if (code === 'UND_ERR_HEADERS_OVERFLOW')
+    return { kind: 'too-large', what: "The answer's headers are larger than allowed.", ...named };
   if (isMalformed(error)) return { kind: 'bad-answer', what: 'The answer is not HTTP.' };
   const what = isAnswered ? 'The answer was cut before its end' : 'The connection was lost before an answer';
   return { kind: 'unknown-outcome', what: `${what}${inBrackets(code)}.`, ...named };

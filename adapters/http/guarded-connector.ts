@@ -19,10 +19,16 @@ export interface ConnectorOptions {
 }
 
 /**
- * Makes connections to allowed addresses only. A name is resolved once for each connection, all its addresses are checked, and the
- * connection is made to one of these: what the name leads to a moment later does not matter. Certificates are always verified.
+ * Makes connections to allowed addresses only. A name is resolved once for each connection, all its addresses are
+ * checked, and the connection is made to one of these: what the name leads to a moment later does not matter.
+ * Certificates are always verified.
  */
-export function guardedConnector({ allow, connectTimeoutMs, ca, resolve = resolveBySystem }: ConnectorOptions): buildConnector.connector {
+export function guardedConnector({
+  allow,
+  connectTimeoutMs,
+  ca,
+  resolve = resolveBySystem,
+}: ConnectorOptions): buildConnector.connector {
   return (options, callback) => {
     const target = targetOf(options);
     try {
@@ -51,18 +57,34 @@ export function guardedConnector({ allow, connectTimeoutMs, ca, resolve = resolv
   };
 }
 
-function targetOf({ protocol, hostname, port }: buildConnector.Options): Pick<Target, 'protocol' | 'hostname' | 'port'> {
+function targetOf({
+  protocol,
+  hostname,
+  port,
+}: buildConnector.Options): Pick<Target, 'protocol' | 'hostname' | 'port'> {
   const isTls = protocol === 'https:';
-  return { protocol: isTls ? 'https:' : 'http:', hostname: literalAddress(hostname) ? hostname : (readHostname(hostname) ?? ''), port: port === '' ? (isTls ? '443' : '80') : port };
+  return {
+    protocol: isTls ? 'https:' : 'http:',
+    hostname: literalAddress(hostname) ? hostname : (readHostname(hostname) ?? ''),
+    port: port === '' ? (isTls ? '443' : '80') : port,
+  };
 }
 
 /** It always answers with a list, as is asked of it where connections may choose between IPv6 and IPv4. */
-function guardedLookup(allow: AllowList, target: Pick<Target, 'protocol' | 'hostname' | 'port'>, resolve: Resolver): LookupFunction {
+function guardedLookup(
+  allow: AllowList,
+  target: Pick<Target, 'protocol' | 'hostname' | 'port'>,
+  resolve: Resolver,
+): LookupFunction {
   return (hostname, { all }, callback) => {
     const answer = async () => {
       const found = await resolve(hostname);
       if (found.length === 0) throw Object.assign(new Error('The name has no address.'), { code: 'ENOTFOUND' });
-      requireAllowed(allow, target, found.map(({ address }) => parsed(address)));
+      requireAllowed(
+        allow,
+        target,
+        found.map(({ address }) => parsed(address)),
+      );
       return found.map(({ address, family }) => ({ address, family }));
     };
     callbackify(answer)((error, found) => {

@@ -5,14 +5,17 @@ import type { HttpError } from './http-error.js';
 import type { HttpLimits } from './limits.js';
 
 /**
- * An answer whose headers have come; its body is still on its way, and is read once: as a stream, whole, or not at all. The limits of
- * the call hold until then, so an answer that is not read must be discarded.
+ * An answer whose headers have come; its body is still on its way, and is read once: as a stream, whole, or not at all.
+ * The limits of the call hold until then, so an answer that is not read must be discarded.
  */
 export class HttpAnswer {
   readonly status: number;
   private isTaken = false;
 
-  constructor(private readonly exchange: Exchange, private readonly limits: HttpLimits) {
+  constructor(
+    private readonly exchange: Exchange,
+    private readonly limits: HttpLimits,
+  ) {
     this.status = exchange.status;
   }
 
@@ -28,7 +31,9 @@ export class HttpAnswer {
     return Array.isArray(value) ? value.join(', ') : value;
   }
 
-  /** The body's bytes as they come, decompressed. Leaving the stream early closes the connection. Throws `HttpError`. */
+  /**
+   * The body's bytes as they come, decompressed. Leaving the stream early closes the connection. Throws `HttpError`.
+   */
   body(): AsyncIterable<Uint8Array> {
     if (this.isTaken) throw new Error('The body of an answer is read once.');
     this.isTaken = true;
@@ -66,7 +71,7 @@ export class HttpAnswer {
   }
 
   /** However the reading ends, before the first byte too, nothing of the answer is waited for afterwards. */
-  private async * decoded(encoding: string): AsyncGenerator<Uint8Array> {
+  private async *decoded(encoding: string): AsyncGenerator<Uint8Array> {
     try {
       yield* decodedBody(this.exchange.received(), encoding, this.limits, (kind, what) => this.error(kind, what));
     } finally {

@@ -28,9 +28,9 @@ export interface HttpClientOptions {
 }
 
 /**
- * Sends what goes out to others' servers. It reaches the public internet over verified TLS, and what the operator has listed; it
- * follows no redirect unless told to, and bounds the size and the time of every answer. It never sends a request twice, and proxy
- * variables of the environment have no effect on it. Every failure is an `HttpError`.
+ * Sends what goes out to others' servers. It reaches the public internet over verified TLS, and what the operator has
+ * listed; it follows no redirect unless told to, and bounds the size and the time of every answer. It never sends a
+ * request twice, and proxy variables of the environment have no effect on it. Every failure is an `HttpError`.
  */
 export class HttpClient {
   private readonly limits: HttpLimits;
@@ -50,8 +50,19 @@ export class HttpClient {
       ca: trustedAuthorities(options.extraCa),
       resolve,
     });
-    const shared = { connect, connections: maxConnectionsPerOrigin, maxHeaderSize: maxHeaderBytes, headersTimeout: 0, bodyTimeout: 0 };
-    this.pooled = new Agent({ ...shared, pipelining: 1, keepAliveTimeout: keepAliveMs, keepAliveMaxTimeout: keepAliveMs });
+    const shared = {
+      connect,
+      connections: maxConnectionsPerOrigin,
+      maxHeaderSize: maxHeaderBytes,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    };
+    this.pooled = new Agent({
+      ...shared,
+      pipelining: 1,
+      keepAliveTimeout: keepAliveMs,
+      keepAliveMaxTimeout: keepAliveMs,
+    });
     // A connection whose request was aborted before it began must not wait for another one.
     this.unpooled = new Agent({ ...shared, pipelining: 0, keepAliveTimeout: 1, keepAliveMaxTimeout: 1 });
   }
@@ -61,19 +72,29 @@ export class HttpClient {
     const { method, maxRedirects = 0, signal } = request;
     const limits = { ...this.limits, ...request.limits };
     requireLimits(limits);
-    if (maxRedirects > 0 && method !== 'GET' && method !== 'HEAD') throw new RangeError(`Redirects of ${method} are not followed.`);
+    if (maxRedirects > 0 && method !== 'GET' && method !== 'HEAD')
+      throw new RangeError(`Redirects of ${method} are not followed.`);
     let target = readTarget(request.url);
     let headers = headersOf(request);
-    if (this.isClosed || signal.aborted) throw new HttpError('aborted', `${method} ${target.shown}: The call was aborted.`, { requestSent: false });
+    if (this.isClosed || signal.aborted)
+      throw new HttpError('aborted', `${method} ${target.shown}: The call was aborted.`, { requestSent: false });
     const life = new CallLife(signal, this.calls, limits.totalTimeoutMs);
     try {
       for (let followed = 0; ; followed += 1) {
-        const hop = { method, target, headers, body: bodyOf(request), followsRedirect: maxRedirects > 0, isFollowing: followed > 0 };
+        const hop = {
+          method,
+          target,
+          headers,
+          body: bodyOf(request),
+          followsRedirect: maxRedirects > 0,
+          isFollowing: followed > 0,
+        };
         const exchange = new Exchange(hop, limits, life);
         await exchange.begin(this.dispatcherFor(request));
         if (!exchange.isRedirect) return new HttpAnswer(exchange, limits);
         exchange.drop();
-        if (followed === maxRedirects) throw exchange.error('bad-answer', `It redirects more than ${maxRedirects} times.`);
+        if (followed === maxRedirects)
+          throw exchange.error('bad-answer', `It redirects more than ${maxRedirects} times.`);
         const next = redirectTarget(exchange.headers.location ?? '', target, exchange.error);
         headers = headersAfter(headers, target, next);
         target = next;
@@ -91,7 +112,10 @@ export class HttpClient {
     await Promise.all([this.pooled.destroy(), this.unpooled.destroy()]);
   }
 
-  private dispatcherFor({ method, onOwnConnection = method === 'POST' || method === 'PATCH' }: HttpRequest): Dispatcher {
+  private dispatcherFor({
+    method,
+    onOwnConnection = method === 'POST' || method === 'PATCH',
+  }: HttpRequest): Dispatcher {
     return onOwnConnection ? this.unpooled : this.pooled;
   }
 }

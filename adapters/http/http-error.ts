@@ -8,9 +8,19 @@
  * - `aborted`: the signal was aborted, or the client was closed;
  * - `bad-answer`: an answer came, and is not what it must be.
  */
-export type HttpErrorKind = 'refused-address' | 'not-connected' | 'unknown-outcome' | 'too-large' | 'timed-out' | 'aborted' | 'bad-answer';
+export type HttpErrorKind =
+  | 'refused-address'
+  | 'not-connected'
+  | 'unknown-outcome'
+  | 'too-large'
+  | 'timed-out'
+  | 'aborted'
+  | 'bad-answer';
 
-/** `connect` is all before the request's first byte: waiting for a connection, name resolution, TCP and TLS. `idle` is a pause in the answer's body. */
+/**
+ * `connect` is all before the request's first byte: waiting for a connection, name resolution, TCP and TLS. `idle` is a
+ * pause in the answer's body.
+ */
 export type TimedOutPhase = 'connect' | 'headers' | 'idle' | 'total';
 
 export interface HttpErrorDetails {
@@ -23,15 +33,20 @@ export interface HttpErrorDetails {
 }
 
 /**
- * The one error of outgoing requests. `requestSent` decides whether the same request may be made again without the risk that it is
- * carried out twice. The message has the method and the address without its query and user information, and nothing that was sent.
+ * The one error of outgoing requests. `requestSent` decides whether the same request may be made again without the risk
+ * that it is carried out twice. The message has the method and the address without its query and user information, and
+ * nothing that was sent.
  */
 export class HttpError extends Error {
   readonly requestSent: boolean;
   declare readonly phase?: TimedOutPhase;
   declare readonly code?: string;
 
-  constructor(readonly kind: HttpErrorKind, message: string, { requestSent, phase, code }: HttpErrorDetails) {
+  constructor(
+    readonly kind: HttpErrorKind,
+    message: string,
+    { requestSent, phase, code }: HttpErrorDetails,
+  ) {
     super(message);
     this.name = 'HttpError';
     this.requestSent = requestSent;

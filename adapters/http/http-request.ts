@@ -12,14 +12,26 @@ export interface HttpRequest {
   /** How many redirects are followed; none when absent. Only for GET and HEAD. */
   readonly maxRedirects?: number;
   /**
-   * Whether the request gets a connection of its own. On a kept one, the server's closing of it looks like the loss of an answer, so
-   * that POST and PATCH have their own unless this says otherwise.
+   * Whether the request gets a connection of its own. On a kept one, the server's closing of it looks like the loss of
+   * an answer, so that POST and PATCH have their own unless this says otherwise.
    */
   readonly onOwnConnection?: boolean;
 }
 
 /** Headers that the connection decides. */
-const OWN_HEADERS: readonly string[] = ['host', 'content-length', 'transfer-encoding', 'connection', 'keep-alive', 'upgrade', 'expect', 'te', 'trailer', 'accept-encoding', 'proxy-authorization'];
+const OWN_HEADERS: readonly string[] = [
+  'host',
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'keep-alive',
+  'upgrade',
+  'expect',
+  'te',
+  'trailer',
+  'accept-encoding',
+  'proxy-authorization',
+];
 
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
@@ -29,8 +41,10 @@ export function headersOf({ headers = {}, body }: HttpRequest): Readonly<Record<
   const sent: Record<string, string> = { 'user-agent': 'darkroom', 'accept-encoding': ACCEPTED_ENCODINGS };
   for (const [name, value] of Object.entries(headers)) {
     const lower = name.toLowerCase();
-    if (!NAME.test(name) || OWN_HEADERS.includes(lower)) throw new RangeError(`The header ${JSON.stringify(name)} cannot be set.`);
-    if (!VALUE.test(value)) throw new RangeError(`The value of the header ${name} has characters that headers cannot have.`);
+    if (!NAME.test(name) || OWN_HEADERS.includes(lower))
+      throw new RangeError(`The header ${JSON.stringify(name)} cannot be set.`);
+    if (!VALUE.test(value))
+      throw new RangeError(`The value of the header ${name} has characters that headers cannot have.`);
     sent[lower] = value;
   }
   if (typeof body === 'object' && 'stream' in body) sent['content-length'] = String(body.byteSize);

@@ -12,19 +12,28 @@ export function isRedirect(status: number, { location }: IncomingHttpHeaders): b
 }
 
 /** Where an answer redirects to. Throws `HttpError` for a redirect that is not followed. */
-export function redirectTarget(location: string, from: Target, error: (kind: HttpErrorKind, what: string) => HttpError): Target {
+export function redirectTarget(
+  location: string,
+  from: Target,
+  error: (kind: HttpErrorKind, what: string) => HttpError,
+): Target {
   let to: Target;
   try {
     to = readTarget(location, from);
   } catch (refused) {
     throw error('refused-address', `It redirects. ${(refused as Error).message}`);
   }
-  if (from.protocol !== 'https:' || to.protocol !== 'https:') throw error('bad-answer', 'It redirects, and redirects are only followed from https to https.');
+  if (from.protocol !== 'https:' || to.protocol !== 'https:')
+    throw error('bad-answer', 'It redirects, and redirects are only followed from https to https.');
   return to;
 }
 
 /** What is sent to the target of a redirect: another origin learns nothing about who asks. */
-export function headersAfter(headers: Readonly<Record<string, string>>, from: Target, to: Target): Readonly<Record<string, string>> {
+export function headersAfter(
+  headers: Readonly<Record<string, string>>,
+  from: Target,
+  to: Target,
+): Readonly<Record<string, string>> {
   if (from.origin === to.origin) return headers;
   return Object.fromEntries(Object.entries(headers).filter(([name]) => HEADERS_FOR_OTHERS.includes(name)));
 }

@@ -6,13 +6,13 @@ export type Network = ReturnType<typeof ipaddr.parseCIDR>;
 type Networks = readonly (readonly [network: Network, what: string])[];
 
 /**
- * Networks of IANA's registries of special-purpose and of multicast addresses that nothing is sent to. The few addresses within them
- * that are globally reachable, anycast for protocols of the network itself, are refused too.
+ * Networks of IANA's registries of special-purpose and of multicast addresses that nothing is sent to. The few
+ * addresses within them that are globally reachable, anycast for protocols of the network itself, are refused too.
  */
 const REFUSED_V4: Networks = networks([
   ['0.0.0.0/8', 'an address of this network'],
   ['10.0.0.0/8', 'a private address'],
-  ['100.64.0.0/10', 'a carrier\'s shared address'],
+  ['100.64.0.0/10', "a carrier's shared address"],
   ['127.0.0.0/8', 'a loopback address'],
   ['169.254.0.0/16', 'a link-local address'],
   ['172.16.0.0/12', 'a private address'],
@@ -36,9 +36,17 @@ const REFUSED_V6: Networks = networks([
   ['3fff::/20', 'an address for documentation'],
 ]);
 
-/** Where an IPv6 address carries the IPv4 address that packets go to in the end: the network, and the first of its four bytes. */
-const EMBEDDED_V4 = ([['::ffff:0:0/96', 12], ['64:ff9b::/96', 12], ['2002::/16', 2]] as const)
-  .map(([network, firstByte]) => [ipaddr.IPv6.parseCIDR(network), firstByte] as const);
+/**
+ * Where an IPv6 address carries the IPv4 address that packets go to in the end: the network, and the first of its four
+ * bytes.
+ */
+const EMBEDDED_V4 = (
+  [
+    ['::ffff:0:0/96', 12],
+    ['64:ff9b::/96', 12],
+    ['2002::/16', 2],
+  ] as const
+).map(([network, firstByte]) => [ipaddr.IPv6.parseCIDR(network), firstByte] as const);
 
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
 const NAMES_V6: Networks = networks([

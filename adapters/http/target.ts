@@ -18,7 +18,9 @@ export interface Target {
   readonly shown: string;
 }
 
-/** Reads an address, or throws `HttpError` with `refused-address`; what cannot be read is not repeated in the message. */
+/**
+ * Reads an address, or throws `HttpError` with `refused-address`; what cannot be read is not repeated in the message.
+ */
 export function readTarget(address: string | URL, base?: Target): Target {
   let url: URL;
   try {
@@ -27,8 +29,10 @@ export function readTarget(address: string | URL, base?: Target): Target {
     throw refusedTarget('The address is no URL.');
   }
   const { protocol } = url;
-  if (protocol !== 'https:' && protocol !== 'http:') throw refusedTarget(`An address must be https, not ${protocol.slice(0, 20)}`);
-  if (url.username !== '' || url.password !== '') throw refusedTarget('An address must not carry a user name or a password; send them in a header.');
+  if (protocol !== 'https:' && protocol !== 'http:')
+    throw refusedTarget(`An address must be https, not ${protocol.slice(0, 20)}`);
+  if (url.username !== '' || url.password !== '')
+    throw refusedTarget('An address must not carry a user name or a password; send them in a header.');
   const hostname = readHostname(url.hostname);
   if (hostname === undefined) throw refusedTarget('The host of the address is no name.');
   const port = url.port === '' ? defaultPortOf(protocol) : url.port;

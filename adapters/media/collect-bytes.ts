@@ -7,7 +7,10 @@ export class BytesCollector {
   #byteSize = 0;
   #isAtEnd = false;
 
-  constructor(bytes: AsyncIterable<Uint8Array>, readonly maxBytes: number) {
+  constructor(
+    bytes: AsyncIterable<Uint8Array>,
+    readonly maxBytes: number,
+  ) {
     this.#source = bytes[Symbol.asyncIterator]();
   }
 
@@ -24,7 +27,10 @@ export class BytesCollector {
     return head;
   }
 
-  /** All bytes, the head among them, in memory of `maxBytes`; undefined as soon as they are more. To be called once, or `close`. */
+  /**
+   * All bytes, the head among them, in memory of `maxBytes`; undefined as soon as they are more. To be called once, or
+   * `close`.
+   */
   async all(): Promise<Uint8Array | undefined> {
     if (this.#byteSize > this.maxBytes) {
       await this.close();

@@ -2,8 +2,23 @@ import { BROKEN, viewOf } from './container-end.js';
 import type { ContainerEnd } from './container-end.js';
 
 const TOP_BOXES = new Set([
-  'ftyp', 'moov', 'mdat', 'free', 'skip', 'wide', 'udta', 'meta', 'uuid',
-  'moof', 'mfra', 'sidx', 'styp', 'ssix', 'prft', 'emsg', 'pdin',
+  'ftyp',
+  'moov',
+  'mdat',
+  'free',
+  'skip',
+  'wide',
+  'udta',
+  'meta',
+  'uuid',
+  'moof',
+  'mfra',
+  'sidx',
+  'styp',
+  'ssix',
+  'prft',
+  'emsg',
+  'pdin',
 ]);
 
 /** Walks the top-level boxes, which must fill the file exactly and be of the kinds an MP4 file has. */

@@ -4,7 +4,9 @@ import { readImageHeader, type ImageForm } from '../../core/media/image-header.j
 export type { ProbeLimits } from '../../core/ports/media-probe.js';
 
 /** The answer for bytes that are not what they should be. */
-export interface Invalid { readonly invalid: string }
+export interface Invalid {
+  readonly invalid: string;
+}
 
 /** Past this side length no picture or video of ours exists; checked before multiplying. */
 const MAX_SIDE_PX = 65_535;
@@ -12,7 +14,8 @@ const MAX_SIDE_PX = 65_535;
 /** What is wrong with these dimensions, or undefined. `frames` pictures of that size may be held at once. */
 export function sizeFault(widthPx: number, heightPx: number, frames: number, maxPixels: number): Invalid | undefined {
   for (const side of [widthPx, heightPx]) {
-    if (!Number.isInteger(side) || side < 1 || side > MAX_SIDE_PX) return { invalid: 'The file does not say a usable width and height.' };
+    if (!Number.isInteger(side) || side < 1 || side > MAX_SIDE_PX)
+      return { invalid: 'The file does not say a usable width and height.' };
   }
   if (widthPx * heightPx * frames <= maxPixels) return undefined;
   const what = frames === 1 ? `${widthPx}x${heightPx} pixels` : `${frames} frames of ${widthPx}x${heightPx} pixels`;
@@ -23,7 +26,11 @@ const MIB = 1024 * 1024;
 
 /** What else to send where fewer pixels are not the only way. */
 const OTHER_FORM: Readonly<Record<ImageForm, string>> = {
-  'PNG': '', 'JPEG': '', 'WebP': '', 'interlaced PNG': ', or a PNG that is not interlaced', 'progressive JPEG': ', or a JPEG that is not progressive',
+  'PNG': '',
+  'JPEG': '',
+  'WebP': '',
+  'interlaced PNG': ', or a PNG that is not interlaced',
+  'progressive JPEG': ', or a JPEG that is not progressive',
 };
 
 /** What is wrong with what decoding the picture takes, or undefined. */
@@ -36,7 +43,8 @@ export function decodeFault(bytes: Uint8Array, maxDecodeBytes = Infinity): Inval
   const { form, widthPx, heightPx } = header;
   const article = /^[AEIOU]/i.test(form) ? 'an' : 'a';
   return {
-    invalid: `The file is ${article} ${form} of ${widthPx}x${heightPx} pixels, which takes ${Math.ceil(neededBytes / MIB)} MiB to decode; `
-      + `at most ${Math.floor(maxDecodeBytes / MIB)} MiB are allowed: send fewer pixels${OTHER_FORM[form]}.`,
+    invalid:
+      `The file is ${article} ${form} of ${widthPx}x${heightPx} pixels, which takes ${Math.ceil(neededBytes / MIB)} MiB to decode; ` +
+      `at most ${Math.floor(maxDecodeBytes / MIB)} MiB are allowed: send fewer pixels${OTHER_FORM[form]}.`,
   };
 }

@@ -50,8 +50,8 @@ export async function probeImage(
 }
 
 /**
- * Decodes every row and keeps none. A decoder of JPEG that shrinks while it decodes does not look at all of the file; it has
- * to give every pixel where something is cut out first, be it the whole picture.
+ * Decodes every row and keeps none. A decoder of JPEG that shrinks while it decodes does not look at all of the file;
+ * it has to give every pixel where something is cut out first, be it the whole picture.
  */
 async function decodeFully(input: Sharp, { format, width, height }: Metadata): Promise<void> {
   const whole = format === 'jpeg' ? input.extract({ left: 0, top: 0, width, height }) : input;

@@ -21,15 +21,24 @@ const MIB = 1024 * 1024;
 
 /** What the magic bytes may say, and what we take it for: an animated PNG is a PNG with more frames. */
 const KINDS: Readonly<Record<string, Kind>> = {
-  'image/png': 'image/png', 'image/apng': 'image/png', 'image/jpeg': 'image/jpeg', 'image/webp': 'image/webp', 'video/mp4': 'video/mp4',
+  'image/png': 'image/png',
+  'image/apng': 'image/png',
+  'image/jpeg': 'image/jpeg',
+  'image/webp': 'image/webp',
+  'video/mp4': 'video/mp4',
 };
 
 const ENDS: Readonly<Record<Kind, (bytes: Uint8Array) => ContainerEnd>> = {
-  'image/png': pngEnd, 'image/jpeg': jpegEnd, 'image/webp': webpEnd, 'video/mp4': mp4End,
+  'image/png': pngEnd,
+  'image/jpeg': jpegEnd,
+  'image/webp': webpEnd,
+  'video/mp4': mp4End,
 };
 
 const MEANT = {
-  image: 'a PNG, JPEG or WebP image', video: 'an MP4 video', either: 'a PNG, JPEG or WebP image or an MP4 video',
+  image: 'a PNG, JPEG or WebP image',
+  video: 'an MP4 video',
+  either: 'a PNG, JPEG or WebP image or an MP4 video',
 } as const;
 
 async function sniff(bytes: Uint8Array): Promise<Kind | undefined> {
@@ -49,9 +58,9 @@ export interface SharpMediaProbeOptions {
 }
 
 /**
- * Probes with file-type, sharp and mediabunny. A probe reads the head of its file, then waits until the memory for all its
- * bytes, and for decoding them where they are decoded, is free. At most `concurrency` probes have begun; the bytes of others
- * are unread. A failure of the source of the bytes is passed on, as it says nothing about them.
+ * Probes with file-type, sharp and mediabunny. A probe reads the head of its file, then waits until the memory for all
+ * its bytes, and for decoding them where they are decoded, is free. At most `concurrency` probes have begun; the bytes
+ * of others are unread. A failure of the source of the bytes is passed on, as it says nothing about them.
  */
 export class SharpMediaProbe implements MediaProbe {
   readonly #queue: PQueue;

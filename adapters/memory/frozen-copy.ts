@@ -1,9 +1,9 @@
 const ownCopies = new WeakSet<object>();
 
 /**
- * A copy that nobody can change, so that a store may keep it and hand the same object to every reader. Properties that are
- * undefined are left out, as a store that keeps JSON would. What is such a copy already is shared, not copied again:
- * a change to one field of a large record copies only what is new.
+ * A copy that nobody can change, so that a store may keep it and hand the same object to every reader. Properties that
+ * are undefined are left out, as a store that keeps JSON would. What is such a copy already is shared, not copied
+ * again: a change to one field of a large record copies only what is new.
  */
 export function frozenCopy<T>(value: T): T {
   return copyOf(value) as T;
@@ -13,7 +13,11 @@ function copyOf(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || ownCopies.has(value)) return value;
   const copy: object = Array.isArray(value)
     ? value.map(copyOf)
-    : Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined).map(([name, field]) => [name, copyOf(field)]));
+    : Object.fromEntries(
+        Object.entries(value)
+          .filter(([, field]) => field !== undefined)
+          .map(([name, field]) => [name, copyOf(field)]),
+      );
   Object.freeze(copy);
   ownCopies.add(copy);
   return copy;

@@ -21,14 +21,20 @@ export class MemoryAccountStore implements AccountStore {
   private readonly accounts = new Map<string, Kept>();
   private readonly accountIds = new OrderedList<string>(compareText);
   private readonly holds = new OrderedList<AccountHold>(
-    (a, b) => a.heldAt - b.heldAt || compareText(a.accountId, b.accountId) || compareText(a.generationId, b.generationId),
+    (a, b) =>
+      a.heldAt - b.heldAt || compareText(a.accountId, b.accountId) || compareText(a.generationId, b.generationId),
   );
 
   async create(account: Account): Promise<'created' | 'exists'> {
     if (this.accounts.has(account.accountId)) return 'exists';
     assert(account.version === 0 && account.holds.size === 0, 'a new account has version 0 and no holds');
     const { holds: _none, ...totals } = account;
-    this.accounts.set(account.accountId, { totals: frozenCopy(totals), holds: new Map(), entries: [], operations: new Map() });
+    this.accounts.set(account.accountId, {
+      totals: frozenCopy(totals),
+      holds: new Map(),
+      entries: [],
+      operations: new Map(),
+    });
     this.accountIds.insert(account.accountId);
     return 'created';
   }
@@ -48,7 +54,15 @@ export class MemoryAccountStore implements AccountStore {
     if (kept?.totals.version !== change.expectedVersion) return 'conflict';
     this.assertApplicable(kept, change);
     const { version, issued, available, reserved, spent, lastSequence } = change;
-    kept.totals = frozenCopy({ ...withProfile(kept.totals, change), version, issued, available, reserved, spent, lastSequence });
+    kept.totals = frozenCopy({
+      ...withProfile(kept.totals, change),
+      version,
+      issued,
+      available,
+      reserved,
+      spent,
+      lastSequence,
+    });
     for (const generationId of change.holdsClosed) this.closeHold(kept, generationId);
     for (const hold of change.holdsOpened) this.openHold(kept, hold);
     for (const entry of change.entries) {
@@ -75,7 +89,11 @@ export class MemoryAccountStore implements AccountStore {
     requireWanted(call);
     const from = page.cursor === undefined ? 0 : this.accountIds.firstNotBefore(`${page.cursor}\0`);
     const ids = this.accountIds.slice(from, checkedLimit(page.limit) + 1);
-    return pageOf(ids.map((id) => accountOf(this.accounts.get(id) as Kept)), page, (account) => account.accountId);
+    return pageOf(
+      ids.map((id) => accountOf(this.accounts.get(id) as Kept)),
+      page,
+      (account) => account.accountId,
+    );
   }
 
   async holdsBefore(heldBefore: number, page: PageRequest): Promise<Page<AccountHold>> {
@@ -87,7 +105,10 @@ export class MemoryAccountStore implements AccountStore {
   /** A change that would break the ledger's keys is refused whole, before any of it is written, as a database would. */
   private assertApplicable(kept: Kept, change: AccountChange): void {
     for (const hold of change.holdsOpened) {
-      assert(!kept.holds.has(hold.generationId) || change.holdsClosed.includes(hold.generationId), `generation ${hold.generationId} has no other hold`);
+      assert(
+        !kept.holds.has(hold.generationId) || change.holdsClosed.includes(hold.generationId),
+        `generation ${hold.generationId} has no other hold`,
+      );
     }
     const seen = new Set<string>();
     change.entries.forEach((entry, index) => {

@@ -14,7 +14,9 @@ export class MemoryClaimStore implements ClaimStore {
   private readonly claims = new Map<string, Claim>();
   private readonly removals = new OrderedList<Removal>((a, b) => a.at - b.at || compareText(a.name, b.name));
 
-  async insert(claim: Claim): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: Claim }> {
+  async insert(
+    claim: Claim,
+  ): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: Claim }> {
     const existing = this.claims.get(nameOf(claim));
     if (existing !== undefined) return { inserted: false, existing };
     this.put(claim);

@@ -35,7 +35,11 @@ class AccountThings<T extends { readonly accountId: string }> {
     const ids = this.idsByAccount.get(accountId);
     const from = page.cursor === undefined || ids === undefined ? 0 : ids.firstNotBefore(`${page.cursor}\0`);
     const found = ids?.slice(from, checkedLimit(page.limit) + 1) ?? [];
-    return pageOf(found.map((id) => this.things.get(id) as T), page, this.idOf);
+    return pageOf(
+      found.map((id) => this.things.get(id) as T),
+      page,
+      this.idOf,
+    );
   }
 }
 

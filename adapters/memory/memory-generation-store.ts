@@ -10,8 +10,11 @@ import { VersionedRecords, type Insertion } from './versioned-records.js';
 /** Generations in this process's memory; gone when the process ends. */
 export class MemoryGenerationStore implements GenerationStore {
   private readonly records = new VersionedRecords<GenerationRecord>((record) => record.generationId);
-  private readonly unchargedOf = new SumsByOwner<GenerationRecord>(({ accountId }) => accountId, (record) =>
-    (record.kind === 'generation' && record.unchargedBytes !== undefined ? [1, record.unchargedBytes] : null));
+  private readonly unchargedOf = new SumsByOwner<GenerationRecord>(
+    ({ accountId }) => accountId,
+    (record) =>
+      record.kind === 'generation' && record.unchargedBytes !== undefined ? [1, record.unchargedBytes] : null,
+  );
   /** Ids of generations, newest first, all of them, by account and by account and App. Tombstones are not listed. */
   private readonly listed = new Map<string, OrderedList<string>>();
 
@@ -44,13 +47,26 @@ export class MemoryGenerationStore implements GenerationStore {
     return this.records.due(now, limit, after && { at: after.dueAt, id: after.generationId });
   }
 
-  async list(accountId: string | undefined, appId: string | undefined, page: PageRequest, call?: Cancellation): Promise<Page<Generation>> {
+  async list(
+    accountId: string | undefined,
+    appId: string | undefined,
+    page: PageRequest,
+    call?: Cancellation,
+  ): Promise<Page<Generation>> {
     requireWanted(call);
     const ids = this.listed.get(listName(accountId, appId));
     // In descending order the ids after the cursor are the smaller ones, so the cursor's own place is stepped over.
     const from = page.cursor === undefined || ids === undefined ? 0 : ids.firstNotBefore(page.cursor);
-    const found = ids?.slice(from, checkedLimit(page.limit) + 2).filter((id) => id !== page.cursor).slice(0, page.limit + 1) ?? [];
-    return pageOf(found.map((id) => this.records.read(id) as Generation), page, (generation) => generation.generationId);
+    const found =
+      ids
+        ?.slice(from, checkedLimit(page.limit) + 2)
+        .filter((id) => id !== page.cursor)
+        .slice(0, page.limit + 1) ?? [];
+    return pageOf(
+      found.map((id) => this.records.read(id) as Generation),
+      page,
+      (generation) => generation.generationId,
+    );
   }
 
   async uncharged(accountId: string, call?: Cancellation): Promise<UnchargedContent> {

@@ -46,13 +46,18 @@ export class MemoryObjectStore implements ObjectStore {
     return found === undefined ? null : { byteSize: found.byteSize, etag: found.etag };
   }
 
-  async read(key: string, range?: { readonly from: number; readonly to: number }): Promise<AsyncIterable<Uint8Array> | null> {
+  async read(
+    key: string,
+    range?: { readonly from: number; readonly to: number },
+  ): Promise<AsyncIterable<Uint8Array> | null> {
     const found = this.objects.get(key);
     return found === undefined ? null : once(found.bytes.slice(range?.from, range?.to));
   }
 
   async write(
-    key: string, bytes: AsyncIterable<Uint8Array>, limit: { readonly mediaType: string; readonly maxBytes: number },
+    key: string,
+    bytes: AsyncIterable<Uint8Array>,
+    limit: { readonly mediaType: string; readonly maxBytes: number },
   ): Promise<{ readonly byteSize: number; readonly sha256: string } | 'too-large'> {
     const chunks: Uint8Array[] = [];
     let byteSize = 0;
@@ -79,18 +84,25 @@ export class MemoryObjectStore implements ObjectStore {
     this.objects.delete(key);
   }
 
-  /** Answers a client's signed request: 200, or 206 for a range; 400, 403 or 404 when it is refused, storing nothing. */
+  /**
+   * Answers a client's signed request: 200, or 206 for a range; 400, 403 or 404 when it is refused, storing nothing.
+   */
   handle(request: ObjectRequest): ObjectResponse {
     const grant = this.grants.find(request.url);
     if (grant === undefined || grant.method !== request.method) return refusal(403);
     return grant.method === 'PUT' ? this.handlePut(request, grant) : this.handleGet(request, grant.target);
   }
 
-  private handlePut(request: ObjectRequest, { target, headers }: Extract<Grant, { readonly method: 'PUT' }>): ObjectResponse {
+  private handlePut(
+    request: ObjectRequest,
+    { target, headers }: Extract<Grant, { readonly method: 'PUT' }>,
+  ): ObjectResponse {
     const sent = lowerCased(request.headers);
     const body = request.body ?? new Uint8Array();
     // A client that sends the bytes whole may leave their count to its HTTP library.
-    const signed = Object.entries(lowerCased(headers)).filter(([name]) => name !== 'content-length' || sent[name] !== undefined);
+    const signed = Object.entries(lowerCased(headers)).filter(
+      ([name]) => name !== 'content-length' || sent[name] !== undefined,
+    );
     if (signed.some(([name, value]) => sent[name] !== value)) return refusal(403);
     if (body.byteLength !== target.byteSize) return refusal(400);
     if (target.sha256 !== undefined && sha256Of(body) !== target.sha256) return refusal(400);
@@ -111,9 +123,14 @@ export class MemoryObjectStore implements ObjectStore {
     if (range === null) return { status: 200, headers, body: found.bytes.slice() };
     const from = Number(range[1]);
     const last = Math.min(range[2] === '' ? Infinity : Number(range[2]), found.byteSize - 1);
-    if (from > last) return { status: 416, headers: { 'content-range': `bytes */${found.byteSize}` }, body: new Uint8Array() };
+    if (from > last)
+      return { status: 416, headers: { 'content-range': `bytes */${found.byteSize}` }, body: new Uint8Array() };
     const contentRange = `bytes ${from}-${last}/${found.byteSize}`;
-    return { status: 206, headers: { ...headers, 'content-range': contentRange }, body: found.bytes.slice(from, last + 1) };
+    return {
+      status: 206,
+      headers: { ...headers, 'content-range': contentRange },
+      body: found.bytes.slice(from, last + 1),
+    };
   }
 
   private keep(key: string, bytes: Uint8Array): void {

@@ -8,10 +8,13 @@ import { VersionedRecords, type Insertion } from './versioned-records.js';
 /** Uploads in this process's memory; gone when the process ends. */
 export class MemoryUploadStore implements UploadStore {
   private readonly records = new VersionedRecords<UploadRecord>((record) => record.uploadId);
-  private readonly byApp = new SumsByOwner<UploadRecord>(({ accountId, appId }) => `${accountId}/${appId}`, (record) => {
-    const usage = usageOf(record);
-    return usage && [1, usage.unfinished, usage.bytes];
-  });
+  private readonly byApp = new SumsByOwner<UploadRecord>(
+    ({ accountId, appId }) => `${accountId}/${appId}`,
+    (record) => {
+      const usage = usageOf(record);
+      return usage && [1, usage.unfinished, usage.bytes];
+    },
+  );
 
   async insert(record: UploadRecord): Promise<Insertion<UploadRecord>> {
     const insertion = this.records.insert(record);

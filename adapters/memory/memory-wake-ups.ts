@@ -22,7 +22,13 @@ export class MemoryWakeUps implements WakeUps {
   private cancelTimer: () => void = () => undefined;
   private stopped = false;
 
-  constructor({ clock, table = new MemoryWakeUpTable() }: { readonly clock: Clock; readonly table?: MemoryWakeUpTable }) {
+  constructor({
+    clock,
+    table = new MemoryWakeUpTable(),
+  }: {
+    readonly clock: Clock;
+    readonly table?: MemoryWakeUpTable;
+  }) {
     this.clock = clock;
     this.table = table;
   }

@@ -9,8 +9,8 @@ export type Grant =
   | { readonly method: 'GET'; readonly target: GetTarget; readonly headers: Readonly<Record<string, string>> };
 
 /**
- * What was signed, by its address. Within one memory nothing needs a signature: an address that was not handed out is not
- * known. Expired grants are dropped when new ones are made.
+ * What was signed, by its address. Within one memory nothing needs a signature: an address that was not handed out is
+ * not known. Expired grants are dropped when new ones are made.
  */
 export class MemoryGrants {
   private readonly grants = new Map<string, Grant>();
@@ -22,7 +22,9 @@ export class MemoryGrants {
     const headers = {
       'Content-Type': target.mediaType,
       'Content-Length': String(target.byteSize),
-      ...(target.sha256 === undefined ? {} : { 'x-amz-checksum-sha256': Buffer.from(target.sha256, 'hex').toString('base64') }),
+      ...(target.sha256 === undefined
+        ? {}
+        : { 'x-amz-checksum-sha256': Buffer.from(target.sha256, 'hex').toString('base64') }),
     };
     return this.grant({ method: 'PUT', target: { ...target }, headers });
   }

@@ -3,7 +3,10 @@ export class SumsByOwner<T> {
   private readonly sums = new Map<string, bigint[]>();
 
   /** `numbersOf` is null for a record that does not count; the first number is 1 for one that does. */
-  constructor(private readonly ownerOf: (record: T) => string, private readonly numbersOf: (record: T) => readonly number[] | null) {}
+  constructor(
+    private readonly ownerOf: (record: T) => string,
+    private readonly numbersOf: (record: T) => readonly number[] | null,
+  ) {}
 
   /** The sums of one owner; empty when nothing counts. */
   of(owner: string): number[] {

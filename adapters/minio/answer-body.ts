@@ -10,9 +10,9 @@ export async function textOf(s3: S3Bucket, answer: IncomingMessage): Promise<str
 }
 
 /**
- * The bytes of an answer, once. Each wait for the server is bounded, and no wait for the consumer: one that is slow loses
- * nothing. Leaving it closes the connection. Written as an iterator, not a generator: leaving a generator before its first
- * step would not run its `finally`, and the connection would stay open.
+ * The bytes of an answer, once. Each wait for the server is bounded, and no wait for the consumer: one that is slow
+ * loses nothing. Leaving it closes the connection. Written as an iterator, not a generator: leaving a generator before
+ * its first step would not run its `finally`, and the connection would stay open.
  */
 export function bytesOf(s3: S3Bucket, answer: IncomingMessage): AsyncIterableIterator<Uint8Array> {
   const pieces: AsyncIterator<Uint8Array> = answer[Symbol.asyncIterator]();

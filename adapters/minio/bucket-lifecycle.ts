@@ -23,14 +23,22 @@ const STAGED = {
 const UNTAKEN = { NotImplemented: 'untaken', MethodNotAllowed: 'untaken', AccessDenied: 'untaken' } as const;
 const REFUSED = { ...UNTAKEN, InvalidArgument: 'untaken', MalformedXML: 'untaken' } as const;
 
-/** Sets the bucket's rules where there are none. Rules of an operator's own are left as they are: S3 sets all at once, and a merge could lose some. */
+/**
+ * Sets the bucket's rules where there are none. Rules of an operator's own are left as they are: S3 sets all at once,
+ * and a merge could lose some.
+ */
 export async function setLifecycle(s3: S3Bucket): Promise<readonly string[]> {
   const none = { ...UNTAKEN, NoSuchLifecycleConfiguration: null } as const;
   const found = await s3.callOr(none, async (client) => client.getBucketLifecycle(s3.name));
   if (found === 'untaken') return [untaken(s3)];
-  if (found !== null) return isOurs(found) ? [] : [`Left the rules of the ${s3.where} as they are: add one that ends incomplete uploads after a day.`];
-  if ((await set(s3, [ABANDONED, STAGED])) !== 'untaken') return [`Set rules on the ${s3.where}: incomplete uploads end after a day, staged files after eight.`];
-  if ((await set(s3, [STAGED])) !== 'untaken') return [`Set a rule on the ${s3.where}: staged files end after eight days. It takes none for incomplete uploads.`];
+  if (found !== null)
+    return isOurs(found)
+      ? []
+      : [`Left the rules of the ${s3.where} as they are: add one that ends incomplete uploads after a day.`];
+  if ((await set(s3, [ABANDONED, STAGED])) !== 'untaken')
+    return [`Set rules on the ${s3.where}: incomplete uploads end after a day, staged files after eight.`];
+  if ((await set(s3, [STAGED])) !== 'untaken')
+    return [`Set a rule on the ${s3.where}: staged files end after eight days. It takes none for incomplete uploads.`];
   return [untaken(s3)];
 }
 

@@ -7,12 +7,18 @@ import type { S3Bucket } from './s3-bucket.js';
 export const INSTALLATION_KEY = 'INSTALLATION-ID';
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** The id that the bucket keeps, or undefined when it has none yet; writes nothing. Throws `StoreUnavailable`, and `MinioRefused` when something else stands there. */
+/**
+ * The id that the bucket keeps, or undefined when it has none yet; writes nothing. Throws `StoreUnavailable`, and
+ * `MinioRefused` when something else stands there.
+ */
 export async function keptId(s3: S3Bucket): Promise<string | undefined> {
   const answer = await s3.send({ method: 'GET', key: INSTALLATION_KEY }, { NoSuchKey: undefined });
   if (answer === undefined) return undefined;
   const id = await textOf(s3, answer);
-  if (!UUID.test(id)) throw new MinioRefused(`The object ${INSTALLATION_KEY} in ${s3.where} is not one that Darkroom wrote; use a bucket of its own.`);
+  if (!UUID.test(id))
+    throw new MinioRefused(
+      `The object ${INSTALLATION_KEY} in ${s3.where} is not one that Darkroom wrote; use a bucket of its own.`,
+    );
   return id;
 }
 
@@ -24,7 +30,10 @@ export async function installationId(s3: S3Bucket): Promise<string> {
   const kept = await keptId(s3);
   if (kept !== undefined) return kept;
   const headers = { 'Content-Type': 'text/plain', 'If-None-Match': '*' };
-  const answer = await s3.send({ method: 'PUT', key: INSTALLATION_KEY, headers, body: randomUUID() }, { PreconditionFailed: undefined });
+  const answer = await s3.send(
+    { method: 'PUT', key: INSTALLATION_KEY, headers, body: randomUUID() },
+    { PreconditionFailed: undefined },
+  );
   if (answer !== undefined) await textOf(s3, answer);
   const written = await keptId(s3);
   if (written === undefined) throw s3.unavailable('NoSuchKey');

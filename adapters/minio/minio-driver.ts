@@ -1,4 +1,11 @@
-import { FILLED_TEXT, ObjectsMissing, type ObjectsDriver, type ObjectsInspection, type OpenObjects, type Options } from '../driver.js';
+import {
+  FILLED_TEXT,
+  ObjectsMissing,
+  type ObjectsDriver,
+  type ObjectsInspection,
+  type OpenObjects,
+  type Options,
+} from '../driver.js';
 import type { MinioObjectStore } from './minio-object-store.js';
 import type { MinioOptions } from './minio-options.js';
 import { BucketMissing } from './minio-refused.js';
@@ -15,7 +22,12 @@ interface MinioSection {
   readonly timeout_seconds: number;
 }
 
-const URL = { type: 'string', format: 'uri', pattern: '^https?://[^?#@\\s]+$', errorMessage: 'must be an http or https URL without a query' } as const;
+const URL = {
+  type: 'string',
+  format: 'uri',
+  pattern: '^https?://[^?#@\\s]+$',
+  errorMessage: 'must be an http or https URL without a query',
+} as const;
 const SECRET = { ...FILLED_TEXT, writeOnly: true } as const;
 
 /** A bucket of an S3 store, MinIO or another, shared by any number of processes. */
@@ -33,15 +45,26 @@ export const minioDriver: ObjectsDriver = {
       bucket: { ...FILLED_TEXT, default: 'darkroom' },
       access_key: { ...SECRET, description: 'The key of a user that may read, write, remove and list.' },
       secret_key: { ...SECRET, description: 'Its secret.' },
-      upload_access_key: { ...SECRET, description: 'The key of a user that may only put objects under staging/, for a store that needs one.' },
+      upload_access_key: {
+        ...SECRET,
+        description: 'The key of a user that may only put objects under staging/, for a store that needs one.',
+      },
       upload_secret_key: { ...SECRET, description: 'Its secret.' },
-      timeout_seconds: { type: 'number', exclusiveMinimum: 0, maximum: 300, default: 10, description: 'The longest wait for the next sign of life of the store.' },
+      timeout_seconds: {
+        type: 'number',
+        exclusiveMinimum: 0,
+        maximum: 300,
+        default: 10,
+        description: 'The longest wait for the next sign of life of the store.',
+      },
     },
   },
 
   faults(options) {
     const { upload_access_key: key, upload_secret_key: secret } = sectionOf(options);
-    return (key === undefined) === (secret === undefined) ? [] : ['minio.upload_access_key and minio.upload_secret_key belong together: give both or neither.'];
+    return (key === undefined) === (secret === undefined)
+      ? []
+      : ['minio.upload_access_key and minio.upload_secret_key belong together: give both or neither.'];
   },
 
   async open(opening) {
@@ -54,7 +77,9 @@ export const minioDriver: ObjectsDriver = {
     const { MinioObjectStore: Store } = await import('./minio-object-store.js');
     const store = await Store.lookAt({ ...optionsOf(opening), clock: opening.clock }).catch(missing);
     const identity = await store.keptInstallationId();
-    return identity === undefined ? { unmade: `The bucket ${sectionOf(opening.options).bucket} was not made ready` } : { identity };
+    return identity === undefined
+      ? { unmade: `The bucket ${sectionOf(opening.options).bucket} was not made ready` }
+      : { identity };
   },
 
   async migrate(opening) {
@@ -68,7 +93,9 @@ function opened(store: MinioObjectStore): OpenObjects {
 }
 
 function missing(error: unknown): never {
-  throw error instanceof BucketMissing ? new ObjectsMissing(error.message, { kind: 'bucket', name: error.where, key: 'minio.bucket' }) : error;
+  throw error instanceof BucketMissing
+    ? new ObjectsMissing(error.message, { kind: 'bucket', name: error.where, key: 'minio.bucket' })
+    : error;
 }
 
 function sectionOf(options: Options): MinioSection {

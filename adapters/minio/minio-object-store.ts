@@ -17,24 +17,27 @@ import { writeObject } from './write-object.js';
 /**
  * Objects in a bucket of an S3 server, MinIO or another; `setUpBucket` makes the bucket. Every wait for the server is
  * bounded by `timeoutMs`, and nothing is tried twice: what fails is `StoreUnavailable` at once. A write holds 5 MiB in
- * memory. The etag is the server's. Servers over a file system refuse keys that file names cannot be: segments of more than
- * 255 characters, or (versitygw) a key under another key. Signed PUTs are for keys under `staging/`: where the server lets
- * clients do more than was signed, as MinIO does, they are signed with keys that may put nothing elsewhere.
+ * memory. The etag is the server's. Servers over a file system refuse keys that file names cannot be: segments of more
+ * than 255 characters, or (versitygw) a key under another key. Signed PUTs are for keys under `staging/`: where the
+ * server lets clients do more than was signed, as MinIO does, they are signed with keys that may put nothing elsewhere.
  */
 export class MinioObjectStore implements ObjectStore {
   private readonly s3: S3Bucket;
   private readonly addresses: SignedAddresses;
   private chosen: Promise<SigningCredentials> | undefined;
 
-  private constructor(private readonly options: CheckedOptions, private readonly clock: Pick<Clock, 'now'>) {
+  private constructor(
+    private readonly options: CheckedOptions,
+    private readonly clock: Pick<Clock, 'now'>,
+  ) {
     this.s3 = new S3Bucket(options);
     this.addresses = new SignedAddresses(options, clock, () => this.credentials());
   }
 
   /**
    * Finds out what addresses are to be signed with, which puts objects under `staging/` and removes them. Throws
-   * `MinioRefused` when the bucket cannot be used so, or no address of it would be safe, and `StoreUnavailable` when the
-   * server cannot be reached.
+   * `MinioRefused` when the bucket cannot be used so, or no address of it would be safe, and `StoreUnavailable` when
+   * the server cannot be reached.
    */
   static async open(options: MinioOptions & { readonly clock: Pick<Clock, 'now'> }): Promise<MinioObjectStore> {
     const store = await MinioObjectStore.lookAt(options);
@@ -49,7 +52,10 @@ export class MinioObjectStore implements ObjectStore {
     return store;
   }
 
-  /** Without asking the server before it is needed, for work that must go on while it is away. Throws `MinioRefused` for options that cannot work. */
+  /**
+   * Without asking the server before it is needed, for work that must go on while it is away. Throws `MinioRefused` for
+   * options that cannot work.
+   */
   static unasked(options: MinioOptions & { readonly clock: Pick<Clock, 'now'> }): MinioObjectStore {
     return new MinioObjectStore(checkOptions(options), options.clock);
   }
@@ -74,19 +80,28 @@ export class MinioObjectStore implements ObjectStore {
 
   async stat(key: string): Promise<ObjectFacts | null> {
     assertObjectKey(key);
-    const found = await this.s3.callOr({ NotFound: null, NoSuchKey: null }, async (client) => client.statObject(this.s3.name, key));
+    const found = await this.s3.callOr({ NotFound: null, NoSuchKey: null }, async (client) =>
+      client.statObject(this.s3.name, key),
+    );
     if (found !== null) return { byteSize: found.size, etag: found.etag };
     // An answer to HEAD has no body to say which of the two is missing.
-    if (!(await this.s3.call(async (client) => client.bucketExists(this.s3.name)))) throw this.s3.unavailable('NoSuchBucket');
+    if (!(await this.s3.call(async (client) => client.bucketExists(this.s3.name))))
+      throw this.s3.unavailable('NoSuchBucket');
     return null;
   }
 
   /** The bytes that are there when it is asked. Read them to their end or leave the loop. */
-  async read(key: string, range?: { readonly from: number; readonly to: number }): Promise<AsyncIterable<Uint8Array> | null> {
+  async read(
+    key: string,
+    range?: { readonly from: number; readonly to: number },
+  ): Promise<AsyncIterable<Uint8Array> | null> {
     assertObjectKey(key);
     if (range !== undefined && range.to <= range.from) return (await this.stat(key)) === null ? null : nothing();
     const part = range === undefined ? {} : { headers: { Range: `bytes=${range.from}-${range.to - 1}` }, expects: 206 };
-    const answer = await this.s3.send({ method: 'GET', key, ...part }, { NoSuchKey: 'missing', InvalidRange: 'past-end' });
+    const answer = await this.s3.send(
+      { method: 'GET', key, ...part },
+      { NoSuchKey: 'missing', InvalidRange: 'past-end' },
+    );
     if (answer === 'missing') return null;
     return answer === 'past-end' ? nothing() : bytesOf(this.s3, answer);
   }

@@ -4,7 +4,10 @@ import { MinioRefused } from './minio-refused.js';
 export interface MinioOptions {
   /** Where this process reaches the object store: `http://` or `https://`, a host and perhaps a port. */
   readonly endpoint: string;
-  /** Where clients reach it, when that is elsewhere; signed addresses begin with it. No path either: the signature covers it. */
+  /**
+   * Where clients reach it, when that is elsewhere; signed addresses begin with it. No path either: the signature
+   * covers it.
+   */
   readonly publicEndpoint?: string;
   readonly region: string;
   readonly bucket: string;
@@ -23,10 +26,13 @@ const DEFAULT_TIMEOUT_MS = 10_000;
 const MAX_TIMEOUT_MS = 600_000;
 const WEEK_MS = 7 * 24 * 60 * 60 * 1000;
 /**
- * The S3 client asks another host than these two, that of the region, so all seems well; clients with a signed address are
- * sent away by them, which no signature survives. The second is a region's own too.
+ * The S3 client asks another host than these two, that of the region, so all seems well; clients with a signed address
+ * are sent away by them, which no signature survives. The second is a region's own too.
  */
-const SENT_ELSEWHERE: Readonly<Record<string, string | null>> = { 's3.amazonaws.com': null, 's3.cn-north-1.amazonaws.com.cn': 'cn-north-1' };
+const SENT_ELSEWHERE: Readonly<Record<string, string | null>> = {
+  's3.amazonaws.com': null,
+  's3.cn-north-1.amazonaws.com.cn': 'cn-north-1',
+};
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 const REGION = /^[a-z0-9-]{1,64}$/;
 
@@ -51,14 +57,30 @@ export function checkOptions(options: MinioOptions): CheckedOptions {
   need(REGION.test(region), 'The region of the object store must be a name such as us-east-1.');
   need(BUCKET.test(bucket), 'The bucket must be named by 3 to 63 lower-case letters, digits, dots and hyphens.');
   need(accessKey !== '' && secretKey !== '', 'The object store needs an access key and a secret key.');
-  need(Number.isSafeInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= MAX_TIMEOUT_MS, `The object store's timeout must be 1 to ${MAX_TIMEOUT_MS} ms.`);
+  need(
+    Number.isSafeInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= MAX_TIMEOUT_MS,
+    `The object store's timeout must be 1 to ${MAX_TIMEOUT_MS} ms.`,
+  );
   need(longestAddressMs >= 1 && longestAddressMs <= WEEK_MS, 'S3 signs addresses for seven days at most.');
-  return { endpoint, publicOrigin, region, bucket, accessKey, secretKey, ...uploadKeys(options), longestAddressMs, timeoutMs };
+  return {
+    endpoint,
+    publicOrigin,
+    region,
+    bucket,
+    accessKey,
+    secretKey,
+    ...uploadKeys(options),
+    longestAddressMs,
+    timeoutMs,
+  };
 }
 
-function uploadKeys({ uploadAccessKey: accessKey, uploadSecretKey: secretKey }: MinioOptions): { readonly upload?: Credentials } {
+function uploadKeys({ uploadAccessKey: accessKey, uploadSecretKey: secretKey }: MinioOptions): {
+  readonly upload?: Credentials;
+} {
   if (accessKey === undefined && secretKey === undefined) return {};
-  if (accessKey !== undefined && accessKey !== '' && secretKey !== undefined && secretKey !== '') return { upload: { accessKey, secretKey } };
+  if (accessKey !== undefined && accessKey !== '' && secretKey !== undefined && secretKey !== '')
+    return { upload: { accessKey, secretKey } };
   throw new MinioRefused('The object store needs both an upload access key and an upload secret key, or neither.');
 }
 
@@ -68,10 +90,17 @@ function readEndpoint(text: string, region: string, name: string): URL {
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
     throw new MinioRefused(`The object store's ${name} must be an address such as http://127.0.0.1:9000.`);
   }
-  const isBare = url.pathname === '/' && url.search === '' && url.hash === '' && url.username === '' && url.password === '';
-  need(isBare, `The object store's ${name} must be a scheme, a host and a port only: a path would be signed, and no server behind it would see that path.`);
+  const isBare =
+    url.pathname === '/' && url.search === '' && url.hash === '' && url.username === '' && url.password === '';
+  need(
+    isBare,
+    `The object store's ${name} must be a scheme, a host and a port only: a path would be signed, and no server behind it would see that path.`,
+  );
   const regionThere = SENT_ELSEWHERE[url.hostname];
-  need(regionThere === undefined || regionThere === region, `The object store's ${name} must name the bucket's region, as https://s3.eu-central-1.amazonaws.com does: ${url.hostname} sends clients elsewhere.`);
+  need(
+    regionThere === undefined || regionThere === region,
+    `The object store's ${name} must name the bucket's region, as https://s3.eu-central-1.amazonaws.com does: ${url.hostname} sends clients elsewhere.`,
+  );
   return url;
 }
 

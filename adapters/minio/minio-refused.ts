@@ -1,4 +1,7 @@
-/** Thrown when a bucket cannot be used as it is configured; the message is one sentence fit for the operator, without secrets. */
+/**
+ * Thrown when a bucket cannot be used as it is configured; the message is one sentence fit for the operator, without
+ * secrets.
+ */
 export class MinioRefused extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, { cause });

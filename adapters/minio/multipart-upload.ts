@@ -12,7 +12,9 @@ export class MultipartUpload {
   ) {}
 
   static async begin(s3: S3Bucket, key: string, mediaType: string): Promise<MultipartUpload> {
-    const uploadId = await s3.call(async (client) => client.initiateNewMultipartUpload(s3.name, key, { 'Content-Type': mediaType }));
+    const uploadId = await s3.call(async (client) =>
+      client.initiateNewMultipartUpload(s3.name, key, { 'Content-Type': mediaType }),
+    );
     return new MultipartUpload(s3, key, uploadId);
   }
 
@@ -41,13 +43,16 @@ export class MultipartUpload {
   /** Makes the parts an object. `exists`: something stands at the key already, and `onlyIfNew` was asked for. */
   async complete({ onlyIfNew }: { readonly onlyIfNew: boolean }): Promise<'completed' | 'exists'> {
     const parts = this.etags.map((etag, at) => `<Part><PartNumber>${at + 1}</PartNumber><ETag>${etag}</ETag></Part>`);
-    const answer = await this.s3.send({
-      method: 'POST',
-      key: this.key,
-      query: queryOf(this.uploadId),
-      headers: onlyIfNew ? { 'If-None-Match': '*' } : {},
-      body: `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${parts.join('')}</CompleteMultipartUpload>`,
-    }, { PreconditionFailed: 'exists' });
+    const answer = await this.s3.send(
+      {
+        method: 'POST',
+        key: this.key,
+        query: queryOf(this.uploadId),
+        headers: onlyIfNew ? { 'If-None-Match': '*' } : {},
+        body: `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${parts.join('')}</CompleteMultipartUpload>`,
+      },
+      { PreconditionFailed: 'exists' },
+    );
     if (typeof answer === 'string') return answer;
     // A server may begin its answer with 200 before it knows how the completion ends.
     const text = await textOf(this.s3, answer);
@@ -55,7 +60,10 @@ export class MultipartUpload {
     return 'completed';
   }
 
-  /** Gives the parts up. Never throws: what is left when the server is away is removed when the bucket is set up again, or by its rules. */
+  /**
+   * Gives the parts up. Never throws: what is left when the server is away is removed when the bucket is set up again,
+   * or by its rules.
+   */
   async abandon(): Promise<void> {
     await abortUpload(this.s3, this.key, this.uploadId).catch(() => undefined);
   }
@@ -67,7 +75,10 @@ export class MultipartUpload {
 
 /** Removes the parts of an upload; no error when it has ended. */
 export async function abortUpload(s3: S3Bucket, key: string, uploadId: string): Promise<void> {
-  const answer = await s3.send({ method: 'DELETE', key, query: queryOf(uploadId), expects: 204 }, { NoSuchUpload: undefined });
+  const answer = await s3.send(
+    { method: 'DELETE', key, query: queryOf(uploadId), expects: 204 },
+    { NoSuchUpload: undefined },
+  );
   if (answer !== undefined) await textOf(s3, answer);
 }
 

@@ -2,7 +2,10 @@
 export const PART_BYTES = 5 * 1024 * 1024;
 const FIRST_BYTES = 64 * 1024;
 
-/** Gathers bytes up to one part. It grows by doubling, so that a small object takes little memory, and is used again for the next part. */
+/**
+ * Gathers bytes up to one part. It grows by doubling, so that a small object takes little memory, and is used again for
+ * the next part.
+ */
 export class PartBuffer {
   private memory = Buffer.allocUnsafe(FIRST_BYTES);
   private used = 0;

@@ -10,13 +10,22 @@ export interface PlainRequest {
 }
 
 /** Sends what is signed already, as a client would, and answers whatever the server says. Throws `StoreUnavailable`. */
-export async function sendPlain(s3: S3Bucket, { url, method, headers, body }: PlainRequest): Promise<{ readonly status: number; readonly text: string }> {
+export async function sendPlain(
+  s3: S3Bucket,
+  { url, method, headers, body }: PlainRequest,
+): Promise<{ readonly status: number; readonly text: string }> {
   const { hostname, port, pathname, search } = new URL(url);
-  const to = { hostname: hostname.replace(/^\[|\]$/g, ''), ...(port === '' ? {} : { port }), path: `${pathname}${search}` };
+  const to = {
+    hostname: hostname.replace(/^\[|\]$/g, ''),
+    ...(port === '' ? {} : { port }),
+    path: `${pathname}${search}`,
+  };
   const length = { 'Content-Length': String(Buffer.byteLength(body)) };
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     const sent = s3.transport.request({ ...to, method, headers: { ...headers, ...length } }, resolve);
-    sent.on('error', (error) => { reject(s3.unavailable(error)); });
+    sent.on('error', (error) => {
+      reject(s3.unavailable(error));
+    });
     sent.end(body);
   });
   return { status: answer.statusCode ?? 0, text: await textOf(s3, answer) };

@@ -27,18 +27,27 @@ export async function obeysCopySource(s3: S3Bucket, sign: SignProbe): Promise<bo
     const headers = { ...signed.headers, 'x-amz-copy-source': `/${s3.name}/${INSTALLATION_KEY}` };
     const { status } = await sendPlain(s3, { ...signed, method: 'PUT', headers, body: '' });
     if (isRefusal(status)) return 'refused';
-    const stored = await s3.callOr({ NotFound: null, NoSuchKey: null }, async (client) => client.statObject(s3.name, key));
+    const stored = await s3.callOr({ NotFound: null, NoSuchKey: null }, async (client) =>
+      client.statObject(s3.name, key),
+    );
     // A store that does not know the header stores what was signed: nothing.
     return stored?.size === 0 ? 'harmless' : 'harmful';
   });
 }
 
-/** Whether the server takes an upload that nobody signed from whoever knows an access key, which every address tells. */
+/**
+ * Whether the server takes an upload that nobody signed from whoever knows an access key, which every address tells.
+ */
 export async function takesUnsignedUploads(s3: S3Bucket, sign: SignProbe): Promise<boolean> {
   return probe(s3, async (key) => {
     const { url, headers } = await sign(key);
     const forged = url.replace(/(?<=[?&]X-Amz-Signature=)[0-9a-f]+/, (signature) => '0'.repeat(signature.length));
-    const { status } = await sendPlain(s3, { url: forged, method: 'PUT', headers: { ...headers, ...NO_BYTES.headers }, body: NO_BYTES.body });
+    const { status } = await sendPlain(s3, {
+      url: forged,
+      method: 'PUT',
+      headers: { ...headers, ...NO_BYTES.headers },
+      body: NO_BYTES.body,
+    });
     return isRefusal(status) ? 'refused' : 'harmful';
   });
 }
@@ -52,13 +61,17 @@ export async function takesUploads(s3: S3Bucket, sign: SignProbe): Promise<boole
 }
 
 /** Under a key of its own, of which nothing is left; other processes may do the same at the same time. */
-async function probe(s3: S3Bucket, ask: (key: string) => Promise<'refused' | 'harmless' | 'harmful'>): Promise<boolean> {
+async function probe(
+  s3: S3Bucket,
+  ask: (key: string) => Promise<'refused' | 'harmless' | 'harmful'>,
+): Promise<boolean> {
   const key = `staging/probe/${randomUUID()}`;
   let outcome: 'refused' | 'harmless' | 'harmful' | undefined;
   try {
     outcome = await ask(key);
   } finally {
-    if (outcome !== 'refused') await s3.callOr({ NoSuchKey: undefined }, async (client) => client.removeObject(s3.name, key));
+    if (outcome !== 'refused')
+      await s3.callOr({ NoSuchKey: undefined }, async (client) => client.removeObject(s3.name, key));
   }
   return outcome === 'harmful';
 }

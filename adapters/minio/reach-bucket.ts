@@ -15,8 +15,8 @@ const WAYS_OUT: Readonly<Record<string, string>> = {
 };
 
 /**
- * Whether the bucket is there. Throws `MinioRefused` and `StoreUnavailable`. Asked by reading an object, because an answer
- * to HEAD has no body to say what is wrong.
+ * Whether the bucket is there. Throws `MinioRefused` and `StoreUnavailable`. Asked by reading an object, because an
+ * answer to HEAD has no body to say what is wrong.
  */
 export async function hasBucket(s3: S3Bucket): Promise<boolean> {
   try {
@@ -34,5 +34,8 @@ export function refused(s3: S3Bucket, error: unknown): unknown {
   const code = error instanceof StoreUnavailable ? refusalCode(error.cause) : undefined;
   if (code === undefined) return error;
   const wayOut = WAYS_OUT[code];
-  return new MinioRefused(`The object store refuses ${s3.where} (${code})${wayOut === undefined ? '' : `: ${wayOut}`}.`, error);
+  return new MinioRefused(
+    `The object store refuses ${s3.where} (${code})${wayOut === undefined ? '' : `: ${wayOut}`}.`,
+    error,
+  );
 }

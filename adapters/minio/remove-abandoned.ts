@@ -6,16 +6,19 @@ import type { S3Bucket } from './s3-bucket.js';
 const ABANDONED_AFTER_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Removes the parts of uploads that nobody will complete, for servers without a rule that does. Looks at the first page the
- * server lists, 1,000 on most: the next run finds the rest. `now` is the machine's time, which is near the server's, or
- * nothing signed would be accepted.
+ * Removes the parts of uploads that nobody will complete, for servers without a rule that does. Looks at the first page
+ * the server lists, 1,000 on most: the next run finds the rest. `now` is the machine's time, which is near the
+ * server's, or nothing signed would be accepted.
  */
 export async function removeAbandoned(s3: S3Bucket, now: number): Promise<readonly string[]> {
   const page = await s3.callOr({ NotImplemented: null, MethodNotAllowed: null, AccessDenied: null }, async (client) =>
-    client.listIncompleteUploadsQuery(s3.name, '', '', '', ''));
+    client.listIncompleteUploadsQuery(s3.name, '', '', '', ''),
+  );
   const isAbandoned = ({ initiated }: { readonly initiated: Date }) => now - initiated.getTime() >= ABANDONED_AFTER_MS;
   // The client takes a key of digits for a number; none of ours is one.
-  const abandoned = (page?.uploads ?? []).filter((upload) => Number.isNaN(Number(upload.key)) && isObjectKey(upload.key) && isAbandoned(upload));
+  const abandoned = (page?.uploads ?? []).filter(
+    (upload) => Number.isNaN(Number(upload.key)) && isObjectKey(upload.key) && isAbandoned(upload),
+  );
   for (const { key, uploadId } of abandoned) await abortUpload(s3, key, uploadId);
   return abandoned.length === 0 ? [] : [`Incomplete uploads removed from the ${s3.where}: ${abandoned.length}.`];
 }

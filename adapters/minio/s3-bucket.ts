@@ -54,7 +54,10 @@ export class S3Bucket {
   }
 
   /** The same, answering what `known` has for the code that the server refuses with. */
-  async callOr<T, const K extends Readonly<Record<string, unknown>>>(known: K, act: (client: Client) => Promise<T>): Promise<T | K[keyof K]> {
+  async callOr<T, const K extends Readonly<Record<string, unknown>>>(
+    known: K,
+    act: (client: Client) => Promise<T>,
+  ): Promise<T | K[keyof K]> {
     try {
       return await act(this.client);
     } catch (error) {
@@ -66,10 +69,18 @@ export class S3Bucket {
   }
 
   /** Sends a request for one object; its answer's body must be read, drained or destroyed. */
-  async send<const K extends Readonly<Record<string, unknown>>>(request: S3Request, known: K): Promise<http.IncomingMessage | K[keyof K]> {
+  async send<const K extends Readonly<Record<string, unknown>>>(
+    request: S3Request,
+    known: K,
+  ): Promise<http.IncomingMessage | K[keyof K]> {
     const { method, key, query = '', headers = {}, body = '', expects = 200 } = request;
     return this.callOr(known, async (client) =>
-      client.makeRequestAsync({ method, bucketName: this.name, objectName: key, query, headers: { ...headers } }, body, [expects]));
+      client.makeRequestAsync(
+        { method, bucketName: this.name, objectName: key, query, headers: { ...headers } },
+        body,
+        [expects],
+      ),
+    );
   }
 
   /** What failed, an error or a code, in the one form that core knows. */
@@ -86,5 +97,7 @@ export function refusalCode(error: unknown): string | undefined {
 }
 
 function failureCode(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code !== '' ? error.code : 'unknown';
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code !== ''
+    ? error.code
+    : 'unknown';
 }

@@ -18,22 +18,29 @@ type Answered = (answer: http.IncomingMessage) => void;
 
 /**
  * Requests with a bound on every wait: for a connection, for it to open, for the server to take or to send the next
- * bytes. What the S3 client sends goes through here, as it has no limits of its own. A server that says it cannot answer
- * now is `StoreUnavailable` here already: the client would drop such an answer without reading or closing it.
+ * bytes. What the S3 client sends goes through here, as it has no limits of its own. A server that says it cannot
+ * answer now is `StoreUnavailable` here already: the client would drop such an answer without reading or closing it.
  */
 export function s3Transport({ endpoint, timeoutMs }: TransportOptions): Pick<typeof http, 'request'> {
   const isSecure = endpoint.protocol === 'https:';
   const limits = { keepAlive: true, maxSockets: MAX_CONNECTIONS, timeout: IDLE_CONNECTION_MS };
   const agent = isSecure ? new https.Agent(limits) : new http.Agent(limits);
-  const silent = () => new StoreUnavailable(`The object store at ${endpoint.origin} did not answer within ${timeoutMs} ms.`);
+  const silent = () =>
+    new StoreUnavailable(`The object store at ${endpoint.origin} did not answer within ${timeoutMs} ms.`);
 
   const request = (options: https.RequestOptions, answered?: Answered): http.ClientRequest => {
     const sent = (isSecure ? https : http).request({ ...options, agent, timeout: timeoutMs });
     const waiting = setTimeout(() => sent.destroy(silent()), timeoutMs);
-    sent.once('socket', () => { clearTimeout(waiting); });
-    sent.once('close', () => { clearTimeout(waiting); });
+    sent.once('socket', () => {
+      clearTimeout(waiting);
+    });
+    sent.once('close', () => {
+      clearTimeout(waiting);
+    });
     let body: http.IncomingMessage | undefined;
-    sent.on('timeout', () => { (body ?? sent).destroy(silent()); });
+    sent.on('timeout', () => {
+      (body ?? sent).destroy(silent());
+    });
     sent.once('response', (answer) => {
       const status = answer.statusCode ?? 0;
       if ((status >= 500 && status !== 501) || OVERLOADED.includes(status)) {

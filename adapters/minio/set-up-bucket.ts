@@ -11,9 +11,9 @@ import { S3Bucket } from './s3-bucket.js';
 const NOT_QUITE_MADE_MS = 500;
 
 /**
- * Makes what `MinioObjectStore` needs: the bucket, its rules, its installation id; and removes what dead writes left. Safe to
- * repeat and to run in many processes at once; changes nothing that an operator set. Answers a line for each thing it did.
- * Throws `MinioRefused` and `StoreUnavailable`.
+ * Makes what `MinioObjectStore` needs: the bucket, its rules, its installation id; and removes what dead writes left.
+ * Safe to repeat and to run in many processes at once; changes nothing that an operator set. Answers a line for each
+ * thing it did. Throws `MinioRefused` and `StoreUnavailable`.
  */
 export async function setUpBucket(options: MinioOptions): Promise<readonly string[]> {
   const s3 = new S3Bucket(checkOptions(options));
@@ -29,11 +29,16 @@ export async function setUpBucket(options: MinioOptions): Promise<readonly strin
 async function makeBucket(s3: S3Bucket): Promise<readonly string[]> {
   if (await hasBucket(s3)) return [];
   const there = { BucketAlreadyOwnedByYou: 'there', OperationAborted: 'there' } as const;
-  const made = await s3.callOr(there, async (client) => client.makeBucket(s3.name, s3.region)).catch((error: unknown) => thereAfterAll(s3, error));
+  const made = await s3
+    .callOr(there, async (client) => client.makeBucket(s3.name, s3.region))
+    .catch((error: unknown) => thereAfterAll(s3, error));
   return made === 'there' ? [] : [`Made the ${s3.where}.`];
 }
 
-/** Of several that make a bucket at once, versitygw answers some with 500, as the first of them has not quite made it yet. */
+/**
+ * Of several that make a bucket at once, versitygw answers some with 500, as the first of them has not quite made it
+ * yet.
+ */
 async function thereAfterAll(s3: S3Bucket, error: unknown): Promise<'there'> {
   if (!(error instanceof StoreUnavailable)) throw error;
   await sleep(NOT_QUITE_MADE_MS);

@@ -9,10 +9,15 @@ import type { CheckedOptions } from './minio-options.js';
 
 /** The longest that S3 lets a signature live. */
 const MAX_SECONDS = 7 * 24 * 60 * 60;
-/** An expiry of the longest kind that another process set is further away on a clock behind that one's; it ends as much early. */
+/**
+ * An expiry of the longest kind that another process set is further away on a clock behind that one's; it ends as much
+ * early.
+ */
 const SKEW_SECONDS = 300;
 
-/** Signs addresses at the public endpoint, with every header and parameter in the signature (AWS Signature Version 4). */
+/**
+ * Signs addresses at the public endpoint, with every header and parameter in the signature (AWS Signature Version 4).
+ */
 export class SignedAddresses {
   private keys: { readonly day: number; readonly derived: Map<string, ArrayBuffer> } = { day: 0, derived: new Map() };
 
@@ -22,15 +27,29 @@ export class SignedAddresses {
     private readonly credentials: () => Promise<SigningCredentials>,
   ) {}
 
-  /** The length is signed, but not among the headers: HTTP clients set Content-Length themselves and many forbid setting it. */
-  async put({ key, mediaType, byteSize, sha256, expiresAt }: Parameters<ObjectStore['signPut']>[0]): Promise<SignedRequest> {
+  /**
+   * The length is signed, but not among the headers: HTTP clients set Content-Length themselves and many forbid setting
+   * it.
+   */
+  async put({
+    key,
+    mediaType,
+    byteSize,
+    sha256,
+    expiresAt,
+  }: Parameters<ObjectStore['signPut']>[0]): Promise<SignedRequest> {
     assertMediaType(mediaType);
-    if (!Number.isSafeInteger(byteSize) || byteSize < 0) throw new RangeError('A byte size is a whole number, not below zero.');
+    if (!Number.isSafeInteger(byteSize) || byteSize < 0)
+      throw new RangeError('A byte size is a whole number, not below zero.');
     const headers = {
       'Content-Type': mediaType,
       ...(sha256 === undefined ? {} : { 'x-amz-checksum-sha256': Buffer.from(sha256, 'hex').toString('base64') }),
     };
-    return { url: await this.sign('PUT', key, expiresAt, {}, { ...headers, 'Content-Length': String(byteSize) }), method: 'PUT', headers };
+    return {
+      url: await this.sign('PUT', key, expiresAt, {}, { ...headers, 'Content-Length': String(byteSize) }),
+      method: 'PUT',
+      headers,
+    };
   }
 
   async get({ key, mediaType, filename, expiresAt }: Parameters<ObjectStore['signGet']>[0]): Promise<SignedRequest> {
@@ -40,7 +59,11 @@ export class SignedAddresses {
   }
 
   private async sign(
-    method: 'PUT' | 'GET', key: string, expiresAt: number, query: Readonly<Record<string, string>>, headers: Readonly<Record<string, string>>,
+    method: 'PUT' | 'GET',
+    key: string,
+    expiresAt: number,
+    query: Readonly<Record<string, string>>,
+    headers: Readonly<Record<string, string>>,
   ): Promise<string> {
     assertObjectKey(key);
     const { publicOrigin, bucket, region } = this.place;
@@ -80,12 +103,16 @@ export class SignedAddresses {
     return this.keys.derived;
   }
 
-  /** S3 counts in seconds from the signing: whole ones, so that nothing lives longer than was asked; what has expired is signed as such. */
+  /**
+   * S3 counts in seconds from the signing: whole ones, so that nothing lives longer than was asked; what has expired is
+   * signed as such.
+   */
   private lifetime(expiresAt: number): { readonly signedAt: number; readonly seconds: number } {
     if (!Number.isSafeInteger(expiresAt)) throw new RangeError('An expiry is whole milliseconds since the epoch.');
     const end = Math.floor(expiresAt / 1000);
     const signedAt = Math.min(Math.floor(this.clock.now() / 1000), end - 1);
-    if (end - signedAt > MAX_SECONDS + SKEW_SECONDS) throw new RangeError(`S3 signs for at most ${MAX_SECONDS} seconds.`);
+    if (end - signedAt > MAX_SECONDS + SKEW_SECONDS)
+      throw new RangeError(`S3 signs for at most ${MAX_SECONDS} seconds.`);
     return { signedAt, seconds: Math.min(end - signedAt, MAX_SECONDS) };
   }
 }

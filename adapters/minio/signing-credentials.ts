@@ -19,7 +19,11 @@ const UPLOADS = 'staging/';
  * nothing else where it does not. The server is tried, not believed by its name. Throws `MinioRefused` when no address
  * would be safe, and `StoreUnavailable`.
  */
-export async function signingCredentials(s3: S3Bucket, options: CheckedOptions, clock: Pick<Clock, 'now'>): Promise<SigningCredentials> {
+export async function signingCredentials(
+  s3: S3Bucket,
+  options: CheckedOptions,
+  clock: Pick<Clock, 'now'>,
+): Promise<SigningCredentials> {
   try {
     return await new Choice(s3, options, clock).make();
   } catch (error) {
@@ -47,14 +51,21 @@ class Choice {
   private async forUploads(areNeeded: boolean): Promise<CredentialSource | undefined> {
     const { upload } = this.options;
     if (upload === undefined && !areNeeded) return undefined;
-    const source = upload === undefined ? await this.temporary({ action: 's3:PutObject', prefix: UPLOADS }, this.uploadKeysNeeded()) : lasting(upload);
+    const source =
+      upload === undefined
+        ? await this.temporary({ action: 's3:PutObject', prefix: UPLOADS }, this.uploadKeysNeeded())
+        : lasting(upload);
     const signs = this.probesWith(source);
     const which = upload === undefined ? 'temporary keys of' : 'minio.upload_access_key for';
     if (!(await takesUploads(this.s3, signs))) {
-      throw new MinioRefused(`The ${which} ${this.s3.where} cannot be used: they must be allowed s3:PutObject on ${this.s3.name}/${UPLOADS}*.`);
+      throw new MinioRefused(
+        `The ${which} ${this.s3.where} cannot be used: they must be allowed s3:PutObject on ${this.s3.name}/${UPLOADS}*.`,
+      );
     }
     if (await obeysCopySource(this.s3, signs)) {
-      throw new MinioRefused(`The ${which} ${this.s3.where} may do too much: they must be allowed s3:PutObject on ${this.s3.name}/${UPLOADS}* and to read nothing, as clients can have this store copy what they may read.`);
+      throw new MinioRefused(
+        `The ${which} ${this.s3.where} may do too much: they must be allowed s3:PutObject on ${this.s3.name}/${UPLOADS}* and to read nothing, as clients can have this store copy what they may read.`,
+      );
     }
     return source;
   }
@@ -64,7 +75,8 @@ class Choice {
     try {
       await temporary.until(this.clock.now() + this.options.longestAddressMs);
     } catch (error) {
-      if (error instanceof TemporaryCredentialsRefused) throw new MinioRefused(`${wayOut} (temporary keys: ${error.why}).`, error);
+      if (error instanceof TemporaryCredentialsRefused)
+        throw new MinioRefused(`${wayOut} (temporary keys: ${error.why}).`, error);
       throw error;
     }
     return (endsAt) => temporary.until(endsAt);
@@ -81,7 +93,9 @@ class Choice {
   /** At the address where we reach the store. */
   private probesWith(source: CredentialSource): SignProbe {
     const { endpoint, bucket, region } = this.options;
-    const addresses = new SignedAddresses({ publicOrigin: endpoint.origin, bucket, region }, this.clock, () => Promise.resolve({ put: source, get: source }));
+    const addresses = new SignedAddresses({ publicOrigin: endpoint.origin, bucket, region }, this.clock, () =>
+      Promise.resolve({ put: source, get: source }),
+    );
     const target = { mediaType: 'application/octet-stream', byteSize: 0 };
     return async (key) => addresses.put({ ...target, key, expiresAt: this.clock.now() + PROBE_MS });
   }

@@ -14,7 +14,10 @@ export interface Grant {
 
 /** The store has no temporary credentials for us, or none that live long enough. */
 export class TemporaryCredentialsRefused extends StoreUnavailable {
-  constructor(s3: S3Bucket, readonly why: string) {
+  constructor(
+    s3: S3Bucket,
+    readonly why: string,
+  ) {
     super(`The object store's ${s3.where} gives no temporary keys (${why}).`);
   }
 }
@@ -29,9 +32,9 @@ const MARGIN_SECONDS = 15 * 60;
 const MIN_SECONDS = 60 * 60;
 
 /**
- * Credentials that the store gives for a time and for one thing (AssumeRole of STS, at the store's own address). They are
- * asked for twice as long as the longest address lives, kept while they outlive the addresses they sign, and asked for
- * again after that, once for all who wait. Both ends are times on the store's clock, so ours does not matter there.
+ * Credentials that the store gives for a time and for one thing (AssumeRole of STS, at the store's own address). They
+ * are asked for twice as long as the longest address lives, kept while they outlive the addresses they sign, and asked
+ * for again after that, once for all who wait. Both ends are times on the store's clock, so ours does not matter there.
  */
 export class TemporaryCredentials {
   private current: Temporary | undefined;
@@ -46,7 +49,9 @@ export class TemporaryCredentials {
   /** Throws `StoreUnavailable`, of the kind above when the store refuses. */
   async until(endsAt: number): Promise<Credentials> {
     if (this.current !== undefined && this.current.endsAt >= endsAt) return this.current;
-    this.renewal ??= this.ask().finally(() => { this.renewal = undefined; });
+    this.renewal ??= this.ask().finally(() => {
+      this.renewal = undefined;
+    });
     const renewed = await this.renewal;
     if (this.current === undefined || this.current.endsAt < renewed.endsAt) this.current = renewed;
     if (renewed.endsAt < endsAt) throw new TemporaryCredentialsRefused(this.s3, 'they end before the address would');
@@ -56,7 +61,12 @@ export class TemporaryCredentials {
   private async ask(): Promise<Temporary> {
     const { endpoint, region, accessKey, secretKey, longestAddressMs } = this.options;
     const seconds = Math.max(MIN_SECONDS, 2 * Math.ceil(longestAddressMs / 1000)) + MARGIN_SECONDS;
-    const form = { Action: 'AssumeRole', Version: '2011-06-15', DurationSeconds: String(seconds), Policy: this.policy() };
+    const form = {
+      Action: 'AssumeRole',
+      Version: '2011-06-15',
+      DurationSeconds: String(seconds),
+      Policy: this.policy(),
+    };
     const body = new URLSearchParams(form).toString();
     const signer = new AwsV4Signer({
       method: 'POST',
@@ -69,14 +79,22 @@ export class TemporaryCredentials {
       region,
     });
     const { headers } = await signer.sign();
-    const { status, text } = await sendPlain(this.s3, { url: `${endpoint.origin}/`, method: 'POST', headers: Object.fromEntries(headers), body });
+    const { status, text } = await sendPlain(this.s3, {
+      url: `${endpoint.origin}/`,
+      method: 'POST',
+      headers: Object.fromEntries(headers),
+      body,
+    });
     if (status !== 200) throw new TemporaryCredentialsRefused(this.s3, valueIn(text, 'Code') ?? String(status));
     return this.read(text);
   }
 
   private policy(): string {
     const resource = `arn:aws:s3:::${this.s3.name}/${this.grant.prefix}*`;
-    return JSON.stringify({ Version: '2012-10-17', Statement: [{ Effect: 'Allow', Action: [this.grant.action], Resource: [resource] }] });
+    return JSON.stringify({
+      Version: '2012-10-17',
+      Statement: [{ Effect: 'Allow', Action: [this.grant.action], Resource: [resource] }],
+    });
   }
 
   private read(text: string): Temporary {

@@ -5,8 +5,9 @@ import { PartBuffer } from './part-buffer.js';
 import type { S3Bucket } from './s3-bucket.js';
 
 /**
- * Stores a stream of unknown length: in one request up to 5 MiB, in parts of 5 MiB above, one after the other. Holds one
- * part in memory. Nothing is asked of the server before a part is full, and nothing appears before the stream has ended.
+ * Stores a stream of unknown length: in one request up to 5 MiB, in parts of 5 MiB above, one after the other. Holds
+ * one part in memory. Nothing is asked of the server before a part is full, and nothing appears before the stream has
+ * ended.
  */
 export async function writeObject(
   s3: S3Bucket,
@@ -41,11 +42,20 @@ export async function writeObject(
   return { byteSize, sha256: hash.digest('hex') };
 }
 
-async function finish(s3: S3Bucket, key: string, mediaType: string, part: PartBuffer, upload: MultipartUpload | undefined): Promise<void> {
+async function finish(
+  s3: S3Bucket,
+  key: string,
+  mediaType: string,
+  part: PartBuffer,
+  upload: MultipartUpload | undefined,
+): Promise<void> {
   if (upload !== undefined) {
     await upload.add(part.bytes());
     await upload.complete({ onlyIfNew: false });
     return;
   }
-  await textOf(s3, await s3.send({ method: 'PUT', key, headers: { 'Content-Type': mediaType }, body: part.bytes() }, {}));
+  await textOf(
+    s3,
+    await s3.send({ method: 'PUT', key, headers: { 'Content-Type': mediaType }, body: part.bytes() }, {}),
+  );
 }

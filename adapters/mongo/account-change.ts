@@ -4,47 +4,60 @@ import { booksDocument, holdDocument, outboxEntry, type AccountDocument } from '
 import { ownUuid, uuidOf } from './uuid-binary.js';
 
 /**
- * How many entries may wait in an account's document. An entry takes some 250 bytes and an operator's reason, so that even
- * with a thousand open holds the document stays far below the 16 MB a server takes.
+ * How many entries may wait in an account's document. An entry takes some 250 bytes and an operator's reason, so that
+ * even with a thousand open holds the document stays far below the 16 MB a server takes.
  */
 export const MAX_OUTBOX = 2_000;
 
 /**
- * Whom a change applies to: the account at the version it was decided on, and nobody else, so that a command that arrives
- * twice, or late, changes nothing. The bound of the outbox is asked for here as well, where no race can pass it, and so is
- * what only a mistake in the program breaks: entries follow on, and a generation has one hold.
+ * Whom a change applies to: the account at the version it was decided on, and nobody else, so that a command that
+ * arrives twice, or late, changes nothing. The bound of the outbox is asked for here as well, where no race can pass
+ * it, and so is what only a mistake in the program breaks: entries follow on, and a generation has one hold.
  */
-export function changeFilter(account: UUID, { expectedVersion, entries, holdsOpened, holdsClosed }: AccountChange): Filter<AccountDocument> {
+export function changeFilter(
+  account: UUID,
+  { expectedVersion, entries, holdsOpened, holdsClosed }: AccountChange,
+): Filter<AccountDocument> {
   const [first] = entries;
   const anew = new Set(holdsClosed);
-  const opened = holdsOpened.filter(({ generationId }) => !anew.has(generationId)).map(({ generationId }) => ownUuid(generationId));
+  const opened = holdsOpened
+    .filter(({ generationId }) => !anew.has(generationId))
+    .map(({ generationId }) => ownUuid(generationId));
   return {
     _id: account,
     version: expectedVersion,
-    ...(first === undefined ? {} : { lastSequence: first.sequence - 1, [`outbox.${MAX_OUTBOX - entries.length}`]: { $exists: false } }),
+    ...(first === undefined
+      ? {}
+      : { lastSequence: first.sequence - 1, [`outbox.${MAX_OUTBOX - entries.length}`]: { $exists: false } }),
     ...(opened.length === 0 ? {} : { 'holds.generation': { $nin: opened } }),
   };
 }
 
-/** The change as one update of one document. Values are literal: what an operator wrote may begin with a dollar sign. */
+/**
+ * The change as one update of one document. Values are literal: what an operator wrote may begin with a dollar sign.
+ */
 export function changeUpdate(change: AccountChange): Document[] {
   const { version, lastSequence, entries, holdsOpened, holdsClosed, profile } = change;
   const changed = profile === undefined ? {} : { name: profile.name, suspendedAt: profile.suspendedAt ?? null };
   const totals = { version, lastSequence, ...booksDocument(change), ...changed };
-  return [{
-    $set: {
-      ...Object.fromEntries(Object.entries(totals).map(([name, value]) => [name, literal(value)])),
-      ...(holdsOpened.length + holdsClosed.length === 0 ? {} : { holds: holdsAfter(change) }),
-      ...(entries.length === 0 ? {} : { outbox: { $concatArrays: ['$outbox', literal(entries.map(outboxEntry))] } }),
+  return [
+    {
+      $set: {
+        ...Object.fromEntries(Object.entries(totals).map(([name, value]) => [name, literal(value)])),
+        ...(holdsOpened.length + holdsClosed.length === 0 ? {} : { holds: holdsAfter(change) }),
+        ...(entries.length === 0 ? {} : { outbox: { $concatArrays: ['$outbox', literal(entries.map(outboxEntry))] } }),
+      },
     },
-  }];
+  ];
 }
 
 /** The holds closed, then those opened. A hold that is closed and not there, or an id that is none, closes nothing. */
 function holdsAfter({ holdsOpened, holdsClosed }: AccountChange): Document {
   const closed = holdsClosed.map(uuidOf).filter((id) => id !== null);
   const isOpen = { $not: [{ $in: ['$$hold.generation', literal(closed)] }] };
-  return { $concatArrays: [{ $filter: { input: '$holds', as: 'hold', cond: isOpen } }, literal(holdsOpened.map(holdDocument))] };
+  return {
+    $concatArrays: [{ $filter: { input: '$holds', as: 'hold', cond: isOpen } }, literal(holdsOpened.map(holdDocument))],
+  };
 }
 
 function literal(value: unknown): Document {

@@ -2,7 +2,10 @@ import { Long, type UUID } from 'mongodb';
 import type { Account, AccountTotals, Attribution, Book, Entry, EntryKind, Hold } from '../../core/credits/account.js';
 import { ownUuid, textOf } from './uuid-binary.js';
 
-/** Written as 64-bit integers, so that no credit is ever a floating point number in the store; read as numbers, all safe. */
+/**
+ * Written as 64-bit integers, so that no credit is ever a floating point number in the store; read as numbers, all
+ * safe.
+ */
 export type Credits = Long | number;
 
 /** What credits are used for, and by whom; absent in what releases before this one wrote. */
@@ -32,7 +35,9 @@ export interface OutboxEntry extends AttributionFields {
   readonly reason?: string;
 }
 
-/** An entry that has left the outbox. Its id follows from the account and the sequence number, so that it is there once. */
+/**
+ * An entry that has left the outbox. Its id follows from the account and the sequence number, so that it is there once.
+ */
 export interface EntryDocument extends OutboxEntry {
   readonly _id: string;
   readonly account: UUID;
@@ -57,7 +62,12 @@ export interface AccountDocument {
 }
 
 /** The books of an account or of a change. */
-export function booksDocument({ issued, available, reserved, spent }: Pick<Account, 'issued' | 'available' | 'reserved' | 'spent'>) {
+export function booksDocument({
+  issued,
+  available,
+  reserved,
+  spent,
+}: Pick<Account, 'issued' | 'available' | 'reserved' | 'spent'>) {
   return { issued: longOf(issued), available: longOf(available), reserved: longOf(reserved), spent: longOf(spent) };
 }
 
@@ -67,10 +77,31 @@ export function accountOf(document: Omit<AccountDocument, 'outbox'>): Account {
 }
 
 export function totalsOf(document: Omit<AccountDocument, 'outbox' | 'holds'>): AccountTotals {
-  const { _id, name, currency, createdAt, suspendedAt = null, version, issued, available, reserved, spent, lastSequence } = document;
+  const {
+    _id,
+    name,
+    currency,
+    createdAt,
+    suspendedAt = null,
+    version,
+    issued,
+    available,
+    reserved,
+    spent,
+    lastSequence,
+  } = document;
   return {
-    accountId: textOf(_id), name, currency, createdAt, version, lastSequence, ...(suspendedAt === null ? {} : { suspendedAt }),
-    issued: numberOf(issued), available: numberOf(available), reserved: numberOf(reserved), spent: numberOf(spent),
+    accountId: textOf(_id),
+    name,
+    currency,
+    createdAt,
+    version,
+    lastSequence,
+    ...(suspendedAt === null ? {} : { suspendedAt }),
+    issued: numberOf(issued),
+    available: numberOf(available),
+    reserved: numberOf(reserved),
+    spent: numberOf(spent),
   };
 }
 
@@ -85,17 +116,45 @@ export function holdOf({ generation, credits, heldAt, ...by }: HoldDocument): Ho
 function attributionFields(attribution: Attribution | undefined): AttributionFields {
   if (attribution === undefined) return {};
   const { credentialId, modelKey, clientTraceId } = attribution;
-  return { credential: credentialId, model: modelKey, ...(clientTraceId === undefined ? {} : { trace: clientTraceId }) };
+  return {
+    credential: credentialId,
+    model: modelKey,
+    ...(clientTraceId === undefined ? {} : { trace: clientTraceId }),
+  };
 }
 
 function attributionOf({ credential, model, trace }: AttributionFields): { readonly attribution?: Attribution } {
   if (credential === undefined || model === undefined) return {};
-  return { attribution: { credentialId: credential, modelKey: model, ...(trace === undefined ? {} : { clientTraceId: trace }) } };
+  return {
+    attribution: {
+      credentialId: credential,
+      modelKey: model,
+      ...(trace === undefined ? {} : { clientTraceId: trace }),
+    },
+  };
 }
 
-export function outboxEntry({ sequence, kind, from, to, credits, at, availableAfter, generationId, operationId, reason, attribution }: Entry): OutboxEntry {
+export function outboxEntry({
+  sequence,
+  kind,
+  from,
+  to,
+  credits,
+  at,
+  availableAfter,
+  generationId,
+  operationId,
+  reason,
+  attribution,
+}: Entry): OutboxEntry {
   return {
-    sequence, kind, from, to, credits: longOf(credits), at, availableAfter: longOf(availableAfter),
+    sequence,
+    kind,
+    from,
+    to,
+    credits: longOf(credits),
+    at,
+    availableAfter: longOf(availableAfter),
     ...(generationId === undefined ? {} : { generation: ownUuid(generationId) }),
     ...(operationId === undefined ? {} : { operation: operationId }),
     ...(reason === undefined ? {} : { reason }),
@@ -107,9 +166,19 @@ export function entryDocument(entry: Entry): EntryDocument {
   return { _id: entryId(entry.accountId, entry.sequence), account: ownUuid(entry.accountId), ...outboxEntry(entry) };
 }
 
-export function entryOf(account: string, { sequence, kind, from, to, credits, at, availableAfter, generation, operation, reason, ...by }: OutboxEntry): Entry {
+export function entryOf(
+  account: string,
+  { sequence, kind, from, to, credits, at, availableAfter, generation, operation, reason, ...by }: OutboxEntry,
+): Entry {
   return {
-    accountId: account, sequence, kind, from, to, credits: numberOf(credits), at, availableAfter: numberOf(availableAfter),
+    accountId: account,
+    sequence,
+    kind,
+    from,
+    to,
+    credits: numberOf(credits),
+    at,
+    availableAfter: numberOf(availableAfter),
     ...(generation === undefined ? {} : { generationId: textOf(generation) }),
     ...(operation === undefined ? {} : { operationId: operation }),
     ...(reason === undefined ? {} : { reason }),

@@ -3,8 +3,9 @@ import { StoreUnavailable } from '../../core/errors.js';
 import { storeError } from './store-errors.js';
 
 /**
- * One operation on the server. Throws `StoreUnavailable` when it failed for want of the server or `timeoutMs` are over, in
- * which case it may have happened, or may yet. The driver's own limits end each step of an operation; this one ends their sum.
+ * One operation on the server. Throws `StoreUnavailable` when it failed for want of the server or `timeoutMs` are over,
+ * in which case it may have happened, or may yet. The driver's own limits end each step of an operation; this one ends
+ * their sum.
  */
 export async function bounded<T>(timeoutMs: number, operation: () => Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
@@ -26,7 +27,9 @@ export async function bounded<T>(timeoutMs: number, operation: () => Promise<T>)
  */
 export async function whileWanted<T>(call: Cancellation, read: Promise<T>): Promise<T> {
   let listenNoMore: () => void = () => undefined;
-  const over = new Promise<never>((_, reject) => { listenNoMore = call.onOver(() => reject(new CallOver())); });
+  const over = new Promise<never>((_, reject) => {
+    listenNoMore = call.onOver(() => reject(new CallOver()));
+  });
   try {
     return await Promise.race([read, over]);
   } catch (error) {

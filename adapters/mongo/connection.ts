@@ -1,4 +1,12 @@
-import { MongoClient, MongoServerSelectionError, ReadConcern, type Collection, type Db, type Document, type MongoClientOptions } from 'mongodb';
+import {
+  MongoClient,
+  MongoServerSelectionError,
+  ReadConcern,
+  type Collection,
+  type Db,
+  type Document,
+  type MongoClientOptions,
+} from 'mongodb';
 import { requireWanted, type Cancellation } from '../../core/cancellation.js';
 import { StoreUnavailable } from '../../core/errors.js';
 import { bounded, whileWanted } from './bounded.js';
@@ -13,7 +21,9 @@ export interface MongoOptions {
   readonly database: string;
   /** Connections of this process at most; 50 unless given. */
   readonly poolSize?: number;
-  /** How long any one operation may take before the store counts as unavailable, in milliseconds; 5,000 unless given. */
+  /**
+   * How long any one operation may take before the store counts as unavailable, in milliseconds; 5,000 unless given.
+   */
   readonly timeoutMs?: number;
 }
 
@@ -29,7 +39,11 @@ const AUTHENTICATION_FAILED: ReadonlySet<unknown> = new Set([18, 8000]);
 
 /** A connected client and one database of it, through which everything is asked, with a bound on every wait. */
 export class MongoConnection {
-  private constructor(private readonly client: MongoClient, readonly db: Db, private readonly timeoutMs: number) {}
+  private constructor(
+    private readonly client: MongoClient,
+    readonly db: Db,
+    private readonly timeoutMs: number,
+  ) {}
 
   /** Throws `MongoRefused` for options that can never do, and `StoreUnavailable` when the server does not answer. */
   static async open(options: MongoOptions, more: MongoClientOptions = {}): Promise<MongoConnection> {
@@ -40,7 +54,11 @@ export class MongoConnection {
       const hello = await client.db('admin').command({ hello: 1 });
       // A server on its own has no majority to read from: what it shows is what it has.
       const isReplicated = hello['setName'] !== undefined || hello['msg'] === 'isdbgrid';
-      return new MongoConnection(client, client.db(database, { readConcern: new ReadConcern(isReplicated ? 'majority' : 'local') }), timeoutMs);
+      return new MongoConnection(
+        client,
+        client.db(database, { readConcern: new ReadConcern(isReplicated ? 'majority' : 'local') }),
+        timeoutMs,
+      );
     } catch (error) {
       await client.close();
       throw refusalOf(client, error);
@@ -52,15 +70,18 @@ export class MongoConnection {
   }
 
   /**
-   * One operation. Throws `StoreUnavailable` when it failed for want of the server or its time is over, in which case it
-   * may have happened, or may yet. A read for a call ends with `CallOver` when that is over, and the server is told the call's
-   * deadline.
+   * One operation. Throws `StoreUnavailable` when it failed for want of the server or its time is over, in which case
+   * it may have happened, or may yet. A read for a call ends with `CallOver` when that is over, and the server is told
+   * the call's deadline.
    */
   async ask<T>(operation: (limits: CommandLimits) => Promise<T>, call?: Cancellation): Promise<T> {
     if (call === undefined) return bounded(this.timeoutMs, () => operation({ maxTimeMS: this.timeoutMs }));
     requireWanted(call);
     const maxTimeMS = Math.min(this.timeoutMs, Math.max(1, Math.ceil(call.deadline - Date.now())));
-    return whileWanted(call, bounded(this.timeoutMs, () => operation({ maxTimeMS })));
+    return whileWanted(
+      call,
+      bounded(this.timeoutMs, () => operation({ maxTimeMS })),
+    );
   }
 
   close(): Promise<void> {
@@ -71,7 +92,10 @@ export class MongoConnection {
 /** A password with `@` or `/` as it is, which the driver would take for the name of a host, and say. */
 const UNESCAPED = /^[^:]*:\/\/[^?]*[@/][^?]*@/;
 
-function clientOf({ url, poolSize = DEFAULT_POOL_SIZE, timeoutMs = DEFAULT_TIMEOUT_MS }: MongoOptions, more: MongoClientOptions): MongoClient {
+function clientOf(
+  { url, poolSize = DEFAULT_POOL_SIZE, timeoutMs = DEFAULT_TIMEOUT_MS }: MongoOptions,
+  more: MongoClientOptions,
+): MongoClient {
   if (UNESCAPED.test(url)) throw urlRefused();
   try {
     return new MongoClient(url, {
@@ -81,7 +105,8 @@ function clientOf({ url, poolSize = DEFAULT_POOL_SIZE, timeoutMs = DEFAULT_TIMEO
       writeConcern: { w: 'majority', journal: true, wtimeoutMS: timeoutMs },
       // Said once more, as `journal=false` in the URL would win over the line above.
       journal: true,
-      // The driver waits without a bound for a connection unless told, and its one `timeoutMS` for everything has no effect.
+      // The driver waits without a bound for a connection unless told, and its one `timeoutMS` for everything has no
+      // effect.
       serverSelectionTimeoutMS: timeoutMs,
       connectTimeoutMS: timeoutMs,
       socketTimeoutMS: timeoutMs,
@@ -96,18 +121,26 @@ function clientOf({ url, poolSize = DEFAULT_POOL_SIZE, timeoutMs = DEFAULT_TIMEO
 }
 
 function urlRefused(cause?: unknown): MongoRefused {
-  return new MongoRefused('The MongoDB URL is not one; write mongodb://host:port/ or mongodb+srv://host/, and percent-encode @ : / ? # in a password.', cause);
+  return new MongoRefused(
+    'The MongoDB URL is not one; write mongodb://host:port/ or mongodb+srv://host/, and percent-encode @ : / ? # in a password.',
+    cause,
+  );
 }
 
 function refusalOf(client: MongoClient, error: unknown): unknown {
   const { hosts, srvHost } = client.options;
   const where = `MongoDB at ${srvHost ?? hosts.map(String).join(', ')}`;
-  if (AUTHENTICATION_FAILED.has(serverCode(error))) return new MongoRefused(`${where} does not accept the user name and password.`, error);
+  if (AUTHENTICATION_FAILED.has(serverCode(error)))
+    return new MongoRefused(`${where} does not accept the user name and password.`, error);
   const mapped = storeError(error);
-  return mapped instanceof StoreUnavailable ? new StoreUnavailable(`${where} does not answer${whyOf(error)}.`, error) : mapped;
+  return mapped instanceof StoreUnavailable
+    ? new StoreUnavailable(`${where} does not answer${whyOf(error)}.`, error)
+    : mapped;
 }
 
-/** The driver drops whoever is of another set, and then waits for nobody. Otherwise it says what the last try came to. */
+/**
+ * The driver drops whoever is of another set, and then waits for nobody. Otherwise it says what the last try came to.
+ */
 function whyOf(error: unknown): string {
   if (!(error instanceof MongoServerSelectionError)) return '';
   const { setName, servers } = error.reason ?? {};

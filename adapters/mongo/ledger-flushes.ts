@@ -8,9 +8,9 @@ const MAX_BACKGROUND_FLUSHES = 16;
 const MAX_COUNTED_ACCOUNTS = 10_000;
 
 /**
- * When outboxes are emptied: after this process has put a few dozen entries into one, without keeping anybody waiting; and
- * at once when one is full. An account is flushed once at a time here. What an idle account keeps in its outbox, or one that
- * processes wrote to which then ended, is as safe there as anywhere, and is moved by age.
+ * When outboxes are emptied: after this process has put a few dozen entries into one, without keeping anybody waiting;
+ * and at once when one is full. An account is flushed once at a time here. What an idle account keeps in its outbox, or
+ * one that processes wrote to which then ended, is as safe there as anywhere, and is moved by age.
  */
 export class LedgerFlushes {
   private readonly counts = new Map<string, number>();
@@ -20,7 +20,10 @@ export class LedgerFlushes {
   /** Accounts whose last flush failed. */
   private readonly failing = new Set<string>();
 
-  constructor(private readonly ledger: Pick<MongoLedger, 'flush' | 'waitingSince'>, private readonly log: Log) {}
+  constructor(
+    private readonly ledger: Pick<MongoLedger, 'flush' | 'waitingSince'>,
+    private readonly log: Log,
+  ) {}
 
   /** Says that so many entries were put into the account's outbox. */
   added(accountId: string, entries: number): void {
@@ -36,7 +39,9 @@ export class LedgerFlushes {
     const before = this.underWay.get(accountId) ?? Promise.resolve();
     const run = before.catch(() => undefined).then(() => this.run(accountId));
     this.underWay.set(accountId, run);
-    const forget = (): void => { if (this.underWay.get(accountId) === run) this.underWay.delete(accountId); };
+    const forget = (): void => {
+      if (this.underWay.get(accountId) === run) this.underWay.delete(accountId);
+    };
     void run.then(forget, forget);
     return run;
   }
@@ -78,7 +83,10 @@ export class LedgerFlushes {
     void this.flush(accountId).then(emptied, (error: unknown) => this.failed(accountId, error));
   }
 
-  /** One that fails is made up for by the next: the entries are where they were. It is told of once, until one goes well. */
+  /**
+   * One that fails is made up for by the next: the entries are where they were. It is told of once, until one goes
+   * well.
+   */
   private failed(accountId: string, error: unknown): void {
     if (!this.failing.has(accountId)) this.log.warn('ledger entries not moved', { accountId, error });
     this.failing.add(accountId);

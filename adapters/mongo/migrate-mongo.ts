@@ -18,17 +18,23 @@ type SetUpBeside = (database: Pick<MongoConnection, 'db' | 'ask'>) => Promise<re
 const nothingBeside: SetUpBeside = () => Promise.resolve([]);
 
 /**
- * Makes the collections and indexes this release needs, and says line by line what it made: nothing, when all was there.
- * Safe to run in many processes at once, beside running servers, again after it was cut, and after a newer release: what it
- * does not know it leaves alone. Throws `MongoRefused` when a newer release has made the database unreadable for this one or
- * an index of ours is there with other keys, and `StoreUnavailable`. What others keep in the same database is set up by
- * `beside`, afterwards, on a connection that is as patient.
+ * Makes the collections and indexes this release needs, and says line by line what it made: nothing, when all was
+ * there. Safe to run in many processes at once, beside running servers, again after it was cut, and after a newer
+ * release: what it does not know it leaves alone. Throws `MongoRefused` when a newer release has made the database
+ * unreadable for this one or an index of ours is there with other keys, and `StoreUnavailable`. What others keep in the
+ * same database is set up by `beside`, afterwards, on a connection that is as patient.
  */
-export async function migrateMongo(options: MongoOptions, beside: SetUpBeside = nothingBeside): Promise<readonly string[]> {
+export async function migrateMongo(
+  options: MongoOptions,
+  beside: SetUpBeside = nothingBeside,
+): Promise<readonly string[]> {
   const { timeoutMs = 5_000 } = options;
   // Finding the server and a connection is to take no longer than ever; only the commands may.
   const patient = { serverSelectionTimeoutMS: timeoutMs, connectTimeoutMS: timeoutMs, waitQueueTimeoutMS: timeoutMs };
-  const connection = await MongoConnection.open({ ...options, timeoutMs: Math.max(timeoutMs, MIGRATION_TIMEOUT_MS) }, patient);
+  const connection = await MongoConnection.open(
+    { ...options, timeoutMs: Math.max(timeoutMs, MIGRATION_TIMEOUT_MS) },
+    patient,
+  );
   try {
     return [...(await migrate(connection, options.database)), ...(await beside(connection))];
   } finally {
@@ -38,36 +44,50 @@ export async function migrateMongo(options: MongoOptions, beside: SetUpBeside = 
 
 /** A sentence for each index of the schema that is not there, or is there with other keys. */
 export async function indexFaults(connection: MongoConnection): Promise<string[]> {
-  const faults = await Promise.all(schemaCollections().map(async ([name, { indexes }]) => {
-    const found = await connection.ask(() => indexesOf(connection.db, name));
-    return indexes.flatMap((wanted) => {
-      const index = found.get(wanted.name);
-      if (index === undefined) return [`index ${wanted.name} on ${name} is missing`];
-      return isSame(index, wanted) ? [] : [`index ${wanted.name} on ${name} has other keys or options than it must have`];
-    });
-  }));
+  const faults = await Promise.all(
+    schemaCollections().map(async ([name, { indexes }]) => {
+      const found = await connection.ask(() => indexesOf(connection.db, name));
+      return indexes.flatMap((wanted) => {
+        const index = found.get(wanted.name);
+        if (index === undefined) return [`index ${wanted.name} on ${name} is missing`];
+        return isSame(index, wanted)
+          ? []
+          : [`index ${wanted.name} on ${name} has other keys or options than it must have`];
+      });
+    }),
+  );
   return faults.flat();
 }
 
 async function migrate(connection: MongoConnection, database: string): Promise<string[]> {
   checkReadable(database, await connection.ask(() => schemaVersions(connection.db).read()));
   const done: string[] = [];
-  const existing = new Set((await connection.ask(() => connection.db.listCollections({}, { nameOnly: true }).toArray())).map(({ name }) => name));
+  const existing = new Set(
+    (await connection.ask(() => connection.db.listCollections({}, { nameOnly: true }).toArray())).map(
+      ({ name }) => name,
+    ),
+  );
   for (const [name, { indexes }] of schemaCollections()) {
-    if (!existing.has(name) && (await connection.ask(() => createCollection(connection.db, name)))) done.push(`Made collection ${name}.`);
+    if (!existing.has(name) && (await connection.ask(() => createCollection(connection.db, name))))
+      done.push(`Made collection ${name}.`);
     const found = await connection.ask(() => indexesOf(connection.db, name));
     for (const index of indexes) {
       const there = found.get(index.name);
       if (there !== undefined && !isSame(there, index)) throw otherIndex(database, name, index);
       if (there !== undefined) continue;
-      await connection.ask(() => createIndex(connection.db, name, index)).catch((error: unknown) => {
-        throw INDEX_CONFLICTS.has(serverCode(error)) || isDuplicateKey(error) ? otherIndex(database, name, index, error) : error;
-      });
+      await connection
+        .ask(() => createIndex(connection.db, name, index))
+        .catch((error: unknown) => {
+          throw INDEX_CONFLICTS.has(serverCode(error)) || isDuplicateKey(error)
+            ? otherIndex(database, name, index, error)
+            : error;
+        });
       done.push(`Made index ${index.name} on ${name}.`);
     }
   }
   // Last, so that a migration that was cut is not taken for a finished one.
-  if (await connection.ask(() => schemaVersions(connection.db).raise())) done.push(`The schema is of version ${SCHEMA_VERSION}.`);
+  if (await connection.ask(() => schemaVersions(connection.db).raise()))
+    done.push(`The schema is of version ${SCHEMA_VERSION}.`);
   return done;
 }
 
@@ -98,12 +118,23 @@ async function indexesOf(db: Db, collection: string): Promise<Map<string, IndexD
 }
 
 /** The order of an index's keys matters, so their text is compared as it comes. */
-function isSame({ key, unique = false, partialFilterExpression, sparse, expireAfterSeconds }: IndexDescriptionInfo, wanted: IndexDefinition): boolean {
+function isSame(
+  { key, unique = false, partialFilterExpression, sparse, expireAfterSeconds }: IndexDescriptionInfo,
+  wanted: IndexDefinition,
+): boolean {
   if (sparse || expireAfterSeconds !== undefined) return false;
-  return JSON.stringify([key, unique, partialFilterExpression ?? null]) === JSON.stringify([wanted.keys, wanted.unique ?? false, wanted.where ?? null]);
+  return (
+    JSON.stringify([key, unique, partialFilterExpression ?? null]) ===
+    JSON.stringify([wanted.keys, wanted.unique ?? false, wanted.where ?? null])
+  );
 }
 
-function otherIndex(database: string, collection: string, { name, keys }: IndexDefinition, cause?: unknown): MongoRefused {
+function otherIndex(
+  database: string,
+  collection: string,
+  { name, keys }: IndexDefinition,
+  cause?: unknown,
+): MongoRefused {
   return new MongoRefused(
     `Index ${name} on ${collection} in database ${database} cannot be made with the keys ${JSON.stringify(keys)}; drop what is in its way, and run darkroom migrate again.`,
     cause,

@@ -24,7 +24,10 @@ export class MongoAccountStore implements AccountStore {
   private readonly flushes: LedgerFlushes;
   private readonly oldHolds: OldHolds;
 
-  constructor(private readonly connection: MongoConnection, log: Log = SILENT) {
+  constructor(
+    private readonly connection: MongoConnection,
+    log: Log = SILENT,
+  ) {
     this.accounts = connection.collection('accounts');
     this.ledger = new MongoLedger(connection);
     this.flushes = new LedgerFlushes(this.ledger, log);
@@ -34,7 +37,17 @@ export class MongoAccountStore implements AccountStore {
   async create(account: Account): Promise<'created' | 'exists'> {
     assert(account.version === 0 && account.holds.size === 0, 'a new account has version 0 and no holds');
     const { accountId, name, currency, createdAt, version, lastSequence } = account;
-    const document = { _id: ownUuid(accountId), name, currency, createdAt, version, lastSequence, ...booksDocument(account), holds: [], outbox: [] };
+    const document = {
+      _id: ownUuid(accountId),
+      name,
+      currency,
+      createdAt,
+      version,
+      lastSequence,
+      ...booksDocument(account),
+      holds: [],
+      outbox: [],
+    };
     try {
       await this.connection.ask((limits) => this.accounts.insertOne(document, limits));
       return 'created';
@@ -50,7 +63,10 @@ export class MongoAccountStore implements AccountStore {
     const _id = uuidOf(accountId);
     if (_id === null) return null;
     const projection = part === 'totals' ? { outbox: 0, holds: 0 } : { outbox: 0 };
-    const found = await this.connection.ask((limits) => this.accounts.findOne({ _id }, { projection, ...limits }), call);
+    const found = await this.connection.ask(
+      (limits) => this.accounts.findOne({ _id }, { projection, ...limits }),
+      call,
+    );
     if (found === null) return null;
     return part === 'totals' ? totalsOf(found) : accountOf(found);
   }
@@ -64,7 +80,10 @@ export class MongoAccountStore implements AccountStore {
     // The version is right, so the outbox was full: nobody can have added to it since without changing the version.
     await this.flushes.flush(change.accountId);
     if (await this.write(account, change)) return 'applied';
-    assert(!(await this.isAt(account, change.expectedVersion)), 'a change follows on from its account, and opens no hold that is open');
+    assert(
+      !(await this.isAt(account, change.expectedVersion)),
+      'a change follows on from its account, and opens no hold that is open',
+    );
     return 'conflict';
   }
 
@@ -86,8 +105,16 @@ export class MongoAccountStore implements AccountStore {
     const limit = checkedLimit(page.limit) + 1;
     const after = page.cursor === undefined ? undefined : uuidOf(page.cursor);
     if (after === null) return { items: [] };
-    const pipeline = [{ $match: after === undefined ? {} : { _id: { $gt: after } } }, { $sort: { _id: 1 } }, { $limit: limit }, { $project: { outbox: 0 } }];
-    const found = await this.connection.ask((limits) => this.accounts.aggregate<AccountDocument>(pipeline, { ...limits, hint: BY_ID }).toArray(), call);
+    const pipeline = [
+      { $match: after === undefined ? {} : { _id: { $gt: after } } },
+      { $sort: { _id: 1 } },
+      { $limit: limit },
+      { $project: { outbox: 0 } },
+    ];
+    const found = await this.connection.ask(
+      (limits) => this.accounts.aggregate<AccountDocument>(pipeline, { ...limits, hint: BY_ID }).toArray(),
+      call,
+    );
     return pageOf(found.map(accountOf), page, (account) => account.accountId);
   }
 
@@ -95,7 +122,10 @@ export class MongoAccountStore implements AccountStore {
     return pageOf(await this.oldHolds.find(heldBefore, page.cursor, checkedLimit(page.limit) + 1), page, cursorOf);
   }
 
-  /** Moves the entries of accounts that have kept one since before a time, up to `limit` accounts, and answers how many. Throws `StoreUnavailable`. */
+  /**
+   * Moves the entries of accounts that have kept one since before a time, up to `limit` accounts, and answers how many.
+   * Throws `StoreUnavailable`.
+   */
   moveOldEntries(before: number, limit: number): Promise<number> {
     return this.flushes.flushOld(before, limit);
   }
@@ -107,27 +137,33 @@ export class MongoAccountStore implements AccountStore {
 
   private async write(account: UUID, change: AccountChange): Promise<boolean> {
     const [filter, update] = [changeFilter(account, change), changeUpdate(change)];
-    const { matchedCount } = await this.connection.ask((limits) => this.accounts.updateOne(filter, update, { ...limits, hint: BY_ID }));
+    const { matchedCount } = await this.connection.ask((limits) =>
+      this.accounts.updateOne(filter, update, { ...limits, hint: BY_ID }),
+    );
     if (matchedCount === 0) return false;
     if (change.entries.length > 0) this.flushes.added(change.accountId, change.entries.length);
     return true;
   }
 
   private async isAt(account: UUID, version: number): Promise<boolean> {
-    const found = await this.connection.ask((limits) => this.accounts.findOne({ _id: account }, { projection: { version: 1 }, ...limits }));
+    const found = await this.connection.ask((limits) =>
+      this.accounts.findOne({ _id: account }, { projection: { version: 1 }, ...limits }),
+    );
     return found?.version === version;
   }
 
   /**
-   * Whether the change may be tried: its account still is at its version, and no operation of it is in the ledger. Sound
-   * although the write comes later, because every entry comes with a new version. Asked only of what operators do.
+   * Whether the change may be tried: its account still is at its version, and no operation of it is in the ledger.
+   * Sound although the write comes later, because every entry comes with a new version. Asked only of what operators
+   * do.
    */
   private async hasNewOperations(account: UUID, { expectedVersion, entries }: AccountChange): Promise<boolean> {
     const operationIds = entries.flatMap(({ operationId }) => operationId ?? []);
     if (operationIds.length === 0) return true;
     const head = await this.ledger.head(account);
     if (head?.version !== expectedVersion) return false;
-    for (const operationId of operationIds) assert((await this.ledger.operation(head, operationId)) === null, 'an operation id is used once');
+    for (const operationId of operationIds)
+      assert((await this.ledger.operation(head, operationId)) === null, 'an operation id is used once');
     return true;
   }
 }
@@ -137,5 +173,8 @@ function assertEntries(entries: readonly Entry[]): void {
   const operationIds = entries.flatMap(({ operationId }) => operationId ?? []);
   assert(new Set(operationIds).size === operationIds.length, 'an operation id is used once');
   const [first] = entries;
-  assert(entries.every(({ sequence }, index) => sequence === (first?.sequence ?? 0) + index), 'entries are numbered without gaps');
+  assert(
+    entries.every(({ sequence }, index) => sequence === (first?.sequence ?? 0) + index),
+    'entries are numbered without gaps',
+  );
 }

@@ -40,13 +40,17 @@ export class MongoClaimStore implements ClaimStore {
 
   async replace(next: Claim, expectedVersion: number): Promise<'applied' | 'conflict'> {
     const filter = { _id: idOf(next), version: expectedVersion };
-    const { matchedCount } = await this.connection.ask((limits) => this.claims.replaceOne(filter, contentOf(next), { ...limits, hint: BY_ID }));
+    const { matchedCount } = await this.connection.ask((limits) =>
+      this.claims.replaceOne(filter, contentOf(next), { ...limits, hint: BY_ID }),
+    );
     return matchedCount === 1 ? 'applied' : 'conflict';
   }
 
   async remove(key: ClaimKey, expectedVersion: number): Promise<'applied' | 'conflict'> {
     const filter = { _id: idOf(key), version: expectedVersion };
-    const { deletedCount } = await this.connection.ask((limits) => this.claims.deleteOne(filter, { ...limits, hint: BY_ID }));
+    const { deletedCount } = await this.connection.ask((limits) =>
+      this.claims.deleteOne(filter, { ...limits, hint: BY_ID }),
+    );
     return deletedCount === 1 ? 'applied' : 'conflict';
   }
 
@@ -69,7 +73,8 @@ export class MongoClaimStore implements ClaimStore {
     const found = await this.connection.ask((limits) => this.claims.find(expired, { ...options, ...limits }).toArray());
     if (found.length === 0) return 0;
     const filter = { _id: { $in: found.map(({ _id }) => _id) }, ...expired };
-    return (await this.connection.ask((limits) => this.claims.deleteMany(filter, { ...limits, hint: BY_ID }))).deletedCount;
+    return (await this.connection.ask((limits) => this.claims.deleteMany(filter, { ...limits, hint: BY_ID })))
+      .deletedCount;
   }
 
   private async read(key: ClaimKey): Promise<Claim | null> {
@@ -82,12 +87,35 @@ function idOf({ accountId, appId, operation, key }: ClaimKey): string {
   return `${accountId}/${appId}/${operation}/${key}`;
 }
 
-function contentOf({ version, digest, subjectId, createdAt, leaseExpiresAt, bootId, removeAt }: Claim): Omit<ClaimDocument, '_id'> {
+function contentOf({
+  version,
+  digest,
+  subjectId,
+  createdAt,
+  leaseExpiresAt,
+  bootId,
+  removeAt,
+}: Claim): Omit<ClaimDocument, '_id'> {
   const boot = bootId === undefined ? {} : { boot: ownUuid(bootId) };
   return { version, digest, subject: ownUuid(subjectId), createdAt, leaseExpiresAt, ...boot, removeAt };
 }
 
-function claimOf({ accountId, appId, operation, key }: ClaimKey, { version, digest, subject, createdAt, leaseExpiresAt, boot, removeAt }: ClaimDocument): Claim {
+function claimOf(
+  { accountId, appId, operation, key }: ClaimKey,
+  { version, digest, subject, createdAt, leaseExpiresAt, boot, removeAt }: ClaimDocument,
+): Claim {
   const bootId = boot === undefined ? {} : { bootId: textOf(boot) };
-  return { accountId, appId, operation, key, version, digest, subjectId: textOf(subject), createdAt, leaseExpiresAt, ...bootId, removeAt };
+  return {
+    accountId,
+    appId,
+    operation,
+    key,
+    version,
+    digest,
+    subjectId: textOf(subject),
+    createdAt,
+    leaseExpiresAt,
+    ...bootId,
+    removeAt,
+  };
 }

@@ -51,7 +51,11 @@ export class MongoCredentialStore implements CredentialStore {
   }
 
   async listApps(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<App>> {
-    return pageOf((await this.listed(this.apps, 'apps_by_account', accountId, page, call)).map(appOf), page, (app) => app.appId);
+    return pageOf(
+      (await this.listed(this.apps, 'apps_by_account', accountId, page, call)).map(appOf),
+      page,
+      (app) => app.appId,
+    );
   }
 
   /** Id and digest are unique alike, so an insert is refused whole if either is taken. */
@@ -69,15 +73,24 @@ export class MongoCredentialStore implements CredentialStore {
   async replaceKey(next: ApiKey, expectedVersion: number): Promise<'applied' | 'conflict'> {
     const filter = { _id: ownUuid(next.keyId), version: expectedVersion };
     const change = { $set: changeableOf(next) };
-    const { matchedCount } = await this.connection.ask((limits) => this.keys.updateOne(filter, change, { ...limits, hint: BY_ID }));
+    const { matchedCount } = await this.connection.ask((limits) =>
+      this.keys.updateOne(filter, change, { ...limits, hint: BY_ID }),
+    );
     return matchedCount === 1 ? 'applied' : 'conflict';
   }
 
   async listKeys(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<ApiKey>> {
-    return pageOf((await this.listed(this.keys, 'keys_by_account', accountId, page, call)).map(keyOf), page, (key) => key.keyId);
+    return pageOf(
+      (await this.listed(this.keys, 'keys_by_account', accountId, page, call)).map(keyOf),
+      page,
+      (key) => key.keyId,
+    );
   }
 
-  private async create<D extends Document & { readonly _id: UUID }>(collection: Collection<D>, document: D): Promise<'created' | 'exists'> {
+  private async create<D extends Document & { readonly _id: UUID }>(
+    collection: Collection<D>,
+    document: D,
+  ): Promise<'created' | 'exists'> {
     try {
       await this.connection.ask((limits) => collection.insertOne(document as never, limits));
       return 'created';
@@ -96,12 +109,21 @@ export class MongoCredentialStore implements CredentialStore {
     return _id === null ? null : this.connection.ask((limits) => this.keys.findOne({ _id }, limits));
   }
 
-  private async listed<D extends Document>(collection: Collection<D>, hint: string, accountId: string, page: PageRequest, call: Cancellation | undefined): Promise<WithId<D>[]> {
+  private async listed<D extends Document>(
+    collection: Collection<D>,
+    hint: string,
+    accountId: string,
+    page: PageRequest,
+    call: Cancellation | undefined,
+  ): Promise<WithId<D>[]> {
     const limit = checkedLimit(page.limit) + 1;
     const [account, after] = [uuidOf(accountId), page.cursor === undefined ? undefined : uuidOf(page.cursor)];
     if (account === null || after === null) return [];
     const filter = { account, ...(after === undefined ? {} : { _id: { $gt: after } }) };
-    return this.connection.ask((limits) => collection.find(filter as never, { sort: { _id: 1 }, limit, hint, ...limits }).toArray(), call);
+    return this.connection.ask(
+      (limits) => collection.find(filter as never, { sort: { _id: 1 }, limit, hint, ...limits }).toArray(),
+      call,
+    );
   }
 }
 
@@ -114,10 +136,30 @@ function appOf({ _id, account, name, createdAt }: AppDocument): App {
   return { appId: textOf(_id), accountId: textOf(account), name, createdAt };
 }
 
-function keyOf({ _id, account, app, version, name, digest, scopes, createdAt, expiresAt, revokedAt, lastUsedAt = null }: KeyDocument): ApiKey {
+function keyOf({
+  _id,
+  account,
+  app,
+  version,
+  name,
+  digest,
+  scopes,
+  createdAt,
+  expiresAt,
+  revokedAt,
+  lastUsedAt = null,
+}: KeyDocument): ApiKey {
   return {
-    keyId: textOf(_id), accountId: textOf(account), appId: textOf(app), version, name, digest, scopes, createdAt,
-    ...(expiresAt === null ? {} : { expiresAt }), ...(revokedAt === null ? {} : { revokedAt }),
+    keyId: textOf(_id),
+    accountId: textOf(account),
+    appId: textOf(app),
+    version,
+    name,
+    digest,
+    scopes,
+    createdAt,
+    ...(expiresAt === null ? {} : { expiresAt }),
+    ...(revokedAt === null ? {} : { revokedAt }),
     ...(lastUsedAt === null ? {} : { lastUsedAt }),
   };
 }

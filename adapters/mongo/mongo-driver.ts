@@ -1,7 +1,10 @@
 import { FILLED_TEXT, type DatabaseDriver, type Lent, type OpenDatabase, type Opening } from '../driver.js';
 import type { MongoOptions, MongoStores } from './open-mongo.js';
 
-/** How long ledger entries may wait in their account's document before a worker moves them, and of how many accounts at a time. */
+/**
+ * How long ledger entries may wait in their account's document before a worker moves them, and of how many accounts at
+ * a time.
+ */
 const OLD_ENTRY_MS = 60_000;
 const MAX_TIDIED_ACCOUNTS = 200;
 
@@ -22,12 +25,27 @@ export const mongoDriver: DatabaseDriver = {
     required: ['url'],
     properties: {
       url: {
-        type: 'string', pattern: '^mongodb(\\+srv)?://\\S+$', writeOnly: true, errorMessage: 'must be an address that begins with mongodb:// or mongodb+srv://',
+        type: 'string',
+        pattern: '^mongodb(\\+srv)?://\\S+$',
+        writeOnly: true,
+        errorMessage: 'must be an address that begins with mongodb:// or mongodb+srv://',
         description: 'The connection string; it may hold a password, percent-encoded.',
       },
       database: { ...FILLED_TEXT, default: 'darkroom', description: 'The database that everything is kept in.' },
-      pool_size: { type: 'integer', minimum: 1, maximum: 10_000, default: 50, description: 'Connections of one process.' },
-      timeout_seconds: { type: 'number', exclusiveMinimum: 0, maximum: 300, default: 5, description: 'The longest wait for one answer.' },
+      pool_size: {
+        type: 'integer',
+        minimum: 1,
+        maximum: 10_000,
+        default: 50,
+        description: 'Connections of one process.',
+      },
+      timeout_seconds: {
+        type: 'number',
+        exclusiveMinimum: 0,
+        maximum: 300,
+        default: 5,
+        description: 'The longest wait for one answer.',
+      },
     },
   },
   lends: ['wake-up-table', 'mongodb'],
@@ -38,7 +56,12 @@ export const mongoDriver: DatabaseDriver = {
 
   place({ options }) {
     const { database, url = '' } = options as { database: string; url?: string };
-    return { name: database, key: 'mongo.database', text: `Database ${database} at ${hostsOf(url)}`, facts: { database } };
+    return {
+      name: database,
+      key: 'mongo.database',
+      text: `Database ${database} at ${hostsOf(url)}`,
+      facts: { database },
+    };
   },
 
   async open(opening) {
@@ -79,9 +102,12 @@ function opened(stores: MongoStores, { clock }: Opening): OpenDatabase {
   };
 }
 
-/** `mongodb` is the database as its client has it, and how it is asked: with a bound on every wait, and outages told from mistakes. */
+/**
+ * `mongodb` is the database as its client has it, and how it is asked: with a bound on every wait, and outages told
+ * from mistakes.
+ */
 function lentBy(stores: MongoStores): Lent {
-  return { 'wake-up-table': stores.wakeUpTable, mongodb: stores };
+  return { 'wake-up-table': stores.wakeUpTable, 'mongodb': stores };
 }
 
 /** What stands between the credentials of a connection string and its path. */

@@ -29,11 +29,18 @@ export class MongoGenerationStore implements GenerationStore {
       collection: 'generations',
       byAttention: 'generations_by_attention',
       idOf: ({ generationId }) => generationId,
-      fieldsOf: (record) => ({ kind: record.kind, account: uuidOf(record.accountId), app: uuidOf(record.appId), ...unchargedFields(record) }),
+      fieldsOf: (record) => ({
+        kind: record.kind,
+        account: uuidOf(record.accountId),
+        app: uuidOf(record.appId),
+        ...unchargedFields(record),
+      }),
     });
   }
 
-  insert(record: GenerationRecord): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: GenerationRecord }> {
+  insert(
+    record: GenerationRecord,
+  ): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: GenerationRecord }> {
     return this.documents.insert(record);
   }
 
@@ -53,26 +60,44 @@ export class MongoGenerationStore implements GenerationStore {
     return this.documents.due(now, limit, after && { dueAt: after.dueAt, id: after.generationId });
   }
 
-  async list(accountId: string | undefined, appId: string | undefined, page: PageRequest, call?: Cancellation): Promise<Page<Generation>> {
+  async list(
+    accountId: string | undefined,
+    appId: string | undefined,
+    page: PageRequest,
+    call?: Cancellation,
+  ): Promise<Page<Generation>> {
     const limit = checkedLimit(page.limit) + 1;
     const before = uuidOf(page.cursor ?? AFTER_ALL_IDS);
     const [account, app] = [accountId, appId].map((id) => (id === undefined ? undefined : uuidOf(id)));
     if (account === null || before === null || app === null) return { items: [] };
-    const filter = { kind: 'generation', _id: { $lt: before }, ...(account === undefined ? {} : { account }), ...(app === undefined ? {} : { app }) };
-    const found = account === undefined
-      ? await this.documents.findNewest(filter, limit, call)
-      : await this.documents.find(filter, { sort: { _id: -1 }, limit, hint: 'generations_by_account' }, call);
+    const filter = {
+      kind: 'generation',
+      _id: { $lt: before },
+      ...(account === undefined ? {} : { account }),
+      ...(app === undefined ? {} : { app }),
+    };
+    const found =
+      account === undefined
+        ? await this.documents.findNewest(filter, limit, call)
+        : await this.documents.find(filter, { sort: { _id: -1 }, limit, hint: 'generations_by_account' }, call);
     return pageOf(found as Generation[], page, (generation) => generation.generationId);
   }
 
   async uncharged(accountId: string, call?: Cancellation): Promise<UnchargedContent> {
     const account = uuidOf(accountId);
     if (account === null) return { generations: 0, bytes: 0 };
-    const [generations = 0, bytes = 0] = await this.documents.sums({ account, unchargedBytes: { $gt: 0 } }, ['unchargedBytes'], 'generations_uncharged', call);
+    const [generations = 0, bytes = 0] = await this.documents.sums(
+      { account, unchargedBytes: { $gt: 0 } },
+      ['unchargedBytes'],
+      'generations_uncharged',
+      call,
+    );
     return { generations, bytes };
   }
 }
 
 function unchargedFields(record: GenerationRecord): Pick<GenerationDocument, 'unchargedBytes'> {
-  return record.kind === 'generation' && record.unchargedBytes !== undefined ? { unchargedBytes: record.unchargedBytes } : {};
+  return record.kind === 'generation' && record.unchargedBytes !== undefined
+    ? { unchargedBytes: record.unchargedBytes }
+    : {};
 }

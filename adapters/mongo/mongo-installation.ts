@@ -23,13 +23,18 @@ export class MongoInstallation {
     this.collection = connection.collection(INSTALLATION);
   }
 
-  /** Which of the facts is another than the first process wrote, for whoever does not know them all. Throws `StoreUnavailable`. */
+  /**
+   * Which of the facts is another than the first process wrote, for whoever does not know them all. Throws
+   * `StoreUnavailable`.
+   */
   async check(facts: Partial<InstallationFacts>): Promise<'same' | { readonly other: 'secret' | 'objects' }> {
     const existing = await this.connection.ask((limits) => this.collection.findOne({ _id: 'facts' }, limits));
     return existing === null ? 'same' : compared(existing, facts);
   }
 
-  /** The first process writes its facts; any later one is told which of its own is another. Throws `StoreUnavailable`. */
+  /**
+   * The first process writes its facts; any later one is told which of its own is another. Throws `StoreUnavailable`.
+   */
   async claim({ secret, objects }: InstallationFacts): Promise<'same' | { readonly other: 'secret' | 'objects' }> {
     const outcome = await firstOrExisting<InstallationFacts>(
       () => this.connection.ask((limits) => this.collection.insertOne({ _id: 'facts', secret, objects }, limits)),
@@ -39,7 +44,10 @@ export class MongoInstallation {
   }
 }
 
-function compared(existing: InstallationFacts, { secret = existing.secret, objects = existing.objects }: Partial<InstallationFacts>): 'same' | { readonly other: 'secret' | 'objects' } {
+function compared(
+  existing: InstallationFacts,
+  { secret = existing.secret, objects = existing.objects }: Partial<InstallationFacts>,
+): 'same' | { readonly other: 'secret' | 'objects' } {
   if (existing.secret !== secret) return { other: 'secret' };
   return existing.objects === objects ? 'same' : { other: 'objects' };
 }

@@ -3,13 +3,22 @@ import { assert } from '../../core/assert.js';
 import type { Cancellation } from '../../core/cancellation.js';
 import type { Entry } from '../../core/credits/account.js';
 import { StoreUnavailable } from '../../core/errors.js';
-import { entryDocument, entryId, entryOf, type AccountDocument, type EntryDocument, type OutboxEntry } from './account-documents.js';
+import {
+  entryDocument,
+  entryId,
+  entryOf,
+  type AccountDocument,
+  type EntryDocument,
+  type OutboxEntry,
+} from './account-documents.js';
 import type { MongoConnection } from './connection.js';
 import { BY_ID } from './schema.js';
 import { DUPLICATE_KEY } from './store-errors.js';
 import { ownUuid, textOf } from './uuid-binary.js';
 
-/** What a reader of a ledger must know of the account first: how far the ledger goes, and what has not left the account. */
+/**
+ * What a reader of a ledger must know of the account first: how far the ledger goes, and what has not left the account.
+ */
 export interface LedgerHead {
   readonly _id: UUID;
   readonly version: number;
@@ -20,10 +29,10 @@ export interface LedgerHead {
 const HEAD = { version: 1, lastSequence: 1, outbox: 1 } as const;
 
 /**
- * The ledgers. An entry is written into its account's document, together with what it is about, and moves from there into a
- * collection of its own: first it is put there, under an id that follows from its number, then taken from the outbox. Cut
- * in between it is in both places with the same content, never in none; so a reader that looks at the account first and
- * into the collection afterwards finds everything up to the number the account said.
+ * The ledgers. An entry is written into its account's document, together with what it is about, and moves from there
+ * into a collection of its own: first it is put there, under an id that follows from its number, then taken from the
+ * outbox. Cut in between it is in both places with the same content, never in none; so a reader that looks at the
+ * account first and into the collection afterwards finds everything up to the number the account said.
  */
 export class MongoLedger {
   private readonly accounts: Collection<AccountDocument>;
@@ -35,11 +44,14 @@ export class MongoLedger {
   }
 
   /**
-   * Read from the majority, where the server has one: what another server could still undo must not leave the account, or
-   * its number could be given to another entry while it stands in the ledger.
+   * Read from the majority, where the server has one: what another server could still undo must not leave the account,
+   * or its number could be given to another entry while it stands in the ledger.
    */
   head(account: UUID, call?: Cancellation): Promise<LedgerHead | null> {
-    return this.connection.ask((limits) => this.accounts.findOne<LedgerHead>({ _id: account }, { projection: HEAD, ...limits }), call);
+    return this.connection.ask(
+      (limits) => this.accounts.findOne<LedgerHead>({ _id: account }, { projection: HEAD, ...limits }),
+      call,
+    );
   }
 
   /** The entries after number `from` up to number `to`, all of them; `to` is not past the head's last. */
@@ -47,14 +59,16 @@ export class MongoLedger {
     const accountId = textOf(head._id);
     const bySequence = new Map<number, Entry>();
     const keep = (entry: OutboxEntry) => bySequence.set(entry.sequence, entryOf(accountId, entry));
-    // What the account says of itself goes over what is said elsewhere: only a restored copy of mixed times makes them differ.
+    // What the account says of itself goes over what is said elsewhere: only a restored copy of mixed times makes them
+    // differ.
     const waiting = head.outbox.filter(({ sequence }) => sequence > from && sequence <= to);
     // Numbers have no gaps, so it is known how many there must be.
     if (waiting.length < to - from) (await this.moved(head._id, from, to, call)).forEach(keep);
     waiting.forEach(keep);
     return Array.from({ length: to - from }, (_, index) => {
       const entry = bySequence.get(from + index + 1);
-      if (entry === undefined) throw new StoreUnavailable(`Entry ${from + index + 1} of account ${accountId} is not there to be read.`);
+      if (entry === undefined)
+        throw new StoreUnavailable(`Entry ${from + index + 1} of account ${accountId} is not there to be read.`);
       return entry;
     });
   }
@@ -64,14 +78,22 @@ export class MongoLedger {
     const waiting = head.outbox.find(({ operation }) => operation === operationId);
     if (waiting !== undefined) return entryOf(textOf(head._id), waiting);
     const filter = { account: head._id, operation: operationId };
-    const moved = await this.connection.ask((limits) => this.entries.findOne(filter, { ...limits, hint: 'entries_by_operation' }));
+    const moved = await this.connection.ask((limits) =>
+      this.entries.findOne(filter, { ...limits, hint: 'entries_by_operation' }),
+    );
     return moved === null || moved.sequence > head.lastSequence ? null : entryOf(textOf(head._id), moved);
   }
 
   /** Up to `limit` accounts whose outbox holds an entry from before a time; the first of an outbox is its oldest. */
   async waitingSince(before: number, limit: number): Promise<string[]> {
     const found = await this.connection.ask((limits) =>
-      this.accounts.find({ 'outbox.0.at': { $lt: before } }, { projection: { _id: 1 }, limit, ...limits, hint: 'accounts_by_outbox' }).toArray());
+      this.accounts
+        .find(
+          { 'outbox.0.at': { $lt: before } },
+          { projection: { _id: 1 }, limit, ...limits, hint: 'accounts_by_outbox' },
+        )
+        .toArray(),
+    );
     return found.map(({ _id }) => textOf(_id));
   }
 
@@ -80,7 +102,10 @@ export class MongoLedger {
     const head = await this.head(ownUuid(accountId));
     const last = head?.outbox.at(-1);
     if (head === null || last === undefined) return;
-    await this.put(head._id, head.outbox.map((entry) => entryOf(accountId, entry)));
+    await this.put(
+      head._id,
+      head.outbox.map((entry) => entryOf(accountId, entry)),
+    );
     const moved = { $pull: { outbox: { sequence: { $lte: last.sequence } } } };
     await this.connection.ask((limits) => this.accounts.updateOne({ _id: head._id }, moved, limits));
   }
@@ -88,7 +113,9 @@ export class MongoLedger {
   /** Those that are there already were put there by somebody whose flush was cut, or is under way. */
   private async put(account: UUID, entries: readonly Entry[]): Promise<void> {
     try {
-      await this.connection.ask((limits) => this.entries.insertMany(entries.map(entryDocument), { ...limits, ordered: false }));
+      await this.connection.ask((limits) =>
+        this.entries.insertMany(entries.map(entryDocument), { ...limits, ordered: false }),
+      );
     } catch (error) {
       if (!isOnlyDuplicates(error)) throw error;
       await this.checkSame(account, entries);
@@ -98,12 +125,18 @@ export class MongoLedger {
   /** An entry never changes. If another one stood under its number, it would be lost once the outbox let go of it. */
   private async checkSame(account: UUID, entries: readonly Entry[]): Promise<void> {
     const filter = { _id: { $in: entries.map(({ accountId, sequence }) => entryId(accountId, sequence)) }, account };
-    const found = await this.connection.ask((limits) => this.entries.find(filter, { ...limits, hint: BY_ID }).toArray());
+    const found = await this.connection.ask((limits) =>
+      this.entries.find(filter, { ...limits, hint: BY_ID }).toArray(),
+    );
     const written = new Map(found.map((entry) => [entry.sequence, entryOf(textOf(entry.account), entry)]));
     for (const entry of entries) {
       const there = written.get(entry.sequence);
-      if (there === undefined) throw new StoreUnavailable(`Entry ${entry.sequence} of account ${entry.accountId} is not there to be read.`);
-      assert(JSON.stringify(there) === JSON.stringify(entry), `entry ${entry.sequence} of account ${entry.accountId} is written once`);
+      if (there === undefined)
+        throw new StoreUnavailable(`Entry ${entry.sequence} of account ${entry.accountId} is not there to be read.`);
+      assert(
+        JSON.stringify(there) === JSON.stringify(entry),
+        `entry ${entry.sequence} of account ${entry.accountId} is written once`,
+      );
     }
   }
 

@@ -28,7 +28,9 @@ export class MongoUploadStore implements UploadStore {
     });
   }
 
-  insert(record: UploadRecord): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: UploadRecord }> {
+  insert(
+    record: UploadRecord,
+  ): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: UploadRecord }> {
     return this.documents.insert(record);
   }
 
@@ -51,7 +53,14 @@ export class MongoUploadStore implements UploadStore {
   async usage(accountId: string, appId: string, call?: Cancellation): Promise<UploadUsage> {
     const [account, app] = [uuidOf(accountId), uuidOf(appId)];
     const isNobody = account === null || app === null;
-    const sums = isNobody ? [] : await this.documents.sums({ account, app, unfinished: { $gte: 0 } }, ['unfinished', 'bytes'], 'uploads_by_app', call);
+    const sums = isNobody
+      ? []
+      : await this.documents.sums(
+          { account, app, unfinished: { $gte: 0 } },
+          ['unfinished', 'bytes'],
+          'uploads_by_app',
+          call,
+        );
     const [uploads = 0, unfinished = 0, bytes = 0] = sums;
     return { uploads, unfinished, bytes };
   }

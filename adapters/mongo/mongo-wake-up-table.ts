@@ -21,7 +21,9 @@ export class MongoWakeUpTable {
     this.wakeUps = connection.collection('wake_ups');
   }
 
-  /** Sets the time of a subject's wake-up. Durable on return. Writes of this process apply in the order they were made. */
+  /**
+   * Sets the time of a subject's wake-up. Durable on return. Writes of this process apply in the order they were made.
+   */
   upsert(key: string, at: number): Promise<void> {
     return this.inTurn(key, () => this.set(idOf(key), at));
   }
@@ -29,7 +31,9 @@ export class MongoWakeUpTable {
   /** Wake-ups at or before `now`, earliest first; at most `limit`, 1 to 1,000. */
   async due(now: number, limit: number): Promise<{ readonly key: string; readonly at: number }[]> {
     const options = { sort: { at: 1, _id: 1 }, limit: checkedLimit(limit), hint: 'wake_ups_by_time' } as const;
-    const found = await this.connection.ask((limits) => this.wakeUps.find({ at: { $lte: now } }, { ...options, ...limits }).toArray());
+    const found = await this.connection.ask((limits) =>
+      this.wakeUps.find({ at: { $lte: now } }, { ...options, ...limits }).toArray(),
+    );
     return found.map(({ _id, at }) => ({ key: typeof _id === 'string' ? _id : textOf(_id), at }));
   }
 
@@ -44,16 +48,22 @@ export class MongoWakeUpTable {
   /** The time of the first wake-up after `now`. */
   async nextAt(now: number): Promise<number | undefined> {
     const options = { sort: { at: 1, _id: 1 }, hint: 'wake_ups_by_time' } as const;
-    return (await this.connection.ask((limits) => this.wakeUps.findOne({ at: { $gt: now } }, { ...options, ...limits })))?.at;
+    return (
+      await this.connection.ask((limits) => this.wakeUps.findOne({ at: { $gt: now } }, { ...options, ...limits }))
+    )?.at;
   }
 
   private async set(_id: UUID | string, at: number): Promise<void> {
-    const write = () => this.connection.ask((limits) => this.wakeUps.updateOne({ _id }, { $set: { at } }, { ...limits, upsert: true }));
-    // Of two first writes at once one may find the other there, having written nothing; then there is something to update.
+    const write = () =>
+      this.connection.ask((limits) => this.wakeUps.updateOne({ _id }, { $set: { at } }, { ...limits, upsert: true }));
+    // Of two first writes at once one may find the other there, having written nothing; then there is something to
+    // update.
     await write().catch((error: unknown) => (isDuplicateKey(error) ? write() : Promise.reject(error)));
   }
 
-  /** Every connection of the pool is a way of its own to the server, so writes of one subject wait for each other here. */
+  /**
+   * Every connection of the pool is a way of its own to the server, so writes of one subject wait for each other here.
+   */
   private async inTurn(key: string, write: () => Promise<void>): Promise<void> {
     const turn = (this.underWay.get(key) ?? Promise.resolve()).then(write, write);
     this.underWay.set(key, turn);

@@ -12,10 +12,10 @@ const BY_TIME = 'holds_by_time';
 const FIRST_WINDOW_MS = 60_000;
 
 /**
- * Open holds of all accounts by their age. The index finds the accounts that have a hold of some time, but in no order that
- * holds of several accounts could be listed in: they have to be sorted. So they are looked for in one window of time after
- * the other, and a page costs as much as the windows it lies in, not as much as all holds there are. As windows double,
- * and times without holds are leapt over, there are few of them however long the time is.
+ * Open holds of all accounts by their age. The index finds the accounts that have a hold of some time, but in no order
+ * that holds of several accounts could be listed in: they have to be sorted. So they are looked for in one window of
+ * time after the other, and a page costs as much as the windows it lies in, not as much as all holds there are. As
+ * windows double, and times without holds are leapt over, there are few of them however long the time is.
  */
 export class OldHolds {
   private readonly accounts: Collection<AccountDocument>;
@@ -24,7 +24,10 @@ export class OldHolds {
     this.accounts = connection.collection('accounts');
   }
 
-  /** Up to `limit` of those held before a time, oldest first, after the one that the cursor names; none for a cursor that is none. */
+  /**
+   * Up to `limit` of those held before a time, oldest first, after the one that the cursor names; none for a cursor
+   * that is none.
+   */
   async find(heldBefore: number, cursor: string | undefined, limit: number): Promise<AccountHold[]> {
     const after = cursor === undefined ? undefined : placeOf(cursor);
     if (after === null) return [];
@@ -46,25 +49,31 @@ export class OldHolds {
       { $project: { hold: '$holds' } },
       { $unwind: '$hold' },
       { $match: { 'hold.heldAt': { $gte: from, $lt: to }, ...(after === undefined ? {} : laterThan(after)) } },
-      { $sort: { 'hold.heldAt': 1, _id: 1, 'hold.generation': 1 } },
+      { $sort: { 'hold.heldAt': 1, '_id': 1, 'hold.generation': 1 } },
       { $limit: limit },
     ];
     const found = await this.connection.ask((limits) =>
-      this.accounts.aggregate<{ _id: UUID; hold: HoldDocument }>(pipeline, { ...limits, hint: BY_TIME }).toArray());
+      this.accounts.aggregate<{ _id: UUID; hold: HoldDocument }>(pipeline, { ...limits, hint: BY_TIME }).toArray(),
+    );
     return found.map(({ _id, hold }) => ({ accountId: textOf(_id), ...holdOf(hold) }));
   }
 
   /**
-   * When the oldest of a span of time was held; Infinity when there is none. A sort would read the whole span. Without one
-   * a server answers in the order of the index, with the oldest first, and is asked only once more to make sure of it; of
-   * several shards each has an oldest of its own.
+   * When the oldest of a span of time was held; Infinity when there is none. A sort would read the whole span. Without
+   * one a server answers in the order of the index, with the oldest first, and is asked only once more to make sure of
+   * it; of several shards each has an oldest of its own.
    */
   private async oldest(from: number, to: number): Promise<number> {
     let [oldest, before] = [Infinity, to];
     while (from < before) {
       const filter = heldIn(from, before);
       const account = await this.connection.ask((limits) =>
-        this.accounts.findOne<Pick<AccountDocument, 'holds'>>(filter, { projection: { _id: 0, 'holds.heldAt': 1 }, ...limits, hint: BY_TIME }));
+        this.accounts.findOne<Pick<AccountDocument, 'holds'>>(filter, {
+          projection: { '_id': 0, 'holds.heldAt': 1 },
+          ...limits,
+          hint: BY_TIME,
+        }),
+      );
       if (account === null) break;
       oldest = account.holds.reduce((least, { heldAt }) => (heldAt >= from ? Math.min(least, heldAt) : least), before);
       assert(oldest < before, 'an account that is found by a hold has it');
@@ -88,7 +97,9 @@ interface Place {
 function placeOf(cursor: string): Place | null {
   const [time = '', accountId = '', generationId = ''] = cursor.split('/');
   const [heldAt, account, generation] = [Number(time), uuidOf(accountId), uuidOf(generationId)];
-  return !Number.isSafeInteger(heldAt) || account === null || generation === null ? null : { heldAt, account, generation };
+  return !Number.isSafeInteger(heldAt) || account === null || generation === null
+    ? null
+    : { heldAt, account, generation };
 }
 
 function heldIn(from: number, to: number) {
@@ -99,8 +110,8 @@ function laterThan({ heldAt, account, generation }: Place): Document {
   return {
     $or: [
       { 'hold.heldAt': { $gt: heldAt } },
-      { 'hold.heldAt': heldAt, _id: { $gt: account } },
-      { 'hold.heldAt': heldAt, _id: account, 'hold.generation': { $gt: generation } },
+      { 'hold.heldAt': heldAt, '_id': { $gt: account } },
+      { 'hold.heldAt': heldAt, '_id': account, 'hold.generation': { $gt: generation } },
     ],
   };
 }

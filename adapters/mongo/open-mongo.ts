@@ -36,16 +36,17 @@ export interface MongoStores {
 }
 
 /**
- * Opens the stores of a database that `migrateMongo` has made ready. Throws `MongoRefused`, with one sentence, for one that
- * it has not, or that a newer release has made unreadable for this one; and `StoreUnavailable` when the server does not answer.
+ * Opens the stores of a database that `migrateMongo` has made ready. Throws `MongoRefused`, with one sentence, for one
+ * that it has not, or that a newer release has made unreadable for this one; and `StoreUnavailable` when the server
+ * does not answer.
  */
 export function openMongo(options: MongoOptions & { readonly log?: Log }): Promise<MongoStores> {
   return openChecked(options, checkSchema);
 }
 
 /**
- * The same to be read before `migrateMongo`: an empty database, or one of an older release, is as good. Throws `MongoRefused`
- * for one that a newer release has made unreadable for this one, and `StoreUnavailable`.
+ * The same to be read before `migrateMongo`: an empty database, or one of an older release, is as good. Throws
+ * `MongoRefused` for one that a newer release has made unreadable for this one, and `StoreUnavailable`.
  */
 export function lookIntoMongo(options: MongoOptions): Promise<MongoStores> {
   return openChecked(options, checkKnown);
@@ -53,7 +54,10 @@ export function lookIntoMongo(options: MongoOptions): Promise<MongoStores> {
 
 type Check = (connection: MongoConnection, database: string) => Promise<unknown>;
 
-async function openChecked({ log, ...options }: MongoOptions & { readonly log?: Log }, check: Check): Promise<MongoStores> {
+async function openChecked(
+  { log, ...options }: MongoOptions & { readonly log?: Log },
+  check: Check,
+): Promise<MongoStores> {
   const connection = await MongoConnection.open(options);
   try {
     await check(connection, options.database);
@@ -78,7 +82,13 @@ export function storesOver(connection: MongoConnection, log?: Log): MongoStores 
     installation: new MongoInstallation(connection),
     db,
     ask: (operation) => connection.ask(operation),
-    isReady: () => connection.ask(() => schemaVersions(db).read()).then(() => true, () => false),
+    isReady: () =>
+      connection
+        .ask(() => schemaVersions(db).read())
+        .then(
+          () => true,
+          () => false,
+        ),
     async close() {
       await accounts.close();
       await connection.close();
@@ -95,8 +105,11 @@ async function checkKnown(connection: MongoConnection, database: string): Promis
 async function checkSchema(connection: MongoConnection, database: string): Promise<void> {
   const { version } = await checkKnown(connection, database);
   if (version < SCHEMA_VERSION) {
-    throw new MongoRefused(`Database ${database} has schema ${version} and needs ${SCHEMA_VERSION}; run darkroom migrate first, or correct mongo.database.`);
+    throw new MongoRefused(
+      `Database ${database} has schema ${version} and needs ${SCHEMA_VERSION}; run darkroom migrate first, or correct mongo.database.`,
+    );
   }
   const [fault] = await indexFaults(connection);
-  if (fault !== undefined) throw new MongoRefused(`Database ${database} is not ready (${fault}); run darkroom migrate first.`);
+  if (fault !== undefined)
+    throw new MongoRefused(`Database ${database} is not ready (${fault}); run darkroom migrate first.`);
 }

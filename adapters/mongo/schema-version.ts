@@ -31,7 +31,9 @@ export function schemaVersions(db: Db) {
     /** Never lowers any of it. Answers whether some of it was lower before. */
     async raise(): Promise<boolean> {
       // Of two first writes at once one may find the other there, having written nothing.
-      const { modifiedCount, upsertedCount } = await raise().catch((error: unknown) => (isDuplicateKey(error) ? raise() : Promise.reject(error)));
+      const { modifiedCount, upsertedCount } = await raise().catch((error: unknown) =>
+        isDuplicateKey(error) ? raise() : Promise.reject(error),
+      );
       return modifiedCount + upsertedCount > 0;
     },
   };
@@ -41,5 +43,7 @@ export function schemaVersions(db: Db) {
 export function checkReadable(database: string, { version, readableFrom }: SchemaState): void {
   if (readableFrom <= SCHEMA_VERSION) return;
   const needed = `which needs a release that knows ${readableFrom}, and this one knows ${SCHEMA_VERSION}`;
-  throw new MongoRefused(`Database ${database} has schema ${version}, ${needed}; use the release that wrote it, or a later one.`);
+  throw new MongoRefused(
+    `Database ${database} has schema ${version}, ${needed}; use the release that wrote it, or a later one.`,
+  );
 }

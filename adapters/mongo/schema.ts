@@ -2,8 +2,8 @@
 export const SCHEMA_VERSION = 2;
 
 /**
- * The oldest version a program may know to use a database of this one. Stays as it is while migrations only add, so that
- * processes of releases before go on, or come back; raised by a release with whose changes they would do harm.
+ * The oldest version a program may know to use a database of this one. Stays as it is while migrations only add, so
+ * that processes of releases before go on, or come back; raised by a release with whose changes they would do harm.
  */
 export const READABLE_FROM = 1;
 
@@ -29,10 +29,11 @@ export interface CollectionDefinition {
 export const BY_ID = '_id_';
 
 /**
- * Every collection, how it may be sharded, and every index. `darkroom migrate` makes them, opening a database checks them,
- * and each query names the one it goes by, so that no plan is a guess of the server's and a lost index is an error
- * instead of a scan. None of them expires anything by itself: a claim, an upload's record or a tombstone that went a
- * moment early would let something happen twice, so whatever ends is removed by recovery, by the service's own clock.
+ * Every collection, how it may be sharded, and every index. `darkroom migrate` makes them, opening a database checks
+ * them, and each query names the one it goes by, so that no plan is a guess of the server's and a lost index is an
+ * error instead of a scan. None of them expires anything by itself: a claim, an upload's record or a tombstone that
+ * went a moment early would let something happen twice, so whatever ends is removed by recovery, by the service's own
+ * clock.
  */
 export const SCHEMA = {
   accounts: {
@@ -40,7 +41,9 @@ export const SCHEMA = {
     indexes: [
       { name: 'holds_by_time', keys: { 'holds.heldAt': 1 }, why: 'recovery looks for old holds of all accounts' },
       {
-        name: 'accounts_by_outbox', keys: { 'outbox.0.at': 1 }, where: { 'outbox.0.at': { $exists: true } },
+        name: 'accounts_by_outbox',
+        keys: { 'outbox.0.at': 1 },
+        where: { 'outbox.0.at': { $exists: true } },
         why: 'workers look for accounts whose oldest entry has waited in them for long',
       },
     ],
@@ -48,22 +51,30 @@ export const SCHEMA = {
   entries: {
     // The ledger of one account lies on one shard; its ids begin with the account's, and are unique there.
     shardKey: { account: 'hashed' },
-    indexes: [{
-      name: 'entries_by_operation', keys: { account: 1, operation: 1 }, where: { operation: { $exists: true } },
-      // Not unique: that an operation happens once is decided where its entry is written, on the account.
-      why: 'what an operator did is found by its operation id',
-    }],
+    indexes: [
+      {
+        name: 'entries_by_operation',
+        keys: { account: 1, operation: 1 },
+        where: { operation: { $exists: true } },
+        // Not unique: that an operation happens once is decided where its entry is written, on the account.
+        why: 'what an operator did is found by its operation id',
+      },
+    ],
   },
   generations: {
     shardKey: { _id: 'hashed' },
     indexes: [
       { name: 'generations_by_attention', keys: { attentionAt: 1, _id: 1 }, why: 'recovery looks for what is due' },
       {
-        name: 'generations_by_account', keys: { account: 1, _id: -1, app: 1 }, where: { kind: 'generation' },
+        name: 'generations_by_account',
+        keys: { account: 1, _id: -1, app: 1 },
+        where: { kind: 'generation' },
         why: 'clients list the generations of an account, or of one App, newest first',
       },
       {
-        name: 'generations_uncharged', keys: { account: 1, unchargedBytes: 1 }, where: { unchargedBytes: { $gt: 0 } },
+        name: 'generations_uncharged',
+        keys: { account: 1, unchargedBytes: 1 },
+        where: { unchargedBytes: { $gt: 0 } },
         why: 'a create sums the content that its account keeps without charge',
       },
     ],
@@ -77,7 +88,9 @@ export const SCHEMA = {
     indexes: [
       { name: 'uploads_by_attention', keys: { attentionAt: 1, _id: 1 }, why: 'recovery looks for what is due' },
       {
-        name: 'uploads_by_app', keys: { account: 1, app: 1, unfinished: 1, bytes: 1 }, where: { unfinished: { $gte: 0 } },
+        name: 'uploads_by_app',
+        keys: { account: 1, app: 1, unfinished: 1, bytes: 1 },
+        where: { unfinished: { $gte: 0 } },
         why: 'a prepare sums what its App stores',
       },
     ],

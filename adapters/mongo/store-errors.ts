@@ -1,26 +1,64 @@
 import {
-  MongoAPIError, MongoClientClosedError, MongoError, MongoExpiredSessionError, MongoNotConnectedError, MongoParseError, MongoServerClosedError,
-  MongoServerError, MongoTopologyClosedError, MongoWriteConcernError,
+  MongoAPIError,
+  MongoClientClosedError,
+  MongoError,
+  MongoExpiredSessionError,
+  MongoNotConnectedError,
+  MongoParseError,
+  MongoServerClosedError,
+  MongoServerError,
+  MongoTopologyClosedError,
+  MongoWriteConcernError,
 } from 'mongodb';
 import { StoreUnavailable } from '../../core/errors.js';
 
 export const DUPLICATE_KEY = 11000;
 
 /** Errors of the driver's programming interface that are about the connection all the same. */
-const CONNECTION_ERRORS = [MongoNotConnectedError, MongoTopologyClosedError, MongoServerClosedError, MongoClientClosedError, MongoExpiredSessionError];
+const CONNECTION_ERRORS = [
+  MongoNotConnectedError,
+  MongoTopologyClosedError,
+  MongoServerClosedError,
+  MongoClientClosedError,
+  MongoExpiredSessionError,
+];
 
 /**
- * What a server answers to a command that is wrong in itself, whoever sends it and whenever. Everything else a server may
- * answer (not primary, shutting down, too late, no majority, no space, no rights) is its own state, so a code that is not
- * in this list, a new one too, means that the store cannot answer.
+ * What a server answers to a command that is wrong in itself, whoever sends it and whenever. Everything else a server
+ * may answer (not primary, shutting down, too late, no majority, no space, no rights) is its own state, so a code that
+ * is not in this list, a new one too, means that the store cannot answer.
  */
 const WRONG_COMMANDS: ReadonlySet<unknown> = new Set([
-  2 /* BadValue */, 9 /* FailedToParse */, 14 /* TypeMismatch */, 20 /* IllegalOperation */, 22 /* InvalidBSON */, 26 /* NamespaceNotFound */,
-  27 /* IndexNotFound */, 28 /* PathNotViable */, 40 /* ConflictingUpdateOperators */, 48 /* NamespaceExists */, 52 /* DollarPrefixedFieldName */,
-  54 /* NotSingleValueField */, 56 /* EmptyFieldName */, 57 /* DottedFieldName */, 59 /* CommandNotFound */, 66 /* ImmutableField */,
-  67 /* CannotCreateIndex */, 68 /* IndexAlreadyExists */, 72 /* InvalidOptions */, 73 /* InvalidNamespace */, 85 /* IndexOptionsConflict */,
-  86 /* IndexKeySpecsConflict */, 115 /* CommandNotSupported */, 121 /* DocumentValidationFailure */, 168 /* InvalidPipelineOperator */,
-  10334 /* BSONObjectTooLarge */, DUPLICATE_KEY, 17280 /* KeyTooLong */, 17419, 17420 /* the document would grow too large */,
+  2 /* BadValue */,
+  9 /* FailedToParse */,
+  14 /* TypeMismatch */,
+  20 /* IllegalOperation */,
+  22 /* InvalidBSON */,
+  26 /* NamespaceNotFound */,
+  27 /* IndexNotFound */,
+  28 /* PathNotViable */,
+  40 /* ConflictingUpdateOperators */,
+  48 /* NamespaceExists */,
+  52 /* DollarPrefixedFieldName */,
+  54 /* NotSingleValueField */,
+  56 /* EmptyFieldName */,
+  57 /* DottedFieldName */,
+  59 /* CommandNotFound */,
+  66 /* ImmutableField */,
+  67 /* CannotCreateIndex */,
+  68 /* IndexAlreadyExists */,
+  72 /* InvalidOptions */,
+  73 /* InvalidNamespace */,
+  85 /* IndexOptionsConflict */,
+  86 /* IndexKeySpecsConflict */,
+  115 /* CommandNotSupported */,
+  121 /* DocumentValidationFailure */,
+  168 /* InvalidPipelineOperator */,
+  10334 /* BSONObjectTooLarge */,
+  DUPLICATE_KEY,
+  17280 /* KeyTooLong */,
+  17419,
+  17420 /* the document would grow too large */,
 ]);
 
 export function isDuplicateKey(error: unknown): boolean {
@@ -31,17 +69,25 @@ export function serverCode(error: unknown): unknown {
   return error instanceof MongoServerError ? error.code : undefined;
 }
 
-/** What a socket that was cut says. The driver passes some of it on as it is, without making an error of its own of it. */
+/**
+ * What a socket that was cut says. The driver passes some of it on as it is, without making an error of its own of it.
+ */
 const SOCKET_CODE = /^(E[A-Z0-9]+|ERR_(STREAM|SOCKET|SSL|TLS)_\w+)$/;
 
-/** A driver's error as the ports know it: an outage is `StoreUnavailable`, a mistake in the program stays what it is. */
+/**
+ * A driver's error as the ports know it: an outage is `StoreUnavailable`, a mistake in the program stays what it is.
+ */
 export function storeError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
-  const isOutage = error instanceof MongoError ? !isProgramFault(error) : 'code' in error && SOCKET_CODE.test(String(error.code));
+  const isOutage =
+    error instanceof MongoError ? !isProgramFault(error) : 'code' in error && SOCKET_CODE.test(String(error.code));
   return isOutage ? new StoreUnavailable(`MongoDB could not answer (${kindOf(error)}).`, error) : error;
 }
 
-/** For whoever must do something about it: what a server says of itself is all of one kind to the driver, rights that are missing too. */
+/**
+ * For whoever must do something about it: what a server says of itself is all of one kind to the driver, rights that
+ * are missing too.
+ */
 function kindOf(error: Error): string {
   return error instanceof MongoServerError && typeof error.codeName === 'string' ? error.codeName : error.name;
 }

@@ -13,8 +13,9 @@ interface VersionedRecord {
 }
 
 /**
- * A record as one JSON text, and beside it the few fields that are searched by. As text, because a record holds what clients
- * chose the names of: BSON gives meaning to `$`, dots and depth, and JSON gives back every name and number as it came.
+ * A record as one JSON text, and beside it the few fields that are searched by. As text, because a record holds what
+ * clients chose the names of: BSON gives meaning to `$`, dots and depth, and JSON gives back every name and number as
+ * it came.
  */
 export interface RecordDocument {
   readonly _id: UUID;
@@ -36,7 +37,10 @@ export interface VersionedKind<R, D extends RecordDocument> {
 export class VersionedDocuments<R extends VersionedRecord, D extends RecordDocument> {
   readonly collection: Collection<RecordDocument>;
 
-  constructor(private readonly connection: MongoConnection, private readonly kind: VersionedKind<R, D>) {
+  constructor(
+    private readonly connection: MongoConnection,
+    private readonly kind: VersionedKind<R, D>,
+  ) {
     this.collection = connection.collection(kind.collection);
   }
 
@@ -58,7 +62,9 @@ export class VersionedDocuments<R extends VersionedRecord, D extends RecordDocum
   async replace(next: R, expectedVersion: number): Promise<'applied' | 'conflict'> {
     const filter = { _id: ownUuid(this.kind.idOf(next)), version: expectedVersion };
     const content = this.contentOf(next);
-    const { matchedCount } = await this.connection.ask((limits) => this.collection.replaceOne(filter, content, { ...limits, hint: BY_ID }));
+    const { matchedCount } = await this.connection.ask((limits) =>
+      this.collection.replaceOne(filter, content, { ...limits, hint: BY_ID }),
+    );
     return matchedCount === 1 ? 'applied' : 'conflict';
   }
 
@@ -66,45 +72,86 @@ export class VersionedDocuments<R extends VersionedRecord, D extends RecordDocum
     const _id = uuidOf(id);
     if (_id === null) return 'conflict';
     const filter = { _id, version: expectedVersion };
-    const { deletedCount } = await this.connection.ask((limits) => this.collection.deleteOne(filter, { ...limits, hint: BY_ID }));
+    const { deletedCount } = await this.connection.ask((limits) =>
+      this.collection.deleteOne(filter, { ...limits, hint: BY_ID }),
+    );
     return deletedCount === 1 ? 'applied' : 'conflict';
   }
 
-  async due(now: number, limit: number, after?: { readonly dueAt: number; readonly id: string }): Promise<readonly R[]> {
+  async due(
+    now: number,
+    limit: number,
+    after?: { readonly dueAt: number; readonly id: string },
+  ): Promise<readonly R[]> {
     const options = { sort: { attentionAt: 1, _id: 1 }, hint: this.kind.byAttention } as const;
     const wanted = checkedLimit(limit);
     if (after === undefined) return this.find({ attentionAt: { $lte: now } }, { ...options, limit: wanted });
     // Two questions, each answered by a stretch of the index: what has the same time, and what has a later one.
     const { dueAt } = after;
-    const sameTime = dueAt > now ? [] : await this.find({ attentionAt: dueAt, _id: { $gt: ownUuid(after.id) } }, { ...options, limit: wanted });
+    const sameTime =
+      dueAt > now
+        ? []
+        : await this.find({ attentionAt: dueAt, _id: { $gt: ownUuid(after.id) } }, { ...options, limit: wanted });
     if (sameTime.length === wanted) return sameTime;
-    return [...sameTime, ...await this.find({ attentionAt: { $gt: dueAt, $lte: now } }, { ...options, limit: wanted - sameTime.length })];
+    return [
+      ...sameTime,
+      ...(await this.find({ attentionAt: { $gt: dueAt, $lte: now } }, { ...options, limit: wanted - sameTime.length })),
+    ];
   }
 
-  async find(filter: Filter<RecordDocument>, options: { readonly sort: Record<string, 1 | -1>; readonly limit: number; readonly hint: string }, call?: Cancellation): Promise<R[]> {
-    const found = await this.connection.ask((limits) => this.collection.find(filter, { ...options, ...limits }).toArray(), call);
+  async find(
+    filter: Filter<RecordDocument>,
+    options: { readonly sort: Record<string, 1 | -1>; readonly limit: number; readonly hint: string },
+    call?: Cancellation,
+  ): Promise<R[]> {
+    const found = await this.connection.ask(
+      (limits) => this.collection.find(filter, { ...options, ...limits }).toArray(),
+      call,
+    );
     return found.map((document) => this.recordOf(document));
   }
 
   /** How many documents match, and the sum of each field over them: read from the index named by `hint` alone. */
-  async sums(filter: Filter<RecordDocument>, fields: readonly string[], hint: string, call?: Cancellation): Promise<number[]> {
+  async sums(
+    filter: Filter<RecordDocument>,
+    fields: readonly string[],
+    hint: string,
+    call?: Cancellation,
+  ): Promise<number[]> {
     const added = Object.fromEntries(fields.map((field) => [field, { $sum: `$${field}` }]));
     // The fields by themselves, so that the documents are not fetched for them.
     const projected = Object.fromEntries(fields.map((field) => [field, 1]));
-    const pipeline = [{ $match: filter }, { $project: { _id: 0, ...projected } }, { $group: { _id: null, count: { $sum: 1 }, ...added } }];
-    const [found] = await this.connection.ask((limits) => this.collection.aggregate<Record<string, number>>(pipeline, { ...limits, hint }).toArray(), call);
+    const pipeline = [
+      { $match: filter },
+      { $project: { _id: 0, ...projected } },
+      { $group: { _id: null, count: { $sum: 1 }, ...added } },
+    ];
+    const [found] = await this.connection.ask(
+      (limits) => this.collection.aggregate<Record<string, number>>(pipeline, { ...limits, hint }).toArray(),
+      call,
+    );
     return ['count', ...fields].map((field) => found?.[field] ?? 0);
   }
 
-  /** In descending order of id, by the index on it; as a pipeline, in which every server sorts what that index finds. */
+  /**
+   * In descending order of id, by the index on it; as a pipeline, in which every server sorts what that index finds.
+   */
   async findNewest(filter: Filter<RecordDocument>, limit: number, call?: Cancellation): Promise<R[]> {
     const pipeline = [{ $match: filter }, { $sort: { _id: -1 } }, { $limit: limit }];
-    const found = await this.connection.ask((limits) => this.collection.aggregate<RecordDocument>(pipeline, { ...limits, hint: BY_ID }).toArray(), call);
+    const found = await this.connection.ask(
+      (limits) => this.collection.aggregate<RecordDocument>(pipeline, { ...limits, hint: BY_ID }).toArray(),
+      call,
+    );
     return found.map((document) => this.recordOf(document));
   }
 
   private contentOf(record: R): Omit<RecordDocument, '_id'> {
-    return { version: record.version, attentionAt: record.dueAt, ...this.kind.fieldsOf(record), record: recordText(record) };
+    return {
+      version: record.version,
+      attentionAt: record.dueAt,
+      ...this.kind.fieldsOf(record),
+      record: recordText(record),
+    };
   }
 
   private recordOf({ record }: RecordDocument): R {

@@ -3,13 +3,22 @@ import type { Row, SqlValue } from './driver.js';
 import { uuidOfHex } from './uuid-text.js';
 
 export function accountOf(row: Row): Account {
-  const holds = JSON.parse(row['holds'] as string) as [generation: string, credits: number, heldAt: number, credential: string | null, model: string | null, trace: string | null][];
+  const holds = JSON.parse(row['holds'] as string) as [
+    generation: string,
+    credits: number,
+    heldAt: number,
+    credential: string | null,
+    model: string | null,
+    trace: string | null,
+  ][];
   return {
     ...totalsOf(row),
-    holds: new Map(holds.map(([generation, credits, heldAt, ...by]) => {
-      const generationId = uuidOfHex(generation);
-      return [generationId, { generationId, credits, heldAt, ...attributionOf(...by) }];
-    })),
+    holds: new Map(
+      holds.map(([generation, credits, heldAt, ...by]) => {
+        const generationId = uuidOfHex(generation);
+        return [generationId, { generationId, credits, heldAt, ...attributionOf(...by) }];
+      }),
+    ),
   };
 }
 
@@ -49,18 +58,50 @@ function attributionValues(attribution: Attribution | undefined): SqlValue[] {
 }
 
 function attributionIn(row: Row): { readonly attribution?: Attribution } {
-  return attributionOf(row['credential'] as string | null, row['model'] as string | null, row['trace'] as string | null);
+  return attributionOf(
+    row['credential'] as string | null,
+    row['model'] as string | null,
+    row['trace'] as string | null,
+  );
 }
 
-function attributionOf(credentialId: string | null, modelKey: string | null, trace: string | null): { readonly attribution?: Attribution } {
+function attributionOf(
+  credentialId: string | null,
+  modelKey: string | null,
+  trace: string | null,
+): { readonly attribution?: Attribution } {
   if (credentialId === null || modelKey === null) return {};
   return { attribution: { credentialId, modelKey, ...(trace === null ? {} : { clientTraceId: trace }) } };
 }
 
 /** In the order in which `changeAccount` takes them. */
 export function entryValues(entry: Entry): SqlValue[] {
-  const { sequence, kind, from, to, credits, at, availableAfter, generationId = null, operationId = null, reason = null, attribution } = entry;
-  return [sequence, kind, from, to, credits, at, availableAfter, generationId, operationId, reason, ...attributionValues(attribution)];
+  const {
+    sequence,
+    kind,
+    from,
+    to,
+    credits,
+    at,
+    availableAfter,
+    generationId = null,
+    operationId = null,
+    reason = null,
+    attribution,
+  } = entry;
+  return [
+    sequence,
+    kind,
+    from,
+    to,
+    credits,
+    at,
+    availableAfter,
+    generationId,
+    operationId,
+    reason,
+    ...attributionValues(attribution),
+  ];
 }
 
 export function entryOf(row: Row): Entry {
@@ -73,7 +114,9 @@ export function entryOf(row: Row): Entry {
     credits: row['credits'] as number,
     at: row['at'] as number,
     availableAfter: row['available_after'] as number,
-    ...(row['generation'] === null || row['generation'] === '' ? {} : { generationId: uuidOfHex(row['generation'] as string) }),
+    ...(row['generation'] === null || row['generation'] === ''
+      ? {}
+      : { generationId: uuidOfHex(row['generation'] as string) }),
     ...attributionIn(row),
     ...(row['operation_id'] === null ? {} : { operationId: row['operation_id'] as string }),
     ...(row['reason'] === null ? {} : { reason: row['reason'] as string }),

@@ -15,7 +15,9 @@ export function accountWrites(database: Database) {
     UPDATE accounts SET version = ?3, issued = ?4, available = ?5, reserved = ?6, spent = ?7, last_sequence = ?8
     WHERE id = unhex(?1, '-') AND version = ?2`);
   const setProfile = database.prepare(`UPDATE accounts SET name = ?2, suspended_at = ?3 WHERE id = unhex(?1, '-')`);
-  const openHold = database.prepare(`INSERT INTO holds (account, generation, credits, held_at, credential, model, trace) VALUES (unhex(?, '-'), unhex(?, '-'), ?, ?, ?, ?, ?)`);
+  const openHold = database.prepare(
+    `INSERT INTO holds (account, generation, credits, held_at, credential, model, trace) VALUES (unhex(?, '-'), unhex(?, '-'), ?, ?, ?, ?, ?)`,
+  );
   const closeHold = database.prepare(`DELETE FROM holds WHERE account = unhex(?, '-') AND generation = unhex(?, '-')`);
   const addEntry = database.prepare(`
     INSERT INTO entries (account, sequence, kind, from_book, to_book, credits, at, available_after, generation, operation_id, reason, credential, model, trace)

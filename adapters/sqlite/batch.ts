@@ -22,7 +22,8 @@ export class BatchWriter {
     } catch (error) {
       if (!isWriterFault(error)) return failureOf(error);
     }
-    // Nearly never: some unit cannot be written, for what it is. Only now does each get a savepoint, so that the rest can.
+    // Nearly never: some unit cannot be written, for what it is. Only now does each get a savepoint, so that the rest
+    // can.
     try {
       return this.transaction(() => units.map((unit) => this.writeGuarded(unit)));
     } catch (error) {

@@ -5,7 +5,10 @@ const CHECKPOINT_PAGES = 4_000;
 const WRITER_CACHE_KIB = 64_000;
 const READER_CACHE_KIB = 32_000;
 
-/** A commit is on the disk when it returns: in WAL mode that takes `synchronous` FULL, not the NORMAL some builds default to. */
+/**
+ * A commit is on the disk when it returns: in WAL mode that takes `synchronous` FULL, not the NORMAL some builds
+ * default to.
+ */
 export function configureWriter(database: Database, maxPages?: number): void {
   database.exec(`
     PRAGMA journal_mode = WAL;

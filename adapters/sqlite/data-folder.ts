@@ -5,7 +5,10 @@ import { DataFolderRefused } from './data-folder-refused.js';
 /** What the codes of the file system mean that a person can put right by rights alone. */
 const RIGHTS = new Set(['EACCES', 'EPERM', 'EROFS']);
 
-/** Where a backup is put together before it gets its place; a folder that has it and no database was left by a restore that was cut. */
+/**
+ * Where a backup is put together before it gets its place; a folder that has it and no database was left by a restore
+ * that was cut.
+ */
 export const RESTORING = 'restoring';
 
 /** Of the group and of everybody. */
@@ -14,10 +17,13 @@ const OTHERS_RIGHTS = 0o077;
 const PRIVATE_FILES = ['darkroom.db', 'darkroom.db-wal', 'darkroom.db-shm', 'secret'];
 
 /**
- * Closes a folder that is there, and its files, to other users. Answers the paths that were open before, and those that stay
- * so because they belong to somebody else: a volume that is handed to this user's group, say.
+ * Closes a folder that is there, and its files, to other users. Answers the paths that were open before, and those that
+ * stay so because they belong to somebody else: a volume that is handed to this user's group, say.
  */
-export function closeToOthers(folder: string): { readonly closed: readonly string[]; readonly open: readonly string[] } {
+export function closeToOthers(folder: string): {
+  readonly closed: readonly string[];
+  readonly open: readonly string[];
+} {
   const closed: string[] = [];
   const open: string[] = [];
   for (const path of [folder, ...PRIVATE_FILES.map((name) => join(folder, name))]) {
@@ -40,8 +46,12 @@ export function ensureFolder(folder: string): void {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
   } catch (error) {
     const code = codeOf(error);
-    if (RIGHTS.has(code)) throw new DataFolderRefused(`The data folder ${folder} cannot be created by this user (${code}).`, error);
-    throw new DataFolderRefused(`The data folder ${folder} cannot be created; it must be a folder this user may write.`, error);
+    if (RIGHTS.has(code))
+      throw new DataFolderRefused(`The data folder ${folder} cannot be created by this user (${code}).`, error);
+    throw new DataFolderRefused(
+      `The data folder ${folder} cannot be created; it must be a folder this user may write.`,
+      error,
+    );
   }
 }
 
@@ -70,8 +80,8 @@ function checkPath(path: string, more: number, readOnly: boolean): void {
 }
 
 /**
- * Creates an empty file, readable by this user alone, unless it is there. A file that is there is not opened: closing it
- * again would drop the locks that another connection of this process holds on it.
+ * Creates an empty file, readable by this user alone, unless it is there. A file that is there is not opened: closing
+ * it again would drop the locks that another connection of this process holds on it.
  */
 export function createPrivately(path: string): void {
   if (existsSync(path)) return;
@@ -80,7 +90,10 @@ export function createPrivately(path: string): void {
   } catch (error) {
     // Another process was faster, which is as good.
     if (codeOf(error) === 'EEXIST') return;
-    throw new DataFolderRefused(`${path} cannot be created (${codeOf(error)}); its folder must be one this user may write.`, error);
+    throw new DataFolderRefused(
+      `${path} cannot be created (${codeOf(error)}); its folder must be one this user may write.`,
+      error,
+    );
   }
 }
 

@@ -1,7 +1,9 @@
 import type { Database, SqlValue } from './driver.js';
 
 export function installationWrites(database: Database) {
-  const insert = database.prepare(`INSERT INTO installation (row, secret, objects) VALUES (1, ?, ?) ON CONFLICT DO NOTHING`);
+  const insert = database.prepare(
+    `INSERT INTO installation (row, secret, objects) VALUES (1, ?, ?) ON CONFLICT DO NOTHING`,
+  );
   const read = database.prepare(`SELECT secret, objects FROM installation`);
 
   return {

@@ -43,8 +43,8 @@ export interface SqliteStores {
   /** Whether nobody else may serve this folder until it is let go, and whoever did before is gone. */
   readonly isExclusive: boolean;
   /**
-   * Writes what waits, empties the log into the database and lets the folder go; with `keepsLock` the folder is let go when
-   * the process ends.
+   * Writes what waits, empties the log into the database and lets the folder go; with `keepsLock` the folder is let go
+   * when the process ends.
    */
   close(options?: { readonly keepsLock?: boolean }): Promise<void>;
 }
@@ -58,7 +58,9 @@ export async function openSqlite({ folder, role, readOnly = false, maxPages }: S
     throw new DataFolderRefused(`A restore into ${folder} did not finish; run darkroom restore again.`);
   }
   if (readOnly && !existsSync(path)) {
-    throw new DataFolderUnmade(`There is no database in ${folder}; run darkroom migrate, or start the server, which makes it, or name the right data_folder.`);
+    throw new DataFolderUnmade(
+      `There is no database in ${folder}; run darkroom migrate, or start the server, which makes it, or name the right data_folder.`,
+    );
   }
   const lock = role === 'server' && !readOnly ? ServerLock.take(folder) : undefined;
   try {
@@ -72,7 +74,10 @@ export async function openSqlite({ folder, role, readOnly = false, maxPages }: S
 }
 
 /** Creates the file or brings it up to date, and looks it through before a server trusts it. */
-function prepareFile(path: string, { role, readOnly }: { readonly role: 'server' | 'tool'; readonly readOnly: boolean }): void {
+function prepareFile(
+  path: string,
+  { role, readOnly }: { readonly role: 'server' | 'tool'; readonly readOnly: boolean },
+): void {
   if (!readOnly) createPrivately(path);
   const database = openDatabase(path, { readOnly });
   try {
@@ -86,7 +91,8 @@ function prepareFile(path: string, { role, readOnly }: { readonly role: 'server'
 
 function checkIntegrity(database: Database, path: string): void {
   const found = String(database.prepare('PRAGMA quick_check(1)').get()?.['quick_check']);
-  if (found !== 'ok') throw new DataFolderRefused(`${path} is damaged (${found.replaceAll(/\s+/g, ' ')}); restore it from a backup.`);
+  if (found !== 'ok')
+    throw new DataFolderRefused(`${path} is damaged (${found.replaceAll(/\s+/g, ' ')}); restore it from a backup.`);
 }
 
 function openReader(path: string): SqliteReader {
@@ -129,7 +135,11 @@ function storesOver(writer: WriterLike, reader: SqliteReader, lock: ServerLock |
 
 function refusalOf(path: string, error: unknown): unknown {
   if (error instanceof DataFolderRefused || sqliteCode(error) === undefined) return error;
-  if (sqliteCode(error) === SQLITE_BUSY) return new StoreUnavailable('Another process is writing the database for too long.', error);
+  if (sqliteCode(error) === SQLITE_BUSY)
+    return new StoreUnavailable('Another process is writing the database for too long.', error);
   if (!isBroken(error)) return new DataFolderRefused(`${path} cannot be opened (${(error as Error).message}).`, error);
-  return new DataFolderRefused(`${path} cannot be opened as a database; restore it from a backup, or move it away to start anew.`, error);
+  return new DataFolderRefused(
+    `${path} cannot be opened as a database; restore it from a backup, or move it away to start anew.`,
+    error,
+  );
 }

@@ -2,8 +2,9 @@ import type { Database } from './driver.js';
 import { DataFolderRefused, DataFolderUnmade } from './data-folder-refused.js';
 
 /**
- * Forward migrations; the number of the last one applied is the file's `user_version`. What was released is never edited:
- * a change of the schema is one more element. Ids are UUIDs as 16-byte blobs, times milliseconds, amounts whole credits.
+ * Forward migrations; the number of the last one applied is the file's `user_version`. What was released is never
+ * edited: a change of the schema is one more element. Ids are UUIDs as 16-byte blobs, times milliseconds, amounts whole
+ * credits.
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -71,7 +72,8 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE accounts ADD COLUMN suspended_at INTEGER;
   ALTER TABLE keys ADD COLUMN last_used_at INTEGER;
   `,
-  // What accounts and Apps store, summed from indexes alone. Generations of before end as they were to: none of them counts.
+  // What accounts and Apps store, summed from indexes alone. Generations of before end as they were to: none of them
+  // counts.
   `
   ALTER TABLE generations ADD COLUMN uncharged_bytes INTEGER;
   CREATE INDEX generations_uncharged ON generations (account, uncharged_bytes) WHERE uncharged_bytes IS NOT NULL;
@@ -109,15 +111,22 @@ export const MIGRATIONS: readonly string[] = [
 ];
 
 /** Brings the file's schema up to this release's, all or nothing; refuses a file of a newer release. */
-export function migrate(database: Database, { path, readOnly }: { readonly path: string; readonly readOnly: boolean }): void {
+export function migrate(
+  database: Database,
+  { path, readOnly }: { readonly path: string; readonly readOnly: boolean },
+): void {
   const version = schemaVersion(database);
   if (version > MIGRATIONS.length) {
     const known = `newer than the ${MIGRATIONS.length} this release knows`;
-    throw new DataFolderRefused(`${path} has schema ${version}, ${known}; use the release that wrote it, or a later one.`);
+    throw new DataFolderRefused(
+      `${path} has schema ${version}, ${known}; use the release that wrote it, or a later one.`,
+    );
   }
   if (version === MIGRATIONS.length) return;
   if (readOnly) {
-    throw new DataFolderUnmade(`${path} has schema ${version} and needs ${MIGRATIONS.length}; run darkroom migrate, or start the server, to bring it up to date.`);
+    throw new DataFolderUnmade(
+      `${path} has schema ${version} and needs ${MIGRATIONS.length}; run darkroom migrate, or start the server, to bring it up to date.`,
+    );
   }
   database.exec('BEGIN IMMEDIATE');
   try {

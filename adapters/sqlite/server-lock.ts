@@ -9,7 +9,10 @@ import { isBroken, openDatabase, SQLITE_BUSY, sqliteCode, type Database } from '
  * database, which the operating system lets go of however the process ends.
  */
 export class ServerLock {
-  private constructor(private readonly database: Database, private readonly pidPath: string) {}
+  private constructor(
+    private readonly database: Database,
+    private readonly pidPath: string,
+  ) {}
 
   static take(folder: string): ServerLock {
     const path = join(folder, 'server.lock');
@@ -23,7 +26,9 @@ export class ServerLock {
     } catch (error) {
       database.close();
       if (sqliteCode(error) !== SQLITE_BUSY) {
-        const remedy = isBroken(error) ? '; move it away and start again' : ` (${error instanceof Error ? error.message : String(error)})`;
+        const remedy = isBroken(error)
+          ? '; move it away and start again'
+          : ` (${error instanceof Error ? error.message : String(error)})`;
         throw new DataFolderRefused(`The lock file ${path} cannot be used${remedy}.`, error);
       }
       const pid = existsSync(pidPath) ? readFileSync(pidPath, 'utf8').trim() : '';

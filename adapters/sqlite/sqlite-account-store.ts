@@ -9,7 +9,8 @@ import type { Query, SqliteReader } from './reader.js';
 import { isUuid } from './uuid-text.js';
 import type { SqliteWriter } from './writer.js';
 
-const TOTALS = 'hex(id) AS id, version, issued, available, reserved, spent, last_sequence, name, currency, created_at, suspended_at';
+const TOTALS =
+  'hex(id) AS id, version, issued, available, reserved, spent, last_sequence, name, currency, created_at, suspended_at';
 /** An account and its holds in one statement, so that both are of the same version. */
 const ACCOUNT = `
   SELECT ${TOTALS},
@@ -29,7 +30,10 @@ export class SqliteAccountStore implements AccountStore {
   private readonly operation: Query;
   private readonly holds: Query;
 
-  constructor(private readonly writer: Pick<SqliteWriter, 'write'>, reader: SqliteReader) {
+  constructor(
+    private readonly writer: Pick<SqliteWriter, 'write'>,
+    reader: SqliteReader,
+  ) {
     this.byId = reader.query(`${ACCOUNT} WHERE id = unhex(?, '-')`);
     this.totalsById = reader.query(`SELECT ${TOTALS} FROM accounts WHERE id = unhex(?, '-')`);
     this.all = reader.query(`${ACCOUNT} WHERE id > unhex(?, '-') ORDER BY id LIMIT ?`);
@@ -45,7 +49,17 @@ export class SqliteAccountStore implements AccountStore {
     assert(account.version === 0 && account.holds.size === 0, 'a new account has version 0 and no holds');
     const { accountId, version, issued, available, reserved, spent, lastSequence, name, currency, createdAt } = account;
     const created = await this.writer.write(
-      'createAccount', accountId, version, issued, available, reserved, spent, lastSequence, name, currency, createdAt,
+      'createAccount',
+      accountId,
+      version,
+      issued,
+      available,
+      reserved,
+      spent,
+      lastSequence,
+      name,
+      currency,
+      createdAt,
     );
     return created === 1 ? 'created' : 'exists';
   }
@@ -65,8 +79,19 @@ export class SqliteAccountStore implements AccountStore {
     const { accountId, expectedVersion, version, issued, available, reserved, spent, lastSequence } = change;
     const { holdsOpened, holdsClosed, entries, profile } = change;
     const changed = await this.writer.write(
-      'changeAccount', accountId, expectedVersion, version, issued, available, reserved, spent, lastSequence,
-      profile?.name ?? null, profile?.suspendedAt ?? null, holdsClosed.length, holdsOpened.length,
+      'changeAccount',
+      accountId,
+      expectedVersion,
+      version,
+      issued,
+      available,
+      reserved,
+      spent,
+      lastSequence,
+      profile?.name ?? null,
+      profile?.suspendedAt ?? null,
+      holdsClosed.length,
+      holdsOpened.length,
       ...holdsClosed,
       ...holdsOpened.flatMap(holdValues),
       ...entries.flatMap(entryValues),

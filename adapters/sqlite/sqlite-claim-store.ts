@@ -15,27 +15,84 @@ interface ClaimRow {
   readonly remove_at: number;
 }
 
-/** Idempotency claims in SQLite. A claim is only ever read where it stands in another's way, so reads are writes' answers. */
+/**
+ * Idempotency claims in SQLite. A claim is only ever read where it stands in another's way, so reads are writes'
+ * answers.
+ */
 export class SqliteClaimStore implements ClaimStore {
   constructor(private readonly writer: Pick<SqliteWriter, 'write'>) {}
 
-  async insert(claim: Claim): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: Claim }> {
-    const { accountId, appId, operation, key, version, digest, subjectId, createdAt, leaseExpiresAt, bootId = null, removeAt } = claim;
+  async insert(
+    claim: Claim,
+  ): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: Claim }> {
+    const {
+      accountId,
+      appId,
+      operation,
+      key,
+      version,
+      digest,
+      subjectId,
+      createdAt,
+      leaseExpiresAt,
+      bootId = null,
+      removeAt,
+    } = claim;
     const result = await this.writer.write(
-      'insertClaim', accountId, appId, operation, key, version, digest, subjectId, createdAt, leaseExpiresAt, removeAt, bootId,
+      'insertClaim',
+      accountId,
+      appId,
+      operation,
+      key,
+      version,
+      digest,
+      subjectId,
+      createdAt,
+      leaseExpiresAt,
+      removeAt,
+      bootId,
     );
-    return result === 1 ? { inserted: true } : { inserted: false, existing: claimOf(claim, JSON.parse(result as string) as ClaimRow) };
+    return result === 1
+      ? { inserted: true }
+      : { inserted: false, existing: claimOf(claim, JSON.parse(result as string) as ClaimRow) };
   }
 
   async replace(next: Claim, expectedVersion: number): Promise<'applied' | 'conflict'> {
-    const { accountId, appId, operation, key, version, digest, subjectId, createdAt, leaseExpiresAt, bootId = null, removeAt } = next;
+    const {
+      accountId,
+      appId,
+      operation,
+      key,
+      version,
+      digest,
+      subjectId,
+      createdAt,
+      leaseExpiresAt,
+      bootId = null,
+      removeAt,
+    } = next;
     const changed = await this.writer.write(
-      'replaceClaim', accountId, appId, operation, key, expectedVersion, version, digest, subjectId, createdAt, leaseExpiresAt, removeAt, bootId,
+      'replaceClaim',
+      accountId,
+      appId,
+      operation,
+      key,
+      expectedVersion,
+      version,
+      digest,
+      subjectId,
+      createdAt,
+      leaseExpiresAt,
+      removeAt,
+      bootId,
     );
     return changed === 1 ? 'applied' : 'conflict';
   }
 
-  async remove({ accountId, appId, operation, key }: ClaimKey, expectedVersion: number): Promise<'applied' | 'conflict'> {
+  async remove(
+    { accountId, appId, operation, key }: ClaimKey,
+    expectedVersion: number,
+  ): Promise<'applied' | 'conflict'> {
     const changed = await this.writer.write('removeClaim', accountId, appId, operation, key, expectedVersion);
     return changed === 1 ? 'applied' : 'conflict';
   }
@@ -48,7 +105,10 @@ export class SqliteClaimStore implements ClaimStore {
 
 function claimOf({ accountId, appId, operation, key }: ClaimKey, row: ClaimRow): Claim {
   return {
-    accountId, appId, operation, key,
+    accountId,
+    appId,
+    operation,
+    key,
     version: row.version,
     digest: row.digest,
     subjectId: uuidOfHex(row.subject),

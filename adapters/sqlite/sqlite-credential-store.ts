@@ -23,7 +23,10 @@ export class SqliteCredentialStore implements CredentialStore {
   private readonly keyByDigest: Query;
   private readonly keysByAccount: Query;
 
-  constructor(private readonly writer: Pick<SqliteWriter, 'write'>, reader: SqliteReader) {
+  constructor(
+    private readonly writer: Pick<SqliteWriter, 'write'>,
+    reader: SqliteReader,
+  ) {
     this.appById = reader.query(`${APP} WHERE id = unhex(?, '-')`);
     this.appsByAccount = reader.query(`${APP} ${ONE_ACCOUNT}`);
     this.keyById = reader.query(`${KEY} WHERE id = unhex(?, '-')`);
@@ -47,9 +50,32 @@ export class SqliteCredentialStore implements CredentialStore {
   }
 
   async insertKey(key: ApiKey): Promise<'created' | 'exists'> {
-    const { keyId, accountId, appId, version, name, digest, scopes, createdAt, expiresAt = null, revokedAt = null, lastUsedAt = null } = key;
+    const {
+      keyId,
+      accountId,
+      appId,
+      version,
+      name,
+      digest,
+      scopes,
+      createdAt,
+      expiresAt = null,
+      revokedAt = null,
+      lastUsedAt = null,
+    } = key;
     const created = await this.writer.write(
-      'insertKey', keyId, accountId, appId, version, name, digest, JSON.stringify(scopes), createdAt, expiresAt, revokedAt, lastUsedAt,
+      'insertKey',
+      keyId,
+      accountId,
+      appId,
+      version,
+      name,
+      digest,
+      JSON.stringify(scopes),
+      createdAt,
+      expiresAt,
+      revokedAt,
+      lastUsedAt,
     );
     return created === 1 ? 'created' : 'exists';
   }
@@ -60,9 +86,29 @@ export class SqliteCredentialStore implements CredentialStore {
   }
 
   async replaceKey(next: ApiKey, expectedVersion: number): Promise<'applied' | 'conflict'> {
-    const { keyId, appId, version, name, scopes, createdAt, expiresAt = null, revokedAt = null, lastUsedAt = null } = next;
+    const {
+      keyId,
+      appId,
+      version,
+      name,
+      scopes,
+      createdAt,
+      expiresAt = null,
+      revokedAt = null,
+      lastUsedAt = null,
+    } = next;
     const changed = await this.writer.write(
-      'replaceKey', keyId, expectedVersion, appId, version, name, JSON.stringify(scopes), createdAt, expiresAt, revokedAt, lastUsedAt,
+      'replaceKey',
+      keyId,
+      expectedVersion,
+      appId,
+      version,
+      name,
+      JSON.stringify(scopes),
+      createdAt,
+      expiresAt,
+      revokedAt,
+      lastUsedAt,
     );
     return changed === 1 ? 'applied' : 'conflict';
   }

@@ -27,7 +27,12 @@ export const sqliteDriver: DatabaseDriver = {
   },
 
   place({ dataFolder }) {
-    return { name: `${FILE} in ${dataFolder}`, key: 'data_folder', text: `The data folder ${dataFolder}`, facts: { data_folder: dataFolder } };
+    return {
+      name: `${FILE} in ${dataFolder}`,
+      key: 'data_folder',
+      text: `The data folder ${dataFolder}`,
+      facts: { data_folder: dataFolder },
+    };
   },
 
   isMade: ({ dataFolder }) => isThere(join(dataFolder, FILE)),
@@ -72,7 +77,10 @@ async function openFolder(options: SqliteOptions): Promise<OpenDatabase> {
   };
 }
 
-/** No other user is to read what an installation keeps. Volumes that belong to another user stay as open as that user made them. */
+/**
+ * No other user is to read what an installation keeps. Volumes that belong to another user stay as open as that user
+ * made them.
+ */
 function closeDataFolder(folder: string, log: Log): void {
   const { closed, open } = closeToOthers(folder);
   if (closed.length > 0) log.warn('data folder closed to other users', { paths: closed });

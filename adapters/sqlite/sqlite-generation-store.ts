@@ -23,9 +23,14 @@ export class SqliteGenerationStore implements GenerationStore {
   private readonly byApp: Query;
   private readonly unchargedOf: Query;
 
-  constructor(private readonly writer: Pick<SqliteWriter, 'write'>, reader: SqliteReader) {
+  constructor(
+    private readonly writer: Pick<SqliteWriter, 'write'>,
+    reader: SqliteReader,
+  ) {
     this.byId = reader.query(`SELECT doc FROM generations WHERE id = unhex(?, '-')`);
-    this.byAttention = reader.query(`SELECT doc FROM generations WHERE attention_at <= ? ORDER BY attention_at, id LIMIT ?`);
+    this.byAttention = reader.query(
+      `SELECT doc FROM generations WHERE attention_at <= ? ORDER BY attention_at, id LIMIT ?`,
+    );
     this.byAttentionAfter = reader.query(
       `SELECT doc FROM generations WHERE attention_at <= ?1 AND (attention_at, id) > (?3, unhex(?4, '-')) ORDER BY attention_at, id LIMIT ?2`,
     );
@@ -39,9 +44,21 @@ export class SqliteGenerationStore implements GenerationStore {
       WHERE account = unhex(?, '-') AND uncharged_bytes IS NOT NULL`);
   }
 
-  async insert(record: GenerationRecord): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: GenerationRecord }> {
+  async insert(
+    record: GenerationRecord,
+  ): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: GenerationRecord }> {
     const { generationId, accountId, appId, kind, version, dueAt } = record;
-    const result = await this.writer.write('insertGeneration', generationId, accountId, appId, kind, version, dueAt, recordText(record), unchargedBytes(record));
+    const result = await this.writer.write(
+      'insertGeneration',
+      generationId,
+      accountId,
+      appId,
+      kind,
+      version,
+      dueAt,
+      recordText(record),
+      unchargedBytes(record),
+    );
     return result === 1 ? { inserted: true } : { inserted: false, existing: recordOf(result) };
   }
 
@@ -53,7 +70,16 @@ export class SqliteGenerationStore implements GenerationStore {
 
   async replace(next: GenerationRecord, expectedVersion: number): Promise<'applied' | 'conflict'> {
     const { generationId, kind, version, dueAt } = next;
-    const changed = await this.writer.write('replaceGeneration', generationId, expectedVersion, kind, version, dueAt, recordText(next), unchargedBytes(next));
+    const changed = await this.writer.write(
+      'replaceGeneration',
+      generationId,
+      expectedVersion,
+      kind,
+      version,
+      dueAt,
+      recordText(next),
+      unchargedBytes(next),
+    );
     return changed === 1 ? 'applied' : 'conflict';
   }
 
@@ -63,26 +89,43 @@ export class SqliteGenerationStore implements GenerationStore {
   }
 
   async due(now: number, limit: number, after?: DueAfter): Promise<readonly GenerationRecord[]> {
-    const rows = after === undefined
-      ? this.byAttention.all(now, checkedLimit(limit))
-      : this.byAttentionAfter.all(now, checkedLimit(limit), after.dueAt, after.generationId);
+    const rows =
+      after === undefined
+        ? this.byAttention.all(now, checkedLimit(limit))
+        : this.byAttentionAfter.all(now, checkedLimit(limit), after.dueAt, after.generationId);
     return rows.map((row) => recordOf(row['doc']));
   }
 
-  async list(accountId: string | undefined, appId: string | undefined, page: PageRequest, call?: Cancellation): Promise<Page<Generation>> {
+  async list(
+    accountId: string | undefined,
+    appId: string | undefined,
+    page: PageRequest,
+    call?: Cancellation,
+  ): Promise<Page<Generation>> {
     await requireWantedBetweenTurns(call);
     const rows = this.listed(accountId, appId, [page.cursor ?? AFTER_ALL_IDS, checkedLimit(page.limit) + 1]);
-    return pageOf(rows.map((row) => recordOf(row['doc']) as Generation), page, (generation) => generation.generationId);
+    return pageOf(
+      rows.map((row) => recordOf(row['doc']) as Generation),
+      page,
+      (generation) => generation.generationId,
+    );
   }
 
-  private listed(accountId: string | undefined, appId: string | undefined, bounds: readonly [before: string, limit: number]): Row[] {
+  private listed(
+    accountId: string | undefined,
+    appId: string | undefined,
+    bounds: readonly [before: string, limit: number],
+  ): Row[] {
     if (accountId === undefined) return this.all.all(...bounds);
     return appId === undefined ? this.byAccount.all(...bounds, accountId) : this.byApp.all(...bounds, accountId, appId);
   }
 
   async uncharged(accountId: string, call?: Cancellation): Promise<UnchargedContent> {
     requireWanted(call);
-    const { generations, bytes } = this.unchargedOf.get(accountId) as { readonly generations: number; readonly bytes: number };
+    const { generations, bytes } = this.unchargedOf.get(accountId) as {
+      readonly generations: number;
+      readonly bytes: number;
+    };
     return { generations, bytes };
   }
 }

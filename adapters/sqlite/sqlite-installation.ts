@@ -13,24 +13,36 @@ export interface InstallationFacts {
 export class SqliteInstallation {
   private readonly facts: Query;
 
-  constructor(private readonly writer: Pick<SqliteWriter, 'write'>, reader: SqliteReader) {
+  constructor(
+    private readonly writer: Pick<SqliteWriter, 'write'>,
+    reader: SqliteReader,
+  ) {
     this.facts = reader.query(`SELECT secret, objects FROM installation`);
   }
 
-  /** Which of the facts is another than the first process wrote, for whoever does not know them all. Throws `StoreUnavailable`. */
+  /**
+   * Which of the facts is another than the first process wrote, for whoever does not know them all. Throws
+   * `StoreUnavailable`.
+   */
   async check(facts: Partial<InstallationFacts>): Promise<'same' | { readonly other: 'secret' | 'objects' }> {
     const existing = this.facts.get();
     return existing === undefined ? 'same' : compared(existing as Record<keyof InstallationFacts, string>, facts);
   }
 
-  /** The first process writes its facts, durably; any later one is told which of its own is another. Throws `StoreUnavailable`. */
+  /**
+   * The first process writes its facts, durably; any later one is told which of its own is another. Throws
+   * `StoreUnavailable`.
+   */
   async claim(facts: InstallationFacts): Promise<'same' | { readonly other: 'secret' | 'objects' }> {
     const result = await this.writer.write('claimInstallation', facts.secret, facts.objects);
     return result === 1 ? 'same' : compared(JSON.parse(result as string) as InstallationFacts, facts);
   }
 }
 
-function compared(existing: InstallationFacts, { secret = existing.secret, objects = existing.objects }: Partial<InstallationFacts>): 'same' | { readonly other: 'secret' | 'objects' } {
+function compared(
+  existing: InstallationFacts,
+  { secret = existing.secret, objects = existing.objects }: Partial<InstallationFacts>,
+): 'same' | { readonly other: 'secret' | 'objects' } {
   if (existing.secret !== secret) return { other: 'secret' };
   return existing.objects === objects ? 'same' : { other: 'objects' };
 }

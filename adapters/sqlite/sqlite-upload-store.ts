@@ -14,16 +14,30 @@ export class SqliteUploadStore implements UploadStore {
   private readonly byAttention: Query;
   private readonly byApp: Query;
 
-  constructor(private readonly writer: Pick<SqliteWriter, 'write'>, reader: SqliteReader) {
+  constructor(
+    private readonly writer: Pick<SqliteWriter, 'write'>,
+    reader: SqliteReader,
+  ) {
     this.byId = reader.query(`SELECT doc FROM uploads WHERE id = unhex(?, '-')`);
-    this.byAttention = reader.query(`SELECT doc FROM uploads WHERE attention_at <= ? ORDER BY attention_at, id LIMIT ?`);
+    this.byAttention = reader.query(
+      `SELECT doc FROM uploads WHERE attention_at <= ? ORDER BY attention_at, id LIMIT ?`,
+    );
     this.byApp = reader.query(`
       SELECT count(*) AS uploads, total(unfinished) AS unfinished, total(bytes) AS bytes FROM uploads
       WHERE account = unhex(?, '-') AND app = unhex(?, '-')`);
   }
 
-  async insert(record: UploadRecord): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: UploadRecord }> {
-    const result = await this.writer.write('insertUpload', record.uploadId, record.version, record.dueAt, recordText(record), ...counted(record));
+  async insert(
+    record: UploadRecord,
+  ): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: UploadRecord }> {
+    const result = await this.writer.write(
+      'insertUpload',
+      record.uploadId,
+      record.version,
+      record.dueAt,
+      recordText(record),
+      ...counted(record),
+    );
     return result === 1 ? { inserted: true } : { inserted: false, existing: recordOf(result) };
   }
 
@@ -33,7 +47,15 @@ export class SqliteUploadStore implements UploadStore {
   }
 
   async replace(next: UploadRecord, expectedVersion: number): Promise<'applied' | 'conflict'> {
-    const changed = await this.writer.write('replaceUpload', next.uploadId, expectedVersion, next.version, next.dueAt, recordText(next), ...counted(next));
+    const changed = await this.writer.write(
+      'replaceUpload',
+      next.uploadId,
+      expectedVersion,
+      next.version,
+      next.dueAt,
+      recordText(next),
+      ...counted(next),
+    );
     return changed === 1 ? 'applied' : 'conflict';
   }
 
@@ -48,7 +70,11 @@ export class SqliteUploadStore implements UploadStore {
 
   async usage(accountId: string, appId: string, call?: Cancellation): Promise<UploadUsage> {
     requireWanted(call);
-    const { uploads, unfinished, bytes } = this.byApp.get(accountId, appId) as { readonly uploads: number; readonly unfinished: number; readonly bytes: number };
+    const { uploads, unfinished, bytes } = this.byApp.get(accountId, appId) as {
+      readonly uploads: number;
+      readonly unfinished: number;
+      readonly bytes: number;
+    };
     return { uploads, unfinished, bytes };
   }
 }

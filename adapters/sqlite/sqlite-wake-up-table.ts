@@ -7,7 +7,10 @@ export class SqliteWakeUpTable {
   private readonly dueByTime: Query;
   private readonly first: Query;
 
-  constructor(private readonly writer: Pick<SqliteWriter, 'write'>, reader: SqliteReader) {
+  constructor(
+    private readonly writer: Pick<SqliteWriter, 'write'>,
+    reader: SqliteReader,
+  ) {
     this.dueByTime = reader.query(`SELECT subject, at FROM wake_ups WHERE at <= ? ORDER BY at, subject LIMIT ?`);
     this.first = reader.query(`SELECT min(at) AS at FROM wake_ups WHERE at > ?`);
   }

@@ -10,7 +10,10 @@ export interface WriterSettings {
 /** Units to write, in order; or the wish to end. */
 export type ToWriter = readonly Unit[] | 'close';
 
-/** The thread is ready; or what became of a batch, which is every unit of one or more messages in order; or it is closed. */
+/**
+ * The thread is ready; or what became of a batch, which is every unit of one or more messages in order; or it is
+ * closed.
+ */
 export type FromWriter =
   | { readonly kind: 'ready' }
   | { readonly kind: 'written'; readonly messages: number; readonly results: readonly (WriteResult | Failure)[] }

@@ -30,7 +30,10 @@ function main(port: MessagePort, settings: WriterSettings): void {
 }
 
 /** Takes the first message and all others that have arrived since. */
-function drain(port: MessagePort, first: ToWriter): { readonly messages: number; readonly units: readonly Unit[]; readonly close: boolean } {
+function drain(
+  port: MessagePort,
+  first: ToWriter,
+): { readonly messages: number; readonly units: readonly Unit[]; readonly close: boolean } {
   if (first === 'close') return { messages: 0, units: [], close: true };
   let messages = 1;
   let units = first;

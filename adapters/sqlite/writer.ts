@@ -18,8 +18,9 @@ const MAX_UNITS_PER_MESSAGE = 2_048;
 const MAX_MESSAGES_UNDER_WAY = 2;
 
 /**
- * The main thread's side of the one writing connection. Writes of the same turn of the event loop, and those that arrive
- * while earlier ones are being written, go to the thread as one message; a write resolves after its transaction is durable.
+ * The main thread's side of the one writing connection. Writes of the same turn of the event loop, and those that
+ * arrive while earlier ones are being written, go to the thread as one message; a write resolves after its transaction
+ * is durable.
  */
 export class SqliteWriter {
   /** Writes acknowledged, and the transactions they took. */
@@ -34,7 +35,9 @@ export class SqliteWriter {
 
   private constructor(private readonly worker: Worker) {
     worker.on('message', (message: FromWriter) => this.receive(message));
-    worker.on('error', (error) => this.refuse(new StoreUnavailable('The thread that writes the database has failed.', error)));
+    worker.on('error', (error) =>
+      this.refuse(new StoreUnavailable('The thread that writes the database has failed.', error)),
+    );
     this.ended = new Promise((resolve) => worker.once('exit', () => resolve()));
     void this.ended.then(() => this.refuse(new StoreUnavailable('The database is closed.')));
     worker.unref();
@@ -102,7 +105,10 @@ export class SqliteWriter {
   private receive(message: FromWriter): void {
     if (message.kind === 'written') this.acknowledge(message.messages, message.results);
     if (message.kind === 'unwritten') {
-      this.acknowledge(message.messages, Array.from({ length: message.units }, () => message.failure));
+      this.acknowledge(
+        message.messages,
+        Array.from({ length: message.units }, () => message.failure),
+      );
     }
   }
 
@@ -120,7 +126,9 @@ export class SqliteWriter {
     if (this.units.length > 0) this.post();
   }
 
-  /** The acknowledged ones stand in front and are cut off now and then, as cutting each off by itself would cost more. */
+  /**
+   * The acknowledged ones stand in front and are cut off now and then, as cutting each off by itself would cost more.
+   */
   private forgetAcknowledged(): void {
     if (this.acknowledged === this.waiting.length) {
       this.waiting.length = 0;

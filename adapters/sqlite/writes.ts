@@ -10,7 +10,9 @@ import { wakeUpWrites } from './wake-up-writes.js';
 /** What a write answers: how many rows it changed, or the JSON of what stood in its way. */
 export type WriteResult = number | string;
 
-/** One write: a few statements that apply together or not at all. Arguments are flat, as they cross to another thread. */
+/**
+ * One write: a few statements that apply together or not at all. Arguments are flat, as they cross to another thread.
+ */
 export type Write = (...parameters: SqlValue[]) => WriteResult;
 
 /** Every write there is, by name, its statements prepared once on this connection. */

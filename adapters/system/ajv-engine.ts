@@ -10,15 +10,16 @@ const FORMATS = { uuid: UUID };
 export const FORMAT_NAMES: ReadonlySet<string> = new Set(Object.keys(FORMATS));
 
 /**
- * In place of ajv's own, which compares every item with every other: a list of a thousand would cost thirty times a plain
- * request. Each item is written out once here, its members in one order.
+ * In place of ajv's own, which compares every item with every other: a list of a thousand would cost thirty times a
+ * plain request. Each item is written out once here, its members in one order.
  */
 const UNIQUE_ITEMS: FuncKeywordDefinition = {
   keyword: 'uniqueItems',
   type: 'array',
   schemaType: 'boolean',
   errors: false,
-  compile: (isWanted: boolean) => (items: Json[]) => !isWanted || new Set(items.map((item) => JSON.stringify(item, inOneOrder))).size === items.length,
+  compile: (isWanted: boolean) => (items: Json[]) =>
+    !isWanted || new Set(items.map((item) => JSON.stringify(item, inOneOrder))).size === items.length,
 };
 
 /** Of `JSON.stringify`: an object with its members in the order of their names. */
@@ -58,7 +59,9 @@ let metaSchema: ValidateFunction | undefined;
 
 /** The validator of the 2020-12 meta-schema, compiled when first asked for. */
 export function metaSchemaValidator(): ValidateFunction {
-  metaSchema ??= new Ajv2020({ ...OPTIONS, useDefaults: false }).getSchema('https://json-schema.org/draft/2020-12/schema');
+  metaSchema ??= new Ajv2020({ ...OPTIONS, useDefaults: false }).getSchema(
+    'https://json-schema.org/draft/2020-12/schema',
+  );
   if (metaSchema === undefined) throw new Error('The JSON Schema 2020-12 meta-schema is not at hand.');
   return metaSchema;
 }

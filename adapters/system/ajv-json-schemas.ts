@@ -25,18 +25,32 @@ interface PlacedError {
 }
 
 /**
- * Ajv's errors as our faults, in the order a client should read them: missing fields, then the rest as the document has them;
- * `under` is where the value lies in what was sent. There may be as many errors as the value has members, and only the first
- * fault is told to a client, so that no more than a few errors of each rule are put in order, and the first of all among them.
+ * Ajv's errors as our faults, in the order a client should read them: missing fields, then the rest as the document has
+ * them; `under` is where the value lies in what was sent. There may be as many errors as the value has members, and
+ * only the first fault is told to a client, so that no more than a few errors of each rule are put in order, and the
+ * first of all among them.
  */
-export function orderedFaults(errors: readonly ErrorObject[], value: Json, { under = '', hasReferences = true } = {}): readonly Fault[] {
+export function orderedFaults(
+  errors: readonly ErrorObject[],
+  value: Json,
+  { under = '', hasReferences = true } = {},
+): readonly Fault[] {
   const order = new DocumentOrder(value);
-  const placed = (error: ErrorObject): PlacedError => (
-    { error, isRequired: isRequired(error), place: order.placeOf(error.instancePath, memberAtFault(error)) }
-  );
-  const ordered = essentialErrors(firstOfEachRule(errors)).map(placed).toSorted(compareErrors).map(({ error }) => error);
+  const placed = (error: ErrorObject): PlacedError => ({
+    error,
+    isRequired: isRequired(error),
+    place: order.placeOf(error.instancePath, memberAtFault(error)),
+  });
+  const ordered = essentialErrors(firstOfEachRule(errors))
+    .map(placed)
+    .toSorted(compareErrors)
+    .map(({ error }) => error);
   const isCut = hasReferences && errors.length > MAX_ERRORS_OF_A_RULE;
-  const first = isCut ? essentialErrors(errors).map(placed).reduce((least, next) => (compareErrors(next, least) < 0 ? next : least)).error : ordered[0];
+  const first = isCut
+    ? essentialErrors(errors)
+        .map(placed)
+        .reduce((least, next) => (compareErrors(next, least) < 0 ? next : least)).error
+    : ordered[0];
   if (first === undefined) return NO_FAULTS;
   return [first, ...ordered.filter((error) => error !== first)].map((error) => describeFault(error, value, under));
 }
@@ -46,8 +60,8 @@ function compareErrors(one: PlacedError, other: PlacedError): number {
 }
 
 /**
- * Ajv applies one rule to members in document order, so that what is left out stands behind what is kept. A rule behind a
- * reference is the exception: several places of a schema use it, in the order of the schema.
+ * Ajv applies one rule to members in document order, so that what is left out stands behind what is kept. A rule behind
+ * a reference is the exception: several places of a schema use it, in the order of the schema.
  */
 function firstOfEachRule(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   if (errors.length <= MAX_ERRORS_OF_A_RULE) return errors;
@@ -66,14 +80,21 @@ function firstOfEachRule(errors: readonly ErrorObject[]): readonly ErrorObject[]
 export class AjvJsonSchemas implements JsonSchemas {
   readonly #validators = new WeakMap<JsonObject, Validator>();
 
-  check(schema: JsonObject, value: Json, under = ''): { readonly faults: readonly Fault[]; readonly withDefaults: Json } {
+  check(
+    schema: JsonObject,
+    value: Json,
+    under = '',
+  ): { readonly faults: readonly Fault[]; readonly withDefaults: Json } {
     const { validate, hasReferences } = this.#validatorOf(schema);
     let withDefaults: Json;
     try {
       withDefaults = copyJson(value);
     } catch (error) {
       if (!(error instanceof NestedTooDeep)) throw error;
-      return { faults: [{ kind: 'invalid', pointer: under, field: pathOf(tokensOf(under, {})), message: error.message }], withDefaults: value };
+      return {
+        faults: [{ kind: 'invalid', pointer: under, field: pathOf(tokensOf(under, {})), message: error.message }],
+        withDefaults: value,
+      };
     }
     if (validate(withDefaults)) return { faults: NO_FAULTS, withDefaults };
     return { faults: orderedFaults(validate.errors ?? [], value, { under, hasReferences }), withDefaults };
@@ -82,7 +103,10 @@ export class AjvJsonSchemas implements JsonSchemas {
   #validatorOf(schema: JsonObject): Validator {
     let validator = this.#validators.get(schema);
     if (validator === undefined) {
-      validator = { validate: compileSchema(schema), hasReferences: /"\$(?:dynamicRef|ref)":/.test(JSON.stringify(schema)) };
+      validator = {
+        validate: compileSchema(schema),
+        hasReferences: /"\$(?:dynamicRef|ref)":/.test(JSON.stringify(schema)),
+      };
       this.#validators.set(schema, validator);
     }
     return validator;

@@ -7,21 +7,67 @@ import { copyJson, NestedTooDeep } from './json-copy.js';
 
 /** Keywords that hold one schema, a list of them, or schemas by name; and the rest of the 2020-12 vocabulary. */
 const ONE = new Set([
-  'additionalProperties', 'items', 'contains', 'not', 'if', 'then', 'else', 'propertyNames',
-  'unevaluatedItems', 'unevaluatedProperties', 'contentSchema',
+  'additionalProperties',
+  'items',
+  'contains',
+  'not',
+  'if',
+  'then',
+  'else',
+  'propertyNames',
+  'unevaluatedItems',
+  'unevaluatedProperties',
+  'contentSchema',
 ]);
 const MANY = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems']);
 const NAMED = new Set(['properties', 'patternProperties', '$defs', 'dependentSchemas']);
 const PLAIN = new Set([
-  '$schema', '$id', '$ref', '$anchor', '$dynamicRef', '$dynamicAnchor', '$comment',
-  'type', 'enum', 'const', 'minLength', 'maxLength', 'pattern', 'format', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum',
-  'multipleOf', 'minItems', 'maxItems', 'uniqueItems', 'minContains', 'maxContains',
-  'required', 'minProperties', 'maxProperties', 'dependentRequired',
-  'title', 'description', 'default', 'examples', 'deprecated', 'readOnly', 'writeOnly', 'contentEncoding', 'contentMediaType',
+  '$schema',
+  '$id',
+  '$ref',
+  '$anchor',
+  '$dynamicRef',
+  '$dynamicAnchor',
+  '$comment',
+  'type',
+  'enum',
+  'const',
+  'minLength',
+  'maxLength',
+  'pattern',
+  'format',
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'multipleOf',
+  'minItems',
+  'maxItems',
+  'uniqueItems',
+  'minContains',
+  'maxContains',
+  'required',
+  'minProperties',
+  'maxProperties',
+  'dependentRequired',
+  'title',
+  'description',
+  'default',
+  'examples',
+  'deprecated',
+  'readOnly',
+  'writeOnly',
+  'contentEncoding',
+  'contentMediaType',
 ]);
 
 function invalid(pointer: string, message: string): Fault {
-  return { kind: 'invalid', pointer, field: pathOf(tokensOf(pointer)), message: /[.]$/.test(message) ? message : `${message}.` };
+  return {
+    kind: 'invalid',
+    pointer,
+    field: pathOf(tokensOf(pointer)),
+    message: /[.]$/.test(message) ? message : `${message}.`,
+  };
 }
 
 function isPattern(text: Json): boolean {
@@ -32,7 +78,10 @@ function isPattern(text: Json): boolean {
   }
 }
 
-/** What the meta-schema lets pass and the validator would not take: a misspelt keyword, a format we do not check, a broken pattern. */
+/**
+ * What the meta-schema lets pass and the validator would not take: a misspelt keyword, a format we do not check, a
+ * broken pattern.
+ */
 function* unusableWords(schema: Json, pointer: string): Generator<Fault> {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return;
   for (const pattern of Object.keys(schema['patternProperties'] ?? {})) {
@@ -43,9 +92,11 @@ function* unusableWords(schema: Json, pointer: string): Generator<Fault> {
     const at = `${pointer}/${escapePointerToken(keyword)}`;
     if (ONE.has(keyword)) yield* unusableWords(value, at);
     else if (MANY.has(keyword) || NAMED.has(keyword)) {
-      for (const [name, item] of Object.entries(value as object)) yield* unusableWords(item as Json, `${at}/${escapePointerToken(name)}`);
+      for (const [name, item] of Object.entries(value as object))
+        yield* unusableWords(item as Json, `${at}/${escapePointerToken(name)}`);
     } else if (!PLAIN.has(keyword)) yield invalid(at, `${keyword} is not a keyword of JSON Schema 2020-12`);
-    else if (keyword === 'pattern' && !isPattern(value)) yield invalid(at, 'pattern must be a valid regular expression');
+    else if (keyword === 'pattern' && !isPattern(value))
+      yield invalid(at, 'pattern must be a valid regular expression');
     else if (keyword === 'format' && !(typeof value === 'string' && FORMAT_NAMES.has(value))) {
       yield invalid(at, `format must be one of ${[...FORMAT_NAMES].join(', ')}`);
     }
@@ -53,12 +104,13 @@ function* unusableWords(schema: Json, pointer: string): Generator<Fault> {
 }
 
 /**
- * What is wrong with a schema itself; nothing when `AjvJsonSchemas` will compile it. The faults point into the schema. It
- * must conform to the 2020-12 meta-schema, use only its keywords and the formats we check, and have no reference that
- * leads outside.
+ * What is wrong with a schema itself; nothing when `AjvJsonSchemas` will compile it. The faults point into the schema.
+ * It must conform to the 2020-12 meta-schema, use only its keywords and the formats we check, and have no reference
+ * that leads outside.
  */
 export function checkSchema(schema: Json): readonly Fault[] {
-  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return [invalid('', 'the schema must be an object')];
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema))
+    return [invalid('', 'the schema must be an object')];
   try {
     copyJson(schema);
   } catch (error) {

@@ -8,7 +8,13 @@ import { shownName } from './shown-name.js';
 const MAX_LISTED_VALUES = 20;
 
 const TYPE_NAMES: Readonly<Record<string, string>> = {
-  string: 'a string', integer: 'an integer', number: 'a number', boolean: 'true or false', null: 'null', object: 'an object', array: 'an array',
+  string: 'a string',
+  integer: 'an integer',
+  number: 'a number',
+  boolean: 'true or false',
+  null: 'null',
+  object: 'an object',
+  array: 'an array',
 };
 
 function count(quantity: unknown, noun: string): string {
@@ -16,7 +22,9 @@ function count(quantity: unknown, noun: string): string {
 }
 
 function listed(values: readonly unknown[]): string {
-  const shown = values.slice(0, MAX_LISTED_VALUES).map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
+  const shown = values
+    .slice(0, MAX_LISTED_VALUES)
+    .map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
   return values.length > MAX_LISTED_VALUES ? `${shown.join(', ')}, …` : shown.join(', ');
 }
 
@@ -24,27 +32,33 @@ type Sentence = (params: Record<string, unknown>) => string;
 
 /** What must hold, by the keyword that was broken; `path` goes before. */
 const SENTENCES: Readonly<Record<string, Sentence>> = {
-  type: ({ type }) => `must be ${[type].flat().flatMap((name) => String(name).split(',')).map((name) => TYPE_NAMES[name] ?? name).join(' or ')}`,
-  enum: ({ allowedValues }) => `must be one of ${listed(allowedValues as unknown[])}`,
-  const: ({ allowedValue }) => `must be ${listed([allowedValue])}`,
-  minLength: ({ limit }) => (limit === 1 ? 'must not be empty' : `must be at least ${count(limit, 'character')}`),
-  maxLength: ({ limit }) => `must be at most ${count(limit, 'character')}`,
-  pattern: ({ pattern }) => (pattern === NOT_BLANK ? 'must not be white space alone' : `must match the pattern ${String(pattern)}`),
-  format: ({ format }) => (format === 'uuid' ? 'must be a UUID' : `must be a valid ${String(format)}`),
-  minimum: ({ limit }) => `must be at least ${String(limit)}`,
-  maximum: ({ limit }) => `must be at most ${String(limit)}`,
-  exclusiveMinimum: ({ limit }) => `must be greater than ${String(limit)}`,
-  exclusiveMaximum: ({ limit }) => `must be less than ${String(limit)}`,
-  multipleOf: ({ multipleOf }) => `must be a multiple of ${String(multipleOf)}`,
-  minItems: ({ limit }) => `must have at least ${count(limit, 'item')}`,
-  maxItems: ({ limit }) => `must have at most ${count(limit, 'item')}`,
-  items: ({ limit }) => `must have at most ${count(limit, 'item')}`,
-  unevaluatedItems: ({ len }) => `must have at most ${count(len, 'item')}`,
-  uniqueItems: () => 'must not have the same item twice',
-  contains: () => 'must have an item of the kind asked for',
-  minProperties: ({ limit }) => `must have at least ${count(limit, 'field')}`,
-  maxProperties: ({ limit }) => `must have at most ${count(limit, 'field')}`,
-  not: () => 'has a form that is not allowed',
+  'type': ({ type }) =>
+    `must be ${[type]
+      .flat()
+      .flatMap((name) => String(name).split(','))
+      .map((name) => TYPE_NAMES[name] ?? name)
+      .join(' or ')}`,
+  'enum': ({ allowedValues }) => `must be one of ${listed(allowedValues as unknown[])}`,
+  'const': ({ allowedValue }) => `must be ${listed([allowedValue])}`,
+  'minLength': ({ limit }) => (limit === 1 ? 'must not be empty' : `must be at least ${count(limit, 'character')}`),
+  'maxLength': ({ limit }) => `must be at most ${count(limit, 'character')}`,
+  'pattern': ({ pattern }) =>
+    pattern === NOT_BLANK ? 'must not be white space alone' : `must match the pattern ${String(pattern)}`,
+  'format': ({ format }) => (format === 'uuid' ? 'must be a UUID' : `must be a valid ${String(format)}`),
+  'minimum': ({ limit }) => `must be at least ${String(limit)}`,
+  'maximum': ({ limit }) => `must be at most ${String(limit)}`,
+  'exclusiveMinimum': ({ limit }) => `must be greater than ${String(limit)}`,
+  'exclusiveMaximum': ({ limit }) => `must be less than ${String(limit)}`,
+  'multipleOf': ({ multipleOf }) => `must be a multiple of ${String(multipleOf)}`,
+  'minItems': ({ limit }) => `must have at least ${count(limit, 'item')}`,
+  'maxItems': ({ limit }) => `must have at most ${count(limit, 'item')}`,
+  'items': ({ limit }) => `must have at most ${count(limit, 'item')}`,
+  'unevaluatedItems': ({ len }) => `must have at most ${count(len, 'item')}`,
+  'uniqueItems': () => 'must not have the same item twice',
+  'contains': () => 'must have an item of the kind asked for',
+  'minProperties': ({ limit }) => `must have at least ${count(limit, 'field')}`,
+  'maxProperties': ({ limit }) => `must have at most ${count(limit, 'field')}`,
+  'not': () => 'has a form that is not allowed',
   'false schema': () => 'is not allowed here',
 };
 
@@ -61,16 +75,26 @@ export function isRequired({ keyword }: ErrorObject): boolean {
   return keyword === 'required' || keyword === 'dependentRequired';
 }
 
-/** The member that is missing, or should not be there; none when the fault is that of the value at the error's own pointer. */
+/**
+ * The member that is missing, or should not be there; none when the fault is that of the value at the error's own
+ * pointer.
+ */
 export function memberAtFault({ keyword, params }: ErrorObject): string | undefined {
   const param = MEMBER_PARAMS[keyword];
   return param === undefined ? undefined : String((params as Record<string, unknown>)[param]);
 }
 
-/** An error as a fault with a pointer to the field itself and a sentence fit for the client; `value` lies at `under` in what was sent. */
+/**
+ * An error as a fault with a pointer to the field itself and a sentence fit for the client; `value` lies at `under` in
+ * what was sent.
+ */
 export function describeFault(error: ErrorObject, value: Json, under: string): Fault {
   const member = memberAtFault(error);
-  const tokens = [...tokensOf(under, {}), ...tokensOf(error.instancePath, value), ...(member === undefined ? [] : [member])];
+  const tokens = [
+    ...tokensOf(under, {}),
+    ...tokensOf(error.instancePath, value),
+    ...(member === undefined ? [] : [member]),
+  ];
   const pointer = under + error.instancePath + (member === undefined ? '' : `/${escapePointerToken(member)}`);
   const message = sentenceOf(error, pathOf(tokens, shownName) || 'the value');
   return { kind: isRequired(error) ? 'required' : 'invalid', pointer, field: pathOf(tokens), message };
@@ -78,7 +102,8 @@ export function describeFault(error: ErrorObject, value: Json, under: string): F
 
 function sentenceOf({ keyword, params }: ErrorObject, path: string): string {
   if (keyword === 'required') return `${path} is required.`;
-  if (keyword === 'dependentRequired') return `${path} is required when ${String((params as Record<string, unknown>)['property'])} is given.`;
+  if (keyword === 'dependentRequired')
+    return `${path} is required when ${String((params as Record<string, unknown>)['property'])} is given.`;
   if (keyword === 'propertyNames') return `${path} does not have an allowed name.`;
   if (MEMBER_PARAMS[keyword] !== undefined) return `unknown field "${path}".`;
   return `${path} ${SENTENCES[keyword]?.(params as Record<string, unknown>) ?? 'does not have any of the allowed forms'}.`;
@@ -92,7 +117,9 @@ const CHOICES = new Set(['anyOf', 'oneOf', 'contains', 'propertyNames']);
  */
 export function essentialErrors(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   const choices = [...new Set(errors.filter((e) => CHOICES.has(e.keyword)).map((e) => `${e.schemaPath}/`))];
-  const listedAt = new Set(errors.filter((e) => e.keyword === 'enum' || e.keyword === 'const').map((e) => e.instancePath));
+  const listedAt = new Set(
+    errors.filter((e) => e.keyword === 'enum' || e.keyword === 'const').map((e) => e.instancePath),
+  );
   const essential = errors.filter((e) => {
     if (e.keyword === 'if' || (e.keyword === 'type' && listedAt.has(e.instancePath))) return false;
     return !choices.some((path) => e.schemaPath.startsWith(path));

@@ -12,8 +12,8 @@ interface Placed {
 const ROOT: Place = [];
 
 /**
- * The order in which a value has its members: a container before its members, and members as `Object.keys` has them. Only the
- * containers on the way to a pointer that is asked about are looked at.
+ * The order in which a value has its members: a container before its members, and members as `Object.keys` has them.
+ * Only the containers on the way to a pointer that is asked about are looked at.
  */
 export class DocumentOrder {
   readonly #placed = new Map<string, Placed>();
@@ -23,7 +23,10 @@ export class DocumentOrder {
     this.#placed.set('', { value, place: ROOT });
   }
 
-  /** Of what a pointer leads to, or of a member of it. What is missing stands where its container does, what misses that too at the root. */
+  /**
+   * Of what a pointer leads to, or of a member of it. What is missing stands where its container does, what misses that
+   * too at the root.
+   */
   placeOf(pointer: string, member?: string): Place {
     const { value, place } = this.#at(pointer);
     if (member === undefined) return place;
@@ -39,7 +42,11 @@ export class DocumentOrder {
       const name = unescapePointerToken(pointer.slice(slash + 1));
       const value = memberOf(container.value, name);
       if (container.value === undefined) placed = { value, place: ROOT };
-      else placed = { value, place: value === undefined ? container.place : [...container.place, this.#indexIn(container.value, name)] };
+      else
+        placed = {
+          value,
+          place: value === undefined ? container.place : [...container.place, this.#indexIn(container.value, name)],
+        };
       this.#placed.set(pointer, placed);
     }
     return placed;

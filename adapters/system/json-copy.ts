@@ -11,7 +11,10 @@ export class NestedTooDeep extends Error {
   }
 }
 
-/** Above so many members an object is filled without a prototype, which takes half as long: no shape is made for each member added. */
+/**
+ * Above so many members an object is filled without a prototype, which takes half as long: no shape is made for each
+ * member added.
+ */
 const MANY_MEMBERS = 100;
 
 /** A deep copy. An own member called `__proto__` stays an ordinary member and never becomes a prototype. */

@@ -5,7 +5,9 @@ import { SystemClock } from './system-clock.js';
 import { SystemDigests } from './system-digests.js';
 import { SystemIds } from './system-ids.js';
 
-/** The machine's own clock, randomness, digests and JSON Schema validation. `secret` keys the digests of credentials. */
+/**
+ * The machine's own clock, randomness, digests and JSON Schema validation. `secret` keys the digests of credentials.
+ */
 export function systemModule(options: { readonly secret: Uint8Array }) {
   return provideModule((provide) => {
     provide(TOKENS.clock, [], () => new SystemClock());

@@ -17,7 +17,8 @@ export class SystemClock implements Clock {
   }
 
   after(delayMs: number, callback: () => void): () => void {
-    if (!(delayMs >= 0 && delayMs <= MAX_DELAY_MS)) throw new RangeError(`A delay is 0 to ${MAX_DELAY_MS} ms, not ${delayMs}.`);
+    if (!(delayMs >= 0 && delayMs <= MAX_DELAY_MS))
+      throw new RangeError(`A delay is 0 to ${MAX_DELAY_MS} ms, not ${delayMs}.`);
     const timer = setTimeout(callback, delayMs);
     if (!this.#keepsProcessAlive) timer.unref();
     return () => clearTimeout(timer);

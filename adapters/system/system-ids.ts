@@ -15,7 +15,9 @@ export class SystemIds implements Ids {
   #lastMs = 0;
   #sequence = 0;
 
-  /** Within a millisecond, and while the clock stands behind the last id, the sequence counts on from where it began. */
+  /**
+   * Within a millisecond, and while the clock stands behind the last id, the sequence counts on from where it began.
+   */
   uuid(): string {
     const random = this.#draw();
     const now = Date.now();

@@ -13,8 +13,8 @@ const LAST_RETRY_MS = 60_000;
 const MAX_DUE = 1_000;
 
 /**
- * Wake-ups kept in a table and delivered by this process's timers. What is due when it is scheduled is delivered as soon
- * as it is durable, without asking the table.
+ * Wake-ups kept in a table and delivered by this process's timers. What is due when it is scheduled is delivered as
+ * soon as it is durable, without asking the table.
  */
 export class TimerWakeUps implements WakeUps {
   private readonly table: WakeUpTable;
@@ -112,7 +112,9 @@ export class TimerWakeUps implements WakeUps {
     else this.lookAt(Math.max(next, now + 1));
   }
 
-  /** When the first subject that rests may be tried again. One that nobody came back for in a long time is forgotten. */
+  /**
+   * When the first subject that rests may be tried again. One that nobody came back for in a long time is forgotten.
+   */
   private nextRetryAt(now: number): number {
     let next = Infinity;
     for (const [key, { until }] of this.failed) {
@@ -145,7 +147,11 @@ export class TimerWakeUps implements WakeUps {
     return failure !== undefined && failure.until > this.clock.now();
   }
 
-  private async handle(wakeUp: ScheduledWakeUp, delivered: { readonly timesScheduledAnew: number }, handler: Handler): Promise<void> {
+  private async handle(
+    wakeUp: ScheduledWakeUp,
+    delivered: { readonly timesScheduledAnew: number },
+    handler: Handler,
+  ): Promise<void> {
     const { key } = wakeUp;
     try {
       await handler(subjectOf(key));

@@ -6,7 +6,9 @@ export interface ScheduledWakeUp {
 
 /** Where scheduled wake-ups are kept over a restart, one a subject. Any store of such a shape will do. */
 export interface WakeUpTable {
-  /** Sets the time of a subject's wake-up. Durable on return. Writes of one process apply in the order they were made. */
+  /**
+   * Sets the time of a subject's wake-up. Durable on return. Writes of one process apply in the order they were made.
+   */
   upsert(key: string, at: number): Promise<void>;
 
   /** Wake-ups at or before `now`, earliest first; at most `limit`, 1 to 1,000. */

@@ -9,10 +9,15 @@ export interface BackedUpStores {
   readonly objects?: ObjectsBackup;
 }
 
-/** Throws `BackupRefused` for a database that has tools of its own: they know how to copy a cluster as of one moment. */
+/**
+ * Throws `BackupRefused` for a database that has tools of its own: they know how to copy a cluster as of one moment.
+ */
 export function backedUpStores({ stores }: Config, what: string): BackedUpStores {
   const { backup, backupTools = 'its own tools' } = stores.database.driver;
-  if (backup === undefined) throw new BackupRefused(`Darkroom can ${what} a data folder only; for the database use ${backupTools}, as docs/operating.md says.`);
+  if (backup === undefined)
+    throw new BackupRefused(
+      `Darkroom can ${what} a data folder only; for the database use ${backupTools}, as docs/operating.md says.`,
+    );
   const objects = stores.objects.driver.backup;
   return { database: backup, ...(objects === undefined ? {} : { objects }) };
 }

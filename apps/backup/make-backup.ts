@@ -7,22 +7,27 @@ import { syncToDisk, writePrivately } from './durable-files.js';
 import { FILES, newManifest, type Manifest } from './manifest.js';
 
 /**
- * Copies a data folder in use: the database as of one moment, every object that it knows then, and the secret. It is made under another
- * name beside `target` and gets its own at the end, so that one that was cut is none; what such a one left is removed by the next.
- * Throws `BackupRefused`.
+ * Copies a data folder in use: the database as of one moment, every object that it knows then, and the secret. It is
+ * made under another name beside `target` and gets its own at the end, so that one that was cut is none; what such a
+ * one left is removed by the next. Throws `BackupRefused`.
  */
 export async function makeBackup(config: Config, target: string, createdAt: string): Promise<Manifest> {
   const { dataFolder } = config;
   const stores = backedUpStores(config, 'back up');
   const database = join(dataFolder, stores.database.file);
-  if (!existsSync(database)) throw new BackupRefused(`There is no Darkroom data in ${dataFolder}; name the right data_folder.`);
+  if (!existsSync(database))
+    throw new BackupRefused(`There is no Darkroom data in ${dataFolder}; name the right data_folder.`);
   if (existsSync(target)) throw new BackupRefused(`${target} is there already; name a folder that is not.`);
   if (!existsSync(dirname(target))) throw new BackupRefused(`There is no folder ${dirname(target)}.`);
   const secret = readSecret(config);
   const partial = `${target}.partial`;
   removeCut(partial, stores);
   mkdirSync(partial, { mode: 0o700 });
-  const objects = stores.objects && { ...stores.objects, from: join(dataFolder, stores.objects.folder), to: join(partial, stores.objects.folder) };
+  const objects = stores.objects && {
+    ...stores.objects,
+    from: join(dataFolder, stores.objects.folder),
+    to: join(partial, stores.objects.folder),
+  };
   if (objects) {
     mkdirSync(objects.to, { mode: 0o700 });
     await objects.link(objects.from, objects.to);
@@ -31,7 +36,11 @@ export async function makeBackup(config: Config, target: string, createdAt: stri
   // What was delivered since the first time may be in the database; what was removed since then was past its retention.
   if (objects) await objects.link(objects.from, objects.to);
   writePrivately(join(partial, FILES.secret), secret);
-  const manifest = await newManifest(join(partial, stores.database.file), createdAt, objects && (await objects.count(objects.to)));
+  const manifest = await newManifest(
+    join(partial, stores.database.file),
+    createdAt,
+    objects && (await objects.count(objects.to)),
+  );
   writePrivately(join(partial, FILES.manifest), `${JSON.stringify(manifest, null, 2)}\n`);
   syncToDisk(partial);
   renameSync(partial, target);
@@ -44,7 +53,10 @@ function readSecret({ secretFile }: Config): string {
   try {
     return readFileSync(secretFile, 'utf8');
   } catch (error) {
-    throw new BackupRefused(`The secret ${secretFile} cannot be read, and no API key would be valid without it.`, error);
+    throw new BackupRefused(
+      `The secret ${secretFile} cannot be read, and no API key would be valid without it.`,
+      error,
+    );
   }
 }
 
@@ -54,6 +66,9 @@ function removeCut(partial: string, { database, objects }: BackedUpStores): void
   const ours: readonly string[] = names.flatMap((name) => [name, `${name}-journal`, `${name}-wal`, `${name}-shm`]);
   if (!existsSync(partial)) return;
   const other = statSync(partial).isDirectory() ? readdirSync(partial).find((name) => !ours.includes(name)) : '';
-  if (other !== undefined) throw new BackupRefused(`${partial} is there already, and is not what a backup that was cut has left; move it away.`);
+  if (other !== undefined)
+    throw new BackupRefused(
+      `${partial} is there already, and is not what a backup that was cut has left; move it away.`,
+    );
   rmSync(partial, { recursive: true });
 }

@@ -23,7 +23,11 @@ export interface Manifest {
 
 const PACKAGE = new URL('../../../package.json', import.meta.url);
 
-export async function newManifest(database: string, createdAt: string, objects: ObjectCount | undefined): Promise<Manifest> {
+export async function newManifest(
+  database: string,
+  createdAt: string,
+  objects: ObjectCount | undefined,
+): Promise<Manifest> {
   const { version: release } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string };
   const databaseSha256 = await sha256Of(database);
   return { format: FORMAT, release, createdAt, databaseSha256, ...(objects === undefined ? {} : { objects }) };
@@ -32,8 +36,12 @@ export async function newManifest(database: string, createdAt: string, objects: 
 /** Throws `BackupRefused` for a folder that is no finished backup, or one of a newer release. */
 export function readManifest(folder: string): Manifest {
   const manifest = parse(folder);
-  if (typeof manifest.format !== 'number' || typeof manifest.databaseSha256 !== 'string') throw new BackupRefused(`${join(folder, FILES.manifest)} is damaged.`);
-  if (manifest.format > FORMAT) throw new BackupRefused(`The backup ${folder} was made by a newer release (${manifest.release}); restore it with that one, or a later one.`);
+  if (typeof manifest.format !== 'number' || typeof manifest.databaseSha256 !== 'string')
+    throw new BackupRefused(`${join(folder, FILES.manifest)} is damaged.`);
+  if (manifest.format > FORMAT)
+    throw new BackupRefused(
+      `The backup ${folder} was made by a newer release (${manifest.release}); restore it with that one, or a later one.`,
+    );
   return manifest;
 }
 
@@ -47,6 +55,9 @@ function parse(folder: string): Manifest {
   try {
     return JSON.parse(readFileSync(join(folder, FILES.manifest), 'utf8')) as Manifest;
   } catch (error) {
-    throw new BackupRefused(`${folder} is no finished backup: its ${FILES.manifest} is not there, or cannot be read.`, error);
+    throw new BackupRefused(
+      `${folder} is no finished backup: its ${FILES.manifest} is not there, or cannot be read.`,
+      error,
+    );
   }
 }

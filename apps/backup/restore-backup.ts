@@ -1,4 +1,14 @@
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, chmodSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  chmodSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Config } from '../config/config.js';
 import { ensureFolder, lockDataFolder, RESTORING } from '../wiring/built-in-drivers.js';
@@ -11,9 +21,10 @@ import { FILES, readManifest, sha256Of, type Manifest } from './manifest.js';
 const OF_THE_LOCK = ['server.lock', 'server.lock-journal', 'server.pid'];
 
 /**
- * Puts a backup into a data folder that is empty. Everything is copied and compared with its digest under `restoring/` first; the
- * database gets its place last, and until then nothing opens the folder. A restore that was cut is begun anew by the next; one
- * that is refused leaves the folder empty. Throws `BackupRefused`, and `DataFolderRefused` beside a server.
+ * Puts a backup into a data folder that is empty. Everything is copied and compared with its digest under `restoring/`
+ * first; the database gets its place last, and until then nothing opens the folder. A restore that was cut is begun
+ * anew by the next; one that is refused leaves the folder empty. Throws `BackupRefused`, and `DataFolderRefused` beside
+ * a server.
  */
 export async function restoreBackup(config: Config, backup: string): Promise<Manifest> {
   const { dataFolder } = config;
@@ -35,7 +46,8 @@ export async function restoreBackup(config: Config, backup: string): Promise<Man
       throw error;
     }
     const { database, objects } = stores;
-    for (const name of [...(objects ? [objects.folder] : []), database.file]) renameSync(join(restoring, name), join(dataFolder, name));
+    for (const name of [...(objects ? [objects.folder] : []), database.file])
+      renameSync(join(restoring, name), join(dataFolder, name));
     rmdirSync(restoring);
     syncToDisk(dataFolder);
   } finally {
@@ -51,9 +63,11 @@ interface Copied {
 
 function refuseOtherObjects(stores: BackedUpStores, { objects }: Manifest, backup: string): void {
   if ((stores.objects === undefined) === (objects === undefined)) return;
-  throw new BackupRefused(objects === undefined
-    ? `The backup ${backup} has no objects: they lie in a bucket, which the configuration must name.`
-    : `The backup ${backup} has its objects with it, and the configuration names a bucket.`);
+  throw new BackupRefused(
+    objects === undefined
+      ? `The backup ${backup} has no objects: they lie in a bucket, which the configuration must name.`
+      : `The backup ${backup} has its objects with it, and the configuration names a bucket.`,
+  );
 }
 
 /** Nothing in use is ever removed: only what a restore that was cut had put there. */
@@ -63,21 +77,33 @@ function clearEmptyFolder(folder: string, { database, objects }: BackedUpStores)
   const moved = [RESTORING, ...(objects ? [objects.folder] : [])];
   const ours: readonly string[] = isCutRestore ? [...moved, FILES.secret] : [];
   const other = names.find((name) => !ours.includes(name));
-  if (other !== undefined) throw new BackupRefused(`The data folder ${folder} is not empty: ${other} is in it; restore into another one, or move it away.`);
+  if (other !== undefined)
+    throw new BackupRefused(
+      `The data folder ${folder} is not empty: ${other} is in it; restore into another one, or move it away.`,
+    );
   for (const name of moved) if (names.includes(name)) rmSync(join(folder, name), { recursive: true });
 }
 
-async function copyDatabase(backup: string, restoring: string, { stores, manifest: { databaseSha256 } }: Copied): Promise<void> {
+async function copyDatabase(
+  backup: string,
+  restoring: string,
+  { stores, manifest: { databaseSha256 } }: Copied,
+): Promise<void> {
   const { file } = stores.database;
   const [from, to] = [join(backup, file), join(restoring, file)];
   if (!existsSync(from)) throw new BackupRefused(`The backup ${backup} has no ${file}.`);
   copyFileSync(from, to);
   chmodSync(to, 0o600);
   syncToDisk(to);
-  if ((await sha256Of(to)) !== databaseSha256) throw new BackupRefused(`${from} is damaged: it is not what was backed up.`);
+  if ((await sha256Of(to)) !== databaseSha256)
+    throw new BackupRefused(`${from} is damaged: it is not what was backed up.`);
 }
 
-async function copyAllObjects(backup: string, restoring: string, { stores, manifest: { objects } }: Copied): Promise<void> {
+async function copyAllObjects(
+  backup: string,
+  restoring: string,
+  { stores, manifest: { objects } }: Copied,
+): Promise<void> {
   const copier = stores.objects;
   if (copier === undefined) return;
   const [from, to] = [join(backup, copier.folder), join(restoring, copier.folder)];
@@ -86,7 +112,9 @@ async function copyAllObjects(backup: string, restoring: string, { stores, manif
   if (damaged !== undefined) throw new BackupRefused(`${damaged} is damaged: it is not what was backed up.`);
   const { files, bytes } = await copier.count(to);
   if (files === objects?.files && bytes === objects.bytes) return;
-  throw new BackupRefused(`The backup ${backup} is not whole: it has ${files} objects of ${bytes} bytes, and had ${objects?.files} of ${objects?.bytes}.`);
+  throw new BackupRefused(
+    `The backup ${backup} is not whole: it has ${files} objects of ${bytes} bytes, and had ${objects?.files} of ${objects?.bytes}.`,
+  );
 }
 
 /** One that is there already may be the right one, given from elsewhere. */
@@ -98,6 +126,8 @@ function restoreSecret({ secretFile }: Config, backup: string): void {
     ensureFolder(dirname(secretFile));
     writePrivately(secretFile, secret);
   } else if (readFileSync(secretFile, 'utf8').trim() !== secret.trim()) {
-    throw new BackupRefused(`${secretFile} holds another secret than the backup, and API keys would not be valid with it; move it away.`);
+    throw new BackupRefused(
+      `${secretFile} holds another secret than the backup, and API keys would not be valid with it; move it away.`,
+    );
   }
 }

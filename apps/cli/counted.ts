@@ -4,6 +4,14 @@ export function counted(count: number, one: string, many = `${one}s`): string {
 }
 
 /** What a verification has looked at. */
-export function countedBooks({ accounts, entries, generations }: { readonly accounts: number; readonly entries: number; readonly generations: number }): string {
+export function countedBooks({
+  accounts,
+  entries,
+  generations,
+}: {
+  readonly accounts: number;
+  readonly entries: number;
+  readonly generations: number;
+}): string {
   return `${counted(accounts, 'account')}, ${counted(entries, 'entry', 'entries')} and ${counted(generations, 'generation')}`;
 }

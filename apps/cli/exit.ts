@@ -48,5 +48,10 @@ export function withMore(error: unknown, more: string, about: Readonly<Record<st
   const sentence = sentenceOf(error);
   const end = /[.!?]$/.test(sentence) ? '' : '.';
   const cause = error instanceof Failure ? error.cause : error;
-  return new Failure(`${sentence}${end} ${more}`, exitCode, { ...(details === 'shown' ? {} : details), ...about }, cause);
+  return new Failure(
+    `${sentence}${end} ${more}`,
+    exitCode,
+    { ...(details === 'shown' ? {} : details), ...about },
+    cause,
+  );
 }

@@ -13,11 +13,16 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof Interrupted) return new Failure('Interrupted before anything was accepted.', EXIT.cancelled);
   if (error instanceof ServiceError) {
-    return new Failure(printable(error.message), ARGUMENT_CODES.has(error.code) ? EXIT.usage : EXIT.failure, { code: error.code, message: error.message });
+    return new Failure(printable(error.message), ARGUMENT_CODES.has(error.code) ? EXIT.usage : EXIT.failure, {
+      code: error.code,
+      message: error.message,
+    });
   }
   if (error instanceof CatalogInvalid || error instanceof ConfigInvalid) {
     const { faults, message } = error;
-    return new Failure(faults.length === 1 ? message : `${faults.length} things are wrong:\n${message}`, EXIT.failure, { faults });
+    return new Failure(faults.length === 1 ? message : `${faults.length} things are wrong:\n${message}`, EXIT.failure, {
+      faults,
+    });
   }
   if (error instanceof StoreUnavailable) return new Failure(`The store cannot answer: ${error.message}`);
   return new Failure(sentenceOf(error));

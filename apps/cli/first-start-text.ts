@@ -27,7 +27,11 @@ export function firstStartText({ serving, url, demo, key, kept, profile }: First
     '',
     'Nothing is stored yet, so there is an account to try things with now, with 10,000 credits:',
     '',
-    facts([['account', demo.accountId], ['app', demo.appId], ['API key', keyText(key)]]),
+    facts([
+      ['account', demo.accountId],
+      ['app', demo.appId],
+      ['API key', keyText(key)],
+    ]),
     ...keptText(url, kept, profile),
     '',
     ...tryText(url, demo.modelKey, key, kept),
@@ -36,7 +40,9 @@ export function firstStartText({ serving, url, demo, key, kept, profile }: First
 
 function keyText({ shown, file }: FirstKey): string {
   if (shown !== undefined) return `${shown}   (shown this once)`;
-  return file === undefined ? 'not shown, as this is no terminal; darkroom keys create makes another' : `in ${file}, which only you can read`;
+  return file === undefined
+    ? 'not shown, as this is no terminal; darkroom keys create makes another'
+    : `in ${file}, which only you can read`;
 }
 
 function keptText(url: string, kept: KeptKey | undefined, profile: string): string[] {
@@ -44,28 +50,44 @@ function keptText(url: string, kept: KeptKey | undefined, profile: string): stri
   return [
     '',
     `The key is kept in ${profile}, which only you can read, for npx darkroom.`,
-    ...(kept.replaced ? ['The key kept for this address before is replaced: it was of another data folder, and is kept nowhere now.'] : []),
-    ...(kept.isDefault ? [] : [`The command line goes on to mean another server; name this one with --url ${url}, or log in to it.`]),
+    ...(kept.replaced
+      ? ['The key kept for this address before is replaced: it was of another data folder, and is kept nowhere now.']
+      : []),
+    ...(kept.isDefault
+      ? []
+      : [`The command line goes on to mean another server; name this one with --url ${url}, or log in to it.`]),
   ];
 }
 
 function tryText(url: string, modelKey: string | undefined, key: FirstKey, kept: KeptKey | undefined): string[] {
-  if (modelKey === undefined) return [`No model of the catalog makes a picture of words alone; ${url}/api/v1/developer/models lists what there is.`];
+  if (modelKey === undefined)
+    return [
+      `No model of the catalog makes a picture of words alone; ${url}/api/v1/developer/models lists what there is.`,
+    ];
   const secret = key.shown ?? (key.file === undefined ? undefined : `$(cat '${key.file}')`);
   const command = firstCommand(url, modelKey, secret, kept);
   const save = command === undefined ? [] : ['', `or, to have it saved: ${command}`];
-  return secret === undefined ? save : ['A first picture, from another terminal:', '', firstRequest(url, modelKey, secret), ...save];
+  return secret === undefined
+    ? save
+    : ['A first picture, from another terminal:', '', firstRequest(url, modelKey, secret), ...save];
 }
 
 /** A command that works as it stands, whatever is kept and whichever server is the usual one. */
-function firstCommand(url: string, modelKey: string, secret: string | undefined, kept: KeptKey | undefined): string | undefined {
+function firstCommand(
+  url: string,
+  modelKey: string,
+  secret: string | undefined,
+  kept: KeptKey | undefined,
+): string | undefined {
   if (kept === undefined && secret === undefined) return undefined;
   const variable = kept === undefined ? `DARKROOM_API_KEY="${secret}" ` : '';
   const server = kept?.isDefault ? '' : ` --url ${url}`;
   return `${variable}npx darkroom generate "${FIRST_PROMPT}" --model ${modelKey} --out first-picture.png${server}`;
 }
 
-/** The idempotency key is another one a second later, so that the command makes another picture when it is given again. */
+/**
+ * The idempotency key is another one a second later, so that the command makes another picture when it is given again.
+ */
 function firstRequest(url: string, modelKey: string, secret: string): string {
   const body = JSON.stringify({ model_key: modelKey, operation: 'image_generation', prompt: FIRST_PROMPT });
   return [

@@ -16,7 +16,10 @@ export type Input = NodeJS.ReadableStream & {
   setRawMode?(isRaw: boolean): unknown;
 };
 
-/** Everything that a process gives to one run of the command line. Commands reach the process through it and in no other way. */
+/**
+ * Everything that a process gives to one run of the command line. Commands reach the process through it and in no other
+ * way.
+ */
 export interface CliIo {
   readonly stdout: Output;
   readonly stderr: Output;
@@ -28,8 +31,9 @@ export interface CliIo {
   readonly homeFolder: string;
   readonly signals: Signals;
   /**
-   * The command is over, or about to be: connections and work that it leaves open may keep the process for this many milliseconds
-   * at most, then until its output is written. 0 ends it at once. A process that does other things ignores it.
+   * The command is over, or about to be: connections and work that it leaves open may keep the process for this many
+   * milliseconds at most, then until its output is written. 0 ends it at once. A process that does other things ignores
+   * it.
    */
   leaveBehind(afterMs: number): void;
 }

@@ -4,8 +4,8 @@ import { dirname, resolve } from 'node:path';
 import { Failure } from './exit.js';
 
 /**
- * Writes a file whole or not at all, readable by its owner alone; another in its place is replaced. `folder` is where a relative path
- * begins. Throws one sentence.
+ * Writes a file whole or not at all, readable by its owner alone; another in its place is replaced. `folder` is where a
+ * relative path begins. Throws one sentence.
  */
 export function writePrivateFile(path: string, folder: string, text: string): void {
   const file = resolve(folder, path);

@@ -8,12 +8,16 @@ export function processIo(): CliIo {
     stdout: process.stdout,
     stderr: process.stderr,
     // Opened only by a command that reads it.
-    get stdin() { return process.stdin; },
+    get stdin() {
+      return process.stdin;
+    },
     environment: process.env,
     folder: process.cwd(),
     homeFolder: homedir(),
     signals: process,
-    leaveBehind: (afterMs) => { setTimeout(leave, afterMs).unref(); },
+    leaveBehind: (afterMs) => {
+      setTimeout(leave, afterMs).unref();
+    },
   };
 }
 

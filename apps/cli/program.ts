@@ -53,7 +53,20 @@ export function createProgram(io: CliIo): Command {
   for (const add of [addGenerate, addEstimate, addModels, addCredits, addStatus, addCancel, addLogin]) add(program, io);
   program.commandsGroup('Run a server, on its stores:');
   const ofOperators = [
-    addServe, addMigrate, addInit, addAccounts, addApps, addKeys, addCreditOperations, addLedger, addGenerations, addCatalog, addConfig, addVerify, addRecover, addBackup,
+    addServe,
+    addMigrate,
+    addInit,
+    addAccounts,
+    addApps,
+    addKeys,
+    addCreditOperations,
+    addLedger,
+    addGenerations,
+    addCatalog,
+    addConfig,
+    addVerify,
+    addRecover,
+    addBackup,
   ];
   for (const add of ofOperators) add(program, io);
   return program;
@@ -61,11 +74,17 @@ export function createProgram(io: CliIo): Command {
 
 /** Help and its own errors go where everything else of the run goes; it has no colours. */
 function outputOf({ stdout, stderr }: CliIo): OutputConfiguration {
-  const widthOf = (output: Output) => (output.isTTY ? output.columns ?? DEFAULT_WIDTH : DEFAULT_WIDTH);
+  const widthOf = (output: Output) => (output.isTTY ? (output.columns ?? DEFAULT_WIDTH) : DEFAULT_WIDTH);
   return {
-    writeOut: (text) => { stdout.write(text); },
-    writeErr: (text) => { stderr.write(text); },
-    outputError: (text, write) => { write(text.replace(/^error: /, 'darkroom: ')); },
+    writeOut: (text) => {
+      stdout.write(text);
+    },
+    writeErr: (text) => {
+      stderr.write(text);
+    },
+    outputError: (text, write) => {
+      write(text.replace(/^error: /, 'darkroom: '));
+    },
     getOutHelpWidth: () => widthOf(stdout),
     getErrHelpWidth: () => widthOf(stderr),
     getOutHasColors: () => false,

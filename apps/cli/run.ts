@@ -7,8 +7,8 @@ import { createProgram } from './program.js';
 import { print, say } from './terminal.js';
 
 /**
- * Runs one command line, the words after the program's name, and answers the exit code. A failure is one clear sentence on
- * stderr, never a stack. Runs in one process share nothing but the process, so that any number may go on at once.
+ * Runs one command line, the words after the program's name, and answers the exit code. A failure is one clear sentence
+ * on stderr, never a stack. Runs in one process share nothing but the process, so that any number may go on at once.
  */
 export async function run(args: readonly string[], io: CliIo): Promise<ExitCode> {
   try {

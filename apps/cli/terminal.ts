@@ -23,9 +23,13 @@ export function show(io: Pick<CliIo, 'stdout'>, { json, text }: Shown, options: 
 /** Columns as wide as their widest cell, under a line of titles; numbers to the right. */
 export function table(titles: readonly string[], rows: readonly (readonly (string | number | undefined)[])[]): string {
   if (rows.length === 0) return '(none)';
-  const cells = rows.map((row) => titles.map((_, column) => printable(row[column] === undefined ? '' : String(row[column]))));
+  const cells = rows.map((row) =>
+    titles.map((_, column) => printable(row[column] === undefined ? '' : String(row[column]))),
+  );
   const widths = titles.map((title, column) => Math.max(title.length, ...cells.map((row) => row[column]?.length ?? 0)));
-  const isNumeric = titles.map((_, column) => rows.every((row) => typeof row[column] === 'number' || row[column] === undefined));
+  const isNumeric = titles.map((_, column) =>
+    rows.every((row) => typeof row[column] === 'number' || row[column] === undefined),
+  );
   const padded = (cell: string, column: number) => {
     const width = widths[column] ?? 0;
     return isNumeric[column] ? cell.padStart(width) : cell.padEnd(width);

@@ -7,10 +7,17 @@ type Choice = Pick<Config, 'role' | 'stores' | 'providers' | 'internal' | 'rest'
 
 /**
  * One sentence for each thing that the chosen stores lack, and for each choice that several processes could not share:
- * they would not see each other's writes, and each would be right about half of the installation. `drivers` are all there are.
+ * they would not see each other's writes, and each would be right about half of the installation. `drivers` are all
+ * there are.
  */
 export function combinationFaults(config: Choice, drivers: readonly Driver[]): string[] {
-  return [...missing(config, drivers), ...unshared(config, drivers), ...tooTight(config), ...samePort(config), ...grpcFaults(config)];
+  return [
+    ...missing(config, drivers),
+    ...unshared(config, drivers),
+    ...tooTight(config),
+    ...samePort(config),
+    ...grpcFaults(config),
+  ];
 }
 
 function missing({ stores, providers, role, worker }: Choice, drivers: readonly Driver[]): string[] {
@@ -23,7 +30,9 @@ function missing({ stores, providers, role, worker }: Choice, drivers: readonly 
     ...required(wakeUps, `${STORE_KEYS['wake-ups']} ${wakeUps.driver.name}`),
     ...[...providers].flatMap(([name, provider]) => required(provider, `providers.${name}`, `providers.${name}`)),
   ];
-  return role === 'worker' && !worker.enabled ? [...faults, 'role worker has nothing to do while worker.enabled is false.'] : faults;
+  return role === 'worker' && !worker.enabled
+    ? [...faults, 'role worker has nothing to do while worker.enabled is false.']
+    : faults;
 }
 
 /** Options that a driver cannot do without, once it is chosen. */
@@ -41,21 +50,42 @@ function unlent({ name, borrows }: WakeUpsDriver, { lends }: DatabaseDriver, dri
 /** What only one process can use, when the role says that there are several. */
 function unshared({ role, stores }: Choice, drivers: readonly Driver[]): string[] {
   if (role === 'all') return [];
-  const chosen: readonly (DatabaseDriver | ObjectsDriver | WakeUpsDriver)[] = [stores.database.driver, stores.objects.driver, stores.wakeUps.driver];
+  const chosen: readonly (DatabaseDriver | ObjectsDriver | WakeUpsDriver)[] = [
+    stores.database.driver,
+    stores.objects.driver,
+    stores.wakeUps.driver,
+  ];
   return chosen.flatMap((driver) => {
     if (driver.unshared === undefined) return [];
-    const shared = drivers.filter((other) => other.kind !== 'provider' && other.kind === driver.kind && other.unshared === undefined);
-    return [`role ${role} is one process of several, which cannot share ${driver.unshared}; set ${STORE_KEYS[driver.kind]} to ${anyOf(shared)}, or role to all.`];
+    const shared = drivers.filter(
+      (other) => other.kind !== 'provider' && other.kind === driver.kind && other.unshared === undefined,
+    );
+    return [
+      `role ${role} is one process of several, which cannot share ${driver.unshared}; set ${STORE_KEYS[driver.kind]} to ${anyOf(shared)}, or role to all.`,
+    ];
   });
 }
 
-/** Limits that are each allowed, and together would have processes take work from each other that is still under way. */
-function tooTight({ stores: { database: { driver, options }, wakeUps }, settings }: Choice): string[] {
+/**
+ * Limits that are each allowed, and together would have processes take work from each other that is still under way.
+ */
+function tooTight({
+  stores: {
+    database: { driver, options },
+    wakeUps,
+  },
+  settings,
+}: Choice): string[] {
   const faults: string[] = [];
   const call = driver.longestCall?.(options);
-  for (const [key, leaseMs] of Object.entries({ claim_lease_seconds: settings.claimLeaseMs, lease_seconds: settings.leaseMs })) {
+  for (const [key, leaseMs] of Object.entries({
+    claim_lease_seconds: settings.claimLeaseMs,
+    lease_seconds: settings.leaseMs,
+  })) {
     if (call !== undefined && leaseMs < call.timeoutMs) {
-      faults.push(`${driver.name}.${call.option} must not be more than settings.${key}, or one slow answer ends the lease.`);
+      faults.push(
+        `${driver.name}.${call.option} must not be more than settings.${key}, or one slow answer ends the lease.`,
+      );
     }
   }
   const connections = driver.connections?.(options);
@@ -70,7 +100,9 @@ function tooTight({ stores: { database: { driver, options }, wakeUps }, settings
 function samePort({ role, rest, internal }: Choice): string[] {
   if (role === 'worker' || internal === undefined || internal.port === 0) return [];
   const isSame = internal.port === rest.port && internal.host === rest.host;
-  return isSame ? [`internal.port and rest.port are both ${rest.port} of ${rest.host}; give each a port of its own.`] : [];
+  return isSame
+    ? [`internal.port and rest.port are both ${rest.port} of ${rest.host}; give each a port of its own.`]
+    : [];
 }
 
 function anyOf(drivers: readonly Driver[]): string {

@@ -18,7 +18,7 @@ export interface ConfigKey<T> {
   readonly fits: (value: Json) => boolean;
 }
 
-const values = new OptionValues({ uri: (text) => URL.canParse(text), 'ip-network': isNetwork });
+const values = new OptionValues({ 'uri': (text) => URL.canParse(text), 'ip-network': isNetwork });
 
 /** A key whose value is what its schema says. Where it has no default, null leaves it out. */
 export function keyOf<T>(schema: JsonObject, convert: (value: Json) => unknown = (value) => value): ConfigKey<T> {
@@ -60,17 +60,24 @@ function wantedBy(schema: DescribedSchema): string {
   if (errorMessage !== undefined) return errorMessage;
   if (choices !== undefined) return `must be one of ${choices.join(', ')}`;
   switch (type) {
-    case 'integer': return `must be an integer${range(schema)}`;
-    case 'number': return `must be a number${range(schema)}`;
-    case 'boolean': return 'must be true or false';
-    case 'array': return 'must be a list';
-    case 'object': return 'must hold keys with values';
-    case 'string': return 'must be text that is not empty';
+    case 'integer':
+      return `must be an integer${range(schema)}`;
+    case 'number':
+      return `must be a number${range(schema)}`;
+    case 'boolean':
+      return 'must be true or false';
+    case 'array':
+      return 'must be a list';
+    case 'object':
+      return 'must hold keys with values';
+    case 'string':
+      return 'must be text that is not empty';
   }
 }
 
 function range({ minimum, maximum, exclusiveMinimum }: DescribedSchema): string {
-  if (exclusiveMinimum !== undefined) return ` above ${exclusiveMinimum}${maximum === undefined ? '' : ` and at most ${maximum}`}`;
+  if (exclusiveMinimum !== undefined)
+    return ` above ${exclusiveMinimum}${maximum === undefined ? '' : ` and at most ${maximum}`}`;
   if (minimum !== undefined && maximum !== undefined) return ` from ${minimum} to ${maximum}`;
   if (minimum !== undefined) return ` of at least ${minimum}`;
   return maximum === undefined ? '' : ` of at most ${maximum}`;
@@ -87,7 +94,9 @@ export function optionalInteger(minimum: number, maximum: number): ConfigKey<num
 
 /** A time in the unit its key names, read as whole milliseconds; fractions are allowed. */
 export function duration(byDefault: number, unitMs: number, maximum: number): ConfigKey<number> {
-  return keyOf({ type: 'number', exclusiveMinimum: 0, maximum, default: byDefault }, (value) => Math.max(1, Math.round(Number(value) * unitMs)));
+  return keyOf({ type: 'number', exclusiveMinimum: 0, maximum, default: byDefault }, (value) =>
+    Math.max(1, Math.round(Number(value) * unitMs)),
+  );
 }
 
 export function boolean(byDefault: boolean): ConfigKey<boolean> {
@@ -109,13 +118,23 @@ export function optionalText(): ConfigKey<string | null> {
 
 /** An http or https address without query and fragment, which may be left out; read without a slash at its end. */
 export function optionalUrl(): ConfigKey<string | null> {
-  const schema = { type: 'string', format: 'uri', pattern: '^https?://[^?#@\\s]+$', errorMessage: 'must be an http or https URL without a query' };
+  const schema = {
+    type: 'string',
+    format: 'uri',
+    pattern: '^https?://[^?#@\\s]+$',
+    errorMessage: 'must be an http or https URL without a query',
+  };
   return keyOf(schema, (value) => new URL(value as string).href.replace(/\/+$/, ''));
 }
 
 /** A list of package names and paths, which may be empty; a variable has commas between them. */
 export function moduleNames(): ConfigKey<readonly string[]> {
-  return keyOf({ type: 'array', items: { ...FILLED_TEXT }, default: [], errorMessage: 'must be a list of package names and paths' });
+  return keyOf({
+    type: 'array',
+    items: { ...FILLED_TEXT },
+    default: [],
+    errorMessage: 'must be a list of package names and paths',
+  });
 }
 
 /** A list of addresses and networks, which may be empty; a variable has commas between them. */

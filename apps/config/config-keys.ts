@@ -1,18 +1,31 @@
 import type { Driver, StoreDriver } from '../../adapters/driver.js';
 import type { JsonObject } from '../../core/json.js';
 import { BUILT_IN_DRIVERS, DEFAULT_PROVIDERS } from '../wiring/built-in-drivers.js';
-import { boolean, duration, filledText, integer, keyOf, moduleNames, networks, oneOf, optionalInteger, optionalText, optionalUrl, type ConfigKey } from './config-key.js';
+import {
+  boolean,
+  duration,
+  filledText,
+  integer,
+  keyOf,
+  moduleNames,
+  networks,
+  oneOf,
+  optionalInteger,
+  optionalText,
+  optionalUrl,
+  type ConfigKey,
+} from './config-key.js';
 import { SETTING_KEYS } from './setting-keys.js';
 
 const SECOND = 1_000;
 
 /** Every key of `darkroom.yaml` that no driver and no setting brings, by its path in the file. */
 export const PROGRAM_KEYS = {
-  role: oneOf('all', ['all', 'rest', 'worker']),
-  data_folder: filledText('./data'),
-  secret_file: optionalText(),
-  catalog: optionalText(),
-  modules: moduleNames(),
+  'role': oneOf('all', ['all', 'rest', 'worker']),
+  'data_folder': filledText('./data'),
+  'secret_file': optionalText(),
+  'catalog': optionalText(),
+  'modules': moduleNames(),
   'rest.host': filledText('127.0.0.1'),
   'rest.port': integer(8080, 0, 65_535),
   'rest.public_url': optionalUrl(),
@@ -49,21 +62,35 @@ type ReadAs<K> = K extends ConfigKey<infer T> ? T : never;
 export type ProgramValues = { readonly [K in keyof typeof PROGRAM_KEYS]: ReadAs<(typeof PROGRAM_KEYS)[K]> };
 
 /** The keys that choose a driver, by its kind. The first driver of a kind is the default. */
-export const STORE_KEYS = { database: 'stores.database', objects: 'stores.objects', 'wake-ups': 'stores.wake_ups' } as const satisfies Readonly<Record<StoreDriver['kind'], string>>;
+export const STORE_KEYS = {
+  'database': 'stores.database',
+  'objects': 'stores.objects',
+  'wake-ups': 'stores.wake_ups',
+} as const satisfies Readonly<Record<StoreDriver['kind'], string>>;
 
 /** The sections that are not a driver's. */
-export const SECTIONS: ReadonlySet<string> = new Set([...Object.keys(PROGRAM_KEYS), 'stores.', 'providers.', 'settings.'].map((path) => path.split('.')[0] ?? ''));
+export const SECTIONS: ReadonlySet<string> = new Set(
+  [...Object.keys(PROGRAM_KEYS), 'stores.', 'providers.', 'settings.'].map((path) => path.split('.')[0] ?? ''),
+);
 
 /** Providers by instance, each with the name of its kind. */
 export type ProviderKinds = ReadonlyMap<string, string>;
 
-/** All keys of the file, by path: the program's own, the choice of drivers, the options of every driver and of every provider, and `settings.…`. */
-export function configKeys(drivers: readonly Driver[], providers: ProviderKinds = DEFAULT_PROVIDERS): ReadonlyMap<string, ConfigKey<unknown>> {
+/**
+ * All keys of the file, by path: the program's own, the choice of drivers, the options of every driver and of every
+ * provider, and `settings.…`.
+ */
+export function configKeys(
+  drivers: readonly Driver[],
+  providers: ProviderKinds = DEFAULT_PROVIDERS,
+): ReadonlyMap<string, ConfigKey<unknown>> {
   const stores = drivers.filter((driver) => driver.kind !== 'provider');
   const kinds = drivers.filter((driver) => driver.kind === 'provider');
   return new Map<string, ConfigKey<unknown>>([
     ...Object.entries(PROGRAM_KEYS),
-    ...Object.entries(STORE_KEYS).map(([kind, path]) => [path, choiceOf(stores.filter((driver) => driver.kind === kind))] as const),
+    ...Object.entries(STORE_KEYS).map(
+      ([kind, path]) => [path, choiceOf(stores.filter((driver) => driver.kind === kind))] as const,
+    ),
     ...stores.flatMap(({ name, options }) => keysUnder(name, options)),
     ...[...providers].flatMap(([instance, kind]) => [
       [`providers.${instance}.kind`, choiceOf(kinds, kind)] as const,

@@ -9,8 +9,8 @@ import { keyComments } from './key-comments.js';
 const EXAMPLE = fileURLToPath(new URL('../../../config/darkroom.example.yaml', import.meta.url));
 
 /**
- * The JSON Schema 2020-12 of darkroom.yaml with these drivers. What a driver does not describe itself is described as the example file
- * does. Options that a chosen driver requires are not required here: a variable may give them.
+ * The JSON Schema 2020-12 of darkroom.yaml with these drivers. What a driver does not describe itself is described as
+ * the example file does. Options that a chosen driver requires are not required here: a variable may give them.
  */
 export function configSchema(drivers: readonly Driver[]): JsonObject {
   const comments = keyComments(readFileSync(EXAMPLE, 'utf8'));
@@ -21,17 +21,25 @@ export function configSchema(drivers: readonly Driver[]): JsonObject {
     const parent = sections.reduce((section, name) => below(section, name), root);
     propertiesOf(parent)[names.at(-1) ?? ''] = described(leafSchema(key), comments.get(path));
   }
-  propertiesOf(root)['providers'] = described({
-    type: ['object', 'null'],
-    propertyNames: { pattern: '^[a-z][a-z0-9_-]{0,63}$' },
-    additionalProperties: { anyOf: drivers.filter(({ kind }) => kind === 'provider').map(instanceSchema) },
-  }, comments.get('providers'));
+  propertiesOf(root)['providers'] = described(
+    {
+      type: ['object', 'null'],
+      propertyNames: { pattern: '^[a-z][a-z0-9_-]{0,63}$' },
+      additionalProperties: { anyOf: drivers.filter(({ kind }) => kind === 'provider').map(instanceSchema) },
+    },
+    comments.get('providers'),
+  );
   return { $schema: 'https://json-schema.org/draft/2020-12/schema', title: 'darkroom.yaml', ...root };
 }
 
 function instanceSchema({ name, options }: Driver): JsonObject {
   const own = optionsOf(options).map(([option, schema]) => [option, nullable(schema)] as const);
-  return { type: 'object', required: ['kind'], additionalProperties: false, properties: { kind: { const: name }, ...Object.fromEntries(own) } };
+  return {
+    type: 'object',
+    required: ['kind'],
+    additionalProperties: false,
+    properties: { kind: { const: name }, ...Object.fromEntries(own) },
+  };
 }
 
 /** An empty section is one with all its defaults. */

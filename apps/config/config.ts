@@ -74,7 +74,10 @@ export interface GrpcConfig {
 /** A configuration that cannot be used. The message has every fault on a line of its own. */
 export class ConfigInvalid extends Error {
   /** `log` is how the log was to be, where that much could be read. */
-  constructor(readonly faults: readonly string[], readonly log?: Config['log']) {
+  constructor(
+    readonly faults: readonly string[],
+    readonly log?: Config['log'],
+  ) {
     super(faults.join('\n'));
     this.name = 'ConfigInvalid';
   }

@@ -8,13 +8,22 @@ export function grpcFaults({ grpc, role, stores }: Pick<Config, 'grpc' | 'role' 
   const isLocal = isLoopback(grpc.host);
   const isAlone = role === 'all' && stores.database.driver.isInDataFolder === true;
   if (grpc.callersFile === undefined && !(isLocal && isAlone)) {
-    faults.push('grpc.port needs grpc.callers_file; without one anybody may call, which only a process over its own data folder that listens on 127.0.0.1 allows.');
+    faults.push(
+      'grpc.port needs grpc.callers_file; without one anybody may call, which only a process over its own data folder that listens on 127.0.0.1 allows.',
+    );
   }
-  if ((grpc.tlsCertFile === undefined) !== (grpc.tlsKeyFile === undefined)) faults.push('grpc.tls_cert_file and grpc.tls_key_file belong together: give both or neither.');
-  if (grpc.tlsClientCaFile !== undefined && grpc.tlsCertFile === undefined) faults.push('grpc.tls_client_ca_file needs grpc.tls_cert_file and grpc.tls_key_file.');
-  if (grpc.tlsClientCaFile !== undefined && grpc.callersFile === undefined) faults.push('grpc.tls_client_ca_file needs grpc.callers_file, which says what its services may do; without one, all of them may do everything.');
+  if ((grpc.tlsCertFile === undefined) !== (grpc.tlsKeyFile === undefined))
+    faults.push('grpc.tls_cert_file and grpc.tls_key_file belong together: give both or neither.');
+  if (grpc.tlsClientCaFile !== undefined && grpc.tlsCertFile === undefined)
+    faults.push('grpc.tls_client_ca_file needs grpc.tls_cert_file and grpc.tls_key_file.');
+  if (grpc.tlsClientCaFile !== undefined && grpc.callersFile === undefined)
+    faults.push(
+      'grpc.tls_client_ca_file needs grpc.callers_file, which says what its services may do; without one, all of them may do everything.',
+    );
   if (!isLocal && grpc.tlsCertFile === undefined && !grpc.plaintext) {
-    faults.push(`grpc.host ${grpc.host} is reached from elsewhere, so tokens would travel in plain text: give grpc.tls_cert_file and grpc.tls_key_file, or say grpc.plaintext: true where something in front encrypts.`);
+    faults.push(
+      `grpc.host ${grpc.host} is reached from elsewhere, so tokens would travel in plain text: give grpc.tls_cert_file and grpc.tls_key_file, or say grpc.plaintext: true where something in front encrypts.`,
+    );
   }
   return faults;
 }

@@ -1,4 +1,7 @@
-/** The comments of a YAML file right above its keys, by the path of the key. A comment with an empty line below it belongs to none. */
+/**
+ * The comments of a YAML file right above its keys, by the path of the key. A comment with an empty line below it
+ * belongs to none.
+ */
 export function keyComments(text: string): ReadonlyMap<string, string> {
   const comments = new Map<string, string>();
   const sections: { readonly indent: number; readonly name: string }[] = [];

@@ -4,13 +4,30 @@ import { fileURLToPath } from 'node:url';
 import type { Json } from '../../core/json.js';
 import { settingsFaults, type Settings } from '../../core/settings.js';
 import { LocatedYaml } from '../../adapters/catalog-file/located-yaml.js';
-import type { DatabaseDriver, Driver, ObjectsDriver, Options, ProviderDriver, StoreDriver, WakeUpsDriver } from '../../adapters/driver.js';
+import type {
+  DatabaseDriver,
+  Driver,
+  ObjectsDriver,
+  Options,
+  ProviderDriver,
+  StoreDriver,
+  WakeUpsDriver,
+} from '../../adapters/driver.js';
 import { assert } from '../../core/assert.js';
 import { BUILT_IN_DRIVERS } from '../wiring/built-in-drivers.js';
 import { valueOfText, type ConfigKey } from './config-key.js';
-import { configKeys, optionsOf, PROGRAM_KEYS, STORE_KEYS, variableOf, type ProgramValues, type ProviderKinds } from './config-keys.js';
+import {
+  configKeys,
+  optionsOf,
+  PROGRAM_KEYS,
+  STORE_KEYS,
+  variableOf,
+  type ProgramValues,
+  type ProviderKinds,
+} from './config-keys.js';
 import { combinationFaults } from './combinations.js';
 import { ConfigInvalid, type Config, type Configured, type Role, type StoreChoice } from './config.js';
+import { grpcOf, restOf } from './front-config.js';
 import { ModuleRefused, withModules } from './load-modules.js';
 import { providerKinds } from './provider-kinds.js';
 import { valuesOfEnvironment, valuesOfFile, type ConfigFault, type Given } from './read-values.js';
@@ -32,18 +49,24 @@ export interface ConfigSource {
 }
 
 /**
- * The configuration: defaults, then the file (the one named, else DARKROOM_CONFIG, else `darkroom.yaml` if it is there),
- * then variables. Its modules are loaded first, as their drivers bring keys of their own. Throws `ConfigInvalid` with all that is
- * wrong, a sentence each.
+ * The configuration: defaults, then the file (the one named, else DARKROOM_CONFIG, else `darkroom.yaml` if it is
+ * there), then variables. Its modules are loaded first, as their drivers bring keys of their own. Throws
+ * `ConfigInvalid` with all that is wrong, a sentence each.
  */
-export async function loadConfig({ file: named, role, environment = process.env, folder = process.cwd() }: ConfigSource = {}): Promise<Config> {
+export async function loadConfig({
+  file: named,
+  role,
+  environment = process.env,
+  folder = process.cwd(),
+}: ConfigSource = {}): Promise<Config> {
   const faults: ConfigFault[] = [];
   const file = fileOf({ file: named, environment, folder });
   const name = file?.file;
   const drivers = await driversOf(file, { environment, folder });
   const providers = providerKinds({ yaml: file, environment, drivers, faults });
   const keys = configKeys(drivers, providers);
-  const fromFile = file === undefined ? new Map<string, Given>() : valuesOfFile(file.document, { file: file.file, keys, faults });
+  const fromFile =
+    file === undefined ? new Map<string, Given>() : valuesOfFile(file.document, { file: file.file, keys, faults });
   const fromEnvironment = valuesOfEnvironment(environment, { keys, faults });
   const values = valuesOf(keys, (path) => fromEnvironment.get(path) ?? fromFile.get(path), faults);
   if (faults.length > 0) throw new ConfigInvalid(inLineOrder(faults), logOf(values));
@@ -55,13 +78,20 @@ export async function loadConfig({ file: named, role, environment = process.env,
     providers: providersOf(values, providers, drivers),
     settings,
   };
-  const contradictions = [...settingsFaults(settings), ...combinationFaults(config, drivers)].map((sentence) => `${name ?? 'settings'}: ${sentence}`);
+  const contradictions = [...settingsFaults(settings), ...combinationFaults(config, drivers)].map(
+    (sentence) => `${name ?? 'settings'}: ${sentence}`,
+  );
   if (contradictions.length > 0) throw new ConfigInvalid(contradictions, config.log);
   return config;
 }
 
-/** The built-in drivers and those of the configured modules, whatever else the file holds. Throws `ConfigInvalid` for a module that cannot be used. */
-export function configDrivers({ file, environment = process.env, folder = process.cwd() }: ConfigSource = {}): Promise<readonly Driver[]> {
+/**
+ * The built-in drivers and those of the configured modules, whatever else the file holds. Throws `ConfigInvalid` for a
+ * module that cannot be used.
+ */
+export function configDrivers({ file, environment = process.env, folder = process.cwd() }: ConfigSource = {}): Promise<
+  readonly Driver[]
+> {
   return driversOf(fileOf({ file, environment, folder }), { environment, folder });
 }
 
@@ -74,32 +104,56 @@ interface ConfigFile {
 type SourcePlace = Required<Pick<ConfigSource, 'environment' | 'folder'>>;
 
 function fileOf({ file, environment, folder }: SourcePlace & Pick<ConfigSource, 'file'>): ConfigFile | undefined {
-  const name = file ?? (environment['DARKROOM_CONFIG'] || undefined) ?? (existsSync(resolve(folder, DEFAULT_FILE)) ? DEFAULT_FILE : undefined);
+  const name =
+    file ??
+    (environment['DARKROOM_CONFIG'] || undefined) ??
+    (existsSync(resolve(folder, DEFAULT_FILE)) ? DEFAULT_FILE : undefined);
   return name === undefined ? undefined : { file: name, document: new LocatedYaml(readFile(name, folder)) };
 }
 
-/** The built-in drivers, and those of the modules that the file or a variable names. Paths begin in the folder of the file. */
-async function driversOf(file: ConfigFile | undefined, { environment, folder }: SourcePlace): Promise<readonly Driver[]> {
+/**
+ * The built-in drivers, and those of the modules that the file or a variable names. Paths begin in the folder of the
+ * file.
+ */
+async function driversOf(
+  file: ConfigFile | undefined,
+  { environment, folder }: SourcePlace,
+): Promise<readonly Driver[]> {
   const key = PROGRAM_KEYS.modules;
   const variable = environment[variableOf('modules')];
-  const given = variable ? valueOfText(key, variable) : (file?.document.value as { readonly modules?: Json } | null | undefined)?.modules;
+  const given = variable
+    ? valueOfText(key, variable)
+    : (file?.document.value as { readonly modules?: Json } | null | undefined)?.modules;
   // What is no list of names is refused with the other values.
   const names = given === undefined ? [] : (key.read(given) ?? []);
   try {
-    return await withModules(BUILT_IN_DRIVERS, names, file === undefined ? folder : dirname(resolve(folder, file.file)));
+    return await withModules(
+      BUILT_IN_DRIVERS,
+      names,
+      file === undefined ? folder : dirname(resolve(folder, file.file)),
+    );
   } catch (error) {
     if (!(error instanceof ModuleRefused)) throw error;
-    throw new ConfigInvalid([`${variable ? variableOf('modules') : `${file?.file}:${file?.document.lineOf('/modules')}`}: ${error.message}`]);
+    throw new ConfigInvalid([
+      `${variable ? variableOf('modules') : `${file?.file}:${file?.document.lineOf('/modules')}`}: ${error.message}`,
+    ]);
   }
 }
 
-function valuesOf(keys: ReadonlyMap<string, ConfigKey<unknown>>, find: (path: string) => Given | undefined, faults: ConfigFault[]): Readonly<Record<string, unknown>> {
+function valuesOf(
+  keys: ReadonlyMap<string, ConfigKey<unknown>>,
+  find: (path: string) => Given | undefined,
+  faults: ConfigFault[],
+): Readonly<Record<string, unknown>> {
   const values: Record<string, unknown> = {};
   for (const [path, { read, wanted, byDefault, isSecret }] of keys) {
     const given: Given = find(path) ?? { value: byDefault, where: '', name: path };
     const value = read(given.value);
     if (value === undefined) {
-      faults.push({ ...(given.line === undefined ? {} : { line: given.line }), message: `${given.where}${given.name} ${wanted}${isSecret ? '' : `, not ${shown(given.value)}`}.` });
+      faults.push({
+        ...(given.line === undefined ? {} : { line: given.line }),
+        message: `${given.where}${given.name} ${wanted}${isSecret ? '' : `, not ${shown(given.value)}`}.`,
+      });
     }
     values[path] = value;
   }
@@ -108,7 +162,7 @@ function valuesOf(keys: ReadonlyMap<string, ConfigKey<unknown>>, find: (path: st
 
 function logOf(values: Readonly<Record<string, unknown>>): Config['log'] | undefined {
   const [level, format] = [values['log.level'], values['log.format']];
-  return level === undefined || format === undefined ? undefined : { level, format } as Config['log'];
+  return level === undefined || format === undefined ? undefined : ({ level, format } as Config['log']);
 }
 
 /** As the file has them; those of variables come last. */
@@ -129,10 +183,16 @@ function readFile(file: string, folder: string): string {
 }
 
 function settingsOf(values: Readonly<Record<string, unknown>>): Settings {
-  return Object.fromEntries(Object.entries(SETTING_KEYS).map(([field, { name }]) => [field, values[`settings.${name}`]])) as unknown as Settings;
+  return Object.fromEntries(
+    Object.entries(SETTING_KEYS).map(([field, { name }]) => [field, values[`settings.${name}`]]),
+  ) as unknown as Settings;
 }
 
-function configOf(values: ProgramValues, folder: string, role: Role | undefined): Omit<Config, 'file' | 'settings' | 'stores' | 'providers'> {
+function configOf(
+  values: ProgramValues,
+  folder: string,
+  role: Role | undefined,
+): Omit<Config, 'file' | 'settings' | 'stores' | 'providers'> {
   const dataFolder = resolve(folder, values.data_folder);
   const internalPort = values['internal.port'];
   return {
@@ -159,65 +219,38 @@ function storesOf(values: Readonly<Record<string, unknown>>, drivers: readonly D
     assert(driver !== undefined, 'a driver that was checked is there');
     return { driver, options: optionsFrom(values, driver.name, driver) };
   };
-  return { database: chosen<DatabaseDriver>('database'), objects: chosen<ObjectsDriver>('objects'), wakeUps: chosen<WakeUpsDriver>('wake-ups') };
+  return {
+    database: chosen<DatabaseDriver>('database'),
+    objects: chosen<ObjectsDriver>('objects'),
+    wakeUps: chosen<WakeUpsDriver>('wake-ups'),
+  };
 }
 
-function providersOf(values: Readonly<Record<string, unknown>>, instances: ProviderKinds, drivers: readonly Driver[]): Config['providers'] {
-  return new Map([...instances.keys()].map((instance) => {
-    const driver = drivers.find((known): known is ProviderDriver => known.kind === 'provider' && known.name === values[`providers.${instance}.kind`]);
-    assert(driver !== undefined, 'a kind that was checked is there');
-    return [instance, { driver, options: optionsFrom(values, `providers.${instance}`, driver) }] as const;
-  }));
+function providersOf(
+  values: Readonly<Record<string, unknown>>,
+  instances: ProviderKinds,
+  drivers: readonly Driver[],
+): Config['providers'] {
+  return new Map(
+    [...instances.keys()].map((instance) => {
+      const driver = drivers.find(
+        (known): known is ProviderDriver =>
+          known.kind === 'provider' && known.name === values[`providers.${instance}.kind`],
+      );
+      assert(driver !== undefined, 'a kind that was checked is there');
+      return [instance, { driver, options: optionsFrom(values, `providers.${instance}`, driver) }] as const;
+    }),
+  );
 }
 
 /** The options under `section`; what was left out is absent, not null. */
-function optionsFrom(values: Readonly<Record<string, unknown>>, section: string, { options }: Pick<Driver, 'options'>): Options {
+function optionsFrom(
+  values: Readonly<Record<string, unknown>>,
+  section: string,
+  { options }: Pick<Driver, 'options'>,
+): Options {
   const given = optionsOf(options).map(([name]) => [name, values[`${section}.${name}`] as Json] as const);
   return Object.fromEntries(given.filter(([, value]) => value !== null));
-}
-
-function restOf(values: ProgramValues): Config['rest'] {
-  return {
-    host: values['rest.host'],
-    port: values['rest.port'],
-    ...present('publicUrl', values['rest.public_url']),
-    trustedProxies: values['rest.trusted_proxies'],
-    limits: {
-      readsPerMinute: values['rest.rate_limits.reads_per_minute'],
-      writesPerMinute: values['rest.rate_limits.creates_per_minute'],
-      failedAuthenticationsPerMinute: values['rest.rate_limits.failed_authentications_per_minute'],
-      bodyTimeoutMs: values['rest.body_timeout_seconds'],
-      headersTimeoutMs: values['rest.headers_timeout_seconds'],
-      requestTimeoutMs: values['rest.request_timeout_seconds'],
-      keepAliveTimeoutMs: values['rest.keep_alive_timeout_seconds'],
-      idleTimeoutMs: values['rest.idle_timeout_seconds'],
-      maxHeaderBytes: values['rest.max_header_bytes'],
-      maxConnections: values['rest.max_connections'],
-      maxConnectionsPerAddress: values['rest.max_connections_per_address'],
-    },
-  };
-}
-
-function grpcOf(values: ProgramValues, folder: string): Pick<Config, 'grpc'> {
-  const port = values['grpc.port'];
-  if (port === null) return {};
-  const path = <K extends string>(name: K, value: string | null) => present(name, value === null ? null : resolve(folder, value));
-  return {
-    grpc: {
-      host: values['grpc.host'],
-      port,
-      ...path('callersFile', values['grpc.callers_file']),
-      ...path('tlsCertFile', values['grpc.tls_cert_file']),
-      ...path('tlsKeyFile', values['grpc.tls_key_file']),
-      ...path('tlsClientCaFile', values['grpc.tls_client_ca_file']),
-      plaintext: values['grpc.plaintext'],
-    },
-  };
-}
-
-/** What was left out is absent, not null. */
-function present<K extends string>(name: K, value: string | null): { readonly [N in K]?: string } {
-  return value === null ? {} : ({ [name]: value } as { readonly [N in K]: string });
 }
 
 function shown(value: Json): string {

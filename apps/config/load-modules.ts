@@ -8,10 +8,10 @@ import { optionsOf, SECTIONS } from './config-keys.js';
 
 /** What a driver of each kind must be able to do. */
 const METHODS = {
-  database: ['place', 'open', 'inspect', 'inspectBeforeMigration', 'migrate'],
-  objects: ['open', 'inspect', 'migrate'],
+  'database': ['place', 'open', 'inspect', 'inspectBeforeMigration', 'migrate'],
+  'objects': ['open', 'inspect', 'migrate'],
   'wake-ups': ['open', 'inspect', 'migrate'],
-  provider: ['open'],
+  'provider': ['open'],
 } as const satisfies Readonly<Record<Driver['kind'], readonly string[]>>;
 
 const NAME = /^[a-z][a-z0-9_-]{0,63}$/;
@@ -25,10 +25,15 @@ export class ModuleRefused extends Error {
 }
 
 /**
- * The drivers of these modules behind the built-in ones. A name is that of a package or a path; both are looked for from `folder` first,
- * then from the program. A module is a program: it may do whatever this process may. Throws `ModuleRefused`.
+ * The drivers of these modules behind the built-in ones. A name is that of a package or a path; both are looked for
+ * from `folder` first, then from the program. A module is a program: it may do whatever this process may. Throws
+ * `ModuleRefused`.
  */
-export async function withModules(builtIn: readonly Driver[], names: readonly string[], folder: string): Promise<readonly Driver[]> {
+export async function withModules(
+  builtIn: readonly Driver[],
+  names: readonly string[],
+  folder: string,
+): Promise<readonly Driver[]> {
   const drivers = [...builtIn];
   for (const name of names) {
     for (const driver of driversOf(name, await load(name, folder))) {
@@ -57,7 +62,10 @@ function find(name: string, folder: string): string {
   try {
     return createRequire(import.meta.url).resolve(name);
   } catch (error) {
-    throw new ModuleRefused(`The module ${name} is not there: no package and no file of that name is found from ${folder}.`, error);
+    throw new ModuleRefused(
+      `The module ${name} is not there: no package and no file of that name is found from ${folder}.`,
+      error,
+    );
   }
 }
 
@@ -71,10 +79,15 @@ function firstLine(error: unknown): string {
 }
 
 function driversOf(name: string, loaded: unknown): readonly Driver[] {
-  const { default: byDefault, drivers = byDefault } = loaded as { readonly default?: unknown; readonly drivers?: unknown };
+  const { default: byDefault, drivers = byDefault } = loaded as {
+    readonly default?: unknown;
+    readonly drivers?: unknown;
+  };
   const list: readonly unknown[] = Array.isArray(drivers) ? drivers : [drivers];
   if (list.length === 0 || list.some((driver) => typeof driver !== 'object' || driver === null)) {
-    throw new ModuleRefused(`The module ${name} exports no drivers: its default export, or its export drivers, must be a list of them.`);
+    throw new ModuleRefused(
+      `The module ${name} exports no drivers: its default export, or its export drivers, must be a list of them.`,
+    );
   }
   for (const driver of list) refuseBroken(name, driver as Readonly<Record<string, unknown>>);
   return list as readonly Driver[];
@@ -83,22 +96,31 @@ function driversOf(name: string, loaded: unknown): readonly Driver[] {
 function refuseBroken(module: string, driver: Readonly<Record<string, unknown>>): void {
   const { kind, name, options } = driver;
   if (typeof name !== 'string' || !NAME.test(name)) {
-    throw new ModuleRefused(`The module ${module} has a driver whose name is not one of lower-case letters, digits, hyphens and underscores.`);
+    throw new ModuleRefused(
+      `The module ${module} has a driver whose name is not one of lower-case letters, digits, hyphens and underscores.`,
+    );
   }
   const methods = METHODS[kind as Driver['kind']] as readonly string[] | undefined;
-  if (methods === undefined) throw new ModuleRefused(`The driver ${name} of the module ${module} must have a kind, one of ${Object.keys(METHODS).join(', ')}.`);
+  if (methods === undefined)
+    throw new ModuleRefused(
+      `The driver ${name} of the module ${module} must have a kind, one of ${Object.keys(METHODS).join(', ')}.`,
+    );
   const missing = methods.filter((method) => typeof driver[method] !== 'function');
-  if (missing.length > 0) throw new ModuleRefused(`The driver ${name} of the module ${module} has no ${missing.join(', no ')}.`);
+  if (missing.length > 0)
+    throw new ModuleRefused(`The driver ${name} of the module ${module} has no ${missing.join(', no ')}.`);
   const fault = optionsFault(options);
-  if (fault !== undefined) throw new ModuleRefused(`The options of the driver ${name} of the module ${module} ${fault}.`);
+  if (fault !== undefined)
+    throw new ModuleRefused(`The options of the driver ${name} of the module ${module} ${fault}.`);
 }
 
 /** Each option must have a schema that can be compiled, and a default that it takes. */
 function optionsFault(options: unknown): string | undefined {
   const schema = options as JsonObject | undefined;
-  if (typeof schema !== 'object' || schema === null || schema['type'] !== 'object') return 'must be a JSON Schema of type object';
+  if (typeof schema !== 'object' || schema === null || schema['type'] !== 'object')
+    return 'must be a JSON Schema of type object';
   for (const [option, of] of optionsOf(schema)) {
-    if (!/^[a-z][a-z0-9_]*$/.test(option)) return `may not have one called ${option}: names have lower-case letters, digits and underscores`;
+    if (!/^[a-z][a-z0-9_]*$/.test(option))
+      return `may not have one called ${option}: names have lower-case letters, digits and underscores`;
     try {
       const { default: byDefault = null, ...rest } = of;
       if (keyOf(rest).fits(byDefault) || byDefault === null) continue;
@@ -116,5 +138,8 @@ function refuseTaken(module: string, { kind, name }: Driver, drivers: readonly D
   if (drivers.some((driver) => driver.name === name && (driver.kind === 'provider') === isProvider)) {
     throw new ModuleRefused(`The module ${module} has a driver called ${name}, and there is one of that name already.`);
   }
-  if (!isProvider && SECTIONS.has(name)) throw new ModuleRefused(`The module ${module} has a driver called ${name}, which is a section of the configuration; it needs another name.`);
+  if (!isProvider && SECTIONS.has(name))
+    throw new ModuleRefused(
+      `The module ${module} has a driver called ${name}, which is a section of the configuration; it needs another name.`,
+    );
 }

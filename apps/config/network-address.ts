@@ -7,7 +7,12 @@ import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 export function networkOf(address: string): string | undefined {
   const plain = unmapped(address);
   if (isIPv4(plain)) return plain;
-  return isIPv6(plain) ? `${groupsOf(plain).slice(0, 4).map((group) => group.toString(16)).join(':')}::/64` : undefined;
+  return isIPv6(plain)
+    ? `${groupsOf(plain)
+        .slice(0, 4)
+        .map((group) => group.toString(16))
+        .join(':')}::/64`
+    : undefined;
 }
 
 /** Whether a text is an address, or a network as `10.0.0.0/8`. */
@@ -56,9 +61,12 @@ function groupsOf(address: string): number[] {
 }
 
 function numbersOf(part: string): number[] {
-  return part.split(':').filter((group) => group !== '').flatMap((group) => {
-    if (!group.includes('.')) return [Number.parseInt(group, 16)];
-    const [a = 0, b = 0, c = 0, d = 0] = group.split('.').map(Number);
-    return [a * 256 + b, c * 256 + d];
-  });
+  return part
+    .split(':')
+    .filter((group) => group !== '')
+    .flatMap((group) => {
+      if (!group.includes('.')) return [Number.parseInt(group, 16)];
+      const [a = 0, b = 0, c = 0, d = 0] = group.split('.').map(Number);
+      return [a * 256 + b, c * 256 + d];
+    });
 }

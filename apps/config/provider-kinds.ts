@@ -15,14 +15,18 @@ export interface ProviderSources {
   readonly faults: ConfigFault[];
 }
 
-/** The instances that the file names, each with its kind; a variable may give another kind. Instances with a fault are left out. */
+/**
+ * The instances that the file names, each with its kind; a variable may give another kind. Instances with a fault are
+ * left out.
+ */
 export function providerKinds({ yaml, environment, drivers, faults }: ProviderSources): ProviderKinds {
   const kinds: readonly string[] = drivers.filter(({ kind }) => kind === 'provider').map(({ name }) => name);
   const instances = new Map<string, string>();
   for (const [name, given] of yaml === undefined ? [] : Object.entries(sectionOf(yaml.document.value))) {
     const line = yaml?.document.lineOf(`/providers/${escapePointerToken(name)}`) ?? 1;
     const complain = (sentence: string) => faults.push({ line, message: `${yaml?.file}:${line}: ${sentence}` });
-    if (!INSTANCE.test(name)) complain(`providers.${name} must have a name of lower-case letters, digits, hyphens and underscores.`);
+    if (!INSTANCE.test(name))
+      complain(`providers.${name} must have a name of lower-case letters, digits, hyphens and underscores.`);
     else if (!isObject(given)) complain(`providers.${name} must hold keys with values.`);
     else if (given['kind'] === undefined) complain(`providers.${name} needs a kind, one of ${kinds.join(', ')}.`);
     else {

@@ -20,7 +20,14 @@ export interface Given {
 }
 
 /** Variables that belong to commands and tests rather than to the configuration. */
-const OTHER_VARIABLES = new Set(['DARKROOM_CONFIG', 'DARKROOM_API_KEY', 'DARKROOM_URL', 'DARKROOM_SERVICE_TOKEN', 'DARKROOM_PROFILE', 'DARKROOM_DEBUG']);
+const OTHER_VARIABLES = new Set([
+  'DARKROOM_CONFIG',
+  'DARKROOM_API_KEY',
+  'DARKROOM_URL',
+  'DARKROOM_SERVICE_TOKEN',
+  'DARKROOM_PROFILE',
+  'DARKROOM_DEBUG',
+]);
 const TEST_VARIABLES = 'DARKROOM_TEST_';
 
 /** Keys that have another name since a release before. */
@@ -34,7 +41,10 @@ interface Readable {
 }
 
 /** What the file says, by the path of the key; `faults` takes what is wrong with it. */
-export function valuesOfFile(yaml: LocatedYaml, { file, keys, faults }: Readable & { readonly file: string }): Map<string, Given> {
+export function valuesOfFile(
+  yaml: LocatedYaml,
+  { file, keys, faults }: Readable & { readonly file: string },
+): Map<string, Given> {
   for (const { line, message } of yaml.faults) faults.push({ line, message: `${file}:${line}: ${message}` });
   const given = new Map<string, Given>();
   const sections = new Set(['providers', ...[...keys.keys()].flatMap(sectionsOf)]);
@@ -43,7 +53,8 @@ export function valuesOfFile(yaml: LocatedYaml, { file, keys, faults }: Readable
     const line = yaml.lineOf(pointer);
     const where = `${file}:${line}: `;
     const complain = (sentence: string) => faults.push({ line, message: `${where}${sentence}` });
-    if (isUnknown) complain(`${path} is not a key of the configuration; write sections and their keys on lines of their own.`);
+    if (isUnknown)
+      complain(`${path} is not a key of the configuration; write sections and their keys on lines of their own.`);
     else if (keys.has(path)) given.set(path, { value, where, line, name: path });
     else if (path in MOVED) complain(`${path} is now ${MOVED[path]}.`);
     else if (MOVED_SECTIONS.has(path) && typeof value === 'object' && !Array.isArray(value)) visitAll(value, path);
@@ -56,7 +67,8 @@ export function valuesOfFile(yaml: LocatedYaml, { file, keys, faults }: Readable
   };
   // A name with a dot in it is no path: it stays what it is, and unknown.
   const visitAll = (value: JsonObject | null, path: string): void => {
-    for (const [name, item] of Object.entries(value ?? {})) visit(item, path === '' ? name : `${path}.${name}`, name.includes('.'));
+    for (const [name, item] of Object.entries(value ?? {}))
+      visit(item, path === '' ? name : `${path}.${name}`, name.includes('.'));
   };
   visit(yaml.value, '');
   return given;
@@ -64,11 +76,17 @@ export function valuesOfFile(yaml: LocatedYaml, { file, keys, faults }: Readable
 
 /** `rest.rate_limits.…` lies in `rest` and in `rest.rate_limits`. */
 function sectionsOf(path: string): string[] {
-  return path.split('.').slice(0, -1).map((_, index, names) => names.slice(0, index + 1).join('.'));
+  return path
+    .split('.')
+    .slice(0, -1)
+    .map((_, index, names) => names.slice(0, index + 1).join('.'));
 }
 
 /** What the environment says. A variable that is empty counts as not set. */
-export function valuesOfEnvironment(environment: Readonly<Record<string, string | undefined>>, { keys, faults }: Readable): Map<string, Given> {
+export function valuesOfEnvironment(
+  environment: Readonly<Record<string, string | undefined>>,
+  { keys, faults }: Readable,
+): Map<string, Given> {
   const moved = new Map(Object.entries(MOVED).map(([path, now]) => [variableOf(path), variableOf(now)]));
   const pathByVariable = new Map<string, string>();
   const sharing = new Map<string, string>();
@@ -82,10 +100,12 @@ export function valuesOfEnvironment(environment: Readonly<Record<string, string 
     if (!name.startsWith('DARKROOM_') || text === undefined || text === '') continue;
     const path = pathByVariable.get(name);
     const key = path === undefined ? undefined : keys.get(path);
-    if (sharing.has(name)) faults.push({ message: `${name} is the variable of both ${sharing.get(name)}; give one of them another name.` });
+    if (sharing.has(name))
+      faults.push({ message: `${name} is the variable of both ${sharing.get(name)}; give one of them another name.` });
     else if (path !== undefined && key) given.set(path, { value: valueOfText(key, text), where: '', name });
     else if (moved.has(name)) faults.push({ message: `${name} is now ${moved.get(name)}.` });
-    else if (!OTHER_VARIABLES.has(name) && !name.startsWith(TEST_VARIABLES)) faults.push({ message: `${name} is not a variable that darkroom knows.` });
+    else if (!OTHER_VARIABLES.has(name) && !name.startsWith(TEST_VARIABLES))
+      faults.push({ message: `${name} is not a variable that darkroom knows.` });
   }
   return given;
 }

@@ -38,8 +38,18 @@ export const SETTING_KEYS: Readonly<Record<keyof Settings, SettingKey>> = {
   outputUrlMs: time('outputUrlMs', 'output_url_minutes', MINUTE, 7 * 24 * 60),
   outputRetentionMs: time('outputRetentionMs', 'output_retention_days', DAY, YEARS_IN_DAYS),
   taskRetentionMs: time('taskRetentionMs', 'task_retention_days', DAY, YEARS_IN_DAYS),
-  unchargedContentRetentionMs: time('unchargedContentRetentionMs', 'uncharged_content_retention_hours', HOUR, 24 * YEARS_IN_DAYS),
-  maxUnchargedContentBytesPerAccount: count('maxUnchargedContentBytesPerAccount', 'max_uncharged_content_bytes_per_account', 1, 1024 ** 4),
+  unchargedContentRetentionMs: time(
+    'unchargedContentRetentionMs',
+    'uncharged_content_retention_hours',
+    HOUR,
+    24 * YEARS_IN_DAYS,
+  ),
+  maxUnchargedContentBytesPerAccount: count(
+    'maxUnchargedContentBytesPerAccount',
+    'max_uncharged_content_bytes_per_account',
+    1,
+    1024 ** 4,
+  ),
   tombstoneRetentionMs: time('tombstoneRetentionMs', 'remnant_retention_days', DAY, YEARS_IN_DAYS),
   // What an S3 store takes in 10,000 parts of 5 MiB is a little more.
   maxOutputBytes: count('maxOutputBytes', 'max_output_bytes', 1, 48 * 1024 ** 3),

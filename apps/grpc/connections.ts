@@ -7,12 +7,13 @@ import type { Logger } from 'pino';
 const MAX_CONNECTIONS = 10_000;
 
 /**
- * Bounds the connections of a server that listens, and tells the log of those that TLS refuses: the library does neither, and
- * shows nobody the servers that it has made. An upgrade that names them otherwise is told at once.
+ * Bounds the connections of a server that listens, and tells the log of those that TLS refuses: the library does
+ * neither, and shows nobody the servers that it has made. An upgrade that names them otherwise is told at once.
  */
 export function boundConnections(server: Server, logger: Logger): void {
   const listening: unknown = Reflect.get(server, 'http2Servers');
-  if (!(listening instanceof Map) || listening.size === 0) throw new Error('The gRPC library keeps its servers somewhere else.');
+  if (!(listening instanceof Map) || listening.size === 0)
+    throw new Error('The gRPC library keeps its servers somewhere else.');
   for (const own of listening.keys() as Iterable<NetServer>) {
     own.maxConnections = MAX_CONNECTIONS;
     own.on('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {

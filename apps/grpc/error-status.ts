@@ -3,7 +3,12 @@ import { anyPack, type Any } from '@bufbuild/protobuf/wkt';
 import { Metadata, type StatusObject } from '@grpc/grpc-js';
 import type { ServiceError } from '../../core/errors.js';
 import { pathOf, tokensOf } from '../../core/field-path.js';
-import { BadRequestSchema, ErrorInfoSchema, RequestInfoSchema, RetryInfoSchema } from './generated/google/rpc/error_details_pb.js';
+import {
+  BadRequestSchema,
+  ErrorInfoSchema,
+  RequestInfoSchema,
+  RetryInfoSchema,
+} from './generated/google/rpc/error_details_pb.js';
 import { StatusSchema } from './generated/google/rpc/status_pb.js';
 import { messageOf } from '../requests/message-of.js';
 import { GRPC_MESSAGES } from './messages.js';
@@ -28,31 +33,47 @@ export interface FailedCall {
   readonly bodyField: string;
 }
 
-/** What a refusal is over gRPC: the canonical status, and our own code with all that is known besides, in the trailer. */
+/**
+ * What a refusal is over gRPC: the canonical status, and our own code with all that is known besides, in the trailer.
+ */
 export function errorStatus(error: ServiceError, { requestId, bodyField }: FailedCall): StatusObject {
-  const { code, details: { pointer, field: known, retryAfterMs } } = error;
+  const {
+    code,
+    details: { pointer, field: known, retryAfterMs },
+  } = error;
   const status = GRPC_STATUSES[code];
   const message = cut(messageOf(error, GRPC_MESSAGES), MAX_MESSAGE);
   const details: Any[] = [
     packed(ErrorInfoSchema, { reason: code, domain: ERROR_DOMAIN }),
     packed(RequestInfoSchema, { requestId }),
   ];
-  const field = pointer === undefined ? FIELDS[code] : (NAMES[pointer] ?? fieldPath(known ?? pathOf(tokensOf(pointer)), bodyField));
-  if (field !== undefined) details.push(packed(BadRequestSchema, { fieldViolations: [{ field: cut(field, MAX_FIELD), description: message, reason: code }] }));
+  const field =
+    pointer === undefined ? FIELDS[code] : (NAMES[pointer] ?? fieldPath(known ?? pathOf(tokensOf(pointer)), bodyField));
+  if (field !== undefined)
+    details.push(
+      packed(BadRequestSchema, {
+        fieldViolations: [{ field: cut(field, MAX_FIELD), description: message, reason: code }],
+      }),
+    );
   if (retryAfterMs !== undefined) details.push(packed(RetryInfoSchema, { retryDelay: duration(retryAfterMs) }));
   const metadata = new Metadata();
   metadata.set(REQUEST_ID_KEY, requestId);
-  metadata.set(DETAILS_KEY, Buffer.from(toBinary(StatusSchema, create(StatusSchema, { code: status, message, details }))));
+  metadata.set(
+    DETAILS_KEY,
+    Buffer.from(toBinary(StatusSchema, create(StatusSchema, { code: status, message, details }))),
+  );
   return { code: status, details: message, metadata };
 }
 
 /**
- * Both may hold names that a caller made up, and go out in a header: one that is too long ends the connection for every call on
- * it. Half a character would keep the status from being written at all.
+ * Both may hold names that a caller made up, and go out in a header: one that is too long ends the connection for every
+ * call on it. Half a character would keep the status from being written at all.
  */
 function cut(text: string, most: number): string {
   // A point has two units at most: what stands behind is neither looked at nor sent.
-  const points = Array.from(text.slice(0, 2 * (most + 1)), (point) => (/\p{Surrogate}/u.test(point) ? '\ufffd' : point));
+  const points = Array.from(text.slice(0, 2 * (most + 1)), (point) =>
+    /\p{Surrogate}/u.test(point) ? '\ufffd' : point,
+  );
   return points.length <= most ? points.join('') : `${points.slice(0, most).join('')}…`;
 }
 

@@ -18,11 +18,16 @@ export class Health {
 
   constructor(services: readonly string[]) {
     this.names = ['', ...services];
-    this.implementation = new HealthImplementation(Object.fromEntries(this.names.map((name) => [name, 'SERVING'] as const)));
+    this.implementation = new HealthImplementation(
+      Object.fromEntries(this.names.map((name) => [name, 'SERVING'] as const)),
+    );
   }
 
   addTo(server: Server): void {
-    const knownOnly = { addService: (service: ServiceDefinition, serving: Parameters<Server['addService']>[1]) => server.addService(this.withKnownNames(service), serving) };
+    const knownOnly = {
+      addService: (service: ServiceDefinition, serving: Parameters<Server['addService']>[1]) =>
+        server.addService(this.withKnownNames(service), serving),
+    };
     this.implementation.addToServer(knownOnly);
   }
 
@@ -50,12 +55,17 @@ export class Health {
   }
 
   private withKnownNames(service: ServiceDefinition): ServiceDefinition {
-    return Object.fromEntries(Object.entries(service).map(([name, method]) => [name, {
-      ...method,
-      requestDeserialize: (bytes: Buffer): unknown => {
-        const asked = method.requestDeserialize(bytes) as { readonly service?: string };
-        return asked.service === undefined || this.names.includes(asked.service) ? asked : { service: UNKNOWN };
-      },
-    }]));
+    return Object.fromEntries(
+      Object.entries(service).map(([name, method]) => [
+        name,
+        {
+          ...method,
+          requestDeserialize: (bytes: Buffer): unknown => {
+            const asked = method.requestDeserialize(bytes) as { readonly service?: string };
+            return asked.service === undefined || this.names.includes(asked.service) ? asked : { service: UNKNOWN };
+          },
+        },
+      ]),
+    );
   }
 }

@@ -1,4 +1,10 @@
-import type { DescMessage, DescMethodServerStreaming, DescMethodUnary, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
+import type {
+  DescMessage,
+  DescMethodServerStreaming,
+  DescMethodUnary,
+  MessageInitShape,
+  MessageShape,
+} from '@bufbuild/protobuf';
 import type { Caller } from '../../core/access/credential.js';
 import type { Context } from '../../core/context.js';
 import type { ServiceScope } from './callers/service-callers.js';
@@ -68,14 +74,23 @@ export interface ServedStream {
   answer(call: never): AsyncIterable<Record<string, unknown>>;
 }
 
-export function streaming<I extends DescMessage, O extends DescMessage>(method: DescMethodServerStreaming<I, O>, rest: Omit<StreamingMethod<I, O>, 'method' | 'acts'>): StreamingMethod<I, O> {
+export function streaming<I extends DescMessage, O extends DescMessage>(
+  method: DescMethodServerStreaming<I, O>,
+  rest: Omit<StreamingMethod<I, O>, 'method' | 'acts'>,
+): StreamingMethod<I, O> {
   return { method, acts: true, ...rest };
 }
 
-export function acting<I extends DescMessage, O extends DescMessage>(method: DescMethodUnary<I, O>, rest: Omit<ActingMethod<I, O>, 'method' | 'acts'>): ActingMethod<I, O> {
+export function acting<I extends DescMessage, O extends DescMessage>(
+  method: DescMethodUnary<I, O>,
+  rest: Omit<ActingMethod<I, O>, 'method' | 'acts'>,
+): ActingMethod<I, O> {
   return { method, acts: true, ...rest };
 }
 
-export function plain<I extends DescMessage, O extends DescMessage>(method: DescMethodUnary<I, O>, rest: Omit<PlainMethod<I, O>, 'method' | 'acts'>): PlainMethod<I, O> {
+export function plain<I extends DescMessage, O extends DescMessage>(
+  method: DescMethodUnary<I, O>,
+  rest: Omit<PlainMethod<I, O>, 'method' | 'acts'>,
+): PlainMethod<I, O> {
   return { method, acts: false, ...rest };
 }

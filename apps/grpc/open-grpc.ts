@@ -17,7 +17,10 @@ export interface OpenGrpc extends GrpcServer {
 }
 
 /** The gRPC front as it is configured. Nothing listens yet. Throws `ConfigInvalid` and `CallersInvalid`. */
-export function openGrpc(config: GrpcConfig, parts: Pick<GrpcServerOptions, 'context' | 'logger' | 'observer' | 'isReady' | 'requireStores'>): OpenGrpc {
+export function openGrpc(
+  config: GrpcConfig,
+  parts: Pick<GrpcServerOptions, 'context' | 'logger' | 'observer' | 'isReady' | 'requireStores'>,
+): OpenGrpc {
   const callers = callersOf(config, parts.logger);
   try {
     const credentials = credentialsOf(config, parts.logger);
@@ -26,7 +29,11 @@ export function openGrpc(config: GrpcConfig, parts: Pick<GrpcServerOptions, 'con
       callers.close();
       if (credentials instanceof WatchedCertificates) credentials.close();
     };
-    return { ...server, readCallersAgain: () => callers.readAgain(), close: (graceMs) => server.close(graceMs).finally(close) };
+    return {
+      ...server,
+      readCallersAgain: () => callers.readAgain(),
+      close: (graceMs) => server.close(graceMs).finally(close),
+    };
   } catch (error) {
     callers.close();
     throw error;
@@ -38,7 +45,9 @@ function callersOf({ callersFile }: GrpcConfig, logger: Logger): ServiceCallers 
   try {
     return new WatchedCallers(callersFile, logger);
   } catch (error) {
-    throw error instanceof ConfigInvalid ? error : new ConfigInvalid([`grpc.callers_file ${callersFile} cannot be read.`]);
+    throw error instanceof ConfigInvalid
+      ? error
+      : new ConfigInvalid([`grpc.callers_file ${callersFile} cannot be read.`]);
   }
 }
 

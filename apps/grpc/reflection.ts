@@ -14,7 +14,13 @@ export function reflectionOf(services: Iterable<DescService>): ReflectionService
   const { Check: health } = healthService;
   if (health === undefined) throw new Error('The health service has no Check.');
   const { fileDescriptorProtos } = health.requestType as MessageTypeDefinition<object, object>;
-  return new ReflectionService({ darkroom: { format: 'Protocol Buffer 3 DescriptorProto', type: {}, fileDescriptorProtos: [...files.values(), ...fileDescriptorProtos] } });
+  return new ReflectionService({
+    darkroom: {
+      format: 'Protocol Buffer 3 DescriptorProto',
+      type: {},
+      fileDescriptorProtos: [...files.values(), ...fileDescriptorProtos],
+    },
+  });
 }
 
 /** A file after all that it needs. */

@@ -1,6 +1,13 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { logVerbosity, Server, ServerCredentials, setLogVerbosity, type ServerOptions, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import {
+  logVerbosity,
+  Server,
+  ServerCredentials,
+  setLogVerbosity,
+  type ServerOptions,
+  type UntypedServiceImplementation,
+} from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import type { Context } from '../../core/context.js';
@@ -48,7 +55,15 @@ export interface GrpcServer {
   close(graceMs: number): Promise<void>;
 }
 
-const METHODS = [...GENERATION_METHODS, ...UPLOAD_METHODS, ...CREDIT_METHODS, ...CATALOG_METHODS, ...ACCESS_METHODS, ...STORAGE_METHODS, ...OPERATIONS_METHODS] as unknown as readonly ServedMethod[];
+const METHODS = [
+  ...GENERATION_METHODS,
+  ...UPLOAD_METHODS,
+  ...CREDIT_METHODS,
+  ...CATALOG_METHODS,
+  ...ACCESS_METHODS,
+  ...STORAGE_METHODS,
+  ...OPERATIONS_METHODS,
+] as unknown as readonly ServedMethod[];
 /** What the last call was answered, and how the services are, has to leave first. */
 const LAST_WORDS_MS = 100;
 /** As over REST. */
@@ -75,15 +90,33 @@ const LIMITS: ServerOptions = {
 };
 
 /** The gRPC front of one process. Nothing is listening before `listen`. */
-export function createGrpcServer({ context, callers, logger, observer, isReady, requireStores = () => undefined, requestTimeoutMs = REQUEST_TIMEOUT_MS, credentials = ServerCredentials.createInsecure() }: GrpcServerOptions): GrpcServer {
+export function createGrpcServer({
+  context,
+  callers,
+  logger,
+  observer,
+  isReady,
+  requireStores = () => undefined,
+  requestTimeoutMs = REQUEST_TIMEOUT_MS,
+  credentials = ServerCredentials.createInsecure(),
+}: GrpcServerOptions): GrpcServer {
   const stopping = new AbortController();
   const underWay = new CallsUnderWay(observer);
   const parts: ServingCalls = {
-    stopping: stopping.signal, observer: underWay, requireStores, context: { ...context, call: undefined }, callers,
-    rates: new CallerRates(), actingFor: new ActingFor(context), logger: logger.child({ front: 'grpc' }),
+    stopping: stopping.signal,
+    observer: underWay,
+    requireStores,
+    context: { ...context, call: undefined },
+    callers,
+    rates: new CallerRates(),
+    actingFor: new ActingFor(context),
+    logger: logger.child({ front: 'grpc' }),
   };
   setMaxListeners(0, stopping.signal);
-  const server = new Server({ ...LIMITS, interceptors: [guardCalls({ ...PATHS, callers, clock: context.clock, requestTimeoutMs })] });
+  const server = new Server({
+    ...LIMITS,
+    interceptors: [guardCalls({ ...PATHS, callers, clock: context.clock, requestTimeoutMs })],
+  });
   const services = new Set<DescService>(METHODS.map(({ method }) => method.parent));
   for (const service of services) server.addService(serviceDefinition(service), implementation(service, parts));
   const names = [...services].map(({ typeName }) => typeName);
@@ -119,13 +152,22 @@ setLogVerbosity(logVerbosity.NONE);
 function listen(server: Server, credentials: ServerCredentials, host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.bindAsync(`${host.includes(':') ? `[${host}]` : host}:${port}`, credentials, (error, bound) => {
-      if (error) reject(new Error(`The server cannot listen on port ${port} of ${host}, where something else may be listening; choose another grpc.port or grpc.host.`, { cause: error }));
+      if (error)
+        reject(
+          new Error(
+            `The server cannot listen on port ${port} of ${host}, where something else may be listening; choose another grpc.port or grpc.host.`,
+            { cause: error },
+          ),
+        );
       else resolve(bound);
     });
   });
 }
 
-/** Until no call of ours is under way, and none came while the last had its answer sent: its request may have been on its way. */
+/**
+ * Until no call of ours is under way, and none came while the last had its answer sent: its request may have been on
+ * its way.
+ */
 async function silence(underWay: CallsUnderWay): Promise<void> {
   do {
     await underWay.none();
@@ -134,11 +176,13 @@ async function silence(underWay: CallsUnderWay): Promise<void> {
 }
 
 /**
- * Once no call of ours is under way the rest is cut: who watches the health, or holds a stream of the reflection open, does so
- * for as long as there is a server.
+ * Once no call of ours is under way the rest is cut: who watches the health, or holds a stream of the reflection open,
+ * does so for as long as there is a server.
  */
 async function close(server: Server, graceMs: number, underWay: CallsUnderWay): Promise<void> {
-  const shut = new Promise<void>((resolve) => { server.tryShutdown(() => resolve()); });
+  const shut = new Promise<void>((resolve) => {
+    server.tryShutdown(() => resolve());
+  });
   let cancel: () => void = () => undefined;
   const late = new Promise<void>((resolve) => {
     const timer = setTimeout(resolve, graceMs);

@@ -1,4 +1,11 @@
-import { fromBinary, toBinary, type DescMessage, type DescMethod, type DescService, type Message } from '@bufbuild/protobuf';
+import {
+  fromBinary,
+  toBinary,
+  type DescMessage,
+  type DescMethod,
+  type DescService,
+  type Message,
+} from '@bufbuild/protobuf';
 import { configureTextEncoding, getTextEncoding } from '@bufbuild/protobuf/wire';
 import { ServiceError, type ErrorCode } from '../../core/errors.js';
 import { MAX_BODY_NODES } from '../http/host/limits.js';
@@ -9,12 +16,23 @@ import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js';
 const TEXT = new TextDecoder('utf-8', { ignoreBOM: true });
 const STRICT_TEXT = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true });
 
-/** Left to itself the library takes a byte order mark off the beginning of every text, and a prompt would not be what was sent. */
-configureTextEncoding({ ...getTextEncoding(), decodeUtf8: (bytes, strict) => (strict === true ? STRICT_TEXT : TEXT).decode(bytes) });
+/**
+ * Left to itself the library takes a byte order mark off the beginning of every text, and a prompt would not be what
+ * was sent.
+ */
+configureTextEncoding({
+  ...getTextEncoding(),
+  decodeUtf8: (bytes, strict) => (strict === true ? STRICT_TEXT : TEXT).decode(bytes),
+});
 
 /** A service of the proto files as the gRPC library wants it of a server: paths, and how messages become bytes. */
 export function serviceDefinition(service: DescService): ServiceDefinition {
-  return Object.fromEntries(service.methods.map((method) => [method.localName, { ...methodDefinition(method), requestDeserialize: (bytes: Buffer) => requestOf(method, bytes) }]));
+  return Object.fromEntries(
+    service.methods.map((method) => [
+      method.localName,
+      { ...methodDefinition(method), requestDeserialize: (bytes: Buffer) => requestOf(method, bytes) },
+    ]),
+  );
 }
 
 export function methodDefinition(method: DescMethod): MethodDefinition<Message, Message> {
@@ -30,21 +48,30 @@ export function methodDefinition(method: DescMethod): MethodDefinition<Message, 
   };
 }
 
-/** A member of an object is four fields on the wire, and an item of a list two: what a body may hold has room in these. */
+/**
+ * A member of an object is four fields on the wire, and an item of a list two: what a body may hold has room in these.
+ */
 const MAX_FIELDS = 2 * MAX_BODY_NODES + 100;
 
-/** What is no such message is refused as everything is, with its code and in the log: the library alone would say little. */
+/**
+ * What is no such message is refused as everything is, with its code and in the log: the library alone would say
+ * little.
+ */
 function requestOf({ input }: DescMethod, bytes: Buffer): Message | RefusedRequest {
   return withByteSize(checked(input, bytes), bytes.byteLength);
 }
 
 function checked(input: DescMessage, bytes: Buffer): Message | RefusedRequest {
   switch (bytesFault(input, bytes, MAX_FIELDS)) {
-    case 'too many fields': return refused('BODY_INVALID', `The request must hold at most ${MAX_BODY_NODES} names and values.`);
-    case 'malformed': return notOf(input);
+    case 'too many fields':
+      return refused('BODY_INVALID', `The request must hold at most ${MAX_BODY_NODES} names and values.`);
+    case 'malformed':
+      return notOf(input);
     // Over REST it is an unknown field as well.
-    case 'a member named __proto__': return refused('FIELD_INVALID', 'unknown field "__proto__": no member of an object may have this name.');
-    case undefined: return decoded(input, bytes);
+    case 'a member named __proto__':
+      return refused('FIELD_INVALID', 'unknown field "__proto__": no member of an object may have this name.');
+    case undefined:
+      return decoded(input, bytes);
   }
 }
 

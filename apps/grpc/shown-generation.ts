@@ -15,16 +15,23 @@ export type Mask = ReadonlySet<string> | undefined;
 /** All fields when absent. Throws FIELD_INVALID for a path that is no field of a generation. */
 export function readMask(mask: FieldMask | undefined): Mask {
   if (mask === undefined || mask.paths.length === 0 || mask.paths.includes('*')) return undefined;
-  return new Set(mask.paths.map((path) => {
-    const field = GenerationSchema.fields.find(({ name }) => name === path);
-    if (!field) throw fieldInvalid('/read_mask', `read_mask must hold names of fields of a generation; ${JSON.stringify(path.slice(0, 60))} is none.`);
-    return field.localName;
-  }));
+  return new Set(
+    mask.paths.map((path) => {
+      const field = GenerationSchema.fields.find(({ name }) => name === path);
+      if (!field)
+        throw fieldInvalid(
+          '/read_mask',
+          `read_mask must hold names of fields of a generation; ${JSON.stringify(path.slice(0, 60))} is none.`,
+        );
+      return field.localName;
+    }),
+  );
 }
 
 /** Addresses are signed only where they are asked for. */
 export async function showGeneration(context: Context, generation: Generation, mask: Mask): Promise<Shown> {
-  if (mask === undefined || mask.has('outputs')) return masked(renderGeneration(await viewGeneration(context, generation)), mask);
+  if (mask === undefined || mask.has('outputs'))
+    return masked(renderGeneration(await viewGeneration(context, generation)), mask);
   return masked(renderGeneration(await viewGeneration(context, { ...generation, outputs: [] })), mask);
 }
 

@@ -28,7 +28,10 @@ export interface LoggedIds {
 /** What is no id is left out, as it could be anything. */
 export function loggedIds(named: { readonly generationId?: unknown; readonly uploadId?: unknown }): LoggedIds {
   const { generationId, uploadId } = named;
-  return { ...(isId(generationId) ? { generationId: generationId.toLowerCase() } : {}), ...(isId(uploadId) ? { uploadId: uploadId.toLowerCase() } : {}) };
+  return {
+    ...(isId(generationId) ? { generationId: generationId.toLowerCase() } : {}),
+    ...(isId(uploadId) ? { uploadId: uploadId.toLowerCase() } : {}),
+  };
 }
 
 function isId(value: unknown): value is string {

@@ -4,10 +4,21 @@ import type { Log } from '../../core/log.js';
 import type { Config } from '../config/config.js';
 
 /**
- * Nothing that opens a door is written down, wherever in a line it stands, nor what an error may carry of the request it
- * came from. Looked for here and not by pino's redaction: its wildcards cost 75 µs a line.
+ * Nothing that opens a door is written down, wherever in a line it stands, nor what an error may carry of the request
+ * it came from. Looked for here and not by pino's redaction: its wildcards cost 75 µs a line.
  */
-const SECRETS = new Set(['authorization', 'cookie', 'secret', 'credential', 'idempotencyKey', 'url', 'headers', 'request', 'config', 'options']);
+const SECRETS = new Set([
+  'authorization',
+  'cookie',
+  'secret',
+  'credential',
+  'idempotencyKey',
+  'url',
+  'headers',
+  'request',
+  'config',
+  'options',
+]);
 const REDACTED = '[redacted]';
 const REPEATED = '[repeated]';
 /** What lies deeper is left out of a line whole. */
@@ -19,17 +30,25 @@ export interface LogOutput extends DestinationStream {
   readonly isTTY?: boolean;
 }
 
-/** The process's log: JSON lines on standard error, or readable ones on a terminal. Standard output is the commands' own. */
+/**
+ * The process's log: JSON lines on standard error, or readable ones on a terminal. Standard output is the commands'
+ * own.
+ */
 export function createLogger({ level, format }: Config['log'], output: LogOutput = process.stderr): Logger {
   const options = {
-    level, base: { pid: process.pid }, serializers: { err: (error: Error) => redacted(shownError(error)) },
+    level,
+    base: { pid: process.pid },
+    serializers: { err: (error: Error) => redacted(shownError(error)) },
     formatters: { level: (name: string) => ({ level: name }), log: redactedLine, bindings: redacted<Bindings> },
   };
   return pino(options, isForMachines({ format }, output) ? asJson(output) : readable(output));
 }
 
 /** Whether lines are JSON. */
-export function isForMachines({ format }: Pick<Config['log'], 'format'>, { isTTY = false }: Pick<LogOutput, 'isTTY'>): boolean {
+export function isForMachines(
+  { format }: Pick<Config['log'], 'format'>,
+  { isTTY = false }: Pick<LogOutput, 'isTTY'>,
+): boolean {
   return format === 'json' || (format === 'auto' && !isTTY);
 }
 
@@ -39,8 +58,8 @@ function redactedLine({ err, ...line }: Record<string, unknown>): Record<string,
 }
 
 /**
- * The value with its secrets replaced; the value itself where there are none. Each object is written once: those that an
- * error carries may refer to one another in any number of ways, and the paths between them grow exponentially.
+ * The value with its secrets replaced; the value itself where there are none. Each object is written once: those that
+ * an error carries may refer to one another in any number of ways, and the paths between them grow exponentially.
  */
 function redacted<T>(value: T, depth = 0, seen = new Set<object>()): T {
   if (typeof value !== 'object' || value === null || 'toJSON' in value) return value;
@@ -49,7 +68,8 @@ function redacted<T>(value: T, depth = 0, seen = new Set<object>()): T {
   seen.add(value);
   let copy: Record<string, unknown> | undefined;
   for (const [name, member] of Object.entries(value)) {
-    const shown: unknown = SECRETS.has(name) && member !== undefined ? REDACTED : redacted<unknown>(member, depth + 1, seen);
+    const shown: unknown =
+      SECRETS.has(name) && member !== undefined ? REDACTED : redacted<unknown>(member, depth + 1, seen);
     if (shown === member) continue;
     copy ??= (Array.isArray(value) ? [...(value as unknown[])] : { ...value }) as Record<string, unknown>;
     copy[name] = shown;
@@ -57,7 +77,10 @@ function redacted<T>(value: T, depth = 0, seen = new Set<object>()): T {
   return (copy as T | undefined) ?? value;
 }
 
-/** As the library shows it, but with what each cause says once: drivers wrap an error in others that repeat its sentence. */
+/**
+ * As the library shows it, but with what each cause says once: drivers wrap an error in others that repeat its
+ * sentence.
+ */
 function shownError(error: Error): SerializedError {
   const shown = stdSerializers.err(error);
   if (error instanceof Error) shown.message = sentencesOf(error);
@@ -85,12 +108,18 @@ function asJson(output: LogOutput): DestinationStream {
 }
 
 function readable(output: LogOutput): DestinationStream {
-  return pretty({ destination: output.fd ?? output, sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss' });
+  return pretty({
+    destination: output.fd ?? output,
+    sync: true,
+    ignore: 'pid,hostname',
+    translateTime: 'SYS:HH:MM:ss',
+  });
 }
 
 /** What core has to say, as lines of the log. */
 export function logTo(logger: Logger): Log {
-  const line = ({ error, ...about }: Readonly<Record<string, unknown>>) => (error === undefined ? about : { ...about, err: error });
+  const line = ({ error, ...about }: Readonly<Record<string, unknown>>) =>
+    error === undefined ? about : { ...about, err: error };
   return {
     info: (event, about) => logger.info(line(about), event),
     warn: (event, about) => logger.warn(line(about), event),

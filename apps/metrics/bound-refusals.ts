@@ -2,17 +2,26 @@ import { Counter, type Registry } from 'prom-client';
 import type { Bound } from '../../core/errors.js';
 
 const BOUNDS: Readonly<Record<Bound, true>> = {
-  open_generations: true, uncharged_content_bytes: true, unfinished_uploads: true, stored_uploads: true, stored_upload_bytes: true,
+  open_generations: true,
+  uncharged_content_bytes: true,
+  unfinished_uploads: true,
+  stored_uploads: true,
+  stored_upload_bytes: true,
 };
 
-/** What was refused because an account or an App has as much as it may have, over either front. How much it has is for `accounts show`. */
+/**
+ * What was refused because an account or an App has as much as it may have, over either front. How much it has is for
+ * `accounts show`.
+ */
 export class BoundRefusals {
   private readonly refusals: Counter<'bound'>;
 
   constructor(registry: Registry) {
     this.refusals = new Counter({
-      name: 'darkroom_bound_refusals_total', help: 'Requests refused with QUEUE_FULL, by what there was as much of as there may be.',
-      labelNames: ['bound'], registers: [registry],
+      name: 'darkroom_bound_refusals_total',
+      help: 'Requests refused with QUEUE_FULL, by what there was as much of as there may be.',
+      labelNames: ['bound'],
+      registers: [registry],
     });
     for (const bound of Object.keys(BOUNDS)) this.refusals.inc({ bound }, 0);
   }

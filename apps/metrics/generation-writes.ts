@@ -11,9 +11,9 @@ const RUN_SECONDS = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3_600];
 const MAX_SEEN = 10_000;
 
 /**
- * What happens to generations, read off what this process writes of them. A record does not say what it was before, so the
- * few for which that matters are remembered when they are seen: those that wait for their settlement, and those whose lease
- * has lapsed.
+ * What happens to generations, read off what this process writes of them. A record does not say what it was before, so
+ * the few for which that matters are remembered when they are seen: those that wait for their settlement, and those
+ * whose lease has lapsed.
  */
 export class GenerationWrites {
   private readonly accepted: Counter<'model'>;
@@ -26,21 +26,36 @@ export class GenerationWrites {
 
   constructor(registry: Registry) {
     const registers = [registry];
-    this.accepted = new Counter({ name: 'darkroom_generations_accepted_total', help: 'Generations accepted.', labelNames: ['model'], registers });
+    this.accepted = new Counter({
+      name: 'darkroom_generations_accepted_total',
+      help: 'Generations accepted.',
+      labelNames: ['model'],
+      registers,
+    });
     this.finished = new Counter({
-      name: 'darkroom_generations_finished_total', help: 'Generations that ended, by status and the error code of those that failed.',
-      labelNames: ['model', 'status', 'code'], registers,
+      name: 'darkroom_generations_finished_total',
+      help: 'Generations that ended, by status and the error code of those that failed.',
+      labelNames: ['model', 'status', 'code'],
+      registers,
     });
     this.waits = new Histogram({
-      name: 'darkroom_generation_wait_seconds', help: 'Time from being accepted to being started, or to the end of those that never were; told at the end.',
-      labelNames: ['model'], buckets: WAIT_SECONDS, registers,
+      name: 'darkroom_generation_wait_seconds',
+      help: 'Time from being accepted to being started, or to the end of those that never were; told at the end.',
+      labelNames: ['model'],
+      buckets: WAIT_SECONDS,
+      registers,
     });
     this.runs = new Histogram({
-      name: 'darkroom_generation_run_seconds', help: 'Time from the first start to the end, all attempts together.',
-      labelNames: ['model'], buckets: RUN_SECONDS, registers,
+      name: 'darkroom_generation_run_seconds',
+      help: 'Time from the first start to the end, all attempts together.',
+      labelNames: ['model'],
+      buckets: RUN_SECONDS,
+      registers,
     });
     this.takenOver = new Counter({
-      name: 'darkroom_leases_lost_total', help: 'Leases that lapsed in the hands of one worker and were taken over by another; told by the other.', registers,
+      name: 'darkroom_leases_lost_total',
+      help: 'Leases that lapsed in the hands of one worker and were taken over by another; told by the other.',
+      registers,
     });
   }
 
@@ -52,13 +67,18 @@ export class GenerationWrites {
       insert: (answer, [record]) => {
         if (answer.inserted && record.kind === 'generation') this.accepted.inc({ model: modelOf(record) });
       },
-      read: (record) => { if (record) this.noteLapsed(record, clock); },
-      due: (records) => { for (const record of records) this.noteUnsettled(record); },
+      read: (record) => {
+        if (record) this.noteLapsed(record, clock);
+      },
+      due: (records) => {
+        for (const record of records) this.noteUnsettled(record);
+      },
       replace: (answer, [next]) => {
         if (answer !== 'applied' || next.kind !== 'generation') return;
         if (!isTerminal(next.status)) this.countTakenOver(next);
         else if (next.settledAt !== undefined) this.unsettled.forget(next.generationId);
-        else if (next.lateReport === undefined && !this.unsettled.note(next.generationId, true)) this.countEnd(next, modelOf(next));
+        else if (next.lateReport === undefined && !this.unsettled.note(next.generationId, true))
+          this.countEnd(next, modelOf(next));
       },
     };
   }
@@ -73,11 +93,13 @@ export class GenerationWrites {
 
   /** Recovery is the one that puts an ended generation off when it cannot settle it, and it comes by what is due. */
   private noteUnsettled(record: GenerationRecord): void {
-    if (record.kind === 'generation' && isTerminal(record.status) && record.settledAt === undefined) this.unsettled.note(record.generationId, true);
+    if (record.kind === 'generation' && isTerminal(record.status) && record.settledAt === undefined)
+      this.unsettled.note(record.generationId, true);
   }
 
   private noteLapsed(record: GenerationRecord, clock: Clock): void {
-    if (record.kind === 'generation' && record.lease && record.lease.expiresAt <= clock.now()) this.lapsed.note(record.generationId, record.lease);
+    if (record.kind === 'generation' && record.lease && record.lease.expiresAt <= clock.now())
+      this.lapsed.note(record.generationId, record.lease);
   }
 
   /** Whoever takes a lease over has read before that it had lapsed. A holder that slept and goes on has not lost it. */

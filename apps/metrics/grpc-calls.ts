@@ -10,13 +10,29 @@ export class GrpcCalls implements CallObserver {
   private readonly durations: Histogram<'method'>;
   private readonly underWay: Gauge;
 
-  constructor(registry: Registry, private readonly bounds: BoundRefusals) {
+  constructor(
+    registry: Registry,
+    private readonly bounds: BoundRefusals,
+  ) {
     const registers = [registry];
-    this.calls = new Counter({ name: 'darkroom_grpc_calls_total', help: 'gRPC calls answered, by error code; OK for none, CANCELLED and DEADLINE_EXCEEDED where nobody waited for the answer.', labelNames: ['method', 'code'], registers });
-    this.durations = new Histogram({
-      name: 'darkroom_grpc_call_duration_seconds', help: 'Time from a gRPC call to its end; of a stream, all of it.', labelNames: ['method'], buckets: SECONDS, registers,
+    this.calls = new Counter({
+      name: 'darkroom_grpc_calls_total',
+      help: 'gRPC calls answered, by error code; OK for none, CANCELLED and DEADLINE_EXCEEDED where nobody waited for the answer.',
+      labelNames: ['method', 'code'],
+      registers,
     });
-    this.underWay = new Gauge({ name: 'darkroom_grpc_calls_in_flight', help: 'gRPC calls being answered, streams among them.', registers });
+    this.durations = new Histogram({
+      name: 'darkroom_grpc_call_duration_seconds',
+      help: 'Time from a gRPC call to its end; of a stream, all of it.',
+      labelNames: ['method'],
+      buckets: SECONDS,
+      registers,
+    });
+    this.underWay = new Gauge({
+      name: 'darkroom_grpc_calls_in_flight',
+      help: 'gRPC calls being answered, streams among them.',
+      registers,
+    });
   }
 
   begun(): void {

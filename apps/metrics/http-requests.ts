@@ -25,20 +25,41 @@ export class HttpRequests implements HttpObserver {
   private readonly refusals: Counter<'route' | 'code'>;
   private readonly connectionsRefused: Counter<'reason'>;
 
-  constructor(registry: Registry, private readonly bounds: BoundRefusals) {
+  constructor(
+    registry: Registry,
+    private readonly bounds: BoundRefusals,
+  ) {
     const registers = [registry];
     this.requests = new Counter({
-      name: 'darkroom_http_requests_total', help: 'REST requests answered.', labelNames: ['route', 'method', 'status'], registers,
+      name: 'darkroom_http_requests_total',
+      help: 'REST requests answered.',
+      labelNames: ['route', 'method', 'status'],
+      registers,
       collect: () => this.collectRequests(),
     });
     this.durations = new PreparedHistogram({
-      name: 'darkroom_http_request_duration_seconds', help: 'Time from the headers of a REST request to its answer, bytes of signed objects included.',
-      labelNames: ['route', 'method'], buckets: SECONDS, registers,
+      name: 'darkroom_http_request_duration_seconds',
+      help: 'Time from the headers of a REST request to its answer, bytes of signed objects included.',
+      labelNames: ['route', 'method'],
+      buckets: SECONDS,
+      registers,
     });
-    this.underWay = new Gauge({ name: 'darkroom_http_requests_in_flight', help: 'REST requests being answered.', registers });
-    this.refusals = new Counter({ name: 'darkroom_http_refusals_total', help: 'REST requests refused, by error code.', labelNames: ['route', 'code'], registers });
+    this.underWay = new Gauge({
+      name: 'darkroom_http_requests_in_flight',
+      help: 'REST requests being answered.',
+      registers,
+    });
+    this.refusals = new Counter({
+      name: 'darkroom_http_refusals_total',
+      help: 'REST requests refused, by error code.',
+      labelNames: ['route', 'code'],
+      registers,
+    });
     this.connectionsRefused = new Counter({
-      name: 'darkroom_http_connections_refused_total', help: 'Connections turned away, and those whose bytes were no request.', labelNames: ['reason'], registers,
+      name: 'darkroom_http_connections_refused_total',
+      help: 'Connections turned away, and those whose bytes were no request.',
+      labelNames: ['reason'],
+      registers,
     });
     for (const reason of REFUSALS) this.connectionsRefused.inc({ reason }, 0);
   }
@@ -62,16 +83,22 @@ export class HttpRequests implements HttpObserver {
 
   private answeredOn(route: string, method: string): Answered {
     let byMethod = this.answered.get(route);
-    if (byMethod === undefined) this.answered.set(route, byMethod = new Map<string, Answered>());
+    if (byMethod === undefined) this.answered.set(route, (byMethod = new Map<string, Answered>()));
     let answered = byMethod.get(method);
-    if (answered === undefined) byMethod.set(method, answered = { route, method, countByStatus: new Map(), observe: this.durations.prepare({ route, method }) });
+    if (answered === undefined)
+      byMethod.set(
+        method,
+        (answered = { route, method, countByStatus: new Map(), observe: this.durations.prepare({ route, method }) }),
+      );
     return answered;
   }
 
   /** Counted here with every request, and handed over when somebody asks. */
   private collectRequests(): void {
     this.requests.reset();
-    for (const { route, method, countByStatus } of [...this.answered.values()].flatMap((byMethod) => [...byMethod.values()])) {
+    for (const { route, method, countByStatus } of [...this.answered.values()].flatMap((byMethod) => [
+      ...byMethod.values(),
+    ])) {
       for (const [status, count] of countByStatus) this.requests.inc({ route, method, status }, count);
     }
   }

@@ -15,20 +15,40 @@ export class LedgerWrites {
   constructor(registry: Registry) {
     const registers = [registry];
     this.commands = new Histogram({
-      name: 'darkroom_account_write_commands', help: 'Commands on an account that were written as one change.', buckets: COMMANDS, registers,
+      name: 'darkroom_account_write_commands',
+      help: 'Commands on an account that were written as one change.',
+      buckets: COMMANDS,
+      registers,
     });
     this.credits = new Counter({
-      name: 'darkroom_credits_moved_total', help: 'Credits moved by entries of the ledgers, by kind and the book they went to.',
-      labelNames: ['kind', 'to'], registers,
+      name: 'darkroom_credits_moved_total',
+      help: 'Credits moved by entries of the ledgers, by kind and the book they went to.',
+      labelNames: ['kind', 'to'],
+      registers,
     });
-    this.opened = new Counter({ name: 'darkroom_holds_opened_total', help: 'Holds opened: generations whose price was reserved.', registers });
-    this.closed = new Counter({ name: 'darkroom_holds_closed_total', help: 'Holds closed: generations settled, and reservations given back.', registers });
-    for (const [kind, to] of [['hold', 'reserved'], ['charge', 'spent'], ['release', 'available']] as const) this.credits.inc({ kind, to }, 0);
+    this.opened = new Counter({
+      name: 'darkroom_holds_opened_total',
+      help: 'Holds opened: generations whose price was reserved.',
+      registers,
+    });
+    this.closed = new Counter({
+      name: 'darkroom_holds_closed_total',
+      help: 'Holds closed: generations settled, and reservations given back.',
+      registers,
+    });
+    for (const [kind, to] of [
+      ['hold', 'reserved'],
+      ['charge', 'spent'],
+      ['release', 'available'],
+    ] as const)
+      this.credits.inc({ kind, to }, 0);
   }
 
   /** What the account store's answers tell. */
   readonly learn: AnswersOf<AccountStore> = {
-    apply: (answer, [change]) => { if (answer === 'applied') this.count(change); },
+    apply: (answer, [change]) => {
+      if (answer === 'applied') this.count(change);
+    },
   };
 
   private count({ entries, holdsOpened, holdsClosed, profile }: AccountChange): void {

@@ -1,8 +1,13 @@
 import type { Ports } from '../../core/ports/tokens.js';
 import type { Metrics } from './metrics.js';
 
-/** The same ports, what passes through them measured. Those that neither wait for anything nor fail stay as they are. */
-export function measuredPorts(ports: Ports, { stores, ledgers, generations, objects, wakeUps, providers }: Metrics): Ports {
+/**
+ * The same ports, what passes through them measured. Those that neither wait for anything nor fail stay as they are.
+ */
+export function measuredPorts(
+  ports: Ports,
+  { stores, ledgers, generations, objects, wakeUps, providers }: Metrics,
+): Ports {
   const measuredObjects = stores.measured('objects', ports.objects, objects.learn);
   return {
     ...ports,

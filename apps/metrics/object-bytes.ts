@@ -8,15 +8,19 @@ export class ObjectBytes {
 
   constructor(registry: Registry) {
     this.bytes = new Counter({
-      name: 'darkroom_object_bytes_total', help: 'Bytes this process wrote to the object store and read from it.',
-      labelNames: ['direction'], registers: [registry],
+      name: 'darkroom_object_bytes_total',
+      help: 'Bytes this process wrote to the object store and read from it.',
+      labelNames: ['direction'],
+      registers: [registry],
     });
     for (const direction of ['written', 'read']) this.bytes.inc({ direction }, 0);
   }
 
   /** What the object store's answers tell. */
   readonly learn: AnswersOf<ObjectStore> = {
-    write: (answer) => { if (answer !== 'too-large') this.bytes.inc({ direction: 'written' }, answer.byteSize); },
+    write: (answer) => {
+      if (answer !== 'too-large') this.bytes.inc({ direction: 'written' }, answer.byteSize);
+    },
   };
 
   /** The same reading; the bytes are counted piece by piece as they are taken. */

@@ -12,11 +12,17 @@ export type MethodsOf<Port> = { readonly [Method in keyof Port]: true };
 type Call = (...args: readonly unknown[]) => Promise<unknown>;
 
 /**
- * The same port with an observer around each of its methods, all of which answer promises. Arguments, answers and errors pass
- * through as they are; an answer is there a turn of the microtasks later, and no more.
+ * The same port with an observer around each of its methods, all of which answer promises. Arguments, answers and
+ * errors pass through as they are; an answer is there a turn of the microtasks later, and no more.
  */
-export function observedCalls<Port extends object>(port: Port, methods: MethodsOf<Port>, observerOf: (method: keyof Port & string) => CallObserver): Port {
-  const calls = (Object.keys(methods) as (keyof Port & string)[]).map((method) => [method, observedCall(port, port[method] as Call, observerOf(method))] as const);
+export function observedCalls<Port extends object>(
+  port: Port,
+  methods: MethodsOf<Port>,
+  observerOf: (method: keyof Port & string) => CallObserver,
+): Port {
+  const calls = (Object.keys(methods) as (keyof Port & string)[]).map(
+    (method) => [method, observedCall(port, port[method] as Call, observerOf(method))] as const,
+  );
   return Object.fromEntries(calls) as Port;
 }
 

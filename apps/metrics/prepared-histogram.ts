@@ -8,8 +8,9 @@ interface Series<Label extends string> {
 }
 
 /**
- * A histogram that is told of its labels once and then only adds, for what is counted with every call: the library looks the
- * labels up each time, which costs more than all the rest of counting. A set of labels is shown once something was observed.
+ * A histogram that is told of its labels once and then only adds, for what is counted with every call: the library
+ * looks the labels up each time, which costs more than all the rest of counting. A set of labels is shown once
+ * something was observed.
  */
 export class PreparedHistogram<Label extends string> extends Histogram<Label> {
   private readonly bounds: readonly number[];
@@ -36,7 +37,13 @@ export class PreparedHistogram<Label extends string> extends Histogram<Label> {
   /** What the registry asks a histogram for; `get` of the library is made from it, too. */
   async getForPromString(): Promise<object> {
     const { name, help, aggregator } = this.configuration;
-    return { name, help, type: 'histogram', aggregator, values: this.prepared.flatMap((series) => this.rowsOf(series)) };
+    return {
+      name,
+      help,
+      type: 'histogram',
+      aggregator,
+      values: this.prepared.flatMap((series) => this.rowsOf(series)),
+    };
   }
 
   private rowsOf({ labels, counts, sum }: Series<Label>): object[] {
@@ -47,7 +54,12 @@ export class PreparedHistogram<Label extends string> extends Histogram<Label> {
       return { metricName: `${name}_bucket`, labels: { le }, sharedLabels: labels, value: count };
     });
     if (count === 0) return [];
-    const total = (suffix: string, value: number) => ({ metricName: name + suffix, labels: {}, sharedLabels: labels, value });
+    const total = (suffix: string, value: number) => ({
+      metricName: name + suffix,
+      labels: {},
+      sharedLabels: labels,
+      value,
+    });
     return [...buckets, total('_sum', sum), total('_count', count)];
   }
 }

@@ -6,8 +6,8 @@ const SAMPLE_MS = 50;
 const DELAY_SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
 
 /**
- * What the process takes of the machine, under the names that dashboards know, and how busy its main thread is. The library
- * has a set of its own for that, which also watches every garbage collection, more than anybody here looks at.
+ * What the process takes of the machine, under the names that dashboards know, and how busy its main thread is. The
+ * library has a set of its own for that, which also watches every garbage collection, more than anybody here looks at.
  */
 export class ProcessUse {
   private readonly delays: Histogram;
@@ -15,17 +15,45 @@ export class ProcessUse {
   constructor(registry: Registry) {
     const registers = [registry];
     this.delays = new Histogram({
-      name: 'darkroom_event_loop_delay_seconds', help: 'How late the main thread is for a timer, asked 20 times a second.', buckets: DELAY_SECONDS, registers,
+      name: 'darkroom_event_loop_delay_seconds',
+      help: 'How late the main thread is for a timer, asked 20 times a second.',
+      buckets: DELAY_SECONDS,
+      registers,
     });
-    countTotal(registry, 'darkroom_event_loop_active_seconds_total', 'Time in which the main thread did not rest.', () => performance.eventLoopUtilization().active / 1_000);
+    countTotal(
+      registry,
+      'darkroom_event_loop_active_seconds_total',
+      'Time in which the main thread did not rest.',
+      () => performance.eventLoopUtilization().active / 1_000,
+    );
     countTotal(registry, 'process_cpu_seconds_total', 'Processor time of all threads, user and system.', cpuSeconds);
-    gaugeOf(registry, 'process_start_time_seconds', 'When the process started, since the epoch.', () => performance.timeOrigin / 1_000);
-    gaugeOf(registry, 'process_resident_memory_bytes', 'Memory the system has given it.', () => process.memoryUsage.rss());
+    gaugeOf(
+      registry,
+      'process_start_time_seconds',
+      'When the process started, since the epoch.',
+      () => performance.timeOrigin / 1_000,
+    );
+    gaugeOf(registry, 'process_resident_memory_bytes', 'Memory the system has given it.', () =>
+      process.memoryUsage.rss(),
+    );
     gaugeOf(registry, 'process_open_fds', 'Open files and sockets; 0 where the system does not say.', openFiles);
-    gaugeOf(registry, 'nodejs_heap_size_total_bytes', 'Heap the runtime has taken.', () => process.memoryUsage().heapTotal);
+    gaugeOf(
+      registry,
+      'nodejs_heap_size_total_bytes',
+      'Heap the runtime has taken.',
+      () => process.memoryUsage().heapTotal,
+    );
     gaugeOf(registry, 'nodejs_heap_size_used_bytes', 'Heap in use.', () => process.memoryUsage().heapUsed);
-    gaugeOf(registry, 'nodejs_external_memory_bytes', 'Memory of buffers and the like, outside the heap.', () => process.memoryUsage().external);
-    new Gauge({ name: 'nodejs_version_info', help: 'The runtime.', labelNames: ['version'], registers }).set({ version: process.version }, 1);
+    gaugeOf(
+      registry,
+      'nodejs_external_memory_bytes',
+      'Memory of buffers and the like, outside the heap.',
+      () => process.memoryUsage().external,
+    );
+    new Gauge({ name: 'nodejs_version_info', help: 'The runtime.', labelNames: ['version'], registers }).set(
+      { version: process.version },
+      1,
+    );
   }
 
   /** Begins to look how late the main thread is, once and until the process ends, which it does not keep alive. */
@@ -42,7 +70,9 @@ export class ProcessUse {
 /** A counter of something that is counted elsewhere: read anew at every scrape. */
 function countTotal(registry: Registry, name: string, help: string, read: () => number): Counter {
   const counter: Counter = new Counter({
-    name, help, registers: [registry],
+    name,
+    help,
+    registers: [registry],
     collect: () => {
       counter.reset();
       counter.inc(read());
@@ -62,5 +92,8 @@ function cpuSeconds(): number {
 }
 
 function openFiles(): Promise<number> {
-  return readdir('/proc/self/fd').then((names) => names.length, () => 0);
+  return readdir('/proc/self/fd').then(
+    (names) => names.length,
+    () => 0,
+  );
 }

@@ -17,20 +17,29 @@ export class ProviderCalls {
   constructor(registry: Registry) {
     const registers = [registry];
     this.durations = new PreparedHistogram({
-      name: 'darkroom_provider_call_duration_seconds', help: 'Time of calls to the providers, failed ones included.',
-      labelNames: ['provider', 'method'], buckets: SECONDS, registers,
+      name: 'darkroom_provider_call_duration_seconds',
+      help: 'Time of calls to the providers, failed ones included.',
+      labelNames: ['provider', 'method'],
+      buckets: SECONDS,
+      registers,
     });
     this.failures = new Counter({
-      name: 'darkroom_provider_failures_total', help: 'Calls that a provider did not answer: their outcome is unknown.',
-      labelNames: ['provider', 'method'], registers,
+      name: 'darkroom_provider_failures_total',
+      help: 'Calls that a provider did not answer: their outcome is unknown.',
+      labelNames: ['provider', 'method'],
+      registers,
     });
     this.refusals = new Counter({
-      name: 'darkroom_provider_refusals_total', help: 'Tasks that a provider refused or reported as failed, by error code; a generation may be tried again.',
-      labelNames: ['provider', 'code'], registers,
+      name: 'darkroom_provider_refusals_total',
+      help: 'Tasks that a provider refused or reported as failed, by error code; a generation may be tried again.',
+      labelNames: ['provider', 'code'],
+      registers,
     });
     this.underWay = new Gauge({
-      name: 'darkroom_provider_calls_in_flight', help: 'Calls that a provider has not answered yet, those included that nobody waits for any more.',
-      labelNames: ['provider'], registers,
+      name: 'darkroom_provider_calls_in_flight',
+      help: 'Calls that a provider has not answered yet, those included that nobody waits for any more.',
+      labelNames: ['provider'],
+      registers,
     });
   }
 
@@ -71,7 +80,8 @@ export class ProviderCalls {
 
   /** An adapter from elsewhere may give codes that the catalogue does not have. */
   private countRefusal(provider: string, failure: ProviderFailure | undefined): void {
-    if (failure) this.refusals.inc({ provider, code: Object.hasOwn(TASK_ERRORS, failure.code) ? failure.code : 'unknown' });
+    if (failure)
+      this.refusals.inc({ provider, code: Object.hasOwn(TASK_ERRORS, failure.code) ? failure.code : 'unknown' });
   }
 }
 

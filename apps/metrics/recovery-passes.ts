@@ -12,17 +12,36 @@ export class RecoveryPasses {
 
   constructor(registry: Registry) {
     const registers = [registry];
-    this.durations = new Histogram({ name: 'darkroom_recovery_pass_duration_seconds', help: 'Time of recovery passes that came to their end.', buckets: SECONDS, registers });
-    this.full = new Counter({ name: 'darkroom_recovery_full_passes_total', help: 'Recovery passes that took as much as they may and left more behind.', registers });
-    this.lastEndedAt = new Gauge({
-      name: 'darkroom_recovery_last_pass_timestamp_seconds', help: 'When the last recovery pass came to its end; 0 before the first.', registers,
+    this.durations = new Histogram({
+      name: 'darkroom_recovery_pass_duration_seconds',
+      help: 'Time of recovery passes that came to their end.',
+      buckets: SECONDS,
+      registers,
     });
-    this.found = new Counter({ name: 'darkroom_recovery_found_total', help: 'What recovery found, and what became of it.', labelNames: ['kind', 'outcome'], registers });
+    this.full = new Counter({
+      name: 'darkroom_recovery_full_passes_total',
+      help: 'Recovery passes that took as much as they may and left more behind.',
+      registers,
+    });
+    this.lastEndedAt = new Gauge({
+      name: 'darkroom_recovery_last_pass_timestamp_seconds',
+      help: 'When the last recovery pass came to its end; 0 before the first.',
+      registers,
+    });
+    this.found = new Counter({
+      name: 'darkroom_recovery_found_total',
+      help: 'What recovery found, and what became of it.',
+      labelNames: ['kind', 'outcome'],
+      registers,
+    });
     this.count(NOTHING);
   }
 
   /** One pass came to its end. */
-  passed(recovered: Recovered, { durationMs, isFull }: { readonly durationMs: number; readonly isFull: boolean }): void {
+  passed(
+    recovered: Recovered,
+    { durationMs, isFull }: { readonly durationMs: number; readonly isFull: boolean },
+  ): void {
     this.durations.observe(durationMs / 1_000);
     if (isFull) this.full.inc();
     this.lastEndedAt.setToCurrentTime();
@@ -33,7 +52,8 @@ export class RecoveryPasses {
     const { nextCursor: _nextCursor, ...heldOutcomes } = holds;
     const kinds = { generation: generations, hold: heldOutcomes, upload: uploads, claim: { removed: claimsRemoved } };
     for (const [kind, outcomes] of Object.entries(kinds)) {
-      for (const [outcome, count] of Object.entries(outcomes) as [string, number][]) this.found.inc({ kind, outcome }, count);
+      for (const [outcome, count] of Object.entries(outcomes) as [string, number][])
+        this.found.inc({ kind, outcome }, count);
     }
   }
 }

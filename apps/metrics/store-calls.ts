@@ -6,25 +6,46 @@ import { observedCalls, type MethodsOf } from './observed-calls.js';
 import { PreparedHistogram } from './prepared-histogram.js';
 
 /** The ports whose calls reach a store; of the wake-ups, only what is asked of one. */
-export interface StorePorts extends Pick<Ports, 'accounts' | 'generations' | 'claims' | 'uploads' | 'credentials' | 'objects'> {
+export interface StorePorts extends Pick<
+  Ports,
+  'accounts' | 'generations' | 'claims' | 'uploads' | 'credentials' | 'objects'
+> {
   readonly wakeUps: Pick<Ports['wakeUps'], 'schedule'>;
 }
 
 export type StorePort = keyof StorePorts;
 
 export const STORE_METHODS: { readonly [P in StorePort]: MethodsOf<StorePorts[P]> } = {
-  accounts: { create: true, read: true, apply: true, entries: true, findOperation: true, list: true, holdsBefore: true },
+  accounts: {
+    create: true,
+    read: true,
+    apply: true,
+    entries: true,
+    findOperation: true,
+    list: true,
+    holdsBefore: true,
+  },
   generations: { insert: true, read: true, replace: true, remove: true, due: true, list: true, uncharged: true },
   claims: { insert: true, replace: true, remove: true, removeExpired: true },
   uploads: { insert: true, read: true, replace: true, remove: true, due: true, usage: true },
-  credentials: { insertApp: true, readApp: true, listApps: true, insertKey: true, findKey: true, replaceKey: true, listKeys: true },
+  credentials: {
+    insertApp: true,
+    readApp: true,
+    listApps: true,
+    insertKey: true,
+    findKey: true,
+    replaceKey: true,
+    listKeys: true,
+  },
   objects: { signPut: true, signGet: true, stat: true, read: true, write: true, copy: true, remove: true },
   wakeUps: { schedule: true },
 };
 
 /** What is learned from the answers of a port, by method. */
 export type AnswersOf<Port> = {
-  readonly [Method in keyof Port]?: Port[Method] extends (...args: infer Args) => Promise<infer Answer> ? (answer: Answer, args: Args) => void : never;
+  readonly [Method in keyof Port]?: Port[Method] extends (...args: infer Args) => Promise<infer Answer>
+    ? (answer: Answer, args: Args) => void
+    : never;
 };
 
 type Learn = (answer: unknown, args: readonly unknown[]) => void;
@@ -40,16 +61,23 @@ export class StoreCalls {
   constructor(registry: Registry) {
     const registers = [registry];
     this.durations = new PreparedHistogram({
-      name: 'darkroom_store_call_duration_seconds', help: 'Time of calls to the stores, failed ones included.',
-      labelNames: ['port', 'method'], buckets: SECONDS, registers,
+      name: 'darkroom_store_call_duration_seconds',
+      help: 'Time of calls to the stores, failed ones included.',
+      labelNames: ['port', 'method'],
+      buckets: SECONDS,
+      registers,
     });
     this.failures = new Counter({
-      name: 'darkroom_store_failures_total', help: 'Calls that a store could not answer, or that broke on our side.',
-      labelNames: ['port', 'reason'], registers,
+      name: 'darkroom_store_failures_total',
+      help: 'Calls that a store could not answer, or that broke on our side.',
+      labelNames: ['port', 'reason'],
+      registers,
     });
     this.conflicts = new Counter({
-      name: 'darkroom_store_conflicts_total', help: 'Writes that came to nothing because another write was faster; they are decided again.',
-      labelNames: ['port', 'method'], registers,
+      name: 'darkroom_store_conflicts_total',
+      help: 'Writes that came to nothing because another write was faster; they are decided again.',
+      labelNames: ['port', 'method'],
+      registers,
     });
     for (const port of Object.keys(STORE_METHODS)) {
       for (const reason of ['unavailable', 'unexpected']) this.failures.inc({ port, reason }, 0);
@@ -68,7 +96,8 @@ export class StoreCalls {
         },
         failed: (error) => {
           // Whose caller has gone did not fail.
-          if (!(error instanceof CallOver)) this.failures.inc({ port, reason: error instanceof StoreUnavailable ? 'unavailable' : 'unexpected' });
+          if (!(error instanceof CallOver))
+            this.failures.inc({ port, reason: error instanceof StoreUnavailable ? 'unavailable' : 'unexpected' });
         },
         ended: this.durations.prepare(labels),
       };

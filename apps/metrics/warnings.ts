@@ -11,7 +11,10 @@ export class Warnings {
 
   constructor(registry: Registry) {
     this.warnings = new Counter({
-      name: 'darkroom_warnings_total', help: 'Warnings in the log, by event.', labelNames: ['event'], registers: [registry],
+      name: 'darkroom_warnings_total',
+      help: 'Warnings in the log, by event.',
+      labelNames: ['event'],
+      registers: [registry],
     });
   }
 

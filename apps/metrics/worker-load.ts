@@ -9,8 +9,11 @@ export class WorkerLoad {
 
   constructor(registry: Registry) {
     this.generations = new Gauge({
-      name: 'darkroom_worker_generations', help: 'Generations this process runs, and those that wait in it for a place.',
-      labelNames: ['state'], registers: [registry], collect: () => this.collect(),
+      name: 'darkroom_worker_generations',
+      help: 'Generations this process runs, and those that wait in it for a place.',
+      labelNames: ['state'],
+      registers: [registry],
+      collect: () => this.collect(),
     });
   }
 

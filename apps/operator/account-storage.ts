@@ -22,10 +22,15 @@ export interface StorageLimits extends UploadUsage {
 }
 
 /** With a page of the account's Apps: of each one the index of uploads is asked. */
-export async function accountStorage({ generations, uploads, settings, call }: Context, accountId: string, page: Page<App>): Promise<AccountStorage> {
+export async function accountStorage(
+  { generations, uploads, settings, call }: Context,
+  accountId: string,
+  page: Page<App>,
+): Promise<AccountStorage> {
   const uncharged = await generations.uncharged(accountId, call);
   const items: AppStorage[] = [];
-  for (const { appId, name } of page.items) items.push({ appId, name, ...(await uploads.usage(accountId, appId, call)) });
+  for (const { appId, name } of page.items)
+    items.push({ appId, name, ...(await uploads.usage(accountId, appId, call)) });
   const limits = {
     unchargedBytes: settings.maxUnchargedContentBytesPerAccount,
     uploads: settings.maxStoredUploadsPerApp,

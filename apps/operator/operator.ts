@@ -41,8 +41,22 @@ export interface Suspended {
   readonly work?: CancelledWork;
 }
 
-type Listed = 'generationId' | 'accountId' | 'appId' | 'status' | 'modelKey' | 'operation' | 'createdAt' | 'updatedAt' | 'completedAt'
-  | 'cancelRequestedAt' | 'reservedCredits' | 'chargedCredits' | 'attemptsMade' | 'error' | 'clientTraceId';
+type Listed =
+  | 'generationId'
+  | 'accountId'
+  | 'appId'
+  | 'status'
+  | 'modelKey'
+  | 'operation'
+  | 'createdAt'
+  | 'updatedAt'
+  | 'completedAt'
+  | 'cancelRequestedAt'
+  | 'reservedCredits'
+  | 'chargedCredits'
+  | 'attemptsMade'
+  | 'error'
+  | 'clientTraceId';
 
 /** A generation with whose it is and how it stands, and nothing of what was asked for. */
 export interface ShownGeneration extends Pick<Generation, Listed> {
@@ -52,14 +66,16 @@ export interface ShownGeneration extends Pick<Generation, Listed> {
 }
 
 /** One with what its client asked for. */
-export interface InspectedGeneration extends ShownGeneration, Pick<Generation, 'prompt' | 'negativePrompt' | 'parameters'> {
+export interface InspectedGeneration
+  extends ShownGeneration, Pick<Generation, 'prompt' | 'negativePrompt' | 'parameters'> {
   readonly referenceUploadIds: readonly string[];
 }
 
 /**
- * What an operator can do, on the stores themselves or on a server that has them. Lists take 1 to 1,000 lines a page, and as
- * cursor what an earlier page of the same list ended with. Refusals are `ServiceError`: FIELD_INVALID for an id that is no UUID,
- * for a cursor of another list and as the use cases say, NOT_FOUND for an account, App, key or generation that is not there.
+ * What an operator can do, on the stores themselves or on a server that has them. Lists take 1 to 1,000 lines a page,
+ * and as cursor what an earlier page of the same list ended with. Refusals are `ServiceError`: FIELD_INVALID for an id
+ * that is no UUID, for a cursor of another list and as the use cases say, NOT_FOUND for an account, App, key or
+ * generation that is not there.
  */
 export interface Operator {
   /** Its credits are called `credits` when nothing is said. */

@@ -5,12 +5,23 @@ import { mayBeMore, Recovery, type Recovered } from '../../core/recovery/recover
 const MAX_PASSES = 100;
 
 const COUNTS = [
-  'generations_woken', 'generations_ended', 'generations_settled', 'generations_retired', 'holds_released', 'holds_settled',
-  'uploads_swept', 'uploads_removed', 'claims_removed', 'failed',
+  'generations_woken',
+  'generations_ended',
+  'generations_settled',
+  'generations_retired',
+  'holds_released',
+  'holds_settled',
+  'uploads_swept',
+  'uploads_removed',
+  'claims_removed',
+  'failed',
 ] as const;
 export type RecoveredTotals = Record<(typeof COUNTS)[number], number>;
 
-/** Does again what was cut, pass after pass until nothing is left that was there at the beginning, or the call it is for is over. Throws as a pass does. */
+/**
+ * Does again what was cut, pass after pass until nothing is left that was there at the beginning, or the call it is for
+ * is over. Throws as a pass does.
+ */
 export async function recoverAll(context: Context): Promise<RecoveredTotals> {
   const recovery = new Recovery(context);
   const listenNoMore = context.call?.onOver(() => recovery.stop());

@@ -8,13 +8,28 @@ import { verifyCredits } from '../../core/credits/verify.js';
 import { ServiceError } from '../../core/errors.js';
 import { cancelOpenGenerations } from '../../core/generation/cancel-open-generations.js';
 import type { Generation } from '../../core/generation/generation.js';
-import { cancelAnyGeneration, findGeneration, searchGenerations, type GenerationFilter } from '../../core/generation/operators-generations.js';
+import {
+  cancelAnyGeneration,
+  findGeneration,
+  searchGenerations,
+  type GenerationFilter,
+} from '../../core/generation/operators-generations.js';
 import type { Page, PageRequest } from '../../core/paging.js';
 import { pageByToken } from '../requests/page-token.js';
 import { readUuid } from './read-uuid.js';
 import { recoverAll } from './recover-all.js';
 import { accountStorage, type AccountStorage } from './account-storage.js';
-import type { InspectedGeneration, NewAccount, Operated, Operator, ShownAccount, ShownEntry, ShownGeneration, ShownKey, Suspended } from './operator.js';
+import type {
+  InspectedGeneration,
+  NewAccount,
+  Operated,
+  Operator,
+  ShownAccount,
+  ShownEntry,
+  ShownGeneration,
+  ShownKey,
+  Suspended,
+} from './operator.js';
 
 /** Operators' work on the stores: what the gRPC front does for those who call it, and the commands beside it. */
 export class StoreOperator implements Operator {
@@ -33,7 +48,9 @@ export class StoreOperator implements Operator {
   }
 
   async listAccounts(page: PageRequest): Promise<Page<ShownAccount>> {
-    const { items, ...more } = await pageByToken(page, 'accounts', (asked) => this.context.accounts.list(asked, this.context.call));
+    const { items, ...more } = await pageByToken(page, 'accounts', (asked) =>
+      this.context.accounts.list(asked, this.context.call),
+    );
     return { items: items.map(shown), ...more };
   }
 
@@ -58,7 +75,9 @@ export class StoreOperator implements Operator {
   }
 
   listApps(id: string, page: PageRequest): Promise<Page<App>> {
-    return this.pageOf(id, 'apps', page, (accountId, asked) => this.context.credentials.listApps(accountId, asked, this.context.call));
+    return this.pageOf(id, 'apps', page, (accountId, asked) =>
+      this.context.credentials.listApps(accountId, asked, this.context.call),
+    );
   }
 
   createKey(key: NewKey): Promise<{ readonly key: ShownKey; readonly secret: string }> {
@@ -66,7 +85,9 @@ export class StoreOperator implements Operator {
   }
 
   listKeys(id: string, page: PageRequest): Promise<Page<ShownKey>> {
-    return this.pageOf(id, 'keys', page, (accountId, asked) => this.context.credentials.listKeys(accountId, asked, this.context.call));
+    return this.pageOf(id, 'keys', page, (accountId, asked) =>
+      this.context.credentials.listKeys(accountId, asked, this.context.call),
+    );
   }
 
   revokeKey(keyId: string): Promise<ShownKey> {
@@ -76,7 +97,8 @@ export class StoreOperator implements Operator {
   async expireKey(id: string, expiresAt: number): Promise<ShownKey> {
     const keyId = readUuid(id, '/key_id');
     const before = await this.context.credentials.findKey({ keyId });
-    if (before?.revokedAt !== undefined) throw new ServiceError('CONFLICT', `Key ${keyId} (${before.name}) is revoked already; nothing was changed.`);
+    if (before?.revokedAt !== undefined)
+      throw new ServiceError('CONFLICT', `Key ${keyId} (${before.name}) is revoked already; nothing was changed.`);
     return expireKey(this.context, keyId, expiresAt);
   }
 
@@ -89,14 +111,18 @@ export class StoreOperator implements Operator {
   }
 
   listEntries(id: string, page: PageRequest): Promise<Page<ShownEntry>> {
-    return this.pageOf(id, 'entries', page, (accountId, asked) => this.context.accounts.entries(accountId, asked, this.context.call));
+    return this.pageOf(id, 'entries', page, (accountId, asked) =>
+      this.context.accounts.entries(accountId, asked, this.context.call),
+    );
   }
 
   async searchGenerations(asked: GenerationFilter, page: PageRequest): Promise<Page<ShownGeneration>> {
     const filter = await this.filterOf(asked);
     const { accountId = 'all accounts', appId = 'all Apps', statuses = [] } = filter;
     const list = `generations of ${accountId} and ${appId} ${statuses.join(' ')}`;
-    const { items, ...more } = await pageByToken(page, list, (within) => searchGenerations(this.context, filter, within));
+    const { items, ...more } = await pageByToken(page, list, (within) =>
+      searchGenerations(this.context, filter, within),
+    );
     return { items: items.map(shownGeneration), ...more };
   }
 
@@ -104,7 +130,10 @@ export class StoreOperator implements Operator {
     const generation = await findGeneration(this.context, readUuid(id, '/generation_id'));
     const { prompt, negativePrompt, parameters, references } = generation;
     return {
-      ...shownGeneration(generation), prompt, ...(negativePrompt === undefined ? {} : { negativePrompt }), parameters,
+      ...shownGeneration(generation),
+      prompt,
+      ...(negativePrompt === undefined ? {} : { negativePrompt }),
+      parameters,
       referenceUploadIds: references.map(({ uploadId }) => uploadId),
     };
   }
@@ -123,17 +152,24 @@ export class StoreOperator implements Operator {
 
   /** With the account that an App is of; an empty list would not say that there is no such account, or App. */
   private async filterOf({ accountId, appId, statuses }: GenerationFilter): Promise<GenerationFilter> {
-    const stand = statuses === undefined || statuses.length === 0 ? {} : { statuses: [...new Set(statuses)].toSorted() };
+    const stand =
+      statuses === undefined || statuses.length === 0 ? {} : { statuses: [...new Set(statuses)].toSorted() };
     const account = accountId === undefined ? undefined : (await this.account(accountId)).accountId;
     if (appId === undefined) return { ...stand, ...(account === undefined ? {} : { accountId: account }) };
     const app = await this.context.credentials.readApp(readUuid(appId, '/app_id'), this.context.call);
     if (!app) throw new ServiceError('NOT_FOUND', `There is no App ${appId.toLowerCase()}.`);
-    if (account !== undefined && account !== app.accountId) throw new ServiceError('NOT_FOUND', `Account ${account} has no App ${app.appId}.`);
+    if (account !== undefined && account !== app.accountId)
+      throw new ServiceError('NOT_FOUND', `Account ${account} has no App ${app.appId}.`);
     return { ...stand, accountId: app.accountId, appId: app.appId };
   }
 
   /** An empty list would not say that there is no such account. */
-  private async pageOf<T>(id: string, what: string, page: PageRequest, list: (accountId: string, asked: PageRequest) => Promise<Page<T>>): Promise<Page<T>> {
+  private async pageOf<T>(
+    id: string,
+    what: string,
+    page: PageRequest,
+    list: (accountId: string, asked: PageRequest) => Promise<Page<T>>,
+  ): Promise<Page<T>> {
     const { accountId } = await this.account(id);
     return pageByToken(page, `${what} of ${accountId}`, (asked) => list(accountId, asked));
   }

@@ -3,7 +3,10 @@ import type { StoreUnavailable } from '../../core/errors.js';
 import type { Clock } from '../../core/ports/clock.js';
 import { sentencesOf } from '../logging/logging.js';
 
-/** Calls must have gone well for so long before a store counts as back: one that fails now and then is one outage, not many. */
+/**
+ * Calls must have gone well for so long before a store counts as back: one that fails now and then is one outage, not
+ * many.
+ */
 const QUIET_MS = 5_000;
 
 export interface OutageParts {
@@ -20,12 +23,18 @@ interface Away {
   backAt: number | undefined;
 }
 
-/** What the log has of one store that cannot answer: a line when it begins, a sum when it ends, each failure at debug level. */
+/**
+ * What the log has of one store that cannot answer: a line when it begins, a sum when it ends, each failure at debug
+ * level.
+ */
 export class Outage {
   private away: Away | undefined;
   private cancelEnd: (() => void) | undefined;
 
-  constructor(private readonly store: string, private readonly parts: OutageParts) {}
+  constructor(
+    private readonly store: string,
+    private readonly parts: OutageParts,
+  ) {}
 
   get isUnderWay(): boolean {
     return this.away !== undefined;
@@ -72,7 +81,13 @@ export class Outage {
     const { since, failedCalls, warnings, refusedRequests, backAt } = this.away;
     this.away = undefined;
     const { clock, logger } = this.parts;
-    const about = { store: this.store, awayMs: Math.max(0, (backAt ?? clock.now()) - since), failedCalls, warnings, refusedRequests };
+    const about = {
+      store: this.store,
+      awayMs: Math.max(0, (backAt ?? clock.now()) - since),
+      failedCalls,
+      warnings,
+      refusedRequests,
+    };
     if (backAt === undefined) logger.warn(about, 'store still away');
     else logger.warn(about, 'store back');
   }

@@ -8,20 +8,36 @@ import { Outage, type OutageParts } from './outage.js';
 type Store = 'database' | 'objects' | 'wake-ups';
 
 const STORES: Readonly<Record<StorePort, Store>> = {
-  accounts: 'database', generations: 'database', claims: 'database', uploads: 'database', credentials: 'database', objects: 'objects', wakeUps: 'wake-ups',
+  accounts: 'database',
+  generations: 'database',
+  claims: 'database',
+  uploads: 'database',
+  credentials: 'database',
+  objects: 'objects',
+  wakeUps: 'wake-ups',
 };
 /** Done with what is at hand, as a rule: that they work says nothing of the store. */
 const WITHOUT_STORE: ReadonlySet<string> = new Set(['objects.signPut', 'objects.signGet']);
 
-/** The stores of one process, and whether they answer: an outage is told once for each, counted, and summed up at its end. */
+/**
+ * The stores of one process, and whether they answer: an outage is told once for each, counted, and summed up at its
+ * end.
+ */
 export class Outages {
   private readonly outages: Readonly<Record<Store, Outage>>;
 
   constructor(parts: OutageParts) {
-    this.outages = { 'database': new Outage('database', parts), 'objects': new Outage('objects', parts), 'wake-ups': new Outage('wake-ups', parts) };
+    this.outages = {
+      'database': new Outage('database', parts),
+      'objects': new Outage('objects', parts),
+      'wake-ups': new Outage('wake-ups', parts),
+    };
   }
 
-  /** The same ports, every call of a store looked at. `onDatabaseAway` is called for each that the database could not answer. */
+  /**
+   * The same ports, every call of a store looked at. `onDatabaseAway` is called for each that the database could not
+   * answer.
+   */
   watched(ports: Ports, onDatabaseAway: () => void = () => undefined): Ports {
     const watched = <P extends StorePort>(name: P): StorePorts[P] => {
       const store = STORES[name];
@@ -38,9 +54,17 @@ export class Outages {
     const { wakeUps } = ports;
     return {
       ...ports,
-      accounts: watched('accounts'), generations: watched('generations'), claims: watched('claims'), uploads: watched('uploads'),
-      credentials: watched('credentials'), objects: watched('objects'),
-      wakeUps: { ...watched('wakeUps'), start: (...delivery) => wakeUps.start(...delivery), stop: () => wakeUps.stop() },
+      accounts: watched('accounts'),
+      generations: watched('generations'),
+      claims: watched('claims'),
+      uploads: watched('uploads'),
+      credentials: watched('credentials'),
+      objects: watched('objects'),
+      wakeUps: {
+        ...watched('wakeUps'),
+        start: (...delivery) => wakeUps.start(...delivery),
+        stop: () => wakeUps.stop(),
+      },
     };
   }
 
@@ -49,7 +73,10 @@ export class Outages {
     this.outages.database.refused();
   }
 
-  /** The same log without the warnings that only an outage under way has caused: they are counted. All others are passed on. */
+  /**
+   * The same log without the warnings that only an outage under way has caused: they are counted. All others are passed
+   * on.
+   */
   quiet(log: Log): Log {
     const underWay = (): Outage | undefined => Object.values(this.outages).find(({ isUnderWay }) => isUnderWay);
     return {
@@ -74,7 +101,11 @@ interface Watcher {
 }
 
 /** The same methods of the port, watched, which costs their callers no turn. All of them answer promises. */
-function watchedPort<Port extends object>(port: Port, methods: MethodsOf<Port>, watcherOf: (method: keyof Port & string) => Watcher): Port {
+function watchedPort<Port extends object>(
+  port: Port,
+  methods: MethodsOf<Port>,
+  watcherOf: (method: keyof Port & string) => Watcher,
+): Port {
   const calls = (Object.keys(methods) as (keyof Port & string)[]).map((method) => {
     const { answered, failed } = watcherOf(method);
     const call = (...args: readonly unknown[]): Promise<unknown> => {

@@ -6,9 +6,9 @@ import { UNAVAILABLE_RETRY_MS } from '../requests/service-error.js';
 const PROBE_AGAIN_MS = 500;
 
 /**
- * Refuses at once what the database could not answer anyway. After a call that failed the database is asked whether it is
- * ready, one probe at a time, until it says yes; while the last answer was no the gate is shut. A call that failed shuts
- * nothing by itself.
+ * Refuses at once what the database could not answer anyway. After a call that failed the database is asked whether it
+ * is ready, one probe at a time, until it says yes; while the last answer was no the gate is shut. A call that failed
+ * shuts nothing by itself.
  */
 export class StoreGate {
   private isShut = false;

@@ -1,11 +1,13 @@
 /**
- * Asks once for all who want to know at the same time, and takes what is not said within `limitMs` for a no: probes come at
- * their own pace, however slowly a store answers.
+ * Asks once for all who want to know at the same time, and takes what is not said within `limitMs` for a no: probes
+ * come at their own pace, however slowly a store answers.
  */
 export function askedOnce(ask: () => Promise<boolean>, limitMs: number): () => Promise<boolean> {
   let underWay: Promise<boolean> | undefined;
   return () => {
-    underWay ??= answeredWithin(ask, limitMs).finally(() => { underWay = undefined; });
+    underWay ??= answeredWithin(ask, limitMs).finally(() => {
+      underWay = undefined;
+    });
     return underWay;
   };
 }
@@ -14,6 +16,8 @@ function answeredWithin(ask: () => Promise<boolean>, limitMs: number): Promise<b
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => resolve(false), limitMs);
     timer.unref();
-    ask().then(resolve, reject).finally(() => clearTimeout(timer));
+    ask()
+      .then(resolve, reject)
+      .finally(() => clearTimeout(timer));
   });
 }

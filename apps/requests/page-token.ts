@@ -2,18 +2,29 @@ import { fieldInvalid } from '../../core/fields.js';
 import type { Page, PageRequest } from '../../core/paging.js';
 
 /**
- * One page of a list whose cursors are tokens that go with what was listed, told by `of`: one of another list, or of another
- * account, is refused and not misread. Throws FIELD_INVALID.
+ * One page of a list whose cursors are tokens that go with what was listed, told by `of`: one of another list, or of
+ * another account, is refused and not misread. Throws FIELD_INVALID.
  */
-export async function pageByToken<T>({ limit, cursor }: PageRequest, of: string, list: (page: PageRequest) => Promise<Page<T>>): Promise<Page<T>> {
-  const { items, nextCursor } = await list({ limit, ...(cursor === undefined ? {} : { cursor: readToken(cursor, of) }) });
+export async function pageByToken<T>(
+  { limit, cursor }: PageRequest,
+  of: string,
+  list: (page: PageRequest) => Promise<Page<T>>,
+): Promise<Page<T>> {
+  const { items, nextCursor } = await list({
+    limit,
+    ...(cursor === undefined ? {} : { cursor: readToken(cursor, of) }),
+  });
   return { items, ...(nextCursor === undefined ? {} : { nextCursor: tokenOf(of, nextCursor) }) };
 }
 
 function readToken(token: string, of: string): string {
   const [list, cursor, ...more] = Buffer.from(token, 'base64url').toString('utf8').split('\n');
   const isOurs = list === of && cursor !== undefined && more.length === 0 && token === tokenOf(of, cursor);
-  if (!isOurs) throw fieldInvalid('/page_token', 'A list goes on from what an earlier page of the same list ended with, and from nothing else.');
+  if (!isOurs)
+    throw fieldInvalid(
+      '/page_token',
+      'A list goes on from what an earlier page of the same list ended with, and from nothing else.',
+    );
   return cursor;
 }
 

@@ -32,8 +32,9 @@ export class RateLimit {
   }
 
   /**
-   * Counts a request of `points`, of which `taken` were counted before. One request takes the whole rate at most, so that each
-   * can be sent at some time. Nothing is due once all of it was counted, and nobody is over for what others sent since.
+   * Counts a request of `points`, of which `taken` were counted before. One request takes the whole rate at most, so
+   * that each can be sent at some time. Nothing is due once all of it was counted, and nobody is over for what others
+   * sent since.
    */
   async take(who: string, points = 1, taken = 0): Promise<Rate> {
     const due = Math.min(points, this.perMinute) - Math.min(taken, this.perMinute);

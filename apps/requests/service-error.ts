@@ -3,10 +3,14 @@ import { ServiceError, StoreUnavailable } from '../../core/errors.js';
 /** How long a client should wait when a store is away and nobody knows for how long. */
 export const UNAVAILABLE_RETRY_MS = 2_000;
 
-/** What a front tells of an error. What was not expected is told to nobody: whoever gets another error back than given logs that. */
+/**
+ * What a front tells of an error. What was not expected is told to nobody: whoever gets another error back than given
+ * logs that.
+ */
 export function asServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
-  if (error instanceof StoreUnavailable) return new ServiceError('SERVICE_UNAVAILABLE', undefined, { retryAfterMs: UNAVAILABLE_RETRY_MS });
+  if (error instanceof StoreUnavailable)
+    return new ServiceError('SERVICE_UNAVAILABLE', undefined, { retryAfterMs: UNAVAILABLE_RETRY_MS });
   return new ServiceError('INTERNAL_ERROR');
 }
 

@@ -13,13 +13,16 @@ export interface Demo {
   readonly appId: string;
   /** Told once, in a terminal or a file of the owner's; only its digest is kept. */
   readonly secret: string;
-  /** The first model of the catalog that makes a picture of a prompt alone, for less than there is; undefined when none does. */
+  /**
+   * The first model of the catalog that makes a picture of a prompt alone, for less than there is; undefined when none
+   * does.
+   */
   readonly modelKey: string | undefined;
 }
 
 /**
- * Gives an empty data folder an account to try things with: 10,000 credits, one App and one key. Answers null when there
- * is an account with a key already. A start that was cut halfway is finished, not repeated.
+ * Gives an empty data folder an account to try things with: 10,000 credits, one App and one key. Answers null when
+ * there is an account with a key already. A start that was cut halfway is finished, not repeated.
  */
 export async function firstStart(context: Context): Promise<Demo | null> {
   const [known] = (await context.accounts.list({ limit: 1 })).items;
@@ -28,8 +31,15 @@ export async function firstStart(context: Context): Promise<Demo | null> {
     if (known.name !== 'demo' || keys.items.length > 0) return null;
   }
   const { accountId } = known ?? (await createAccount(context, { name: 'demo' }));
-  await grantCredits(context, { accountId, operationId: 'first-start', credits: DEMO_CREDITS, reason: 'Credits to try things with' });
-  const [app = await createApp(context, { accountId, name: 'demo' })] = (await context.credentials.listApps(accountId, { limit: 1 })).items;
+  await grantCredits(context, {
+    accountId,
+    operationId: 'first-start',
+    credits: DEMO_CREDITS,
+    reason: 'Credits to try things with',
+  });
+  const [app = await createApp(context, { accountId, name: 'demo' })] = (
+    await context.credentials.listApps(accountId, { limit: 1 })
+  ).items;
   const { secret, key } = await createKey(context, { appId: app.appId, name: 'first key' });
   const model = await firstPictureModel(context, { accountId, appId: app.appId, credentialId: key.keyId, scopes: [] });
   return { accountId, appId: app.appId, secret, modelKey: model?.modelKey };
@@ -38,7 +48,10 @@ export async function firstStart(context: Context): Promise<Demo | null> {
 async function firstPictureModel(context: Context, caller: Caller): Promise<Model | undefined> {
   for (const model of context.catalog.models()) {
     const body = { model_key: model.modelKey, operation: 'image_generation', prompt: FIRST_PROMPT };
-    const isPossible = await estimateGeneration(context, caller, body).then(() => true, () => false);
+    const isPossible = await estimateGeneration(context, caller, body).then(
+      () => true,
+      () => false,
+    );
     if (isPossible) return model;
   }
   return undefined;

@@ -12,7 +12,10 @@ export interface Reloaded {
   readonly logger: Logger;
 }
 
-/** Reads again what may change while the process runs. What is faulty is reported, a line for each fault, and stays as it was. */
+/**
+ * Reads again what may change while the process runs. What is faulty is reported, a line for each fault, and stays as
+ * it was.
+ */
 export async function reload(reloaded: Reloaded): Promise<void> {
   const { catalogFile, logger } = reloaded;
   try {
@@ -28,7 +31,10 @@ export async function reload(reloaded: Reloaded): Promise<void> {
  * Calls `asked` whenever SIGHUP comes, but `hungUp` when it says that the terminal of this process was closed: there a
  * service ends, as it would without us.
  */
-export function onHangUp(signals: Signals, { asked, hungUp }: { readonly asked: () => void; readonly hungUp: () => void }): void {
+export function onHangUp(
+  signals: Signals,
+  { asked, hungUp }: { readonly asked: () => void; readonly hungUp: () => void },
+): void {
   const hadTerminal = hasTerminal();
   signals.on('SIGHUP', () => {
     if (hadTerminal && !hasTerminal()) hungUp();

@@ -56,10 +56,24 @@ export async function startService(config: Config, logger: Logger = createLogger
     const demo = config.role === 'all' ? await firstStart(program.context) : null;
     const worker = works(config) ? createWorker(program, config, metrics) : undefined;
     await worker?.start();
-    const addresses = { ...(listening === null ? {} : { address: url, listening }), ...(internal ? { internal: hostAndPort(internal) } : {}) };
+    const addresses = {
+      ...(listening === null ? {} : { address: url, listening }),
+      ...(internal ? { internal: hostAndPort(internal) } : {}),
+    };
     logger.info({ role: config.role, ...addresses, ...whereData(config), worker: worker !== undefined }, 'serving');
-    const reloaded = { catalogFile: config.catalog, readCatalogAgain: () => program.readCatalogAgain(), readCallersAgain: () => grpc?.readCallersAgain(), logger };
-    return { url: front ? url : null, listening, demo, reload: () => reload(reloaded), stop: () => stop({ front, grpc, internal, worker, program, outages, config, logger }) };
+    const reloaded = {
+      catalogFile: config.catalog,
+      readCatalogAgain: () => program.readCatalogAgain(),
+      readCallersAgain: () => grpc?.readCallersAgain(),
+      logger,
+    };
+    return {
+      url: front ? url : null,
+      listening,
+      demo,
+      reload: () => reload(reloaded),
+      stop: () => stop({ front, grpc, internal, worker, program, outages, config, logger }),
+    };
   } catch (error) {
     await Promise.all([front?.close(0), grpc?.close(0), internal?.close(0)]);
     await program.close();
@@ -74,7 +88,12 @@ function works({ role, worker }: Config): boolean {
 /** The log has names in camelCase. */
 function whereData(config: Config): Readonly<Record<string, string>> {
   const { facts } = placeOf(config);
-  return Object.fromEntries(Object.entries(facts).map(([name, value]) => [name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()), value]));
+  return Object.fromEntries(
+    Object.entries(facts).map(([name, value]) => [
+      name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+      value,
+    ]),
+  );
 }
 
 interface Front {
@@ -82,7 +101,14 @@ interface Front {
   close(graceMs: number): Promise<void>;
 }
 
-function createFront(program: Program, { config, logger, metrics }: { readonly config: Config; readonly logger: Logger; readonly metrics: Metrics | undefined }): Front {
+function createFront(
+  program: Program,
+  {
+    config,
+    logger,
+    metrics,
+  }: { readonly config: Config; readonly logger: Logger; readonly metrics: Metrics | undefined },
+): Front {
   const { context, signedObjects } = program;
   const authenticator = new Authenticator(context);
   const rest = createHttpFronts({
@@ -100,7 +126,11 @@ function createFront(program: Program, { config, logger, metrics }: { readonly c
 }
 
 /** Once the front listens, so that whoever asks is not told that a process is ready which takes no requests yet. */
-async function openInternal(program: Program, { internal }: Config, metrics: Metrics | undefined): Promise<InternalServer | undefined> {
+async function openInternal(
+  program: Program,
+  { internal }: Config,
+  metrics: Metrics | undefined,
+): Promise<InternalServer | undefined> {
   if (internal === undefined || metrics === undefined) return undefined;
   metrics.process.start();
   return createInternalServer({ ...internal, readiness: () => program.isReady(), metrics });
@@ -119,10 +149,20 @@ function createWorker(program: Program, config: Config, metrics: Metrics | undef
 }
 
 /** The gRPC front, where it is configured and this process takes requests. */
-async function listenForServices(program: Program, { grpc, role }: Config, { logger, observer }: { readonly logger: Logger; readonly observer: CallObserver | undefined }): Promise<OpenGrpc | undefined> {
+async function listenForServices(
+  program: Program,
+  { grpc, role }: Config,
+  { logger, observer }: { readonly logger: Logger; readonly observer: CallObserver | undefined },
+): Promise<OpenGrpc | undefined> {
   if (grpc === undefined || role === 'worker') return undefined;
   const { context } = program;
-  const server = openGrpc(grpc, { context, logger, observer, isReady: () => program.isReady(), requireStores: () => program.requireStores() });
+  const server = openGrpc(grpc, {
+    context,
+    logger,
+    observer,
+    isReady: () => program.isReady(),
+    requireStores: () => program.requireStores(),
+  });
   const port = await server.listen(grpc.host, grpc.port);
   const isOpen = grpc.callersFile === undefined;
   logger.info({ listening: `${grpc.host}:${port}`, isOpen }, 'serving gRPC');
@@ -144,7 +184,11 @@ interface Parts {
 async function stop({ front, grpc, internal, worker, program, outages, config, logger }: Parts): Promise<void> {
   logger.info('stopping');
   internal?.stopping();
-  const [, , hasEnded = true] = await Promise.all([front?.close(config.worker.stopGraceMs), grpc?.close(config.worker.stopGraceMs), worker?.stop()]);
+  const [, , hasEnded = true] = await Promise.all([
+    front?.close(config.worker.stopGraceMs),
+    grpc?.close(config.worker.stopGraceMs),
+    worker?.stop(),
+  ]);
   // Runs that outlive their grace go on until the process does. Until then no other server may take them for gone.
   await program.close({ keepsLock: !hasEnded });
   outages.close();
@@ -162,14 +206,23 @@ export interface ServiceHost {
 }
 
 /**
- * Serves until the process is asked to stop, then stops in order; asked twice, it leaves at once. SIGHUP has it read its catalog
- * again. It listens to signals until the process ends: one that comes after the stop belongs to the same request.
+ * Serves until the process is asked to stop, then stops in order; asked twice, it leaves at once. SIGHUP has it read
+ * its catalog again. It listens to signals until the process ends: one that comes after the stop belongs to the same
+ * request.
  */
-export async function serve(config: Config, host: ServiceHost, onServing: (served: Served) => void | Promise<void> = () => undefined): Promise<'stopped' | 'left'> {
+export async function serve(
+  config: Config,
+  host: ServiceHost,
+  onServing: (served: Served) => void | Promise<void> = () => undefined,
+): Promise<'stopped' | 'left'> {
   // Asked for before anything is served: it may be asked to stop as soon as it is ready.
   let served: Served | undefined;
   let leave: () => void = () => undefined;
-  const left = new Promise<'left'>((resolve) => { leave = () => { resolve('left'); }; });
+  const left = new Promise<'left'>((resolve) => {
+    leave = () => {
+      resolve('left');
+    };
+  });
   const stopAsked = new Promise<void>((resolve) => {
     stopOnSignals(host.signals, { asked: resolve, askedAgain: leave });
     // One that comes before anything is served has nothing to read again.
@@ -188,7 +241,10 @@ export async function serve(config: Config, host: ServiceHost, onServing: (serve
   return end;
 }
 
-function stopOnSignals(signals: Signals, { asked, askedAgain }: { readonly asked: () => void; readonly askedAgain: () => void }): void {
+function stopOnSignals(
+  signals: Signals,
+  { asked, askedAgain }: { readonly asked: () => void; readonly askedAgain: () => void },
+): void {
   const request = new StopRequest(() => performance.now());
   const onSignal = (signal: NodeJS.Signals): void => {
     const count = request.take(signal as StopSignal);

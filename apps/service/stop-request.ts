@@ -7,14 +7,14 @@ export interface Signals {
 }
 
 /**
- * How far apart the signals of one request to stop may come, in milliseconds: a terminal sends Ctrl-C, and a supervisor SIGTERM, to
- * the whole group of processes, and npm, being in it, once more to us.
+ * How far apart the signals of one request to stop may come, in milliseconds: a terminal sends Ctrl-C, and a supervisor
+ * SIGTERM, to the whole group of processes, and npm, being in it, once more to us.
  */
 const SAME_REQUEST_MS = 500;
 
 /**
- * Tells signals of one request to stop from those of the next. Any two requests count, whichever signals they are: Ctrl-C and then a
- * supervisor's SIGTERM are two as well.
+ * Tells signals of one request to stop from those of the next. Any two requests count, whichever signals they are:
+ * Ctrl-C and then a supervisor's SIGTERM are two as well.
  */
 export class StopRequest {
   /** When the request came that the next signal of the same kind may belong to. */

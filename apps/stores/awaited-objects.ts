@@ -12,16 +12,19 @@ const LONGEST_PAUSE_MS = 10_000;
 type Check = (identity: () => Promise<string>) => Promise<void>;
 
 export interface AwaitedObjectsParts {
-  /** Opens the store, and finds out what may be signed for it. Throws `StoreUnavailable` while it is away, and what refuses it. */
+  /**
+   * Opens the store, and finds out what may be signed for it. Throws `StoreUnavailable` while it is away, and what
+   * refuses it.
+   */
   readonly open: () => Promise<OpenObjects>;
   readonly clock: Pick<Clock, 'now' | 'after'>;
   readonly log: Log;
 }
 
 /**
- * An object store that was away when the process started: it is tried again, more and more slowly, and until it was opened
- * and checked every call is `StoreUnavailable`, the signing of addresses above all. One that turns out to be the wrong one, or
- * not usable, is reported and stays shut, as it may be put right.
+ * An object store that was away when the process started: it is tried again, more and more slowly, and until it was
+ * opened and checked every call is `StoreUnavailable`, the signing of addresses above all. One that turns out to be the
+ * wrong one, or not usable, is reported and stays shut, as it may be put right.
  */
 export class AwaitedObjects implements ObjectStore {
   private opened: OpenObjects | undefined;
@@ -30,7 +33,10 @@ export class AwaitedObjects implements ObjectStore {
   private isClosed = false;
   private readonly since: number;
 
-  constructor(private readonly parts: AwaitedObjectsParts, away: StoreUnavailable) {
+  constructor(
+    private readonly parts: AwaitedObjectsParts,
+    away: StoreUnavailable,
+  ) {
     this.since = parts.clock.now();
     parts.log.warn('object store not reached at the start', { fault: away.message });
   }
@@ -76,7 +82,8 @@ export class AwaitedObjects implements ObjectStore {
   }
 
   private reached(): ObjectStore {
-    if (this.opened === undefined) throw new StoreUnavailable('The object store has not been reached since this process started.');
+    if (this.opened === undefined)
+      throw new StoreUnavailable('The object store has not been reached since this process started.');
     return this.opened.store;
   }
 

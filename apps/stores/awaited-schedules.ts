@@ -1,8 +1,8 @@
 import type { WakeUps } from '../../core/ports/wake-ups.js';
 
 /**
- * Wake-ups whose schedules are let come to their end before the stores go. Use cases do not wait for them, and a request that
- * was answered as the process stopped would otherwise leave its generation to recovery.
+ * Wake-ups whose schedules are let come to their end before the stores go. Use cases do not wait for them, and a
+ * request that was answered as the process stopped would otherwise leave its generation to recovery.
  */
 export class AwaitedSchedules implements WakeUps {
   private readonly underWay = new Set<Promise<void>>();

@@ -7,11 +7,15 @@ import { openingOf, QUIETLY } from './opening.js';
 import { checkInstallation, hadSecret } from './same-installation.js';
 
 /**
- * Whether a server could start over the chosen stores, found out by reading alone: nothing is made, brought up to date or
- * claimed, so that a check with a wrong configuration binds nobody to it. Throws one sentence that names what is missing.
+ * Whether a server could start over the chosen stores, found out by reading alone: nothing is made, brought up to date
+ * or claimed, so that a check with a wrong configuration binds nobody to it. Throws one sentence that names what is
+ * missing.
  */
 export async function checkStores(config: Config): Promise<void> {
-  const { database: { driver }, wakeUps } = config.stores;
+  const {
+    database: { driver },
+    wakeUps,
+  } = config.stores;
   const database = await inspectDatabase(config);
   try {
     const inUse = await hadSecret(config, database);

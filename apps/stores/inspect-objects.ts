@@ -8,10 +8,15 @@ import { refuseObjects } from './same-installation.js';
 /** A database in the data folder and its objects there lie in one folder, wherever that is moved or restored to. */
 export const BESIDE_THE_DATABASE = 'in the folder of the database';
 
-/** The identity of the configured objects, by reading alone. Throws one sentence when a server could not use them, or they were never made. */
+/**
+ * The identity of the configured objects, by reading alone. Throws one sentence when a server could not use them, or
+ * they were never made.
+ */
 export async function inspectObjects(config: Config, installation: Installation): Promise<string> {
   const { driver } = config.stores.objects;
-  const { identity, unmade } = await driver.inspect(objectsOpeningOf(config, QUIETLY)).catch((error: unknown) => refuseObjects(config, installation, error));
+  const { identity, unmade } = await driver
+    .inspect(objectsOpeningOf(config, QUIETLY))
+    .catch((error: unknown) => refuseObjects(config, installation, error));
   if (unmade !== undefined) return refuseUnmade(unmade);
   if (!driver.isInDataFolder) return identity ?? refuseUnmade('The objects were not made ready');
   return keptIdentity(config) ?? refuseUnmade(`There is no ${identityFile(config.dataFolder)}`);
@@ -21,7 +26,10 @@ export async function inspectObjects(config: Config, installation: Installation)
  * The same before they are made, or undefined where they have none yet; `installation` is what an existing database
  * remembers. Throws one sentence for objects that could not be used, or are gone.
  */
-export async function inspectObjectsBeforeMigration(config: Config, installation?: Installation): Promise<string | undefined> {
+export async function inspectObjectsBeforeMigration(
+  config: Config,
+  installation?: Installation,
+): Promise<string | undefined> {
   const { driver } = config.stores.objects;
   if (driver.isInDataFolder) return keptIdentity(config);
   try {

@@ -10,12 +10,17 @@ interface Migration {
 }
 
 /**
- * Makes what the chosen stores need before anybody serves over them, and brings it up to date, once all has been checked
- * that reading tells. Safe to repeat, beside running processes too, and in many at once. Throws one sentence.
+ * Makes what the chosen stores need before anybody serves over them, and brings it up to date, once all has been
+ * checked that reading tells. Safe to repeat, beside running processes too, and in many at once. Throws one sentence.
  */
-export async function migrateStores(config: Config, { role = 'tool', tell = () => undefined }: Migration = {}): Promise<void> {
+export async function migrateStores(
+  config: Config,
+  { role = 'tool', tell = () => undefined }: Migration = {},
+): Promise<void> {
   const { database, objects, wakeUps } = config.stores;
   await checkBeforeMigration(config, role);
-  (await database.driver.migrate(openingOf(config, database, QUIETLY), (lent) => wakeUps.driver.migrate(lent))).forEach(tell);
+  (await database.driver.migrate(openingOf(config, database, QUIETLY), (lent) => wakeUps.driver.migrate(lent))).forEach(
+    tell,
+  );
   (await objects.driver.migrate(objectsOpeningOf(config, QUIETLY))).forEach(tell);
 }

@@ -2,13 +2,19 @@ import type { DatabasePlace, OpenDatabase, OpenedAs } from '../../adapters/drive
 import type { Config } from '../config/config.js';
 import { openingOf, QUIETLY, type OpeningNeeds } from './opening.js';
 
-/** A `server` has a data folder to itself; a `tool` works beside it. Throws one sentence when the database cannot be used. */
+/**
+ * A `server` has a data folder to itself; a `tool` works beside it. Throws one sentence when the database cannot be
+ * used.
+ */
 export function openDatabase(config: Config, as: OpenedAs, needs: OpeningNeeds): Promise<OpenDatabase> {
   const { database } = config.stores;
   return database.driver.open({ ...openingOf(config, database, needs), as });
 }
 
-/** To read what is there: nothing is made, and a database of an older release stays as it is. Throws as `openDatabase` does. */
+/**
+ * To read what is there: nothing is made, and a database of an older release stays as it is. Throws as `openDatabase`
+ * does.
+ */
 export function inspectDatabase(config: Config): Promise<OpenDatabase> {
   const { database } = config.stores;
   return database.driver.inspect(openingOf(config, database, QUIETLY));

@@ -19,7 +19,10 @@ export interface ProgramObjects {
   readonly signedObjects?: SignedObjectGate;
   /** Which objects these are, so that a database is never used with others. */
   identity(): Promise<string>;
-  /** Present where the store was away. It is tried again once it is told how to find out that these are the right objects. */
+  /**
+   * Present where the store was away. It is tried again once it is told how to find out that these are the right
+   * objects.
+   */
   readonly awaited?: AwaitedObjects;
   close(options?: CloseOptions): Promise<void>;
 }
@@ -35,7 +38,10 @@ export interface ObjectsNeeds extends OpeningNeeds {
   readonly installation: Installation;
 }
 
-export async function openObjects(config: Config, { as, clock, log, installation, ...needs }: ObjectsNeeds): Promise<ProgramObjects> {
+export async function openObjects(
+  config: Config,
+  { as, clock, log, installation, ...needs }: ObjectsNeeds,
+): Promise<ProgramObjects> {
   const { driver } = config.stores.objects;
   const open = () => driver.open({ ...objectsOpeningOf(config, { clock, log }), ...needs, as });
   if (driver.isInDataFolder) return openFolder(config, as, open);
@@ -46,18 +52,29 @@ export async function openObjects(config: Config, { as, clock, log, installation
   } catch (error) {
     // The first start of all makes what every later one is compared with, so it needs its objects.
     if (as === 'tool' || !(error instanceof StoreUnavailable) || !(await isInUse(installation))) throw error;
-    const awaited = new AwaitedObjects({ open: checked, clock: new SystemClock({ keepsProcessAlive: false }), log }, error);
+    const awaited = new AwaitedObjects(
+      { open: checked, clock: new SystemClock({ keepsProcessAlive: false }), log },
+      error,
+    );
     return { store: awaited, identity: () => Promise.reject(error), awaited, close: () => awaited.close() };
   }
 }
 
-/** Whether a server could open objects that lie elsewhere. Throws as `openObjects` does. The secret is there already. */
+/**
+ * Whether a server could open objects that lie elsewhere. Throws as `openObjects` does. The secret is there already.
+ */
 export async function checkObjects(config: Config, needs: Pick<ObjectsNeeds, 'clock' | 'publicUrl'>): Promise<void> {
   const { driver } = config.stores.objects;
   if (driver.isInDataFolder) return;
   const { objects: secret } = readSecrets(config.secretFile, { inUse: true, isShared: true });
   const { log } = QUIETLY;
-  const objects = await driver.open({ ...objectsOpeningOf(config, { clock: needs.clock, log }), publicUrl: needs.publicUrl, as: 'server', secret, takesBytes: () => Promise.resolve(true) });
+  const objects = await driver.open({
+    ...objectsOpeningOf(config, { clock: needs.clock, log }),
+    publicUrl: needs.publicUrl,
+    as: 'server',
+    secret,
+    takesBytes: () => Promise.resolve(true),
+  });
   await objects.close?.();
 }
 
@@ -67,7 +84,11 @@ function elsewhere(objects: OpenObjects): ProgramObjects {
 }
 
 /** What SQLite does for its own folder: with another database nothing else would keep a second server out. */
-async function openFolder({ stores, dataFolder }: Config, as: OpenedAs, open: () => Promise<OpenObjects>): Promise<ProgramObjects> {
+async function openFolder(
+  { stores, dataFolder }: Config,
+  as: OpenedAs,
+  open: () => Promise<OpenObjects>,
+): Promise<ProgramObjects> {
   const isBeside = stores.database.driver.isInDataFolder === true;
   let lock: DataFolderLock | undefined;
   if (!isBeside) {

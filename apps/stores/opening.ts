@@ -10,7 +10,10 @@ export interface OpeningNeeds {
 }
 
 /** For work that reports nothing by itself. */
-export const QUIETLY: OpeningNeeds = { clock: new SystemClock(), log: { info: () => undefined, warn: () => undefined } };
+export const QUIETLY: OpeningNeeds = {
+  clock: new SystemClock(),
+  log: { info: () => undefined, warn: () => undefined },
+};
 
 /** What a driver is opened with. */
 export function openingOf({ dataFolder }: Config, { options }: Configured<Driver>, needs: OpeningNeeds): Opening {
@@ -19,5 +22,8 @@ export function openingOf({ dataFolder }: Config, { options }: Configured<Driver
 
 export function objectsOpeningOf(config: Config, needs: OpeningNeeds): ObjectsInspection {
   const { uploadTargetMs, outputUrlMs } = config.settings;
-  return { ...openingOf(config, config.stores.objects, needs), longestAddressMs: Math.max(uploadTargetMs, outputUrlMs) };
+  return {
+    ...openingOf(config, config.stores.objects, needs),
+    longestAddressMs: Math.max(uploadTargetMs, outputUrlMs),
+  };
 }

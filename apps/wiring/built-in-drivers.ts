@@ -7,11 +7,17 @@ import { sandboxDriver } from '../../adapters/providers/sandbox/sandbox-driver.j
 import { sqliteDriver } from '../../adapters/sqlite/sqlite-driver.js';
 import { timersDriver } from '../../adapters/timers/timers-driver.js';
 
-/** The drivers that come with the program; the first of each kind is the default. They load their packages when they are opened. */
+/**
+ * The drivers that come with the program; the first of each kind is the default. They load their packages when they are
+ * opened.
+ */
 export const BUILT_IN_DRIVERS: readonly Driver[] = [
-  sqliteDriver, mongoDriver,
-  filesDriver, minioDriver,
-  timersDriver, agendaDriver,
+  sqliteDriver,
+  mongoDriver,
+  filesDriver,
+  minioDriver,
+  timersDriver,
+  agendaDriver,
   sandboxDriver,
 ];
 

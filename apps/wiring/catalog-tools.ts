@@ -5,6 +5,12 @@ import type { Config } from '../config/config.js';
 
 /** What a catalog of this installation is checked with: its JSON Schema, and the configured providers. */
 export function catalogTools({ providers }: Pick<Config, 'providers'>): SchemaTools {
-  const rules = [...providers].map(([name, { driver }]) => [name, (settings: Parameters<NonNullable<typeof driver.settingsFault>>[0]) => driver.settingsFault?.(settings)] as const);
+  const rules = [...providers].map(
+    ([name, { driver }]) =>
+      [
+        name,
+        (settings: Parameters<NonNullable<typeof driver.settingsFault>>[0]) => driver.settingsFault?.(settings),
+      ] as const,
+  );
   return { checkSchema, jsonSchemas: new AjvJsonSchemas(), providers: new Map(rules) };
 }

@@ -2,13 +2,16 @@ import type { Model } from '../../core/catalog/model.js';
 import type { Catalog } from '../../core/ports/catalog.js';
 
 /**
- * The newest catalog that could be used. It changes from one snapshot to the next at once, for all who ask here: whoever
- * needs two answers to agree takes both from one `models()` or keeps the model it was given.
+ * The newest catalog that could be used. It changes from one snapshot to the next at once, for all who ask here:
+ * whoever needs two answers to agree takes both from one `models()` or keeps the model it was given.
  */
 export class CurrentCatalog implements Catalog {
   private reading: Promise<unknown> = Promise.resolve();
 
-  constructor(private current: Catalog, private readonly load: () => Promise<Catalog>) {}
+  constructor(
+    private current: Catalog,
+    private readonly load: () => Promise<Catalog>,
+  ) {}
 
   models(): readonly Model[] {
     return this.current.models();
@@ -18,7 +21,10 @@ export class CurrentCatalog implements Catalog {
     return this.current.find(modelKey);
   }
 
-  /** Reads it again, one reading after another, and answers how many models there are now. Throws what `load` throws; then nothing changes. */
+  /**
+   * Reads it again, one reading after another, and answers how many models there are now. Throws what `load` throws;
+   * then nothing changes.
+   */
   readAgain(): Promise<number> {
     const read = this.reading.then(async () => {
       this.current = await this.load();

@@ -8,7 +8,10 @@ import { probes } from '../http/host/probes.js';
 import { createHttpHost, type HttpHost, type HttpHostOptions } from '../http/host/server.js';
 import { signedObjects } from '../http/objects/signed-objects.js';
 
-export interface HttpFrontsOptions extends Pick<HttpHostOptions, 'trustedProxies' | 'lingerMs' | 'observer'>, Pick<DeveloperApiOptions, 'requireStores'> {
+export interface HttpFrontsOptions
+  extends
+    Pick<HttpHostOptions, 'trustedProxies' | 'lingerMs' | 'observer'>,
+    Pick<DeveloperApiOptions, 'requireStores'> {
   readonly context: Context;
   readonly authenticator: Authenticator;
   readonly logger: Logger;
@@ -20,10 +23,24 @@ export interface HttpFrontsOptions extends Pick<HttpHostOptions, 'trustedProxies
 }
 
 /** Every HTTP front of one process over one host. Nothing is listening before `listen`. */
-export function createHttpFronts({ context, authenticator, limits, requireStores, signedObjects: gate, readiness, ...options }: HttpFrontsOptions): HttpHost {
+export function createHttpFronts({
+  context,
+  authenticator,
+  limits,
+  requireStores,
+  signedObjects: gate,
+  readiness,
+  ...options
+}: HttpFrontsOptions): HttpHost {
   const { ids, clock } = context;
   return createHttpHost({ ids, clock, limits, ...options }, [
-    developerApi({ context, authenticator, rates: limits, bodyTimeoutMs: limits.bodyTimeoutMs, ...(requireStores ? { requireStores } : {}) }),
+    developerApi({
+      context,
+      authenticator,
+      rates: limits,
+      bodyTimeoutMs: limits.bodyTimeoutMs,
+      ...(requireStores ? { requireStores } : {}),
+    }),
     ...(gate ? [signedObjects(gate)] : []),
     probes(readiness),
   ]);

@@ -21,10 +21,10 @@ import { measuredPorts } from '../metrics/measured-ports.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { Outages } from '../outages/outages.js';
 import { StoreGate } from '../outages/store-gate.js';
-import { openSecrets } from './secrets.js';
+import { openSecrets, type Secrets } from './secrets.js';
 import { AwaitedSchedules } from '../stores/awaited-schedules.js';
 import { openDatabase } from '../stores/open-database.js';
-import { openObjects } from '../stores/open-objects.js';
+import { openObjects, type ObjectsNeeds, type ProgramObjects } from '../stores/open-objects.js';
 import { openingOf } from '../stores/opening.js';
 import { checkInstallation, hadSecret, isOneOfSeveral, joinInstallation } from '../stores/same-installation.js';
 
@@ -47,7 +47,9 @@ export interface ProgramOptions {
   readonly log?: Log;
   /** Instead of the configured file, for work that a faulty catalog must not keep anybody from. */
   readonly catalog?: Catalog;
-  /** Where clients reach the REST process, asked for whenever an address is signed; from the configuration when absent. */
+  /**
+   * Where clients reach the REST process, asked for whenever an address is signed; from the configuration when absent.
+   */
   readonly publicUrl?: () => string;
   /** What passes through the ports is measured when they are given. */
   readonly metrics?: Metrics | undefined;
@@ -56,56 +58,117 @@ export interface ProgramOptions {
 }
 
 /**
- * Reads the catalog, opens the stores and puts the program together over them. A `server` has a data folder to itself; a
- * `tool` works beside it. Throws one sentence, or one a line, when the catalog or a store cannot be used.
+ * Reads the catalog, opens the stores and puts the program together over them. A `server` has a data folder to itself;
+ * a `tool` works beside it. Throws one sentence, or one a line, when the catalog or a store cannot be used.
  */
-export async function openProgram(config: Config, role: 'server' | 'tool', options: ProgramOptions = {}): Promise<Program> {
-  const readCatalog = async (): Promise<Catalog> => options.catalog ?? loadCatalog(config.catalog, catalogTools(config));
+export async function openProgram(
+  config: Config,
+  role: 'server' | 'tool',
+  options: ProgramOptions = {},
+): Promise<Program> {
+  const readCatalog = async (): Promise<Catalog> =>
+    options.catalog ?? loadCatalog(config.catalog, catalogTools(config));
   const catalog = new CurrentCatalog(await readCatalog(), readCatalog);
   const clock = new SystemClock();
   const log = options.log ?? SILENT;
   const opened = new Opened();
   try {
     const database = opened.keep(await openDatabase(config, role, { clock, log }));
-    const secrets = openSecrets(config.secretFile, { inUse: await hadSecret(config, database), isShared: isOneOfSeveral(config, role) });
+    const secrets = openSecrets(config.secretFile, {
+      inUse: await hadSecret(config, database),
+      isShared: isOneOfSeveral(config, role),
+    });
     const publicUrl = options.publicUrl ?? (() => configuredUrl(config));
     const container = new Container();
-    const wanted = (key: string) => takesBytes({ uploads: resolve(container, TOKENS.uploads) }, key);
-    const objects = opened.keep(await openObjects(config, { as: role, clock, publicUrl, takesBytes: wanted, secret: secrets.objects, installation: database.installation, log }));
-    const join = (identity: () => Promise<string>) => joinInstallation(config, database.installation, role, { secret: secrets.fingerprint, objects: identity });
-    if (objects.awaited === undefined) await join(() => objects.identity());
-    else {
-      await checkInstallation(config, database.installation, { secret: secrets.fingerprint });
-      objects.awaited.begin(join);
-    }
-    const wakeUps = await config.stores.wakeUps.driver.open({ ...openingOf(config, config.stores.wakeUps, { clock, log }), lent: database.lent });
+    const objects = await openInstalledObjects(config, secrets, opened, {
+      as: role,
+      clock,
+      log,
+      publicUrl,
+      takesBytes: (key) => takesBytes({ uploads: resolve(container, TOKENS.uploads) }, key),
+      secret: secrets.objects,
+      installation: database.installation,
+    });
+    const wakeUps = await config.stores.wakeUps.driver.open({
+      ...openingOf(config, config.stores.wakeUps, { clock, log }),
+      lent: database.lent,
+    });
     const memory = new MemoryBudget(config.images.memoryBytes);
     const connected = await openProviders(config, { clock, log, memory }, opened);
-    container.load(systemModule({ secret: secrets.credentials }), mediaModule({ memory }), storesModule(database.stores, { objects: objects.store, wakeUps }));
+    container.load(
+      systemModule({ secret: secrets.credentials }),
+      mediaModule({ memory }),
+      storesModule(database.stores, { objects: objects.store, wakeUps }),
+    );
     container.bind<Catalog>(TOKENS.catalog.id).toConstantValue(catalog);
     container.bind<Providers>(TOKENS.providers.id).toConstantValue({ find: (name) => connected.get(name) });
     const wired = portsFrom(container);
-    const gate = opened.keep(new StoreGate(() => database.isReady(), new SystemClock({ keepsProcessAlive: false }), () => options.outages?.refused()));
+    const gate = opened.keep(
+      new StoreGate(
+        () => database.isReady(),
+        new SystemClock({ keepsProcessAlive: false }),
+        () => options.outages?.refused(),
+      ),
+    );
     const awaited = { ...wired, wakeUps: opened.keep(new AwaitedSchedules(wired.wakeUps)) };
     const ports = options.outages?.watched(awaited, () => suspectDatabase(config, gate)) ?? awaited;
-    const context = createContext(options.metrics ? measuredPorts(ports, options.metrics) : ports, config.settings, log, {
-      id: wired.ids.uuid(), isExclusive: database.isExclusive,
-    });
+    const context = createContext(
+      options.metrics ? measuredPorts(ports, options.metrics) : ports,
+      config.settings,
+      log,
+      {
+        id: wired.ids.uuid(),
+        isExclusive: database.isExclusive,
+      },
+    );
     const { signedObjects } = objects;
-    return { context, ...(signedObjects ? { signedObjects } : {}), isReady: () => database.isReady(), tidy: () => database.tidy(), requireStores: (wouldAsk) => gate.requireOpen(wouldAsk), readCatalogAgain: () => catalog.readAgain(), close: (closing) => opened.close(closing) };
+    return {
+      context,
+      ...(signedObjects ? { signedObjects } : {}),
+      isReady: () => database.isReady(),
+      tidy: () => database.tidy(),
+      requireStores: (wouldAsk) => gate.requireOpen(wouldAsk),
+      readCatalogAgain: () => catalog.readAgain(),
+      close: (closing) => opened.close(closing),
+    };
   } catch (error) {
     await opened.close();
     throw error;
   }
 }
 
-/** A file answers at once, and what it refuses for want of space it may take a moment later: only a server is kept from being asked. */
+/** Opens the object store, and checks that it, the secret and the database belong to one installation. */
+async function openInstalledObjects(
+  config: Config,
+  { fingerprint: secret }: Secrets,
+  opened: Opened,
+  needs: ObjectsNeeds,
+): Promise<ProgramObjects> {
+  const objects = opened.keep(await openObjects(config, needs));
+  const join = (identity: () => Promise<string>) =>
+    joinInstallation(config, needs.installation, needs.as, { secret, objects: identity });
+  if (objects.awaited === undefined) await join(() => objects.identity());
+  else {
+    await checkInstallation(config, needs.installation, { secret });
+    objects.awaited.begin(join);
+  }
+  return objects;
+}
+
+/**
+ * A file answers at once, and what it refuses for want of space it may take a moment later: only a server is kept from
+ * being asked.
+ */
 function suspectDatabase({ stores }: Config, gate: StoreGate): void {
   if (!stores.database.driver.isInDataFolder) gate.suspect();
 }
 
 /** One provider for each configured instance, by its name. */
-async function openProviders({ providers, dataFolder }: Config, needs: Pick<ProviderOpening, 'clock' | 'log' | 'memory'>, opened: Opened): Promise<ReadonlyMap<string, Provider>> {
+async function openProviders(
+  { providers, dataFolder }: Config,
+  needs: Pick<ProviderOpening, 'clock' | 'log' | 'memory'>,
+  opened: Opened,
+): Promise<ReadonlyMap<string, Provider>> {
   const connected = new Map<string, Provider>();
   for (const [instance, { driver, options }] of providers) {
     const provider = await driver.open({ ...needs, instance, options, dataFolder });

@@ -25,7 +25,8 @@ export interface SecretNeeds {
  * Reads the secret, or makes one that only its owner can read. Without it stored keys and signed addresses are
  * worthless, so it belongs in every backup. Throws one sentence when the file is not what was written, when it is gone
  * from data `inUse`, as a new one would make every key there invalid without a word, and when it is missing though
- * `isShared`: made here, it would be what the database remembers, and every process with the right one would be refused.
+ * `isShared`: made here, it would be what the database remembers, and every process with the right one would be
+ * refused.
  */
 export function openSecrets(path: string, needs: SecretNeeds): Secrets {
   return lookForSecrets(path, needs) ?? derivedFrom(createSecret(path));
@@ -47,7 +48,11 @@ export function lookForSecrets(path: string, { inUse, isShared }: SecretNeeds): 
 
 function derivedFrom(master: Buffer): Secrets {
   const derive = (purpose: string) => createHmac('sha256', master).update(purpose).digest();
-  return { credentials: derive('credentials'), objects: derive('objects'), fingerprint: derive('fingerprint').toString('hex') };
+  return {
+    credentials: derive('credentials'),
+    objects: derive('objects'),
+    fingerprint: derive('fingerprint').toString('hex'),
+  };
 }
 
 /** A random name that stands in a file of its own, made by whoever asks first. */
@@ -70,16 +75,21 @@ function readSecret(path: string): Buffer | undefined {
     throw new Error(`${path} cannot be read by this user (${code}).`, { cause: error });
   }
   const secret = Buffer.from(text.trim(), 'hex');
-  if (secret.length !== SECRET_BYTES) throw new Error(`${path} must hold ${SECRET_BYTES} bytes in hex; restore it from a backup.`);
+  if (secret.length !== SECRET_BYTES)
+    throw new Error(`${path} must hold ${SECRET_BYTES} bytes in hex; restore it from a backup.`);
   return secret;
 }
 
 function refuseLoss(path: string): never {
-  throw new Error(`${path} is missing, and no API key is valid without it; restore it from a backup, or begin with a new one as docs/operating.md says.`);
+  throw new Error(
+    `${path} is missing, and no API key is valid without it; restore it from a backup, or begin with a new one as docs/operating.md says.`,
+  );
 }
 
 function refuseOwn(path: string): never {
-  throw new Error(`${path} is missing, and every process of an installation needs the same secret; make it with openssl rand -hex ${SECRET_BYTES}, once, and name it in secret_file everywhere.`);
+  throw new Error(
+    `${path} is missing, and every process of an installation needs the same secret; make it with openssl rand -hex ${SECRET_BYTES}, once, and name it in secret_file everywhere.`,
+  );
 }
 
 function refuseUnmade(path: string): never {
@@ -91,7 +101,9 @@ function openNew(path: string): number {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     return openSync(path, 'wx', 0o600);
   } catch (error) {
-    throw new Error(`${path} cannot be written by this user (${(error as NodeJS.ErrnoException).code}).`, { cause: error });
+    throw new Error(`${path} cannot be written by this user (${(error as NodeJS.ErrnoException).code}).`, {
+      cause: error,
+    });
   }
 }
 

@@ -30,7 +30,10 @@ export class Worker {
   private repetition: Repetition | undefined;
   private isStopping = false;
 
-  constructor(private readonly context: Context, private readonly options: WorkerOptions) {
+  constructor(
+    private readonly context: Context,
+    private readonly options: WorkerOptions,
+  ) {
     this.dispatcher = new Dispatcher(context, options.workerId);
     this.recovery = new Recovery(context, (generation) => this.dispatcher.takeOver(generation));
   }
@@ -41,8 +44,8 @@ export class Worker {
 
   /**
    * Takes wake-ups from when it resolves. Before it does, the runs that an earlier boot left have their places, so that
-   * nothing new takes them. The first recovery pass runs at once, as after a crash it is what picks everything up; it is
-   * not waited for, so that a process with much to pick up can be asked to stop.
+   * nothing new takes them. The first recovery pass runs at once, as after a crash it is what picks everything up; it
+   * is not waited for, so that a process with much to pick up can be asked to stop.
    */
   async start(): Promise<void> {
     const { clock, wakeUps, log } = this.context;
@@ -50,7 +53,8 @@ export class Worker {
     if (this.isStopping) return;
     await wakeUps.start((subject) => this.deliver(subject), MAX_WAKE_UPS);
     void this.recover();
-    if (!this.isStopping) this.repetition = new Repetition(clock, this.options.recoveryIntervalMs, () => this.recover());
+    if (!this.isStopping)
+      this.repetition = new Repetition(clock, this.options.recoveryIntervalMs, () => this.recover());
   }
 
   /** Rejects a kind that this release does not know: another process may know it, and later releases will. */
@@ -59,12 +63,18 @@ export class Worker {
     await this.dispatcher.deliver(id);
   }
 
-  /** Hands every lease back, or leaves it to lapse after the grace; answers whether all has ended, as what has not is cut, and recovered. */
+  /**
+   * Hands every lease back, or leaves it to lapse after the grace; answers whether all has ended, as what has not is
+   * cut, and recovered.
+   */
   async stop(): Promise<boolean> {
     const { stopGraceMs } = this.options;
     this.isStopping = true;
     this.recovery.stop();
-    const ended = this.within(stopGraceMs, Promise.all([this.context.wakeUps.stop(), this.repetition?.stop(), this.recovering]));
+    const ended = this.within(
+      stopGraceMs,
+      Promise.all([this.context.wakeUps.stop(), this.repetition?.stop(), this.recovering]),
+    );
     const runsEnded = await this.dispatcher.stop(stopGraceMs);
     return (await ended) && runsEnded;
   }
@@ -79,7 +89,11 @@ export class Worker {
   /** Never two at a time: the first one may take longer than the interval. */
   private recover(): Promise<void> {
     this.dispatcher.admitWaiting();
-    this.recovering ??= this.recoverInPasses().then(() => this.tidy()).finally(() => { this.recovering = undefined; });
+    this.recovering ??= this.recoverInPasses()
+      .then(() => this.tidy())
+      .finally(() => {
+        this.recovering = undefined;
+      });
     return this.recovering;
   }
 

@@ -1,10 +1,16 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { randomUUID } from 'node:crypto';
-import { CreateGenerationRequestSchema, CreateGenerationResponseSchema } from '../../apps/grpc/generated/darkroom/v1/generations_pb.js';
+import {
+  CreateGenerationRequestSchema,
+  CreateGenerationResponseSchema,
+} from '../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { GrpcConnection, written } from './grpc-connection.js';
 import type { Lane } from './lane.js';
 
-/** The unary gRPC calls of one slice. Every call is the same but for its message, and its idempotency key where it carries one. */
+/**
+ * The unary gRPC calls of one slice. Every call is the same but for its message, and its idempotency key where it
+ * carries one.
+ */
 export interface CallKind {
   /** Of the method, as `/darkroom.v1.Generations/GetGeneration`. */
   readonly call: string;
@@ -34,12 +40,19 @@ export async function callLanes(port: number, count: number, kind: CallKind): Pr
       const message = messages[Math.floor(Math.random() * messages.length)];
       if (message === undefined) throw new Error('There is nothing to ask for.');
       const answer = await connection.call({ path, metadata }, written(message, isKeyed ? newKey() : undefined));
-      return { credential, body: answer.toString('base64'), generationId: () => fromBinary(CreateGenerationResponseSchema, answer).generation?.generationId ?? '' };
+      return {
+        credential,
+        body: answer.toString('base64'),
+        generationId: () => fromBinary(CreateGenerationResponseSchema, answer).generation?.generationId ?? '',
+      };
     };
   });
 }
 
 /** A message with nothing but a key: parts of a message that follow each other are read as one. */
 function newKey(): Uint8Array {
-  return toBinary(CreateGenerationRequestSchema, create(CreateGenerationRequestSchema, { idempotencyKey: randomUUID() }));
+  return toBinary(
+    CreateGenerationRequestSchema,
+    create(CreateGenerationRequestSchema, { idempotencyKey: randomUUID() }),
+  );
 }

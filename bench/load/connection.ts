@@ -9,12 +9,14 @@ const HEADERS_END = '\r\n\r\n';
 const CONTENT_LENGTH = /\r\ncontent-length: *(\d+)/i;
 
 /**
- * One kept-alive HTTP/1.1 connection with one request under way at a time. It reads no more of an answer than its status,
- * its length and its body, so that sending costs less than serving does.
+ * One kept-alive HTTP/1.1 connection with one request under way at a time. It reads no more of an answer than its
+ * status, its length and its body, so that sending costs less than serving does.
  */
 export class Connection {
   private received = '';
-  private waiting: { readonly resolve: (answer: HttpAnswer) => void; readonly reject: (error: Error) => void } | undefined;
+  private waiting:
+    | { readonly resolve: (answer: HttpAnswer) => void; readonly reject: (error: Error) => void }
+    | undefined;
 
   private constructor(private readonly socket: Socket) {
     socket.setNoDelay(true);
@@ -59,7 +61,10 @@ export class Connection {
     if (length === undefined) return this.fail(new Error('The server answered without Content-Length.'));
     const bodyAt = headersEnd + HEADERS_END.length;
     if (this.received.length < bodyAt + Number(length)) return;
-    const answer = { status: Number(this.received.slice(9, 12)), body: this.received.slice(bodyAt, bodyAt + Number(length)) };
+    const answer = {
+      status: Number(this.received.slice(9, 12)),
+      body: this.received.slice(bodyAt, bodyAt + Number(length)),
+    };
     this.received = '';
     const { waiting } = this;
     this.waiting = undefined;

@@ -43,7 +43,15 @@ function lanesOf(port: number, count: number, kind: Slice['kind']): Promise<read
   return 'call' in kind ? callLanes(port, count, kind) : requestLanes(port, count, kind);
 }
 
-async function run({ port, kind, connections, durationMs, maxRequests = Infinity, intervalMs = 0, isMarked = false }: Slice): Promise<SliceDone> {
+async function run({
+  port,
+  kind,
+  connections,
+  durationMs,
+  maxRequests = Infinity,
+  intervalMs = 0,
+  isMarked = false,
+}: Slice): Promise<SliceDone> {
   const lanes = await lanesOf(port, connections, kind);
   const marks: Mark[] = [];
   const times: number[] = [];

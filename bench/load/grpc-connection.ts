@@ -9,8 +9,8 @@ export interface CalledMethod {
 const PREFIX_BYTES = 5;
 
 /**
- * One HTTP/2 connection to a gRPC server with any number of unary calls at once. It checks no more of an answer than its
- * status, so that calling costs less than serving does.
+ * One HTTP/2 connection to a gRPC server with any number of unary calls at once. It checks no more of an answer than
+ * its status, so that calling costs less than serving does.
  */
 export class GrpcConnection {
   private constructor(private readonly session: ClientHttp2Session) {
@@ -36,12 +36,22 @@ export class GrpcConnection {
   /** Resolves with the bytes of the answer. */
   call({ path, metadata }: CalledMethod, request: Buffer): Promise<Buffer> {
     return new Promise((resolve, reject) => {
-      const stream = this.session.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers', ...metadata });
+      const stream = this.session.request({
+        ':method': 'POST',
+        ':path': path,
+        'content-type': 'application/grpc',
+        'te': 'trailers',
+        ...metadata,
+      });
       const received: Buffer[] = [];
       let last: IncomingHttpHeaders = {};
-      stream.on('response', (headers) => { last = headers; });
+      stream.on('response', (headers) => {
+        last = headers;
+      });
       stream.on('data', (chunk: Buffer) => received.push(chunk));
-      stream.on('trailers', (trailers) => { last = trailers; });
+      stream.on('trailers', (trailers) => {
+        last = trailers;
+      });
       stream.once('error', reject);
       stream.once('close', () => {
         if (last['grpc-status'] === '0') resolve(Buffer.concat(received).subarray(PREFIX_BYTES));
@@ -60,6 +70,9 @@ export class GrpcConnection {
 export function written(...parts: readonly (Uint8Array | undefined)[]): Buffer {
   const some = parts.flatMap((part) => part ?? []);
   const prefix = Buffer.alloc(PREFIX_BYTES);
-  prefix.writeUInt32BE(some.reduce((sum, { length }) => sum + length, 0), 1);
+  prefix.writeUInt32BE(
+    some.reduce((sum, { length }) => sum + length, 0),
+    1,
+  );
   return Buffer.concat([prefix, ...some]);
 }

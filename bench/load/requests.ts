@@ -8,7 +8,10 @@ export interface Target {
   readonly credential: string;
 }
 
-/** The requests of one slice. Every request is the same but for its target, and its Idempotency-Key where it carries one. */
+/**
+ * The requests of one slice. Every request is the same but for its target, and its Idempotency-Key where it carries
+ * one.
+ */
 export interface RequestKind {
   readonly method: 'GET' | 'POST';
   /** One is drawn at random for each request. */
@@ -28,14 +31,20 @@ interface WrittenRequest {
 const GENERATION_ID = /"generation_id":"([0-9a-f-]{36})"/;
 const connectionsByPort = new Map<number, Connection[]>();
 
-/** So many connections with one request at a time. They are kept from slice to slice, as clients keep them, until the server closes them. */
+/**
+ * So many connections with one request at a time. They are kept from slice to slice, as clients keep them, until the
+ * server closes them.
+ */
 export async function requestLanes(port: number, count: number, kind: RequestKind): Promise<Lane[]> {
   const open = (connectionsByPort.get(port) ?? []).filter(({ isOpen }) => isOpen);
   while (open.length < count) open.push(await Connection.open(port));
   connectionsByPort.set(port, open);
   const write = requestWriter(kind);
   return open.slice(0, count).map((connection): Lane => async () => {
-    const { text, target: { credential } } = write();
+    const {
+      text,
+      target: { credential },
+    } = write();
     const answer = await connection.send(text);
     refuseOther(answer, kind);
     return { credential, body: answer.body, generationId: () => GENERATION_ID.exec(answer.body)?.[1] ?? '' };
@@ -43,7 +52,10 @@ export async function requestLanes(port: number, count: number, kind: RequestKin
 }
 
 function refuseOther({ status, body }: HttpAnswer, kind: RequestKind): void {
-  if (status !== kind.status) throw new Error(`${kind.method} ${kind.targets[0]?.path} was answered ${status}, not ${kind.status}: ${body.slice(0, 500)}`);
+  if (status !== kind.status)
+    throw new Error(
+      `${kind.method} ${kind.targets[0]?.path} was answered ${status}, not ${kind.status}: ${body.slice(0, 500)}`,
+    );
 }
 
 /** Writes requests. Bodies are ASCII. */
@@ -57,6 +69,9 @@ function requestWriter({ method, targets, body, isKeyed }: RequestKind): () => W
     const target = targets[Math.floor(Math.random() * targets.length)];
     if (target === undefined) throw new Error('There is nothing to ask for.');
     const key = isKeyed ? `\r\nIdempotency-Key: ${randomUUID()}` : '';
-    return { target, text: `${method} ${target.path} HTTP/1.1\r\n${fixed}\r\nAuthorization: Bearer ${target.credential}${key}\r\n\r\n${body ?? ''}` };
+    return {
+      target,
+      text: `${method} ${target.path} HTTP/1.1\r\n${fixed}\r\nAuthorization: Bearer ${target.credential}${key}\r\n\r\n${body ?? ''}`,
+    };
   };
 }

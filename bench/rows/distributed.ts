@@ -12,7 +12,12 @@ export async function measureDistributed(run: Run): Promise<Row[]> {
   return withServers('distributed', async () => {
     const stores = await StoreServers.start(run);
     console.log(`database and object store: ${stores.names.join(', ')}`);
-    const rows = [...await measureDatabase(run, stores), ...await measureFronts(run, stores), ...await measureAccounts(run, stores), ...await measureWorkers(run, stores)];
+    const rows = [
+      ...(await measureDatabase(run, stores)),
+      ...(await measureFronts(run, stores)),
+      ...(await measureAccounts(run, stores)),
+      ...(await measureWorkers(run, stores)),
+    ];
     await stores.stop();
     return rows;
   });

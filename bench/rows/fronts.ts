@@ -25,8 +25,10 @@ export async function measureFronts(run: Run, stores: StoreServers): Promise<Row
 
   const rows: Row[] = [];
   for (const name of ['create', 'status'] as const) {
-    const slice = (fleet: Fleet, { [name]: kind }: Kinds) => new Side(() =>
-      measureFleet(run.load, fleet, { kind, connections: run.sizes.connections, durationMs: run.sizes.sliceMs }));
+    const slice = (fleet: Fleet, { [name]: kind }: Kinds) =>
+      new Side(() =>
+        measureFleet(run.load, fleet, { kind, connections: run.sizes.connections, durationMs: run.sizes.sliceMs }),
+      );
     const control = slice(embedded, embeddedKinds);
     const sides = PROCESSES.map((count) => slice({ fronts: fronts.slice(0, count), stores }, kinds));
     await measureInTurn([control, ...sides], run.sizes.rounds);
@@ -44,7 +46,11 @@ function rowsOf(name: string, control: Side, [one, ...more]: readonly Side[]): R
     { name: `distributed ${name}`, lines: fleetLines(`${name}, MongoDB not SQLite`, beside), figures: beside },
     ...growth.map((comparison, index): Row => {
       const what = `${name}, ${PROCESSES[index + 1]} processes not 1`;
-      return { name: `distributed ${name} by ${PROCESSES[index + 1]}`, lines: fleetLines(what, comparison), figures: comparison };
+      return {
+        name: `distributed ${name} by ${PROCESSES[index + 1]}`,
+        lines: fleetLines(what, comparison),
+        figures: comparison,
+      };
     }),
     {
       name: `distributed ${name}: cores`,
@@ -58,9 +64,15 @@ function rowsOf(name: string, control: Side, [one, ...more]: readonly Side[]): R
 async function kindsOf({ load, sizes }: Run, fleet: Fleet<Subject>): Promise<Kinds> {
   const [processes, { connections }] = [fleet.fronts.length, sizes];
   const [durationMs, maxRequests] = [sizes.warmUpMs * processes, sizes.warmUpRequests * processes];
-  const credentials = await fleet.fronts[0]?.child.ask('createCredentials', { count: ACCOUNTS }) ?? [];
+  const credentials = (await fleet.fronts[0]?.child.ask('createCredentials', { count: ACCOUNTS })) ?? [];
   const create = createRequests(...credentials.map(({ secret }) => secret));
-  const { marks } = await loadFleet(load, fleet, { kind: create, connections, durationMs, maxRequests, isMarked: true });
+  const { marks } = await loadFleet(load, fleet, {
+    kind: create,
+    connections,
+    durationMs,
+    maxRequests,
+    isMarked: true,
+  });
   const status = statusRequestsOf(marks.slice(-STATUS_SAMPLES));
   await loadFleet(load, fleet, { kind: status, connections, durationMs, maxRequests });
   return { create, status };

@@ -15,21 +15,43 @@ interface FilledServer extends Server {
   readonly startMs: number;
 }
 
-/** The same requests on a store that holds little and on one that holds much, side by side; and what much of it weighs. */
+/**
+ * The same requests on a store that holds little and on one that holds much, side by side; and what much of it weighs.
+ */
 export async function measureGrowth(run: Run): Promise<Row[]> {
   const { load, sizes } = run;
   const few = await startFilled(run, 'few', sizes.fewGenerations);
   const many = await startFilled(run, 'many', sizes.manyGenerations);
   const compareBoth = (kind: (filled: Filled) => RequestKind) =>
-    compareServers(load, [{ server: many, kind: kind(many.filled) }, { server: few, kind: kind(few.filled) }], sizes);
+    compareServers(
+      load,
+      [
+        { server: many, kind: kind(many.filled) },
+        { server: few, kind: kind(few.filled) },
+      ],
+      sizes,
+    );
   const creating = await compareBoth(({ credential }) => createRequests(credential.secret));
-  const reading = await compareBoth(({ credential, generationIds }) => statusRequests(credential.secret, generationIds));
-  const rss = { few: (await few.child.ask('usage', undefined)).rssBytes, many: (await many.child.ask('usage', undefined)).rssBytes };
+  const reading = await compareBoth(({ credential, generationIds }) =>
+    statusRequests(credential.secret, generationIds),
+  );
+  const rss = {
+    few: (await few.child.ask('usage', undefined)).rssBytes,
+    many: (await many.child.ask('usage', undefined)).rssBytes,
+  };
   await Promise.all([few.child.stop(), many.child.stop()]);
   const name = `${whole(many.filled.count)} generations, not ${whole(few.filled.count)}`;
   return [
-    { name: 'growth of create', lines: comparisonLines(`create, ${name}`, creating, AIM), figures: { ...creating, few: few.filled.count, many: many.filled.count } },
-    { name: 'growth of status', lines: comparisonLines(`status, ${name}`, reading, AIM), figures: { ...reading, few: few.filled.count, many: many.filled.count } },
+    {
+      name: 'growth of create',
+      lines: comparisonLines(`create, ${name}`, creating, AIM),
+      figures: { ...creating, few: few.filled.count, many: many.filled.count },
+    },
+    {
+      name: 'growth of status',
+      lines: comparisonLines(`status, ${name}`, reading, AIM),
+      figures: { ...reading, few: few.filled.count, many: many.filled.count },
+    },
     footprint(few, many, rss),
   ];
 }
@@ -43,9 +65,20 @@ function footprint(few: FilledServer, many: FilledServer, rss: { readonly few: n
     lines: [
       { what: 'store on disk, a million generations', measured: megabytes(diskPerMillion) },
       { what: 'memory (RSS), a million generations more', measured: megabytes(rssPerMillion) },
-      { what: `memory (RSS) with ${whole(many.filled.count)} and with ${whole(few.filled.count)} generations`, measured: megabytes(rss.many), control: megabytes(rss.few) },
-      { what: `start with ${whole(many.filled.count)} and with ${whole(few.filled.count)} generations`, measured: `${whole(many.startMs)} ms`, control: `${whole(few.startMs)} ms` },
-      { what: `filled with ${whole(many.filled.count)}, a second`, measured: whole(many.filled.count / (many.filled.elapsedMs / 1_000)) },
+      {
+        what: `memory (RSS) with ${whole(many.filled.count)} and with ${whole(few.filled.count)} generations`,
+        measured: megabytes(rss.many),
+        control: megabytes(rss.few),
+      },
+      {
+        what: `start with ${whole(many.filled.count)} and with ${whole(few.filled.count)} generations`,
+        measured: `${whole(many.startMs)} ms`,
+        control: `${whole(few.startMs)} ms`,
+      },
+      {
+        what: `filled with ${whole(many.filled.count)}, a second`,
+        measured: whole(many.filled.count / (many.filled.elapsedMs / 1_000)),
+      },
     ],
     figures: { diskPerMillion, rssPerMillion, rssBytes: rss, startMs: { few: few.startMs, many: many.startMs } },
   };

@@ -8,7 +8,10 @@ import type { Child } from '../child.js';
 const AIM = { text: '≤ 1.05', atMost: 1.05 };
 const STATUS_SAMPLES = 1_000;
 
-interface Sides { readonly create: Loaded; readonly status: Loaded }
+interface Sides {
+  readonly create: Loaded;
+  readonly status: Loaded;
+}
 
 /** Create and status of the program that counts what it does, beside the same program that does not. */
 export async function measureMetrics(run: Run): Promise<Row[]> {
@@ -24,11 +27,28 @@ export async function measureMetrics(run: Run): Promise<Row[]> {
   ];
 }
 
-async function sidesOf({ load, sizes }: Run, server: Server & { readonly child: Child<SubjectCommands> }): Promise<Sides> {
+async function sidesOf(
+  { load, sizes }: Run,
+  server: Server & { readonly child: Child<SubjectCommands> },
+): Promise<Sides> {
   const { secret } = await server.child.ask('createCredential', undefined);
   const create = createRequests(secret);
   const { marks } = await load.ask('run', {
-    port: server.port, kind: create, connections: sizes.connections, durationMs: 30_000, maxRequests: STATUS_SAMPLES, isMarked: true,
+    port: server.port,
+    kind: create,
+    connections: sizes.connections,
+    durationMs: 30_000,
+    maxRequests: STATUS_SAMPLES,
+    isMarked: true,
   });
-  return { create: { server, kind: create }, status: { server, kind: statusRequests(secret, marks.map(({ generationId }) => generationId)) } };
+  return {
+    create: { server, kind: create },
+    status: {
+      server,
+      kind: statusRequests(
+        secret,
+        marks.map(({ generationId }) => generationId),
+      ),
+    },
+  };
 }

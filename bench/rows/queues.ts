@@ -10,7 +10,15 @@ import type { Added, QueueChoice, QueueCommands } from '../servers/queue.js';
 import { StoreServers } from '../servers/store-servers.js';
 import { cpuMicrosOf } from '../usage.js';
 import { withServers } from './distributed.js';
-import { burst, settledBy, startDistributed, startEmbedded, stopWorking, untilSettled, type Working } from './workers.js';
+import {
+  burst,
+  settledBy,
+  startDistributed,
+  startEmbedded,
+  stopWorking,
+  untilSettled,
+  type Working,
+} from './workers.js';
 
 /** Slow enough that nobody is busy yet with the one before. */
 const PACE_MS = 100;
@@ -19,7 +27,10 @@ const AGENDA_PACE_MS = 130;
 const LONGEST_MS = 120_000;
 
 /** Times on the machine's clock between what is named, in microseconds. */
-interface Latencies { readonly fromSending: number[]; readonly fromAnswer: number[] }
+interface Latencies {
+  readonly fromSending: number[];
+  readonly fromAnswer: number[];
+}
 
 /** Something that is given work and does it: at a pace, for the time until it begins; and as fast as it can. */
 interface Contestant {
@@ -29,7 +40,10 @@ interface Contestant {
   stop(): Promise<unknown>;
 }
 
-/** Creating a generation until its provider is called, beside adding a job until its function is; and how many of each a second. */
+/**
+ * Creating a generation until its provider is called, beside adding a job until its function is; and how many of each a
+ * second.
+ */
 export function measureQueues(run: Run): Promise<Row[]> {
   return withServers('queues', async () => {
     needBullMq();
@@ -54,14 +68,21 @@ export function measureQueues(run: Run): Promise<Row[]> {
     });
     // The first ones pay for code that was never run before.
     for (const contestant of contestants) await contestant.burst(burstSize);
-    await measureInTurn(entries.map(({ side }) => side), rounds);
+    await measureInTurn(
+      entries.map(({ side }) => side),
+      rounds,
+    );
     for (const contestant of contestants) await contestant.stop();
     await stores.stop();
     return rowsOf(entries);
   });
 }
 
-interface Entry { readonly name: string; readonly side: Side; readonly latencies: Latencies }
+interface Entry {
+  readonly name: string;
+  readonly side: Side;
+  readonly latencies: Latencies;
+}
 
 function rowsOf(entries: readonly Entry[]): Row[] {
   const [distributed, embedded, ...queues] = entries;
@@ -75,10 +96,16 @@ function rowsOf(entries: readonly Entry[]): Row[] {
       ],
       figures: { fromSendingMicros: latencyPercentiles(fromSending), fromAnswerMicros: latencyPercentiles(fromAnswer) },
     })),
-    ...[distributed, embedded].flatMap((own) => queues.map((queue): Row => {
-      const comparison = comparisonOf(own.side, queue.side);
-      return { name: `${own.name}, beside ${queue.name}`, lines: fleetLines(`${own.name}, beside ${queue.name}`, comparison, 'job'), figures: comparison };
-    })),
+    ...[distributed, embedded].flatMap((own) =>
+      queues.map((queue): Row => {
+        const comparison = comparisonOf(own.side, queue.side);
+        return {
+          name: `${own.name}, beside ${queue.name}`,
+          lines: fleetLines(`${own.name}, beside ${queue.name}`, comparison, 'job'),
+          figures: comparison,
+        };
+      }),
+    ),
   ];
 }
 
@@ -90,9 +117,19 @@ function ours(name: string, run: Run, working: Working): Contestant {
       const before = await settledBy(working);
       await child.ask('takeSubmissions', undefined);
       const kind = createRequests(...working.secrets);
-      const { marks } = await loadFleet(run.load, working, { kind, connections: 1, maxRequests: count, intervalMs: PACE_MS, durationMs: LONGEST_MS, isMarked: true });
+      const { marks } = await loadFleet(run.load, working, {
+        kind,
+        connections: 1,
+        maxRequests: count,
+        intervalMs: PACE_MS,
+        durationMs: LONGEST_MS,
+        isMarked: true,
+      });
       await untilSettled(working, before.count + marks.length);
-      return latenciesOf(marks.map((mark) => ({ ...mark, id: mark.generationId })), new Map(await child.ask('takeSubmissions', undefined)));
+      return latenciesOf(
+        marks.map((mark) => ({ ...mark, id: mark.generationId })),
+        new Map(await child.ask('takeSubmissions', undefined)),
+      );
     },
     burst: (count) => burst(run, working, count),
     stop: () => stopWorking(working),
@@ -102,20 +139,39 @@ function ours(name: string, run: Run, working: Working): Contestant {
 async function bullMq(run: Run, syncing: Syncing): Promise<Contestant> {
   const server = run.keep(await RedisServer.start(run.newFolder(`redis-${syncing}`), syncing));
   const choice = { kind: 'bullmq', port: server.port, concurrency: run.sizes.connections } as const;
-  return queued(run, `BullMQ, appendfsync ${syncing}`, choice, { paceMs: PACE_MS, databaseUse: () => cpuMicrosOf(server.pid) });
+  return queued(run, `BullMQ, appendfsync ${syncing}`, choice, {
+    paceMs: PACE_MS,
+    databaseUse: () => cpuMicrosOf(server.pid),
+  });
 }
 
 async function agenda(run: Run, stores: StoreServers): Promise<Contestant> {
   const place = freshDatabase({ url: stores.mongoUrl });
-  const choice = { kind: 'agenda', url: place.url, database: place.database, concurrency: run.sizes.connections } as const;
-  const contestant = await queued(run, 'Agenda, polling', choice, { paceMs: AGENDA_PACE_MS, databaseUse: () => stores.usage().database });
+  const choice = {
+    kind: 'agenda',
+    url: place.url,
+    database: place.database,
+    concurrency: run.sizes.connections,
+  } as const;
+  const contestant = await queued(run, 'Agenda, polling', choice, {
+    paceMs: AGENDA_PACE_MS,
+    databaseUse: () => stores.usage().database,
+  });
   return { ...contestant, stop: () => contestant.stop().then(() => place.drop()) };
 }
 
-interface QueueSettings { readonly paceMs: number; readonly databaseUse: () => number | undefined }
+interface QueueSettings {
+  readonly paceMs: number;
+  readonly databaseUse: () => number | undefined;
+}
 
 /** A job queue in two processes: one adds, one works. */
-async function queued(run: Run, name: string, choice: QueueChoice, { paceMs, databaseUse }: QueueSettings): Promise<Contestant> {
+async function queued(
+  run: Run,
+  name: string,
+  choice: QueueChoice,
+  { paceMs, databaseUse }: QueueSettings,
+): Promise<Contestant> {
   const [adder, worker] = [0, 1].map(() => run.start<QueueCommands>('./servers/queue.js', [JSON.stringify(choice)]));
   if (adder === undefined || worker === undefined) throw new Error('Two processes were started.');
   await worker.ask('work', undefined);
@@ -143,6 +199,7 @@ async function queued(run: Run, name: string, choice: QueueChoice, { paceMs, dat
 }
 
 function latenciesOf(given: readonly Added[], begunAtMicros: ReadonlyMap<string, number>): Latencies {
-  const after = (of: 'sentAtMicros' | 'answeredAtMicros') => given.map((one) => (begunAtMicros.get(one.id) ?? Number.NaN) - one[of]);
+  const after = (of: 'sentAtMicros' | 'answeredAtMicros') =>
+    given.map((one) => (begunAtMicros.get(one.id) ?? Number.NaN) - one[of]);
   return { fromSending: after('sentAtMicros'), fromAnswer: after('answeredAtMicros') };
 }

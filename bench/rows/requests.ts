@@ -14,14 +14,36 @@ export async function measureRequests(run: Run): Promise<Row[]> {
   const { secret } = await subject.child.ask('createCredential', undefined);
 
   const create = createRequests(secret);
-  const creating = await compareServers(load, [{ server: subject, kind: create }, { server: control, kind: create }], sizes);
+  const creating = await compareServers(
+    load,
+    [
+      { server: subject, kind: create },
+      { server: control, kind: create },
+    ],
+    sizes,
+  );
 
   const { marks } = await load.ask('run', {
-    port: subject.port, kind: create, connections: sizes.connections, durationMs: 30_000, maxRequests: STATUS_SAMPLES, isMarked: true,
+    port: subject.port,
+    kind: create,
+    connections: sizes.connections,
+    durationMs: 30_000,
+    maxRequests: STATUS_SAMPLES,
+    isMarked: true,
   });
-  const status = statusRequests(secret, marks.map(({ generationId }) => generationId));
+  const status = statusRequests(
+    secret,
+    marks.map(({ generationId }) => generationId),
+  );
   await control.child.ask('answerWith', { json: await load.ask('get', { port: subject.port, kind: status }) });
-  const reading = await compareServers(load, [{ server: subject, kind: status }, { server: control, kind: status }], sizes);
+  const reading = await compareServers(
+    load,
+    [
+      { server: subject, kind: status },
+      { server: control, kind: status },
+    ],
+    sizes,
+  );
   await Promise.all([subject.child.stop(), control.child.stop()]);
   return [
     { name: 'create', lines: comparisonLines('create', creating, AIM), figures: creating },

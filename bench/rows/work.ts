@@ -6,7 +6,9 @@ import { createRequests } from '../servers/sample.js';
 const PACE_MS = 10;
 const LONGEST_MS = 120_000;
 
-/** What happens after the answer: how soon a provider is called, and how many generations a second come out at the end. */
+/**
+ * What happens after the answer: how soon a provider is called, and how many generations a second come out at the end.
+ */
 export async function measureWork(run: Run): Promise<Row[]> {
   const { load, sizes } = run;
   const subject = await run.startSubject(run.newFolder('work'));
@@ -14,7 +16,15 @@ export async function measureWork(run: Run): Promise<Row[]> {
   await subject.child.ask('startWorker', undefined);
   const kind = createRequests(secret);
   const create = (connections: number, maxRequests: number, intervalMs: number): Promise<SliceDone> =>
-    load.ask('run', { port: subject.port, kind, connections, maxRequests, intervalMs, durationMs: LONGEST_MS, isMarked: true });
+    load.ask('run', {
+      port: subject.port,
+      kind,
+      connections,
+      maxRequests,
+      intervalMs,
+      durationMs: LONGEST_MS,
+      isMarked: true,
+    });
 
   // The first ones pay for code that was never run before.
   await create(sizes.connections, sizes.pacedCreates, 0);
@@ -25,7 +35,9 @@ export async function measureWork(run: Run): Promise<Row[]> {
   await subject.child.ask('drained', undefined);
   const submittedAt = new Map(await subject.child.ask('takeSubmissions', undefined));
   const fromSending = paced.marks.map((mark) => (submittedAt.get(mark.generationId) ?? Number.NaN) - mark.sentAtMicros);
-  const fromAnswer = paced.marks.map((mark) => (submittedAt.get(mark.generationId) ?? Number.NaN) - mark.answeredAtMicros);
+  const fromAnswer = paced.marks.map(
+    (mark) => (submittedAt.get(mark.generationId) ?? Number.NaN) - mark.answeredAtMicros,
+  );
 
   const before = await subject.child.ask('usage', undefined);
   const burst = await create(sizes.connections, sizes.endToEndGenerations, 0);
@@ -38,7 +50,10 @@ export async function measureWork(run: Run): Promise<Row[]> {
   return [
     {
       name: 'create to provider',
-      lines: [latencyLine('create sent → provider called, p50 and p99', fromSending), latencyLine('create answered → provider called, p50 and p99', fromAnswer)],
+      lines: [
+        latencyLine('create sent → provider called, p50 and p99', fromSending),
+        latencyLine('create answered → provider called, p50 and p99', fromAnswer),
+      ],
       figures: { fromSendingMicros: latencyPercentiles(fromSending), fromAnswerMicros: latencyPercentiles(fromAnswer) },
     },
     {

@@ -21,8 +21,8 @@ export interface Working extends Fleet<Subject> {
 }
 
 /**
- * Generations from create to settled: by one REST process and one worker, two and four, each an installation of its own,
- * beside one process that does everything.
+ * Generations from create to settled: by one REST process and one worker, two and four, each an installation of its
+ * own, beside one process that does everything.
  */
 export async function measureWorkers(run: Run, stores: StoreServers): Promise<Row[]> {
   const embedded = await startEmbedded(run, 'working');
@@ -30,7 +30,9 @@ export async function measureWorkers(run: Run, stores: StoreServers): Promise<Ro
   for (const count of PROCESSES) fleets.push(await startDistributed(run, stores, count));
   for (const working of [embedded, ...fleets]) await burst(run, working, run.sizes.burst);
 
-  const [control, ...sides] = [embedded, ...fleets].map((working) => new Side(() => burst(run, working, run.sizes.burst)));
+  const [control, ...sides] = [embedded, ...fleets].map(
+    (working) => new Side(() => burst(run, working, run.sizes.burst)),
+  );
   const [one, ...more] = sides;
   if (control === undefined || one === undefined) return [];
   const idle = await measureIdle(fleets);
@@ -42,11 +44,18 @@ export async function measureWorkers(run: Run, stores: StoreServers): Promise<Ro
     ...more.map((side, index): Row => {
       const comparison = comparisonOf(side, one);
       const count = PROCESSES[index + 1];
-      return { name: `distributed work by ${count}`, lines: fleetLines(`work, ${count} workers not 1`, comparison, UNIT), figures: comparison };
+      return {
+        name: `distributed work by ${count}`,
+        lines: fleetLines(`work, ${count} workers not 1`, comparison, UNIT),
+        figures: comparison,
+      };
     }),
     {
       name: 'distributed work: cores',
-      lines: [...[one, ...more].map(({ shown }, index) => coresLine(`work by ${PROCESSES[index]}`, middle(shown))), coresLine('nothing to do, 3 REST processes and 7 workers', idle)],
+      lines: [
+        ...[one, ...more].map(({ shown }, index) => coresLine(`work by ${PROCESSES[index]}`, middle(shown))),
+        coresLine('nothing to do, 3 REST processes and 7 workers', idle),
+      ],
       figures: { working: [one, ...more].map(({ shown }) => middle(shown)), idle },
     },
   ];
@@ -93,7 +102,12 @@ async function secretsOf({ child }: Subject): Promise<readonly string[]> {
 export async function burst({ load, sizes }: Run, working: Working, count: number): Promise<Measured> {
   const settledBefore = await settledBy(working);
   const before = await fleetUse(working);
-  const done = await loadFleet(load, working, { kind: createRequests(...working.secrets), connections: sizes.connections, durationMs: LONGEST_MS, maxRequests: count });
+  const done = await loadFleet(load, working, {
+    kind: createRequests(...working.secrets),
+    connections: sizes.connections,
+    durationMs: LONGEST_MS,
+    maxRequests: count,
+  });
   const settledAtMicros = await untilSettled(working, settledBefore.count + done.requests);
   const after = await fleetUse(working);
   return {
@@ -114,7 +128,13 @@ export async function untilSettled(working: Working, count: number): Promise<num
 }
 
 /** Asked of the processes, as asking the database would be part of what is measured. */
-export async function settledBy({ front, workers = [] }: Working): Promise<{ readonly count: number; readonly lastAtMicros: number }> {
+export async function settledBy({
+  front,
+  workers = [],
+}: Working): Promise<{ readonly count: number; readonly lastAtMicros: number }> {
   const counts = await Promise.all([front.child, ...workers].map((child) => child.ask('accountWrites', undefined)));
-  return { count: counts.reduce((sum, { settled }) => sum + settled, 0), lastAtMicros: Math.max(...counts.map(({ lastSettledAtMicros }) => lastSettledAtMicros)) };
+  return {
+    count: counts.reduce((sum, { settled }) => sum + settled, 0),
+    lastAtMicros: Math.max(...counts.map(({ lastSettledAtMicros }) => lastSettledAtMicros)),
+  };
 }

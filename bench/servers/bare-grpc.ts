@@ -1,5 +1,11 @@
 import { fromBinary, toBinary, type Message } from '@bufbuild/protobuf';
-import { Server, ServerCredentials, type MethodDefinition, type sendUnaryData, type ServerUnaryCall } from '@grpc/grpc-js';
+import {
+  Server,
+  ServerCredentials,
+  type MethodDefinition,
+  type sendUnaryData,
+  type ServerUnaryCall,
+} from '@grpc/grpc-js';
 import { join } from 'node:path';
 import { Generations } from '../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { methodDefinition } from '../../apps/grpc/service-definition.js';
@@ -8,9 +14,9 @@ import { usageOfThisProcess } from '../usage.js';
 import { GroupLog } from './group-log.js';
 
 /**
- * The controls over gRPC, in a process of their own: the methods of the same proto files, served by nothing but grpc-js. Create
- * parses the message, appends it to a raw log that is durable when it answers, and answers what it was given to answer; get
- * parses and answers. No checks, no metadata, no store.
+ * The controls over gRPC, in a process of their own: the methods of the same proto files, served by nothing but
+ * grpc-js. Create parses the message, appends it to a raw log that is durable when it answers, and answers what it was
+ * given to answer; get parses and answers. No checks, no metadata, no store.
  */
 const log = new GroupLog(join(process.argv[2] ?? '', 'control.log'));
 const { createGeneration, getGeneration } = Generations.method;
@@ -25,21 +31,33 @@ interface Parsed {
 const creating: MethodDefinition<Parsed, Message> = {
   ...methodDefinition(createGeneration),
   requestSerialize: ({ message }) => Buffer.from(toBinary(createGeneration.input, message as never)),
-  requestDeserialize: (bytes) => ({ message: fromBinary(createGeneration.input, bytes), text: bytes.toString('base64') }),
+  requestDeserialize: (bytes) => ({
+    message: fromBinary(createGeneration.input, bytes),
+    text: bytes.toString('base64'),
+  }),
 };
 
 const server = new Server();
-server.addService({ creating, getting: methodDefinition(getGeneration) }, {
-  creating: ({ request }: ServerUnaryCall<Parsed, Message>, send: sendUnaryData<Message>) => {
-    log.append(request.text).then(() => send(null, answers.created), (error: Error) => send(error));
+server.addService(
+  { creating, getting: methodDefinition(getGeneration) },
+  {
+    creating: ({ request }: ServerUnaryCall<Parsed, Message>, send: sendUnaryData<Message>) => {
+      log.append(request.text).then(
+        () => send(null, answers.created),
+        (error: Error) => send(error),
+      );
+    },
+    getting: (_call: ServerUnaryCall<Message, Message>, send: sendUnaryData<Message>) => send(null, answers.got),
   },
-  getting: (_call: ServerUnaryCall<Message, Message>, send: sendUnaryData<Message>) => send(null, answers.got),
-});
+);
 
 const commands = {
-  listen: () => new Promise<number>((resolve, reject) => {
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) => (error ? reject(error) : resolve(port)));
-  }),
+  listen: () =>
+    new Promise<number>((resolve, reject) => {
+      server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) =>
+        error ? reject(error) : resolve(port),
+      );
+    }),
   /** What is answered from now on, each as a message in base64. */
   answerWith({ created, got }: { readonly created: string; readonly got: string }): void {
     answers.created = fromBinary(createGeneration.output, Buffer.from(created, 'base64'));

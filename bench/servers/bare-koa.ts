@@ -7,8 +7,8 @@ import { usageOfThisProcess } from '../usage.js';
 import { GroupLog } from './group-log.js';
 
 /**
- * The controls, in a process of their own. POST parses JSON, appends it to a raw log that is durable when it answers, and
- * gives it back; GET answers one JSON object. No checks, no routes, no store.
+ * The controls, in a process of their own. POST parses JSON, appends it to a raw log that is durable when it answers,
+ * and gives it back; GET answers one JSON object. No checks, no routes, no store.
  */
 const log = new GroupLog(join(process.argv[2] ?? '', 'control.log'));
 let answer: object = {};
@@ -36,9 +36,10 @@ const serve = app.callback();
 const server = createServer({ keepAliveTimeout: 65_000, noDelay: true }, (req, res) => void serve(req, res));
 
 const commands = {
-  listen: () => new Promise<number>((resolve) => {
-    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
-  }),
+  listen: () =>
+    new Promise<number>((resolve) => {
+      server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
+    }),
   /** What GET answers from now on. */
   answerWith({ json }: { readonly json: string }): void {
     answer = JSON.parse(json) as object;

@@ -30,7 +30,13 @@ export interface CommitsDone {
 }
 
 const commands = {
-  async write({ clients, durationMs }: { readonly clients: number; readonly durationMs: number }): Promise<CommitsDone> {
+  async write({
+    clients,
+    durationMs,
+  }: {
+    readonly clients: number;
+    readonly durationMs: number;
+  }): Promise<CommitsDone> {
     const before = usageOfThisProcess();
     const { commits } = stores.counters;
     const beganAt = performance.now();
@@ -43,7 +49,12 @@ const commands = {
     };
     await Promise.all(Array.from({ length: clients }, drive));
     const elapsedMs = performance.now() - beganAt;
-    return { writes, commits: stores.counters.commits - commits, elapsedMs, cpuMicros: usageOfThisProcess().cpuMicros - before.cpuMicros };
+    return {
+      writes,
+      commits: stores.counters.commits - commits,
+      elapsedMs,
+      cpuMicros: usageOfThisProcess().cpuMicros - before.cpuMicros,
+    };
   },
 };
 

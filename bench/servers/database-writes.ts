@@ -3,10 +3,14 @@ import { randomUUID } from 'node:crypto';
 import { answerCommands } from '../child.js';
 import { usageOfThisProcess } from '../usage.js';
 
-/** A client that writes small documents into the database named on the command line, as durable as the program writes. */
+/**
+ * A client that writes small documents into the database named on the command line, as durable as the program writes.
+ */
 const [url = '', database = ''] = process.argv.slice(2);
 const client = await MongoClient.connect(url, { writeConcern: { w: 'majority', journal: true } });
-const collection = client.db(database).collection<{ readonly _id: string; readonly version: number; readonly text: string }>('writes');
+const collection = client
+  .db(database)
+  .collection<{ readonly _id: string; readonly version: number; readonly text: string }>('writes');
 const TEXT = 'x'.repeat(1_000);
 
 export interface WritesDone {
@@ -30,7 +34,11 @@ const commands = {
       }
     };
     await Promise.all(Array.from({ length: clients }, drive));
-    return { writes, elapsedMs: performance.now() - beganAt, cpuMicros: usageOfThisProcess().cpuMicros - before.cpuMicros };
+    return {
+      writes,
+      elapsedMs: performance.now() - beganAt,
+      cpuMicros: usageOfThisProcess().cpuMicros - before.cpuMicros,
+    };
   },
 };
 

@@ -44,10 +44,24 @@ async function addCopy(template: Generation, { accountId, appId }: Credential): 
   const generationId = context.ids.uuid();
   const { claimLeaseMs, claimRetentionMs } = context.settings;
   await context.claims.insert({
-    accountId, appId, operation: 'create', key: randomUUID(), version: 1, digest: context.digests.keyed(generationId),
-    subjectId: generationId, createdAt, leaseExpiresAt: createdAt + claimLeaseMs, removeAt: createdAt + claimRetentionMs,
+    accountId,
+    appId,
+    operation: 'create',
+    key: randomUUID(),
+    version: 1,
+    digest: context.digests.keyed(generationId),
+    subjectId: generationId,
+    createdAt,
+    leaseExpiresAt: createdAt + claimLeaseMs,
+    removeAt: createdAt + claimRetentionMs,
   });
-  await context.accountWriter.execute(accountId, { kind: 'hold', generationId, credits, maxOpenHolds: UNDER_WAY, attribution: { credentialId: 'fill', modelKey: 'fill' } });
+  await context.accountWriter.execute(accountId, {
+    kind: 'hold',
+    generationId,
+    credits,
+    maxOpenHolds: UNDER_WAY,
+    attribution: { credentialId: 'fill', modelKey: 'fill' },
+  });
   await context.generations.insert({ ...template, generationId, accountId, appId });
   await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge });
   return generationId;

@@ -14,29 +14,46 @@ export interface Credential {
 
 const PLENTY = 1_000_000_000_000;
 
-/** The program as it ships, its own limits on load out of the way. Addresses begin with a host that nothing listens on. */
+/**
+ * The program as it ships, its own limits on load out of the way. Addresses begin with a host that nothing listens on.
+ */
 export async function benchConfig(dataFolder: string): Promise<Config> {
   const config = await loadConfig({ environment: {}, folder: dataFolder });
   return {
     ...config,
     dataFolder,
     secretFile: join(dataFolder, 'secret'),
-    rest: { ...config.rest, host: '127.0.0.1', port: 0, limits: { ...config.rest.limits, readsPerMinute: 0, writesPerMinute: 0 } },
+    rest: {
+      ...config.rest,
+      host: '127.0.0.1',
+      port: 0,
+      limits: { ...config.rest.limits, readsPerMinute: 0, writesPerMinute: 0 },
+    },
     log: { level: 'info', format: 'json' },
     settings: { ...config.settings, maxOpenGenerationsPerAccount: 100_000_000 },
   };
 }
 
-export async function openBenchProgram(dataFolder: string): Promise<{ readonly program: Program; readonly config: Config }> {
+export async function openBenchProgram(
+  dataFolder: string,
+): Promise<{ readonly program: Program; readonly config: Config }> {
   const config = await benchConfig(dataFolder);
-  const program = await openProgram(config, 'server', { log: logTo(createLogger(config.log)), publicUrl: () => 'http://127.0.0.1:8787' });
+  const program = await openProgram(config, 'server', {
+    log: logTo(createLogger(config.log)),
+    publicUrl: () => 'http://127.0.0.1:8787',
+  });
   return { program, config };
 }
 
 /** An account with more credits than the run can spend, an App and a key. */
 export async function createCredential({ context }: Program): Promise<Credential> {
   const { accountId } = await createAccount(context, { name: 'bench' });
-  await grantCredits(context, { accountId, operationId: 'bench', credits: PLENTY, reason: 'To be spent in a benchmark' });
+  await grantCredits(context, {
+    accountId,
+    operationId: 'bench',
+    credits: PLENTY,
+    reason: 'To be spent in a benchmark',
+  });
   const { appId } = await createApp(context, { accountId, name: 'bench' });
   const { secret } = await createKey(context, { appId, name: 'bench' });
   return { accountId, appId, secret };

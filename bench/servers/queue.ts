@@ -48,16 +48,26 @@ const commands = {
     return added;
   },
 
-  work: () => queue.work({
-    started: (id) => { startedAtMicros.set(id, machineMicros()); },
-    ended: () => {
-      ended += 1;
-      lastEndedAtMicros = machineMicros();
-    },
-  }),
+  work: () =>
+    queue.work({
+      started: (id) => {
+        startedAtMicros.set(id, machineMicros());
+      },
+      ended: () => {
+        ended += 1;
+        lastEndedAtMicros = machineMicros();
+      },
+    }),
 
-  /** Waits until so many jobs have ended since this was last asked; answers when the last one did, and when each was begun. */
-  async ended({ count }: { readonly count: number }): Promise<{ readonly atMicros: number; readonly started: readonly (readonly [id: string, atMicros: number])[] }> {
+  /**
+   * Waits until so many jobs have ended since this was last asked; answers when the last one did, and when each was
+   * begun.
+   */
+  async ended({
+    count,
+  }: {
+    readonly count: number;
+  }): Promise<{ readonly atMicros: number; readonly started: readonly (readonly [id: string, atMicros: number])[] }> {
     for (const isThere = () => ended >= count; !isThere();) await sleep(2);
     ended -= count;
     const started = [...startedAtMicros];

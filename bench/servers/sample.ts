@@ -1,4 +1,11 @@
-import { create, fromJson, toBinary, type DescMessage, type DescMethodUnary, type MessageInitShape } from '@bufbuild/protobuf';
+import {
+  create,
+  fromJson,
+  toBinary,
+  type DescMessage,
+  type DescMethodUnary,
+  type MessageInitShape,
+} from '@bufbuild/protobuf';
 import { GenerationInputSchema, Generations } from '../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import type { Caller } from '../../core/access/credential.js';
 import type { Json } from '../../core/json.js';
@@ -17,7 +24,8 @@ const BASE = '/api/v1/developer/generations';
 export const SAMPLE_REQUEST = {
   model_key: 'sandbox-noop',
   operation: 'image_generation',
-  prompt: 'A lighthouse on a cliff at dusk, waves below, the first stars above, a small boat coming home with its lamp lit.',
+  prompt:
+    'A lighthouse on a cliff at dusk, waves below, the first stars above, a small boat coming home with its lamp lit.',
   parameters: { n: 1 },
   client_trace_id: 'bench-0001',
 } as const satisfies Json;
@@ -45,14 +53,30 @@ export function createCalls(credential: Credential): CallKind {
 }
 
 export function getCalls(credential: Credential, generationIds: readonly string[]): CallKind {
-  return callsOf(Generations.method.getGeneration, credential, generationIds.map((generationId) => ({ generationId })), false);
+  return callsOf(
+    Generations.method.getGeneration,
+    credential,
+    generationIds.map((generationId) => ({ generationId })),
+    false,
+  );
 }
 
-function callsOf<I extends DescMessage>(method: DescMethodUnary<I>, { accountId, appId }: Credential, asked: readonly MessageInitShape<I>[], isKeyed: boolean): CallKind {
+function callsOf<I extends DescMessage>(
+  method: DescMethodUnary<I>,
+  { accountId, appId }: Credential,
+  asked: readonly MessageInitShape<I>[],
+  isKeyed: boolean,
+): CallKind {
   return {
     call: `/${method.parent.typeName}/${method.name}`,
-    metadata: { authorization: `Bearer ${SERVICE_TOKEN}`, 'darkroom-account-id': accountId, 'darkroom-app-id': appId },
-    messages: asked.map((message) => Buffer.from(toBinary(method.input, create(method.input, message))).toString('base64')),
+    metadata: {
+      'authorization': `Bearer ${SERVICE_TOKEN}`,
+      'darkroom-account-id': accountId,
+      'darkroom-app-id': appId,
+    },
+    messages: asked.map((message) =>
+      Buffer.from(toBinary(method.input, create(method.input, message))).toString('base64'),
+    ),
     isKeyed,
   };
 }

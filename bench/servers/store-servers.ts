@@ -24,12 +24,25 @@ export interface ServersUse {
 export class StoreServers {
   private readonly places: { remove(): Promise<void> }[] = [];
 
-  private constructor(private readonly mongo: Found<MongoServer>, private readonly s3: Found<S3Server>) {}
+  private constructor(
+    private readonly mongo: Found<MongoServer>,
+    private readonly s3: Found<S3Server>,
+  ) {}
 
   /** Throws `ServerAbsent` where one is not to be had. */
   static async start(run: Run): Promise<StoreServers> {
-    const mongo = await findOrStart(run, 'mongo-replica-set', () => mongoServer('replica-set'), ({ url }) => ({ url }));
-    const s3 = await findOrStart(run, 'minio', () => s3Server('minio'), (server) => server.s3);
+    const mongo = await findOrStart(
+      run,
+      'mongo-replica-set',
+      () => mongoServer('replica-set'),
+      ({ url }) => ({ url }),
+    );
+    const s3 = await findOrStart(
+      run,
+      'minio',
+      () => s3Server('minio'),
+      (server) => server.s3,
+    );
     return run.keep(new StoreServers(mongo, s3));
   }
 
@@ -39,20 +52,33 @@ export class StoreServers {
 
   /** What the servers are, for the results. */
   get names(): readonly string[] {
-    return [this.mongo, this.s3].map(({ process: own }) => (own ? `${own.kind} ${own.program.version ?? own.program.path}` : 'named by the environment'));
+    return [this.mongo, this.s3].map(({ process: own }) =>
+      own ? `${own.kind} ${own.program.version ?? own.program.path}` : 'named by the environment',
+    );
   }
 
-  /** Makes a folder that processes of one installation are started over: a database and a bucket of its own, migrated. */
+  /**
+   * Makes a folder that processes of one installation are started over: a database and a bucket of its own, migrated.
+   */
   async newInstallation(run: Run, name: string): Promise<string> {
     const folder = run.newFolder(name);
     const database = freshDatabase(this.mongo.server);
     const bucket = freshBucket(this.s3.server);
     this.places.push({ remove: () => database.drop() }, bucket);
-    writeFileSync(join(folder, 'darkroom.yaml'), JSON.stringify({
-      stores: { database: 'mongo', objects: 'minio', wake_ups: 'agenda' },
-      mongo: { url: database.url, database: database.database, timeout_seconds: 30 },
-      minio: { endpoint: bucket.endpoint, region: bucket.region, bucket: bucket.bucket, access_key: bucket.accessKey, secret_key: bucket.secretKey },
-    }));
+    writeFileSync(
+      join(folder, 'darkroom.yaml'),
+      JSON.stringify({
+        stores: { database: 'mongo', objects: 'minio', wake_ups: 'agenda' },
+        mongo: { url: database.url, database: database.database, timeout_seconds: 30 },
+        minio: {
+          endpoint: bucket.endpoint,
+          region: bucket.region,
+          bucket: bucket.bucket,
+          access_key: bucket.accessKey,
+          secret_key: bucket.secretKey,
+        },
+      }),
+    );
     await migrateStores(await benchConfig(folder), { role: 'server' });
     return folder;
   }
@@ -69,13 +95,25 @@ export class StoreServers {
 }
 
 /** What the servers spent between two looks, for each thing done. */
-export function serversCpu(before: ServersUse, after: ServersUse, count: number): Pick<Measured, 'databaseCpuMicros' | 'objectsCpuMicros'> {
+export function serversCpu(
+  before: ServersUse,
+  after: ServersUse,
+  count: number,
+): Pick<Measured, 'databaseCpuMicros' | 'objectsCpuMicros'> {
   const spent = (name: keyof ServersUse) => ((after[name] ?? Number.NaN) - (before[name] ?? Number.NaN)) / count;
   const [database, objects] = [spent('database'), spent('objects')];
-  return { ...(Number.isNaN(database) ? {} : { databaseCpuMicros: database }), ...(Number.isNaN(objects) ? {} : { objectsCpuMicros: objects }) };
+  return {
+    ...(Number.isNaN(database) ? {} : { databaseCpuMicros: database }),
+    ...(Number.isNaN(objects) ? {} : { objectsCpuMicros: objects }),
+  };
 }
 
-async function findOrStart<T>(run: Run, kind: 'mongo-replica-set' | 'minio', named: () => Promise<T>, own: (server: ServerProcess) => T): Promise<Found<T>> {
+async function findOrStart<T>(
+  run: Run,
+  kind: 'mongo-replica-set' | 'minio',
+  named: () => Promise<T>,
+  own: (server: ServerProcess) => T,
+): Promise<Found<T>> {
   if (process.env[VARIABLES[kind]]) return { server: await named() };
   const server = await ServerProcess.start(kind, { folder: run.newFolder(kind) });
   return { server: own(server), process: server };

@@ -15,8 +15,8 @@ import { openBenchGrpc } from './grpc-front.js';
 import { createCredential, openBenchProgram, type Credential } from './program.js';
 
 /**
- * The program under measurement, in a process of its own, over the data folder named on the command line; `measured` after
- * that has it count what it does, as with a port for metrics.
+ * The program under measurement, in a process of its own, over the data folder named on the command line; `measured`
+ * after that has it count what it does, as with a port for metrics.
  */
 const { program, config } = await openBenchProgram(process.argv[2] ?? '');
 
@@ -76,7 +76,7 @@ const commands = {
     const credentials: Credential[] = [];
     while (credentials.length < count) {
       const some = Math.min(AT_ONCE, count - credentials.length);
-      credentials.push(...await Promise.all(Array.from({ length: some }, () => createCredential(program))));
+      credentials.push(...(await Promise.all(Array.from({ length: some }, () => createCredential(program)))));
     }
     return credentials;
   },

@@ -5,13 +5,23 @@ import type { ApiKey, Caller, Scope } from './credential.js';
 import { noteUse } from './note-use.js';
 import { accountSuspended } from './suspended.js';
 
-/** How long a process may go on trusting what it read of a credential: revocation reaches it within this, in milliseconds. */
+/**
+ * How long a process may go on trusting what it read of a credential: revocation reaches it within this, in
+ * milliseconds.
+ */
 export const CREDENTIAL_CACHE_MS = 3_000;
 const MAX_CACHED = 10_000;
 
 /** What is read of a credential: the key, and whether its account may spend. */
-interface Found { readonly key: ApiKey; readonly isSuspended: boolean }
-interface Cached { readonly found: Found; readonly readAt: number; readonly cancelTimer: () => void }
+interface Found {
+  readonly key: ApiKey;
+  readonly isSuspended: boolean;
+}
+interface Cached {
+  readonly found: Found;
+  readonly readAt: number;
+  readonly cancelTimer: () => void;
+}
 
 /** Tells who is calling. One a process, since it remembers credentials for a few seconds. */
 export class Authenticator {
@@ -20,9 +30,9 @@ export class Authenticator {
   constructor(private readonly context: Pick<Context, 'accounts' | 'credentials' | 'digests' | 'clock'>) {}
 
   /**
-   * The caller a credential names. Throws DEVELOPER_TOKEN_REQUIRED without one, DEVELOPER_TOKEN_INVALID for anything that
-   * is not a known API key (anonymous tokens too), DEVELOPER_TOKEN_EXPIRED and DEVELOPER_TOKEN_REVOKED,
-   * the last for a key of a suspended account too.
+   * The caller a credential names. Throws DEVELOPER_TOKEN_REQUIRED without one, DEVELOPER_TOKEN_INVALID for anything
+   * that is not a known API key (anonymous tokens too), DEVELOPER_TOKEN_EXPIRED and DEVELOPER_TOKEN_REVOKED, the last
+   * for a key of a suspended account too.
    */
   async authenticate(credential: string | undefined): Promise<Caller> {
     if (credential === undefined || credential === '') throw new ServiceError('DEVELOPER_TOKEN_REQUIRED');
@@ -36,8 +46,8 @@ export class Authenticator {
 
   /**
    * The store knows keys by their keyed digest only. For the few seconds that an answer counts it is kept under the
-   * credential itself, which a client that calls often sends again anyway; then the credential is forgotten. The clock may be
-   * set back and a timer may be late, so whichever is first ends it.
+   * credential itself, which a client that calls often sends again anyway; then the credential is forgotten. The clock
+   * may be set back and a timer may be late, so whichever is first ends it.
    */
   private async find(credential: string): Promise<Found | null> {
     const now = this.context.clock.now();
@@ -104,10 +114,14 @@ function isCurrent({ readAt }: Cached, now: number): boolean {
 
 /** Throws DEVELOPER_SCOPE_INSUFFICIENT when the caller lacks the scope. */
 export function requireScope(caller: Caller, scope: Scope): void {
-  if (!caller.scopes.includes(scope)) throw new ServiceError('DEVELOPER_SCOPE_INSUFFICIENT', `The credential does not carry the scope ${scope}.`);
+  if (!caller.scopes.includes(scope))
+    throw new ServiceError('DEVELOPER_SCOPE_INSUFFICIENT', `The credential does not carry the scope ${scope}.`);
 }
 
-/** Whether the App that a request names, if it names one, is the credential's own. Otherwise it is refused with DEVELOPER_SCOPE_INSUFFICIENT. */
+/**
+ * Whether the App that a request names, if it names one, is the credential's own. Otherwise it is refused with
+ * DEVELOPER_SCOPE_INSUFFICIENT.
+ */
 export function isOwnApp(caller: Caller, appId: string | undefined): boolean {
   return appId === undefined || appId.toLowerCase() === caller.appId;
 }

@@ -6,16 +6,21 @@ import { ServiceError } from '../errors.js';
 import { readName } from './manage.js';
 
 /**
- * What operators do with an account beside its credits; each throws NOT_FOUND, and `CallOver` before it writes for a call that is over.
+ * What operators do with an account beside its credits; each throws NOT_FOUND, and `CallOver` before it writes for a
+ * call that is over.
  *
- * Suspends until the account is resumed: from the moment this returns no generation is accepted, and every process refuses the
- * account's keys within 5 seconds. What was accepted before goes on and is charged. Again, it changes nothing.
+ * Suspends until the account is resumed: from the moment this returns no generation is accepted, and every process
+ * refuses the account's keys within 5 seconds. What was accepted before goes on and is charged. Again, it changes
+ * nothing.
  */
 export function suspendAccount(context: Context, accountId: string): Promise<Account> {
   return change(context, accountId, { kind: 'suspend' });
 }
 
-/** Ends a suspension: keys that are not revoked or expired open the account again within 5 seconds. Again, it changes nothing. */
+/**
+ * Ends a suspension: keys that are not revoked or expired open the account again within 5 seconds. Again, it changes
+ * nothing.
+ */
 export function resumeAccount(context: Context, accountId: string): Promise<Account> {
   return change(context, accountId, { kind: 'resume' });
 }
@@ -25,7 +30,11 @@ export async function renameAccount(context: Context, accountId: string, name: s
   return change(context, accountId, { kind: 'rename', name: readName(name) });
 }
 
-async function change(context: Context, accountId: string, command: Extract<AccountCommand, { kind: 'suspend' | 'resume' | 'rename' }>): Promise<Account> {
+async function change(
+  context: Context,
+  accountId: string,
+  command: Extract<AccountCommand, { kind: 'suspend' | 'resume' | 'rename' }>,
+): Promise<Account> {
   requireWanted(context.call);
   await context.accountWriter.execute(accountId, command);
   const account = await context.accounts.read(accountId);

@@ -11,21 +11,37 @@ const MAX_TRIES = 5;
 const END_OF_DATES = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /**
- * What operators do about access. Every method throws FIELD_INVALID, NOT_FOUND or CONFLICT with one sentence, and `CallOver` before it
- * writes for a call that is over.
+ * What operators do about access. Every method throws FIELD_INVALID, NOT_FOUND or CONFLICT with one sentence, and
+ * `CallOver` before it writes for a call that is over.
  */
-export async function createAccount(context: Context, { name, currency = 'credits' }: { readonly name: string; readonly currency?: string }): Promise<Account> {
+export async function createAccount(
+  context: Context,
+  { name, currency = 'credits' }: { readonly name: string; readonly currency?: string },
+): Promise<Account> {
   const account: Account = {
-    accountId: context.ids.uuid(), name: readName(name), currency: readName(currency, '/currency'), createdAt: context.clock.now(),
-    version: 0, issued: 0, available: 0, reserved: 0, spent: 0, lastSequence: 0, holds: new Map(),
+    accountId: context.ids.uuid(),
+    name: readName(name),
+    currency: readName(currency, '/currency'),
+    createdAt: context.clock.now(),
+    version: 0,
+    issued: 0,
+    available: 0,
+    reserved: 0,
+    spent: 0,
+    lastSequence: 0,
+    holds: new Map(),
   };
   requireWanted(context.call);
   if ((await context.accounts.create(account)) === 'exists') throw new ServiceError('CONFLICT');
   return account;
 }
 
-export async function createApp(context: Context, { accountId, name }: { readonly accountId: string; readonly name: string }): Promise<App> {
-  if (!(await context.accounts.read(accountId, context.call))) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
+export async function createApp(
+  context: Context,
+  { accountId, name }: { readonly accountId: string; readonly name: string },
+): Promise<App> {
+  if (!(await context.accounts.read(accountId, context.call)))
+    throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
   const app: App = { appId: context.ids.uuid(), accountId, name: readName(name), createdAt: context.clock.now() };
   requireWanted(context.call);
   if ((await context.credentials.insertApp(app)) === 'exists') throw new ServiceError('CONFLICT');
@@ -41,16 +57,26 @@ export interface NewKey {
 }
 
 /** The key and its secret. The secret is nowhere else, now or later. */
-export async function createKey(context: Context, request: NewKey): Promise<{ readonly key: ApiKey; readonly secret: string }> {
+export async function createKey(
+  context: Context,
+  request: NewKey,
+): Promise<{ readonly key: ApiKey; readonly secret: string }> {
   const app = await context.credentials.readApp(request.appId, context.call);
   if (!app) throw new ServiceError('NOT_FOUND', `There is no App ${request.appId}.`);
   const now = context.clock.now();
-  if (request.expiresAt !== undefined && request.expiresAt <= now) throw fieldInvalid('/expires_at', 'The expiry of a new key must lie in the future.');
+  if (request.expiresAt !== undefined && request.expiresAt <= now)
+    throw fieldInvalid('/expires_at', 'The expiry of a new key must lie in the future.');
   checkExpiry(request.expiresAt);
   const secret = formatApiKey(context.ids.random(API_KEY_BYTES));
   const key: ApiKey = {
-    keyId: context.ids.uuid(), accountId: app.accountId, appId: app.appId, version: 1, name: readName(request.name),
-    digest: context.digests.keyed(secret), scopes: readScopes(request.scopes), createdAt: now,
+    keyId: context.ids.uuid(),
+    accountId: app.accountId,
+    appId: app.appId,
+    version: 1,
+    name: readName(request.name),
+    digest: context.digests.keyed(secret),
+    scopes: readScopes(request.scopes),
+    createdAt: now,
     ...(request.expiresAt === undefined ? {} : { expiresAt: request.expiresAt }),
   };
   requireWanted(context.call);
@@ -60,7 +86,9 @@ export async function createKey(context: Context, request: NewKey): Promise<{ re
 
 /** Revokes for good. Revoking again changes nothing. Every process refuses the key within 5 seconds. */
 export function revokeKey(context: Context, keyId: string): Promise<ApiKey> {
-  return changeKey(context, keyId, (key) => (key.revokedAt === undefined ? { ...key, revokedAt: context.clock.now() } : key));
+  return changeKey(context, keyId, (key) =>
+    key.revokedAt === undefined ? { ...key, revokedAt: context.clock.now() } : key,
+  );
 }
 
 /** Sets when the key ends by itself; a time that has passed ends it now. A revoked key stays revoked. */
@@ -84,7 +112,8 @@ async function changeKey(context: Context, keyId: string, edit: (key: ApiKey) =>
 
 /** Later times can neither be shown as dates nor kept by every store. */
 function checkExpiry(expiresAt: number | undefined): void {
-  if (expiresAt !== undefined && !(expiresAt <= END_OF_DATES)) throw fieldInvalid('/expires_at', 'The expiry of a key must lie before the year 10000.');
+  if (expiresAt !== undefined && !(expiresAt <= END_OF_DATES))
+    throw fieldInvalid('/expires_at', 'The expiry of a key must lie before the year 10000.');
 }
 
 export function readName(name: string, pointer = '/name'): string {
@@ -97,6 +126,7 @@ export function readName(name: string, pointer = '/name'): string {
 
 function readScopes(scopes: readonly string[] = SCOPES): Scope[] {
   const unknown = scopes.find((scope) => !SCOPES.some((known) => known === scope));
-  if (unknown !== undefined || scopes.length === 0) throw fieldInvalid('/scopes', `Scopes must be among ${SCOPES.join(', ')}.`);
+  if (unknown !== undefined || scopes.length === 0)
+    throw fieldInvalid('/scopes', `Scopes must be among ${SCOPES.join(', ')}.`);
   return SCOPES.filter((known) => scopes.includes(known));
 }

@@ -2,10 +2,12 @@ import { pathOf, pointerOf, type FieldToken } from '../field-path.js';
 import { fieldInvalid } from '../fields.js';
 import type { Json, JsonObject } from '../json.js';
 
-const SCHEMES = 'https?|wss?|ftps?|sftp|ssh|git|file|data|blob|mailto|s3|gs|gcs|az|abfss?|wasbs?|arn|urn|ipfs|redis|mongodb|postgres(?:ql)?|mysql|jdbc|ldaps?|gopher|dict|tftp|smb|nfs|unix';
+const SCHEMES =
+  'https?|wss?|ftps?|sftp|ssh|git|file|data|blob|mailto|s3|gs|gcs|az|abfss?|wasbs?|arn|urn|ipfs|redis|mongodb|postgres(?:ql)?|mysql|jdbc|ldaps?|gopher|dict|tftp|smb|nfs|unix';
 
 /** Of files that people name in a text. What ends otherwise and has a dot in it is read as a host. */
-const EXTENSIONS = 'png|jpe?g|webp|gif|bmp|tiff?|heic|heif|avif|svg|psd|raw|dng|exr|hdr|mp4|m4v|mov|mkv|avi|webm|wav|mp3|flac|txt|pdf|json|ya?ml|js|css|html?';
+const EXTENSIONS =
+  'png|jpe?g|webp|gif|bmp|tiff?|heic|heif|avif|svg|psd|raw|dng|exr|hdr|mp4|m4v|mov|mkv|avi|webm|wav|mp3|flac|txt|pdf|json|ya?ml|js|css|html?';
 
 const BLANK = '[^\\S\\r\\n\\u2028\\u2029]';
 const END = `${BLANK}*$`;
@@ -19,17 +21,26 @@ const PORT_OR_PATH = `${DOT}?(?::\\d|[/?#])`;
 /** How a line begins that reads as a place. Each pattern takes time linear in the line. */
 const PLACES: readonly string[] = [
   // URLs of schemes that have no slashes.
-  '(?:javascript|vbscript):', `(?:${SCHEMES}):\\S`,
+  '(?:javascript|vbscript):',
+  `(?:${SCHEMES}):\\S`,
   // Absolute paths of either kind, of a home and of a drive, and paths that begin where the process is.
-  '[/\\\\]\\S', `~(?:[\\p{L}_][\\w.-]*)?(?:[/\\\\]|${END})`, '[a-z]:[/\\\\]', `${DOT}{1,2}(?:[/\\\\]|${END})`,
+  '[/\\\\]\\S',
+  `~(?:[\\p{L}_][\\w.-]*)?(?:[/\\\\]|${END})`,
+  '[a-z]:[/\\\\]',
+  `${DOT}{1,2}(?:[/\\\\]|${END})`,
   // A file in a folder; prose has blanks.
   `[^\\s/\\\\]+[/\\\\]\\S*${DOT}(?:${EXTENSIONS})${END}`,
   // Hosts with a port or a path, and hosts alone, buckets among them.
-  `${HOST}${TOP_NAME}${PORT_OR_PATH}`, `${HOST}(?!(?:${EXTENSIONS})${DOT}?${END})${TOP_NAME}${DOT}?${END}`,
-  `localhost(?:${PORT_OR_PATH}|${DOT}?${END})`, `[^\\s@]+@[^\\s@.\\u3002]+${DOT}[^\\s@]+${END}`,
+  `${HOST}${TOP_NAME}${PORT_OR_PATH}`,
+  `${HOST}(?!(?:${EXTENSIONS})${DOT}?${END})${TOP_NAME}${DOT}?${END}`,
+  `localhost(?:${PORT_OR_PATH}|${DOT}?${END})`,
+  `[^\\s@]+@[^\\s@.\\u3002]+${DOT}[^\\s@]+${END}`,
   // Addresses: four numbers, one in hexadecimal digits, and IPv6.
-  `\\d{1,3}(?:${DOT}\\d{1,3}){3}(?:${PORT_OR_PATH}|${DOT}?${END})`, `0x[0-9a-f]{8}${END}`,
-  '\\[[0-9a-f.]*:[0-9a-f.]*:[0-9a-f:.]*\\]', `(?:[0-9a-f]{1,4}(?::[0-9a-f]{1,4})*)?::[0-9a-f:.]*(?:[/?#%]|${END})`, `[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){7}(?:[/?#%]|${END})`,
+  `\\d{1,3}(?:${DOT}\\d{1,3}){3}(?:${PORT_OR_PATH}|${DOT}?${END})`,
+  `0x[0-9a-f]{8}${END}`,
+  '\\[[0-9a-f.]*:[0-9a-f.]*:[0-9a-f:.]*\\]',
+  `(?:[0-9a-f]{1,4}(?::[0-9a-f]{1,4})*)?::[0-9a-f:.]*(?:[/?#%]|${END})`,
+  `[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){7}(?:[/?#%]|${END})`,
 ];
 const PLACE = new RegExp(`^${BLANK}*(?:${PLACES.join('|')})`, 'imu');
 
@@ -41,9 +52,10 @@ const MAX_DECODINGS = 3;
 const ASCII_ESCAPE = /%[0-7][0-9a-f]/i;
 
 /**
- * Refuses model parameters that name a place: a URL, an absolute path, a host or an address, a bucket. A model's schema decides
- * what it takes; this stands behind a schema that takes free text, so that no parameter can steer a provider, a store or a request
- * of ours. Each line is looked at. What is refused and what passes is in the table of docs/catalog.md.
+ * Refuses model parameters that name a place: a URL, an absolute path, a host or an address, a bucket. A model's schema
+ * decides what it takes; this stands behind a schema that takes free text, so that no parameter can steer a provider, a
+ * store or a request of ours. Each line is looked at. What is refused and what passes is in the table of
+ * docs/catalog.md.
  */
 export function refusePlaces(parameters: JsonObject, under: readonly FieldToken[]): void {
   const found = firstPlace(parameters);

@@ -20,7 +20,10 @@ export interface PriceTerms {
   /** The integer parameter of whole seconds; needed by `second`. */
   readonly durationParameter?: string;
   /** The rate times this many thousandths, by the value of a parameter. */
-  readonly multipliers: readonly { readonly parameter: string; readonly thousandthsByValue: Readonly<Record<string, number>> }[];
+  readonly multipliers: readonly {
+    readonly parameter: string;
+    readonly thousandthsByValue: Readonly<Record<string, number>>;
+  }[];
   readonly minimumCredits: number;
   readonly maximumCredits: number;
 }
@@ -63,7 +66,10 @@ export interface Model {
   readonly pollIntervalMs: number;
 }
 
-/** All places but a quarter of them, and at least one less than all: where nothing else is said, no account can take the last one. */
+/**
+ * All places but a quarter of them, and at least one less than all: where nothing else is said, no account can take the
+ * last one.
+ */
 export function defaultConcurrencyPerAccount(concurrency: number): number {
   return Math.max(1, concurrency - Math.max(1, Math.floor(concurrency / 4)));
 }

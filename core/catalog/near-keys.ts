@@ -3,7 +3,9 @@ const MAX_LENGTH = 64;
 const MAX_DISTANCE = 3;
 const MAX_NEAR = 3;
 
-/** Up to three of the keys that are spelt like this one, the nearest first; for a refusal, never to choose a model by. */
+/**
+ * Up to three of the keys that are spelt like this one, the nearest first; for a refusal, never to choose a model by.
+ */
 export function nearKeys(key: string, keys: readonly string[]): readonly string[] {
   if (key.length > MAX_LENGTH) return [];
   const wanted = key.toLowerCase();

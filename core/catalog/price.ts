@@ -10,11 +10,17 @@ const SIZE = /^([1-9][0-9]{0,5})x([1-9][0-9]{0,5})$/;
 export function requestedOutputs(model: Model, parameters: JsonObject): number {
   const { countParameter } = model.price;
   const count = countParameter === undefined ? 1 : parameters[countParameter];
-  return Math.min(model.limits.maxOutputs, typeof count === 'number' && Number.isInteger(count) && count >= 1 ? count : 1);
+  return Math.min(
+    model.limits.maxOutputs,
+    typeof count === 'number' && Number.isInteger(count) && count >= 1 ? count : 1,
+  );
 }
 
 /** The size these parameters ask for, if the model takes one. */
-export function requestedSize(terms: PriceTerms, parameters: JsonObject): { readonly widthPx: number; readonly heightPx: number } | undefined {
+export function requestedSize(
+  terms: PriceTerms,
+  parameters: JsonObject,
+): { readonly widthPx: number; readonly heightPx: number } | undefined {
   const size = terms.sizeParameter === undefined ? undefined : parameters[terms.sizeParameter];
   const match = typeof size === 'string' ? SIZE.exec(size) : null;
   return match ? { widthPx: Number(match[1]), heightPx: Number(match[2]) } : undefined;
@@ -59,8 +65,10 @@ function unitsPerOutput(terms: PriceTerms, parameters: JsonObject): bigint {
   switch (terms.unit) {
     case 'image':
     case 'video':
-    case 'task': return 1n;
-    case 'second': return BigInt(Math.ceil((requestedDurationMs(terms, parameters) ?? 1_000) / 1_000));
+    case 'task':
+      return 1n;
+    case 'second':
+      return BigInt(Math.ceil((requestedDurationMs(terms, parameters) ?? 1_000) / 1_000));
     case 'megapixel': {
       const size = requestedSize(terms, parameters);
       return size ? BigInt(size.widthPx) * BigInt(size.heightPx) : PIXELS_PER_MEGAPIXEL;

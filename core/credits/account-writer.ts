@@ -1,11 +1,21 @@
 import { ServiceError } from '../errors.js';
 import type { Ports } from '../ports/tokens.js';
 import { pause } from '../pause.js';
-import { decideAccount, needsFreshState, operationOf, type AccountCommand, type AccountDecision, type AccountRefusal, type DoneOperation } from './decide.js';
+import {
+  decideAccount,
+  needsFreshState,
+  operationOf,
+  type AccountCommand,
+  type AccountDecision,
+  type AccountRefusal,
+  type DoneOperation,
+} from './decide.js';
 import { AccountDraft, type OwnedAccount } from './draft.js';
 
 /** A refusal comes with the credits that could be reserved when it was decided. */
-export type WriterOutcome = { readonly refused: AccountRefusal; readonly availableCredits: number } | { readonly refused?: undefined };
+export type WriterOutcome =
+  | { readonly refused: AccountRefusal; readonly availableCredits: number }
+  | { readonly refused?: undefined };
 
 /** A command that breaks an invariant fails alone: those it would have been written with have nothing to do with it. */
 type Decided = WriterOutcome | { readonly failed: unknown };
@@ -27,9 +37,9 @@ const MAX_TRIES = 12;
 const MAX_IDLE_LANES = 10_000;
 
 /**
- * All commands of this process on accounts go through here. While one write of an account is under way the next commands
- * wait, and are then folded into one write. Another process may write the same account: the version tells, and the batch
- * is decided again on the newer state, a bounded number of times.
+ * All commands of this process on accounts go through here. While one write of an account is under way the next
+ * commands wait, and are then folded into one write. Another process may write the same account: the version tells, and
+ * the batch is decided again on the newer state, a bounded number of times.
  *
  * Throws `SERVICE_UNAVAILABLE` when it lost that race too often, and passes on `StoreUnavailable`: then the outcome is
  * unknown, and the same command may be given again.
@@ -87,7 +97,10 @@ export class AccountWriter {
       lane.cached = account;
 
       const decided = await this.decide(account, batch, isFresh);
-      if (decided === 'stale') { lane.cached = undefined; continue; }
+      if (decided === 'stale') {
+        lane.cached = undefined;
+        continue;
+      }
       if (decided.draft.isEmpty) return answer(batch, decided.outcomes);
 
       if ((await this.ports.accounts.apply(decided.draft.change())) === 'applied') {
@@ -96,7 +109,11 @@ export class AccountWriter {
       }
       lane.cached = undefined;
     }
-    throw new ServiceError('SERVICE_UNAVAILABLE', 'The account is being changed by too many processes at once; try again.', { retryAfterMs: 1_000 });
+    throw new ServiceError(
+      'SERVICE_UNAVAILABLE',
+      'The account is being changed by too many processes at once; try again.',
+      { retryAfterMs: 1_000 },
+    );
   }
 
   private async read(accountId: string): Promise<OwnedAccount> {
@@ -106,7 +123,11 @@ export class AccountWriter {
   }
 
   /** A refusal, or "done before", may be wrong on a cached state that another process has moved on from. */
-  private async decide(account: OwnedAccount, batch: readonly Pending[], isFresh: boolean): Promise<'stale' | { draft: AccountDraft; outcomes: Decided[] }> {
+  private async decide(
+    account: OwnedAccount,
+    batch: readonly Pending[],
+    isFresh: boolean,
+  ): Promise<'stale' | { draft: AccountDraft; outcomes: Decided[] }> {
     const now = this.ports.clock.now();
     const draft = new AccountDraft(account, await this.doneBefore(account.accountId, batch));
     const outcomes: Decided[] = [];
@@ -120,8 +141,8 @@ export class AccountWriter {
   }
 
   /**
-   * What was done before under the ids of these operations. Sound because the write that follows succeeds only if no entry
-   * was added since the account was read.
+   * What was done before under the ids of these operations. Sound because the write that follows succeeds only if no
+   * entry was added since the account was read.
    */
   private async doneBefore(accountId: string, batch: readonly Pending[]): Promise<Map<string, DoneOperation>> {
     const found = new Map<string, DoneOperation>();
@@ -134,7 +155,11 @@ export class AccountWriter {
   }
 }
 
-function decideOrFail(draft: AccountDraft, command: AccountCommand, now: number): AccountDecision | { readonly failed: unknown } {
+function decideOrFail(
+  draft: AccountDraft,
+  command: AccountCommand,
+  now: number,
+): AccountDecision | { readonly failed: unknown } {
   try {
     return decideAccount(draft, command, now);
   } catch (error) {

@@ -5,10 +5,19 @@ export type AccountCommand =
   | { readonly kind: 'grant'; readonly operationId: string; readonly credits: number; readonly reason: string }
   /** `credits` may be negative: then it takes from the available book, never below zero. */
   | { readonly kind: 'adjust'; readonly operationId: string; readonly credits: number; readonly reason: string }
-  | { readonly kind: 'hold'; readonly generationId: string; readonly credits: number; readonly maxOpenHolds: number; readonly attribution: Attribution }
+  | {
+      readonly kind: 'hold';
+      readonly generationId: string;
+      readonly credits: number;
+      readonly maxOpenHolds: number;
+      readonly attribution: Attribution;
+    }
   /** Ends the hold: `charge` is spent, the rest is available again. */
   | { readonly kind: 'settle'; readonly generationId: string; readonly charge: number }
-  /** No hold opens until the account is resumed. What is held already ends as ever, and credits can be given and corrected. */
+  /**
+   * No hold opens until the account is resumed. What is held already ends as ever, and credits can be given and
+   * corrected.
+   */
   | { readonly kind: 'suspend' }
   | { readonly kind: 'resume' }
   | { readonly kind: 'rename'; readonly name: string };
@@ -20,9 +29,17 @@ export type OperatorCommand = Extract<AccountCommand, { operationId: string }>;
 export type DoneOperation = Pick<OperatorCommand, 'kind' | 'credits'>;
 
 /** `OPERATION_DIFFERS`: the operation id was used before, for something else. */
-export type AccountRefusal = 'ACCOUNT_SUSPENDED' | 'CREDITS_INSUFFICIENT' | 'QUEUE_FULL' | 'AMOUNT_INVALID' | 'OPERATION_DIFFERS';
+export type AccountRefusal =
+  | 'ACCOUNT_SUSPENDED'
+  | 'CREDITS_INSUFFICIENT'
+  | 'QUEUE_FULL'
+  | 'AMOUNT_INVALID'
+  | 'OPERATION_DIFFERS';
 
-/** One side of a move: what it adds to a book, below zero for what it takes. Given out credits are below zero in the issued book. */
+/**
+ * One side of a move: what it adds to a book, below zero for what it takes. Given out credits are below zero in the
+ * issued book.
+ */
 export interface Posting {
   readonly book: Book;
   readonly credits: number;
@@ -47,12 +64,17 @@ export type AccountDecision =
   | { readonly refused: AccountRefusal }
   /** It was done before; nothing is left to do. */
   | { readonly done: true }
-  | { readonly moves: readonly Move[]; readonly opens?: Hold; readonly closes?: string; readonly profile?: AccountProfile };
+  | {
+      readonly moves: readonly Move[];
+      readonly opens?: Hold;
+      readonly closes?: string;
+      readonly profile?: AccountProfile;
+    };
 
 /**
- * Decides one command on one state of an account. Pure: the caller applies the moves onto exactly this state. A repeated
- * operation is recognised by its id, a repeated hold or settle by the presence of the hold, so that a caller who is unsure
- * may ask again.
+ * Decides one command on one state of an account. Pure: the caller applies the moves onto exactly this state. A
+ * repeated operation is recognised by its id, a repeated hold or settle by the presence of the hold, so that a caller
+ * who is unsure may ask again.
  */
 export function decideAccount(account: AccountView, command: AccountCommand, now: number): AccountDecision {
   const decision = decide(account, command, now);
@@ -63,25 +85,38 @@ export function decideAccount(account: AccountView, command: AccountCommand, now
 function decide(account: AccountView, command: AccountCommand, now: number): AccountDecision {
   switch (command.kind) {
     case 'grant':
-    case 'adjust': return operate(account, command);
-    case 'hold': return hold(account, command, now);
-    case 'settle': return settle(account, command);
-    case 'suspend': return account.suspendedAt === undefined ? profile({ name: account.name, suspendedAt: now }) : { done: true };
-    case 'resume': return account.suspendedAt === undefined ? { done: true } : profile({ name: account.name });
-    case 'rename': return account.name === command.name ? { done: true } : profile({ ...suspensionOf(account.suspendedAt), name: command.name });
+    case 'adjust':
+      return operate(account, command);
+    case 'hold':
+      return hold(account, command, now);
+    case 'settle':
+      return settle(account, command);
+    case 'suspend':
+      return account.suspendedAt === undefined ? profile({ name: account.name, suspendedAt: now }) : { done: true };
+    case 'resume':
+      return account.suspendedAt === undefined ? { done: true } : profile({ name: account.name });
+    case 'rename':
+      return account.name === command.name
+        ? { done: true }
+        : profile({ ...suspensionOf(account.suspendedAt), name: command.name });
   }
 }
 
 function operate(account: AccountView, command: OperatorCommand): AccountDecision {
   const { kind, credits, operationId } = command;
   const before = account.operations.get(operationId);
-  if (before) return before.kind === kind && before.credits === credits ? { done: true } : { refused: 'OPERATION_DIFFERS' };
+  if (before)
+    return before.kind === kind && before.credits === credits ? { done: true } : { refused: 'OPERATION_DIFFERS' };
   if (!Number.isSafeInteger(credits) || credits === 0) return { refused: 'AMOUNT_INVALID' };
   if (credits < 0 && kind === 'grant') return { refused: 'AMOUNT_INVALID' };
   if (!Number.isSafeInteger(account.issued + credits)) return { refused: 'AMOUNT_INVALID' };
   if (account.available + credits < 0) return { refused: 'CREDITS_INSUFFICIENT' };
   const entryKind = kind === 'grant' ? 'grant' : 'adjustment';
-  return { moves: [credits > 0 ? move(entryKind, 'issued', 'available', credits) : move(entryKind, 'available', 'issued', -credits)] };
+  return {
+    moves: [
+      credits > 0 ? move(entryKind, 'issued', 'available', credits) : move(entryKind, 'available', 'issued', -credits),
+    ],
+  };
 }
 
 function hold(account: AccountView, command: Extract<AccountCommand, { kind: 'hold' }>, now: number): AccountDecision {
@@ -95,14 +130,20 @@ function hold(account: AccountView, command: Extract<AccountCommand, { kind: 'ho
   if (account.suspendedAt !== undefined) return { refused: 'ACCOUNT_SUSPENDED' };
   if (account.available < credits) return { refused: 'CREDITS_INSUFFICIENT' };
   if (account.holds.size >= command.maxOpenHolds) return { refused: 'QUEUE_FULL' };
-  return { moves: [move('hold', 'available', 'reserved', credits, attribution)], opens: { generationId, credits, heldAt: now, attribution } };
+  return {
+    moves: [move('hold', 'available', 'reserved', credits, attribution)],
+    opens: { generationId, credits, heldAt: now, attribution },
+  };
 }
 
 function settle(account: AccountView, command: Extract<AccountCommand, { kind: 'settle' }>): AccountDecision {
   const open = account.holds.get(command.generationId);
   if (!open) return { done: true };
   const { charge } = command;
-  assert(Number.isSafeInteger(charge) && charge >= 0 && charge <= open.credits, `charge of generation ${command.generationId} lies within its hold`);
+  assert(
+    Number.isSafeInteger(charge) && charge >= 0 && charge <= open.credits,
+    `charge of generation ${command.generationId} lies within its hold`,
+  );
   const rest = open.credits - charge;
   const moves: Move[] = [];
   if (charge > 0) moves.push(move('charge', 'reserved', 'spent', charge, open.attribution));
@@ -111,11 +152,21 @@ function settle(account: AccountView, command: Extract<AccountCommand, { kind: '
 }
 
 function move(kind: EntryKind, from: Book, to: Book, credits: number, attribution?: Attribution): Move {
-  return { kind, postings: [{ book: from, credits: 0 - credits }, { book: to, credits }], ...(attribution === undefined ? {} : { attribution }) };
+  return {
+    kind,
+    postings: [
+      { book: from, credits: 0 - credits },
+      { book: to, credits },
+    ],
+    ...(attribution === undefined ? {} : { attribution }),
+  };
 }
 
 function assertBalanced({ postings: [from, to] }: Move): void {
-  assert(from.credits + to.credits === 0 && to.credits >= 0 && from.book !== to.book, 'the postings of a move add up to zero');
+  assert(
+    from.credits + to.credits === 0 && to.credits >= 0 && from.book !== to.book,
+    'the postings of a move add up to zero',
+  );
 }
 
 function profile(after: AccountProfile): AccountDecision {
@@ -126,14 +177,28 @@ function suspensionOf(suspendedAt: number | undefined): Pick<Account, 'suspended
   return suspendedAt === undefined ? {} : { suspendedAt };
 }
 
-/** Whether a newer state could give another answer. Only a command that writes is safe to decide on an old one: its write tells. */
+/**
+ * Whether a newer state could give another answer. Only a command that writes is safe to decide on an old one: its
+ * write tells.
+ */
 export function needsFreshState(decision: AccountDecision): boolean {
   return !('moves' in decision);
 }
 
 /** A move as it stands in the ledger: unsigned, from one book to the other. */
-export function entryOf({ kind, postings: [from, to], attribution }: Move, command: AccountCommand, at: Pick<Entry, 'accountId' | 'sequence' | 'at' | 'availableAfter'>): Entry {
-  const entry = { ...at, kind, from: from.book, to: to.book, credits: to.credits, ...(attribution === undefined ? {} : { attribution }) };
+export function entryOf(
+  { kind, postings: [from, to], attribution }: Move,
+  command: AccountCommand,
+  at: Pick<Entry, 'accountId' | 'sequence' | 'at' | 'availableAfter'>,
+): Entry {
+  const entry = {
+    ...at,
+    kind,
+    from: from.book,
+    to: to.book,
+    credits: to.credits,
+    ...(attribution === undefined ? {} : { attribution }),
+  };
   if ('generationId' in command) return { ...entry, generationId: command.generationId };
   assert('operationId' in command, 'only commands that move credits have entries');
   return { ...entry, operationId: command.operationId, reason: command.reason };

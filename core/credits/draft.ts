@@ -1,13 +1,20 @@
 import { assert } from '../assert.js';
 import type { Account, AccountChange, AccountProfile, Book, Entry, Hold } from './account.js';
-import { entryOf, type AccountCommand, type AccountDecision, type AccountView, type DoneOperation, type Move } from './decide.js';
+import {
+  entryOf,
+  type AccountCommand,
+  type AccountDecision,
+  type AccountView,
+  type DoneOperation,
+  type Move,
+} from './decide.js';
 
 /** An account whose holds belong to whoever has it, and may be changed in place once a change is written. */
 export type OwnedAccount = Account & { readonly holds: Map<string, Hold> };
 
 /**
- * A batch of decisions folded onto one version of an account, and written as one change. The draft looks like the account
- * as the next decision of the batch should see it; an account with many holds is not copied for that.
+ * A batch of decisions folded onto one version of an account, and written as one change. The draft looks like the
+ * account as the next decision of the batch should see it; an account with many holds is not copied for that.
  */
 export class AccountDraft implements AccountView {
   private readonly base: OwnedAccount;
@@ -22,7 +29,10 @@ export class AccountDraft implements AccountView {
   readonly holds: AccountView['holds'];
 
   /** `operations`: what was done before under the ids of this batch's operations. */
-  constructor(base: OwnedAccount, readonly operations: Map<string, DoneOperation> = new Map()) {
+  constructor(
+    base: OwnedAccount,
+    readonly operations: Map<string, DoneOperation> = new Map(),
+  ) {
     this.base = base;
     this.holds = new HoldsView(base.holds, this.opened, this.closed);
     this.books = { issued: base.issued, available: base.available, reserved: base.reserved, spent: base.spent };
@@ -85,12 +95,14 @@ export class AccountDraft implements AccountView {
   private record(move: Move, command: AccountCommand, now: number): void {
     // The total of issued credits counts what was given out, so it grows when credits leave that book.
     for (const { book, credits } of move.postings) this.books[book] += book === 'issued' ? -credits : credits;
-    this.entries.push(entryOf(move, command, {
-      accountId: this.base.accountId,
-      sequence: this.base.lastSequence + this.entries.length + 1,
-      at: now,
-      availableAfter: this.books.available,
-    }));
+    this.entries.push(
+      entryOf(move, command, {
+        accountId: this.base.accountId,
+        sequence: this.base.lastSequence + this.entries.length + 1,
+        at: now,
+        availableAfter: this.books.available,
+      }),
+    );
   }
 }
 
@@ -112,6 +124,7 @@ class HoldsView implements Pick<ReadonlyMap<string, Hold>, 'get' | 'size'> {
 }
 
 function assertSound(books: Record<Book, number>): void {
-  for (const credits of Object.values(books)) assert(Number.isSafeInteger(credits) && credits >= 0, 'a book holds whole credits, not below zero');
+  for (const credits of Object.values(books))
+    assert(Number.isSafeInteger(credits) && credits >= 0, 'a book holds whole credits, not below zero');
   assert(books.issued === books.available + books.reserved + books.spent, 'issued = available + reserved + spent');
 }

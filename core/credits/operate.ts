@@ -20,8 +20,8 @@ export interface CreditOperation {
 }
 
 /**
- * Gives credits to an account. Throws FIELD_INVALID, NOT_FOUND, and CONFLICT for an operation id used for something else; `CallOver`,
- * and has done nothing, for a call that is over by then.
+ * Gives credits to an account. Throws FIELD_INVALID, NOT_FOUND, and CONFLICT for an operation id used for something
+ * else; `CallOver`, and has done nothing, for a call that is over by then.
  */
 export function grantCredits(context: Context, operation: CreditOperation): Promise<Account> {
   return operate(context, { kind: 'grant', ...operation });
@@ -33,14 +33,23 @@ export async function adjustCredits(context: Context, operation: CreditOperation
   return operate(context, { kind: 'adjust', ...operation });
 }
 
-async function operate(context: Context, operation: CreditOperation & Extract<AccountCommand, { kind: 'grant' | 'adjust' }>): Promise<Account> {
+async function operate(
+  context: Context,
+  operation: CreditOperation & Extract<AccountCommand, { kind: 'grant' | 'adjust' }>,
+): Promise<Account> {
   const { accountId, kind, operationId, credits, reason } = operation;
   checkTexts(operation);
   requireWanted(context.call);
   const { refused } = await context.accountWriter.execute(accountId, { kind, operationId, credits, reason });
-  if (refused === 'CREDITS_INSUFFICIENT') throw new ServiceError('CREDITS_INSUFFICIENT', 'The adjustment would take the balance below zero.');
-  if (refused === 'OPERATION_DIFFERS') throw new ServiceError('CONFLICT', `The operation id ${operationId} was used before, for another amount or kind.`);
-  if (refused) throw fieldInvalid('/credits', `A ${kind} must be a whole number of credits${kind === 'grant' ? ' above 0' : ', not 0'}, and keep all totals within 2^53 - 1.`);
+  if (refused === 'CREDITS_INSUFFICIENT')
+    throw new ServiceError('CREDITS_INSUFFICIENT', 'The adjustment would take the balance below zero.');
+  if (refused === 'OPERATION_DIFFERS')
+    throw new ServiceError('CONFLICT', `The operation id ${operationId} was used before, for another amount or kind.`);
+  if (refused)
+    throw fieldInvalid(
+      '/credits',
+      `A ${kind} must be a whole number of credits${kind === 'grant' ? ' above 0' : ', not 0'}, and keep all totals within 2^53 - 1.`,
+    );
   const account = await context.accounts.read(accountId);
   if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
   return account;
@@ -48,6 +57,11 @@ async function operate(context: Context, operation: CreditOperation & Extract<Ac
 
 function checkTexts({ operationId, reason }: CreditOperation): void {
   const isId = operationId !== '' && operationId.length <= MAX_OPERATION_ID && isText(operationId);
-  if (!isId) throw fieldInvalid('/operation_id', `An operation id must have 1 to ${MAX_OPERATION_ID} characters, none of them NUL or half a character.`);
-  if (reason.length > MAX_REASON || !isText(reason)) throw fieldInvalid('/reason', 'A reason must have at most 1,000 characters, none of them NUL or half a character.');
+  if (!isId)
+    throw fieldInvalid(
+      '/operation_id',
+      `An operation id must have 1 to ${MAX_OPERATION_ID} characters, none of them NUL or half a character.`,
+    );
+  if (reason.length > MAX_REASON || !isText(reason))
+    throw fieldInvalid('/reason', 'A reason must have at most 1,000 characters, none of them NUL or half a character.');
 }

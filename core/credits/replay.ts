@@ -33,13 +33,29 @@ export class Replay {
     this.sequence += 1;
     this.expect(entry.sequence === this.sequence, entry, `has number ${entry.sequence} where ${this.sequence} is due`);
     this.expect(Number.isSafeInteger(entry.credits) && entry.credits >= 0, entry, 'does not move whole credits');
-    this.expect(ALLOWED[entry.kind].includes(`${entry.from}>${entry.to}`), entry, `moves from ${entry.from} to ${entry.to}`);
+    this.expect(
+      ALLOWED[entry.kind].includes(`${entry.from}>${entry.to}`),
+      entry,
+      `moves from ${entry.from} to ${entry.to}`,
+    );
     this.books[entry.from] += entry.from === 'issued' ? entry.credits : -entry.credits;
     this.books[entry.to] += entry.to === 'issued' ? -entry.credits : entry.credits;
-    this.expect(Object.values(this.books).every((credits) => credits >= 0), entry, 'takes a book below zero');
-    this.expect(this.books.available === entry.availableAfter, entry, `leaves ${this.books.available} available, and says ${entry.availableAfter}`);
+    this.expect(
+      Object.values(this.books).every((credits) => credits >= 0),
+      entry,
+      'takes a book below zero',
+    );
+    this.expect(
+      this.books.available === entry.availableAfter,
+      entry,
+      `leaves ${this.books.available} available, and says ${entry.availableAfter}`,
+    );
     if (entry.operationId !== undefined) {
-      this.expect(!this.operations.has(entry.operationId), entry, `is the second one of operation ${entry.operationId}`);
+      this.expect(
+        !this.operations.has(entry.operationId),
+        entry,
+        `is the second one of operation ${entry.operationId}`,
+      );
       this.operations.add(entry.operationId);
     }
     if (entry.generationId !== undefined) this.addToGeneration(entry, this.ofGeneration(entry.generationId));
@@ -57,17 +73,28 @@ export class Replay {
   /** What differs between the sums and the account as it is stored. */
   compare(account: Account): string[] {
     const findings: string[] = [];
-    const say = (holds: boolean, what: string) => { if (!holds) findings.push(`Account ${this.accountId} ${what}.`); };
+    const say = (holds: boolean, what: string) => {
+      if (!holds) findings.push(`Account ${this.accountId} ${what}.`);
+    };
     say(this.sequence === account.lastSequence, `has ${this.sequence} entries and counts ${account.lastSequence}`);
     for (const book of ['issued', 'available', 'reserved', 'spent'] as const) {
-      say(this.books[book] === account[book], `has ${account[book]} credits ${book}, and ${this.books[book]} by its entries`);
+      say(
+        this.books[book] === account[book],
+        `has ${account[book]} credits ${book}, and ${this.books[book]} by its entries`,
+      );
     }
     let held = 0;
     for (const hold of account.holds.values()) {
       held += hold.credits;
-      say(this.isOpenWith(hold.generationId, hold.credits), `has a hold for ${hold.generationId} that its entries do not`);
+      say(
+        this.isOpenWith(hold.generationId, hold.credits),
+        `has a hold for ${hold.generationId} that its entries do not`,
+      );
     }
-    say(this.openHolds === account.holds.size, `has ${account.holds.size} open holds, and ${this.openHolds} by its entries`);
+    say(
+      this.openHolds === account.holds.size,
+      `has ${account.holds.size} open holds, and ${this.openHolds} by its entries`,
+    );
     say(held === account.reserved, `reserves ${account.reserved} credits, and its open holds sum to ${held}`);
     return findings;
   }

@@ -17,9 +17,9 @@ export interface Verification {
 
 /**
  * Recomputes every account from its entries and holds the result against the account and its generations. It may run
- * beside live processes: an account and its entries are compared as of one version, and a generation that looks wrong is
- * looked at again before it is reported, since it and its account are written one after the other. Keeps a few hundred
- * bytes for each generation of one account at a time.
+ * beside live processes: an account and its entries are compared as of one version, and a generation that looks wrong
+ * is looked at again before it is reported, since it and its account are written one after the other. Keeps a few
+ * hundred bytes for each generation of one account at a time.
  */
 export async function verifyCredits(context: Context, onAccount?: (accountId: string) => void): Promise<Verification> {
   const total = { accounts: 0, entries: 0, generations: 0 };
@@ -36,7 +36,10 @@ export async function verifyCredits(context: Context, onAccount?: (accountId: st
 }
 
 /** What is kept of each generation of an account while its books are checked. */
-interface Seen extends Pick<Generation, 'generationId' | 'status' | 'estimatedCredits' | 'reservedCredits' | 'chargedCredits'> {
+interface Seen extends Pick<
+  Generation,
+  'generationId' | 'status' | 'estimatedCredits' | 'reservedCredits' | 'chargedCredits'
+> {
   readonly isSettled: boolean;
 }
 
@@ -64,10 +67,23 @@ async function lookOnce(context: Context, accountId: string): Promise<AccountRes
   const generations: Seen[] = [];
   for await (const g of pages((page) => context.generations.list(accountId, undefined, page, context.call))) {
     const { generationId, status, estimatedCredits, reservedCredits, chargedCredits } = g;
-    generations.push({ generationId, status, estimatedCredits, reservedCredits, chargedCredits, isSettled: g.settledAt !== undefined });
+    generations.push({
+      generationId,
+      status,
+      estimatedCredits,
+      reservedCredits,
+      chargedCredits,
+      isSettled: g.settledAt !== undefined,
+    });
   }
   const account = await context.accounts.read(accountId, context.call);
-  if (!account) return { entries: 0, generations: 0, ledger: [`Account ${accountId} is listed but cannot be read.`], suspicions: [] };
+  if (!account)
+    return {
+      entries: 0,
+      generations: 0,
+      ledger: [`Account ${accountId} is listed but cannot be read.`],
+      suspicions: [],
+    };
 
   const replay = new Replay(accountId);
   for await (const entry of pages((page) => context.accounts.entries(accountId, page, context.call))) {
@@ -75,7 +91,10 @@ async function lookOnce(context: Context, accountId: string): Promise<AccountRes
     replay.add(entry);
   }
   const ledger = [...replay.findings, ...replay.compare(account)];
-  const suspicions = [...generations.flatMap((g) => checkGeneration(g, account, replay)), ...forgottenHolds(context, account, generations)];
+  const suspicions = [
+    ...generations.flatMap((g) => checkGeneration(g, account, replay)),
+    ...forgottenHolds(context, account, generations),
+  ];
   return { entries: account.lastSequence, generations: generations.length, ledger, suspicions };
 }
 
@@ -84,23 +103,37 @@ function forgottenHolds({ clock, settings }: Context, account: Account, generati
   const oldest = clock.now() - 10 * (settings.claimLeaseMs + settings.recoveryGraceMs);
   const known = new Set(generations.map(({ generationId }) => generationId));
   const forgotten = [...account.holds.values()].filter((hold) => hold.heldAt < oldest && !known.has(hold.generationId));
-  return forgotten.map((hold) => `Account ${account.accountId} holds ${hold.credits} credits for ${hold.generationId}, which is no generation.`);
+  return forgotten.map(
+    (hold) =>
+      `Account ${account.accountId} holds ${hold.credits} credits for ${hold.generationId}, which is no generation.`,
+  );
 }
 
 function checkGeneration(g: Seen, account: Account, replay: Replay): string[] {
   const findings: string[] = [];
-  const say = (holds: boolean, what: string) => { if (!holds) findings.push(`Generation ${g.generationId} of account ${account.accountId} ${what}.`); };
+  const say = (holds: boolean, what: string) => {
+    if (!holds) findings.push(`Generation ${g.generationId} of account ${account.accountId} ${what}.`);
+  };
   const money = replay.ofGeneration(g.generationId);
   say(g.estimatedCredits === g.reservedCredits, 'was not reserved at its estimate');
   say(g.chargedCredits >= 0 && g.chargedCredits <= g.reservedCredits, 'is charged outside what was reserved');
-  say(money.held === g.reservedCredits, `holds ${money.held} credits in the ledger, ${g.reservedCredits} by its own record`);
+  say(
+    money.held === g.reservedCredits,
+    `holds ${money.held} credits in the ledger, ${g.reservedCredits} by its own record`,
+  );
   if (!isTerminal(g.status)) {
     say(g.chargedCredits === 0, 'is charged before its end');
     say(account.holds.has(g.generationId) || !money.isClosed, 'is open without a hold');
   } else if (g.isSettled) {
     say(!account.holds.has(g.generationId), 'is settled and still held');
-    say(money.charged === g.chargedCredits, `is charged ${money.charged} credits in the ledger, ${g.chargedCredits} by its own record`);
-    say(money.charged + money.released === g.reservedCredits, 'is not charged and released for exactly what was reserved');
+    say(
+      money.charged === g.chargedCredits,
+      `is charged ${money.charged} credits in the ledger, ${g.chargedCredits} by its own record`,
+    );
+    say(
+      money.charged + money.released === g.reservedCredits,
+      'is not charged and released for exactly what was reserved',
+    );
   }
   return findings;
 }

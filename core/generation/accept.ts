@@ -6,7 +6,14 @@ import type { Upload } from '../uploads/upload.js';
 import { assert } from '../assert.js';
 
 /** The generation a quote becomes once its price is held: queued, reserved, nothing charged. */
-export function acceptGeneration(generationId: string, caller: Caller, request: GenerationRequest, quote: Quote, now: number, recoveryGraceMs: number): Generation {
+export function acceptGeneration(
+  generationId: string,
+  caller: Caller,
+  request: GenerationRequest,
+  quote: Quote,
+  now: number,
+  recoveryGraceMs: number,
+): Generation {
   const queueDeadlineAt = now + quote.model.queueTimeoutMs;
   return {
     kind: 'generation',

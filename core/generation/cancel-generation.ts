@@ -8,9 +8,9 @@ import { getGeneration } from './get-generation.js';
 import { settleGeneration } from './settle-generation.js';
 
 /**
- * Asks for the end of the caller's own generation. A queued one ends at once and costs nothing; a running one is asked to
- * stop and may still be running in the answer; one that has ended stays as it is. Throws TASK_NOT_FOUND,
- * for one past its retention too: there is nothing left to cancel.
+ * Asks for the end of the caller's own generation. A queued one ends at once and costs nothing; a running one is asked
+ * to stop and may still be running in the answer; one that has ended stays as it is. Throws TASK_NOT_FOUND, for one
+ * past its retention too: there is nothing left to cancel.
  */
 export function cancelGeneration(context: Context, caller: Caller, generationId: string): Promise<Generation> {
   return cancel(context, caller, generationId).catch(asTaskNotFound);
@@ -20,7 +20,10 @@ async function cancel(context: Context, caller: Caller, generationId: string): P
   return cancelFound(context, await getGeneration(context, caller, generationId));
 }
 
-/** The same for a generation that was read, whoever may cancel it. Throws GENERATION_JOB_NOT_FOUND when it is gone meanwhile. */
+/**
+ * The same for a generation that was read, whoever may cancel it. Throws GENERATION_JOB_NOT_FOUND when it is gone
+ * meanwhile.
+ */
 export async function cancelFound(context: Context, found: Generation): Promise<Generation> {
   const { generation, refused } = await changeGeneration(context, found, { event: 'cancel' });
   if (refused) return generation;
@@ -33,5 +36,7 @@ export async function cancelFound(context: Context, found: Generation): Promise<
 }
 
 function asTaskNotFound(error: unknown): never {
-  throw error instanceof ServiceError && error.code === 'GENERATION_JOB_NOT_FOUND' ? new ServiceError('TASK_NOT_FOUND') : error;
+  throw error instanceof ServiceError && error.code === 'GENERATION_JOB_NOT_FOUND'
+    ? new ServiceError('TASK_NOT_FOUND')
+    : error;
 }

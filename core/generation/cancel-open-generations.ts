@@ -12,14 +12,16 @@ export interface CancelledWork {
   readonly cancelled: number;
   /** Asked to stop, and still running. */
   readonly stopping: number;
-  /** Held, and not there to be cancelled yet: a create is in the middle of it, or was cut and recovery will release it. */
+  /**
+   * Held, and not there to be cancelled yet: a create is in the middle of it, or was cut and recovery will release it.
+   */
   readonly unfinished: number;
 }
 
 /**
- * Asks for the end of every open generation of an account, as their clients could. The account's holds say which they are, so that
- * on a suspended account none is missed, and their cap bounds the work. Safe to repeat, which finishes what was cut. Throws NOT_FOUND,
- * and `CallOver` between two of them.
+ * Asks for the end of every open generation of an account, as their clients could. The account's holds say which they
+ * are, so that on a suspended account none is missed, and their cap bounds the work. Safe to repeat, which finishes
+ * what was cut. Throws NOT_FOUND, and `CallOver` between two of them.
  */
 export async function cancelOpenGenerations(context: Context, accountId: string): Promise<CancelledWork> {
   const account = await context.accounts.read(accountId);
@@ -28,7 +30,9 @@ export async function cancelOpenGenerations(context: Context, accountId: string)
   const done = { cancelled: 0, stopping: 0, unfinished: 0 };
   for (let at = 0; at < ids.length; at += AT_ONCE) {
     requireWanted(context.call);
-    const outcomes = await Promise.all(ids.slice(at, at + AT_ONCE).map((generationId) => cancelOpen(context, generationId)));
+    const outcomes = await Promise.all(
+      ids.slice(at, at + AT_ONCE).map((generationId) => cancelOpen(context, generationId)),
+    );
     for (const outcome of outcomes) if (outcome !== 'ended before') done[outcome] += 1;
   }
   return done;

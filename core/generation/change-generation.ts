@@ -30,11 +30,21 @@ export async function changeGeneration(
     if ((await generations.replace(decision.next, current.version)) === 'applied') return { generation: decision.next };
     current = await reload(generations, current);
   }
-  throw new ServiceError('SERVICE_UNAVAILABLE', 'The generation is being changed by too many processes at once; try again.', { retryAfterMs: 1_000 });
+  throw new ServiceError(
+    'SERVICE_UNAVAILABLE',
+    'The generation is being changed by too many processes at once; try again.',
+    { retryAfterMs: 1_000 },
+  );
 }
 
-/** Decides a command on the version that was read, and writes it only if that still is the newest; says whether it did. */
-export async function changeOnce({ generations, clock, boot }: Pick<Context, 'generations' | 'clock' | 'boot'>, generation: Generation, command: GenerationCommand): Promise<boolean> {
+/**
+ * Decides a command on the version that was read, and writes it only if that still is the newest; says whether it did.
+ */
+export async function changeOnce(
+  { generations, clock, boot }: Pick<Context, 'generations' | 'clock' | 'boot'>,
+  generation: Generation,
+  command: GenerationCommand,
+): Promise<boolean> {
   const decision = decide(generation, command, clock.now(), boot);
   return !('refused' in decision) && (await generations.replace(decision.next, generation.version)) === 'applied';
 }

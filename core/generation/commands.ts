@@ -3,7 +3,9 @@ import type { Retention } from './retention.js';
 import type { TaskError } from './task-errors.js';
 
 /** Something a holder of the lease does; refused once another worker holds a newer fence. */
-interface Fenced { readonly fence: number }
+interface Fenced {
+  readonly fence: number;
+}
 
 export type GenerationCommand =
   /** From queued: take the lease and record the first attempt in one write. */
@@ -11,13 +13,18 @@ export type GenerationCommand =
   /** Running without a live lease: another worker goes on. */
   | { readonly event: 'take-over'; readonly worker: string; readonly leaseMs: number }
   | ({ readonly event: 'renew'; readonly leaseMs: number; readonly progress?: number } & Fenced)
-  /** The holder takes a new fence itself, so that nothing that was sent under the old one can touch what it does next. */
+  /**
+   * The holder takes a new fence itself, so that nothing that was sent under the old one can touch what it does next.
+   */
   | ({ readonly event: 're-lease'; readonly leaseMs: number } & Fenced)
   | ({ readonly event: 'begin-attempt'; readonly token: string } & Fenced)
   | ({ readonly event: 'accepted'; readonly reference: string } & Fenced)
   /** This attempt is over; the next one is due at `retryAt`. Gives the lease back. */
   | ({ readonly event: 'attempt-failed'; readonly retryAt: number } & Fenced)
-  /** The worker is going away: gives the lease back. The attempt stays, unless it was never handed over: then it did not count. */
+  /**
+   * The worker is going away: gives the lease back. The attempt stays, unless it was never handed over: then it did not
+   * count.
+   */
   | ({ readonly event: 'yield'; readonly isUnsent: boolean } & Fenced)
   | ({ readonly event: 'succeed'; readonly outputs: readonly Output[] } & Fenced)
   | ({ readonly event: 'fail'; readonly error: TaskError } & Fenced)

@@ -24,26 +24,33 @@ export interface Created {
 
 /**
  * Accepts a generation: claims the key, holds the price, inserts the generation, in that order, each durable before the
- * next. Whatever is cut in between is finished or undone by a retry of the key or by recovery, and only the process that
- * minted the generation's id ever holds or inserts under it. A replay answers with the generation as it is now.
+ * next. Whatever is cut in between is finished or undone by a retry of the key or by recovery, and only the process
+ * that minted the generation's id ever holds or inserts under it. A replay answers with the generation as it is now.
  *
  * Throws, in this order: FIELD_REQUIRED, FIELD_INVALID (of the body), the three idempotency codes, FIELD_INVALID (of
- * model, uploads and parameters), QUEUE_FULL (of content kept uncharged), DEVELOPER_TOKEN_REVOKED for a suspended account,
- * CREDITS_INSUFFICIENT, QUEUE_FULL (of open generations). A refusal frees the key. `StoreUnavailable` means
+ * model, uploads and parameters), QUEUE_FULL (of content kept uncharged), DEVELOPER_TOKEN_REVOKED for a suspended
+ * account, CREDITS_INSUFFICIENT, QUEUE_FULL (of open generations). A refusal frees the key. `StoreUnavailable` means
  * that the outcome is unknown; the same key tells.
  */
-export async function createGeneration(context: Context, caller: Caller, idempotencyKey: string, body: Json): Promise<Created> {
+export async function createGeneration(
+  context: Context,
+  caller: Caller,
+  idempotencyKey: string,
+  body: Json,
+): Promise<Created> {
   const request = readGenerationRequest(context, body);
   const digest = context.digests.ofJson(request.content);
   const key = { accountId: caller.accountId, appId: caller.appId, operation: 'create' as const, key: idempotencyKey };
 
-  const uncharged = begun(context.unchargedSums.bytesFor(caller.accountId, context.settings.maxUnchargedContentBytesPerAccount));
+  const uncharged = begun(
+    context.unchargedSums.bytesFor(caller.accountId, context.settings.maxUnchargedContentBytesPerAccount),
+  );
   const claimed = await claim(context, context.settings, { key, digest }, generationTarget(context, caller));
   if ('replayOf' in claimed) return replayed(await context.generations.read(claimed.replayOf));
 
   const generation = await accept(context, caller, request, claimed.mine, uncharged);
-  // So slow that the key was taken over meanwhile, and may have been answered, with a refusal too. Going on from here could
-  // charge for what a client was told will not happen.
+  // So slow that the key was taken over meanwhile, and may have been answered, with a refusal too. Going on from here
+  // could charge for what a client was told will not happen.
   if (generation === 'taken-over') throw takenOver();
   return { generation, replayed: false };
 }
@@ -53,7 +60,11 @@ function generationTarget(context: Context, caller: Caller): ClaimTarget {
     mint: () => context.ids.uuid(),
     exists: async (id) => isTaken(await context.generations.read(id)),
     preclude: async (id) => {
-      const standing = await voidGeneration(context, { generationId: id, accountId: caller.accountId, appId: caller.appId });
+      const standing = await voidGeneration(context, {
+        generationId: id,
+        accountId: caller.accountId,
+        appId: caller.appId,
+      });
       if (isTaken(standing)) return 'exists';
       await context.accountWriter.execute(caller.accountId, { kind: 'settle', generationId: id, charge: 0 });
       return 'precluded';
@@ -71,7 +82,13 @@ function replayed(record: GenerationRecord | null): Created {
 }
 
 /** Everything after the claim. A refusal frees the key, and so does a failure from before anything was held. */
-async function accept(context: Context, caller: Caller, request: GenerationRequest, mine: Claim, uncharged: Promise<number>): Promise<Generation | 'taken-over'> {
+async function accept(
+  context: Context,
+  caller: Caller,
+  request: GenerationRequest,
+  mine: Claim,
+  uncharged: Promise<number>,
+): Promise<Generation | 'taken-over'> {
   let quote: Quote | undefined;
   try {
     const quoted = await quoteGeneration(context, caller, request);
@@ -88,38 +105,64 @@ async function accept(context: Context, caller: Caller, request: GenerationReque
 }
 
 /** What was read is of before the claim: of many creates at once each passes over those beside it. */
-function refuseMoreContent(bytes: number, { maxUnchargedContentBytesPerAccount: max, unchargedContentRetentionMs }: Settings): void {
+function refuseMoreContent(
+  bytes: number,
+  { maxUnchargedContentBytesPerAccount: max, unchargedContentRetentionMs }: Settings,
+): void {
   if (bytes < max) return;
   const message = `What the account keeps of generations that ended without charge counts ${bytes} bytes, and may count ${max}; that of each counts for ${unchargedContentRetentionMs / 3_600_000} hours after its end.`;
   throw new ServiceError('QUEUE_FULL', message, { retryAfterMs: 60_000, bound: 'uncharged_content_bytes' });
 }
 
-async function hold(context: Context, caller: Caller, mine: Claim, quote: Quote, { clientTraceId }: GenerationRequest): Promise<void> {
+async function hold(
+  context: Context,
+  caller: Caller,
+  mine: Claim,
+  quote: Quote,
+  { clientTraceId }: GenerationRequest,
+): Promise<void> {
   const outcome = await context.accountWriter.execute(mine.accountId, {
     kind: 'hold',
     generationId: mine.subjectId,
     credits: quote.credits,
     maxOpenHolds: context.settings.maxOpenGenerationsPerAccount,
-    attribution: { credentialId: caller.credentialId, modelKey: quote.model.modelKey, ...(clientTraceId === undefined ? {} : { clientTraceId }) },
+    attribution: {
+      credentialId: caller.credentialId,
+      modelKey: quote.model.modelKey,
+      ...(clientTraceId === undefined ? {} : { clientTraceId }),
+    },
   });
   if (outcome.refused) throw refusalOf(outcome, caller, quote.credits);
 }
 
-function refusalOf({ refused, availableCredits }: Extract<WriterOutcome, { refused: string }>, caller: Caller, credits: number): ServiceError {
+function refusalOf(
+  { refused, availableCredits }: Extract<WriterOutcome, { refused: string }>,
+  caller: Caller,
+  credits: number,
+): ServiceError {
   if (refused === 'ACCOUNT_SUSPENDED') return accountSuspended();
-  if (refused === 'QUEUE_FULL') return new ServiceError('QUEUE_FULL', undefined, { retryAfterMs: 5_000, bound: 'open_generations' });
+  if (refused === 'QUEUE_FULL')
+    return new ServiceError('QUEUE_FULL', undefined, { retryAfterMs: 5_000, bound: 'open_generations' });
   if (refused === 'CREDITS_INSUFFICIENT') return insufficientCredits(caller, credits, availableCredits);
   return new ServiceError('INTERNAL_ERROR');
 }
 
 /** What is available is told to those who may read the balance, and to nobody else. */
 export function insufficientCredits({ scopes }: Caller, credits: number, availableCredits: number): ServiceError {
-  const available = scopes.includes('credits:read') ? `; the account has ${availableCredits} available` : ', more than the account has available';
+  const available = scopes.includes('credits:read')
+    ? `; the account has ${availableCredits} available`
+    : ', more than the account has available';
   return new ServiceError('CREDITS_INSUFFICIENT', `This would reserve ${credits} credits${available}.`);
 }
 
 /** The accepted generation, unless its id was ruled out before we got here; then the hold is given back. */
-async function insertOrRelease(context: Context, caller: Caller, request: GenerationRequest, mine: Claim, quote: Quote): Promise<Generation | 'taken-over'> {
+async function insertOrRelease(
+  context: Context,
+  caller: Caller,
+  request: GenerationRequest,
+  mine: Claim,
+  quote: Quote,
+): Promise<Generation | 'taken-over'> {
   const { clock, settings, generations, accountWriter } = context;
   const generation = acceptGeneration(mine.subjectId, caller, request, quote, clock.now(), settings.recoveryGraceMs);
   const outcome = await generations.insert(generation);

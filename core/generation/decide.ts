@@ -19,10 +19,15 @@ const ATTENTION_MARGIN_MS = 1_000;
 
 /**
  * Decides one command on one version of a generation. Pure; the store applies the result only onto that version. What
- * clients see of time never goes back, however the clock jumps; leases and deadlines go by the clock as it is. `boot` is that
- * of the process that decides.
+ * clients see of time never goes back, however the clock jumps; leases and deadlines go by the clock as it is. `boot`
+ * is that of the process that decides.
  */
-export function decide(generation: Generation, command: GenerationCommand, now: number, boot: Boot): GenerationDecision {
+export function decide(
+  generation: Generation,
+  command: GenerationCommand,
+  now: number,
+  boot: Boot,
+): GenerationDecision {
   const to = TRANSITIONS[generation.status][command.event];
   if (to === undefined) return { refused: 'NOT_ALLOWED' };
   if ('fence' in command && generation.lease?.fence !== command.fence) return { refused: 'FENCE_STALE' };
@@ -31,38 +36,72 @@ export function decide(generation: Generation, command: GenerationCommand, now: 
   const changed = change(generation, command, { now, at, boot });
   if ('refused' in changed) return changed;
 
-  const next = conclude(generation, { ...changed.next, status: to, version: generation.version + 1 }, { now, at, boot });
+  const next = conclude(
+    generation,
+    { ...changed.next, status: to, version: generation.version + 1 },
+    { now, at, boot },
+  );
   assertSound(generation, next);
   return { next };
 }
 
 /** The clock, the time to stamp on the generation, which is never before what stands there, and whose boot decides. */
-interface Occasion { readonly now: number; readonly at: number; readonly boot: Boot }
+interface Occasion {
+  readonly now: number;
+  readonly at: number;
+  readonly boot: Boot;
+}
 
 type Changed = { readonly refused: GenerationRefusal } | { readonly next: Generation };
 
 function change(g: Generation, command: GenerationCommand, occasion: Occasion): Changed {
   const { now, at, boot } = occasion;
   switch (command.event) {
-    case 'start': return start(g, command, occasion);
-    case 'take-over': return takeOver(g, command, occasion);
-    case 'renew': return renew(g, command, occasion);
-    case 're-lease': return reLease(g, command.leaseMs, occasion);
-    case 'begin-attempt': return beginAttempt(g, command.token, occasion);
-    case 'accepted': return accepted(g, command.reference, at);
-    case 'attempt-failed': return { next: { ...withoutLease(withoutAttempt(g)), updatedAt: at, dueAt: command.retryAt + ATTENTION_MARGIN_MS } };
-    case 'yield': return { next: { ...withoutLease(command.isUnsent ? withoutUnsentAttempt(g) : g), updatedAt: at, dueAt: now + ATTENTION_MARGIN_MS } };
-    case 'succeed': return succeed(g, command.outputs);
-    case 'stop': return stop(g, command);
+    case 'start':
+      return start(g, command, occasion);
+    case 'take-over':
+      return takeOver(g, command, occasion);
+    case 'renew':
+      return renew(g, command, occasion);
+    case 're-lease':
+      return reLease(g, command.leaseMs, occasion);
+    case 'begin-attempt':
+      return beginAttempt(g, command.token, occasion);
+    case 'accepted':
+      return accepted(g, command.reference, at);
+    case 'attempt-failed':
+      return {
+        next: { ...withoutLease(withoutAttempt(g)), updatedAt: at, dueAt: command.retryAt + ATTENTION_MARGIN_MS },
+      };
+    case 'yield':
+      return {
+        next: {
+          ...withoutLease(command.isUnsent ? withoutUnsentAttempt(g) : g),
+          updatedAt: at,
+          dueAt: now + ATTENTION_MARGIN_MS,
+        },
+      };
+    case 'succeed':
+      return succeed(g, command.outputs);
+    case 'stop':
+      return stop(g, command);
     case 'give-up':
-    case 'fail': return { next: { ...g, error: command.error } };
-    case 'expire': return hasLiveLease(g, now, boot) ? { refused: 'LEASE_HELD' } : { next: { ...g, error: command.error } };
-    case 'cancel': return cancel(g, occasion);
-    case 'postpone': return { next: { ...g, dueAt: command.until } };
-    case 'settle': return settle(g, command, at);
-    case 'content-removed': return removeContent(g, command, at);
-    case 'outputs-removed': return { next: untilNextRemoval({ ...g, outputsRemovedAt: at }, command) };
-    case 'late-report': return g.lateReport ? { refused: 'NOTHING_TO_DO' } : { next: { ...g, lateReport: { state: command.state, at } } };
+    case 'fail':
+      return { next: { ...g, error: command.error } };
+    case 'expire':
+      return hasLiveLease(g, now, boot) ? { refused: 'LEASE_HELD' } : { next: { ...g, error: command.error } };
+    case 'cancel':
+      return cancel(g, occasion);
+    case 'postpone':
+      return { next: { ...g, dueAt: command.until } };
+    case 'settle':
+      return settle(g, command, at);
+    case 'content-removed':
+      return removeContent(g, command, at);
+    case 'outputs-removed':
+      return { next: untilNextRemoval({ ...g, outputsRemovedAt: at }, command) };
+    case 'late-report':
+      return g.lateReport ? { refused: 'NOTHING_TO_DO' } : { next: { ...g, lateReport: { state: command.state, at } } };
   }
 }
 
@@ -72,12 +111,20 @@ function start(g: Generation, command: Extract<GenerationCommand, { event: 'star
   return 'refused' in begun ? begun : { next: leased(begun.next, command, occasion) };
 }
 
-function takeOver(g: Generation, command: Extract<GenerationCommand, { event: 'take-over' }>, occasion: Occasion): Changed {
+function takeOver(
+  g: Generation,
+  command: Extract<GenerationCommand, { event: 'take-over' }>,
+  occasion: Occasion,
+): Changed {
   if (!mayBeTakenOver(g, occasion.now, occasion.boot)) return { refused: 'LEASE_HELD' };
   return { next: leased(g, command, occasion) };
 }
 
-function leased(g: Generation, { worker, leaseMs }: { readonly worker: string; readonly leaseMs: number }, { now, at, boot }: Occasion): Generation {
+function leased(
+  g: Generation,
+  { worker, leaseMs }: { readonly worker: string; readonly leaseMs: number },
+  { now, at, boot }: Occasion,
+): Generation {
   const fence = g.fence + 1;
   const lease = { worker, fence, renewedAt: now, expiresAt: now + leaseMs, bootId: boot.id };
   return { ...g, fence, lease, updatedAt: at, dueAt: attentionAfter(g, lease.expiresAt) };
@@ -91,8 +138,17 @@ function attentionAfter({ runDeadlineAt = Infinity }: Generation, expiresAt: num
 function renew(g: Generation, command: Extract<GenerationCommand, { event: 'renew' }>, { now, at }: Occasion): Changed {
   if (!g.lease) return { refused: 'FENCE_STALE' };
   const expiresAt = now + command.leaseMs;
-  const progress = command.progress === undefined ? {} : { progress: Math.min(1, Math.max(g.progress ?? 0, command.progress)) };
-  return { next: { ...g, ...progress, lease: { ...g.lease, renewedAt: now, expiresAt }, updatedAt: at, dueAt: attentionAfter(g, expiresAt) } };
+  const progress =
+    command.progress === undefined ? {} : { progress: Math.min(1, Math.max(g.progress ?? 0, command.progress)) };
+  return {
+    next: {
+      ...g,
+      ...progress,
+      lease: { ...g.lease, renewedAt: now, expiresAt },
+      updatedAt: at,
+      dueAt: attentionAfter(g, expiresAt),
+    },
+  };
 }
 
 function reLease(g: Generation, leaseMs: number, occasion: Occasion): Changed {
@@ -105,7 +161,9 @@ function beginAttempt(g: Generation, token: string, { now, at }: Occasion): Chan
   if (g.runDeadlineAt !== undefined && now > g.runDeadlineAt) return { refused: 'DEADLINE_PASSED' };
   if (g.attemptsMade >= g.terms.maxAttempts) return { refused: 'NOT_ALLOWED' };
   const number = g.attemptsMade + 1;
-  return { next: { ...g, attempt: { number, phase: 'submitting', token, startedAt: at }, attemptsMade: number, updatedAt: at } };
+  return {
+    next: { ...g, attempt: { number, phase: 'submitting', token, startedAt: at }, attemptsMade: number, updatedAt: at },
+  };
 }
 
 function accepted(g: Generation, reference: string, at: number): Changed {
@@ -137,7 +195,11 @@ function settle(g: Generation, command: Extract<GenerationCommand, { event: 'set
 }
 
 /** What was charged for is kept as long as the generation; what is not settled may still be needed. */
-function removeContent(g: Generation, command: Extract<GenerationCommand, { event: 'content-removed' }>, at: number): Changed {
+function removeContent(
+  g: Generation,
+  command: Extract<GenerationCommand, { event: 'content-removed' }>,
+  at: number,
+): Changed {
   if (g.contentRemovedAt !== undefined) return { refused: 'NOTHING_TO_DO' };
   if (g.settledAt === undefined || !hasUnchargedContent(g)) return { refused: 'NOT_ALLOWED' };
   return { next: untilNextRemoval({ ...withoutContent(g), contentRemovedAt: at }, command) };
@@ -174,8 +236,8 @@ export function hasLiveLease(g: Generation, now: number, boot: Boot): boolean {
 }
 
 /**
- * Whether another worker may go on with it. A holder that is gone may have left a submission on its way: asked too early,
- * the provider would say that it has no such task, and be handed it again. So that one's lease is waited for.
+ * Whether another worker may go on with it. A holder that is gone may have left a submission on its way: asked too
+ * early, the provider would say that it has no such task, and be handed it again. So that one's lease is waited for.
  */
 export function mayBeTakenOver(g: Generation, now: number, boot: Boot): boolean {
   return !hasLiveLease(g, now, boot) && !(g.attempt?.phase === 'submitting' && hasTimeLeft(g, now));
@@ -195,12 +257,20 @@ const FROZEN_FIELDS = ['createdAt', 'estimatedCredits', 'reservedCredits'] as co
 
 function assertSound(before: Generation, next: Generation): void {
   for (const name of FROZEN_FIELDS) assert(before[name] === next[name], `${name} never changes`);
-  assert(next.chargedCredits >= before.chargedCredits && next.chargedCredits <= next.reservedCredits, 'charged credits only grow, within the reserved ones');
+  assert(
+    next.chargedCredits >= before.chargedCredits && next.chargedCredits <= next.reservedCredits,
+    'charged credits only grow, within the reserved ones',
+  );
   assert(next.fence >= before.fence && next.updatedAt >= before.updatedAt, 'fence and updatedAt only grow');
   const ended: GenerationStatus = next.status;
-  assert((next.completedAt !== undefined) === isTerminal(ended), 'completedAt is there exactly when the generation has ended');
+  assert(
+    (next.completedAt !== undefined) === isTerminal(ended),
+    'completedAt is there exactly when the generation has ended',
+  );
   assert((next.error !== undefined) === (ended === 'failed'), 'error is there exactly when the generation failed');
-  if (next.unchargedBytes !== undefined || next.contentRemovedAt !== undefined) assert(isTerminal(ended) && next.chargedCredits === 0, 'content goes early only of what ended without charge');
+  if (next.unchargedBytes !== undefined || next.contentRemovedAt !== undefined)
+    assert(isTerminal(ended) && next.chargedCredits === 0, 'content goes early only of what ended without charge');
   if (ended === 'succeeded') assert(next.outputs.length > 0, 'a success has outputs');
-  if (isTerminal(before.status)) assert(before.status === ended && before.updatedAt === next.updatedAt, 'what has ended stays as it is');
+  if (isTerminal(before.status))
+    assert(before.status === ended && before.updatedAt === next.updatedAt, 'what has ended stays as it is');
 }

@@ -71,7 +71,10 @@ export interface Generation {
   readonly generationId: string;
   readonly accountId: string;
   readonly appId: string;
-  /** The key that created it, or `service:` and the name of an internal service; absent in what releases before this one accepted. */
+  /**
+   * The key that created it, or `service:` and the name of an internal service; absent in what releases before this one
+   * accepted.
+   */
   readonly credentialId?: string;
   /** Grows by one with every change; a change applies only onto the version it was decided on. */
   readonly version: number;
@@ -105,7 +108,10 @@ export interface Generation {
   /** When the account's hold for this generation was ended. */
   readonly settledAt?: number;
   readonly outputsRemovedAt?: number;
-  /** What its content counts, from an end without charge until the content is removed: the field an account's content is summed by. */
+  /**
+   * What its content counts, from an end without charge until the content is removed: the field an account's content is
+   * summed by.
+   */
   readonly unchargedBytes?: number;
   /** When prompts, parameters and references were removed, as nothing was charged; they are empty since. */
   readonly contentRemovedAt?: number;

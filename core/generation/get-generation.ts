@@ -8,7 +8,11 @@ import type { Generation } from './generation.js';
  * The caller's own generation. Throws TASK_NOT_FOUND for no such one, a malformed id and somebody else's alike, and
  * GENERATION_JOB_NOT_FOUND for the caller's own past its retention.
  */
-export async function getGeneration(context: Pick<Context, 'generations' | 'call'>, caller: Caller, generationId: string): Promise<Generation> {
+export async function getGeneration(
+  context: Pick<Context, 'generations' | 'call'>,
+  caller: Caller,
+  generationId: string,
+): Promise<Generation> {
   const record = isUuid(generationId) ? await context.generations.read(generationId.toLowerCase(), context.call) : null;
   const isOwn = record !== null && record.accountId === caller.accountId && record.appId === caller.appId;
   if (!isOwn || record.kind === 'void') throw new ServiceError('TASK_NOT_FOUND');

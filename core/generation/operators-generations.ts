@@ -17,14 +17,20 @@ export interface GenerationFilter {
 }
 
 /** Any account's generation, for operators. Throws NOT_FOUND, and says so of one past its retention. */
-export async function findGeneration({ generations, call }: Pick<Context, 'generations' | 'call'>, generationId: string): Promise<Generation> {
+export async function findGeneration(
+  { generations, call }: Pick<Context, 'generations' | 'call'>,
+  generationId: string,
+): Promise<Generation> {
   const record = await generations.read(generationId, call);
   if (record?.kind === 'generation') return record;
   if (record?.kind !== 'expired') throw new ServiceError('NOT_FOUND', `There is no generation ${generationId}.`);
   throw new ServiceError('NOT_FOUND', `Generation ${generationId} is past its retention, and no longer kept.`);
 }
 
-/** What its client's own cancel would do. Throws as `findGeneration` does, and `CallOver` before it writes for a call that is over. */
+/**
+ * What its client's own cancel would do. Throws as `findGeneration` does, and `CallOver` before it writes for a call
+ * that is over.
+ */
 export async function cancelAnyGeneration(context: Context, generationId: string): Promise<Generation> {
   const found = await findGeneration(context, generationId);
   requireWanted(context.call);
@@ -32,16 +38,26 @@ export async function cancelAnyGeneration(context: Context, generationId: string
 }
 
 /**
- * A page of generations, newest first. Statuses are looked for among those that the store lists, in a bounded number of reads, so a
- * page may hold fewer although there are more, none at all too; its cursor goes on behind what was looked at.
+ * A page of generations, newest first. Statuses are looked for among those that the store lists, in a bounded number of
+ * reads, so a page may hold fewer although there are more, none at all too; its cursor goes on behind what was looked
+ * at.
  */
-export async function searchGenerations({ generations, call }: Pick<Context, 'generations' | 'call'>, { accountId, appId, statuses }: GenerationFilter, page: PageRequest): Promise<Page<Generation>> {
+export async function searchGenerations(
+  { generations, call }: Pick<Context, 'generations' | 'call'>,
+  { accountId, appId, statuses }: GenerationFilter,
+  page: PageRequest,
+): Promise<Page<Generation>> {
   if (statuses === undefined) return generations.list(accountId, appId, page, call);
   const items: Generation[] = [];
   let cursor = page.cursor;
   let { limit } = page;
   for (let reads = 0; reads < MAX_READS && items.length < page.limit; reads += 1) {
-    const found = await generations.list(accountId, appId, { limit, ...(cursor === undefined ? {} : { cursor }) }, call);
+    const found = await generations.list(
+      accountId,
+      appId,
+      { limit, ...(cursor === undefined ? {} : { cursor }) },
+      call,
+    );
     const matching = found.items.filter(({ status }) => statuses.includes(status));
     const lastThatFits = matching[page.limit - items.length - 1];
     if (lastThatFits !== undefined && matching.at(-1) !== lastThatFits) {

@@ -28,7 +28,10 @@ export async function quoteGeneration(ports: PlanPorts, caller: Caller, request:
   const model = ports.catalog.find(request.modelKey);
   if (!model) throw unknownModel(ports, request.modelKey);
   if (!model.operations.includes(request.operation)) {
-    throw fieldInvalid('/operation', `operation must be one that ${model.modelKey} offers: ${model.operations.join(', ')}.`);
+    throw fieldInvalid(
+      '/operation',
+      `operation must be one that ${model.modelKey} offers: ${model.operations.join(', ')}.`,
+    );
   }
   if (request.negativePrompt !== undefined && !model.limits.negativePrompt) {
     throw fieldInvalid('/negative_prompt', `negative_prompt is not supported by ${model.modelKey}.`);
@@ -40,25 +43,44 @@ export async function quoteGeneration(ports: PlanPorts, caller: Caller, request:
 
   const uploads = await readyUploads(ports, caller, model, request.referenceUploadIds);
   const table = creditsByOutputs(model, withDefaults as JsonObject);
-  return { model, parameters: withDefaults as JsonObject, uploads, creditsByOutputs: table, credits: table.at(-1) ?? 0 };
+  return {
+    model,
+    parameters: withDefaults as JsonObject,
+    uploads,
+    creditsByOutputs: table,
+    credits: table.at(-1) ?? 0,
+  };
 }
 
 function unknownModel({ catalog }: PlanPorts, modelKey: string): ServiceError {
-  const near = nearKeys(modelKey, catalog.models().map((model) => model.modelKey));
-  return fieldInvalid('/model_key', `model_key must be the key of a model in the catalog${near.length === 0 ? '' : `; similar keys are ${near.join(', ')}`}.`);
+  const near = nearKeys(
+    modelKey,
+    catalog.models().map((model) => model.modelKey),
+  );
+  return fieldInvalid(
+    '/model_key',
+    `model_key must be the key of a model in the catalog${near.length === 0 ? '' : `; similar keys are ${near.join(', ')}`}.`,
+  );
 }
 
 /** A size that cannot be read could be neither priced nor checked against what is delivered. */
 function refuseUnreadableSize(model: Model, parameters: JsonObject): void {
   const name = model.price.sizeParameter;
   if (name === undefined || parameters[name] === undefined || requestedSize(model.price, parameters)) return;
-  throw fieldInvalid(`/parameters/${escapePointerToken(name)}`, `parameters.${name} must be WIDTHxHEIGHT, each of 1 to 999999 pixels.`, `parameters.${name}`);
+  throw fieldInvalid(
+    `/parameters/${escapePointerToken(name)}`,
+    `parameters.${name} must be WIDTHxHEIGHT, each of 1 to 999999 pixels.`,
+    `parameters.${name}`,
+  );
 }
 
 async function readyUploads(ports: PlanPorts, caller: Caller, model: Model, ids: readonly string[]): Promise<Upload[]> {
   const { maxReferenceUploads } = model.limits;
   if (ids.length > maxReferenceUploads) {
-    throw fieldInvalid('/reference_upload_ids', `reference_upload_ids must have at most ${maxReferenceUploads} entries for ${model.modelKey}.`);
+    throw fieldInvalid(
+      '/reference_upload_ids',
+      `reference_upload_ids must have at most ${maxReferenceUploads} entries for ${model.modelKey}.`,
+    );
   }
   const uploads: Upload[] = [];
   for (const [index, id] of ids.entries()) {
@@ -66,7 +88,8 @@ async function readyUploads(ports: PlanPorts, caller: Caller, model: Model, ids:
     const pointer = `/reference_upload_ids/${index}`;
     const isOwn = record?.kind === 'upload' && record.accountId === caller.accountId && record.appId === caller.appId;
     // Somebody else's upload, an unfinished one and no upload at all get one answer.
-    if (!isOwn || record.status !== 'ready') throw fieldInvalid(pointer, 'reference_upload_ids must name completed uploads of this App.');
+    if (!isOwn || record.status !== 'ready')
+      throw fieldInvalid(pointer, 'reference_upload_ids must name completed uploads of this App.');
     refuseUnfit(record, model, uploads, pointer);
     uploads.push(record);
   }
@@ -75,9 +98,13 @@ async function readyUploads(ports: PlanPorts, caller: Caller, model: Model, ids:
 
 function refuseUnfit(upload: Upload, model: Model, before: readonly Upload[], pointer: string): void {
   const { limits } = model;
-  if (!limits.referenceRoles.includes(upload.role)) throw fieldInvalid(pointer, `${model.modelKey} does not take a ${upload.role}.`);
-  if (!limits.uploadMediaTypes.includes(upload.mediaType)) throw fieldInvalid(pointer, `${model.modelKey} does not take ${upload.mediaType} files.`);
-  if (upload.byteSize > limits.maxUploadBytes) throw fieldInvalid(pointer, `${model.modelKey} takes files of at most ${limits.maxUploadBytes} bytes.`);
+  if (!limits.referenceRoles.includes(upload.role))
+    throw fieldInvalid(pointer, `${model.modelKey} does not take a ${upload.role}.`);
+  if (!limits.uploadMediaTypes.includes(upload.mediaType))
+    throw fieldInvalid(pointer, `${model.modelKey} does not take ${upload.mediaType} files.`);
+  if (upload.byteSize > limits.maxUploadBytes)
+    throw fieldInvalid(pointer, `${model.modelKey} takes files of at most ${limits.maxUploadBytes} bytes.`);
   const isFrame = upload.role !== 'reference_image';
-  if (isFrame && before.some((other) => other.role === upload.role)) throw fieldInvalid(pointer, `reference_upload_ids must have at most one ${upload.role}.`);
+  if (isFrame && before.some((other) => other.role === upload.role))
+    throw fieldInvalid(pointer, `reference_upload_ids must have at most one ${upload.role}.`);
 }

@@ -11,23 +11,48 @@ export const GENERATION_REQUEST_SCHEMA = {
   additionalProperties: false,
   required: ['model_key', 'operation', 'prompt'],
   properties: {
-    model_key: { type: 'string', minLength: 1, maxLength: 128, description: 'The exact key of a model in the catalog.' },
-    operation: { type: 'string', enum: ['image_generation', 'video_generation'], description: 'What to make; the model must offer it.' },
+    model_key: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 128,
+      description: 'The exact key of a model in the catalog.',
+    },
+    operation: {
+      type: 'string',
+      enum: ['image_generation', 'video_generation'],
+      description: 'What to make; the model must offer it.',
+    },
     prompt: {
-      type: 'string', minLength: 1, maxLength: 8000, pattern: NOT_BLANK,
+      type: 'string',
+      minLength: 1,
+      maxLength: 8000,
+      pattern: NOT_BLANK,
       description: 'What the result should show; not white space alone. Lengths count Unicode code points.',
     },
-    negative_prompt: { type: 'string', maxLength: 8000, description: 'What it should not show, for models that take one.' },
+    negative_prompt: {
+      type: 'string',
+      maxLength: 8000,
+      description: 'What it should not show, for models that take one.',
+    },
     parameters: { type: 'object', description: "Values for the model's own parameters, as its input_schema has them." },
     reference_upload_ids: {
-      type: 'array', maxItems: MAX_REFERENCE_UPLOADS, items: { type: 'string', format: 'uuid' },
+      type: 'array',
+      maxItems: MAX_REFERENCE_UPLOADS,
+      items: { type: 'string', format: 'uuid' },
       description: 'Ids of completed uploads, each at most once.',
     },
-    client_trace_id: { type: 'string', maxLength: 128, pattern: '^[A-Za-z0-9._:-]+$', description: 'Your own id for the task, given back with it.' },
+    client_trace_id: {
+      type: 'string',
+      maxLength: 128,
+      pattern: '^[A-Za-z0-9._:-]+$',
+      description: 'Your own id for the task, given back with it.',
+    },
   },
 } as const satisfies JsonObject;
 
-const WORDING = { '/client_trace_id': 'client_trace_id must be 1 to 128 characters of A-Z, a-z, 0-9 and . _ : - alone.' } as const;
+const WORDING = {
+  '/client_trace_id': 'client_trace_id must be 1 to 128 characters of A-Z, a-z, 0-9 and . _ : - alone.',
+} as const;
 
 export interface GenerationRequest {
   /** The body without null fields: what the digest under an idempotency key is of. */
@@ -59,18 +84,27 @@ function misplacedParameters({ catalog }: RequestPorts, body: Json): Wording {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return {};
   const modelKey = body['model_key'];
   if (typeof modelKey !== 'string') return {};
-  const misplaced = Object.keys(catalog?.find(modelKey)?.inputSchema['properties'] ?? {}).filter((name) => Object.hasOwn(body, name) && !Object.hasOwn(GENERATION_REQUEST_SCHEMA.properties, name));
-  return Object.fromEntries(misplaced.map((name) => [
-    `/${escapePointerToken(name)}`, `${name} is not a field; it is a parameter of ${modelKey}: send it in parameters.`,
-  ]));
+  const misplaced = Object.keys(catalog?.find(modelKey)?.inputSchema['properties'] ?? {}).filter(
+    (name) => Object.hasOwn(body, name) && !Object.hasOwn(GENERATION_REQUEST_SCHEMA.properties, name),
+  );
+  return Object.fromEntries(
+    misplaced.map((name) => [
+      `/${escapePointerToken(name)}`,
+      `${name} is not a field; it is a parameter of ${modelKey}: send it in parameters.`,
+    ]),
+  );
 }
 
 /** Reads the body, or throws FIELD_REQUIRED or FIELD_INVALID for the first thing wrong with it. */
 export function readGenerationRequest(ports: RequestPorts, body: Json): GenerationRequest {
-  const fields = readBody<Body>(ports, GENERATION_REQUEST_SCHEMA, body, { ...WORDING, ...misplacedParameters(ports, body) });
+  const fields = readBody<Body>(ports, GENERATION_REQUEST_SCHEMA, body, {
+    ...WORDING,
+    ...misplacedParameters(ports, body),
+  });
   const ids = (fields.reference_upload_ids ?? []).map((id) => id.toLowerCase());
   ids.forEach((id, index) => {
-    if (ids.indexOf(id) !== index) throw fieldInvalid(`/reference_upload_ids/${index}`, 'reference_upload_ids must not name an upload twice.');
+    if (ids.indexOf(id) !== index)
+      throw fieldInvalid(`/reference_upload_ids/${index}`, 'reference_upload_ids must not name an upload twice.');
   });
   return {
     content: fields,

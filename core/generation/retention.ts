@@ -31,7 +31,11 @@ export function retentionOf(g: Generation, settings: RetentionSettings): Retenti
 
 /** When something of an ended generation is next to be removed. */
 export function nextRemovalAt(g: Generation, { contentExpiresAt, outputsExpireAt, taskExpiresAt }: Retention): number {
-  return Math.min(taskExpiresAt, hasUnchargedContent(g) ? contentExpiresAt : Infinity, mayHaveOutputs(g) ? outputsExpireAt : Infinity);
+  return Math.min(
+    taskExpiresAt,
+    hasUnchargedContent(g) ? contentExpiresAt : Infinity,
+    mayHaveOutputs(g) ? outputsExpireAt : Infinity,
+  );
 }
 
 /** Whether files may lie in the object store. */

@@ -14,13 +14,42 @@ export async function settleGeneration(context: Context, generation: Generation)
   const { generationId, accountId, chargedCredits } = generation;
   await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge: chargedCredits });
   const retention = retentionOf(generation, context.settings);
-  const { generation: settled, refused } = await changeGeneration(context, generation, { event: 'settle', ...retention });
+  const { generation: settled, refused } = await changeGeneration(context, generation, {
+    event: 'settle',
+    ...retention,
+  });
   if (refused === undefined) logEnd(context, settled);
   return settled;
 }
 
-/** By whoever settled it, so that each end is told once, and only when the credits are what it says. Nothing of its content. */
-function logEnd({ log }: Context, { generationId, accountId, modelKey, status, chargedCredits, attemptsMade, error, createdAt, updatedAt, completedAt = updatedAt }: Generation): void {
+/**
+ * By whoever settled it, so that each end is told once, and only when the credits are what it says. Nothing of its
+ * content.
+ */
+function logEnd(
+  { log }: Context,
+  {
+    generationId,
+    accountId,
+    modelKey,
+    status,
+    chargedCredits,
+    attemptsMade,
+    error,
+    createdAt,
+    updatedAt,
+    completedAt = updatedAt,
+  }: Generation,
+): void {
   const code = error === undefined ? {} : { code: error.code };
-  log.info('generation ended', { generationId, accountId, modelKey, status, ...code, chargedCredits, attempts: attemptsMade, durationMs: completedAt - createdAt });
+  log.info('generation ended', {
+    generationId,
+    accountId,
+    modelKey,
+    status,
+    ...code,
+    chargedCredits,
+    attempts: attemptsMade,
+    durationMs: completedAt - createdAt,
+  });
 }

@@ -2,15 +2,33 @@ import type { GenerationStatus } from './generation.js';
 
 /** Everything that can happen to a generation. Who may cause it, and when, is for `decide`. */
 export type GenerationEvent =
-  | 'start' | 'take-over' | 'renew' | 're-lease' | 'begin-attempt' | 'accepted' | 'attempt-failed' | 'yield'
-  | 'cancel' | 'give-up' | 'succeed' | 'fail' | 'stop' | 'expire'
-  | 'postpone' | 'settle' | 'content-removed' | 'outputs-removed' | 'late-report';
+  | 'start'
+  | 'take-over'
+  | 'renew'
+  | 're-lease'
+  | 'begin-attempt'
+  | 'accepted'
+  | 'attempt-failed'
+  | 'yield'
+  | 'cancel'
+  | 'give-up'
+  | 'succeed'
+  | 'fail'
+  | 'stop'
+  | 'expire'
+  | 'postpone'
+  | 'settle'
+  | 'content-removed'
+  | 'outputs-removed'
+  | 'late-report';
 
 /**
  * From status and event to the next status. What is not listed is refused. After the end only bookkeeping is left:
  * nothing a client sees changes any more.
  */
-export const TRANSITIONS: { readonly [S in GenerationStatus]: Partial<Readonly<Record<GenerationEvent, GenerationStatus>>> } = {
+export const TRANSITIONS: {
+  readonly [S in GenerationStatus]: Partial<Readonly<Record<GenerationEvent, GenerationStatus>>>;
+} = {
   queued: {
     'start': 'running',
     'cancel': 'cancelled',
@@ -32,7 +50,25 @@ export const TRANSITIONS: { readonly [S in GenerationStatus]: Partial<Readonly<R
     'stop': 'cancelled',
     'postpone': 'running',
   },
-  succeeded: { 'settle': 'succeeded', 'postpone': 'succeeded', 'content-removed': 'succeeded', 'outputs-removed': 'succeeded', 'late-report': 'succeeded' },
-  failed: { 'settle': 'failed', 'postpone': 'failed', 'content-removed': 'failed', 'outputs-removed': 'failed', 'late-report': 'failed' },
-  cancelled: { 'settle': 'cancelled', 'postpone': 'cancelled', 'content-removed': 'cancelled', 'outputs-removed': 'cancelled', 'late-report': 'cancelled' },
+  succeeded: {
+    'settle': 'succeeded',
+    'postpone': 'succeeded',
+    'content-removed': 'succeeded',
+    'outputs-removed': 'succeeded',
+    'late-report': 'succeeded',
+  },
+  failed: {
+    'settle': 'failed',
+    'postpone': 'failed',
+    'content-removed': 'failed',
+    'outputs-removed': 'failed',
+    'late-report': 'failed',
+  },
+  cancelled: {
+    'settle': 'cancelled',
+    'postpone': 'cancelled',
+    'content-removed': 'cancelled',
+    'outputs-removed': 'cancelled',
+    'late-report': 'cancelled',
+  },
 };

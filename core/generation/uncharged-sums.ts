@@ -1,8 +1,8 @@
 import type { Ports } from '../ports/tokens.js';
 
 /**
- * The most content of one generation, in bytes. A request has 128 KiB at most, and a control character that is one byte in
- * a message of gRPC is six in the JSON that is kept.
+ * The most content of one generation, in bytes. A request has 128 KiB at most, and a control character that is one byte
+ * in a message of gRPC is six in the JSON that is kept.
  */
 const MAX_BYTES_OF_ONE = 6 * 128 * 1024;
 const TRUSTED_MS = 1_000;
@@ -16,9 +16,9 @@ interface Sum {
 }
 
 /**
- * What accounts keep of generations that ended without charge, summed by the store. A sum is trusted for a second, and for no
- * more creates than fit below the bound whatever they hold: an account far from its bound costs no sum for each create. One
- * a process; several processes together may pass the bound by what they accept in that second.
+ * What accounts keep of generations that ended without charge, summed by the store. A sum is trusted for a second, and
+ * for no more creates than fit below the bound whatever they hold: an account far from its bound costs no sum for each
+ * create. One a process; several processes together may pass the bound by what they accept in that second.
  */
 export class UnchargedSums {
   /** In the order in which they were read. */

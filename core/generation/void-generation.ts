@@ -10,7 +10,13 @@ export async function voidGeneration(
   id: { readonly generationId: string; readonly accountId: string; readonly appId: string },
 ): Promise<GenerationRecord> {
   const now = clock.now();
-  const tombstone: GenerationRecord = { kind: 'void', ...id, version: 1, createdAt: now, dueAt: now + settings.tombstoneRetentionMs };
+  const tombstone: GenerationRecord = {
+    kind: 'void',
+    ...id,
+    version: 1,
+    createdAt: now,
+    dueAt: now + settings.tombstoneRetentionMs,
+  };
   const outcome = await generations.insert(tombstone);
   return outcome.inserted ? tombstone : outcome.existing;
 }

@@ -6,13 +6,18 @@ export const GENERATION = 'generation';
 
 /** Has a generation looked at. Not waited for: the generation carries the time at which recovery looks at it anyway. */
 export function wake(context: Pick<Context, 'wakeUps' | 'log'>, generationId: string, at: number): void {
-  context.wakeUps.schedule({ kind: GENERATION, id: generationId }, at).catch((error: unknown) => context.log.warn('wake-up not scheduled', { generationId, error }));
+  context.wakeUps
+    .schedule({ kind: GENERATION, id: generationId }, at)
+    .catch((error: unknown) => context.log.warn('wake-up not scheduled', { generationId, error }));
 }
 
 /**
- * Has a generation looked at now that has waited before. The wake-up is as old as the generation, so that among many that
- * are due it is not delivered after those of younger ones.
+ * Has a generation looked at now that has waited before. The wake-up is as old as the generation, so that among many
+ * that are due it is not delivered after those of younger ones.
  */
-export function wakeAgain(context: Pick<Context, 'wakeUps' | 'log' | 'clock'>, { generationId, createdAt }: Pick<Generation, 'generationId' | 'createdAt'>): void {
+export function wakeAgain(
+  context: Pick<Context, 'wakeUps' | 'log' | 'clock'>,
+  { generationId, createdAt }: Pick<Generation, 'generationId' | 'createdAt'>,
+): void {
   wake(context, generationId, Math.min(createdAt, context.clock.now()));
 }

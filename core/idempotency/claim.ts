@@ -10,7 +10,10 @@ export interface ClaimKey {
 
 /** A key's record of the request that first used it. */
 export interface Claim extends ClaimKey {
-  /** Starts anywhere, 0 to 2^48 - 1, so that two claims of one key do not share one; grows by one when the claim is taken over. */
+  /**
+   * Starts anywhere, 0 to 2^48 - 1, so that two claims of one key do not share one; grows by one when the claim is
+   * taken over.
+   */
   readonly version: number;
   /** Digest of the request's canonical JSON. */
   readonly digest: string;

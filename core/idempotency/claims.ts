@@ -20,9 +20,9 @@ const MAX_ROUNDS = 4;
 
 /**
  * Claims a key before anything else is done under it. The first process to come mints the subject's id and is the only
- * one that ever acts on it; a twin is answered from what the first one made, or told to wait. When the first one's lease
- * lapsed, or its process is known to be gone, its subject is ruled out before a new id is minted, so that however late it
- * wakes up it can do no more.
+ * one that ever acts on it; a twin is answered from what the first one made, or told to wait. When the first one's
+ * lease lapsed, or its process is known to be gone, its subject is ruled out before a new id is minted, so that however
+ * late it wakes up it can do no more.
  *
  * Throws IDEMPOTENCY_PAYLOAD_MISMATCH, IDEMPOTENCY_REPLAY_EXPIRED and IDEMPOTENCY_IN_PROGRESS, in that order.
  */
@@ -62,8 +62,8 @@ export async function claim(
 }
 
 /**
- * Frees a key whose request was refused. `taken-over` means that we were so slow that another process has the key now, and
- * may have answered under it: then the refusal is not ours to give. Nor is it when the store does not say: throws
+ * Frees a key whose request was refused. `taken-over` means that we were so slow that another process has the key now,
+ * and may have answered under it: then the refusal is not ours to give. Nor is it when the store does not say: throws
  * `StoreUnavailable` then, and the lease frees the key later.
  */
 export async function freeClaim(ports: Pick<Ports, 'claims'>, mine: Claim): Promise<'freed' | 'taken-over'> {
@@ -71,12 +71,19 @@ export async function freeClaim(ports: Pick<Ports, 'claims'>, mine: Claim): Prom
 }
 
 /**
- * Marks a claim as having succeeded, for an operation whose subject may also come to be under another key: that it is there
- * does not say that this key's request was answered so. As with a refusal, the answer is ours to give only when this says
- * `finished`. The key goes at `removeAt`. Throws `StoreUnavailable`.
+ * Marks a claim as having succeeded, for an operation whose subject may also come to be under another key: that it is
+ * there does not say that this key's request was answered so. As with a refusal, the answer is ours to give only when
+ * this says `finished`. The key goes at `removeAt`. Throws `StoreUnavailable`.
  */
-export async function finishClaim(ports: Pick<Ports, 'claims'>, mine: Claim, removeAt: number): Promise<'finished' | 'taken-over'> {
-  const outcome = await ports.claims.replace({ ...mine, version: mine.version + 1, leaseExpiresAt: 0, removeAt }, mine.version);
+export async function finishClaim(
+  ports: Pick<Ports, 'claims'>,
+  mine: Claim,
+  removeAt: number,
+): Promise<'finished' | 'taken-over'> {
+  const outcome = await ports.claims.replace(
+    { ...mine, version: mine.version + 1, leaseExpiresAt: 0, removeAt },
+    mine.version,
+  );
   return outcome === 'applied' ? 'finished' : 'taken-over';
 }
 
@@ -85,8 +92,8 @@ export function isFinished({ leaseExpiresAt }: Claim): boolean {
 }
 
 /**
- * A key that was freed can be claimed again. Were versions to start at 1 each time, somebody late would take the new claim
- * for the one they knew, and free it or take it over.
+ * A key that was freed can be claimed again. Were versions to start at 1 each time, somebody late would take the new
+ * claim for the one they knew, and free it or take it over.
  */
 function firstVersion({ ids }: Pick<Ports, 'ids'>): number {
   return ids.random(6).reduce((version, byte) => version * 256 + byte, 0);
@@ -94,7 +101,11 @@ function firstVersion({ ids }: Pick<Ports, 'ids'>): number {
 
 /** A lease that ends later than any given now would was left by a clock that has been set back: it has lapsed. */
 function isLeased({ leaseExpiresAt, bootId }: Claim, settings: Settings, now: number, boot: Boot): boolean {
-  return !isLeftByAnother(boot, bootId) && leaseExpiresAt > now && leaseExpiresAt <= now + settings.claimLeaseMs + MAX_CLOCK_SKEW_MS;
+  return (
+    !isLeftByAnother(boot, bootId) &&
+    leaseExpiresAt > now &&
+    leaseExpiresAt <= now + settings.claimLeaseMs + MAX_CLOCK_SKEW_MS
+  );
 }
 
 function replay(existing: Claim, settings: Settings, now: number): Claimed {
@@ -102,7 +113,10 @@ function replay(existing: Claim, settings: Settings, now: number): Claimed {
   return { replayOf: existing.subjectId };
 }
 
-/** For a process so slow that another one has its key now, and answers under it, one way or the other: a retry is told how it stands. */
+/**
+ * For a process so slow that another one has its key now, and answers under it, one way or the other: a retry is told
+ * how it stands.
+ */
 export function takenOver(): ServiceError {
   return inProgress(1_000);
 }

@@ -1,12 +1,15 @@
 import { readImageHeader, type ImageHeader } from './image-header.js';
 
-/** So many rows are held on the way, and never more than each row twice, by a decoder that gives rows and whoever shrinks them. */
+/**
+ * So many rows are held on the way, and never more than each row twice, by a decoder that gives rows and whoever
+ * shrinks them.
+ */
 const ROWS_HELD = 1_600;
 
 /**
- * The most memory that decoding a picture takes while it is shrunk, in bytes. It follows from the header alone, so that it
- * can be bounded before anything is decoded: pixels on their own say little, as a decoder gives most pictures row by row and
- * must hold others whole.
+ * The most memory that decoding a picture takes while it is shrunk, in bytes. It follows from the header alone, so that
+ * it can be bounded before anything is decoded: pixels on their own say little, as a decoder gives most pictures row by
+ * row and must hold others whole.
  */
 export function decodeBytes({ widthPx, heightPx, rowPixelBytes, heldBytes }: ImageHeader): number {
   return heldBytes + widthPx * rowPixelBytes * Math.min(heightPx * 2, ROWS_HELD);

@@ -7,14 +7,23 @@ export interface ImageHeader {
   readonly heightPx: number;
   /** Of one pixel in the rows it gives; 0 where the decoder shrinks the picture itself. */
   readonly rowPixelBytes: number;
-  /** What a decoder holds of the whole picture before it gives its first row; 0 where rows are decoded one after another. */
+  /**
+   * What a decoder holds of the whole picture before it gives its first row; 0 where rows are decoded one after
+   * another.
+   */
   readonly heldBytes: number;
 }
 
-/** `more`: the header goes on after these bytes. `none`: they do not begin like a PNG, JPEG or WebP, or the header makes no sense. */
+/**
+ * `more`: the header goes on after these bytes. `none`: they do not begin like a PNG, JPEG or WebP, or the header makes
+ * no sense.
+ */
 export type HeaderAnswer = ImageHeader | 'more' | 'none';
 
-/** Longer than headers are, with whatever programs put before the picture itself. What is not found in so many bytes is taken for the worst. */
+/**
+ * Longer than headers are, with whatever programs put before the picture itself. What is not found in so many bytes is
+ * taken for the worst.
+ */
 export const MAX_HEADER_BYTES = 256 * 1024;
 
 /** Reads the header of a picture from the first bytes of its file, and decodes nothing. */
@@ -31,11 +40,22 @@ const PNG_CHANNELS: Readonly<Record<number, number>> = { 0: 2, 2: 4, 3: 4, 4: 2,
 
 function readPng(view: DataView): HeaderAnswer {
   if (view.byteLength < 29) return 'more';
-  const [widthPx, heightPx, depth, channels] = [view.getUint32(16), view.getUint32(20), view.getUint8(24), PNG_CHANNELS[view.getUint8(25)]];
+  const [widthPx, heightPx, depth, channels] = [
+    view.getUint32(16),
+    view.getUint32(20),
+    view.getUint8(24),
+    PNG_CHANNELS[view.getUint8(25)],
+  ];
   if (channels === undefined) return 'none';
   const pixelBytes = channels * (depth === 16 ? 2 : 1);
   const isInterlaced = view.getUint8(28) !== 0;
-  return { form: isInterlaced ? 'interlaced PNG' : 'PNG', widthPx, heightPx, rowPixelBytes: pixelBytes, heldBytes: isInterlaced ? widthPx * heightPx * pixelBytes : 0 };
+  return {
+    form: isInterlaced ? 'interlaced PNG' : 'PNG',
+    widthPx,
+    heightPx,
+    rowPixelBytes: pixelBytes,
+    heldBytes: isInterlaced ? widthPx * heightPx * pixelBytes : 0,
+  };
 }
 
 const RIFF = 0x52494646;
@@ -50,31 +70,45 @@ const WEBP_PIXEL_BYTES = 4;
 function readWebp(view: DataView): HeaderAnswer {
   if (view.byteLength < 30) return 'more';
   switch (view.getUint32(12)) {
-    case LOSSY: return webp(view.getUint16(26, true) & 0x3fff, view.getUint16(28, true) & 0x3fff, 1);
+    case LOSSY:
+      return webp(view.getUint16(26, true) & 0x3fff, view.getUint16(28, true) & 0x3fff, 1);
     case LOSSLESS: {
       const packed = view.getUint32(21, true);
       return webp((packed & 0x3fff) + 1, ((packed >>> 14) & 0x3fff) + 1, 1);
     }
     // Of an animation the canvas is held as well as the frame that is decoded.
-    case EXTENDED: return webp(uint24(view, 24) + 1, uint24(view, 27) + 1, (view.getUint8(20) & IS_ANIMATED) === 0 ? 1 : 2);
-    default: return 'none';
+    case EXTENDED:
+      return webp(uint24(view, 24) + 1, uint24(view, 27) + 1, (view.getUint8(20) & IS_ANIMATED) === 0 ? 1 : 2);
+    default:
+      return 'none';
   }
 }
 
 function webp(widthPx: number, heightPx: number, picturesHeld: number): ImageHeader {
-  return { form: 'WebP', widthPx, heightPx, rowPixelBytes: 0, heldBytes: widthPx * heightPx * WEBP_PIXEL_BYTES * picturesHeld };
+  return {
+    form: 'WebP',
+    widthPx,
+    heightPx,
+    rowPixelBytes: 0,
+    heldBytes: widthPx * heightPx * WEBP_PIXEL_BYTES * picturesHeld,
+  };
 }
 
 function uint24(view: DataView, at: number): number {
   return view.getUint16(at, true) + view.getUint8(at + 2) * 0x10000;
 }
 
-interface Frame { readonly isProgressive: boolean; readonly at: number; readonly componentCount: number }
+interface Frame {
+  readonly isProgressive: boolean;
+  readonly at: number;
+  readonly componentCount: number;
+}
 
 const START_OF_SCAN = 0xda;
 const END_OF_IMAGE = 0xd9;
 /** Start-of-frame markers, without DHT, JPG and DAC, which lie among them. */
-const isStartOfFrame = (marker: number): boolean => marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
+const isStartOfFrame = (marker: number): boolean =>
+  marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
 /** Those whose low bits say that coefficients are refined over several scans. */
 const isProgressiveFrame = (marker: number): boolean => (marker & 0x03) === 2;
 const standsAlone = (marker: number): boolean => marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7);
@@ -96,7 +130,8 @@ function readJpeg(view: DataView): HeaderAnswer {
         frame = { isProgressive: isProgressiveFrame(marker), at, componentCount: view.getUint8(at + 9) };
         if (next < at + 10 + frame.componentCount * 3) return 'none';
       }
-      if (marker === START_OF_SCAN) return frame === undefined || next < at + 5 ? 'none' : jpegHeader(view, frame, view.getUint8(at + 4));
+      if (marker === START_OF_SCAN)
+        return frame === undefined || next < at + 5 ? 'none' : jpegHeader(view, frame, view.getUint8(at + 4));
       at = next;
     }
   }
@@ -107,8 +142,15 @@ const BLOCK_PX = 8;
 /** 64 coefficients of two bytes each. */
 const BLOCK_BYTES = 128;
 
-/** Where a scan has some of the components only, or refines what others began, all coefficients are held until the last scan. */
-function jpegHeader(view: DataView, { isProgressive, at, componentCount }: Frame, scanComponents: number): HeaderAnswer {
+/**
+ * Where a scan has some of the components only, or refines what others began, all coefficients are held until the last
+ * scan.
+ */
+function jpegHeader(
+  view: DataView,
+  { isProgressive, at, componentCount }: Frame,
+  scanComponents: number,
+): HeaderAnswer {
   const [heightPx, widthPx] = [view.getUint16(at + 5), view.getUint16(at + 7)];
   const factors = Array.from({ length: componentCount }, (_, index) => view.getUint8(at + 11 + index * 3));
   const across = factors.map((factor) => factor >> 4);
@@ -118,7 +160,10 @@ function jpegHeader(view: DataView, { isProgressive, at, componentCount }: Frame
   const blocks = unitsAcross * unitsDown * factors.reduce((sum, _, index) => sum + across[index]! * down[index]!, 0);
   const hasSeveralScans = isProgressive || scanComponents < componentCount;
   return {
-    form: hasSeveralScans ? 'progressive JPEG' : 'JPEG', widthPx, heightPx, rowPixelBytes: componentCount,
+    form: hasSeveralScans ? 'progressive JPEG' : 'JPEG',
+    widthPx,
+    heightPx,
+    rowPixelBytes: componentCount,
     heldBytes: hasSeveralScans ? blocks * BLOCK_BYTES : 0,
   };
 }

@@ -9,6 +9,8 @@ export function isObjectKey(key: string): boolean {
 export function assertObjectKey(key: string): void {
   if (!isObjectKey(key)) {
     const shown = JSON.stringify(key.slice(0, 80));
-    throw new RangeError(`An object key is 1 to 512 characters of [a-z0-9/._-] without empty, "." or ".." segments, not ${shown}.`);
+    throw new RangeError(
+      `An object key is 1 to 512 characters of [a-z0-9/._-] without empty, "." or ".." segments, not ${shown}.`,
+    );
   }
 }

@@ -4,8 +4,8 @@ import type { Page, PageRequest } from '../paging.js';
 
 /**
  * Keeps accounts and their ledgers. Each method is atomic for one account and no more. Every method may throw
- * `StoreUnavailable`; the outcome of a write that does is unknown. A read that is given a `Cancellation` ends with `CallOver` as
- * soon as the call is over.
+ * `StoreUnavailable`; the outcome of a write that does is unknown. A read that is given a `Cancellation` ends with
+ * `CallOver` as soon as the call is over.
  */
 export interface AccountStore {
   /** Inserts a new account, version 0, without holds or entries. Durable on return. */
@@ -17,9 +17,9 @@ export interface AccountStore {
   read(accountId: string, call: Cancellation | undefined, part: 'totals'): Promise<AccountTotals | null>;
 
   /**
-   * Writes the change if the account's version still is `expectedVersion`, all of it or nothing: the totals, the closed holds, then
-   * the opened ones, the entries, of which there may be none, and the profile where the change has one. Durable on return.
-   * `conflict`: nothing was written. At most 1,000 entries a change.
+   * Writes the change if the account's version still is `expectedVersion`, all of it or nothing: the totals, the closed
+   * holds, then the opened ones, the entries, of which there may be none, and the profile where the change has one.
+   * Durable on return. `conflict`: nothing was written. At most 1,000 entries a change.
    */
   apply(change: AccountChange): Promise<'applied' | 'conflict'>;
 
@@ -33,8 +33,8 @@ export interface AccountStore {
   list(page: PageRequest, call?: Cancellation): Promise<Page<Account>>;
 
   /**
-   * Open holds of all accounts from before `heldBefore` (milliseconds since the epoch), oldest first; read from an index,
-   * without a scan of accounts.
+   * Open holds of all accounts from before `heldBefore` (milliseconds since the epoch), oldest first; read from an
+   * index, without a scan of accounts.
    */
   holdsBefore(heldBefore: number, page: PageRequest): Promise<Page<Hold & { readonly accountId: string }>>;
 }

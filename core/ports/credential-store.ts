@@ -3,8 +3,8 @@ import type { Cancellation } from '../cancellation.js';
 import type { Page, PageRequest } from '../paging.js';
 
 /**
- * Keeps Apps and API keys. Each method is atomic for one App or key. Every method may throw `StoreUnavailable`. A read that
- * is given a `Cancellation` ends with `CallOver` as soon as the call is over.
+ * Keeps Apps and API keys. Each method is atomic for one App or key. Every method may throw `StoreUnavailable`. A read
+ * that is given a `Cancellation` ends with `CallOver` as soon as the call is over.
  */
 export interface CredentialStore {
   /** Inserts an App if its id is free. Durable on return. */

@@ -10,12 +10,18 @@ export interface DueAfter {
 }
 
 /**
- * Keeps generations and tombstones. Each method is atomic for one id. Every method may throw `StoreUnavailable`; the outcome of a
- * write that does is unknown. A read that is given a `Cancellation` ends with `CallOver` as soon as the call is over.
+ * Keeps generations and tombstones. Each method is atomic for one id. Every method may throw `StoreUnavailable`; the
+ * outcome of a write that does is unknown. A read that is given a `Cancellation` ends with `CallOver` as soon as the
+ * call is over.
  */
 export interface GenerationStore {
-  /** Inserts a record if its id is free; durable on return. Otherwise returns the record with that id and writes nothing. */
-  insert(record: GenerationRecord): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: GenerationRecord }>;
+  /**
+   * Inserts a record if its id is free; durable on return. Otherwise returns the record with that id and writes
+   * nothing.
+   */
+  insert(
+    record: GenerationRecord,
+  ): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: GenerationRecord }>;
 
   /** The newest committed record, or null. A process reads its own writes. */
   read(generationId: string, call?: Cancellation): Promise<GenerationRecord | null>;
@@ -32,12 +38,20 @@ export interface GenerationStore {
    */
   due(now: number, limit: number, after?: DueAfter): Promise<readonly GenerationRecord[]>;
 
-  /** Generations, newest first: of one account, of one of its Apps when `appId` is given, of all accounts when neither is. */
-  list(accountId: string | undefined, appId: string | undefined, page: PageRequest, call?: Cancellation): Promise<Page<Generation>>;
+  /**
+   * Generations, newest first: of one account, of one of its Apps when `appId` is given, of all accounts when neither
+   * is.
+   */
+  list(
+    accountId: string | undefined,
+    appId: string | undefined,
+    page: PageRequest,
+    call?: Cancellation,
+  ): Promise<Page<Generation>>;
 
   /**
-   * The count of the account's generations with `unchargedBytes` and the sum of these bytes, from an index of only those. Includes all
-   * earlier writes, and concurrent ones perhaps.
+   * The count of the account's generations with `unchargedBytes` and the sum of these bytes, from an index of only
+   * those. Includes all earlier writes, and concurrent ones perhaps.
    */
   uncharged(accountId: string, call?: Cancellation): Promise<UnchargedContent>;
 }

@@ -13,10 +13,14 @@ export interface Fault {
 /** JSON Schema 2020-12. String lengths count Unicode code points. */
 export interface JsonSchemas {
   /**
-   * Faults of `value` under `schema`, missing fields first, then in the value's document order; none when it conforms. The
-   * first is always among them; where one rule is broken often, some of the others may be left out.
-   * `value` is not changed; `withDefaults` is a copy with the schema's defaults filled in. A schema object is compiled
-   * once and kept. `under` is the pointer of `value` in what the client sent: pointers and messages then begin with it.
+   * Faults of `value` under `schema`, missing fields first, then in the value's document order; none when it conforms.
+   * The first is always among them; where one rule is broken often, some of the others may be left out. `value` is not
+   * changed; `withDefaults` is a copy with the schema's defaults filled in. A schema object is compiled once and kept.
+   * `under` is the pointer of `value` in what the client sent: pointers and messages then begin with it.
    */
-  check(schema: JsonObject, value: Json, under?: string): { readonly faults: readonly Fault[]; readonly withDefaults: Json };
+  check(
+    schema: JsonObject,
+    value: Json,
+    under?: string,
+  ): { readonly faults: readonly Fault[]; readonly withDefaults: Json };
 }

@@ -1,6 +1,17 @@
 export type MediaFacts =
-  | { readonly kind: 'image'; readonly mediaType: 'image/png' | 'image/jpeg' | 'image/webp'; readonly widthPx: number; readonly heightPx: number }
-  | { readonly kind: 'video'; readonly mediaType: 'video/mp4'; readonly widthPx: number; readonly heightPx: number; readonly durationMs: number };
+  | {
+      readonly kind: 'image';
+      readonly mediaType: 'image/png' | 'image/jpeg' | 'image/webp';
+      readonly widthPx: number;
+      readonly heightPx: number;
+    }
+  | {
+      readonly kind: 'video';
+      readonly mediaType: 'video/mp4';
+      readonly widthPx: number;
+      readonly heightPx: number;
+      readonly durationMs: number;
+    };
 
 export interface ProbeLimits {
   /** This much memory is reserved for the bytes: pass their number where it is known. */
@@ -18,8 +29,8 @@ export interface ProbeLimits {
 export interface MediaProbe {
   /**
    * Sniffs the magic bytes and decodes the header (an output's pixels too, when `decode` is `full`). For anything but
-   * exactly one PNG, JPEG, WebP or MP4 within the limits it returns one sentence that says what is wrong; it never throws for
-   * invalid bytes. It waits while other work has the memory that it needs.
+   * exactly one PNG, JPEG, WebP or MP4 within the limits it returns one sentence that says what is wrong; it never
+   * throws for invalid bytes. It waits while other work has the memory that it needs.
    */
   probe(bytes: AsyncIterable<Uint8Array>, limits: ProbeLimits): Promise<MediaFacts | { readonly invalid: string }>;
 }

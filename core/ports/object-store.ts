@@ -21,14 +21,25 @@ export interface ObjectStore {
    * Content-Length and, when given, the SHA-256 (lower-case hex): bytes that differ are refused and not stored. May be
    * used again until it expires.
    */
-  signPut(target: { readonly key: string; readonly mediaType: string; readonly byteSize: number; readonly sha256?: string; readonly expiresAt: number }): Promise<SignedRequest>;
+  signPut(target: {
+    readonly key: string;
+    readonly mediaType: string;
+    readonly byteSize: number;
+    readonly sha256?: string;
+    readonly expiresAt: number;
+  }): Promise<SignedRequest>;
 
   /**
    * Signs one GET of `key`, valid until `expiresAt`. The answer carries `mediaType` and the disposition `inline` with
-   * `filename`, and honours Range. It carries `nosniff` too, except from a store that cannot be told to: then the proxy in front of
-   * the store adds it.
+   * `filename`, and honours Range. It carries `nosniff` too, except from a store that cannot be told to: then the proxy
+   * in front of the store adds it.
    */
-  signGet(target: { readonly key: string; readonly mediaType: string; readonly filename: string; readonly expiresAt: number }): Promise<SignedRequest>;
+  signGet(target: {
+    readonly key: string;
+    readonly mediaType: string;
+    readonly filename: string;
+    readonly expiresAt: number;
+  }): Promise<SignedRequest>;
 
   /** Size and etag, or null when there is no such object. */
   stat(key: string): Promise<ObjectFacts | null>;
@@ -37,14 +48,18 @@ export interface ObjectStore {
   read(key: string, range?: { readonly from: number; readonly to: number }): Promise<AsyncIterable<Uint8Array> | null>;
 
   /**
-   * Stores the bytes, replacing the object that was there; durable on return. Beyond `maxBytes` it stores nothing and returns
-   * `too-large`.
+   * Stores the bytes, replacing the object that was there; durable on return. Beyond `maxBytes` it stores nothing and
+   * returns `too-large`.
    */
-  write(key: string, bytes: AsyncIterable<Uint8Array>, limit: { readonly mediaType: string; readonly maxBytes: number }): Promise<{ readonly byteSize: number; readonly sha256: string } | 'too-large'>;
+  write(
+    key: string,
+    bytes: AsyncIterable<Uint8Array>,
+    limit: { readonly mediaType: string; readonly maxBytes: number },
+  ): Promise<{ readonly byteSize: number; readonly sha256: string } | 'too-large'>;
 
   /**
-   * Copies `from` to `to` if `from` still has that etag and there is no object at `to`; durable on return. The store makes the
-   * copy; the bytes do not pass through this process.
+   * Copies `from` to `to` if `from` still has that etag and there is no object at `to`; durable on return. The store
+   * makes the copy; the bytes do not pass through this process.
    */
   copy(from: string, to: string, ifEtag: string): Promise<'copied' | 'changed' | 'missing' | 'exists'>;
 

@@ -32,17 +32,19 @@ export interface Submission {
 /** What comes with every call. */
 export interface ProviderCall {
   /**
-   * Aborted when the answer is no longer needed: the call has timed out, the generation's lease is lost or its deadline has passed,
-   * or the process stops. The call then throws soon. A call whose signal is aborted before it begins sends nothing.
+   * Aborted when the answer is no longer needed: the call has timed out, the generation's lease is lost or its deadline
+   * has passed, or the process stops. The call then throws soon. A call whose signal is aborted before it begins sends
+   * nothing.
    */
   readonly signal: AbortSignalLike;
 }
 
 /**
- * Why a task was refused or failed. A provider answers `CONTENT_REJECTED_INPUT` or `CONTENT_REJECTED_OUTPUT` for its content
- * policy, `INPUT_INVALID` for input it cannot use, `PROVIDER_REJECTED` for any other refusal of the task, `MODEL_UNAVAILABLE` where
- * its settings or its model are wrong, `PROVIDER_UNAVAILABLE` when it is full, limits the rate or is down, `PROVIDER_TIMEOUT` when it
- * ran out of its own time, and `INTERNAL_ERROR` when it broke. The other codes are core's own.
+ * Why a task was refused or failed. A provider answers `CONTENT_REJECTED_INPUT` or `CONTENT_REJECTED_OUTPUT` for its
+ * content policy, `INPUT_INVALID` for input it cannot use, `PROVIDER_REJECTED` for any other refusal of the task,
+ * `MODEL_UNAVAILABLE` where its settings or its model are wrong, `PROVIDER_UNAVAILABLE` when it is full, limits the
+ * rate or is down, `PROVIDER_TIMEOUT` when it ran out of its own time, and `INTERNAL_ERROR` when it broke. The other
+ * codes are core's own.
  */
 export interface ProviderFailure {
   readonly code: TaskErrorCode;
@@ -51,8 +53,8 @@ export interface ProviderFailure {
   /** Whether another attempt can succeed. */
   readonly mayRetry: boolean;
   /**
-   * With `mayRetry`: the next attempt begins so many milliseconds later at the earliest, up to `retryAfterCapMs` of the settings. No
-   * attempt begins past the run's deadline: the generation fails at once instead.
+   * With `mayRetry`: the next attempt begins so many milliseconds later at the earliest, up to `retryAfterCapMs` of the
+   * settings. No attempt begins past the run's deadline: the generation fails at once instead.
    */
   readonly retryAfterMs?: number;
 }
@@ -68,8 +70,8 @@ export type RecoverAnswer =
   /** Certain: it has no such task, and none can still arrive. The task may be submitted again. */
   | { readonly found: false }
   /**
-   * Not known yet: a task that was just taken may not be listed, or may still be in flight. It is asked again `retryAfterMs` later,
-   * until it knows or the generation's deadline has passed; the task is not submitted meanwhile.
+   * Not known yet: a task that was just taken may not be listed, or may still be in flight. It is asked again
+   * `retryAfterMs` later, until it knows or the generation's deadline has passed; the task is not submitted meanwhile.
    */
   | { readonly found: 'not-yet'; readonly retryAfterMs?: number }
   /** It cannot look up tokens at all: the model's `on_unknown_acceptance` decides. */
@@ -92,14 +94,14 @@ export type ProviderReport =
   | { readonly state: 'unknown' };
 
 /**
- * What makes pictures and videos. No call is atomic with a write of the service: a call may be repeated, its answer may be lost
- * or late. A call that throws has an unknown outcome; an expected refusal is an answer. Each call takes
+ * What makes pictures and videos. No call is atomic with a write of the service: a call may be repeated, its answer may
+ * be lost or late. A call that throws has an unknown outcome; an expected refusal is an answer. Each call takes
  * `providerCallMs` of the settings at most, and is aborted then.
  */
 export interface Provider {
   /**
-   * Submits the task. `reference` names it from then on. Throws when it is unknown whether it was taken, also when the call was
-   * aborted in flight; with a signal that is already aborted it throws and submits nothing.
+   * Submits the task. `reference` names it from then on. Throws when it is unknown whether it was taken, also when the
+   * call was aborted in flight; with a signal that is already aborted it throws and submits nothing.
    */
   submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer>;
 
@@ -107,7 +109,12 @@ export interface Provider {
   poll(reference: string, settings: JsonObject, call: ProviderCall): Promise<ProviderReport>;
 
   /** The bytes of output `index` of a finished task. The signal applies until the last byte is read. */
-  output(reference: string, index: number, settings: JsonObject, call: ProviderCall): Promise<AsyncIterable<Uint8Array>>;
+  output(
+    reference: string,
+    index: number,
+    settings: JsonObject,
+    call: ProviderCall,
+  ): Promise<AsyncIterable<Uint8Array>>;
 
   /** Asks the provider to stop. Only `poll` shows whether it did. Idempotent. */
   cancel(reference: string, settings: JsonObject, call: ProviderCall): Promise<void>;

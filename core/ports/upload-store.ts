@@ -8,7 +8,9 @@ import type { UploadUsage } from '../uploads/usage.js';
  */
 export interface UploadStore {
   /** Inserts a record if its id is free; durable on return. Otherwise returns the record with that id. */
-  insert(record: UploadRecord): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: UploadRecord }>;
+  insert(
+    record: UploadRecord,
+  ): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: UploadRecord }>;
 
   /** The newest committed record, or null. */
   read(uploadId: string): Promise<UploadRecord | null>;
@@ -23,8 +25,8 @@ export interface UploadStore {
   due(now: number, limit: number): Promise<readonly UploadRecord[]>;
 
   /**
-   * The storage of one App's uploads, as `usageOf` counts each, summed from an index. Includes all earlier writes, and concurrent
-   * ones perhaps. Ends with `CallOver` as soon as the call is over.
+   * The storage of one App's uploads, as `usageOf` counts each, summed from an index. Includes all earlier writes, and
+   * concurrent ones perhaps. Ends with `CallOver` as soon as the call is over.
    */
   usage(accountId: string, appId: string, call?: Cancellation): Promise<UploadUsage>;
 }

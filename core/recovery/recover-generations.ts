@@ -26,14 +26,18 @@ export interface GenerationsRecovered {
 }
 
 /**
- * Looks at every generation whose time has come and does what was left undone: wakes what nobody took or whose holder is
- * gone, ends what is past its deadline, settles what has ended, retires what is past retention. One pass takes at most
- * `recoveryBatch`, and looks at no more once `goesOn` says no. Safe in many processes at once, since every step is a versioned
- * change. Processes that began together read the same list: one that finds itself behind another leaves the rest of it to
- * that one. Once an outage has kept a retirement from being done, the others are put off: each of them might wait as long,
- * and what is late would wait behind them.
+ * Looks at every generation whose time has come and does what was left undone: wakes what nobody took or whose holder
+ * is gone, ends what is past its deadline, settles what has ended, retires what is past retention. One pass takes at
+ * most `recoveryBatch`, and looks at no more once `goesOn` says no. Safe in many processes at once, since every step is
+ * a versioned change. Processes that began together read the same list: one that finds itself behind another leaves the
+ * rest of it to that one. Once an outage has kept a retirement from being done, the others are put off: each of them
+ * might wait as long, and what is late would wait behind them.
  */
-export async function recoverGenerations(context: Context, now: number, goesOn: () => boolean): Promise<GenerationsRecovered> {
+export async function recoverGenerations(
+  context: Context,
+  now: number,
+  goesOn: () => boolean,
+): Promise<GenerationsRecovered> {
   const done: GenerationsRecovered = { woken: 0, ended: 0, settled: 0, retired: 0, failed: 0, overtaken: 0 };
   let overtakenInARow = 0;
   let retires = true;
@@ -60,7 +64,11 @@ export async function recoverGenerations(context: Context, now: number, goesOn: 
   return done;
 }
 
-async function recoverOne(context: Context, record: GenerationRecord, now: number): Promise<keyof GenerationsRecovered> {
+async function recoverOne(
+  context: Context,
+  record: GenerationRecord,
+  now: number,
+): Promise<keyof GenerationsRecovered> {
   if (record.kind !== 'generation') {
     await context.generations.remove(record.generationId, record.version);
     return 'retired';
@@ -80,9 +88,9 @@ function isToRetire(record: GenerationRecord): boolean {
 }
 
 /**
- * Put off first, and woken only by whoever put it off: several processes that have read the same list wake each generation
- * once between them, and one that was leased meanwhile keeps the time its worker set. Should this process die in between,
- * recovery looks again after the time it put it off by.
+ * Put off first, and woken only by whoever put it off: several processes that have read the same list wake each
+ * generation once between them, and one that was leased meanwhile keeps the time its worker set. Should this process
+ * die in between, recovery looks again after the time it put it off by.
  */
 async function wakeOrEnd(context: Context, g: Generation): Promise<'woken' | 'ended' | 'overtaken'> {
   const now = context.clock.now();
@@ -91,7 +99,8 @@ async function wakeOrEnd(context: Context, g: Generation): Promise<'woken' | 'en
     await settleGeneration(context, ended);
     return 'ended';
   }
-  if (!(await changeOnce(context, g, { event: 'postpone', until: lookAgainAt(g, now, lookAgainMs(context, g)) }))) return 'overtaken';
+  if (!(await changeOnce(context, g, { event: 'postpone', until: lookAgainAt(g, now, lookAgainMs(context, g)) })))
+    return 'overtaken';
   if (mayBeTakenOver(g, now, context.boot)) wakeAgain(context, g);
   return 'woken';
 }

@@ -16,11 +16,18 @@ export interface HoldsRecovered {
  * ruled out, then the hold released, in that order, so that the create, should it wake up, comes to nothing. One pass
  * takes at most `recoveryBatch`; give its cursor to the next. Ends early once `goesOn` says no.
  */
-export async function recoverHolds(context: Context, cursor: string | undefined, goesOn: () => boolean): Promise<HoldsRecovered> {
+export async function recoverHolds(
+  context: Context,
+  cursor: string | undefined,
+  goesOn: () => boolean,
+): Promise<HoldsRecovered> {
   const { accounts, clock, settings } = context;
   const done: HoldsRecovered = { released: 0, settled: 0, failed: 0 };
   const heldBefore = clock.now() - settings.claimLeaseMs - settings.recoveryGraceMs;
-  const page = await accounts.holdsBefore(heldBefore, { limit: settings.recoveryBatch, ...(cursor === undefined ? {} : { cursor }) });
+  const page = await accounts.holdsBefore(heldBefore, {
+    limit: settings.recoveryBatch,
+    ...(cursor === undefined ? {} : { cursor }),
+  });
   for (const hold of page.items) {
     if (!goesOn()) break;
     try {
@@ -34,7 +41,11 @@ export async function recoverHolds(context: Context, cursor: string | undefined,
   return page.nextCursor === undefined ? done : { ...done, nextCursor: page.nextCursor };
 }
 
-async function recoverHold(context: Context, accountId: string, generationId: string): Promise<'released' | 'settled' | null> {
+async function recoverHold(
+  context: Context,
+  accountId: string,
+  generationId: string,
+): Promise<'released' | 'settled' | null> {
   const known = await context.generations.read(generationId);
   const standing = known ?? (await voidGeneration(context, { generationId, accountId, appId: '' }));
   if (standing.kind !== 'generation') {
@@ -43,6 +54,7 @@ async function recoverHold(context: Context, accountId: string, generationId: st
   }
   if (!isTerminal(standing.status)) return null;
   if (standing.settledAt === undefined) await settleGeneration(context, standing);
-  else await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge: standing.chargedCredits });
+  else
+    await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge: standing.chargedCredits });
   return 'settled';
 }

@@ -14,9 +14,10 @@ export interface UploadsRecovered {
 }
 
 /**
- * Removes what was sent to targets that have expired, and uploads past retention with their bytes. One pass takes at most
- * `recoveryBatch`, and ends at the first one that an outage keeps, as the others would wait for it too, or once `goesOn` says
- * no. What failed is put off: bytes that nobody can remove must not stand before all others, pass after pass.
+ * Removes what was sent to targets that have expired, and uploads past retention with their bytes. One pass takes at
+ * most `recoveryBatch`, and ends at the first one that an outage keeps, as the others would wait for it too, or once
+ * `goesOn` says no. What failed is put off: bytes that nobody can remove must not stand before all others, pass after
+ * pass.
  */
 export async function recoverUploads(context: Context, now: number, goesOn: () => boolean): Promise<UploadsRecovered> {
   const done: UploadsRecovered = { swept: 0, removed: 0, failed: 0 };
@@ -37,7 +38,10 @@ export async function recoverUploads(context: Context, now: number, goesOn: () =
 
 /** Does nothing where the step that failed had put it off before it began. */
 async function postpone({ uploads, clock }: Context, record: UploadRecord): Promise<void> {
-  await uploads.replace({ ...record, version: record.version + 1, dueAt: clock.now() + REMOVE_AGAIN_MS }, record.version);
+  await uploads.replace(
+    { ...record, version: record.version + 1, dueAt: clock.now() + REMOVE_AGAIN_MS },
+    record.version,
+  );
 }
 
 async function recoverUpload(context: Context, record: UploadRecord, now: number): Promise<'swept' | 'removed' | null> {
@@ -56,8 +60,9 @@ async function recoverUpload(context: Context, record: UploadRecord, now: number
 }
 
 /**
- * Whatever was sent to the target goes, and every copy of it that did not become the upload. A completion so slow that it is
- * still under way must not come to an end over bytes that are gone: the version moves on first, and its last write fails.
+ * Whatever was sent to the target goes, and every copy of it that did not become the upload. A completion so slow that
+ * it is still under way must not come to an end over bytes that are gone: the version moves on first, and its last
+ * write fails.
  */
 async function sweepStaging(context: Context, record: Upload): Promise<void> {
   const { uploads, objects, clock, settings } = context;
@@ -69,12 +74,15 @@ async function sweepStaging(context: Context, record: Upload): Promise<void> {
     if ((await uploads.replace(swept, record.version)) === 'conflict') return;
   }
   for (const key of [record.stagingKey, ...copies]) await objects.remove(key);
-  await uploads.replace(withAttention({ ...swept, version: swept.version + 1, stagingRemovedAt: clock.now() }, settings), swept.version);
+  await uploads.replace(
+    withAttention({ ...swept, version: swept.version + 1, stagingRemovedAt: clock.now() }, settings),
+    swept.version,
+  );
 }
 
 /**
- * First it is marked, which succeeds only if nobody used it meanwhile: bytes that a generation refers to must stay. Then its
- * bytes go, then its record shrinks to what its key needs; a pass that is cut is done again by a later one.
+ * First it is marked, which succeeds only if nobody used it meanwhile: bytes that a generation refers to must stay.
+ * Then its bytes go, then its record shrinks to what its key needs; a pass that is cut is done again by a later one.
  */
 async function removeUpload(context: Context, record: UploadRecord): Promise<void> {
   const { uploads, objects, clock, settings } = context;
@@ -82,11 +90,20 @@ async function removeUpload(context: Context, record: UploadRecord): Promise<voi
     await uploads.remove(record.uploadId, record.version);
     return;
   }
-  const removing: Upload = { ...record, version: record.version + 1, status: 'removing', dueAt: clock.now() + REMOVE_AGAIN_MS };
+  const removing: Upload = {
+    ...record,
+    version: record.version + 1,
+    status: 'removing',
+    dueAt: clock.now() + REMOVE_AGAIN_MS,
+  };
   if ((await uploads.replace(removing, record.version)) === 'conflict') return;
   await objects.remove(removing.stagingKey);
-  for (const key of [...(removing.abandonedKeys ?? []), removing.objectKey]) if (key !== undefined) await objects.remove(key);
+  for (const key of [...(removing.abandonedKeys ?? []), removing.objectKey])
+    if (key !== undefined) await objects.remove(key);
   const { uploadId, accountId, appId, createdAt, version } = removing;
   const dueAt = Math.max(clock.now(), createdAt + settings.claimRetentionMs) + REMOVE_AGAIN_MS;
-  await uploads.replace({ kind: 'expired', uploadId, accountId, appId, version: version + 1, createdAt, dueAt }, version);
+  await uploads.replace(
+    { kind: 'expired', uploadId, accountId, appId, version: version + 1, createdAt, dueAt },
+    version,
+  );
 }

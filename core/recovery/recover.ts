@@ -22,9 +22,9 @@ const NOTHING: Recovered = {
 };
 
 /**
- * Whether there may be more of what a pass did: one of its parts took as much as it may. Holds that belong to generations
- * still under way are no work done: where many thousands are, pass after pass goes round them, and only one that found a
- * lost one is followed by another at once.
+ * Whether there may be more of what a pass did: one of its parts took as much as it may. Holds that belong to
+ * generations still under way are no work done: where many thousands are, pass after pass goes round them, and only one
+ * that found a lost one is followed by another at once.
  */
 export function mayBeMore({ generations: g, holds, uploads, claimsRemoved }: Recovered, batch: number): boolean {
   const generations = g.woken + g.ended + g.settled + g.retired + g.failed + g.overtaken;
@@ -39,12 +39,17 @@ export class Recovery {
   private isStopped = false;
   private hasResumed = false;
 
-  /** Without `takeOver`, as where nothing is run, what an earlier boot was running is left until its leases have lapsed. */
-  constructor(private readonly context: Context, private readonly takeOver?: TakeOver) {}
+  /**
+   * Without `takeOver`, as where nothing is run, what an earlier boot was running is left until its leases have lapsed.
+   */
+  constructor(
+    private readonly context: Context,
+    private readonly takeOver?: TakeOver,
+  ) {}
 
   /**
-   * Has taken over, once, what an earlier boot was running, where that one is known to be gone. Throws `StoreUnavailable`;
-   * the next pass tries again.
+   * Has taken over, once, what an earlier boot was running, where that one is known to be gone. Throws
+   * `StoreUnavailable`; the next pass tries again.
    */
   async resume(): Promise<void> {
     if (!this.takeOver || !this.hasToResume) return;
@@ -57,9 +62,9 @@ export class Recovery {
   }
 
   /**
-   * One bounded pass over everything. Throws `StoreUnavailable` when a list cannot be read, once everything else has been
-   * done; the next pass starts afresh. After a leap of the clock it does nothing once: should the clock be wrong, retention
-   * would remove what nobody can bring back, and should it be right, the next pass does the same work.
+   * One bounded pass over everything. Throws `StoreUnavailable` when a list cannot be read, once everything else has
+   * been done; the next pass starts afresh. After a leap of the clock it does nothing once: should the clock be wrong,
+   * retention would remove what nobody can bring back, and should it be right, the next pass does the same work.
    */
   async pass(): Promise<Recovered> {
     const { context } = this;
@@ -73,7 +78,10 @@ export class Recovery {
     const failures: unknown[] = [];
     const evenIfOthersFail = <T>(part: () => Promise<T>, nothing: T): Promise<T> => {
       if (this.isStopped) return Promise.resolve(nothing);
-      return part().catch((error: unknown) => { failures.push(error); return nothing; });
+      return part().catch((error: unknown) => {
+        failures.push(error);
+        return nothing;
+      });
     };
     const goesOn = () => !this.isStopped;
     if (this.hasToResume) await evenIfOthersFail(() => this.resume(), undefined);
@@ -82,7 +90,10 @@ export class Recovery {
     const holds = await evenIfOthersFail(() => recoverHolds(context, this.holdsCursor, goesOn), NOTHING.holds);
     this.holdsCursor = holds.nextCursor;
     const uploads = await evenIfOthersFail(() => recoverUploads(context, now, goesOn), NOTHING.uploads);
-    const claimsRemoved = await evenIfOthersFail(() => context.claims.removeExpired(now, context.settings.recoveryBatch), 0);
+    const claimsRemoved = await evenIfOthersFail(
+      () => context.claims.removeExpired(now, context.settings.recoveryBatch),
+      0,
+    );
     if (failures.length > 0) throw failures[0];
     return { generations, holds, uploads, claimsRemoved };
   }

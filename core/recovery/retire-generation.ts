@@ -5,8 +5,9 @@ import { hasUnchargedContent, mayHaveOutputs, nextRemovalAt, retentionOf } from 
 import { removeCollected } from '../generation/run/collect-outputs.js';
 
 /**
- * Removes what is past its retention of a settled generation: its content, if nothing was charged, its outputs, and at last
- * the generation itself. Recovery may look at one before its time, when it was not sure of an earlier step; then it is put off.
+ * Removes what is past its retention of a settled generation: its content, if nothing was charged, its outputs, and at
+ * last the generation itself. Recovery may look at one before its time, when it was not sure of an earlier step; then
+ * it is put off.
  */
 export async function retireGeneration(context: Context, g: Generation, now: number): Promise<void> {
   const { settings } = context;
@@ -27,7 +28,12 @@ export async function retireGeneration(context: Context, g: Generation, now: num
   }
   const { generationId, accountId, appId, version, createdAt } = g;
   const tombstone: Tombstone = {
-    kind: 'expired', generationId, accountId, appId, version: version + 1, createdAt,
+    kind: 'expired',
+    generationId,
+    accountId,
+    appId,
+    version: version + 1,
+    createdAt,
     dueAt: now + settings.tombstoneRetentionMs,
   };
   await context.generations.replace(tombstone, version);

@@ -21,31 +21,49 @@ const MAX_TRIES = 4;
 const MAX_ABANDONED = 20;
 
 /**
- * Copies what was sent to the target to where nobody can write, checks the copy, and says ready only when it is what was
- * declared. Completing a ready upload again gives the same answer. Throws, in this order: FIELD_INVALID (of the body and of
- * an id that is none), the three idempotency codes, FIELD_INVALID (no such upload of this App), UPLOAD_URL_EXPIRED,
- * FIELD_INVALID (of the bytes). A refusal frees the key, and until the target expires other bytes may be sent.
+ * Copies what was sent to the target to where nobody can write, checks the copy, and says ready only when it is what
+ * was declared. Completing a ready upload again gives the same answer. Throws, in this order: FIELD_INVALID (of the
+ * body and of an id that is none), the three idempotency codes, FIELD_INVALID (no such upload of this App),
+ * UPLOAD_URL_EXPIRED, FIELD_INVALID (of the bytes). A refusal frees the key, and until the target expires other bytes
+ * may be sent.
  */
-export async function completeUpload(context: Context, caller: Caller, idempotencyKey: string, uploadId: string, body: Json): Promise<Completed> {
+export async function completeUpload(
+  context: Context,
+  caller: Caller,
+  idempotencyKey: string,
+  uploadId: string,
+  body: Json,
+): Promise<Completed> {
   const request = readCompleteRequest(context, body);
   // What is not an id can be no claim's subject either: some stores have no place for it.
   if (!isUuid(uploadId)) throw noSuchUpload();
   const id = uploadId.toLowerCase();
   const key = { accountId: caller.accountId, appId: caller.appId, operation: 'complete' as const, key: idempotencyKey };
   const digest = context.digests.ofJson({ upload_id: id, body: request.content });
-  const claimed = await claim(context, context.settings, { key, digest }, {
-    mint: () => id,
-    // The upload may be ready under another key while this one's request is still to be refused.
-    exists: (_, existing) => Promise.resolve(isFinished(existing)),
-    // Completing twice has one effect, so a lapsed first try needs no undoing.
-    preclude: () => Promise.resolve('precluded'),
-  });
+  const claimed = await claim(
+    context,
+    context.settings,
+    { key, digest },
+    {
+      mint: () => id,
+      // The upload may be ready under another key while this one's request is still to be refused.
+      exists: (_, existing) => Promise.resolve(isFinished(existing)),
+      // Completing twice has one effect, so a lapsed first try needs no undoing.
+      preclude: () => Promise.resolve('precluded'),
+    },
+  );
   if ('replayOf' in claimed) return { upload: asReady(await ownUpload(context, caller, id)), replayed: true };
   const upload = await makeReadyOrFree(context, caller, id, request.sha256, claimed.mine);
   return { upload: asReady(upload), replayed: false };
 }
 
-async function makeReadyOrFree(context: Context, caller: Caller, uploadId: string, sha256: string | undefined, mine: Claim): Promise<Upload> {
+async function makeReadyOrFree(
+  context: Context,
+  caller: Caller,
+  uploadId: string,
+  sha256: string | undefined,
+  mine: Claim,
+): Promise<Upload> {
   let outcome: { readonly upload: Upload; readonly isNew: boolean };
   try {
     outcome = await makeReady(context, caller, uploadId, sha256);
@@ -65,7 +83,12 @@ async function ownUpload(context: Context, caller: Caller, uploadId: string): Pr
   return isOwn && record.kind === 'upload' ? record : null;
 }
 
-async function makeReady(context: Context, caller: Caller, uploadId: string, sha256: string | undefined): Promise<{ readonly upload: Upload; readonly isNew: boolean }> {
+async function makeReady(
+  context: Context,
+  caller: Caller,
+  uploadId: string,
+  sha256: string | undefined,
+): Promise<{ readonly upload: Upload; readonly isNew: boolean }> {
   const { uploads, objects, ids, clock, settings } = context;
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const upload = await ownUpload(context, caller, uploadId);
@@ -87,42 +110,64 @@ async function makeReady(context: Context, caller: Caller, uploadId: string, sha
     if ((await objects.copy(upload.stagingKey, objectKey, staged.etag)) !== 'copied') continue;
 
     // The copy is what is looked at: nobody can change it between the check and its use.
-    const inspected = await inspectCopy(context, upload, objectKey, sha256).catch((error: unknown) => dropCopy(context, copying, objectKey, error));
+    const inspected = await inspectCopy(context, upload, objectKey, sha256).catch((error: unknown) =>
+      dropCopy(context, copying, objectKey, error),
+    );
     if (inspected === 'changed') continue;
     const now = clock.now();
-    const ready = withAttention({
-      ...copying,
-      version: copying.version + 1,
-      status: 'ready',
-      ready: { mediaId: ids.uuid(), ...inspected, at: now },
-    }, settings);
+    const ready = withAttention(
+      {
+        ...copying,
+        version: copying.version + 1,
+        status: 'ready',
+        ready: { mediaId: ids.uuid(), ...inspected, at: now },
+      },
+      settings,
+    );
     if ((await uploads.replace(ready, copying.version)) === 'conflict') {
       // Somebody else is completing it too, and has a copy of their own.
       await objects.remove(objectKey);
       continue;
     }
-    await objects.remove(upload.stagingKey).catch((error: unknown) => context.log.warn('staged bytes not removed', { uploadId, error }));
+    await objects
+      .remove(upload.stagingKey)
+      .catch((error: unknown) => context.log.warn('staged bytes not removed', { uploadId, error }));
     return { upload: ready, isNew: true };
   }
-  throw new ServiceError('IDEMPOTENCY_IN_PROGRESS', 'The upload is being changed by another request; try again.', { retryAfterMs: 1_000 });
+  throw new ServiceError('IDEMPOTENCY_IN_PROGRESS', 'The upload is being changed by another request; try again.', {
+    retryAfterMs: 1_000,
+  });
 }
 
-/** A copy on record that is begun anew was cut, or is another request's that is about to lose: either may yet come about. */
+/**
+ * A copy on record that is begun anew was cut, or is another request's that is about to lose: either may yet come
+ * about.
+ */
 function withAbandoned(upload: Upload): Upload {
   if (upload.objectKey === undefined) return upload;
   return { ...upload, abandonedKeys: [...(upload.abandonedKeys ?? []), upload.objectKey].slice(-MAX_ABANDONED) };
 }
 
-/** Leaves of a copy that was refused neither the bytes nor a word. The refusal stands unless the upload changed meanwhile. */
-async function dropCopy({ uploads, objects }: Context, copying: Upload, objectKey: string, refusal: unknown): Promise<'changed'> {
+/**
+ * Leaves of a copy that was refused neither the bytes nor a word. The refusal stands unless the upload changed
+ * meanwhile.
+ */
+async function dropCopy(
+  { uploads, objects }: Context,
+  copying: Upload,
+  objectKey: string,
+  refusal: unknown,
+): Promise<'changed'> {
   await objects.remove(objectKey);
   const { objectKey: _dropped, ...rest } = copying;
-  if ((await uploads.replace({ ...rest, version: copying.version + 1 }, copying.version)) === 'conflict') return 'changed';
+  if ((await uploads.replace({ ...rest, version: copying.version + 1 }, copying.version)) === 'conflict')
+    return 'changed';
   throw refusal;
 }
 
 function sameDigest(upload: Upload, sha256: string | undefined): Upload {
-  if (sha256 !== undefined && sha256 !== upload.ready?.sha256) throw fieldInvalid('/sha256', 'sha256 must be the SHA-256 of the bytes that were uploaded.');
+  if (sha256 !== undefined && sha256 !== upload.ready?.sha256)
+    throw fieldInvalid('/sha256', 'sha256 must be the SHA-256 of the bytes that were uploaded.');
   return upload;
 }
 

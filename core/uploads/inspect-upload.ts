@@ -11,23 +11,32 @@ export interface Inspected {
 }
 
 /** What stands at the upload target now; FIELD_INVALID when nothing does, or not so many bytes as were declared. */
-export async function stagedFacts({ objects }: Pick<Context, 'objects'>, upload: Upload): Promise<ObjectFacts | { readonly refusal: ServiceError }> {
+export async function stagedFacts(
+  { objects }: Pick<Context, 'objects'>,
+  upload: Upload,
+): Promise<ObjectFacts | { readonly refusal: ServiceError }> {
   const facts = await objects.stat(upload.stagingKey);
   if (!facts) return { refusal: badBytes('No bytes have been sent to the upload target yet.') };
   return facts.byteSize === upload.byteSize ? facts : { refusal: otherLength(upload, facts.byteSize) };
 }
 
 /**
- * Looks at a copy of what was sent, which must not be able to change any more. Throws FIELD_INVALID when it is not exactly
- * what was declared: length, SHA-256 (at prepare and at completion), type by magic bytes, a header that decodes within
- * limits, the memory that decoding the rest would take among them.
+ * Looks at a copy of what was sent, which must not be able to change any more. Throws FIELD_INVALID when it is not
+ * exactly what was declared: length, SHA-256 (at prepare and at completion), type by magic bytes, a header that decodes
+ * within limits, the memory that decoding the rest would take among them.
  */
-export async function inspectCopy(context: Context, upload: Upload, objectKey: string, sha256: string | undefined): Promise<Inspected> {
+export async function inspectCopy(
+  context: Context,
+  upload: Upload,
+  objectKey: string,
+  sha256: string | undefined,
+): Promise<Inspected> {
   const { digests, mediaProbe, settings } = context;
   const digest = await digests.ofBytes(await open(context, objectKey));
   if (digest.byteSize !== upload.byteSize) throw otherLength(upload, digest.byteSize);
   for (const declared of [upload.declaredSha256, sha256]) {
-    if (declared !== undefined && declared !== digest.sha256) throw fieldInvalid('/sha256', 'sha256 must be the SHA-256 of the bytes that were uploaded.');
+    if (declared !== undefined && declared !== digest.sha256)
+      throw fieldInvalid('/sha256', 'sha256 must be the SHA-256 of the bytes that were uploaded.');
   }
   const media = await mediaProbe.probe(await open(context, objectKey), {
     maxBytes: upload.byteSize,
@@ -37,7 +46,8 @@ export async function inspectCopy(context: Context, upload: Upload, objectKey: s
     kind: 'image',
   });
   if ('invalid' in media) throw badBytes(media.invalid);
-  if (media.mediaType !== upload.mediaType) throw badBytes(`The file must be ${upload.mediaType}, as was declared; it is ${media.mediaType}.`);
+  if (media.mediaType !== upload.mediaType)
+    throw badBytes(`The file must be ${upload.mediaType}, as was declared; it is ${media.mediaType}.`);
   return { sha256: digest.sha256, widthPx: media.widthPx, heightPx: media.heightPx };
 }
 

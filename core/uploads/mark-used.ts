@@ -6,18 +6,26 @@ const HOUR_MS = 3_600_000;
 const MAX_TRIES = 3;
 
 /**
- * Marks uploads as used, so that retention leaves them until well after the generation has run. One used within the last
- * hour needs no new mark, and a mark that another request set at the same time is as good as ours. Whatever else changed
- * the upload meanwhile, such as the sweep of its target, set none. Never throws: a generation whose references are gone
- * after all fails without charge.
+ * Marks uploads as used, so that retention leaves them until well after the generation has run. One used within the
+ * last hour needs no new mark, and a mark that another request set at the same time is as good as ours. Whatever else
+ * changed the upload meanwhile, such as the sweep of its target, set none. Never throws: a generation whose references
+ * are gone after all fails without charge.
  */
-export async function markUsed(context: Pick<Context, 'uploads' | 'clock' | 'settings' | 'log'>, uploads: readonly Upload[]): Promise<void> {
+export async function markUsed(
+  context: Pick<Context, 'uploads' | 'clock' | 'settings' | 'log'>,
+  uploads: readonly Upload[],
+): Promise<void> {
   for (const upload of uploads) {
-    await markOne(context, upload).catch((error: unknown) => context.log.warn('upload not marked as used', { uploadId: upload.uploadId, error }));
+    await markOne(context, upload).catch((error: unknown) =>
+      context.log.warn('upload not marked as used', { uploadId: upload.uploadId, error }),
+    );
   }
 }
 
-async function markOne({ uploads, clock, settings }: Pick<Context, 'uploads' | 'clock' | 'settings'>, seen: Upload): Promise<void> {
+async function markOne(
+  { uploads, clock, settings }: Pick<Context, 'uploads' | 'clock' | 'settings'>,
+  seen: Upload,
+): Promise<void> {
   const now = clock.now();
   let upload = seen;
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {

@@ -20,12 +20,17 @@ export interface Prepared {
 
 /**
  * Prepares one upload and signs its target. A replay answers with the same upload and a target that ends at the same
- * time, whatever the catalog says by then; once the target has expired there is no answer to replay. Throws, in this order:
- * FIELD_REQUIRED, FIELD_INVALID, UPLOAD_FILE_TOO_LARGE, UPLOAD_TYPE_NOT_ALLOWED (of the body and the installation's
- * limits), the three idempotency codes, for what no model takes FIELD_INVALID, UPLOAD_TYPE_NOT_ALLOWED and
- * UPLOAD_FILE_TOO_LARGE, and QUEUE_FULL for what the App has no room for. A refusal frees the key.
+ * time, whatever the catalog says by then; once the target has expired there is no answer to replay. Throws, in this
+ * order: FIELD_REQUIRED, FIELD_INVALID, UPLOAD_FILE_TOO_LARGE, UPLOAD_TYPE_NOT_ALLOWED (of the body and the
+ * installation's limits), the three idempotency codes, for what no model takes FIELD_INVALID, UPLOAD_TYPE_NOT_ALLOWED
+ * and UPLOAD_FILE_TOO_LARGE, and QUEUE_FULL for what the App has no room for. A refusal frees the key.
  */
-export async function prepareUpload(context: Context, caller: Caller, idempotencyKey: string, body: Json): Promise<Prepared> {
+export async function prepareUpload(
+  context: Context,
+  caller: Caller,
+  idempotencyKey: string,
+  body: Json,
+): Promise<Prepared> {
   const request = readPrepareRequest(context, context.settings, body);
   const digest = context.digests.ofJson(request.content);
   const key = { accountId: caller.accountId, appId: caller.appId, operation: 'prepare' as const, key: idempotencyKey };
@@ -34,7 +39,8 @@ export async function prepareUpload(context: Context, caller: Caller, idempotenc
   const claimed = await claim(context, context.settings, { key, digest }, uploadTarget(context, caller));
   if ('replayOf' in claimed) {
     const record = await context.uploads.read(claimed.replayOf);
-    if (record?.kind !== 'upload' || record.status === 'removing' || context.clock.now() >= record.expiresAt) throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
+    if (record?.kind !== 'upload' || record.status === 'removing' || context.clock.now() >= record.expiresAt)
+      throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
     return { upload: record, target: await signTarget(context, record), replayed: true };
   }
   await requireUsableOrFree(context, claimed.mine, request, usage);
@@ -45,10 +51,15 @@ export async function prepareUpload(context: Context, caller: Caller, idempotenc
 }
 
 /**
- * A refusal is ours to give only if the key was still ours. The usage is of before the claim: of many prepares at once each
- * passes over those beside it.
+ * A refusal is ours to give only if the key was still ours. The usage is of before the claim: of many prepares at once
+ * each passes over those beside it.
  */
-async function requireUsableOrFree(context: Context, mine: Claim, request: PrepareRequest, usage: Promise<UploadUsage>): Promise<void> {
+async function requireUsableOrFree(
+  context: Context,
+  mine: Claim,
+  request: PrepareRequest,
+  usage: Promise<UploadUsage>,
+): Promise<void> {
   try {
     requireUsable(context.catalog.models(), request);
     requireRoom(await usage, request.byteSize, context.settings);
@@ -67,7 +78,15 @@ function uploadTarget(context: Context, caller: Caller): ClaimTarget {
       const now = context.clock.now();
       const { accountId, appId } = caller;
       const dueAt = now + context.settings.claimRetentionMs;
-      const outcome = await context.uploads.insert({ kind: 'void', uploadId, accountId, appId, version: 1, createdAt: now, dueAt });
+      const outcome = await context.uploads.insert({
+        kind: 'void',
+        uploadId,
+        accountId,
+        appId,
+        version: 1,
+        createdAt: now,
+        dueAt,
+      });
       return !outcome.inserted && isTaken(outcome.existing) ? 'exists' : 'precluded';
     },
   };
@@ -75,22 +94,25 @@ function uploadTarget(context: Context, caller: Caller): ClaimTarget {
 
 function newUpload(context: Context, caller: Caller, uploadId: string, request: PrepareRequest): Upload {
   const now = context.clock.now();
-  return withAttention({
-    kind: 'upload',
-    uploadId,
-    accountId: caller.accountId,
-    appId: caller.appId,
-    version: 1,
-    status: 'prepared',
-    filename: request.filename,
-    mediaType: request.mediaType,
-    byteSize: request.byteSize,
-    ...(request.sha256 === undefined ? {} : { declaredSha256: request.sha256 }),
-    role: request.role,
-    stagingKey: `staging/${uploadId}/${context.ids.uuid()}`,
-    createdAt: now,
-    expiresAt: now + context.settings.uploadTargetMs,
-  }, context.settings);
+  return withAttention(
+    {
+      kind: 'upload',
+      uploadId,
+      accountId: caller.accountId,
+      appId: caller.appId,
+      version: 1,
+      status: 'prepared',
+      filename: request.filename,
+      mediaType: request.mediaType,
+      byteSize: request.byteSize,
+      ...(request.sha256 === undefined ? {} : { declaredSha256: request.sha256 }),
+      role: request.role,
+      stagingKey: `staging/${uploadId}/${context.ids.uuid()}`,
+      createdAt: now,
+      expiresAt: now + context.settings.uploadTargetMs,
+    },
+    context.settings,
+  );
 }
 
 function signTarget(context: Context, upload: Upload): Promise<SignedRequest> {

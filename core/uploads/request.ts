@@ -15,11 +15,31 @@ export const PREPARE_REQUEST_SCHEMA = {
   additionalProperties: false,
   required: ['filename', 'media_type', 'byte_size', 'role'],
   properties: {
-    filename: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[^\\u0000-\\u001f\\u007f/\\\\]+$', description: 'Name of the file, without a path.' },
-    media_type: { type: 'string', minLength: 1, maxLength: 128, description: 'MIME type of the file: image/png, image/jpeg or image/webp.' },
-    byte_size: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Size of the file in bytes.' },
+    filename: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 255,
+      pattern: '^[^\\u0000-\\u001f\\u007f/\\\\]+$',
+      description: 'Name of the file, without a path.',
+    },
+    media_type: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 128,
+      description: 'MIME type of the file: image/png, image/jpeg or image/webp.',
+    },
+    byte_size: {
+      type: 'integer',
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'Size of the file in bytes.',
+    },
     sha256: SHA256,
-    role: { type: 'string', enum: ['reference_image', 'start_frame', 'end_frame'], description: 'What the file is for.' },
+    role: {
+      type: 'string',
+      enum: ['reference_image', 'start_frame', 'end_frame'],
+      description: 'What the file is for.',
+    },
   },
 } as const satisfies JsonObject;
 
@@ -44,16 +64,26 @@ export interface PrepareRequest {
   readonly role: ReferenceRole;
 }
 
-interface PrepareBody { filename: string; media_type: string; byte_size: number; sha256?: string; role: ReferenceRole }
+interface PrepareBody {
+  filename: string;
+  media_type: string;
+  byte_size: number;
+  sha256?: string;
+  role: ReferenceRole;
+}
 
 /** Throws FIELD_REQUIRED, FIELD_INVALID, UPLOAD_FILE_TOO_LARGE and UPLOAD_TYPE_NOT_ALLOWED, in that order. */
 export function readPrepareRequest(ports: Pick<Ports, 'jsonSchemas'>, settings: Settings, body: Json): PrepareRequest {
   const fields = readBody<PrepareBody>(ports, PREPARE_REQUEST_SCHEMA, body, WORDING);
   if (fields.byte_size > settings.maxUploadBytes) {
-    throw new ServiceError('UPLOAD_FILE_TOO_LARGE', `Files may have at most ${settings.maxUploadBytes} bytes.`, { pointer: '/byte_size' });
+    throw new ServiceError('UPLOAD_FILE_TOO_LARGE', `Files may have at most ${settings.maxUploadBytes} bytes.`, {
+      pointer: '/byte_size',
+    });
   }
   if (!UPLOAD_MEDIA_TYPES.some((type) => type === fields.media_type)) {
-    throw new ServiceError('UPLOAD_TYPE_NOT_ALLOWED', `media_type must be one of ${UPLOAD_MEDIA_TYPES.join(', ')}.`, { pointer: '/media_type' });
+    throw new ServiceError('UPLOAD_TYPE_NOT_ALLOWED', `media_type must be one of ${UPLOAD_MEDIA_TYPES.join(', ')}.`, {
+      pointer: '/media_type',
+    });
   }
   return {
     content: fields,

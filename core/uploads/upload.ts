@@ -24,7 +24,13 @@ export interface Upload {
   /** Where a copy was begun that nobody saw the end of: it may have come about later, and goes with the upload. */
   readonly abandonedKeys?: readonly string[];
   /** Present once ready. */
-  readonly ready?: { readonly mediaId: string; readonly sha256: string; readonly widthPx: number; readonly heightPx: number; readonly at: number };
+  readonly ready?: {
+    readonly mediaId: string;
+    readonly sha256: string;
+    readonly widthPx: number;
+    readonly heightPx: number;
+    readonly at: number;
+  };
   readonly lastUsedAt?: number;
   /** When the bytes at the target were removed for good, after it had expired; nothing can be completed since. */
   readonly stagingRemovedAt?: number;
@@ -33,8 +39,9 @@ export interface Upload {
 }
 
 /**
- * What stands at an upload's id when no upload does. `void`: it can never come to be, because a retry took the id first.
- * `expired`: there was one and its retention is over; it keeps the key it was prepared under from making another.
+ * What stands at an upload's id when no upload does. `void`: it can never come to be, because a retry took the id
+ * first. `expired`: there was one and its retention is over; it keeps the key it was prepared under from making
+ * another.
  */
 export interface UploadTombstone {
   readonly kind: 'void' | 'expired';

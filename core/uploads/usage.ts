@@ -25,13 +25,22 @@ export const ROOM_RETRY_MS = 60_000;
 export function requireRoom(usage: UploadUsage, byteSize: number, settings: Settings): void {
   const { maxUnfinishedUploadsPerApp, maxStoredUploadsPerApp, maxStoredUploadBytesPerApp } = settings;
   if (usage.unfinished >= maxUnfinishedUploadsPerApp) {
-    throw full('unfinished_uploads', `The App has ${usage.unfinished} unfinished uploads, and may have ${maxUnfinishedUploadsPerApp}; complete some, or wait until their targets have expired.`);
+    throw full(
+      'unfinished_uploads',
+      `The App has ${usage.unfinished} unfinished uploads, and may have ${maxUnfinishedUploadsPerApp}; complete some, or wait until their targets have expired.`,
+    );
   }
   if (usage.uploads >= maxStoredUploadsPerApp) {
-    throw full('stored_uploads', `The App has ${usage.uploads} uploads, and may have ${maxStoredUploadsPerApp}; wait until the retention of some is over.`);
+    throw full(
+      'stored_uploads',
+      `The App has ${usage.uploads} uploads, and may have ${maxStoredUploadsPerApp}; wait until the retention of some is over.`,
+    );
   }
   if (usage.bytes + byteSize > maxStoredUploadBytesPerApp) {
-    throw full('stored_upload_bytes', `The App's uploads have ${usage.bytes} bytes, and may have ${maxStoredUploadBytesPerApp}; wait until the retention of some is over.`);
+    throw full(
+      'stored_upload_bytes',
+      `The App's uploads have ${usage.bytes} bytes, and may have ${maxStoredUploadBytesPerApp}; wait until the retention of some is over.`,
+    );
   }
 }
 

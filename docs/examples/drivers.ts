@@ -15,7 +15,10 @@ const prefixedFiles: ObjectsDriver = {
   },
   async open(opening) {
     const { prefix } = opening.options as { readonly prefix: string };
-    const inner = await filesDriver.open({ ...opening, takesBytes: (key) => opening.takesBytes(key.slice(prefix.length)) });
+    const inner = await filesDriver.open({
+      ...opening,
+      takesBytes: (key) => opening.takesBytes(key.slice(prefix.length)),
+    });
     return { ...inner, store: new PrefixedObjectStore(inner.store, prefix) };
   },
 };
@@ -28,7 +31,12 @@ const still: ProviderDriver = {
     type: 'object',
     additionalProperties: false,
     required: ['picture'],
-    properties: { picture: { ...FILLED_TEXT, description: 'The PNG file to deliver; a relative path begins in the folder the program is started in.' } },
+    properties: {
+      picture: {
+        ...FILLED_TEXT,
+        description: 'The PNG file to deliver; a relative path begins in the folder the program is started in.',
+      },
+    },
   },
   async open({ options }) {
     const { picture } = options as { readonly picture: string };

@@ -2,7 +2,10 @@ import type { ObjectStore } from 'darkroom/core/ports/object-store';
 
 /** Keeps everything under one prefix of another store, so that several services can share it without meeting. */
 export class PrefixedObjectStore implements ObjectStore {
-  constructor(private readonly inner: ObjectStore, private readonly prefix: string) {}
+  constructor(
+    private readonly inner: ObjectStore,
+    private readonly prefix: string,
+  ) {}
 
   signPut(target: Parameters<ObjectStore['signPut']>[0]) {
     return this.inner.signPut({ ...target, key: this.prefix + target.key });
@@ -20,7 +23,11 @@ export class PrefixedObjectStore implements ObjectStore {
     return this.inner.read(this.prefix + key, range);
   }
 
-  write(key: string, bytes: AsyncIterable<Uint8Array>, limit: { readonly mediaType: string; readonly maxBytes: number }) {
+  write(
+    key: string,
+    bytes: AsyncIterable<Uint8Array>,
+    limit: { readonly mediaType: string; readonly maxBytes: number },
+  ) {
     return this.inner.write(this.prefix + key, bytes, limit);
   }
 

@@ -5,7 +5,10 @@ export class StillProvider implements Provider {
   /** References of the tasks this process took; a real provider keeps them on its side. */
   private readonly tasks = new Set<string>();
 
-  constructor(private readonly picture: Uint8Array, private readonly mediaType: string) {}
+  constructor(
+    private readonly picture: Uint8Array,
+    private readonly mediaType: string,
+  ) {}
 
   async submit({ token }: Submission, { signal }: ProviderCall) {
     if (signal.aborted) throw new Error('The call was aborted before the task was taken.');

@@ -1,8 +1,8 @@
-// Goal: a service that is written in another language, and has nothing of ours but the proto files, can do all that REST can,
-// and reads refusals with its own library's types.
-// Method: clients in other languages, their types generated and built anew, go through a scenario with the real program; what each
-// saw is held to what the scenario must give, and to what REST says of the same generations and accounts. A language whose
-// toolchain is not there is skipped with a sentence.
+// Goal: a service that is written in another language, and has nothing of ours but the proto files, can do all that
+// REST can, and reads refusals with its own library's types.
+// Method: clients in other languages, their types generated and built anew, go through a scenario with the real
+// program; what each saw is held to what the scenario must give, and to what REST says of the same generations and
+// accounts. A language whose toolchain is not there is skipped with a sentence.
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -48,16 +48,31 @@ for (const foreign of CLIENTS) {
       client = await builtOrSkip(this, foreign);
       folder = mkdtempSync(join(tmpdir(), 'darkroom-clients-'));
       const [callersFile, port] = [join(folder, 'callers.yaml'), await freePort()];
-      writeFileSync(callersFile, JSON.stringify({ callers: [
-        { name: 'studio', token_sha256: sha256('all'), scopes: [...SCOPES, ...OPERATOR_SCOPES] },
-        { name: 'reader', token_sha256: sha256('reader'), scopes: ['generations:read'] },
-      ] }));
-      service = await LiveService.start({ config: { grpc: { port, callers_file: callersFile }, settings: { max_open_generations_per_account: 3, cancel_grace_seconds: 1 } } });
+      writeFileSync(
+        callersFile,
+        JSON.stringify({
+          callers: [
+            { name: 'studio', token_sha256: sha256('all'), scopes: [...SCOPES, ...OPERATOR_SCOPES] },
+            { name: 'reader', token_sha256: sha256('reader'), scopes: ['generations:read'] },
+          ],
+        }),
+      );
+      service = await LiveService.start({
+        config: {
+          grpc: { port, callers_file: callersFile },
+          settings: { max_open_generations_per_account: 3, cancel_grace_seconds: 1 },
+        },
+      });
       owner = await service.tenant(1_000);
       const busy = await service.tenant(1_000);
       const who = ({ accountId, appId }: Tenant) => ({ account_id: accountId, app_id: appId });
       scenario = await PlayedScenario.of(client, {
-        address: `127.0.0.1:${port}`, token: 'all', reader_token: 'reader', owner: who(owner), busy: who(busy), picture: Buffer.from(await image('png')).toString('base64'),
+        address: `127.0.0.1:${port}`,
+        token: 'all',
+        reader_token: 'reader',
+        owner: who(owner),
+        busy: who(busy),
+        picture: Buffer.from(await image('png')).toString('base64'),
       });
     });
     after(async () => {
@@ -70,40 +85,80 @@ for (const foreign of CLIENTS) {
     const generation = (step: string): JsonObject => scenario.answer(step)['generation'] as JsonObject;
     const task = (message: Json): JsonObject => taskOf(fromJson(GenerationSchema, message));
     /** What does not change from one look at it to the next. */
-    const lasting = ({ outputs, ...others }: JsonObject): JsonObject => ({ ...others, outputs: (outputs as JsonObject[]).map(({ url: _, ...output }) => output) });
+    const lasting = ({ outputs, ...others }: JsonObject): JsonObject => ({
+      ...others,
+      outputs: (outputs as JsonObject[]).map(({ url: _, ...output }) => output),
+    });
     const watched = (step: string) => scenario.step(step).answers.map((answer) => answer['generation'] as JsonObject);
     const refusal = (step: string) => {
       const { code, details = {} } = scenario.step(step);
       return [code, details['google.rpc.ErrorInfo']?.['reason'], details['google.rpc.ErrorInfo']?.['domain']];
     };
-    const violation = (step: string) => (scenario.step(step).details?.['google.rpc.BadRequest']?.['field_violations'] as JsonObject[] | undefined)?.[0];
+    const violation = (step: string) =>
+      (scenario.step(step).details?.['google.rpc.BadRequest']?.['field_violations'] as JsonObject[] | undefined)?.[0];
 
     it('finds all services healthy, and no others', () => {
-      for (const name of ['', ...['Generations', 'Uploads', 'Credits', 'Catalog', 'Access', 'Operations'].map((one) => `darkroom.v1.${one}`)]) {
+      for (const name of [
+        '',
+        ...['Generations', 'Uploads', 'Credits', 'Catalog', 'Access', 'Operations'].map((one) => `darkroom.v1.${one}`),
+      ]) {
         expect(scenario.answer(`health of ${name}`), name).to.deep.equal({ status: 'SERVING' });
       }
       expect(scenario.step('health of nobody').code).to.equal(Status.NOT_FOUND);
     });
 
     it('reads the catalog that REST shows', async () => {
-      const models = (scenario.answer('models')['models'] as JsonObject[]).map((model) => modelOf(fromJson(ModelSchema, model)));
+      const models = (scenario.answer('models')['models'] as JsonObject[]).map((model) =>
+        modelOf(fromJson(ModelSchema, model)),
+      );
       expect(models).to.deep.equal((await rest().request('GET', '/models')).data['models']);
     });
 
     it('creates once with a key, whatever it sends it with, and is told what REST tells', async () => {
-      expect(scenario.answer('estimate')).to.deep.equal({ model_key: 'sandbox-test', operation: 'OPERATION_IMAGE_GENERATION', estimated_credits: '2', currency: 'credits' });
+      expect(scenario.answer('estimate')).to.deep.equal({
+        model_key: 'sandbox-test',
+        operation: 'OPERATION_IMAGE_GENERATION',
+        estimated_credits: '2',
+        currency: 'credits',
+      });
       const [created, again] = [generation('create'), generation('create again')];
-      expect(created).to.include({ status: 'GENERATION_STATUS_QUEUED', client_trace_id: 'scenario:1', estimated_credits: '2', reserved_credits: '2', poll_after: '2s' });
+      expect(created).to.include({
+        status: 'GENERATION_STATUS_QUEUED',
+        client_trace_id: 'scenario:1',
+        estimated_credits: '2',
+        reserved_credits: '2',
+        poll_after: '2s',
+      });
       expect(again['generation_id']).to.match(UUID).and.equal(created['generation_id']);
-      expect([scenario.answer('create')['replayed'], scenario.answer('create again')['replayed']]).to.deep.equal([undefined, true]);
-      expect(refusal('create another with its key')).to.deep.equal([Status.ALREADY_EXISTS, 'IDEMPOTENCY_PAYLOAD_MISMATCH', 'darkroom']);
-      const body = { model_key: 'sandbox-test', operation: 'image_generation', prompt: 'a lighthouse', parameters: { size: '128x128', n: 2 }, client_trace_id: 'scenario:1' };
+      expect([scenario.answer('create')['replayed'], scenario.answer('create again')['replayed']]).to.deep.equal([
+        undefined,
+        true,
+      ]);
+      expect(refusal('create another with its key')).to.deep.equal([
+        Status.ALREADY_EXISTS,
+        'IDEMPOTENCY_PAYLOAD_MISMATCH',
+        'darkroom',
+      ]);
+      const body = {
+        model_key: 'sandbox-test',
+        operation: 'image_generation',
+        prompt: 'a lighthouse',
+        parameters: { size: '128x128', n: 2 },
+        client_trace_id: 'scenario:1',
+      };
       const overRest = await rest().request('POST', '/generations', { key: 'one', body });
-      expect([overRest.data['generation_id'], overRest.headers.get('idempotency-replayed')]).to.deep.equal([created['generation_id'], 'true']);
+      expect([overRest.data['generation_id'], overRest.headers.get('idempotency-replayed')]).to.deep.equal([
+        created['generation_id'],
+        'true',
+      ]);
     });
 
     it('watches until the end, and reads of it what REST says', async () => {
-      for (const [step, status, charged] of [['watch', 'succeeded', 2], ['watch what fails', 'failed', 0], ['watch what is newer', 'succeeded', 2]] as const) {
+      for (const [step, status, charged] of [
+        ['watch', 'succeeded', 2],
+        ['watch what fails', 'failed', 0],
+        ['watch what is newer', 'succeeded', 2],
+      ] as const) {
         const last = task(watched(step).at(-1) ?? {});
         expect(last, step).to.include({ status, charged_credits: charged });
         expect(lasting(last)).to.deep.equal(lasting((await rest().look(last['generation_id'] as string)).data));
@@ -117,20 +172,33 @@ for (const foreign of CLIENTS) {
     });
 
     it('gets the fields it asks for', () => {
-      expect(generation('get masked')).to.deep.equal({ generation_id: generation('get')['generation_id'], status: 'GENERATION_STATUS_SUCCEEDED' });
+      expect(generation('get masked')).to.deep.equal({
+        generation_id: generation('get')['generation_id'],
+        status: 'GENERATION_STATUS_SUCCEEDED',
+      });
     });
 
     it('lists in pages, newest first', () => {
-      const ids = ['create', 'create what fails', 'create what is newer'].map((step) => generation(step)['generation_id']).toReversed();
+      const ids = ['create', 'create what fails', 'create what is newer']
+        .map((step) => generation(step)['generation_id'])
+        .toReversed();
       const [first, second] = [scenario.answer('first page'), scenario.answer('second page')];
-      const listed = [...first['generations'] as JsonObject[], ...second['generations'] as JsonObject[]];
+      const listed = [...(first['generations'] as JsonObject[]), ...(second['generations'] as JsonObject[])];
       expect(listed).to.deep.equal(ids.map((id) => ({ generation_id: id })));
       expect([typeof first['next_page_token'], second['next_page_token']]).to.deep.equal(['string', undefined]);
     });
 
     it('uploads a file where it is told to', () => {
-      expect(scenario.answer('prepare')).to.include({ method: 'PUT', media_type: 'image/png', role: 'REFERENCE_ROLE_REFERENCE_IMAGE' });
-      expect(scenario.answer('complete')).to.include({ upload_id: scenario.answer('prepare')['upload_id'], byte_size: scenario.answer('prepare')['byte_size'], modality: 'MODALITY_IMAGE' });
+      expect(scenario.answer('prepare')).to.include({
+        method: 'PUT',
+        media_type: 'image/png',
+        role: 'REFERENCE_ROLE_REFERENCE_IMAGE',
+      });
+      expect(scenario.answer('complete')).to.include({
+        upload_id: scenario.answer('prepare')['upload_id'],
+        byte_size: scenario.answer('prepare')['byte_size'],
+        modality: 'MODALITY_IMAGE',
+      });
     });
 
     const REFUSALS: Readonly<Record<string, readonly [status: Status, reason: string, field?: string]>> = {
@@ -152,12 +220,17 @@ for (const foreign of CLIENTS) {
     for (const [step, [status, reason, field]] of Object.entries(REFUSALS)) {
       it(`reads why it is refused ${step}`, () => {
         expect(refusal(step)).to.deep.equal([status, reason, 'darkroom']);
-        expect([violation(step)?.['field'], violation(step)?.['reason']]).to.deep.equal(field === undefined ? [undefined, undefined] : [field, reason]);
+        expect([violation(step)?.['field'], violation(step)?.['reason']]).to.deep.equal(
+          field === undefined ? [undefined, undefined] : [field, reason],
+        );
       });
     }
 
     it('is known by its own request ids, and by others where it has none', () => {
-      expect([scenario.step('create').request_ids, scenario.step('what is no id').request_ids]).to.deep.equal([['scenario-create'], ['scenario-malformed']]);
+      expect([scenario.step('create').request_ids, scenario.step('what is no id').request_ids]).to.deep.equal([
+        ['scenario-create'],
+        ['scenario-malformed'],
+      ]);
       // Health is not a service of ours, and whoever sets a deadline may be gone before anything came.
       for (const { step, code, request_ids: ids, details } of scenario.lines) {
         if (/^health of|deadline/.test(step)) continue;
@@ -170,7 +243,9 @@ for (const foreign of CLIENTS) {
 
     it('is told when to try again', () => {
       expect(refusal('create one too many')).to.deep.equal([Status.RESOURCE_EXHAUSTED, 'QUEUE_FULL', 'darkroom']);
-      expect(scenario.step('create one too many').details?.['google.rpc.RetryInfo']).to.deep.equal({ retry_delay: '5s' });
+      expect(scenario.step('create one too many').details?.['google.rpc.RetryInfo']).to.deep.equal({
+        retry_delay: '5s',
+      });
     });
 
     it('stops waiting when its deadline has come, or when it likes', () => {
@@ -185,11 +260,22 @@ for (const foreign of CLIENTS) {
     });
 
     it('keeps every credit of the largest amounts', async () => {
-      expect((scenario.answer('grant all there can be')['account'] as JsonObject)['credits']).to.include({ issued: MAXIMUM, available: MAXIMUM });
+      expect((scenario.answer('grant all there can be')['account'] as JsonObject)['credits']).to.include({
+        issued: MAXIMUM,
+        available: MAXIMUM,
+      });
       const less = String(2 ** 53 - 2);
       expect(scenario.answer('balance')).to.deep.equal({ available_credits: less, currency: 'credits' });
-      expect((scenario.answer('entries')['entries'] as JsonObject[]).map(({ kind, credits, available_after: after }) => [kind, credits, after]))
-        .to.deep.equal([['ENTRY_KIND_GRANT', MAXIMUM, MAXIMUM], ['ENTRY_KIND_ADJUSTMENT', '1', less]]);
+      expect(
+        (scenario.answer('entries')['entries'] as JsonObject[]).map(({ kind, credits, available_after: after }) => [
+          kind,
+          credits,
+          after,
+        ]),
+      ).to.deep.equal([
+        ['ENTRY_KIND_GRANT', MAXIMUM, MAXIMUM],
+        ['ENTRY_KIND_ADJUSTMENT', '1', less],
+      ]);
       expect(await rest(scenario.answer('key')['secret'] as string).balance()).to.equal(2 ** 53 - 2);
     });
 
@@ -199,7 +285,10 @@ for (const foreign of CLIENTS) {
       expect(ends).to.equal('2099-12-31T23:59:59Z');
       // By the one clock of the service, which dates its answers over HTTP.
       const answered = await rest().request('GET', '/credits');
-      expect(Date.parse(answered.headers.get('date') ?? '') - Date.parse(made as string)).to.be.within(-2_000, 3_600_000);
+      expect(Date.parse(answered.headers.get('date') ?? '') - Date.parse(made as string)).to.be.within(
+        -2_000,
+        3_600_000,
+      );
       expect(scenario.answer('retention')).to.include({ outputs: '604800s', replays: '86400s' });
     });
   });

@@ -1,4 +1,7 @@
-/** A language's toolchain, or what its client is built with, is not on this machine; the message is a sentence with the way out. */
+/**
+ * A language's toolchain, or what its client is built with, is not on this machine; the message is a sentence with the
+ * way out.
+ */
 export class ClientAbsent extends Error {}
 
 /** What a client is run with. */
@@ -12,10 +15,13 @@ export interface BuiltClient {
 export interface ForeignClient {
   readonly language: string;
   /**
-   * Gets what a build needs from the language's package registry, once a machine. Throws `ClientAbsent` without the toolchain,
-   * and any other error when the registry did not give it.
+   * Gets what a build needs from the language's package registry, once a machine. Throws `ClientAbsent` without the
+   * toolchain, and any other error when the registry did not give it.
    */
   install(): Promise<void>;
-  /** Generates and builds without a network. Throws `ClientAbsent`, and any other error when what is generated does not build. */
+  /**
+   * Generates and builds without a network. Throws `ClientAbsent`, and any other error when what is generated does not
+   * build.
+   */
   build(): Promise<BuiltClient>;
 }

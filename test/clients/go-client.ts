@@ -25,7 +25,8 @@ export const GO_CLIENT: ForeignClient = {
 
   async build() {
     await requireGo();
-    if (!(await hasPackages())) throw new ClientAbsent('The packages of the Go client are not on this machine: run `npm run clients:install`.');
+    if (!(await hasPackages()))
+      throw new ClientAbsent('The packages of the Go client are not on this machine: run `npm run clients:install`.');
     const folder = mkdtempSync(join(tmpdir(), 'darkroom-go-client-'));
     try {
       return await buildIn(folder);
@@ -36,13 +37,22 @@ export const GO_CLIENT: ForeignClient = {
   },
 };
 
-const getPackages = (environment: Readonly<Record<string, string>>) => runTool('go', ['mod', 'download'], { folder: SOURCES, environment });
+const getPackages = (environment: Readonly<Record<string, string>>) =>
+  runTool('go', ['mod', 'download'], { folder: SOURCES, environment });
 
-const hasPackages = (): Promise<boolean> => getPackages(OFFLINE).then(() => true, () => false);
+const hasPackages = (): Promise<boolean> =>
+  getPackages(OFFLINE).then(
+    () => true,
+    () => false,
+  );
 
 async function buildIn(folder: string): Promise<BuiltClient> {
   cpSync(SOURCES, folder, { recursive: true });
-  await runTool(join(ROOT, 'node_modules/.bin/buf'), ['generate', join(ROOT, 'proto'), '--template', 'buf.gen.yaml', '-o', '.'], { folder, environment: OFFLINE });
+  await runTool(
+    join(ROOT, 'node_modules/.bin/buf'),
+    ['generate', join(ROOT, 'proto'), '--template', 'buf.gen.yaml', '-o', '.'],
+    { folder, environment: OFFLINE },
+  );
   await runTool('go', ['build', '-o', 'client', '.'], { folder, environment: OFFLINE });
   return { command: join(folder, 'client'), args: [], remove: () => rmSync(folder, { recursive: true, force: true }) };
 }

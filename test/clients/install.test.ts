@@ -12,23 +12,35 @@ const INSTALL = fileURLToPath(new URL('./install.js', import.meta.url));
 
 describe('installing what clients in other languages need', () => {
   let machine: BareMachine;
-  beforeEach(() => { machine = new BareMachine(); });
+  beforeEach(() => {
+    machine = new BareMachine();
+  });
   afterEach(() => machine.remove());
 
-  const installing = (environment: Readonly<Record<string, string>> = {}) => new ScriptProcess([INSTALL], { ...machine.environment, ...environment }).ended;
-  const goOf = (version: string, rest = 'exit 0') => machine.command('go', `if [ "$1" = env ]; then echo ${version}; exit 0; fi\n${rest}`);
+  const installing = (environment: Readonly<Record<string, string>> = {}) =>
+    new ScriptProcess([INSTALL], { ...machine.environment, ...environment }).ended;
+  const goOf = (version: string, rest = 'exit 0') =>
+    machine.command('go', `if [ "$1" = env ]; then echo ${version}; exit 0; fi\n${rest}`);
 
   it('says what is not there, and is content', async () => {
     const { output, code } = await installing({ CI: 'true' });
     for (const language of ['Go', 'Python']) {
-      expect(output).to.match(new RegExp(`^${language} client: ${language} is not on this machine: the ${language} client needs ${language} \\d+\\.\\d+ or newer\\. Its tests are skipped\\.$`, 'm'));
+      expect(output).to.match(
+        new RegExp(
+          `^${language} client: ${language} is not on this machine: the ${language} client needs ${language} \\d+\\.\\d+ or newer\\. Its tests are skipped\\.$`,
+          'm',
+        ),
+      );
     }
     expect(code).to.equal(0);
   });
 
   it('uses no toolchain that is too old, and looks at numbers', async () => {
     goOf('go1.9.7');
-    expect(await installing({ CI: 'true' })).to.deep.include({ code: 0 }).and.property('output').to.include('Go is 1.9 here');
+    expect(await installing({ CI: 'true' }))
+      .to.deep.include({ code: 0 })
+      .and.property('output')
+      .to.include('Go is 1.9 here');
     expect(machine.runs('go')).to.equal(1);
     goOf('go1.101');
     expect((await installing()).output).to.include('Go client: its packages are there');
@@ -42,12 +54,18 @@ describe('installing what clients in other languages need', () => {
   });
 
   it('has an environment for Python made once, and whole', async () => {
-    machine.command('python3', `if [ "$1" = --version ]; then echo Python 3.100.1; exit 0; fi
-      mkdir -p "$3/bin"; printf "#!/bin/sh\\necho with \\"\\$*\\" >> '${machine.folder}/pip'\\n" > "$3/bin/python3"; chmod +x "$3/bin/python3"`);
-    for (let times = 0; times < 2; times += 1) expect((await installing({ CI: 'true' })).output).to.include('Python client: its packages are there');
+    machine.command(
+      'python3',
+      `if [ "$1" = --version ]; then echo Python 3.100.1; exit 0; fi
+      mkdir -p "$3/bin"; printf "#!/bin/sh\\necho with \\"\\$*\\" >> '${machine.folder}/pip'\\n" > "$3/bin/python3"; chmod +x "$3/bin/python3"`,
+    );
+    for (let times = 0; times < 2; times += 1)
+      expect((await installing({ CI: 'true' })).output).to.include('Python client: its packages are there');
     expect(machine.cached).to.have.length(1);
     const ran = readFileSync(join(machine.folder, 'pip'), 'utf8').split('\n');
-    expect(ran.filter((line) => line.includes('pip install'))).to.have.length(1).and.satisfy(([line]: string[]) => line?.endsWith('test/clients/python/requirements.txt'));
+    expect(ran.filter((line) => line.includes('pip install')))
+      .to.have.length(1)
+      .and.satisfy(([line]: string[]) => line?.endsWith('test/clients/python/requirements.txt'));
   });
 
   it('does nothing when told to', async () => {

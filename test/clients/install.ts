@@ -1,6 +1,7 @@
 /**
- * `npm run clients:install`: gets what the clients in other languages are built with, and says a line about each. It ends with
- * 1 in CI when a toolchain is there and its packages could not be had; a toolchain that is absent is nobody's fault.
+ * `npm run clients:install`: gets what the clients in other languages are built with, and says a line about each. It
+ * ends with 1 in CI when a toolchain is there and its packages could not be had; a toolchain that is absent is nobody's
+ * fault.
  */
 import { isCi } from '../servers/server-absent.js';
 import { ClientAbsent } from './foreign-client.js';

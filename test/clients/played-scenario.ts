@@ -29,9 +29,21 @@ export class PlayedScenario {
     // One that ends before it has read is told of by how it ended.
     child.stdin.on('error', () => undefined);
     child.stdin.end(JSON.stringify(settings));
-    const [output, complaint, [code, signal]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-    if (code !== 0) throw new Error(`The client ended with ${code ?? signal}: ${complaint}${output.split('\n').slice(-3).join('\n')}`);
-    return new PlayedScenario(output.trimEnd().split('\n').map((line) => JSON.parse(line) as Told));
+    const [output, complaint, [code, signal]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, 'close'),
+    ]);
+    if (code !== 0)
+      throw new Error(
+        `The client ended with ${code ?? signal}: ${complaint}${output.split('\n').slice(-3).join('\n')}`,
+      );
+    return new PlayedScenario(
+      output
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Told),
+    );
   }
 
   /** The last step of that name. */
@@ -45,7 +57,8 @@ export class PlayedScenario {
   answer(name: string): JsonObject {
     const { code, message, answers } = this.step(name);
     const [answer, ...others] = answers;
-    if (code !== Status.OK || answer === undefined || others.length > 0) throw new Error(`"${name}" has no single answer: ${code} ${message}, ${answers.length}`);
+    if (code !== Status.OK || answer === undefined || others.length > 0)
+      throw new Error(`"${name}" has no single answer: ${code} ${message}, ${answers.length}`);
     return answer;
   }
 }

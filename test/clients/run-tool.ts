@@ -13,13 +13,24 @@ export interface ToolOptions {
 }
 
 /** Runs a tool to its end and answers what it printed; what it complained of becomes the error. */
-export async function runTool(command: string, args: readonly string[], { folder, environment = {} }: ToolOptions): Promise<string> {
+export async function runTool(
+  command: string,
+  args: readonly string[],
+  { folder, environment = {} }: ToolOptions,
+): Promise<string> {
   try {
-    const { stdout } = await promisify(execFile)(command, [...args], { cwd: folder, env: { ...process.env, ...environment }, timeout: LIMIT_MS });
+    const { stdout } = await promisify(execFile)(command, [...args], {
+      cwd: folder,
+      env: { ...process.env, ...environment },
+      timeout: LIMIT_MS,
+    });
     return stdout;
   } catch (error) {
     const { stderr } = error as { readonly stderr?: string };
-    throw new Error(`${command} ${args.slice(0, 3).join(' ')}: ${stderr?.trim().slice(-REASON_LENGTH) || (error as Error).message}`, { cause: error });
+    throw new Error(
+      `${command} ${args.slice(0, 3).join(' ')}: ${stderr?.trim().slice(-REASON_LENGTH) || (error as Error).message}`,
+      { cause: error },
+    );
   }
 }
 
@@ -35,7 +46,8 @@ export interface Toolchain {
 
 /** Throws `ClientAbsent` where the command is not on the PATH, or is too old. */
 export async function requireToolchain({ language, command, args, environment = {}, least }: Toolchain): Promise<void> {
-  const absent = (what: string) => new ClientAbsent(`${what}: the ${language} client needs ${language} ${least} or newer.`);
+  const absent = (what: string) =>
+    new ClientAbsent(`${what}: the ${language} client needs ${language} ${least} or newer.`);
   if (commandPath(command) === null) throw absent(`${language} is not on this machine`);
   const version = /\d+\.\d+/.exec(await runTool(command, args, { folder: tmpdir(), environment }))?.[0] ?? '0.0';
   if (least.localeCompare(version, 'en', { numeric: true }) > 0) throw absent(`${language} is ${version} here`);

@@ -5,7 +5,10 @@ import type { AccountStore } from '../../core/ports/account-store.js';
 import { aChange, anAccount, uuidAt } from '../fixtures/stored-records.js';
 import { allPages } from './all-pages.js';
 
-/** One attempt to change the account: onto the right version or one beside it, with any amounts, opening and closing holds. */
+/**
+ * One attempt to change the account: onto the right version or one beside it, with any amounts, opening and closing
+ * holds.
+ */
 interface Step {
   readonly versionOff: number;
   readonly amount: number;
@@ -26,7 +29,10 @@ const step = fc.record<Step>({
   opens: fc.integer({ min: 0, max: 2 }),
   closes: fc.integer({ min: 0, max: 2 }),
   writesEntry: fc.boolean(),
-  profile: fc.option(fc.record({ name: fc.constantFrom('Größe 水', 'x'), suspendedAt: fc.nat() }, { requiredKeys: ['name'] }), { nil: undefined, freq: 2 }),
+  profile: fc.option(
+    fc.record({ name: fc.constantFrom('Größe 水', 'x'), suspendedAt: fc.nat() }, { requiredKeys: ['name'] }),
+    { nil: undefined, freq: 2 },
+  ),
 });
 
 /** Random changes, right and wrong versions among them, leave exactly what a model that is a few lines long expects. */
@@ -34,28 +40,54 @@ export function accountSequences(store: () => AccountStore): void {
   let accounts = 0;
 
   it('answers random sequences of changes as a plain object would', async () => {
-    await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 12 }), fc.integer({ min: 1, max: 5 }), async (steps, limit) => {
-      accounts += 1;
-      const model: Model = { account: anAccount(accounts), entries: [] };
-      await store().create(model.account);
-      for (const [index, taken] of steps.entries()) {
-        const change = changeOf(taken, index, model);
-        expect(await store().apply(change)).to.equal(taken.versionOff === 0 ? 'applied' : 'conflict');
-        if (taken.versionOff === 0) advance(model, change);
-        expect(await store().read(model.account.accountId)).to.deep.equal(model.account);
-      }
-      expect(await allPages((page) => store().entries(model.account.accountId, page), limit)).to.deep.equal(model.entries);
-    }), { numRuns: 60 });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 12 }), fc.integer({ min: 1, max: 5 }), async (steps, limit) => {
+        accounts += 1;
+        const model: Model = { account: anAccount(accounts), entries: [] };
+        await store().create(model.account);
+        for (const [index, taken] of steps.entries()) {
+          const change = changeOf(taken, index, model);
+          expect(await store().apply(change)).to.equal(taken.versionOff === 0 ? 'applied' : 'conflict');
+          if (taken.versionOff === 0) advance(model, change);
+          expect(await store().read(model.account.accountId)).to.deep.equal(model.account);
+        }
+        expect(await allPages((page) => store().entries(model.account.accountId, page), limit)).to.deep.equal(
+          model.entries,
+        );
+      }),
+      { numRuns: 60 },
+    );
   });
 }
 
-function changeOf({ versionOff, amount, opens, closes, writesEntry, profile }: Step, index: number, { account }: Model): AccountChange {
+function changeOf(
+  { versionOff, amount, opens, closes, writesEntry, profile }: Step,
+  index: number,
+  { account }: Model,
+): AccountChange {
   const sequence = account.lastSequence + 1;
-  const holdsOpened = Array.from({ length: opens }, (_, n): Hold => ({ generationId: uuidAt(1_000 * index + n), credits: Math.abs(amount), heldAt: index }));
-  const entry: Entry = { accountId: account.accountId, sequence, kind: 'adjustment', from: 'available', to: 'issued', credits: amount, at: index, availableAfter: 0 - amount };
+  const holdsOpened = Array.from({ length: opens }, (_, n): Hold => ({
+    generationId: uuidAt(1_000 * index + n),
+    credits: Math.abs(amount),
+    heldAt: index,
+  }));
+  const entry: Entry = {
+    accountId: account.accountId,
+    sequence,
+    kind: 'adjustment',
+    from: 'available',
+    to: 'issued',
+    credits: amount,
+    at: index,
+    availableAfter: 0 - amount,
+  };
   return aChange(account, {
     expectedVersion: account.version + versionOff,
-    issued: amount, available: 0 - amount, reserved: amount, spent: index, holdsOpened,
+    issued: amount,
+    available: 0 - amount,
+    reserved: amount,
+    spent: index,
+    holdsOpened,
     holdsClosed: [...account.holds.keys()].slice(0, closes),
     ...(writesEntry ? { lastSequence: sequence, entries: [entry] } : {}),
     ...(profile === undefined ? {} : { profile }),

@@ -1,5 +1,5 @@
-// Goal: any account store applies a change whole onto the version it was decided on or not at all, keeps exact amounts, and
-// finds ledgers, operations, accounts and old holds, in order and complete.
+// Goal: any account store applies a change whole onto the version it was decided on or not at all, keeps exact amounts,
+// and finds ledgers, operations, accounts and old holds, in order and complete.
 // Method: unhappy paths one by one, concurrent writers, then random sequences of changes against a small model.
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -14,7 +14,9 @@ import type { ContractSubject } from './subject.js';
 export function accountStoreContract(subject: ContractSubject<AccountStore>): void {
   describe(`AccountStore contract: ${subject.name}`, () => {
     let store: AccountStore;
-    beforeEach(async () => { store = await subject.open(); });
+    beforeEach(async () => {
+      store = await subject.open();
+    });
     afterEach(async () => subject.close(store));
 
     creating(() => store);
@@ -23,14 +25,15 @@ export function accountStoreContract(subject: ContractSubject<AccountStore>): vo
     describe('lists of accounts', () => listing(() => store));
     describe('old holds', () => oldHolds(() => store));
     accountSequences(() => store);
-    describe('reads for a call', () => endedCalls(async () => {
-      await store.create(anAccount(1));
-      return {
-        read: (call) => store.read(uuidAt(1), call),
-        entries: (call) => store.entries(uuidAt(1), { limit: 5 }, call),
-        list: (call) => store.list({ limit: 5 }, call),
-      };
-    }));
+    describe('reads for a call', () =>
+      endedCalls(async () => {
+        await store.create(anAccount(1));
+        return {
+          read: (call) => store.read(uuidAt(1), call),
+          entries: (call) => store.entries(uuidAt(1), { limit: 5 }, call),
+          list: (call) => store.list({ limit: 5 }, call),
+        };
+      }));
   });
 }
 
@@ -39,13 +42,24 @@ export function aHold(n: number, values: Partial<Hold> = {}): Hold {
 }
 
 export function anEntry(account: Account, sequence: number, values: Partial<Entry> = {}): Entry {
-  return { accountId: account.accountId, sequence, kind: 'grant', from: 'issued', to: 'available', credits: 1, at: sequence, availableAfter: sequence, ...values };
+  return {
+    accountId: account.accountId,
+    sequence,
+    kind: 'grant',
+    from: 'issued',
+    to: 'available',
+    credits: 1,
+    at: sequence,
+    availableAfter: sequence,
+    ...values,
+  };
 }
 
 function creating(store: () => AccountStore): void {
   it('reads null where there is no account', async () => {
     await store().create(anAccount(1));
-    for (const id of [uuidAt(2), '', 'x', uuidAt(1).replaceAll('-', '')]) expect(await store().read(id), id).to.equal(null);
+    for (const id of [uuidAt(2), '', 'x', uuidAt(1).replaceAll('-', '')])
+      expect(await store().read(id), id).to.equal(null);
   });
 
   it('keeps the first account of an id, every field of it', async () => {
@@ -59,11 +73,29 @@ function creating(store: () => AccountStore): void {
     const account = anAccount(1);
     await store().create(account);
     const grant = { issued: 9, available: 9, reserved: 0, spent: 0 };
-    await store().apply(aChange(account, { ...grant, lastSequence: 1, entries: [anEntry(account, 1, { credits: 9, availableAfter: 9 })] }));
+    await store().apply(
+      aChange(account, {
+        ...grant,
+        lastSequence: 1,
+        entries: [anEntry(account, 1, { credits: 9, availableAfter: 9 })],
+      }),
+    );
     const held = { issued: 9, available: 7, reserved: 2, spent: 0 };
-    const hold = anEntry(account, 2, { kind: 'hold', from: 'available', to: 'reserved', credits: 2, availableAfter: 7, generationId: uuidAt(7) });
-    await store().apply(aChange({ ...account, ...grant, version: 1, lastSequence: 1 }, { ...held, lastSequence: 2, holdsOpened: [aHold(7, { credits: 2 })], entries: [hold] }));
-    const { holds, ...totals } = await store().read(uuidAt(1)) as Account;
+    const hold = anEntry(account, 2, {
+      kind: 'hold',
+      from: 'available',
+      to: 'reserved',
+      credits: 2,
+      availableAfter: 7,
+      generationId: uuidAt(7),
+    });
+    await store().apply(
+      aChange(
+        { ...account, ...grant, version: 1, lastSequence: 1 },
+        { ...held, lastSequence: 2, holdsOpened: [aHold(7, { credits: 2 })], entries: [hold] },
+      ),
+    );
+    const { holds, ...totals } = (await store().read(uuidAt(1))) as Account;
     expect(holds.size).to.equal(1);
     expect(await store().read(uuidAt(1), undefined, 'totals')).to.deep.equal(totals);
     expect(await store().read(uuidAt(2), undefined, 'totals')).to.equal(null);
@@ -79,7 +111,14 @@ function applying(store: () => AccountStore): void {
   it('writes nothing at all onto another version', async () => {
     const account = anAccount(1);
     await store().create(account);
-    const change = aChange(account, { expectedVersion: 1, version: 2, issued: 5, available: 5, holdsOpened: [aHold(1)], entries: [anEntry(account, 1, { operationId: 'op' })] });
+    const change = aChange(account, {
+      expectedVersion: 1,
+      version: 2,
+      issued: 5,
+      available: 5,
+      holdsOpened: [aHold(1)],
+      entries: [anEntry(account, 1, { operationId: 'op' })],
+    });
     expect(await store().apply(change)).to.equal('conflict');
     expect(await store().read(account.accountId)).to.deep.equal(account);
     expect(await store().entries(account.accountId, { limit: 10 })).to.deep.equal({ items: [] });
@@ -90,13 +129,35 @@ function applying(store: () => AccountStore): void {
   it('writes totals, holds and entries together, and amounts to the last credit', async () => {
     const account = anAccount(1);
     await store().create(account);
-    const totals = { issued: MAX_AMOUNT, available: MAX_AMOUNT - 1, reserved: 2 ** 31 + 1, spent: -MAX_AMOUNT, lastSequence: 1 };
+    const totals = {
+      issued: MAX_AMOUNT,
+      available: MAX_AMOUNT - 1,
+      reserved: 2 ** 31 + 1,
+      spent: -MAX_AMOUNT,
+      lastSequence: 1,
+    };
     const hold = aHold(9, { credits: MAX_AMOUNT, heldAt: MAX_AMOUNT - 2 });
-    const entry = anEntry(account, 1, { credits: MAX_AMOUNT, at: 2 ** 53 - 3, availableAfter: MAX_AMOUNT, generationId: uuidAt(9), operationId: 'op', reason: 'why "not"' });
-    expect(await store().apply(aChange(account, { ...totals, holdsOpened: [hold], entries: [entry] }))).to.equal('applied');
-    expect(await store().read(account.accountId)).to.deep.equal({ ...account, ...totals, version: 1, holds: new Map([[hold.generationId, hold]]) });
+    const entry = anEntry(account, 1, {
+      credits: MAX_AMOUNT,
+      at: 2 ** 53 - 3,
+      availableAfter: MAX_AMOUNT,
+      generationId: uuidAt(9),
+      operationId: 'op',
+      reason: 'why "not"',
+    });
+    expect(await store().apply(aChange(account, { ...totals, holdsOpened: [hold], entries: [entry] }))).to.equal(
+      'applied',
+    );
+    expect(await store().read(account.accountId)).to.deep.equal({
+      ...account,
+      ...totals,
+      version: 1,
+      holds: new Map([[hold.generationId, hold]]),
+    });
     expect(await store().entries(account.accountId, { limit: 10 })).to.deep.equal({ items: [entry] });
-    expect(await store().holdsBefore(MAX_AMOUNT, { limit: 10 })).to.deep.equal({ items: [{ ...hold, accountId: account.accountId }] });
+    expect(await store().holdsBefore(MAX_AMOUNT, { limit: 10 })).to.deep.equal({
+      items: [{ ...hold, accountId: account.accountId }],
+    });
   });
 
   it('keeps what holds and entries are attributed to, and that some are to nothing', async () => {
@@ -104,12 +165,23 @@ function applying(store: () => AccountStore): void {
     await store().create(account);
     const { clientTraceId: _, ...untraced } = ATTRIBUTION;
     const holds = [aHold(7, { attribution: ATTRIBUTION }), aHold(8, { attribution: untraced }), aHold(9)];
-    const entries = holds.map(({ generationId, attribution }, index) => (
-      anEntry(account, index + 1, { kind: 'hold', from: 'available', to: 'reserved', generationId, ...(attribution === undefined ? {} : { attribution }) })));
+    const entries = holds.map(({ generationId, attribution }, index) =>
+      anEntry(account, index + 1, {
+        kind: 'hold',
+        from: 'available',
+        to: 'reserved',
+        generationId,
+        ...(attribution === undefined ? {} : { attribution }),
+      }),
+    );
     expect(await store().apply(aChange(account, { lastSequence: 3, holdsOpened: holds, entries }))).to.equal('applied');
-    expect((await store().read(account.accountId))?.holds).to.deep.equal(new Map(holds.map((hold) => [hold.generationId, hold])));
+    expect((await store().read(account.accountId))?.holds).to.deep.equal(
+      new Map(holds.map((hold) => [hold.generationId, hold])),
+    );
     expect((await store().entries(account.accountId, { limit: 10 })).items).to.deep.equal(entries);
-    expect((await store().holdsBefore(MAX_AMOUNT, { limit: 10 })).items).to.deep.equal(holds.map((hold) => ({ ...hold, accountId: account.accountId })));
+    expect((await store().holdsBefore(MAX_AMOUNT, { limit: 10 })).items).to.deep.equal(
+      holds.map((hold) => ({ ...hold, accountId: account.accountId })),
+    );
   });
 
   it('writes a profile that comes without entries, and lets a suspension go with the next one', async () => {
@@ -120,9 +192,15 @@ function applying(store: () => AccountStore): void {
     expect(await store().read(account.accountId)).to.deep.equal({ ...account, ...suspended, version: 1 });
     expect((await store().list({ limit: 5 })).items).to.deep.equal([{ ...account, ...suspended, version: 1 }]);
     expect(await store().apply(aChange({ ...account, version: 1 }))).to.equal('applied');
-    expect(await store().read(account.accountId), 'a change without one leaves it').to.deep.equal({ ...account, ...suspended, version: 2 });
+    expect(await store().read(account.accountId), 'a change without one leaves it').to.deep.equal({
+      ...account,
+      ...suspended,
+      version: 2,
+    });
     expect(await store().apply(aChange(account, { profile: { name: 'late' } }))).to.equal('conflict');
-    expect(await store().apply(aChange({ ...account, version: 2 }, { profile: { name: 'Other' } }))).to.equal('applied');
+    expect(await store().apply(aChange({ ...account, version: 2 }, { profile: { name: 'Other' } }))).to.equal(
+      'applied',
+    );
     expect(await store().read(account.accountId)).to.deep.equal({ ...account, name: 'Other', version: 3 });
     expect(await store().entries(account.accountId, { limit: 5 })).to.deep.equal({ items: [] });
   });
@@ -132,28 +210,55 @@ function applying(store: () => AccountStore): void {
     await store().create(account);
     await store().apply(aChange(account, { holdsOpened: [aHold(1, { credits: 2, heldAt: 3 })] }));
     const again = aHold(1, { credits: 5, heldAt: 4 });
-    expect(await store().apply(aChange(account, { expectedVersion: 1, version: 2, holdsClosed: [again.generationId], holdsOpened: [again] }))).to.equal('applied');
+    expect(
+      await store().apply(
+        aChange(account, { expectedVersion: 1, version: 2, holdsClosed: [again.generationId], holdsOpened: [again] }),
+      ),
+    ).to.equal('applied');
     expect((await store().read(account.accountId))?.holds).to.deep.equal(new Map([[again.generationId, again]]));
-    expect((await store().holdsBefore(MAX_AMOUNT, { limit: 10 })).items).to.deep.equal([{ ...again, accountId: account.accountId }]);
+    expect((await store().holdsBefore(MAX_AMOUNT, { limit: 10 })).items).to.deep.equal([
+      { ...again, accountId: account.accountId },
+    ]);
   });
 
   it('takes any version a number can hold', async () => {
     const account = anAccount(1);
     await store().create(account);
     await store().apply(aChange(account, { version: MAX_AMOUNT - 1 }));
-    expect(await store().apply(aChange(account, { expectedVersion: MAX_AMOUNT - 2, version: MAX_AMOUNT }))).to.equal('conflict');
-    expect(await store().apply(aChange(account, { expectedVersion: MAX_AMOUNT - 1, version: MAX_AMOUNT }))).to.equal('applied');
+    expect(await store().apply(aChange(account, { expectedVersion: MAX_AMOUNT - 2, version: MAX_AMOUNT }))).to.equal(
+      'conflict',
+    );
+    expect(await store().apply(aChange(account, { expectedVersion: MAX_AMOUNT - 1, version: MAX_AMOUNT }))).to.equal(
+      'applied',
+    );
     expect((await store().read(account.accountId))?.version).to.equal(MAX_AMOUNT);
   });
 
   it('lets exactly one of 64 concurrent changes of one version apply', async () => {
     const account = anAccount(1);
     await store().create(account);
-    const outcomes = await Promise.all(Array.from({ length: 64 }, (_, n) => store().apply(aChange(account, { issued: n, holdsOpened: [aHold(n)], lastSequence: 1, entries: [anEntry(account, 1, { credits: n })] }))));
+    const outcomes = await Promise.all(
+      Array.from({ length: 64 }, (_, n) =>
+        store().apply(
+          aChange(account, {
+            issued: n,
+            holdsOpened: [aHold(n)],
+            lastSequence: 1,
+            entries: [anEntry(account, 1, { credits: n })],
+          }),
+        ),
+      ),
+    );
     const winner = outcomes.indexOf('applied');
     expect(outcomes.filter((outcome) => outcome === 'applied')).to.have.length(1);
-    expect(await store().read(account.accountId)).to.deep.include({ version: 1, issued: winner, holds: new Map([[uuidAt(winner), aHold(winner)]]) });
-    expect((await store().entries(account.accountId, { limit: 10 })).items.map(({ credits }) => credits)).to.deep.equal([winner]);
+    expect(await store().read(account.accountId)).to.deep.include({
+      version: 1,
+      issued: winner,
+      holds: new Map([[uuidAt(winner), aHold(winner)]]),
+    });
+    expect((await store().entries(account.accountId, { limit: 10 })).items.map(({ credits }) => credits)).to.deep.equal(
+      [winner],
+    );
   });
 
   it('takes 1,000 entries and as many holds in one change, and refuses one more', async () => {
@@ -161,9 +266,18 @@ function applying(store: () => AccountStore): void {
     await store().create(account);
     const entries = Array.from({ length: 1001 }, (_, index) => anEntry(account, index + 1));
     const holds = Array.from({ length: 1000 }, (_, n) => aHold(n));
-    const refused = await store().apply(aChange(account, { lastSequence: 1001, entries })).then(() => 'answered', () => 'refused');
+    const refused = await store()
+      .apply(aChange(account, { lastSequence: 1001, entries }))
+      .then(
+        () => 'answered',
+        () => 'refused',
+      );
     expect(refused).to.equal('refused');
-    expect(await store().apply(aChange(account, { lastSequence: 1000, entries: entries.slice(0, 1000), holdsOpened: holds }))).to.equal('applied');
+    expect(
+      await store().apply(
+        aChange(account, { lastSequence: 1000, entries: entries.slice(0, 1000), holdsOpened: holds }),
+      ),
+    ).to.equal('applied');
     expect((await store().read(account.accountId))?.holds.size).to.equal(1000);
     expect((await store().entries(account.accountId, { limit: 1000 })).items).to.deep.equal(entries.slice(0, 1000));
   });
@@ -172,8 +286,18 @@ function applying(store: () => AccountStore): void {
     const account = anAccount(1);
     await store().create(account);
     await store().apply(aChange(account, { lastSequence: 1, entries: [anEntry(account, 1, { operationId: 'op' })] }));
-    const again = aChange({ ...account, version: 1 }, { issued: 9, lastSequence: 2, holdsOpened: [aHold(1)], entries: [anEntry(account, 2, { operationId: 'op' })] });
-    expect(await store().apply(again).then(() => 'answered', () => 'refused')).to.equal('refused');
+    const again = aChange(
+      { ...account, version: 1 },
+      { issued: 9, lastSequence: 2, holdsOpened: [aHold(1)], entries: [anEntry(account, 2, { operationId: 'op' })] },
+    );
+    expect(
+      await store()
+        .apply(again)
+        .then(
+          () => 'answered',
+          () => 'refused',
+        ),
+    ).to.equal('refused');
     expect(await store().read(account.accountId)).to.deep.include({ version: 1, issued: 0, holds: new Map() });
     expect((await store().entries(account.accountId, { limit: 10 })).items).to.have.length(1);
   });
@@ -182,8 +306,16 @@ function applying(store: () => AccountStore): void {
     const account = anAccount(1);
     await store().create(account);
     await store().apply(aChange(account, { lastSequence: 1, entries: [anEntry(account, 1, { operationId: 'op' })] }));
-    const refused = store().apply(aChange({ ...account, version: 1 }, { lastSequence: 2, entries: [anEntry(account, 2, { operationId: 'op' })] }));
-    const [outcome, ...created] = await Promise.all([refused.then(() => 'answered', () => 'refused'), ...[2, 3, 4].map((n) => store().create(anAccount(n)))]);
+    const refused = store().apply(
+      aChange({ ...account, version: 1 }, { lastSequence: 2, entries: [anEntry(account, 2, { operationId: 'op' })] }),
+    );
+    const [outcome, ...created] = await Promise.all([
+      refused.then(
+        () => 'answered',
+        () => 'refused',
+      ),
+      ...[2, 3, 4].map((n) => store().create(anAccount(n))),
+    ]);
     expect(outcome).to.equal('refused');
     expect(created).to.deep.equal(['created', 'created', 'created']);
     for (const n of [2, 3, 4]) expect(await store().read(uuidAt(n))).to.deep.equal(anAccount(n));
@@ -207,10 +339,18 @@ function ledgers(store: () => AccountStore): void {
   it('finds an operation in its own account only, by its exact id', async () => {
     const [one, two] = [anAccount(1), anAccount(2)];
     for (const account of [one, two]) await store().create(account);
-    await store().apply(aChange(one, { lastSequence: 1, entries: [anEntry(one, 1, { operationId: 'op', reason: 'first' })] }));
-    await store().apply(aChange(two, { lastSequence: 1, entries: [anEntry(two, 1, { operationId: 'op', reason: 'second' })] }));
-    expect(await store().findOperation(one.accountId, 'op')).to.deep.equal(anEntry(one, 1, { operationId: 'op', reason: 'first' }));
-    expect(await store().findOperation(two.accountId, 'op')).to.deep.equal(anEntry(two, 1, { operationId: 'op', reason: 'second' }));
+    await store().apply(
+      aChange(one, { lastSequence: 1, entries: [anEntry(one, 1, { operationId: 'op', reason: 'first' })] }),
+    );
+    await store().apply(
+      aChange(two, { lastSequence: 1, entries: [anEntry(two, 1, { operationId: 'op', reason: 'second' })] }),
+    );
+    expect(await store().findOperation(one.accountId, 'op')).to.deep.equal(
+      anEntry(one, 1, { operationId: 'op', reason: 'first' }),
+    );
+    expect(await store().findOperation(two.accountId, 'op')).to.deep.equal(
+      anEntry(two, 1, { operationId: 'op', reason: 'second' }),
+    );
     for (const id of ['OP', 'op ', '']) expect(await store().findOperation(one.accountId, id), id).to.equal(null);
   });
 
@@ -223,9 +363,12 @@ function ledgers(store: () => AccountStore): void {
     await store().apply(aChange({ ...account, version: 1 }, { lastSequence: 12, entries: entries.slice(11) }));
     const rest = await store().entries(account.accountId, { limit: 100, cursor: first.nextCursor as string });
     expect([...first.items, ...rest.items]).to.deep.equal(entries);
-    await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 13 }), async (limit) => {
-      expect(await allPages((page) => store().entries(account.accountId, page), limit)).to.deep.equal(entries);
-    }), { numRuns: 20 });
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 13 }), async (limit) => {
+        expect(await allPages((page) => store().entries(account.accountId, page), limit)).to.deep.equal(entries);
+      }),
+      { numRuns: 20 },
+    );
   });
 }
 
@@ -233,7 +376,14 @@ function listing(store: () => AccountStore): void {
   it('refuses a limit that is not 1 to 1,000', async () => {
     for (const limit of [0, 1001, 1.5]) {
       const calls = [store().list({ limit }), store().entries(uuidAt(1), { limit }), store().holdsBefore(1, { limit })];
-      for (const call of calls) expect(await call.then(() => 'answered', () => 'refused'), String(limit)).to.equal('refused');
+      for (const call of calls)
+        expect(
+          await call.then(
+            () => 'answered',
+            () => 'refused',
+          ),
+          String(limit),
+        ).to.equal('refused');
     }
   });
 
@@ -244,25 +394,44 @@ function listing(store: () => AccountStore): void {
       await store().create(anAccount(n));
       await store().apply(aChange(anAccount(n), { holdsOpened: [aHold(n)] }));
     }
-    const expected = numbers.toSorted((a, b) => a - b).map((n) => ({ ...anAccount(n), version: 1, holds: new Map([[uuidAt(n), aHold(n)]]) }));
-    for (const limit of [1, 2, 4, 5, 6]) expect(await allPages((page) => store().list(page), limit)).to.deep.equal(expected);
+    const expected = numbers
+      .toSorted((a, b) => a - b)
+      .map((n) => ({ ...anAccount(n), version: 1, holds: new Map([[uuidAt(n), aHold(n)]]) }));
+    for (const limit of [1, 2, 4, 5, 6])
+      expect(await allPages((page) => store().list(page), limit)).to.deep.equal(expected);
   });
 }
 
 function oldHolds(store: () => AccountStore): void {
   it('finds open holds of all accounts held before a time, oldest first, in pages of any size, and none that closed', async () => {
     const accounts = [anAccount(1), anAccount(2)];
-    const held = [[9, 50], [8, 10], [7, 30], [6, 30], [5, 30]].map(([n = 0, heldAt = 0]) => aHold(n, { heldAt }));
+    const held = [
+      [9, 50],
+      [8, 10],
+      [7, 30],
+      [6, 30],
+      [5, 30],
+    ].map(([n = 0, heldAt = 0]) => aHold(n, { heldAt }));
     for (const account of accounts) {
       await store().create(account);
       await store().apply(aChange(account, { holdsOpened: [...held, aHold(4, { heldAt: 1 })] }));
       await store().apply(aChange({ ...account, version: 1 }, { holdsClosed: [uuidAt(4)] }));
     }
-    for (const [before, count] of [[10, 0], [11, 2], [30, 2], [31, 8], [51, 10]] as const) {
+    for (const [before, count] of [
+      [10, 0],
+      [11, 2],
+      [30, 2],
+      [31, 8],
+      [51, 10],
+    ] as const) {
       for (const limit of [1, 3, 100]) {
         const found = await allPages((page) => store().holdsBefore(before, page), limit);
-        expect(found.map(({ heldAt }) => heldAt)).to.deep.equal(found.map(({ heldAt }) => heldAt).toSorted((a, b) => a - b));
-        expect(new Set(found.map((hold) => `${hold.accountId}/${hold.generationId}`)).size, `${before}`).to.equal(count);
+        expect(found.map(({ heldAt }) => heldAt)).to.deep.equal(
+          found.map(({ heldAt }) => heldAt).toSorted((a, b) => a - b),
+        );
+        expect(new Set(found.map((hold) => `${hold.accountId}/${hold.generationId}`)).size, `${before}`).to.equal(
+          count,
+        );
         expect(found).to.have.length(count);
       }
     }

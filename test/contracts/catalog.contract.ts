@@ -1,6 +1,7 @@
-// Goal: any catalog answers with its models in their order, finds each by exactly its key and nothing by another, and never
-// changes under whoever holds it.
-// Method: what it lists is held against what it finds; then keys that are nearly right, and attempts to change what was given.
+// Goal: any catalog answers with its models in their order, finds each by exactly its key and nothing by another, and
+// never changes under whoever holds it.
+// Method: what it lists is held against what it finds; then keys that are nearly right, and attempts to change what was
+// given.
 import { expect } from 'chai';
 import type { Catalog } from '../../core/ports/catalog.js';
 import type { ContractSubject } from './subject.js';
@@ -14,7 +15,9 @@ export function catalogContract(subject: ContractSubject<Catalog, CatalogSupport
   describe(`Catalog contract: ${subject.name}`, () => {
     const { keys } = subject.supports;
     let catalog: Catalog;
-    beforeEach(async () => { catalog = await subject.open(); });
+    beforeEach(async () => {
+      catalog = await subject.open();
+    });
     afterEach(async () => subject.close(catalog));
 
     it('lists every model once, in its order', () => {
@@ -28,7 +31,19 @@ export function catalogContract(subject: ContractSubject<Catalog, CatalogSupport
 
     it('finds nothing by a key that is only nearly right', () => {
       const [key = ''] = keys;
-      for (const other of ['', ' ', key.toUpperCase(), `${key} `, ` ${key}`, key.slice(1), `${key}x`, '*', '__proto__', 'constructor', 'toString']) {
+      for (const other of [
+        '',
+        ' ',
+        key.toUpperCase(),
+        `${key} `,
+        ` ${key}`,
+        key.slice(1),
+        `${key}x`,
+        '*',
+        '__proto__',
+        'constructor',
+        'toString',
+      ]) {
         expect(catalog.find(other), JSON.stringify(other)).to.equal(undefined);
       }
     });

@@ -10,7 +10,9 @@ import type { ContractSubject } from './subject.js';
 export function claimStoreContract(subject: ContractSubject<ClaimStore>): void {
   describe(`ClaimStore contract: ${subject.name}`, () => {
     let store: ClaimStore;
-    beforeEach(async () => { store = await subject.open(); });
+    beforeEach(async () => {
+      store = await subject.open();
+    });
     afterEach(async () => subject.close(store));
 
     taking(() => store);
@@ -29,19 +31,29 @@ function taking(store: () => ClaimStore): void {
   });
 
   it('takes the same key of another account, App or operation for another key', async () => {
-    const others: Partial<Claim>[] = [{}, { accountId: uuidAt(7) }, { appId: uuidAt(7) }, { operation: 'prepare' }, { operation: 'complete' }];
+    const others: Partial<Claim>[] = [
+      {},
+      { accountId: uuidAt(7) },
+      { appId: uuidAt(7) },
+      { operation: 'prepare' },
+      { operation: 'complete' },
+    ];
     for (const other of others) expect(await store().insert(aClaim(1, other))).to.deep.equal({ inserted: true });
-    for (const other of others) expect(await store().insert(aClaim(1, other))).to.deep.equal({ inserted: false, existing: aClaim(1, other) });
+    for (const other of others)
+      expect(await store().insert(aClaim(1, other))).to.deep.equal({ inserted: false, existing: aClaim(1, other) });
   });
 
   it('tells apart keys that are alike: by case, by length, by quotes and slashes', async () => {
     const keys = ['a', 'A', 'a ', 'aa', '"', '\\', '/', 'a/b', "'", '%', '_', '*', '~'.repeat(255), '~'.repeat(254)];
     for (const key of keys) expect(await store().insert(aClaim(1, { key })), key).to.deep.equal({ inserted: true });
-    for (const key of keys) expect(await store().insert(aClaim(1, { key })), key).to.have.nested.property('existing.key', key);
+    for (const key of keys)
+      expect(await store().insert(aClaim(1, { key })), key).to.have.nested.property('existing.key', key);
   });
 
   it('gives a key to exactly one of many concurrent claims, and shows it to the others', async () => {
-    const outcomes = await Promise.all(Array.from({ length: 32 }, (_, n) => store().insert(aClaim(1, { subjectId: uuidAt(n) }))));
+    const outcomes = await Promise.all(
+      Array.from({ length: 32 }, (_, n) => store().insert(aClaim(1, { subjectId: uuidAt(n) }))),
+    );
     const winner = aClaim(1, { subjectId: uuidAt(outcomes.findIndex(({ inserted }) => inserted)) });
     expect(outcomes.filter(({ inserted }) => inserted)).to.have.length(1);
     for (const outcome of outcomes) if (!outcome.inserted) expect(outcome.existing).to.deep.equal(winner);
@@ -65,7 +77,14 @@ function changing(store: () => ClaimStore): void {
   });
 
   it('replaces every field but the key', async () => {
-    const next = aClaim(1, { version: 1, digest: '11'.repeat(32), subjectId: uuidAt(8), createdAt: 1, leaseExpiresAt: 2, removeAt: 3 });
+    const next = aClaim(1, {
+      version: 1,
+      digest: '11'.repeat(32),
+      subjectId: uuidAt(8),
+      createdAt: 1,
+      leaseExpiresAt: 2,
+      removeAt: 3,
+    });
     await store().insert(aClaim(1));
     expect(await store().replace(next, 0)).to.equal('applied');
     expect(await store().insert(aClaim(1))).to.deep.equal({ inserted: false, existing: next });
@@ -76,16 +95,24 @@ function changing(store: () => ClaimStore): void {
     await store().insert(older);
     expect(await store().insert(aClaim(1))).to.deep.equal({ inserted: false, existing: older });
     await store().replace(aClaim(1, { version: 1, bootId: uuidAt(701) }), 0);
-    expect(await store().insert(aClaim(1))).to.deep.equal({ inserted: false, existing: aClaim(1, { version: 1, bootId: uuidAt(701) }) });
+    expect(await store().insert(aClaim(1))).to.deep.equal({
+      inserted: false,
+      existing: aClaim(1, { version: 1, bootId: uuidAt(701) }),
+    });
     await store().replace({ ...older, version: 2 }, 1);
     expect(await store().insert(aClaim(1))).to.deep.equal({ inserted: false, existing: { ...older, version: 2 } });
   });
 
   it('lets exactly one of 64 concurrent replacements of one version win', async () => {
     await store().insert(aClaim(1));
-    const outcomes = await Promise.all(Array.from({ length: 64 }, (_, n) => store().replace(aClaim(1, { version: 1, subjectId: uuidAt(n) }), 0)));
+    const outcomes = await Promise.all(
+      Array.from({ length: 64 }, (_, n) => store().replace(aClaim(1, { version: 1, subjectId: uuidAt(n) }), 0)),
+    );
     expect(outcomes.filter((outcome) => outcome === 'applied')).to.have.length(1);
-    expect(await store().insert(aClaim(1))).to.have.nested.property('existing.subjectId', uuidAt(outcomes.indexOf('applied')));
+    expect(await store().insert(aClaim(1))).to.have.nested.property(
+      'existing.subjectId',
+      uuidAt(outcomes.indexOf('applied')),
+    );
   });
 
   it('frees a removed key', async () => {
@@ -114,20 +141,30 @@ function expiring(store: () => ClaimStore): void {
   });
 }
 
-type Call = { readonly kind: 'insert' | 'replace' | 'remove' | 'expire'; readonly n: number; readonly expected: number; readonly at: number };
+type Call = {
+  readonly kind: 'insert' | 'replace' | 'remove' | 'expire';
+  readonly n: number;
+  readonly expected: number;
+  readonly at: number;
+};
 
 function sequences(store: () => ClaimStore): void {
   const call = fc.record<Call>({
     kind: fc.constantFrom('insert', 'insert', 'replace', 'remove', 'expire'),
-    n: fc.integer({ min: 1, max: 3 }), expected: fc.integer({ min: 0, max: 2 }), at: fc.integer({ min: 0, max: 20 }),
+    n: fc.integer({ min: 1, max: 3 }),
+    expected: fc.integer({ min: 0, max: 2 }),
+    at: fc.integer({ min: 0, max: 20 }),
   });
 
   it('answers random sequences of calls as a plain map would', async () => {
-    await fc.assert(fc.asyncProperty(fc.array(call, { maxLength: 20 }), async (calls) => {
-      const model = new Map<number, Claim>();
-      for (const step of calls) await agree(step, model);
-      for (const [n, claim] of model) expect(await store().remove(aClaim(n), claim.version)).to.equal('applied');
-    }), { numRuns: 60 });
+    await fc.assert(
+      fc.asyncProperty(fc.array(call, { maxLength: 20 }), async (calls) => {
+        const model = new Map<number, Claim>();
+        for (const step of calls) await agree(step, model);
+        for (const [n, claim] of model) expect(await store().remove(aClaim(n), claim.version)).to.equal('applied');
+      }),
+      { numRuns: 60 },
+    );
   });
 
   async function agree({ kind, n, expected, at }: Call, model: Map<number, Claim>): Promise<void> {
@@ -139,7 +176,9 @@ function sequences(store: () => ClaimStore): void {
       for (const [gone] of expired) model.delete(gone);
     } else if (kind === 'insert') {
       const claim = aClaim(n, { version: expected, removeAt: at });
-      expect(await store().insert(claim)).to.deep.equal(current === undefined ? { inserted: true } : { inserted: false, existing: current });
+      expect(await store().insert(claim)).to.deep.equal(
+        current === undefined ? { inserted: true } : { inserted: false, existing: current },
+      );
       if (current === undefined) model.set(n, claim);
     } else if (kind === 'replace') {
       const claim = aClaim(n, { version: expected + 1, removeAt: at });

@@ -12,11 +12,15 @@ export interface ClockSupports {
 export function clockContract(subject: ContractSubject<Clock, ClockSupports>): void {
   describe(`Clock contract: ${subject.name}`, () => {
     let clock: Clock;
-    beforeEach(async () => { clock = await subject.open(); });
+    beforeEach(async () => {
+      clock = await subject.open();
+    });
     afterEach(async () => subject.close(clock));
 
     async function afterDelay(delayMs: number): Promise<void> {
-      const fired = new Promise<void>((resolve) => { clock.after(delayMs, resolve); });
+      const fired = new Promise<void>((resolve) => {
+        clock.after(delayMs, resolve);
+      });
       await subject.supports.elapse?.(clock, delayMs);
       await fired;
     }
@@ -33,19 +37,25 @@ export function clockContract(subject: ContractSubject<Clock, ClockSupports>): v
 
     it('takes the longest delay it must take', () => {
       let called = false;
-      const cancel = clock.after(2 ** 31 - 1, () => { called = true; });
+      const cancel = clock.after(2 ** 31 - 1, () => {
+        called = true;
+      });
       cancel();
       expect(called).to.equal(false);
     });
 
     it('does not call back once cancelled, and cancelling twice or late does no harm', async () => {
       let calls = 0;
-      const cancel = clock.after(1, () => { calls += 1; });
+      const cancel = clock.after(1, () => {
+        calls += 1;
+      });
       cancel();
       cancel();
       await afterDelay(20);
       expect(calls).to.equal(0);
-      const late = clock.after(0, () => { calls += 1; });
+      const late = clock.after(0, () => {
+        calls += 1;
+      });
       await afterDelay(10);
       late();
       expect(calls).to.equal(1);
@@ -53,7 +63,9 @@ export function clockContract(subject: ContractSubject<Clock, ClockSupports>): v
 
     it('calls back exactly once, never from inside after()', async () => {
       let calls = 0;
-      clock.after(0, () => { calls += 1; });
+      clock.after(0, () => {
+        calls += 1;
+      });
       expect(calls).to.equal(0);
       await afterDelay(5);
       await afterDelay(5);
@@ -62,7 +74,8 @@ export function clockContract(subject: ContractSubject<Clock, ClockSupports>): v
 
     it('moves on while its delays pass', async () => {
       const before = clock.now();
-      // Timers and the wall clock are two clocks of the machine, which may run apart: a hundred delays are far more than one.
+      // Timers and the wall clock are two clocks of the machine, which may run apart: a hundred delays are far more
+      // than one.
       for (let delays = 0; clock.now() - before < 20; delays += 1) {
         expect(delays).to.be.below(100);
         await afterDelay(20);

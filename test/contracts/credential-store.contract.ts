@@ -1,4 +1,5 @@
-// Goal: any credential store keeps Apps and keys, finds keys by digest and id, guards them by version and lists them in order.
+// Goal: any credential store keeps Apps and keys, finds keys by digest and id, guards them by version and lists them in
+// order.
 // Method: unhappy paths one by one, concurrent writers, and lists read in pages of every size.
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -11,28 +12,32 @@ import type { ContractSubject } from './subject.js';
 export function credentialStoreContract(subject: ContractSubject<CredentialStore>): void {
   describe(`CredentialStore contract: ${subject.name}`, () => {
     let store: CredentialStore;
-    beforeEach(async () => { store = await subject.open(); });
+    beforeEach(async () => {
+      store = await subject.open();
+    });
     afterEach(async () => subject.close(store));
 
     describe('Apps', () => apps(() => store));
     describe('keys', () => keys(() => store));
     describe('replaced keys', () => replacedKeys(() => store));
-    describe('reads for a call', () => endedCalls(async () => {
-      await store.insertApp(anApp(1));
-      await store.insertKey(anApiKey(1));
-      return {
-        readApp: (call) => store.readApp(uuidAt(1), call),
-        listApps: (call) => store.listApps(uuidAt(1), { limit: 5 }, call),
-        listKeys: (call) => store.listKeys(uuidAt(1), { limit: 5 }, call),
-      };
-    }));
+    describe('reads for a call', () =>
+      endedCalls(async () => {
+        await store.insertApp(anApp(1));
+        await store.insertKey(anApiKey(1));
+        return {
+          readApp: (call) => store.readApp(uuidAt(1), call),
+          listApps: (call) => store.listApps(uuidAt(1), { limit: 5 }, call),
+          listKeys: (call) => store.listKeys(uuidAt(1), { limit: 5 }, call),
+        };
+      }));
   });
 }
 
 function apps(store: () => CredentialStore): void {
   it('reads null where there is no App', async () => {
     await store().insertApp(anApp(1));
-    for (const id of [uuidAt(2), '', 'x', uuidAt(1).replaceAll('-', '')]) expect(await store().readApp(id), id).to.equal(null);
+    for (const id of [uuidAt(2), '', 'x', uuidAt(1).replaceAll('-', '')])
+      expect(await store().readApp(id), id).to.equal(null);
   });
 
   it('keeps the first App of an id, whatever comes later', async () => {
@@ -45,9 +50,12 @@ function apps(store: () => CredentialStore): void {
     const inserted = [5, 3, 9, 1, 7].map((n) => anApp(n));
     for (const app of [...inserted, anApp(4, { accountId: uuidAt(100) })]) await store().insertApp(app);
     const expected = inserted.toSorted((a, b) => (a.appId < b.appId ? -1 : 1));
-    await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 6 }), async (limit) => {
-      expect(await allPages((page) => store().listApps(uuidAt(1), page), limit)).to.deep.equal(expected);
-    }), { numRuns: 12 });
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 6 }), async (limit) => {
+        expect(await allPages((page) => store().listApps(uuidAt(1), page), limit)).to.deep.equal(expected);
+      }),
+      { numRuns: 12 },
+    );
     expect(await store().listApps(uuidAt(101), { limit: 5 })).to.deep.equal({ items: [] });
   });
 }
@@ -55,7 +63,8 @@ function apps(store: () => CredentialStore): void {
 function keys(store: () => CredentialStore): void {
   it('finds null for a digest or an id that no key has', async () => {
     await store().insertKey(anApiKey(1));
-    for (const digest of ['', 'x', anApiKey(2).digest, anApiKey(1).digest.slice(1)]) expect(await store().findKey({ digest }), digest).to.equal(null);
+    for (const digest of ['', 'x', anApiKey(2).digest, anApiKey(1).digest.slice(1)])
+      expect(await store().findKey({ digest }), digest).to.equal(null);
     for (const keyId of ['', 'x', uuidAt(2)]) expect(await store().findKey({ keyId }), keyId).to.equal(null);
   });
 
@@ -81,9 +90,12 @@ function keys(store: () => CredentialStore): void {
     const inserted = [5, 3, 9, 1, 7].map((n) => anApiKey(n));
     for (const key of [...inserted, anApiKey(4, { accountId: uuidAt(100) })]) await store().insertKey(key);
     const expected = inserted.toSorted((a, b) => (a.keyId < b.keyId ? -1 : 1));
-    await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 6 }), async (limit) => {
-      expect(await allPages((page) => store().listKeys(uuidAt(1), page), limit)).to.deep.equal(expected);
-    }), { numRuns: 12 });
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 6 }), async (limit) => {
+        expect(await allPages((page) => store().listKeys(uuidAt(1), page), limit)).to.deep.equal(expected);
+      }),
+      { numRuns: 12 },
+    );
   });
 }
 
@@ -95,7 +107,8 @@ function replacedKeys(store: () => CredentialStore): void {
 
   it('refuses to replace another version, and changes nothing', async () => {
     await store().insertKey(anApiKey(1, { version: 3 }));
-    for (const version of [2, 4]) expect(await store().replaceKey(anApiKey(1, { version: 5, name: 'other' }), version)).to.equal('conflict');
+    for (const version of [2, 4])
+      expect(await store().replaceKey(anApiKey(1, { version: 5, name: 'other' }), version)).to.equal('conflict');
     expect(await store().findKey({ keyId: uuidAt(1) })).to.deep.equal(anApiKey(1, { version: 3 }));
   });
 
@@ -116,7 +129,9 @@ function replacedKeys(store: () => CredentialStore): void {
 
   it('lets exactly one of 64 concurrent replacements of one version win', async () => {
     await store().insertKey(anApiKey(1));
-    const outcomes = await Promise.all(Array.from({ length: 64 }, (_, n) => store().replaceKey(anApiKey(1, { version: 1, name: `${n}` }), 0)));
+    const outcomes = await Promise.all(
+      Array.from({ length: 64 }, (_, n) => store().replaceKey(anApiKey(1, { version: 1, name: `${n}` }), 0)),
+    );
     expect(outcomes.filter((outcome) => outcome === 'applied')).to.have.length(1);
     expect((await store().findKey({ keyId: uuidAt(1) }))?.name).to.equal(`${outcomes.indexOf('applied')}`);
   });

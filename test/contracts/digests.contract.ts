@@ -18,7 +18,11 @@ async function* chunks(...texts: readonly string[]): AsyncGenerator<Uint8Array> 
 function reversed(value: Json): Json {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(reversed);
-  return Object.fromEntries(Object.entries(value).reverse().map(([name, member]) => [name, reversed(member)] as const));
+  return Object.fromEntries(
+    Object.entries(value)
+      .reverse()
+      .map(([name, member]) => [name, reversed(member)] as const),
+  );
 }
 
 export interface DigestsSupports {
@@ -29,11 +33,16 @@ export interface DigestsSupports {
 export function digestsContract(subject: ContractSubject<Digests, DigestsSupports>): void {
   describe(`Digests contract: ${subject.name}`, () => {
     let digests: Digests;
-    beforeEach(async () => { digests = await subject.open(); });
+    beforeEach(async () => {
+      digests = await subject.open();
+    });
     afterEach(async () => subject.close(digests));
 
     it('passes on a failure of the bytes', async () => {
-      const outcome = await digests.ofBytes(breakingOff(new Uint8Array(1))).then(() => 'resolved', (error: Error) => error.message);
+      const outcome = await digests.ofBytes(breakingOff(new Uint8Array(1))).then(
+        () => 'resolved',
+        (error: Error) => error.message,
+      );
       expect(outcome).to.equal('the line broke');
     });
 
@@ -43,8 +52,11 @@ export function digestsContract(subject: ContractSubject<Digests, DigestsSupport
     });
 
     it('digests canonical JSON: members sorted by UTF-16 units, numbers in shortest form', async () => {
-      const value = JSON.parse('{"\\u20ac":"Euro","\\r":1E30,"1":4.50,"\\ud83d\\ude00":2e-3,"\\u0080":-0,"a":[true,null,"\\u000f\\n"]}') as Json;
-      const canonical = '{"\\r":1e+30,"1":4.5,"a":[true,null,"\\u000f\\n"],"\u0080":0,"\u20ac":"Euro","\ud83d\ude00":0.002}';
+      const value = JSON.parse(
+        '{"\\u20ac":"Euro","\\r":1E30,"1":4.50,"\\ud83d\\ude00":2e-3,"\\u0080":-0,"a":[true,null,"\\u000f\\n"]}',
+      ) as Json;
+      const canonical =
+        '{"\\r":1e+30,"1":4.5,"a":[true,null,"\\u000f\\n"],"\u0080":0,"\u20ac":"Euro","\ud83d\ude00":0.002}';
       expect(digests.ofJson(value)).to.equal((await digests.ofBytes(chunks(canonical))).sha256);
     });
 
@@ -53,13 +65,21 @@ export function digestsContract(subject: ContractSubject<Digests, DigestsSupport
     });
 
     it('ignores the order of members, and only that', () => {
-      fc.assert(fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
-        const [one, other] = [JSON.parse(JSON.stringify(a)) as Json, JSON.parse(JSON.stringify(b)) as Json];
-        expect(digests.ofJson(one)).to.match(HEX).and.to.equal(digests.ofJson(reversed(one)));
-        let same = true;
-        try { expect(one).to.deep.equal(other); } catch { same = false; }
-        expect(digests.ofJson(one) === digests.ofJson(other)).to.equal(same);
-      }));
+      fc.assert(
+        fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
+          const [one, other] = [JSON.parse(JSON.stringify(a)) as Json, JSON.parse(JSON.stringify(b)) as Json];
+          expect(digests.ofJson(one))
+            .to.match(HEX)
+            .and.to.equal(digests.ofJson(reversed(one)));
+          let same = true;
+          try {
+            expect(one).to.deep.equal(other);
+          } catch {
+            same = false;
+          }
+          expect(digests.ofJson(one) === digests.ofJson(other)).to.equal(same);
+        }),
+      );
     });
 
     it('keys its digest: the same text and secret give the same, another text or secret another', async () => {

@@ -1,4 +1,5 @@
-// Goal: what stores promise alike of reads that are for a call: they answer while it goes on, and read nothing once it is over.
+// Goal: what stores promise alike of reads that are for a call: they answer while it goes on, and read nothing once it
+// is over.
 // Method: each read of the store for a call that goes on, for one that is over, and for none.
 import { expect } from 'chai';
 import { CallOver, type Cancellation } from '../../core/cancellation.js';

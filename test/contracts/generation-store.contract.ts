@@ -1,4 +1,5 @@
-// Goal: any generation store keeps one record an id, guards it by version, finds what is due and lists an account's newest first.
+// Goal: any generation store keeps one record an id, guards it by version, finds what is due and lists an account's
+// newest first.
 // Method: the shared contract of versioned records, then tombstones and lists, with properties against a sorted array.
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -13,7 +14,9 @@ import { versionedRecords } from './versioned-records.js';
 export function generationStoreContract(subject: ContractSubject<GenerationStore>): void {
   describe(`GenerationStore contract: ${subject.name}`, () => {
     let store: GenerationStore;
-    beforeEach(async () => { store = await subject.open(); });
+    beforeEach(async () => {
+      store = await subject.open();
+    });
     afterEach(async () => subject.close(store));
 
     versionedRecords<GenerationRecord>({ store: () => store, make: aGeneration, idAt: uuidAt });
@@ -21,14 +24,15 @@ export function generationStoreContract(subject: ContractSubject<GenerationStore
     describe('what is due', () => pagesOfDue(() => store));
     describe('lists', () => lists(() => store));
     describe('uncharged content', () => unchargedContent(() => store));
-    describe('reads for a call', () => endedCalls(async () => {
-      await store.insert(aGeneration(1));
-      return {
-        read: (call) => store.read(uuidAt(1), call),
-        list: (call) => store.list(uuidAt(1), undefined, { limit: 5 }, call),
-        uncharged: (call) => store.uncharged(uuidAt(1), call),
-      };
-    }));
+    describe('reads for a call', () =>
+      endedCalls(async () => {
+        await store.insert(aGeneration(1));
+        return {
+          read: (call) => store.read(uuidAt(1), call),
+          list: (call) => store.list(uuidAt(1), undefined, { limit: 5 }, call),
+          uncharged: (call) => store.uncharged(uuidAt(1), call),
+        };
+      }));
   });
 }
 
@@ -57,32 +61,46 @@ function unchargedContent(store: () => GenerationStore): void {
   it('is nothing of an account without any, and of what is no id', async () => {
     await store().insert(aGeneration(1));
     await store().insert(aTombstone(2));
-    for (const account of [uuidAt(1), uuidAt(9), '', 'x']) expect(await store().uncharged(account)).to.deep.equal({ generations: 0, bytes: 0 });
+    for (const account of [uuidAt(1), uuidAt(9), '', 'x'])
+      expect(await store().uncharged(account)).to.deep.equal({ generations: 0, bytes: 0 });
   });
 
   it('is the sum over what says so of one account, after any writes', async () => {
     const accounts = [uuidAt(1), uuidAt(9)];
     const write = fc.record({
-      n: fc.integer({ min: 1, max: 4 }), accountId: fc.constantFrom(...accounts),
-      unchargedBytes: fc.option(fc.integer({ min: 1, max: 300_000 }), { nil: undefined }), isGone: fc.boolean(),
+      n: fc.integer({ min: 1, max: 4 }),
+      accountId: fc.constantFrom(...accounts),
+      unchargedBytes: fc.option(fc.integer({ min: 1, max: 300_000 }), { nil: undefined }),
+      isGone: fc.boolean(),
     });
-    await fc.assert(fc.asyncProperty(fc.array(write, { maxLength: 12 }), async (writes) => {
-      const model = new Map<number, GenerationRecord>();
-      for (const { n, accountId, unchargedBytes, isGone } of writes) {
-        const before = model.get(n);
-        const owner = { accountId: before?.accountId ?? accountId, version: (before?.version ?? -1) + 1 };
-        const next = isGone && before ? aTombstone(n, { ...owner, kind: 'expired' }) : aGeneration(n, { ...owner, ...(unchargedBytes === undefined ? {} : { unchargedBytes }) });
-        if (before) await store().replace(next, before.version);
-        else await store().insert(next);
-        model.set(n, next);
-      }
-      for (const account of accounts) {
-        const bytes = [...model.values()].flatMap((record) => (record.kind === 'generation' && record.accountId === account ? record.unchargedBytes ?? [] : []));
-        expect(await store().uncharged(account)).to.deep.equal({ generations: bytes.length, bytes: bytes.reduce((sum, one) => sum + one, 0) });
-      }
-      for (const { generationId, version } of model.values()) await store().remove(generationId, version);
-      expect(await store().uncharged(uuidAt(1))).to.deep.equal({ generations: 0, bytes: 0 });
-    }), { numRuns: 30 });
+    await fc.assert(
+      fc.asyncProperty(fc.array(write, { maxLength: 12 }), async (writes) => {
+        const model = new Map<number, GenerationRecord>();
+        for (const { n, accountId, unchargedBytes, isGone } of writes) {
+          const before = model.get(n);
+          const owner = { accountId: before?.accountId ?? accountId, version: (before?.version ?? -1) + 1 };
+          const next =
+            isGone && before
+              ? aTombstone(n, { ...owner, kind: 'expired' })
+              : aGeneration(n, { ...owner, ...(unchargedBytes === undefined ? {} : { unchargedBytes }) });
+          if (before) await store().replace(next, before.version);
+          else await store().insert(next);
+          model.set(n, next);
+        }
+        for (const account of accounts) {
+          const bytes = [...model.values()].flatMap((record) =>
+            record.kind === 'generation' && record.accountId === account ? (record.unchargedBytes ?? []) : [],
+          );
+          expect(await store().uncharged(account)).to.deep.equal({
+            generations: bytes.length,
+            bytes: bytes.reduce((sum, one) => sum + one, 0),
+          });
+        }
+        for (const { generationId, version } of model.values()) await store().remove(generationId, version);
+        expect(await store().uncharged(uuidAt(1))).to.deep.equal({ generations: 0, bytes: 0 });
+      }),
+      { numRuns: 30 },
+    );
   });
 }
 
@@ -90,16 +108,25 @@ function pagesOfDue(store: () => GenerationStore): void {
   it('goes on after the last record that was seen, complete and in order, in pages of any size', async () => {
     const times = [30, 10, 20, 20, 20, 40, 10, 50];
     for (const [n, dueAt] of times.entries()) await store().insert(aGeneration(n, { dueAt }));
-    await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 0, max: 60 }), async (limit, now) => {
-      const seen: GenerationRecord[] = [];
-      for (let page = await store().due(now, limit); page.length > 0; page = await store().due(now, limit, seen.at(-1))) {
-        expect(page.length).to.be.at.most(limit);
-        seen.push(...page);
-      }
-      const expected = times.map((dueAt, n) => ({ dueAt, generationId: uuidAt(n) })).filter(({ dueAt }) => dueAt <= now);
-      expected.sort((a, b) => a.dueAt - b.dueAt || (a.generationId < b.generationId ? -1 : 1));
-      expect(seen.map(({ dueAt, generationId }) => ({ dueAt, generationId }))).to.deep.equal(expected);
-    }), { numRuns: 40 });
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 0, max: 60 }), async (limit, now) => {
+        const seen: GenerationRecord[] = [];
+        for (
+          let page = await store().due(now, limit);
+          page.length > 0;
+          page = await store().due(now, limit, seen.at(-1))
+        ) {
+          expect(page.length).to.be.at.most(limit);
+          seen.push(...page);
+        }
+        const expected = times
+          .map((dueAt, n) => ({ dueAt, generationId: uuidAt(n) }))
+          .filter(({ dueAt }) => dueAt <= now);
+        expected.sort((a, b) => a.dueAt - b.dueAt || (a.generationId < b.generationId ? -1 : 1));
+        expect(seen.map(({ dueAt, generationId }) => ({ dueAt, generationId }))).to.deep.equal(expected);
+      }),
+      { numRuns: 40 },
+    );
   });
 
   it('goes on though the last record that was seen has gone, or is due later now', async () => {
@@ -114,7 +141,14 @@ function pagesOfDue(store: () => GenerationStore): void {
 
   it('refuses a limit that is not 1 to 1,000 there too', async () => {
     for (const limit of [0, 1001]) {
-      expect(await store().due(1, limit, { dueAt: 0, generationId: uuidAt(1) }).then(() => 'answered', () => 'refused')).to.equal('refused');
+      expect(
+        await store()
+          .due(1, limit, { dueAt: 0, generationId: uuidAt(1) })
+          .then(
+            () => 'answered',
+            () => 'refused',
+          ),
+      ).to.equal('refused');
     }
   });
 }
@@ -128,7 +162,14 @@ function lists(store: () => GenerationStore): void {
 
   it('refuses a limit that is not 1 to 1,000', async () => {
     for (const limit of [0, 1001]) {
-      expect(await store().list(uuidAt(1), undefined, { limit }).then(() => 'answered', () => 'refused')).to.equal('refused');
+      expect(
+        await store()
+          .list(uuidAt(1), undefined, { limit })
+          .then(
+            () => 'answered',
+            () => 'refused',
+          ),
+      ).to.equal('refused');
     }
   });
 
@@ -137,10 +178,13 @@ function lists(store: () => GenerationStore): void {
     const inserted = [5, 3, 9, 1, 7, 2, 8].map((n) => aGeneration(n, { appId: apps[n % 3] as string }));
     for (const generation of inserted) await store().insert(generation);
     const expected = inserted.toSorted((a, b) => (a.generationId < b.generationId ? 1 : -1));
-    await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 8 }), fc.constantFrom(undefined, ...apps), async (limit, app) => {
-      const listed = await allPages((page) => store().list(uuidAt(1), app, page), limit);
-      expect(listed).to.deep.equal(expected.filter(({ appId }) => app === undefined || appId === app));
-    }), { numRuns: 30 });
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 8 }), fc.constantFrom(undefined, ...apps), async (limit, app) => {
+        const listed = await allPages((page) => store().list(uuidAt(1), app, page), limit);
+        expect(listed).to.deep.equal(expected.filter(({ appId }) => app === undefined || appId === app));
+      }),
+      { numRuns: 30 },
+    );
   });
 
   it('lists the generations of all accounts, newest first and complete, in pages of any size, and no tombstones', async () => {
@@ -148,7 +192,9 @@ function lists(store: () => GenerationStore): void {
     for (const record of [...inserted, aTombstone(4), aTombstone(8)]) await store().insert(record);
     const expected = inserted.toSorted((a, b) => (a.generationId < b.generationId ? 1 : -1));
     for (const limit of [1, 2, 3, 5, 8]) {
-      expect(await allPages((page) => store().list(undefined, undefined, page), limit), String(limit)).to.deep.equal(expected);
+      expect(await allPages((page) => store().list(undefined, undefined, page), limit), String(limit)).to.deep.equal(
+        expected,
+      );
     }
   });
 

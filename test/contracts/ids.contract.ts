@@ -7,15 +7,19 @@ import type { ContractSubject } from './subject.js';
 export function idsContract(subject: ContractSubject<Ids>): void {
   describe(`Ids contract: ${subject.name}`, () => {
     let ids: Ids;
-    beforeEach(async () => { ids = await subject.open(); });
+    beforeEach(async () => {
+      ids = await subject.open();
+    });
     afterEach(async () => subject.close(ids));
 
     it('refuses a count of random bytes out of bounds', () => {
-      for (const byteCount of [0, -1, 1025, 1.5, Number.NaN]) expect(() => ids.random(byteCount), String(byteCount)).to.throw(RangeError);
+      for (const byteCount of [0, -1, 1025, 1.5, Number.NaN])
+        expect(() => ids.random(byteCount), String(byteCount)).to.throw(RangeError);
     });
 
     it('makes lower-case UUIDs of version 7', () => {
-      for (let i = 0; i < 100; i += 1) expect(ids.uuid()).to.match(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+      for (let i = 0; i < 100; i += 1)
+        expect(ids.uuid()).to.match(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     });
 
     it('makes ids that sort in the order they were made, none twice', () => {
@@ -25,7 +29,8 @@ export function idsContract(subject: ContractSubject<Ids>): void {
     });
 
     it('makes as many random bytes as asked for, and not the same ones again', () => {
-      for (const byteCount of [1, 32, 1024]) expect(ids.random(byteCount)).to.be.instanceOf(Uint8Array).with.property('byteLength', byteCount);
+      for (const byteCount of [1, 32, 1024])
+        expect(ids.random(byteCount)).to.be.instanceOf(Uint8Array).with.property('byteLength', byteCount);
       const drawn = Array.from({ length: 1000 }, () => Buffer.from(ids.random(16)).toString('hex'));
       expect(new Set(drawn).size).to.equal(drawn.length);
     });

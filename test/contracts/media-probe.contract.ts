@@ -1,5 +1,6 @@
 // Goal: a probe says what bytes are, believes no name, and refuses whatever is not exactly one image or video.
-// Method: bad bytes first, made from good ones by cutting, joining and damaging; then each good kind; then random damage.
+// Method: bad bytes first, made from good ones by cutting, joining and damaging; then each good kind; then random
+// damage.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { MediaProbe } from '../../core/ports/media-probe.js';
@@ -24,12 +25,22 @@ async function pngClaiming(widthPx: number, heightPx: number): Promise<Uint8Arra
 
 const IMPOSTORS: readonly { readonly what: string; readonly bytes: () => Promise<Uint8Array> }[] = [
   { what: 'nothing at all', bytes: async () => new Uint8Array() },
-  { what: 'an SVG', bytes: async () => bytesOf('<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>') },
+  {
+    what: 'an SVG',
+    bytes: async () =>
+      bytesOf('<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>'),
+  },
   { what: 'an HTML page', bytes: async () => bytesOf('<!doctype html><script>alert(1)</script>') },
   { what: 'a PDF', bytes: async () => bytesOf('%PDF-1.7\n1 0 obj\n<<>>\nendobj\n%%EOF') },
-  { what: 'a GIF', bytes: async () => Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64') },
+  {
+    what: 'a GIF',
+    bytes: async () => Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64'),
+  },
   { what: 'the PNG signature alone', bytes: async () => (await image('png')).subarray(0, 8) },
-  { what: 'text after the JPEG signature', bytes: async () => joined(Uint8Array.of(0xff, 0xd8, 0xff, 0xe0), bytesOf('hello')) },
+  {
+    what: 'text after the JPEG signature',
+    bytes: async () => joined(Uint8Array.of(0xff, 0xd8, 0xff, 0xe0), bytesOf('hello')),
+  },
   { what: 'a PNG header of 60,000 by 60,000', bytes: async () => pngClaiming(60_000, 60_000) },
   { what: 'a PNG header of no width', bytes: async () => pngClaiming(0, 10) },
   { what: 'an MP4 without its index', bytes: async () => (await mp4()).subarray(0, 48) },
@@ -38,10 +49,13 @@ const IMPOSTORS: readonly { readonly what: string; readonly bytes: () => Promise
 export function mediaProbeContract(subject: ContractSubject<MediaProbe>): void {
   describe(`MediaProbe contract: ${subject.name}`, () => {
     let probe: MediaProbe;
-    beforeEach(async () => { probe = await subject.open(); });
+    beforeEach(async () => {
+      probe = await subject.open();
+    });
     afterEach(async () => subject.close(probe));
 
-    const asked = async (bytes: Uint8Array, limits: Partial<Parameters<MediaProbe['probe']>[1]> = {}) => probe.probe(inPieces(bytes, 1000), { ...LIMITS, ...limits });
+    const asked = async (bytes: Uint8Array, limits: Partial<Parameters<MediaProbe['probe']>[1]> = {}) =>
+      probe.probe(inPieces(bytes, 1000), { ...LIMITS, ...limits });
     async function refuses(bytes: Uint8Array, limits: Partial<Parameters<MediaProbe['probe']>[1]> = {}): Promise<void> {
       const answer = await asked(bytes, limits);
       expect(answer).to.have.property('invalid');
@@ -56,20 +70,24 @@ export function mediaProbeContract(subject: ContractSubject<MediaProbe>): void {
 
     it('names only the kinds that are meant', async () => {
       for (const [kind, sentence] of [
-        ['image', 'The file is not a PNG, JPEG or WebP image.'], ['video', 'The file is not an MP4 video.'],
-      ] as const) expect(await asked(bytesOf('no picture at all'), { kind })).to.deep.equal({ invalid: sentence });
+        ['image', 'The file is not a PNG, JPEG or WebP image.'],
+        ['video', 'The file is not an MP4 video.'],
+      ] as const)
+        expect(await asked(bytesOf('no picture at all'), { kind })).to.deep.equal({ invalid: sentence });
     });
 
     for (const format of FORMATS) {
       it(`refuses a ${format} that is cut anywhere`, async () => {
         const whole = await image(format);
-        for (const kept of [0.3, 0.6, 0.9]) await refuses(whole.subarray(0, Math.floor(whole.byteLength * kept)), { decode: 'header' });
+        for (const kept of [0.3, 0.6, 0.9])
+          await refuses(whole.subarray(0, Math.floor(whole.byteLength * kept)), { decode: 'header' });
         await refuses(whole.subarray(0, whole.byteLength - 1), { decode: 'header' });
       });
 
       it(`refuses a ${format} with anything after its end`, async () => {
         const whole = await image(format);
-        for (const rest of [Uint8Array.of(0), bytesOf('<script>'), bytesOf('PK\u0003\u0004'), whole]) await refuses(joined(whole, rest), { decode: 'header' });
+        for (const rest of [Uint8Array.of(0), bytesOf('<script>'), bytesOf('PK\u0003\u0004'), whole])
+          await refuses(joined(whole, rest), { decode: 'header' });
       });
 
       it(`refuses a ${format} past the limits, and takes it at them`, async () => {
@@ -81,7 +99,12 @@ export function mediaProbeContract(subject: ContractSubject<MediaProbe>): void {
 
       for (const decode of ['header', 'full'] as const) {
         it(`tells the size of a ${format} (${decode})`, async () => {
-          expect(await asked(await image(format), { decode })).to.deep.equal({ kind: 'image', mediaType: `image/${format}`, widthPx: 24, heightPx: 16 });
+          expect(await asked(await image(format), { decode })).to.deep.equal({
+            kind: 'image',
+            mediaType: `image/${format}`,
+            widthPx: 24,
+            heightPx: 16,
+          });
         });
       }
     }
@@ -95,25 +118,43 @@ export function mediaProbeContract(subject: ContractSubject<MediaProbe>): void {
     it('refuses what would take too much memory to decode, though it has few pixels, and says what would do', async () => {
       const size = { widthPx: 640, heightPx: 480 };
       const costs: readonly (readonly [Uint8Array, number, RegExp])[] = [
-        [largeJpeg({ ...size, sampling: SAMPLING_444, scans: 'progressive' }), 640 * 480 * 6 + 640 * 3 * 960, /is a progressive JPEG of 640x480 pixels.*not progressive\.$/],
-        [await largePng({ ...size, depth: 16, channels: 4, isInterlaced: true }), 640 * 480 * 8 + 640 * 8 * 960, /is an interlaced PNG of 640x480 pixels.*not interlaced\.$/],
+        [
+          largeJpeg({ ...size, sampling: SAMPLING_444, scans: 'progressive' }),
+          640 * 480 * 6 + 640 * 3 * 960,
+          /is a progressive JPEG of 640x480 pixels.*not progressive\.$/,
+        ],
+        [
+          await largePng({ ...size, depth: 16, channels: 4, isInterlaced: true }),
+          640 * 480 * 8 + 640 * 8 * 960,
+          /is an interlaced PNG of 640x480 pixels.*not interlaced\.$/,
+        ],
         [await image('webp', 640, 480), 640 * 480 * 4, /is a WebP of 640x480 pixels.*fewer pixels\.$/],
       ];
       for (const [bytes, decodeBytes, sentence] of costs) {
         for (const decode of ['header', 'full'] as const) {
           await refuses(bytes, { maxDecodeBytes: decodeBytes - 1, decode });
-          expect(await asked(bytes, { maxDecodeBytes: decodeBytes - 1, decode })).to.have.property('invalid').that.matches(sentence);
+          expect(await asked(bytes, { maxDecodeBytes: decodeBytes - 1, decode }))
+            .to.have.property('invalid')
+            .that.matches(sentence);
           expect(await asked(bytes, { maxDecodeBytes: decodeBytes, decode })).to.include({ kind: 'image', ...size });
         }
       }
       const baseline = largeJpeg({ ...size, sampling: SAMPLING_444, scans: 'baseline' });
-      expect(await asked(baseline, { maxDecodeBytes: 640 * 3 * 960 }), 'the same pixels').to.include({ kind: 'image', ...size });
+      expect(await asked(baseline, { maxDecodeBytes: 640 * 3 * 960 }), 'the same pixels').to.include({
+        kind: 'image',
+        ...size,
+      });
     });
 
     it('counts every frame of an animation against the pixels allowed', async () => {
       const animation = await animatedWebp(4);
       await refuses(animation, { maxPixels: 24 * 16 * 4 - 1, decode: 'header' });
-      expect(await asked(animation, { maxPixels: 24 * 16 * 4 })).to.deep.equal({ kind: 'image', mediaType: 'image/webp', widthPx: 24, heightPx: 16 });
+      expect(await asked(animation, { maxPixels: 24 * 16 * 4 })).to.deep.equal({
+        kind: 'image',
+        mediaType: 'image/webp',
+        widthPx: 24,
+        heightPx: 16,
+      });
     });
 
     it('refuses an MP4 that is cut or goes on', async () => {
@@ -124,7 +165,13 @@ export function mediaProbeContract(subject: ContractSubject<MediaProbe>): void {
     });
 
     it('tells the size and duration of an MP4', async () => {
-      expect(await asked(await mp4(5))).to.deep.equal({ kind: 'video', mediaType: 'video/mp4', widthPx: 64, heightPx: 48, durationMs: 500 });
+      expect(await asked(await mp4(5))).to.deep.equal({
+        kind: 'video',
+        mediaType: 'video/mp4',
+        widthPx: 64,
+        heightPx: 48,
+        durationMs: 500,
+      });
     });
 
     it('stops reading as soon as there are too many bytes', async () => {
@@ -140,7 +187,9 @@ export function mediaProbeContract(subject: ContractSubject<MediaProbe>): void {
           closed = true;
         }
       }
-      expect(await probe.probe(endless(), { ...LIMITS, maxBytes: 5000 })).to.have.property('invalid').that.includes('5000 bytes');
+      expect(await probe.probe(endless(), { ...LIMITS, maxBytes: 5000 }))
+        .to.have.property('invalid')
+        .that.includes('5000 bytes');
       expect(given).to.equal(6000);
       expect(closed).to.equal(true);
     });
@@ -148,7 +197,10 @@ export function mediaProbeContract(subject: ContractSubject<MediaProbe>): void {
     it('passes on a failure of the source, and goes on working', async () => {
       const whole = await image('png');
       for (let i = 0; i < 5; i += 1) {
-        const outcome = await probe.probe(breakingOff(whole), LIMITS).then(() => 'answered', (error: Error) => error.message);
+        const outcome = await probe.probe(breakingOff(whole), LIMITS).then(
+          () => 'answered',
+          (error: Error) => error.message,
+        );
         expect(outcome).to.equal('the line broke');
       }
       expect(await asked(whole)).to.have.property('kind', 'image');
@@ -162,13 +214,19 @@ export function mediaProbeContract(subject: ContractSubject<MediaProbe>): void {
 
     it('never throws for damaged bytes', async () => {
       const wholes = [...(await Promise.all(FORMATS.map(async (format) => image(format)))), await mp4(2)];
-      const damage = fc.array(fc.tuple(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), fc.integer({ min: 0, max: 255 })), { minLength: 1, maxLength: 8 });
-      await fc.assert(fc.asyncProperty(fc.constantFrom(...wholes), damage, async (whole, changes) => {
-        const damaged = Uint8Array.from(whole);
-        for (const [where, byte] of changes) damaged[Math.floor(where * damaged.byteLength)] = byte;
-        const answer = await asked(damaged);
-        expect('invalid' in answer || answer.widthPx * answer.heightPx <= LIMITS.maxPixels).to.equal(true);
-      }), { numRuns: 150 });
+      const damage = fc.array(
+        fc.tuple(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), fc.integer({ min: 0, max: 255 })),
+        { minLength: 1, maxLength: 8 },
+      );
+      await fc.assert(
+        fc.asyncProperty(fc.constantFrom(...wholes), damage, async (whole, changes) => {
+          const damaged = Uint8Array.from(whole);
+          for (const [where, byte] of changes) damaged[Math.floor(where * damaged.byteLength)] = byte;
+          const answer = await asked(damaged);
+          expect('invalid' in answer || answer.widthPx * answer.heightPx <= LIMITS.maxPixels).to.equal(true);
+        }),
+        { numRuns: 150 },
+      );
     });
   });
 }

@@ -38,13 +38,26 @@ const FRAMED = {
 /** The part of the object store's contract about what clients add to a request; registered inside its `describe`. */
 export function addedHeadersContract({ supports }: ObjectStoreSubject, store: () => ObjectStore): void {
   const signPut = async (body: Uint8Array) =>
-    store().signPut({ key: 'staging/one', mediaType: 'image/png', byteSize: body.byteLength, sha256: sha256Of(body), expiresAt: supports.now() + 60_000 });
+    store().signPut({
+      key: 'staging/one',
+      mediaType: 'image/png',
+      byteSize: body.byteLength,
+      sha256: sha256Of(body),
+      expiresAt: supports.now() + 60_000,
+    });
 
   describe('signed PUT with headers that nobody signed', () => {
-    beforeEach(async () => { await store().write('out/secret', inPieces(SECRET), { mediaType: 'image/png', maxBytes: 1000 }); });
+    beforeEach(async () => {
+      await store().write('out/secret', inPieces(SECRET), { mediaType: 'image/png', maxBytes: 1000 });
+    });
 
     it('copies no other object, and tells nothing of it', async () => {
-      const read = await store().signGet({ key: 'out/secret', mediaType: 'image/png', filename: 'one.png', expiresAt: supports.now() + 60_000 });
+      const read = await store().signGet({
+        key: 'out/secret',
+        mediaType: 'image/png',
+        filename: 'one.png',
+        expiresAt: supports.now() + 60_000,
+      });
       const path = new URL(read.url).pathname;
       const sources = [path, path.slice(1), encodeURIComponent(path), `${path}?versionId=null`];
       for (const body of [new Uint8Array(), BODY]) {
@@ -60,21 +73,37 @@ export function addedHeadersContract({ supports }: ObjectStoreSubject, store: ()
     for (const added of HARMLESS_AT_WORST) {
       it(`does no harm with ${Object.keys(added).join(' and ')}`, async () => {
         const signed = await signPut(BODY);
-        const answer = await supports.send(store(), { ...signed, headers: { ...signed.headers, ...added }, body: BODY });
+        const answer = await supports.send(store(), {
+          ...signed,
+          headers: { ...signed.headers, ...added },
+          body: BODY,
+        });
         await storesOnly(BODY, answer);
         await store().remove('staging/one');
         expect(await store().stat('staging/one'), 'it can be removed').to.equal(null);
-        expect(await collected((await store().read('out/secret'))!), 'other objects are as they were').to.deep.equal(SECRET);
+        expect(await collected((await store().read('out/secret'))!), 'other objects are as they were').to.deep.equal(
+          SECRET,
+        );
       });
     }
 
     it('takes no bytes that nobody signed, however they are framed, from whoever has some address', async () => {
-      const read = await store().signGet({ key: 'out/secret', mediaType: 'image/png', filename: 'one.png', expiresAt: supports.now() + 60_000 });
+      const read = await store().signGet({
+        key: 'out/secret',
+        mediaType: 'image/png',
+        filename: 'one.png',
+        expiresAt: supports.now() + 60_000,
+      });
       const answer = await supports.send(store(), { ...read, method: 'PUT', ...FRAMED });
       expect(answer.status).to.be.within(400, 499);
       expect(await collected((await store().read('out/secret'))!)).to.deep.equal(SECRET);
       const write = await signPut(BODY);
-      await supports.send(store(), { ...write, url: write.url.replace('staging/one', 'out/secret'), headers: { ...write.headers, ...FRAMED.headers }, body: FRAMED.body });
+      await supports.send(store(), {
+        ...write,
+        url: write.url.replace('staging/one', 'out/secret'),
+        headers: { ...write.headers, ...FRAMED.headers },
+        body: FRAMED.body,
+      });
       expect(await collected((await store().read('out/secret'))!)).to.deep.equal(SECRET);
     });
 

@@ -11,15 +11,24 @@ const HOUR_MS = 3_600_000;
 
 /** The header of this name, whatever its case, with another value; unchanged when it is not there. */
 function withHeader(headers: Readonly<Record<string, string>>, name: string, value: string): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([own, old]) => [own, own.toLowerCase() === name ? value : old]));
+  return Object.fromEntries(
+    Object.entries(headers).map(([own, old]) => [own, own.toLowerCase() === name ? value : old]),
+  );
 }
 
 /** The part of the object store's contract that clients see; registered inside its `describe`. */
 export function signedRequestsContract({ supports }: ObjectStoreSubject, store: () => ObjectStore): void {
   const soon = () => supports.now() + HOUR_MS;
   const signPut = async (sha256?: string, expiresAt = soon()) =>
-    store().signPut({ key: 'staging/one', mediaType: 'image/png', byteSize: BODY.byteLength, expiresAt, ...(sha256 === undefined ? {} : { sha256 }) });
-  const signGet = async (key = 'out/one', expiresAt = soon()) => store().signGet({ key, mediaType: 'image/png', filename: 'one.png', expiresAt });
+    store().signPut({
+      key: 'staging/one',
+      mediaType: 'image/png',
+      byteSize: BODY.byteLength,
+      expiresAt,
+      ...(sha256 === undefined ? {} : { sha256 }),
+    });
+  const signGet = async (key = 'out/one', expiresAt = soon()) =>
+    store().signGet({ key, mediaType: 'image/png', filename: 'one.png', expiresAt });
 
   async function refusesPut(signed: SignedRequest, change: Partial<SentRequest>): Promise<void> {
     const { status } = await supports.send(store(), { body: BODY, ...signed, ...change });
@@ -34,7 +43,8 @@ export function signedRequestsContract({ supports }: ObjectStoreSubject, store: 
     });
 
     it('refuses fewer bytes, more bytes and none', async () => {
-      for (const body of [BODY.subarray(1), new Uint8Array([...BODY, 0]), new Uint8Array()]) await refusesPut(await signPut(), { body });
+      for (const body of [BODY.subarray(1), new Uint8Array([...BODY, 0]), new Uint8Array()])
+        await refusesPut(await signPut(), { body });
     });
 
     it('refuses other bytes of the same length when the digest was signed', async () => {
@@ -45,16 +55,25 @@ export function signedRequestsContract({ supports }: ObjectStoreSubject, store: 
       const signed = await signPut(SHA256);
       // Content-Length is left to HTTP libraries, which send the true one.
       for (const left of Object.keys(signed.headers).filter((name) => name.toLowerCase() !== 'content-length')) {
-        await refusesPut(signed, { headers: Object.fromEntries(Object.entries(signed.headers).filter(([name]) => name !== left)) });
+        await refusesPut(signed, {
+          headers: Object.fromEntries(Object.entries(signed.headers).filter(([name]) => name !== left)),
+        });
       }
     });
 
     it('refuses another key, another method and an expired address', async () => {
       const signed = await signPut();
-      const other = await supports.send(store(), { body: BODY, ...signed, url: signed.url.replace('staging/one', 'staging/two') });
+      const other = await supports.send(store(), {
+        body: BODY,
+        ...signed,
+        url: signed.url.replace('staging/one', 'staging/two'),
+      });
       expect(other.status).to.be.within(400, 499);
       expect(await store().stat('staging/two')).to.equal(null);
-      expect((await supports.send(store(), { url: signed.url, method: 'GET', headers: {} })).status).to.be.within(400, 499);
+      expect((await supports.send(store(), { url: signed.url, method: 'GET', headers: {} })).status).to.be.within(
+        400,
+        499,
+      );
       await refusesPut(await signPut(undefined, supports.now() - HOUR_MS), {});
     });
 
@@ -75,13 +94,20 @@ export function signedRequestsContract({ supports }: ObjectStoreSubject, store: 
   });
 
   describe('signed GET', () => {
-    beforeEach(async () => { await store().write('out/one', inPieces(BODY), { mediaType: 'application/octet-stream', maxBytes: 1000 }); });
+    beforeEach(async () => {
+      await store().write('out/one', inPieces(BODY), { mediaType: 'application/octet-stream', maxBytes: 1000 });
+    });
 
     it('refuses another key, an expired address and what is not there', async () => {
       const signed = await signGet();
       await store().write('out/two', inPieces(BODY), { mediaType: 'image/png', maxBytes: 1000 });
-      expect((await supports.send(store(), { ...signed, url: signed.url.replace('out/one', 'out/two') })).status).to.be.within(400, 499);
-      expect((await supports.send(store(), await signGet('out/one', supports.now() - HOUR_MS))).status).to.be.within(400, 499);
+      expect(
+        (await supports.send(store(), { ...signed, url: signed.url.replace('out/one', 'out/two') })).status,
+      ).to.be.within(400, 499);
+      expect((await supports.send(store(), await signGet('out/one', supports.now() - HOUR_MS))).status).to.be.within(
+        400,
+        499,
+      );
       expect((await supports.send(store(), await signGet('out/none'))).status).to.equal(404);
     });
 
@@ -114,7 +140,10 @@ export function signedRequestsContract({ supports }: ObjectStoreSubject, store: 
         this.skip();
       }
       const signed = await signGet();
-      for (const [old, other] of [['png', 'svg'], ['one.png', 'one.html']] as const) {
+      for (const [old, other] of [
+        ['png', 'svg'],
+        ['one.png', 'one.html'],
+      ] as const) {
         const url = signed.url.replace(/\?.*$/, (query) => query.replaceAll(old, other));
         expect(url).not.to.equal(signed.url);
         expect((await supports.send(store(), { ...signed, url })).status).to.be.within(400, 499);

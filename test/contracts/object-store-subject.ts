@@ -24,7 +24,10 @@ export interface ObjectStoreSupports {
   readonly signsWholeAddress: boolean;
   /** Whether answers to a signed GET carry `nosniff`. S3 has no way to ask for it: some servers always send it. */
   readonly sendsNosniff: boolean;
-  /** Whether a segment may be as long as a key, and one key stand under another: a file system underneath may allow neither. */
+  /**
+   * Whether a segment may be as long as a key, and one key stand under another: a file system underneath may allow
+   * neither.
+   */
   readonly keepsEveryKey: boolean;
   /** Whether exactly one of many concurrent copies onto one key wins. Some servers look first and then copy. */
   readonly copiesOntoOneKeyOnce: boolean;
@@ -39,5 +42,9 @@ export async function sendByFetch(_store: ObjectStore, request: SentRequest): Pr
     headers: request.headers,
     body: request.body === undefined ? null : Uint8Array.from(request.body),
   });
-  return { status: response.status, headers: Object.fromEntries(response.headers), body: new Uint8Array(await response.arrayBuffer()) };
+  return {
+    status: response.status,
+    headers: Object.fromEntries(response.headers),
+    body: new Uint8Array(await response.arrayBuffer()),
+  };
 }

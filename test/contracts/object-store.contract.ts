@@ -10,15 +10,49 @@ import { signedRequestsContract } from './object-store-signed.contract.js';
 import type { ObjectStoreSubject } from './object-store-subject.js';
 
 const PNG = { mediaType: 'image/png', maxBytes: 1024 * 1024 } as const;
-const INVALID_KEYS = ['', '/', 'a//b', '/a', 'a/', '.', '..', 'a/../b', 'a/./b', '../a', 'A', 'a b', 'a\\b', 'a%2fb', 'a\u0000', 'é', 'a\n', 'x'.repeat(513)];
-const EDGE_KEYS = ['a', '0', '-', '_', '...', 'a..b', '.a', 'a.', 'b/...', 'a.tmp', 'x'.repeat(255), `${'d/'.repeat(255)}x`];
+const INVALID_KEYS = [
+  '',
+  '/',
+  'a//b',
+  '/a',
+  'a/',
+  '.',
+  '..',
+  'a/../b',
+  'a/./b',
+  '../a',
+  'A',
+  'a b',
+  'a\\b',
+  'a%2fb',
+  'a\u0000',
+  'é',
+  'a\n',
+  'x'.repeat(513),
+];
+const EDGE_KEYS = [
+  'a',
+  '0',
+  '-',
+  '_',
+  '...',
+  'a..b',
+  '.a',
+  'a.',
+  'b/...',
+  'a.tmp',
+  'x'.repeat(255),
+  `${'d/'.repeat(255)}x`,
+];
 /** No file can be named so, or have a folder's name. */
 const KEYS_OF_NO_FILE = ['x'.repeat(512), 'a/...'];
 
 export function objectStoreContract(subject: ObjectStoreSubject): void {
   describe(`ObjectStore contract: ${subject.name}`, () => {
     let store: ObjectStore;
-    beforeEach(async () => { store = await subject.open(); });
+    beforeEach(async () => {
+      store = await subject.open();
+    });
     afterEach(async () => subject.close(store));
 
     const put = async (key: string, text: string) => store.write(key, inPieces(bytesOf(text), 3), PNG);
@@ -42,14 +76,29 @@ export function objectStoreContract(subject: ObjectStoreSubject): void {
         this.skip();
       }
       for (const key of INVALID_KEYS) {
-        const tries: Promise<unknown>[] = [store.stat(key), store.read(key), put(key, 'x'), store.remove(key), store.copy(key, 'to', 'e'), store.copy('from', key, 'e')];
-        const outcomes = await Promise.all(tries.map(async (tried) => tried.then(() => 'accepted', (error: unknown) => error)));
+        const tries: Promise<unknown>[] = [
+          store.stat(key),
+          store.read(key),
+          put(key, 'x'),
+          store.remove(key),
+          store.copy(key, 'to', 'e'),
+          store.copy('from', key, 'e'),
+        ];
+        const outcomes = await Promise.all(
+          tries.map(async (tried) =>
+            tried.then(
+              () => 'accepted',
+              (error: unknown) => error,
+            ),
+          ),
+        );
         for (const outcome of outcomes) expect(outcome, JSON.stringify(key)).to.be.instanceOf(RangeError);
       }
     });
 
     it('takes every key of the right form, and keeps them apart', async () => {
-      if (!subject.supports.keepsEveryKey) console.log(`      left out: ${subject.name} keeps no keys that its files cannot be named by`);
+      if (!subject.supports.keepsEveryKey)
+        console.log(`      left out: ${subject.name} keeps no keys that its files cannot be named by`);
       const keys = [...EDGE_KEYS, ...(subject.supports.keepsEveryKey ? KEYS_OF_NO_FILE : [])];
       for (const key of keys) await put(key, `at ${key}`);
       for (const key of keys) expect(await textAt(key)).to.equal(`at ${key}`);
@@ -58,8 +107,12 @@ export function objectStoreContract(subject: ObjectStoreSubject): void {
     it('stores nothing past the limit, and leaves what was there', async () => {
       await put('key', 'before');
       for (const limit of [0, 5]) {
-        expect(await store.write('key', inPieces(bytesOf('longer'), 2), { mediaType: 'image/png', maxBytes: limit })).to.equal('too-large');
-        expect(await store.write('new', inPieces(bytesOf('longer'), 2), { mediaType: 'image/png', maxBytes: limit })).to.equal('too-large');
+        expect(
+          await store.write('key', inPieces(bytesOf('longer'), 2), { mediaType: 'image/png', maxBytes: limit }),
+        ).to.equal('too-large');
+        expect(
+          await store.write('new', inPieces(bytesOf('longer'), 2), { mediaType: 'image/png', maxBytes: limit }),
+        ).to.equal('too-large');
       }
       expect(await textAt('key')).to.equal('before');
       expect(await store.stat('new')).to.equal(null);
@@ -68,7 +121,10 @@ export function objectStoreContract(subject: ObjectStoreSubject): void {
     it('stores nothing of bytes that break off, and passes their failure on', async () => {
       await put('key', 'before');
       for (const key of ['key', 'new']) {
-        const outcome = await store.write(key, breakingOff(bytesOf('half')), PNG).then(() => 'stored', (error: Error) => error.message);
+        const outcome = await store.write(key, breakingOff(bytesOf('half')), PNG).then(
+          () => 'stored',
+          (error: Error) => error.message,
+        );
         expect(outcome).to.equal('the line broke');
       }
       expect(await textAt('key')).to.equal('before');
@@ -91,7 +147,9 @@ export function objectStoreContract(subject: ObjectStoreSubject): void {
     });
 
     it('takes exactly as many bytes as the limit', async () => {
-      expect(await store.write('key', inPieces(bytesOf('12345')), { mediaType: 'image/png', maxBytes: 5 })).to.have.property('byteSize', 5);
+      expect(
+        await store.write('key', inPieces(bytesOf('12345')), { mediaType: 'image/png', maxBytes: 5 }),
+      ).to.have.property('byteSize', 5);
     });
 
     it('reads ranges, cut at the end of the object', async () => {
@@ -105,9 +163,14 @@ export function objectStoreContract(subject: ObjectStoreSubject): void {
 
     it('reads back many bytes unchanged', async () => {
       const bytes = Uint8Array.from({ length: 700_001 }, (_, i) => (i * 7919) & 0xff);
-      expect(await store.write('big', inPieces(bytes, 65_537), PNG)).to.deep.equal({ byteSize: bytes.byteLength, sha256: sha256Of(bytes) });
+      expect(await store.write('big', inPieces(bytes, 65_537), PNG)).to.deep.equal({
+        byteSize: bytes.byteLength,
+        sha256: sha256Of(bytes),
+      });
       expect(sha256Of(await collected((await store.read('big'))!))).to.equal(sha256Of(bytes));
-      expect(sha256Of(await collected((await store.read('big', { from: 65_000, to: 200_000 }))!))).to.equal(sha256Of(bytes.subarray(65_000, 200_000)));
+      expect(sha256Of(await collected((await store.read('big', { from: 65_000, to: 200_000 }))!))).to.equal(
+        sha256Of(bytes.subarray(65_000, 200_000)),
+      );
     });
 
     it('changes the etag whenever the bytes change, those of the same length too', async () => {
@@ -157,7 +220,9 @@ export function objectStoreContract(subject: ObjectStoreSubject): void {
         this.skip();
       }
       for (let i = 0; i < 10; i += 1) await put(`from/${i}`, `text ${i}`);
-      const results = await Promise.all(Array.from({ length: 10 }, async (_, i) => store.copy(`from/${i}`, 'to', await etagOf(`from/${i}`))));
+      const results = await Promise.all(
+        Array.from({ length: 10 }, async (_, i) => store.copy(`from/${i}`, 'to', await etagOf(`from/${i}`))),
+      );
       expect(results.filter((result) => result === 'copied')).to.have.length(1);
       expect(results.filter((result) => result === 'exists')).to.have.length(9);
       expect(await textAt('to')).to.equal(`text ${results.indexOf('copied')}`);
@@ -166,10 +231,12 @@ export function objectStoreContract(subject: ObjectStoreSubject): void {
     it('never shows a mixture of concurrent writes', async () => {
       const texts = Array.from({ length: 12 }, (_, i) => String.fromCharCode(97 + i).repeat(50_000));
       await put('key', texts[0]!);
-      await Promise.all(texts.map(async (text) => {
-        await store.write('key', inPieces(bytesOf(text), 10_000), PNG);
-        expect(texts).to.include(await textAt('key'));
-      }));
+      await Promise.all(
+        texts.map(async (text) => {
+          await store.write('key', inPieces(bytesOf(text), 10_000), PNG);
+          expect(texts).to.include(await textAt('key'));
+        }),
+      );
       expect(texts).to.include(await textAt('key'));
       expect(await store.stat('key')).to.have.property('byteSize', 50_000);
     });
@@ -177,10 +244,12 @@ export function objectStoreContract(subject: ObjectStoreSubject): void {
     it('copies what was seen even while it is being replaced', async () => {
       await put('from', 'seen');
       const seen = await etagOf('from');
-      const results = await Promise.all(Array.from({ length: 30 }, async (_, i) => {
-        if (i % 3 === 0) await put('from', i % 2 === 0 ? 'seen' : 'unseen');
-        return { to: `to/${i}`, result: await store.copy('from', `to/${i}`, seen) };
-      }));
+      const results = await Promise.all(
+        Array.from({ length: 30 }, async (_, i) => {
+          if (i % 3 === 0) await put('from', i % 2 === 0 ? 'seen' : 'unseen');
+          return { to: `to/${i}`, result: await store.copy('from', `to/${i}`, seen) };
+        }),
+      );
       for (const { to, result } of results) expect(await textAt(to)).to.equal(result === 'copied' ? 'seen' : null);
     });
 

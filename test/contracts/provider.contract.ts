@@ -53,8 +53,15 @@ export async function submitted(provider: Provider, submission: Submission): Pro
   return answer.reference;
 }
 
-/** Polls until the task is over and gives every report on the way; the test runner's own limit ends a task that never is. */
-export async function reportsUntilOver(provider: Provider, reference: string, submission: Submission): Promise<ProviderReport[]> {
+/**
+ * Polls until the task is over and gives every report on the way; the test runner's own limit ends a task that never
+ * is.
+ */
+export async function reportsUntilOver(
+  provider: Provider,
+  reference: string,
+  submission: Submission,
+): Promise<ProviderReport[]> {
   const reports: ProviderReport[] = [];
   for (;;) {
     const report = await provider.poll(reference, submission.settings, WANTED);
@@ -109,7 +116,9 @@ function describeSuccess(opened: Opened): void {
     const submission = quick('contract-no-output');
     const reference = await submitted(provider, submission);
     await reportsUntilOver(provider, reference, submission);
-    expect(await failureOf(bytesOf(provider.output(reference, 999, submission.settings, WANTED)))).to.be.instanceOf(Error);
+    expect(await failureOf(bytesOf(provider.output(reference, 999, submission.settings, WANTED)))).to.be.instanceOf(
+      Error,
+    );
   });
 }
 
@@ -158,7 +167,8 @@ function describeAborts(opened: Opened, { recovery }: ProviderSupports): void {
     const outcome = await answer;
     if (!recovery) return;
     const known = await recovered(provider, submission);
-    if (typeof outcome === 'object' && outcome !== null && 'reference' in outcome) expect(known).to.deep.equal({ found: true, reference: outcome.reference });
+    if (typeof outcome === 'object' && outcome !== null && 'reference' in outcome)
+      expect(known).to.deep.equal({ found: true, reference: outcome.reference });
     else expect(known).to.be.an('object').with.property('found').that.is.a('boolean');
   });
 

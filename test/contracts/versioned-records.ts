@@ -1,4 +1,5 @@
-// Goal: what generation and upload stores promise alike: one record an id, guarded by its version, found when it is due.
+// Goal: what generation and upload stores promise alike: one record an id, guarded by its version, found when it is
+// due.
 // Method: unhappy paths one by one, then random sequences of calls against a plain map.
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -33,14 +34,24 @@ export function versionedRecords<T extends VersionedRecord>(subject: VersionedSu
 function inserting<T extends VersionedRecord>({ store, make, idAt }: VersionedSubject<T>): void {
   it('reads null where nothing stands, and for what is no id at all', async () => {
     await store().insert(make(1));
-    for (const id of [idAt(2), idAt(1).toUpperCase().replace('0', '1'), '', 'x', `{${idAt(1)}}`, idAt(1).replaceAll('-', '')]) {
+    for (const id of [
+      idAt(2),
+      idAt(1).toUpperCase().replace('0', '1'),
+      '',
+      'x',
+      `{${idAt(1)}}`,
+      idAt(1).replaceAll('-', ''),
+    ]) {
       expect(await store().read(id), id).to.equal(null);
     }
   });
 
   it('answers what stands at a taken id and writes nothing', async () => {
     await store().insert(make(1, { dueAt: 5 }));
-    expect(await store().insert(make(1, { version: 7, dueAt: 6 }))).to.deep.equal({ inserted: false, existing: make(1, { dueAt: 5 }) });
+    expect(await store().insert(make(1, { version: 7, dueAt: 6 }))).to.deep.equal({
+      inserted: false,
+      existing: make(1, { dueAt: 5 }),
+    });
     expect(await store().read(idAt(1))).to.deep.equal(make(1, { dueAt: 5 }));
     expect(await store().due(10, 10)).to.have.length(1);
   });
@@ -51,7 +62,9 @@ function inserting<T extends VersionedRecord>({ store, make, idAt }: VersionedSu
   });
 
   it('lets exactly one of many concurrent inserts at one id win, and shows the others its record', async () => {
-    const outcomes = await Promise.all(Array.from({ length: 32 }, (_, version) => store().insert(make(1, { version }))));
+    const outcomes = await Promise.all(
+      Array.from({ length: 32 }, (_, version) => store().insert(make(1, { version }))),
+    );
     const kept = await store().read(idAt(1));
     expect(outcomes.filter(({ inserted }) => inserted)).to.have.length(1);
     for (const outcome of outcomes) if (!outcome.inserted) expect(outcome.existing).to.deep.equal(kept);
@@ -63,7 +76,9 @@ function inserting<T extends VersionedRecord>({ store, make, idAt }: VersionedSu
     Object.assign(given, { dueAt: 0, version: 99 });
     const answered = await store().read(idAt(1));
     expect(answered).to.deep.equal(make(1));
-    expect(Reflect.set(answered as object, 'version', 99) ? await store().read(idAt(1)) : answered).to.deep.equal(make(1));
+    expect(Reflect.set(answered as object, 'version', 99) ? await store().read(idAt(1)) : answered).to.deep.equal(
+      make(1),
+    );
   });
 }
 
@@ -85,7 +100,9 @@ function replacingAndRemoving<T extends VersionedRecord>({ store, make, idAt }: 
 
   it('lets exactly one of 64 concurrent replacements of one version win', async () => {
     await store().insert(make(1));
-    const outcomes = await Promise.all(Array.from({ length: 64 }, (_, n) => store().replace(make(1, { version: 1, dueAt: n }), 0)));
+    const outcomes = await Promise.all(
+      Array.from({ length: 64 }, (_, n) => store().replace(make(1, { version: 1, dueAt: n }), 0)),
+    );
     expect(outcomes.filter((outcome) => outcome === 'applied')).to.have.length(1);
     expect((await store().read(idAt(1)))?.dueAt).to.equal(outcomes.indexOf('applied'));
   });
@@ -101,7 +118,12 @@ function replacingAndRemoving<T extends VersionedRecord>({ store, make, idAt }: 
 function findingDue<T extends VersionedRecord>({ store, make }: VersionedSubject<T>): void {
   it('refuses a limit that is not 1 to 1,000', async () => {
     for (const limit of [0, -1, 1001, 1.5, Number.NaN]) {
-      const outcome = await store().due(0, limit).then(() => 'answered', () => 'refused');
+      const outcome = await store()
+        .due(0, limit)
+        .then(
+          () => 'answered',
+          () => 'refused',
+        );
       expect(outcome, String(limit)).to.equal('refused');
     }
   });
@@ -121,31 +143,46 @@ function findingDue<T extends VersionedRecord>({ store, make }: VersionedSubject
   });
 }
 
-type Call = { readonly kind: 'insert' | 'replace' | 'remove' | 'due'; readonly n: number; readonly expected: number; readonly at: number };
+type Call = {
+  readonly kind: 'insert' | 'replace' | 'remove' | 'due';
+  readonly n: number;
+  readonly expected: number;
+  readonly at: number;
+};
 
 function sequences<T extends VersionedRecord>({ store, make, idAt }: VersionedSubject<T>): void {
   const call = fc.record<Call>({
     kind: fc.constantFrom('insert', 'replace', 'remove', 'due'),
-    n: fc.integer({ min: 1, max: 3 }), expected: fc.integer({ min: 0, max: 2 }), at: fc.integer({ min: 0, max: 20 }),
+    n: fc.integer({ min: 1, max: 3 }),
+    expected: fc.integer({ min: 0, max: 2 }),
+    at: fc.integer({ min: 0, max: 20 }),
   });
 
   it('answers random sequences of calls as a plain map would', async () => {
-    await fc.assert(fc.asyncProperty(fc.array(call, { maxLength: 20 }), async (calls) => {
-      const model = new Map<number, T>();
-      for (const step of calls) await agree(step, model);
-      for (const [n, record] of model) expect(await store().remove(idAt(n), record.version)).to.equal('applied');
-    }), { numRuns: 60 });
+    await fc.assert(
+      fc.asyncProperty(fc.array(call, { maxLength: 20 }), async (calls) => {
+        const model = new Map<number, T>();
+        for (const step of calls) await agree(step, model);
+        for (const [n, record] of model) expect(await store().remove(idAt(n), record.version)).to.equal('applied');
+      }),
+      { numRuns: 60 },
+    );
   });
 
   async function agree({ kind, n, expected, at }: Call, model: Map<number, T>): Promise<void> {
     const current = model.get(n);
     const matches = current?.version === expected;
     if (kind === 'due') {
-      const due = [...model.values()].filter((record) => record.dueAt <= at).map((record) => record.dueAt).sort((a, b) => a - b);
+      const due = [...model.values()]
+        .filter((record) => record.dueAt <= at)
+        .map((record) => record.dueAt)
+        .sort((a, b) => a - b);
       expect((await store().due(at, 1000)).map((record) => record.dueAt)).to.deep.equal(due);
     } else if (kind === 'insert') {
       const record = make(n, { version: expected, dueAt: at });
-      expect(await store().insert(record)).to.deep.equal(current === undefined ? { inserted: true } : { inserted: false, existing: current });
+      expect(await store().insert(record)).to.deep.equal(
+        current === undefined ? { inserted: true } : { inserted: false, existing: current },
+      );
       if (current === undefined) model.set(n, record);
     } else if (kind === 'replace') {
       const record = make(n, { version: expected + 1, dueAt: at });

@@ -16,7 +16,10 @@ const scheduling = fc.record<Scheduling>({
   pauseMs: fc.constantFrom(0, 0, 30),
 });
 
-/** Whatever is scheduled how often, each generation is delivered in or after the time of its last schedule, and then never again. */
+/**
+ * Whatever is scheduled how often, each generation is delivered in or after the time of its last schedule, and then
+ * never again.
+ */
 export function wakeUpSequences({ wakeUps, supports, until }: WakeUpsBench): void {
   it('delivers after the last schedule of each generation, whatever came before', async () => {
     const lastDelivery = new Map<string, number>();
@@ -26,17 +29,20 @@ export function wakeUpSequences({ wakeUps, supports, until }: WakeUpsBench): voi
       lastDelivery.set(id, supports.now());
       if (deliveries % 7 === 0) throw new Error('every seventh delivery fails');
     }, 2);
-    await fc.assert(fc.asyncProperty(fc.array(scheduling, { maxLength: 12 }), async (schedulings) => {
-      const lastAt = new Map<string, number>();
-      for (const { n, inMs, pauseMs } of schedulings) {
-        const at = supports.now() + inMs;
-        lastAt.set(uuidAt(n), at);
-        lastDelivery.delete(uuidAt(n));
-        await wakeUps().schedule(aboutGeneration(uuidAt(n)), at);
-        if (pauseMs > 0) await supports.elapse(pauseMs);
-      }
-      await until(() => [...lastAt].every(([id, at]) => (lastDelivery.get(id) ?? -Infinity) >= at));
-    }), { numRuns: 10 });
+    await fc.assert(
+      fc.asyncProperty(fc.array(scheduling, { maxLength: 12 }), async (schedulings) => {
+        const lastAt = new Map<string, number>();
+        for (const { n, inMs, pauseMs } of schedulings) {
+          const at = supports.now() + inMs;
+          lastAt.set(uuidAt(n), at);
+          lastDelivery.delete(uuidAt(n));
+          await wakeUps().schedule(aboutGeneration(uuidAt(n)), at);
+          if (pauseMs > 0) await supports.elapse(pauseMs);
+        }
+        await until(() => [...lastAt].every(([id, at]) => (lastDelivery.get(id) ?? -Infinity) >= at));
+      }),
+      { numRuns: 10 },
+    );
     await supports.elapse(supports.quietMs);
     const before = deliveries;
     await supports.elapse(supports.quietMs);

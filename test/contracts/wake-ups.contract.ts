@@ -1,5 +1,5 @@
-// Goal: any wake-ups deliver what was scheduled at least once, not before its time, no more at once than allowed, again after a
-// failure, and nothing after a stop; what was not delivered stays.
+// Goal: any wake-ups deliver what was scheduled at least once, not before its time, no more at once than allowed, again
+// after a failure, and nothing after a stop; what was not delivered stays.
 // Method: handlers that note what they are given; time is moved by the subject, and what must happen is waited for.
 import { expect } from 'chai';
 import type { WakeUps, WakeUpSubject } from '../../core/ports/wake-ups.js';
@@ -13,7 +13,9 @@ export function wakeUpsContract(subject: ContractSubject<WakeUps, WakeUpsSupport
   describe(`WakeUps contract: ${subject.name}`, () => {
     let wakeUps: WakeUps;
     let test = 0;
-    beforeEach(async () => { wakeUps = await subject.open(); });
+    beforeEach(async () => {
+      wakeUps = await subject.open();
+    });
     afterEach(async () => {
       test += 1;
       await subject.close(wakeUps);
@@ -39,8 +41,12 @@ export function wakeUpsContract(subject: ContractSubject<WakeUps, WakeUpsSupport
 
 function timing({ wakeUps, supports, until }: WakeUpsBench): void {
   const delivered: string[] = [];
-  beforeEach(() => { delivered.length = 0; });
-  const note = async ({ id }: WakeUpSubject): Promise<void> => { delivered.push(id); };
+  beforeEach(() => {
+    delivered.length = 0;
+  });
+  const note = async ({ id }: WakeUpSubject): Promise<void> => {
+    delivered.push(id);
+  };
 
   it('delivers nothing before it is started, and then what is due', async () => {
     await wakeUps().schedule(aboutGeneration(uuidAt(1)), supports.now() - 1);
@@ -52,18 +58,32 @@ function timing({ wakeUps, supports, until }: WakeUpsBench): void {
   });
 
   it('keeps subjects of one id and different kinds apart, and gives each back as it was', async () => {
-    const subjects: readonly WakeUpSubject[] = ['generation', 'webhook-delivery', 'x'].map((kind) => ({ kind, id: uuidAt(1) }));
+    const subjects: readonly WakeUpSubject[] = ['generation', 'webhook-delivery', 'x'].map((kind) => ({
+      kind,
+      id: uuidAt(1),
+    }));
     const given: WakeUpSubject[] = [];
     for (const subject of subjects) await wakeUps().schedule(subject, supports.now() - 1);
-    await wakeUps().start(async (subject) => { given.push(subject); }, 4);
+    await wakeUps().start(async (subject) => {
+      given.push(subject);
+    }, 4);
     await until(() => given.length >= subjects.length);
     await supports.elapse(supports.quietMs);
     expect(given).to.have.deep.members(subjects);
   });
 
   it('refuses a subject that could be taken for another one', async () => {
-    for (const subject of [{ kind: '', id: 'a' }, { kind: 'a:b', id: 'c' }, { kind: 'A', id: 'a' }, { kind: 'a', id: 'b:c' }, { kind: 'generation', id: 'x:y' }, { kind: 'a', id: '' }]) {
-      const failure: unknown = await wakeUps().schedule(subject, supports.now()).catch((error: unknown) => error);
+    for (const subject of [
+      { kind: '', id: 'a' },
+      { kind: 'a:b', id: 'c' },
+      { kind: 'A', id: 'a' },
+      { kind: 'a', id: 'b:c' },
+      { kind: 'generation', id: 'x:y' },
+      { kind: 'a', id: '' },
+    ]) {
+      const failure: unknown = await wakeUps()
+        .schedule(subject, supports.now())
+        .catch((error: unknown) => error);
       expect(String(failure), JSON.stringify(subject)).to.include('Broken invariant');
     }
   });
@@ -143,7 +163,9 @@ function bounds({ wakeUps, supports, until }: WakeUpsBench): void {
     await wakeUps().start(async ({ id }) => {
       underWay += 1;
       most = Math.max(most, underWay);
-      await new Promise<void>((resolve) => { ends.push(resolve); });
+      await new Promise<void>((resolve) => {
+        ends.push(resolve);
+      });
       underWay -= 1;
       delivered.add(id);
     }, 3);
@@ -166,7 +188,9 @@ function bounds({ wakeUps, supports, until }: WakeUpsBench): void {
       calls += 1;
       underWay += 1;
       most = Math.max(most, underWay);
-      await new Promise<void>((resolve) => { end = resolve; });
+      await new Promise<void>((resolve) => {
+        end = resolve;
+      });
       underWay -= 1;
     }, 4);
     await wakeUps().schedule(aboutGeneration(uuidAt(1)), supports.now());
@@ -194,11 +218,17 @@ function stopping({ wakeUps, supports, until }: WakeUpsBench): void {
     let end: () => void = () => undefined;
     await wakeUps().start(async () => {
       calls += 1;
-      await new Promise<void>((resolve) => { end = resolve; });
+      await new Promise<void>((resolve) => {
+        end = resolve;
+      });
     }, 4);
     await wakeUps().schedule(aboutGeneration(uuidAt(1)), supports.now());
     await until(() => calls === 1);
-    const ending = wakeUps().stop().then(() => { stopped = true; });
+    const ending = wakeUps()
+      .stop()
+      .then(() => {
+        stopped = true;
+      });
     await wakeUps().schedule(aboutGeneration(uuidAt(2)), supports.now());
     await supports.elapse(50);
     expect(stopped).to.equal(false);
@@ -215,7 +245,9 @@ function stopping({ wakeUps, supports, until }: WakeUpsBench): void {
       this.skip();
     }
     const first: string[] = [];
-    await wakeUps().start(async ({ id }) => { first.push(id); }, 4);
+    await wakeUps().start(async ({ id }) => {
+      first.push(id);
+    }, 4);
     await wakeUps().schedule(aboutGeneration(uuidAt(1)), supports.now());
     await until(() => first.length === 1);
     const at = supports.now() + 300;
@@ -224,7 +256,9 @@ function stopping({ wakeUps, supports, until }: WakeUpsBench): void {
     await wakeUps().stop();
     const next = await reopen(wakeUps());
     const second: string[] = [];
-    await next.start(async ({ id }) => { second.push(id); }, 4);
+    await next.start(async ({ id }) => {
+      second.push(id);
+    }, 4);
     await until(() => second.length === 2);
     await supports.elapse(supports.quietMs);
     expect(second.toSorted()).to.deep.equal([uuidAt(2), uuidAt(3)]);

@@ -8,7 +8,10 @@ interface Source {
   abort(reason: Error): void;
 }
 
-const SOURCES: readonly (readonly [string, () => Source])[] = [['core', () => new AbortSource()], ['the platform', () => new AbortController()]];
+const SOURCES: readonly (readonly [string, () => Source])[] = [
+  ['core', () => new AbortSource()],
+  ['the platform', () => new AbortController()],
+];
 
 for (const [name, open] of SOURCES) {
   describe(`the abort signal of ${name}`, () => {
@@ -29,7 +32,9 @@ for (const [name, open] of SOURCES) {
     it('does not call a listener that was removed, or that came too late', () => {
       const source = open();
       let calls = 0;
-      const listener = () => { calls += 1; };
+      const listener = () => {
+        calls += 1;
+      };
       source.signal.addEventListener('abort', listener);
       source.signal.removeEventListener('abort', listener);
       source.abort(first);
@@ -57,8 +62,12 @@ describe('AbortSource', () => {
   it('calls the other listeners although one throws', () => {
     const source = new AbortSource();
     let called = false;
-    source.signal.addEventListener('abort', () => { throw new Error('broken'); });
-    source.signal.addEventListener('abort', () => { called = true; });
+    source.signal.addEventListener('abort', () => {
+      throw new Error('broken');
+    });
+    source.signal.addEventListener('abort', () => {
+      called = true;
+    });
     source.abort(new Error('over'));
     expect(called).to.equal(true);
   });

@@ -13,13 +13,26 @@ class Job {
   readonly outcome: Promise<string>;
   readonly call = new TestedCall();
 
-  constructor(budget: MemoryBudget, readonly byteSize: number) {
-    const work = () => new Promise<void>((resolve) => { this.hasBegun = true; this.end = resolve; });
-    this.outcome = budget.during(byteSize, work, this.call).then(() => 'done', (error: unknown) => (error instanceof CallOver ? 'given up' : 'failed'));
+  constructor(
+    budget: MemoryBudget,
+    readonly byteSize: number,
+  ) {
+    const work = () =>
+      new Promise<void>((resolve) => {
+        this.hasBegun = true;
+        this.end = resolve;
+      });
+    this.outcome = budget.during(byteSize, work, this.call).then(
+      () => 'done',
+      (error: unknown) => (error instanceof CallOver ? 'given up' : 'failed'),
+    );
   }
 }
 
-const settle = () => new Promise((resolve) => { setImmediate(resolve); });
+const settle = () =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 const begun = (jobs: readonly Job[]) => jobs.map(({ hasBegun }) => hasBegun);
 
 describe('MemoryBudget', () => {
@@ -63,14 +76,27 @@ describe('MemoryBudget', () => {
   it('does nothing for somebody who has gone before', async () => {
     const budget = new MemoryBudget(100);
     let isDone = false;
-    const outcome = await budget.during(1, async () => { isDone = true; }, TestedCall.over()).then(() => 'done', (error: unknown) => error);
+    const outcome = await budget
+      .during(
+        1,
+        async () => {
+          isDone = true;
+        },
+        TestedCall.over(),
+      )
+      .then(
+        () => 'done',
+        (error: unknown) => error,
+      );
     expect(outcome).to.be.instanceOf(CallOver);
     expect([isDone, budget.heldBytes, budget.waiting]).to.deep.equal([false, 0, 0]);
   });
 
   it('frees what a job held that failed', async () => {
     const budget = new MemoryBudget(100);
-    expect(await budget.during(100, () => Promise.reject(new Error('broken'))).catch((error: Error) => error.message)).to.equal('broken');
+    expect(
+      await budget.during(100, () => Promise.reject(new Error('broken'))).catch((error: Error) => error.message),
+    ).to.equal('broken');
     expect(budget.heldBytes).to.equal(0);
   });
 
@@ -79,23 +105,27 @@ describe('MemoryBudget', () => {
       fc.record({ kind: fc.constant('come' as const), byteSize: fc.integer({ min: 0, max: 150 }) }),
       fc.record({ kind: fc.constantFrom('end' as const, 'give-up' as const), which: fc.nat(20) }),
     );
-    await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
-      const budget = new MemoryBudget(100);
-      let waiting: Job[] = [];
-      let running: Job[] = [];
-      for (const next of steps) {
-        if (next.kind === 'come') waiting.push(new Job(budget, next.byteSize));
-        const [chosen] = next.kind === 'come' ? [] : (next.kind === 'end' ? running : waiting).slice(next.which);
-        if (next.kind === 'end') chosen?.end();
-        else chosen?.call.end();
-        waiting = waiting.filter((job) => job !== chosen);
-        running = running.filter((job) => job !== chosen);
-        const held = () => running.reduce((sum, { byteSize }) => sum + Math.min(100, byteSize), 0);
-        while (waiting[0] !== undefined && held() + Math.min(100, waiting[0].byteSize) <= 100) running.push(waiting.shift()!);
-        await settle();
-        expect([begun(running).every(Boolean), begun(waiting).some(Boolean)]).to.deep.equal([true, false]);
-        expect([budget.heldBytes, budget.waiting]).to.deep.equal([held(), waiting.length]);
-      }
-    }), { numRuns: 200 });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+        const budget = new MemoryBudget(100);
+        let waiting: Job[] = [];
+        let running: Job[] = [];
+        for (const next of steps) {
+          if (next.kind === 'come') waiting.push(new Job(budget, next.byteSize));
+          const [chosen] = next.kind === 'come' ? [] : (next.kind === 'end' ? running : waiting).slice(next.which);
+          if (next.kind === 'end') chosen?.end();
+          else chosen?.call.end();
+          waiting = waiting.filter((job) => job !== chosen);
+          running = running.filter((job) => job !== chosen);
+          const held = () => running.reduce((sum, { byteSize }) => sum + Math.min(100, byteSize), 0);
+          while (waiting[0] !== undefined && held() + Math.min(100, waiting[0].byteSize) <= 100)
+            running.push(waiting.shift()!);
+          await settle();
+          expect([begun(running).every(Boolean), begun(waiting).some(Boolean)]).to.deep.equal([true, false]);
+          expect([budget.heldBytes, budget.waiting]).to.deep.equal([held(), waiting.length]);
+        }
+      }),
+      { numRuns: 200 },
+    );
   });
 });

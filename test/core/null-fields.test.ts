@@ -9,7 +9,12 @@ import { GENERATION_REQUEST_SCHEMA, readGenerationRequest } from '../../core/gen
 import type { Json, JsonObject } from '../../core/json.js';
 import { completeUpload } from '../../core/uploads/complete-upload.js';
 import { prepareUpload } from '../../core/uploads/prepare-upload.js';
-import { COMPLETE_REQUEST_SCHEMA, PREPARE_REQUEST_SCHEMA, readCompleteRequest, readPrepareRequest } from '../../core/uploads/request.js';
+import {
+  COMPLETE_REQUEST_SCHEMA,
+  PREPARE_REQUEST_SCHEMA,
+  readCompleteRequest,
+  readPrepareRequest,
+} from '../../core/uploads/request.js';
 import { DEFAULT_SETTINGS } from '../../core/settings.js';
 import { CoreHarness } from '../harness/core-harness.js';
 import { plainImage } from '../fixtures/plain-media.js';
@@ -19,7 +24,11 @@ import { prepare, send } from './uploads/upload-steps.js';
 
 const UPLOAD: JsonObject = { filename: 'a.png', media_type: 'image/png', byte_size: 1, role: 'reference_image' };
 
-interface Body { readonly schema: JsonObject; readonly plain: JsonObject; readonly read: (body: Json) => { readonly content: JsonObject } }
+interface Body {
+  readonly schema: JsonObject;
+  readonly plain: JsonObject;
+  readonly read: (body: Json) => { readonly content: JsonObject };
+}
 
 const BODIES: Readonly<Record<string, Body>> = {
   'a generation': {
@@ -27,8 +36,16 @@ const BODIES: Readonly<Record<string, Body>> = {
     plain: { model_key: 'm', operation: 'image_generation', prompt: 'p' },
     read: (body) => readGenerationRequest(STATELESS_PORTS, body),
   },
-  'prepare': { schema: PREPARE_REQUEST_SCHEMA, plain: UPLOAD, read: (body) => readPrepareRequest(STATELESS_PORTS, DEFAULT_SETTINGS, body) },
-  'complete': { schema: COMPLETE_REQUEST_SCHEMA, plain: {}, read: (body) => readCompleteRequest(STATELESS_PORTS, body) },
+  'prepare': {
+    schema: PREPARE_REQUEST_SCHEMA,
+    plain: UPLOAD,
+    read: (body) => readPrepareRequest(STATELESS_PORTS, DEFAULT_SETTINGS, body),
+  },
+  'complete': {
+    schema: COMPLETE_REQUEST_SCHEMA,
+    plain: {},
+    read: (body) => readCompleteRequest(STATELESS_PORTS, body),
+  },
 };
 
 function refusalOf(read: () => unknown): string | undefined {
@@ -57,16 +74,24 @@ describe('a field that is null', () => {
     }
     it(`is unknown in ${name} when there is no such field`, () => {
       expect(refusalOf(() => read({ ...plain, nothing: null }))).to.equal('FIELD_INVALID /nothing');
-      expect(refusalOf(() => read({ ...plain, ...(JSON.parse('{"__proto__":null}') as JsonObject) }))).to.equal('FIELD_INVALID /__proto__');
+      expect(refusalOf(() => read({ ...plain, ...(JSON.parse('{"__proto__":null}') as JsonObject) }))).to.equal(
+        'FIELD_INVALID /__proto__',
+      );
       expect(refusalOf(() => read({ ...plain, toString: null }))).to.equal('FIELD_INVALID /toString');
     });
   }
 
   it('is kept inside the parameters, whose schema decides', async () => {
     const harness = await CoreHarness.open();
-    expect(readGenerationRequest(STATELESS_PORTS, harness.body({ style: null })).content).to.deep.equal(harness.body({ style: null }));
-    expect(await codeOf(estimateGeneration(harness.context, harness.caller, harness.body({ style: null })))).to.equal('FIELD_INVALID');
-    expect(await codeOf(estimateGeneration(harness.context, harness.caller, harness.body({}, { parameters: null })))).to.equal('OK');
+    expect(readGenerationRequest(STATELESS_PORTS, harness.body({ style: null })).content).to.deep.equal(
+      harness.body({ style: null }),
+    );
+    expect(await codeOf(estimateGeneration(harness.context, harness.caller, harness.body({ style: null })))).to.equal(
+      'FIELD_INVALID',
+    );
+    expect(
+      await codeOf(estimateGeneration(harness.context, harness.caller, harness.body({}, { parameters: null }))),
+    ).to.equal('OK');
   });
 
   it('makes no other request of a repeat, whichever of the two came first', async () => {
@@ -77,28 +102,56 @@ describe('a field that is null', () => {
       const when = (turn: string, fields: JsonObject): JsonObject => (nulls.includes(turn) ? fields : {});
       for (const turn of ['first', 'second']) {
         const replayed = turn === 'second';
-        const generation = harness.body({}, when(turn, { negative_prompt: null, reference_upload_ids: null, client_trace_id: null }));
+        const generation = harness.body(
+          {},
+          when(turn, { negative_prompt: null, reference_upload_ids: null, client_trace_id: null }),
+        );
         expect(await createGeneration(context, caller, 'g', generation)).to.have.property('replayed', replayed);
-        const prepared = await prepareUpload(context, caller, 'p', { ...UPLOAD, byte_size: bytes.byteLength, ...when(turn, { sha256: null }) });
+        const prepared = await prepareUpload(context, caller, 'p', {
+          ...UPLOAD,
+          byte_size: bytes.byteLength,
+          ...when(turn, { sha256: null }),
+        });
         expect(prepared).to.have.property('replayed', replayed);
         send(harness, prepared, bytes);
-        expect(await completeUpload(context, caller, 'c', prepared.upload.uploadId, when(turn, { sha256: null }))).to.have.property('replayed', replayed);
+        expect(
+          await completeUpload(context, caller, 'c', prepared.upload.uploadId, when(turn, { sha256: null })),
+        ).to.have.property('replayed', replayed);
       }
     }
   });
 
   it('leaves the digest of what has none as it was', async () => {
     const harness = await CoreHarness.open();
-    const { caller: { accountId, appId }, ports } = harness;
+    const {
+      caller: { accountId, appId },
+      ports,
+    } = harness;
     await createGeneration(harness.context, harness.caller, 'g', harness.body({ count: 2 }, { client_trace_id: null }));
     await prepare(harness, plainImage(), { sha256: null }, 'p');
     const digestOf = async (operation: 'create' | 'prepare', key: string) => {
       const outcome = await ports.claims.insert({
-        accountId, appId, operation, key, version: 1, digest: 'other', subjectId: ports.ids.uuid(), createdAt: 0, leaseExpiresAt: 0, removeAt: 1,
+        accountId,
+        appId,
+        operation,
+        key,
+        version: 1,
+        digest: 'other',
+        subjectId: ports.ids.uuid(),
+        createdAt: 0,
+        leaseExpiresAt: 0,
+        removeAt: 1,
       });
       return outcome.inserted ? undefined : outcome.existing.digest;
     };
     expect(await digestOf('create', 'g')).to.equal(ports.digests.ofJson(harness.body({ count: 2 })));
-    expect(await digestOf('prepare', 'p')).to.equal(ports.digests.ofJson({ filename: 'house.png', media_type: 'image/png', byte_size: plainImage().byteLength, role: 'reference_image' }));
+    expect(await digestOf('prepare', 'p')).to.equal(
+      ports.digests.ofJson({
+        filename: 'house.png',
+        media_type: 'image/png',
+        byte_size: plainImage().byteLength,
+        role: 'reference_image',
+      }),
+    );
   });
 });

@@ -1,17 +1,24 @@
-// Goal: a repeated task runs an interval after each run has ended, never twice at a time, goes on after a failure, and ends.
+// Goal: a repeated task runs an interval after each run has ended, never twice at a time, goes on after a failure, and
+// ends.
 // Method: a clock that the test moves.
 import { expect } from 'chai';
 import { Repetition } from '../../core/repetition.js';
 import { ManualClock } from '../fixtures/manual-clock.js';
 
 /** A task whose runs end when the test says so. */
-function heldTask(): { readonly counts: { begun: number; underWay: number }; readonly task: () => Promise<void>; readonly end: () => void } {
+function heldTask(): {
+  readonly counts: { begun: number; underWay: number };
+  readonly task: () => Promise<void>;
+  readonly end: () => void;
+} {
   const counts = { begun: 0, underWay: 0 };
   let release: () => void = () => undefined;
   const task = async (): Promise<void> => {
     counts.begun += 1;
     counts.underWay += 1;
-    await new Promise<void>((resolve) => { release = resolve; });
+    await new Promise<void>((resolve) => {
+      release = resolve;
+    });
     counts.underWay -= 1;
   };
   return { counts, task, end: () => release() };
@@ -19,11 +26,15 @@ function heldTask(): { readonly counts: { begun: number; underWay: number }; rea
 
 describe('a repetition', () => {
   let clock: ManualClock;
-  beforeEach(() => { clock = new ManualClock(); });
+  beforeEach(() => {
+    clock = new ManualClock();
+  });
 
   it('runs its task after one interval and not before, again and again', async () => {
     let runs = 0;
-    const repetition = new Repetition(clock, 100, async () => { runs += 1; });
+    const repetition = new Repetition(clock, 100, async () => {
+      runs += 1;
+    });
     await clock.advance(99);
     expect(runs).to.equal(0);
     await clock.advance(1);
@@ -63,7 +74,9 @@ describe('a repetition', () => {
     const repetition = new Repetition(clock, 50, task);
     await clock.advance(50);
     let isStopped = false;
-    const stopping = repetition.stop().then(() => { isStopped = true; });
+    const stopping = repetition.stop().then(() => {
+      isStopped = true;
+    });
     await clock.advance(100);
     expect(isStopped).to.equal(false);
     end();
@@ -74,7 +87,9 @@ describe('a repetition', () => {
 
   it('runs nothing when it is stopped before its first run', async () => {
     let runs = 0;
-    await new Repetition(clock, 50, async () => { runs += 1; }).stop();
+    await new Repetition(clock, 50, async () => {
+      runs += 1;
+    }).stop();
     await clock.advance(200);
     expect(runs).to.equal(0);
   });

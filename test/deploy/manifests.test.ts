@@ -1,8 +1,7 @@
 /**
  * Goal: what the chart gives to Kubernetes starts the program as it wants to be started, and gives nobody more than the
- * least.
- * Method: read the manifests as they were rendered for the least and the fullest values; hold every pod to the same rules;
- * load its configuration with the program's own loader, and its catalog with the catalog's.
+ * least. Method: read the manifests as they were rendered for the least and the fullest values; hold every pod to the
+ * same rules; load its configuration with the program's own loader, and its catalog with the catalog's.
  */
 import { expect } from 'chai';
 import { parseCatalog } from '../../adapters/catalog-file/file-catalog.js';

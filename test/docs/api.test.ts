@@ -21,7 +21,10 @@ function nameOf({ method, path }: Route): string {
   return `${method} ${path}`;
 }
 
-interface Section { readonly prose: string; readonly blocks: readonly CodeBlock[] }
+interface Section {
+  readonly prose: string;
+  readonly blocks: readonly CodeBlock[];
+}
 
 /** What stands under each heading of the second level. */
 function sectionUnder(heading: string): Section {
@@ -29,7 +32,10 @@ function sectionUnder(heading: string): Section {
   const from = lines.indexOf(`## ${heading}`);
   const after = lines.findIndex((line, index) => index > from && line.startsWith('## '));
   const to = after === -1 ? lines.length : after;
-  return { prose: lines.slice(from, to).join('\n'), blocks: page.blocks.filter(({ line }) => from !== -1 && line > from && line <= to) };
+  return {
+    prose: lines.slice(from, to).join('\n'),
+    blocks: page.blocks.filter(({ line }) => from !== -1 && line > from && line <= to),
+  };
 }
 
 describe('docs/api.md', () => {
@@ -51,7 +57,11 @@ describe('docs/api.md', () => {
   });
 
   it('gives limits as they are by default', () => {
-    const limits = Object.fromEntries(tablesOf(page).find(({ columns }) => columns[1] === 'Limit')?.rows.map(([what = '', limit = '']) => [what, limit]) ?? []);
+    const limits = Object.fromEntries(
+      tablesOf(page)
+        .find(({ columns }) => columns[1] === 'Limit')
+        ?.rows.map(([what = '', limit = '']) => [what, limit]) ?? [],
+    );
     const { readsPerMinute, writesPerMinute } = DEFAULT_REST_LIMITS;
     const { maxOpenGenerationsPerAccount, maxUploadBytes, maxUploadPixels, maxUploadDecodeBytes } = DEFAULT_SETTINGS;
     expect(limits['Body of a request']).to.match(new RegExp(`^${MAX_BODY_BYTES / 1024} KiB, `));
@@ -59,15 +69,17 @@ describe('docs/api.md', () => {
     expect(limits['Writes of one key']).to.match(new RegExp(`^${writesPerMinute.toLocaleString('en')} a minute`));
     expect(limits['Open generations of one account']).to.equal(maxOpenGenerationsPerAccount.toLocaleString('en'));
     expect(limits['Reference files']).to.equal(
-      `${MAX_REFERENCE_UPLOADS} a generation, or what the model says; PNG, JPEG or WebP; ${maxUploadBytes / 1024 ** 2} MiB; `
-        + `${maxUploadPixels / 1e6} megapixels; ${maxUploadDecodeBytes / 1024 ** 2} MiB of memory to decode`,
+      `${MAX_REFERENCE_UPLOADS} a generation, or what the model says; PNG, JPEG or WebP; ${maxUploadBytes / 1024 ** 2} MiB; ` +
+        `${maxUploadPixels / 1e6} megapixels; ${maxUploadDecodeBytes / 1024 ** 2} MiB of memory to decode`,
     );
   });
 
   for (const route of ROUTES) {
     it(`says what ${nameOf(route)} refuses with`, () => {
       const sentence = /^Refuses with ([^.]+)\.$/m.exec(sectionUnder(nameOf(route)).prose)?.[1] ?? '';
-      expect([...sentence.matchAll(/`(\w+)`/g)].map(([, code = '']) => code).sort()).to.deep.equal([...route.operation.errors].sort());
+      expect([...sentence.matchAll(/`(\w+)`/g)].map(([, code = '']) => code).sort()).to.deep.equal(
+        [...route.operation.errors].sort(),
+      );
     });
 
     it(`shows requests and answers of ${nameOf(route)} that could be`, () => {
@@ -88,7 +100,13 @@ function envelopeOf(data: JsonObject): JsonObject {
   return {
     type: 'object',
     required: ['success', 'code', 'message', 'request_id', 'data'],
-    properties: { success: { const: true }, code: { const: 'OK' }, message: { type: 'string' }, request_id: { type: 'string' }, data },
+    properties: {
+      success: { const: true },
+      code: { const: 'OK' },
+      message: { type: 'string' },
+      request_id: { type: 'string' },
+      data,
+    },
   };
 }
 
@@ -100,5 +118,7 @@ function closed(schema: Json): Json {
   if (schema === null || typeof schema !== 'object') return schema;
   if (schema['format'] === 'date-time') return TIMESTAMP;
   const copy = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, closed(value)]));
-  return copy['type'] === 'object' && 'properties' in copy && !('additionalProperties' in copy) ? { ...copy, additionalProperties: false } : copy;
+  return copy['type'] === 'object' && 'properties' in copy && !('additionalProperties' in copy)
+    ? { ...copy, additionalProperties: false }
+    : copy;
 }

@@ -10,7 +10,9 @@ import { checkSchema } from '../../adapters/system/check-schema.js';
 import { join } from 'node:path';
 import { plain, readPage, ROOT, tablesOf } from './pages.js';
 
-interface ObjectSchema { readonly properties: Readonly<Record<string, ObjectSchema & { readonly items: ObjectSchema }>> }
+interface ObjectSchema {
+  readonly properties: Readonly<Record<string, ObjectSchema & { readonly items: ObjectSchema }>>;
+}
 
 const page = readPage('docs/catalog.md');
 const file = CATALOG_FILE_SCHEMA as unknown as ObjectSchema;
@@ -18,7 +20,9 @@ const model = file.properties['models']?.items as ObjectSchema;
 const tools = { jsonSchemas: new AjvJsonSchemas(), checkSchema };
 
 function keysUnder(column: string): string[] {
-  return tablesOf(page).filter(({ columns }) => columns[0] === column).flatMap(({ rows }) => rows.map(([key]) => plain(key)));
+  return tablesOf(page)
+    .filter(({ columns }) => columns[0] === column)
+    .flatMap(({ rows }) => rows.map(([key]) => plain(key)));
 }
 
 describe('docs/catalog.md', () => {
@@ -29,7 +33,9 @@ describe('docs/catalog.md', () => {
 
   for (const part of ['limits', 'price']) {
     it(`has every key of ${part}, and no other`, () => {
-      expect(keysUnder(`Key of \`${part}\``).sort()).to.deep.equal(Object.keys(model.properties[part]?.properties ?? {}).sort());
+      expect(keysUnder(`Key of \`${part}\``).sort()).to.deep.equal(
+        Object.keys(model.properties[part]?.properties ?? {}).sort(),
+      );
     });
   }
 
@@ -40,6 +46,11 @@ describe('docs/catalog.md', () => {
 
   it('names the models that come with the program', async () => {
     const shipped = await loadCatalog(join(ROOT, 'config/catalog.yaml'), tools);
-    expect(keysUnder('Model').sort()).to.deep.equal(shipped.models().map(({ modelKey }) => modelKey).sort());
+    expect(keysUnder('Model').sort()).to.deep.equal(
+      shipped
+        .models()
+        .map(({ modelKey }) => modelKey)
+        .sort(),
+    );
   });
 });

@@ -15,19 +15,32 @@ const page = readPage('docs/cli.md');
 /** Every command has these, or every command of one kind; the prose speaks of them. */
 const COMMON_OPTIONS = ['--json', '--url'];
 
-function leaves(command: Command, path: readonly string[] = []): { readonly command: Command; readonly path: readonly string[] }[] {
+function leaves(
+  command: Command,
+  path: readonly string[] = [],
+): { readonly command: Command; readonly path: readonly string[] }[] {
   const here = [...path, command.name()];
-  return command.commands.length === 0 ? [{ command, path: here }] : command.commands.flatMap((child) => leaves(child, here));
+  return command.commands.length === 0
+    ? [{ command, path: here }]
+    : command.commands.flatMap((child) => leaves(child, here));
 }
 
 function firstColumn(title: string): string[] {
-  return tablesOf(page).filter(({ columns }) => columns[0] === title).flatMap(({ rows }) => rows.map(([cell]) => plain(cell)));
+  return tablesOf(page)
+    .filter(({ columns }) => columns[0] === title)
+    .flatMap(({ rows }) => rows.map(([cell]) => plain(cell)));
 }
 
 describe('docs/cli.md', () => {
   it('has every command with its arguments, and no other', () => {
     const known = leaves(program).map(({ command, path }) =>
-      [...path, ...command.registeredArguments.map((argument) => (argument.required ? `<${argument.name()}>` : `[${argument.name()}]`))].join(' '));
+      [
+        ...path,
+        ...command.registeredArguments.map((argument) =>
+          argument.required ? `<${argument.name()}>` : `[${argument.name()}]`,
+        ),
+      ].join(' '),
+    );
     expect(firstColumn('Command').sort()).to.deep.equal(known.sort());
   });
 
@@ -55,7 +68,8 @@ describe('commands shown in the documentation', () => {
 function commandLines(shown: Page): string[][] {
   const blocks = shown.blocks.filter(({ info }) => info === 'sh').map(({ text }) => text.replaceAll('\\\n', ' '));
   const lines = [...blocks.flatMap((text) => text.split('\n')), ...codeSpans(shown)];
-  return lines.flatMap((line) => [...line.matchAll(/(?:^|npx |\$\()darkroom ((?:"[^"]*"|[^|;&)"\n])+)/g)])
+  return lines
+    .flatMap((line) => [...line.matchAll(/(?:^|npx |\$\()darkroom ((?:"[^"]*"|[^|;&)"\n])+)/g)])
     .map(([, rest = '']) => [...rest.matchAll(/"[^"]*"|\S+/g)].map(([word]) => word));
 }
 
@@ -67,8 +81,14 @@ function faultOf(words: readonly string[]): string[] {
     command = command.commands.find((child) => child.name() === name);
   }
   if (!command) return [`There is no command darkroom ${names.join(' ')}.`];
-  const known = new Set(['--help', '--version', ...leaves(command).flatMap((leaf) => leaf.command.options.flatMap(({ long, short }) => [long, short]))]);
-  return words.filter((word) => word.startsWith('--') && !known.has(word.split('=')[0])).map((word) => `darkroom ${names[0]} has no option ${word}.`);
+  const known = new Set([
+    '--help',
+    '--version',
+    ...leaves(command).flatMap((leaf) => leaf.command.options.flatMap(({ long, short }) => [long, short])),
+  ]);
+  return words
+    .filter((word) => word.startsWith('--') && !known.has(word.split('=')[0]))
+    .map((word) => `darkroom ${names[0]} has no option ${word}.`);
 }
 
 function byValue(a: number, b: number): number {

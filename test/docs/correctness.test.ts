@@ -9,7 +9,8 @@ import { readPage, tablesOf } from './pages.js';
 const HEADER = ['Check', 'What it proves', 'In `npm test`', 'In `verify:all`', 'How often', 'How long'];
 const SIZES: readonly RunSize[] = Object.values(RUN_SIZES);
 
-const rows = tablesOf(readPage('docs/correctness.md')).find(({ columns }) => columns.join() === HEADER.join())?.rows ?? [];
+const rows =
+  tablesOf(readPage('docs/correctness.md')).find(({ columns }) => columns.join() === HEADER.join())?.rows ?? [];
 
 const amount = (count: number) => (count === 0 ? 'none' : count.toLocaleString('en-US'));
 
@@ -25,11 +26,16 @@ describe('the table of what runs where in docs/correctness.md', () => {
   it('has no amounts but these: everything else is run whole in both, or in the full run alone', () => {
     const others = rows.filter(([check]) => SIZES.every(({ of }) => of !== check));
     expect(others).not.to.have.length(0);
-    for (const [check, , inDefault, inFull] of others) expect([inDefault, inFull], check).to.deep.equal([inDefault === 'none' ? 'none' : 'all', 'all']);
+    for (const [check, , inDefault, inFull] of others)
+      expect([inDefault, inFull], check).to.deep.equal([inDefault === 'none' ? 'none' : 'all', 'all']);
   });
 
   it('has each check once, and says of each what it proves and how long it takes', () => {
     expect(new Set(rows.map(([check]) => check)).size).to.equal(rows.length);
-    for (const row of rows) expect(row.filter((cell) => cell !== ''), row[0]).to.have.length(HEADER.length);
+    for (const row of rows)
+      expect(
+        row.filter((cell) => cell !== ''),
+        row[0],
+      ).to.have.length(HEADER.length);
   });
 });

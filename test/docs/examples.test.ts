@@ -15,8 +15,8 @@ import type { Submission } from '../../core/ports/provider.js';
 import { readPage, ROOT } from './pages.js';
 
 describe('docs/writing-an-adapter.md', () => {
-  const shown = readPage('docs/writing-an-adapter.md').blocks
-    .map(({ info, text }) => ({ path: info.split(' ')[1] ?? '', text }))
+  const shown = readPage('docs/writing-an-adapter.md')
+    .blocks.map(({ info, text }) => ({ path: info.split(' ')[1] ?? '', text }))
     .filter(({ path }) => path.startsWith('docs/examples/'));
 
   it('shows each file of docs/examples as it is', () => {
@@ -31,7 +31,7 @@ let services = 0;
 
 objectStoreContract({
   name: 'example of a prefix, many services in one store',
-  open: async () => new PrefixedObjectStore(memory, `service-${services += 1}/`),
+  open: async () => new PrefixedObjectStore(memory, `service-${(services += 1)}/`),
   close: async () => undefined,
   supports: {
     send: async (_store, request) => memory.handle(request),
@@ -45,13 +45,24 @@ objectStoreContract({
 });
 
 const task = (token: string): Submission => ({
-  generationId: '0199f0d2-8e60-7b21-9f0e-c2a4d8e6b170', attempt: 1, modelKey: 'still', operation: 'image_generation', prompt: 'anything', parameters: {},
-  references: [], settings: {}, token,
+  generationId: '0199f0d2-8e60-7b21-9f0e-c2a4d8e6b170',
+  attempt: 1,
+  modelKey: 'still',
+  operation: 'image_generation',
+  prompt: 'anything',
+  parameters: {},
+  references: [],
+  settings: {},
+  token,
 });
 
 providerContract({
   name: 'example of a still picture',
-  open: async () => ({ provider: new StillProvider(new Uint8Array([1, 2, 3]), 'image/png'), quick: task, endless: task }),
+  open: async () => ({
+    provider: new StillProvider(new Uint8Array([1, 2, 3]), 'image/png'),
+    quick: task,
+    endless: task,
+  }),
   close: async () => undefined,
   supports: { recovery: true, cancellation: false },
 });

@@ -22,25 +22,45 @@ import { plain, readPage, ROOT, tablesOf } from './pages.js';
 /** What only HTTP can get wrong. */
 const OF_HTTP: readonly string[] = ['ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED', 'BODY_TOO_LARGE'] satisfies ErrorCode[];
 
-const SERVED = [...GENERATION_METHODS, ...UPLOAD_METHODS, ...CREDIT_METHODS, ...CATALOG_METHODS, ...ACCESS_METHODS, ...STORAGE_METHODS, ...OPERATIONS_METHODS, ...WATCH_METHODS];
+const SERVED = [
+  ...GENERATION_METHODS,
+  ...UPLOAD_METHODS,
+  ...CREDIT_METHODS,
+  ...CATALOG_METHODS,
+  ...ACCESS_METHODS,
+  ...STORAGE_METHODS,
+  ...OPERATIONS_METHODS,
+  ...WATCH_METHODS,
+];
 
 const page = readPage('docs/grpc.md');
-const rowsUnder = (column: string) => tablesOf(page).filter(({ columns }) => columns[0] === column).flatMap(({ rows }) => rows);
+const rowsUnder = (column: string) =>
+  tablesOf(page)
+    .filter(({ columns }) => columns[0] === column)
+    .flatMap(({ rows }) => rows);
 
 describe('docs/grpc.md', () => {
   it('has every code that a call can be refused with once, under its status', () => {
-    const documented = rowsUnder('Status').flatMap(([status = '', codes = '']) => [...codes.matchAll(/`([A-Z_]+)`/g)].map(([, code]) => `${plain(status)}: ${code}`));
-    const known = Object.keys(ERRORS).filter((code) => !OF_HTTP.includes(code)).map((code) => `${Status[GRPC_STATUSES[code as ErrorCode]]}: ${code}`);
+    const documented = rowsUnder('Status').flatMap(([status = '', codes = '']) =>
+      [...codes.matchAll(/`([A-Z_]+)`/g)].map(([, code]) => `${plain(status)}: ${code}`),
+    );
+    const known = Object.keys(ERRORS)
+      .filter((code) => !OF_HTTP.includes(code))
+      .map((code) => `${Status[GRPC_STATUSES[code as ErrorCode]]}: ${code}`);
     expect(documented.sort()).to.deep.equal(known.sort());
   });
 
   it('has every scope once', () => {
     const [, sentence = ''] = /^Scopes are ([^.]*)\./m.exec(page.prose) ?? [];
-    expect([...sentence.matchAll(/`([a-z:]+)`/g)].map(([, scope]) => String(scope)).sort()).to.deep.equal([...SCOPES, ...OPERATOR_SCOPES].sort());
+    expect([...sentence.matchAll(/`([a-z:]+)`/g)].map(([, scope]) => String(scope)).sort()).to.deep.equal(
+      [...SCOPES, ...OPERATOR_SCOPES].sort(),
+    );
   });
 
   it('has every method under the scope it needs', () => {
-    const documented = rowsUnder('Scope').flatMap(([scope = '', methods = '']) => [...methods.matchAll(/`([A-Za-z]+)`/g)].map(([, method]) => `${plain(scope)}: ${method}`));
+    const documented = rowsUnder('Scope').flatMap(([scope = '', methods = '']) =>
+      [...methods.matchAll(/`([A-Za-z]+)`/g)].map(([, method]) => `${plain(scope)}: ${method}`),
+    );
     const served = SERVED as unknown as readonly (ServedMethod | ServedStream)[];
     const known = served.flatMap(({ method, scope }) => (scope === undefined ? [] : [`${scope}: ${method.name}`]));
     expect(documented.sort()).to.deep.equal(known.sort());
@@ -49,7 +69,13 @@ describe('docs/grpc.md', () => {
   it('has every service of the proto files', () => {
     const folder = join(ROOT, 'proto/darkroom/v1');
     const texts = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
-    const services = texts.flatMap((text) => [...text.matchAll(/^service (\w+) \{$/gm)].map(([, service = '']) => service));
-    expect(rowsUnder('Service').map(([name = '']) => plain(name)).sort()).to.deep.equal(services.sort());
+    const services = texts.flatMap((text) =>
+      [...text.matchAll(/^service (\w+) \{$/gm)].map(([, service = '']) => service),
+    );
+    expect(
+      rowsUnder('Service')
+        .map(([name = '']) => plain(name))
+        .sort(),
+    ).to.deep.equal(services.sort());
   });
 });

@@ -28,7 +28,9 @@ describe('links of the documentation', () => {
 
 /** Relative ones only: what lies outside the project is not ours to keep. */
 function linksOf(page: Page): string[] {
-  return [...page.prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link).filter((link) => !/^[a-z]+:/.test(link));
+  return [...page.prose.matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, link = '']) => link)
+    .filter((link) => !/^[a-z]+:/.test(link));
 }
 
 function targetOf(page: Page, link: string): { path: string; anchor: string | undefined } {

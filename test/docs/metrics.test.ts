@@ -1,12 +1,17 @@
 /**
- * Goal: docs/operating.md has every metric with its type and labels, and no other; its alerts ask for metrics that are there.
- * Method: read the page's tables and compare them with a registry, both ways; read names and labels out of the alerts.
+ * Goal: docs/operating.md has every metric with its type and labels, and no other; its alerts ask for metrics that are
+ * there. Method: read the page's tables and compare them with a registry, both ways; read names and labels out of the
+ * alerts.
  */
 import { expect } from 'chai';
 import { Metrics } from '../../apps/metrics/metrics.js';
 import { codeSpans, plain, readPage, tablesOf, type Table } from './pages.js';
 
-interface Known { readonly name: string; readonly type: string; readonly labelNames: readonly string[] }
+interface Known {
+  readonly name: string;
+  readonly type: string;
+  readonly labelNames: readonly string[];
+}
 
 const page = readPage('docs/operating.md');
 const known = new Metrics().registry.getMetricsAsArray() as unknown as readonly Known[];
@@ -23,18 +28,29 @@ const spans = (cell = ''): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, 
 
 describe('metrics in docs/operating.md', () => {
   it('are those of the registry, with type and labels', () => {
-    const documented = tableOf('Metric').rows.map(([name, type, labels]) => `${plain(name)}: ${type} of ${spans(labels).join(', ')}`);
-    expect(documented.sort()).to.deep.equal(own.map(({ name, type, labelNames }) => `${name}: ${type} of ${labelNames.join(', ')}`).sort());
+    const documented = tableOf('Metric').rows.map(
+      ([name, type, labels]) => `${plain(name)}: ${type} of ${spans(labels).join(', ')}`,
+    );
+    expect(documented.sort()).to.deep.equal(
+      own.map(({ name, type, labelNames }) => `${name}: ${type} of ${labelNames.join(', ')}`).sort(),
+    );
   });
 
   it('say of each what it means and what is normal', () => {
     const table = tableOf('Metric');
-    expect(table.rows.filter((row) => row.length !== table.columns.length || row[3] === '' || row[4] === '')).to.deep.equal([]);
+    expect(
+      table.rows.filter((row) => row.length !== table.columns.length || row[3] === '' || row[4] === ''),
+    ).to.deep.equal([]);
   });
 
   it('have those of the process, too', () => {
     const documented = tableOf('Process metric').rows.map(([name, type]) => `${plain(name)}: ${type}`);
-    expect(documented.sort()).to.deep.equal(known.filter(ofProcess).map(({ name, type }) => `${name}: ${type}`).sort());
+    expect(documented.sort()).to.deep.equal(
+      known
+        .filter(ofProcess)
+        .map(({ name, type }) => `${name}: ${type}`)
+        .sort(),
+    );
   });
 
   it('are named as they are everywhere on the page', () => {
@@ -43,14 +59,22 @@ describe('metrics in docs/operating.md', () => {
   });
 
   it('are what the alerts ask for, by labels that they have', () => {
-    const rules = page.blocks.filter(({ info }) => info === 'yaml').map(({ text }) => text).join('\n');
+    const rules = page.blocks
+      .filter(({ info }) => info === 'yaml')
+      .map(({ text }) => text)
+      .join('\n');
     const asked = [...rules.matchAll(/\b(darkroom_[a-z_]+)(?:\{([a-z]+)[=!~]+)?/g)];
     expect(asked).to.have.length.greaterThan(5);
     for (const [, name = '', label] of asked) {
-      const metric = own.find((one) => one.name === name || (one.type === 'histogram' && name.replace(/_(bucket|sum|count)$/, '') === one.name));
+      const metric = own.find(
+        (one) =>
+          one.name === name || (one.type === 'histogram' && name.replace(/_(bucket|sum|count)$/, '') === one.name),
+      );
       expect(metric, name).to.not.equal(undefined);
       if (label !== undefined) expect(metric?.labelNames, name).to.include(label);
     }
-    for (const name of rules.matchAll(/\bby \(([a-z, ]+)\)/g)) for (const label of (name[1] ?? '').split(', ')) expect(['le', ...own.flatMap(({ labelNames }) => labelNames)]).to.include(label);
+    for (const name of rules.matchAll(/\bby \(([a-z, ]+)\)/g))
+      for (const label of (name[1] ?? '').split(', '))
+        expect(['le', ...own.flatMap(({ labelNames }) => labelNames)]).to.include(label);
   });
 });

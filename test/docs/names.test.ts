@@ -1,6 +1,6 @@
 /**
- * Goal: whatever the documentation names is there.
- * Method: look up every path and npm script that a page names, in prose and in shell blocks, and parse every JSON block.
+ * Goal: whatever the documentation names is there. Method: look up every path and npm script that a page names, in
+ * prose and in shell blocks, and parse every JSON block.
  */
 import { expect } from 'chai';
 import { existsSync, readFileSync } from 'node:fs';
@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { allPages, codeSpans, ROOT, type Page } from './pages.js';
 
 const FOLDERS = /^(?:core|adapters|apps|test|config|docs|bench|proto|deploy)\/[\w./*-]*$/;
-const ROOT_FILES = /^(?:README\.md|SECURITY\.md|CONTRIBUTING\.md|CHANGELOG\.md|LICENSE|NOTICE|package\.json|tsconfig\.json)$/;
+const ROOT_FILES =
+  /^(?:README\.md|SECURITY\.md|CONTRIBUTING\.md|CHANGELOG\.md|LICENSE|NOTICE|package\.json|tsconfig\.json)$/;
 
 /** Written when something is run, and not kept. */
 const WRITTEN_LATER = ['bench/results.json'];

@@ -13,9 +13,19 @@ import { DEFAULT_SETTINGS } from '../../core/settings.js';
 import { FULL_RUN_VARIABLE } from '../harness/run-sizes.js';
 import { allPages, codeSpans, plain, readPage, ROOT, tablesOf } from './pages.js';
 
-const SECTIONS = new Set([...CONFIG_KEYS.keys()].filter((path) => path.includes('.')).map((path) => path.split('.')[0]));
+const SECTIONS = new Set(
+  [...CONFIG_KEYS.keys()].filter((path) => path.includes('.')).map((path) => path.split('.')[0]),
+);
 /** Read by commands, or set by them. */
-const OTHER_VARIABLES = ['DARKROOM_CONFIG', 'DARKROOM_API_KEY', 'DARKROOM_URL', 'DARKROOM_SERVICE_TOKEN', 'DARKROOM_PROFILE', 'DARKROOM_DEBUG', FULL_RUN_VARIABLE];
+const OTHER_VARIABLES = [
+  'DARKROOM_CONFIG',
+  'DARKROOM_API_KEY',
+  'DARKROOM_URL',
+  'DARKROOM_SERVICE_TOKEN',
+  'DARKROOM_PROFILE',
+  'DARKROOM_DEBUG',
+  FULL_RUN_VARIABLE,
+];
 
 /** Shown for their form. */
 const EXAMPLE_NAMES = ['timeoutMs'];
@@ -29,7 +39,10 @@ describe('docs/operating.md', () => {
   it('has the shard key of every collection, and no other', () => {
     const rows = tablesOf(readPage('docs/operating.md')).find(({ columns }) => columns[1] === 'Shard key')?.rows ?? [];
     const shown = rows.map(([collection, key]) => [plain(collection), plain(key)]);
-    const known = schemaCollections().map(([name, { shardKey }]) => [name, shardKey === null ? 'not sharded' : keyText(shardKey)]);
+    const known = schemaCollections().map(([name, { shardKey }]) => [
+      name,
+      shardKey === null ? 'not sharded' : keyText(shardKey),
+    ]);
     expect(shown).to.have.deep.members([...known, [AGENDA_COLLECTION, 'not sharded']]);
   });
 
@@ -45,9 +58,13 @@ describe('docs/operating.md', () => {
 describe('configuration named in the documentation', () => {
   for (const page of allPages()) {
     it(`${page.path} names only keys and variables that are there`, () => {
-      const keys = codeSpans(page).filter((span) => /^[a-z_]+(?:\.[a-z_]+)+$/.test(span) && SECTIONS.has(span.split('.')[0]));
+      const keys = codeSpans(page).filter(
+        (span) => /^[a-z_]+(?:\.[a-z_]+)+$/.test(span) && SECTIONS.has(span.split('.')[0]),
+      );
       expect(keys.filter((key) => !CONFIG_KEYS.has(key))).to.deep.equal([]);
-      const settings = codeSpans(page).filter((span) => /^[a-z]+[A-Za-z]*Ms$/.test(span) && !EXAMPLE_NAMES.includes(span));
+      const settings = codeSpans(page).filter(
+        (span) => /^[a-z]+[A-Za-z]*Ms$/.test(span) && !EXAMPLE_NAMES.includes(span),
+      );
       expect(settings.filter((name) => !(name in DEFAULT_SETTINGS))).to.deep.equal([]);
       const known = new Set([...CONFIG_KEYS.keys()].map(variableOf).concat(OTHER_VARIABLES));
       const variables = [...page.text.matchAll(/\bDARKROOM_[A-Z_]+\b/g)].map(([name]) => name);
@@ -58,13 +75,22 @@ describe('configuration named in the documentation', () => {
 
 /** As it is given to `sh.shardCollection`. */
 function keyText(key: Readonly<Record<string, string>>): string {
-  return `{ ${Object.entries(key).map(([field, kind]) => `${field}: "${kind}"`).join(', ')} }`;
+  return `{ ${Object.entries(key)
+    .map(([field, kind]) => `${field}: "${kind}"`)
+    .join(', ')} }`;
 }
 
 /** What is said to a log anywhere in the source, with its level; `varies` where the level is worked out. */
 function loggedEvents(): string[] {
-  const files = ['core', 'adapters', 'apps'].flatMap((folder) => readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)))
+  const files = ['core', 'adapters', 'apps']
+    .flatMap((folder) =>
+      readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)),
+    )
     .filter((path) => path.endsWith('.ts'));
-  const calls = files.flatMap((path) => [...readFileSync(join(ROOT, path), 'utf8').matchAll(/\blog(?:ger)?(?:\.(info|warn|error|debug|fatal)|\[level\])\([^'\n]*'([^']+)'/g)]);
+  const calls = files.flatMap((path) => [
+    ...readFileSync(join(ROOT, path), 'utf8').matchAll(
+      /\blog(?:ger)?(?:\.(info|warn|error|debug|fatal)|\[level\])\((?:(?:[^'()]|\([^()]*\))*,)?\s*'([^']+)'/g,
+    ),
+  ]);
   return [...new Set(calls.map(([, level = 'varies', event]) => `${level}: ${event}`))];
 }

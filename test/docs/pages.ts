@@ -27,9 +27,11 @@ const FOLDERS = ['.', 'docs', 'docs/decisions', 'docs/examples'];
 
 /** Every Markdown page of the project. */
 export function allPages(): Page[] {
-  return FOLDERS.flatMap((folder) => readdirSync(join(ROOT, folder))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => readPage(relative(ROOT, join(ROOT, folder, name)).replaceAll('\\', '/'))));
+  return FOLDERS.flatMap((folder) =>
+    readdirSync(join(ROOT, folder))
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => readPage(relative(ROOT, join(ROOT, folder, name)).replaceAll('\\', '/'))),
+  );
 }
 
 export function readPage(path: string): Page {
@@ -72,7 +74,11 @@ function headingsOf(prose: string): Page['headings'] {
 
 /** The anchor GitHub gives a heading: lower case, without punctuation, spaces as hyphens. */
 function anchorOf(heading: string): string {
-  return heading.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase().replace(/[^\p{L}\p{N}\p{M}_\- ]/gu, '').replaceAll(' ', '-');
+  return heading
+    .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\p{M}_\- ]/gu, '')
+    .replaceAll(' ', '-');
 }
 
 /** Everything in backticks outside of code blocks. */
@@ -88,14 +94,20 @@ export interface Table {
 /** The tables of a page, cells trimmed. */
 export function tablesOf(page: Page): Table[] {
   return page.prose.split(/\n(?!\|)/).flatMap((part) => {
-    const lines = part.split('\n').filter((line) => line.startsWith('|')).map(cellsOf);
+    const lines = part
+      .split('\n')
+      .filter((line) => line.startsWith('|'))
+      .map(cellsOf);
     const [columns, dashes, ...rows] = lines;
     return columns && dashes?.every((cell) => /^:?-+:?$/.test(cell)) ? [{ columns, rows }] : [];
   });
 }
 
 function cellsOf(line: string): string[] {
-  return line.replace(/^\||\|$/g, '').split('|').map((cell) => cell.trim());
+  return line
+    .replace(/^\||\|$/g, '')
+    .split('|')
+    .map((cell) => cell.trim());
 }
 
 /** What a cell holds, without backticks. */

@@ -9,20 +9,30 @@ import { plain, readPage, tablesOf } from './pages.js';
 const page = readPage('docs/state-machine.md');
 
 const transitions = Object.entries(TRANSITIONS).flatMap(([from, byEvent]) =>
-  Object.entries(byEvent).map(([event, to]) => ({ from, event, to })));
+  Object.entries(byEvent).map(([event, to]) => ({ from, event, to })),
+);
 
 describe('docs/state-machine.md', () => {
   it('has a row for every transition, and no other', () => {
-    const rows = tablesOf(page).filter(({ columns }) => columns[0] === 'From' && columns[1] === 'Event').flatMap((table) => table.rows);
-    const shown = rows.flatMap(([from, event, to]) => plain(from).split(', ').map((one) => arrow(one, plain(event), plain(to) === 'unchanged' ? one : plain(to))));
+    const rows = tablesOf(page)
+      .filter(({ columns }) => columns[0] === 'From' && columns[1] === 'Event')
+      .flatMap((table) => table.rows);
+    const shown = rows.flatMap(([from, event, to]) =>
+      plain(from)
+        .split(', ')
+        .map((one) => arrow(one, plain(event), plain(to) === 'unchanged' ? one : plain(to))),
+    );
     expect(shown.sort()).to.deep.equal(transitions.map(({ from, event, to }) => arrow(from, event, to)).sort());
   });
 
   it('draws every change of status, and no other', () => {
     const [diagram] = page.blocks.filter(({ text }) => text.startsWith('stateDiagram'));
-    const drawn = [...(diagram?.text ?? '').matchAll(/^\s*(\w+) --> (\w+): (.+)$/gm)]
-      .flatMap(([, from = '', to = '', events = '']) => events.split(', ').map((event) => arrow(from, event, to)));
-    const changes = transitions.filter(({ from, to }) => from !== to).map(({ from, event, to }) => arrow(from, event, to));
+    const drawn = [...(diagram?.text ?? '').matchAll(/^\s*(\w+) --> (\w+): (.+)$/gm)].flatMap(
+      ([, from = '', to = '', events = '']) => events.split(', ').map((event) => arrow(from, event, to)),
+    );
+    const changes = transitions
+      .filter(({ from, to }) => from !== to)
+      .map(({ from, event, to }) => arrow(from, event, to));
     expect(drawn.sort()).to.deep.equal(changes.sort());
   });
 });

@@ -13,7 +13,11 @@ const BOOKS: Record<Book, true> = { issued: true, available: true, reserved: tru
 const EXPLAINED_IN = ['docs/ledger.md', 'docs/state-machine.md'];
 /** Headings that are about the page's own form. */
 const PLAIN_HEADINGS = [
-  'Transitions', 'Changes of status', 'Steps that keep the status', 'Conditions that hold for every step', 'What a crash leaves, and who cleans up',
+  'Transitions',
+  'Changes of status',
+  'Steps that keep the status',
+  'Conditions that hold for every step',
+  'What a crash leaves, and who cleans up',
 ];
 
 const terms = tablesOf(readPage('docs/terms.md')).flatMap(({ rows }) => rows.map(([term = '']) => term));
@@ -31,12 +35,17 @@ describe('docs/terms.md', () => {
 
   it('has a term for every heading of the pages that explain the rules', () => {
     const headings = EXPLAINED_IN.flatMap((path) => readPage(path).headings).map(({ text }) => text);
-    const unknown = headings.filter((heading) => !PLAIN_HEADINGS.includes(heading) && !terms.some((term) => mentions(heading, term)));
+    const unknown = headings.filter(
+      (heading) => !PLAIN_HEADINGS.includes(heading) && !terms.some((term) => mentions(heading, term)),
+    );
     expect(unknown).to.deep.equal([]);
   });
 
   it('has no term that no other page uses', () => {
-    const others = allPages().filter(({ path }) => path !== 'docs/terms.md').map(({ text }) => text).join('\n');
+    const others = allPages()
+      .filter(({ path }) => path !== 'docs/terms.md')
+      .map(({ text }) => text)
+      .join('\n');
     expect(terms.filter((term) => !mentions(others, term))).to.deep.equal([]);
   });
 });

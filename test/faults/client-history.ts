@@ -2,7 +2,11 @@ import type { Json, JsonObject } from '../../core/json.js';
 
 const ORDER = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const;
 
-interface Seen { status: string; chargedCredits: number; updatedAt: string }
+interface Seen {
+  status: string;
+  chargedCredits: number;
+  updatedAt: string;
+}
 
 export interface SentCreate {
   readonly key: string;
@@ -27,17 +31,25 @@ export class ClientHistory {
 
   noteAccepted(create: SentCreate, task: JsonObject): void {
     const id = textOf(task, 'generation_id');
-    if (create.generationId !== undefined && create.generationId !== id) this.contradictions.push(`key ${create.key} named ${create.generationId}, then ${id}`);
+    if (create.generationId !== undefined && create.generationId !== id)
+      this.contradictions.push(`key ${create.key} named ${create.generationId}, then ${id}`);
     create.generationId = id;
     this.noteTask(task);
   }
 
-  /** A task as some answer showed it. `sentAt` orders nothing: call this in the order in which answers were asked for. */
+  /**
+   * A task as some answer showed it. `sentAt` orders nothing: call this in the order in which answers were asked for.
+   */
   noteTask(task: JsonObject): void {
     const id = textOf(task, 'generation_id');
-    const now: Seen = { status: textOf(task, 'status'), chargedCredits: Number(task['charged_credits']), updatedAt: textOf(task, 'updated_at') };
+    const now: Seen = {
+      status: textOf(task, 'status'),
+      chargedCredits: Number(task['charged_credits']),
+      updatedAt: textOf(task, 'updated_at'),
+    };
     const before = this.seen.get(id);
-    if (before && isBack(before, now)) this.contradictions.push(`${id} went from ${JSON.stringify(before)} to ${JSON.stringify(now)}`);
+    if (before && isBack(before, now))
+      this.contradictions.push(`${id} went from ${JSON.stringify(before)} to ${JSON.stringify(now)}`);
     this.seen.set(id, now);
     this.noteShape(id, task);
   }
@@ -49,7 +61,7 @@ export class ClientHistory {
       isOver === (task['completed_at'] === undefined) && 'completed_at does not fit its status',
       isOver === (task['poll_after_ms'] !== undefined) && 'poll_after_ms does not fit its status',
       (task['status'] === 'failed') === (task['error'] === undefined) && 'error does not fit its status',
-      (task['status'] === 'succeeded') && outputs.length === 0 && 'it succeeded without outputs',
+      task['status'] === 'succeeded' && outputs.length === 0 && 'it succeeded without outputs',
       Number(task['charged_credits']) > Number(task['reserved_credits']) && 'it is charged more than was reserved',
     ];
     for (const fault of faults) if (fault !== false) this.contradictions.push(`${id}: ${fault}`);

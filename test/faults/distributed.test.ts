@@ -1,10 +1,10 @@
 /**
- * Goal: nothing that a client was told is lost, doubled or stuck, whatever happens to the processes of an installation, to
- * its stores and to the links between them.
- * Method: two REST processes and three workers of the compiled program on a MongoDB server and an S3 server of their own,
- * under the load of many clients. In rounds drawn from a seed processes are killed, stopped and frozen past their leases,
- * stores killed and frozen, links slowed, cut and black-holed, and S3 refuses and truncates. Then all is quiet, clients ask
- * until they know, and a checker that shares no code with the program holds what they saw against what is on record.
+ * Goal: nothing that a client was told is lost, doubled or stuck, whatever happens to the processes of an installation,
+ * to its stores and to the links between them. Method: two REST processes and three workers of the compiled program on
+ * a MongoDB server and an S3 server of their own, under the load of many clients. In rounds drawn from a seed processes
+ * are killed, stopped and frozen past their leases, stores killed and frozen, links slowed, cut and black-holed, and S3
+ * refuses and truncates. Then all is quiet, clients ask until they know, and a checker that shares no code with the
+ * program holds what they saw against what is on record.
  */
 import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -39,7 +39,10 @@ for (const [index, objects] of S3_KINDS.entries()) {
       const over = new AbortController();
 
       before(async function open() {
-        installation = await orSkip(this, Installation.open({ objects, logs, name: `faults-${process.pid}-${objects}` }));
+        installation = await orSkip(
+          this,
+          Installation.open({ objects, logs, name: `faults-${process.pid}-${objects}` }),
+        );
       });
 
       after(async function close() {
@@ -53,7 +56,10 @@ for (const [index, objects] of S3_KINDS.entries()) {
         const again = `Run it again with: npm run test:faults -- --rounds ${ROUNDS} --seed ${SEED}. Logs and history are in ${logs}.`;
         const run = new Run(installation as Installation, rounds, SEED, again, over.signal);
         const history = await run.play();
-        await writeFile(join(logs, 'history.json'), JSON.stringify(history, (_, value: unknown) => (value instanceof Map ? [...value.values()] : value)));
+        await writeFile(
+          join(logs, 'history.json'),
+          JSON.stringify(history, (_, value: unknown) => (value instanceof Map ? [...value.values()] : value)),
+        );
         struck.push(...run.struck);
         for (const line of run.figures(history)) console.log(`      ${line}`);
         const findings = checkHistory(history).map(({ invariant, sentence }) => `${invariant}: ${sentence}`);
@@ -64,10 +70,11 @@ for (const [index, objects] of S3_KINDS.entries()) {
 }
 
 // A few rounds have only some of the kinds.
-if (ROUNDS >= ROUNDS_WITH_ALL) describe(`the faults of ${ROUNDS} rounds on real processes (seed ${SEED})`, () => {
-  it('hit something, each kind of them', function all() {
-    // Where a store is absent, so are its rounds.
-    if (struck.length < drawRounds(SEED, ROUNDS).flatMap(({ faults }) => faults).length) this.skip();
-    expect(whatHitNothing(struck)).to.deep.equal([]);
+if (ROUNDS >= ROUNDS_WITH_ALL)
+  describe(`the faults of ${ROUNDS} rounds on real processes (seed ${SEED})`, () => {
+    it('hit something, each kind of them', function all() {
+      // Where a store is absent, so are its rounds.
+      if (struck.length < drawRounds(SEED, ROUNDS).flatMap(({ faults }) => faults).length) this.skip();
+      expect(whatHitNothing(struck)).to.deep.equal([]);
+    });
   });
-});

@@ -114,14 +114,16 @@ function isOver(task: { readonly [name: string]: unknown } | undefined): boolean
 }
 
 /**
- * Asks about each again and again until it is true; the suite's timeout is the only bound, and stands for "stuck". As many at
- * a time as there were clients: one address may have so many connections, and there may be more to ask about.
+ * Asks about each again and again until it is true; the suite's timeout is the only bound, and stands for "stuck". As
+ * many at a time as there were clients: one address may have so many connections, and there may be more to ask about.
  */
 async function until<T>(signal: AbortSignal, all: readonly T[], check: (one: T) => Promise<boolean>): Promise<void> {
   const queue = new PQueue({ concurrency: CLIENTS });
-  const done = all.map((one) => queue.add(async () => {
-    while (!(await check(one))) await sleep(200, undefined, { signal });
-  }));
+  const done = all.map((one) =>
+    queue.add(async () => {
+      while (!(await check(one))) await sleep(200, undefined, { signal });
+    }),
+  );
   await Promise.all(done);
 }
 

@@ -1,8 +1,8 @@
 /**
- * Goal: over MongoDB, a run that lost its worker goes on before younger ones of its model begin, though workers are killed
- * all the time; none waits until its deadline while places go to others.
- * Method: three workers with few places and a long queue; every second one of those that serve is killed and started again.
- * Meanwhile the records are looked at, and for every stretch without a worker the younger ones that began are counted.
+ * Goal: over MongoDB, a run that lost its worker goes on before younger ones of its model begin, though workers are
+ * killed all the time; none waits until its deadline while places go to others. Method: three workers with few places
+ * and a long queue; every second one of those that serve is killed and started again. Meanwhile the records are looked
+ * at, and for every stretch without a worker the younger ones that began are counted.
  */
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -28,8 +28,8 @@ const LOOK_EVERY_MS = 250;
 /** A lease's margin, a pass of recovery and the delivery of a wake-up. */
 const ALLOWANCE_MS = 4_000;
 /**
- * A worker may die with the generation in its line, again and again: each time the others fill their places before it is
- * woken anew. Behind the line it would be overtaken by all that is queued.
+ * A worker may die with the generation in its line, again and again: each time the others fill their places before it
+ * is woken anew. Behind the line it would be overtaken by all that is queued.
  */
 const MOST_OVERTAKEN = 2 * PLACES * WORKERS.length;
 
@@ -42,25 +42,40 @@ function killedEverySecond(this: Suite): void {
   let installation: Installation | undefined;
 
   before(async function open() {
-    installation = await orSkip(this, Installation.open({ objects: 'minio', logs, name: `killed-${process.pid}`, concurrency: PLACES }));
+    installation = await orSkip(
+      this,
+      Installation.open({ objects: 'minio', logs, name: `killed-${process.pid}`, concurrency: PLACES }),
+    );
   });
 
   after(async function close() {
     over.abort();
     await installation?.close();
-    if (this.test?.parent?.tests.some((test) => test.isFailed()) !== true) await rm(logs, { recursive: true, force: true });
+    if (this.test?.parent?.tests.some((test) => test.isFailed()) !== true)
+      await rm(logs, { recursive: true, force: true });
   });
 
   it('go on with what was cut before they begin what is younger', async () => {
-    const { operator: { context }, process: named } = bound(installation as Installation);
-    const caller: Caller = { ...await newOwner(context, 'many', 100_000), credentialId: context.ids.uuid(), scopes: SCOPES };
+    const {
+      operator: { context },
+      process: named,
+    } = bound(installation as Installation);
+    const caller: Caller = {
+      ...(await newOwner(context, 'many', 100_000)),
+      credentialId: context.ids.uuid(),
+      scopes: SCOPES,
+    };
     for (let made = 0; made < QUEUED; made += 1) {
       await createGeneration(context, caller, `k${made}`, {
-        model_key: 'sandbox-test', operation: 'image_generation', prompt: 'A queue', parameters: { behaviour: 'slow', delay_ms: 1_500, size: '128x128' },
+        model_key: 'sandbox-test',
+        operation: 'image_generation',
+        prompt: 'A queue',
+        parameters: { behaviour: 'slow', delay_ms: 1_500, size: '128x128' },
       });
     }
     await Promise.all(WORKERS.map((name) => named(name).ensureServing()));
-    const look = async (): Promise<readonly Generation[]> => (await context.generations.list(caller.accountId, undefined, { limit: 1_000 })).items;
+    const look = async (): Promise<readonly Generation[]> =>
+      (await context.generations.list(caller.accountId, undefined, { limit: 1_000 })).items;
     const watch = new OwnerlessWatch(ALLOWANCE_MS);
     const watching = (async () => {
       for (let generations = await look(); ; generations = await look()) {
@@ -76,7 +91,9 @@ function killedEverySecond(this: Suite): void {
     const failed = ended.filter(({ status }) => status === 'failed');
     const most = Math.max(0, ...watch.stretches.map(({ overtakenBy }) => overtakenBy));
     const longestMs = Math.max(0, ...watch.stretches.map(({ from, until }) => until - from));
-    console.log(`      ${watch.stretches.length} stretches without a worker, the longest of ${longestMs} ms; ${most} younger ones began in one at most; ${failed.length} of ${ended.length} failed, ${timedOut.length} of them for time`);
+    console.log(
+      `      ${watch.stretches.length} stretches without a worker, the longest of ${longestMs} ms; ${most} younger ones began in one at most; ${failed.length} of ${ended.length} failed, ${timedOut.length} of them for time`,
+    );
     expect(watch.stretches.length, 'runs were cut').to.be.at.least(KILLS / 2);
     expect(most, 'overtaken by').to.be.at.most(MOST_OVERTAKEN);
     expect(ended.every(({ status }) => isTerminal(status))).to.equal(true);
@@ -96,7 +113,7 @@ function bound(installation: Installation): BoundInstallation {
 async function killEverySecond(named: Installation['process'], signal: AbortSignal): Promise<void> {
   const serving: ProcessName[] = [...WORKERS];
   let failure: unknown;
-  for (let kills = 0; kills < KILLS; ) {
+  for (let kills = 0; kills < KILLS;) {
     await sleep(1_000, undefined, { signal });
     if (failure !== undefined) throw failure;
     // A machine that is slow to start them must not be left without any.
@@ -104,6 +121,13 @@ async function killEverySecond(named: Installation['process'], signal: AbortSign
     if (name === undefined) continue;
     kills += 1;
     await named(name).end('SIGKILL');
-    named(name).ensureServing().then(() => serving.push(name), (error: unknown) => { failure = error; });
+    named(name)
+      .ensureServing()
+      .then(
+        () => serving.push(name),
+        (error: unknown) => {
+          failure = error;
+        },
+      );
   }
 }

@@ -14,16 +14,26 @@ const TASKS: readonly { readonly model_key: string; readonly parameters: JsonObj
   { model_key: 'sandbox-noop', parameters: { n: 4 } },
   { model_key: 'sandbox-test', parameters: { behaviour: 'slow', delay_ms: 300, size: '128x128' } },
   { model_key: 'sandbox-test', parameters: { behaviour: 'partial', n: 3, deliver: 1, size: '128x128' } },
-  { model_key: 'sandbox-test', parameters: { behaviour: 'fail', error_code: 'CONTENT_REJECTED_OUTPUT', size: '128x128' } },
+  {
+    model_key: 'sandbox-test',
+    parameters: { behaviour: 'fail', error_code: 'CONTENT_REJECTED_OUTPUT', size: '128x128' },
+  },
   { model_key: 'sandbox-test', parameters: { behaviour: 'unknown_acceptance', size: '128x128' } },
 ];
 
-/** Clients that create, ask, cancel and repeat, and write down every answer. Errors of the network are part of the test. */
+/**
+ * Clients that create, ask, cancel and repeat, and write down every answer. Errors of the network are part of the test.
+ */
 export class Load {
   private running = true;
 
   /** Whatever is asked ends with the signal, and so do the loops. */
-  constructor(readonly history: ClientHistory, private readonly url: string, private readonly secret: string, private readonly signal: AbortSignal) {
+  constructor(
+    readonly history: ClientHistory,
+    private readonly url: string,
+    private readonly secret: string,
+    private readonly signal: AbortSignal,
+  ) {
     // Every request under way listens, and lets go only when it is collected.
     setMaxListeners(0, signal);
   }
@@ -42,14 +52,16 @@ export class Load {
   async settle(create: SentCreate): Promise<boolean> {
     const answer = await this.request('POST', '/generations', create.key, create.body);
     if (answer?.status === 202) this.history.noteAccepted(create, answer.data);
-    else if (answer && answer.status >= 500 && answer.status !== 503) this.history.contradictions.push(`create answered ${answer.status}`);
+    else if (answer && answer.status >= 500 && answer.status !== 503)
+      this.history.contradictions.push(`create answered ${answer.status}`);
     return create.generationId !== undefined;
   }
 
   async look(generationId: string): Promise<JsonObject | undefined> {
     const answer = await this.request('GET', `/generations/${generationId}`);
     if (answer?.status === 200) this.history.noteTask(answer.data);
-    else if (answer && answer.status !== 503) this.history.contradictions.push(`${generationId} answered ${answer.status} after a 202`);
+    else if (answer && answer.status !== 503)
+      this.history.contradictions.push(`${generationId} answered ${answer.status} after a 202`);
     return answer?.status === 200 ? answer.data : undefined;
   }
 
@@ -67,7 +79,10 @@ export class Load {
 
   private async create(mine: SentCreate[], draw: Draw): Promise<void> {
     const task = TASKS[draw(TASKS.length)] ?? { model_key: 'sandbox-noop', parameters: {} };
-    const create: SentCreate = { key: randomUUID(), body: { ...task, operation: 'image_generation', prompt: `A test card, number ${draw(1_000)}` } };
+    const create: SentCreate = {
+      key: randomUUID(),
+      body: { ...task, operation: 'image_generation', prompt: `A test card, number ${draw(1_000)}` },
+    };
     mine.push(create);
     this.history.creates.push(create);
     await this.settle(create);
@@ -78,11 +93,20 @@ export class Load {
     if (answer?.status === 200) this.history.noteTask(answer.data);
   }
 
-  private async request(method: string, path: string, key?: string, body?: JsonObject): Promise<{ status: number; data: JsonObject } | undefined> {
+  private async request(
+    method: string,
+    path: string,
+    key?: string,
+    body?: JsonObject,
+  ): Promise<{ status: number; data: JsonObject } | undefined> {
     try {
       const response = await fetch(this.url + API + path, {
         method,
-        headers: { Authorization: `Bearer ${this.secret}`, ...(key === undefined ? {} : { 'Idempotency-Key': key }), ...(body ? { 'Content-Type': 'application/json' } : {}) },
+        headers: {
+          Authorization: `Bearer ${this.secret}`,
+          ...(key === undefined ? {} : { 'Idempotency-Key': key }),
+          ...(body ? { 'Content-Type': 'application/json' } : {}),
+        },
         ...(body ? { body: JSON.stringify(body) } : {}),
         signal: this.signal,
       });

@@ -11,17 +11,29 @@ export class ServedProcess {
   private child: ChildProcess | undefined;
   private errors = '';
 
-  constructor(private readonly configFile: string, private readonly folder: string, readonly url: string, private readonly program = PROGRAM) {}
+  constructor(
+    private readonly configFile: string,
+    private readonly folder: string,
+    readonly url: string,
+    private readonly program = PROGRAM,
+  ) {}
 
   /** Starts it and waits until it is ready to serve. */
   async start(): Promise<void> {
     this.errors = '';
     const environment = { ...process.env, DARKROOM_PROFILE: `${this.folder}/profile.json` };
-    const child = spawn(process.execPath, [this.program, 'serve', '--config', this.configFile], { cwd: this.folder, env: environment, stdio: ['ignore', 'ignore', 'pipe'] });
-    child.stderr?.on('data', (text: Buffer) => { this.errors = (this.errors + text.toString()).slice(-20_000); });
+    const child = spawn(process.execPath, [this.program, 'serve', '--config', this.configFile], {
+      cwd: this.folder,
+      env: environment,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    child.stderr?.on('data', (text: Buffer) => {
+      this.errors = (this.errors + text.toString()).slice(-20_000);
+    });
     this.child = child;
     for (let tries = 0; tries < READY_TRIES; tries += 1) {
-      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`The server ended at its start with ${child.exitCode ?? child.signalCode}: ${this.errors}`);
+      if (child.exitCode !== null || child.signalCode !== null)
+        throw new Error(`The server ended at its start with ${child.exitCode ?? child.signalCode}: ${this.errors}`);
       if (await isReady(this.url)) return;
       await sleep(50);
     }

@@ -11,30 +11,53 @@ export class CoreWorker {
   readonly context: Context;
   readonly dispatcher: Dispatcher;
 
-  private constructor(harness: CoreHarness, name: string, interceptor?: Interceptor, changes: Partial<Ports> = {}, boot?: Boot) {
+  private constructor(
+    harness: CoreHarness,
+    name: string,
+    interceptor?: Interceptor,
+    changes: Partial<Ports> = {},
+    boot?: Boot,
+  ) {
     this.context = harness.process(interceptor, changes, boot);
     this.dispatcher = new Dispatcher(this.context, name);
   }
 
-  static async start(harness: CoreHarness, name = 'worker', interceptor?: Interceptor, boot?: Boot): Promise<CoreWorker> {
+  static async start(
+    harness: CoreHarness,
+    name = 'worker',
+    interceptor?: Interceptor,
+    boot?: Boot,
+  ): Promise<CoreWorker> {
     const worker = CoreWorker.idle(harness, name, interceptor, {}, boot);
     await worker.context.wakeUps.start(({ id }) => worker.dispatcher.deliver(id), 10_000);
     return worker;
   }
 
   /** One that takes no wake-ups by itself; a test delivers them. */
-  static idle(harness: CoreHarness, name = 'worker', interceptor?: Interceptor, changes: Partial<Ports> = {}, boot?: Boot): CoreWorker {
+  static idle(
+    harness: CoreHarness,
+    name = 'worker',
+    interceptor?: Interceptor,
+    changes: Partial<Ports> = {},
+    boot?: Boot,
+  ): CoreWorker {
     return new CoreWorker(harness, name, interceptor, changes, boot);
   }
 }
 
 /** Moves the clock on until the generation has ended and is settled. */
 export async function untilSettled(harness: CoreHarness, generationId: string): Promise<Generation> {
-  await harness.clock.until(async () => (await harness.generation(generationId)).settledAt !== undefined, `${generationId} is settled`);
+  await harness.clock.until(
+    async () => (await harness.generation(generationId)).settledAt !== undefined,
+    `${generationId} is settled`,
+  );
   return harness.generation(generationId);
 }
 
 export async function untilEnded(harness: CoreHarness, generationId: string): Promise<Generation> {
-  await harness.clock.until(async () => isTerminal((await harness.generation(generationId)).status), `${generationId} has ended`);
+  await harness.clock.until(
+    async () => isTerminal((await harness.generation(generationId)).status),
+    `${generationId} has ended`,
+  );
   return harness.generation(generationId);
 }

@@ -3,5 +3,9 @@ import { isFullRun, leftOut } from './run-sizes.js';
 /** Required by `npm test`. Mocha calls it once a run, after the counts, in the process that started the others. */
 export function mochaGlobalTeardown(): void {
   if (isFullRun()) return;
-  process.stdout.write(`Left out here, and run by npm run verify:all:\n${leftOut().map((line) => `  ${line}\n`).join('')}`);
+  process.stdout.write(
+    `Left out here, and run by npm run verify:all:\n${leftOut()
+      .map((line) => `  ${line}\n`)
+      .join('')}`,
+  );
 }

@@ -1,5 +1,6 @@
 // Goal: a full run plays everything, and the default run says how much of it was left out.
-// Method: the table in the environment of both runs, and the suites that mocha finds in each, counted without running them.
+// Method: the table in the environment of both runs, and the suites that mocha finds in each, counted without running
+// them.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -10,49 +11,85 @@ import { expect } from 'chai';
 import { FULL_RUN_VARIABLE, isFullRun, leftOut, RUN_SIZES } from './run-sizes.js';
 
 const MOCHA = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
-const SUITES = ['../faults/*.test.js', '../service/vectors.test.js'].map((glob) => fileURLToPath(new URL(glob, import.meta.url)));
+const SUITES = ['../faults/*.test.js', '../service/vectors.test.js'].map((glob) =>
+  fileURLToPath(new URL(glob, import.meta.url)),
+);
 
 function mocha(args: readonly string[], environment: Readonly<Record<string, string>> = {}): string {
   const { [FULL_RUN_VARIABLE]: _, ...others } = process.env;
-  return execFileSync(process.execPath, [MOCHA, '--no-config', ...args], { env: { ...others, ...environment }, encoding: 'utf8' });
+  return execFileSync(process.execPath, [MOCHA, '--no-config', ...args], {
+    env: { ...others, ...environment },
+    encoding: 'utf8',
+  });
 }
 
 describe('how much of each check is run', () => {
   it('is not less in a full run than by default', () => {
-    for (const [check, { byDefault, inFull }] of Object.entries(RUN_SIZES)) expect(byDefault, check).to.be.at.most(inFull);
+    for (const [check, { byDefault, inFull }] of Object.entries(RUN_SIZES))
+      expect(byDefault, check).to.be.at.most(inFull);
   });
 
   it('is full where the environment says all, and nowhere else', () => {
-    expect(['all', 'ALL', '1', '', undefined].map((value) => isFullRun({ [FULL_RUN_VARIABLE]: value }))).to.deep.equal([true, false, false, false, false]);
+    expect(['all', 'ALL', '1', '', undefined].map((value) => isFullRun({ [FULL_RUN_VARIABLE]: value }))).to.deep.equal([
+      true,
+      false,
+      false,
+      false,
+      false,
+    ]);
   });
 
   it('is told by a line for each check that the default run leaves out or plays in part', () => {
     const lines = leftOut();
     expect(lines).to.have.length(Object.values(RUN_SIZES).filter(({ byDefault, inFull }) => byDefault < inFull).length);
-    expect(lines).to.include('19,800 of 20,000 seeds of the simulation').and.to.include('12 of 12 kills of one worker of three, one every second');
+    expect(lines)
+      .to.include('19,800 of 20,000 seeds of the simulation')
+      .and.to.include('12 of 12 kills of one worker of three, one every second');
   });
 
   it('names the rounds, kills and stores of each run', () => {
-    const [byDefault, inFull] = [mocha(['--dry-run', ...SUITES]), mocha(['--dry-run', ...SUITES], { [FULL_RUN_VARIABLE]: 'all' })];
-    expect(byDefault).to.include('killed 3 times').and.include('minio, 2 rounds of faults').and.include('(replica-set), minio');
+    const [byDefault, inFull] = [
+      mocha(['--dry-run', ...SUITES]),
+      mocha(['--dry-run', ...SUITES], { [FULL_RUN_VARIABLE]: 'all' }),
+    ];
+    expect(byDefault)
+      .to.include('killed 3 times')
+      .and.include('minio, 2 rounds of faults')
+      .and.include('(replica-set), minio');
     for (const absent of ['versitygw', 'standalone', 'every second']) expect(byDefault).not.to.include(absent);
-    for (const said of ['killed 30 times', 'minio, 10 rounds', 'versitygw, 10 rounds', 'every second, 12 times', 'hit something', '(standalone), versitygw']) expect(inFull).to.include(said);
+    for (const said of [
+      'killed 30 times',
+      'minio, 10 rounds',
+      'versitygw, 10 rounds',
+      'every second, 12 times',
+      'hit something',
+      '(standalone), versitygw',
+    ])
+      expect(inFull).to.include(said);
   });
 });
 
 describe('npm test', () => {
-  const { scripts } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as { scripts: Readonly<Record<string, string>> };
+  const { scripts } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
+    scripts: Readonly<Record<string, string>>;
+  };
   const command = scripts['test'] ?? '';
 
   it('runs every folder of tests once: those that take longest first, then all others', () => {
-    const [, first, others] = /'dist\/test\/\{([^}]+)\}\/\*\*\/\*\.test\.js' 'dist\/test\/!\(([^)]+)\)\/\*\*\/\*\.test\.js'$/.exec(command) ?? [];
+    const [, first, others] =
+      /'dist\/test\/\{([^}]+)\}\/\*\*\/\*\.test\.js' 'dist\/test\/!\(([^)]+)\)\/\*\*\/\*\.test\.js'$/.exec(command) ??
+      [];
     expect(first?.split(',')).to.deep.equal(others?.split('|'));
   });
 
   it('says once, after its counts, what it left out; a full run says nothing', () => {
     const folder = mkdtempSync(join(tmpdir(), 'darkroom-left-out-'));
     try {
-      for (const name of ['one', 'two']) writeFileSync(join(folder, `${name}.test.cjs`), `describe('${name}', () => { it('passes', () => undefined); it.skip('waits', () => undefined); });`);
+      for (const name of ['one', 'two'])
+        writeFileSync(
+          join(folder, `${name}.test.cjs`),
+          `describe('${name}', () => { it('passes', () => undefined); it.skip('waits', () => undefined); });`,
+        );
       const required = fileURLToPath(new URL('./left-out.js', import.meta.url));
       expect(command).to.include(`--require ./dist/test/harness/left-out.js`);
       const args = ['--parallel', '--jobs', '2', '--require', required, join(folder, '*.test.cjs')];
@@ -60,7 +97,12 @@ describe('npm test', () => {
       const lines = ['Left out here, and run by npm run verify:all:', ...leftOut().map((line) => `  ${line}`), ''];
       expect(said.slice(said.indexOf('pending')).split('\n').slice(2)).to.deep.equal(lines);
       // As .ci/run counts.
-      expect([...said.matchAll(/^ +([0-9]+) (passing|failing|pending)/gm)].map(([, count, what]) => [count, what])).to.deep.equal([['2', 'passing'], ['2', 'pending']]);
+      expect(
+        [...said.matchAll(/^ +([0-9]+) (passing|failing|pending)/gm)].map(([, count, what]) => [count, what]),
+      ).to.deep.equal([
+        ['2', 'passing'],
+        ['2', 'pending'],
+      ]);
       expect(said.match(/^ +- .*/gm)).to.deep.equal(['    - waits', '    - waits']);
       expect(mocha(args, { [FULL_RUN_VARIABLE]: 'all' })).to.match(/2 pending\s+$/);
     } finally {

@@ -9,13 +9,25 @@ export interface RunSize {
 /** Every check that `npm test` runs in part or leaves out. `docs/correctness.md` has the same table. */
 export const RUN_SIZES = {
   simulationSeeds: { of: 'seeds of the simulation', byDefault: 200, inFull: 20_000 },
-  mutantSearches: { of: 'mutants searched for from the first seed (by default each is played at its recorded seed)', byDefault: 0, inFull: 91 },
+  mutantSearches: {
+    of: 'mutants searched for from the first seed (by default each is played at its recorded seed)',
+    byDefault: 0,
+    inFull: 91,
+  },
   exhaustiveSearches: { of: 'searches of the small case', byDefault: 8, inFull: 20 },
   sequencesInMemory: { of: 'random sequences of steps in memory', byDefault: 40, inFull: 1_500 },
   sequencesOnSqlite: { of: 'random sequences of steps on SQLite and files', byDefault: 4, inFull: 25 },
   sequencesOnMongo: { of: 'random sequences of steps on MongoDB and S3', byDefault: 1, inFull: 4 },
-  keptBytesInMemory: { of: 'random histories of what an account makes the service keep, in memory', byDefault: 80, inFull: 1_500 },
-  keptBytesOnSqlite: { of: 'random histories of what an account makes the service keep, on SQLite and files', byDefault: 4, inFull: 15 },
+  keptBytesInMemory: {
+    of: 'random histories of what an account makes the service keep, in memory',
+    byDefault: 80,
+    inFull: 1_500,
+  },
+  keptBytesOnSqlite: {
+    of: 'random histories of what an account makes the service keep, on SQLite and files',
+    byDefault: 4,
+    inFull: 15,
+  },
   frontHistories: { of: 'random histories over both fronts', byDefault: 15, inFull: 600 },
   killRounds: { of: 'kills of the embedded service under load', byDefault: 3, inFull: 30 },
   faultRounds: { of: 'rounds of faults on five processes', byDefault: 2, inFull: 20 },
@@ -47,7 +59,9 @@ export function sizeOf(check: SizedCheck): number {
 /** What `npm test` does not run, a line a check. */
 export function leftOut(): readonly string[] {
   const sizes: readonly RunSize[] = Object.values(RUN_SIZES);
-  return sizes.filter(({ byDefault, inFull }) => byDefault < inFull).map(({ of, byDefault, inFull }) => `${inEnglish(inFull - byDefault)} of ${inEnglish(inFull)} ${of}`);
+  return sizes
+    .filter(({ byDefault, inFull }) => byDefault < inFull)
+    .map(({ of, byDefault, inFull }) => `${inEnglish(inFull - byDefault)} of ${inEnglish(inFull)} ${of}`);
 }
 
 function inEnglish(count: number): string {

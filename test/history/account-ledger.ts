@@ -19,8 +19,9 @@ export interface GenerationMoney {
 }
 
 /**
- * Invariants 1, 2, 4 and 5 of one account, as its entries have them from the first. What left the issued book is counted there
- * as a positive number. `byGeneration` is shared by all accounts, since a generation has one hold on one of them.
+ * Invariants 1, 2, 4 and 5 of one account, as its entries have them from the first. What left the issued book is
+ * counted there as a positive number. `byGeneration` is shared by all accounts, since a generation has one hold on one
+ * of them.
  */
 export class AccountLedger {
   sequence = 0;
@@ -28,51 +29,96 @@ export class AccountLedger {
   /** Open holds by generation. */
   readonly holds = new Map<string, bigint>();
 
-  constructor(readonly accountId: string, private readonly byGeneration: Map<string, GenerationMoney>) {}
+  constructor(
+    readonly accountId: string,
+    private readonly byGeneration: Map<string, GenerationMoney>,
+  ) {}
 
   /** Adds the next entry up. Answers what is wrong with it, in order of importance. */
   add(entry: Entry): Finding[] {
     const name = `entry ${entry.sequence} of account ${this.accountId} (${entry.kind} of ${entry.credits})`;
     const findings: Finding[] = [];
-    const demand = (holds: boolean, invariant: number, what: () => string) => { if (!holds) findings.push({ invariant, sentence: what() }); };
-    demand(entry.accountId === this.accountId && entry.sequence === this.sequence + 1, 1, () => `${name} comes after entry ${this.sequence}`);
+    const demand = (holds: boolean, invariant: number, what: () => string) => {
+      if (!holds) findings.push({ invariant, sentence: what() });
+    };
+    demand(
+      entry.accountId === this.accountId && entry.sequence === this.sequence + 1,
+      1,
+      () => `${name} comes after entry ${this.sequence}`,
+    );
     this.sequence = entry.sequence;
-    if (!isAmount(entry.credits)) return [...findings, { invariant: 2, sentence: `${name} does not move whole credits` }];
-    demand((MOVES[entry.kind] ?? []).includes(`${entry.from} ${entry.to}`), 1, () => `${name} moves from ${entry.from} to ${entry.to}`);
+    if (!isAmount(entry.credits))
+      return [...findings, { invariant: 2, sentence: `${name} does not move whole credits` }];
+    demand(
+      (MOVES[entry.kind] ?? []).includes(`${entry.from} ${entry.to}`),
+      1,
+      () => `${name} moves from ${entry.from} to ${entry.to}`,
+    );
     const { credits } = this;
     const amount = BigInt(entry.credits);
     credits[entry.from] += entry.from === 'issued' ? amount : -amount;
     credits[entry.to] += entry.to === 'issued' ? -amount : amount;
     const isSound = Object.values(credits).every((total) => total >= 0n && total <= BigInt(Number.MAX_SAFE_INTEGER));
-    demand(isSound, 2, () => `${name} leaves ${Object.entries(credits).map(([book, total]) => `${book} ${total}`).join(', ')}`);
-    demand(credits.issued === credits.available + credits.reserved + credits.spent, 1, () => `the books do not sum to zero after ${name}`);
+    demand(
+      isSound,
+      2,
+      () =>
+        `${name} leaves ${Object.entries(credits)
+          .map(([book, total]) => `${book} ${total}`)
+          .join(', ')}`,
+    );
+    demand(
+      credits.issued === credits.available + credits.reserved + credits.spent,
+      1,
+      () => `the books do not sum to zero after ${name}`,
+    );
     const isRight = isAmount(entry.availableAfter) && BigInt(entry.availableAfter) === credits.available;
     demand(isRight, 1, () => `${name} says ${entry.availableAfter} available after it, and ${credits.available} are`);
     const fault = this.addToGeneration(entry, amount, name);
     return fault ? [...findings, fault] : findings;
   }
 
-  private addToGeneration({ generationId, operationId, kind }: Entry, amount: bigint, name: string): Finding | undefined {
+  private addToGeneration(
+    { generationId, operationId, kind }: Entry,
+    amount: bigint,
+    name: string,
+  ): Finding | undefined {
     if (kind === 'grant' || kind === 'adjustment') {
-      return generationId === undefined ? undefined : { invariant: 1, sentence: `${name} is about generation ${generationId}` };
+      return generationId === undefined
+        ? undefined
+        : { invariant: 1, sentence: `${name} is about generation ${generationId}` };
     }
-    if (generationId === undefined || operationId !== undefined) return { invariant: 1, sentence: `${name} is about no generation` };
+    if (generationId === undefined || operationId !== undefined)
+      return { invariant: 1, sentence: `${name} is about no generation` };
     const known = this.byGeneration.get(generationId);
     if (kind === 'hold') {
       if (known) return { invariant: 4, sentence: `${name} holds for generation ${generationId} a second time` };
-      this.byGeneration.set(generationId, { accountId: this.accountId, held: amount, charged: 0n, released: 0n, isOpen: true });
+      this.byGeneration.set(generationId, {
+        accountId: this.accountId,
+        held: amount,
+        charged: 0n,
+        released: 0n,
+        isOpen: true,
+      });
       this.holds.set(generationId, amount);
       return undefined;
     }
-    if (known?.accountId !== this.accountId) return { invariant: 4, sentence: `${name} ends a hold of generation ${generationId}, which has none` };
+    if (known?.accountId !== this.accountId)
+      return { invariant: 4, sentence: `${name} ends a hold of generation ${generationId}, which has none` };
     if (kind === 'charge') {
-      if (amount === 0n || known.charged !== 0n) return { invariant: 5, sentence: `${name} charges generation ${generationId} for the second time` };
+      if (amount === 0n || known.charged !== 0n)
+        return { invariant: 5, sentence: `${name} charges generation ${generationId} for the second time` };
       known.charged = amount;
     } else {
       known.released += amount;
     }
     const isWithin = known.charged + known.released <= known.held && (this.holds.delete(generationId) || known.isOpen);
-    return isWithin ? undefined : { invariant: 4, sentence: `${name} ends the hold of generation ${generationId} again, or by more than the ${known.held} it was` };
+    return isWithin
+      ? undefined
+      : {
+          invariant: 4,
+          sentence: `${name} ends the hold of generation ${generationId} again, or by more than the ${known.held} it was`,
+        };
   }
 }
 

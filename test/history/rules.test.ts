@@ -7,10 +7,47 @@ import { brokenBy, rankOf, type Shown } from './task-order.js';
 
 const COMMON = { accountId: 'a', at: 1 };
 const LEDGER: readonly Entry[] = [
-  { ...COMMON, sequence: 1, kind: 'grant', from: 'issued', to: 'available', credits: 10, availableAfter: 10, operationId: 'o', reason: 'r' },
-  { ...COMMON, sequence: 2, kind: 'hold', from: 'available', to: 'reserved', credits: 4, availableAfter: 6, generationId: 'g' },
-  { ...COMMON, sequence: 3, kind: 'charge', from: 'reserved', to: 'spent', credits: 3, availableAfter: 6, generationId: 'g' },
-  { ...COMMON, sequence: 4, kind: 'release', from: 'reserved', to: 'available', credits: 1, availableAfter: 7, generationId: 'g' },
+  {
+    ...COMMON,
+    sequence: 1,
+    kind: 'grant',
+    from: 'issued',
+    to: 'available',
+    credits: 10,
+    availableAfter: 10,
+    operationId: 'o',
+    reason: 'r',
+  },
+  {
+    ...COMMON,
+    sequence: 2,
+    kind: 'hold',
+    from: 'available',
+    to: 'reserved',
+    credits: 4,
+    availableAfter: 6,
+    generationId: 'g',
+  },
+  {
+    ...COMMON,
+    sequence: 3,
+    kind: 'charge',
+    from: 'reserved',
+    to: 'spent',
+    credits: 3,
+    availableAfter: 6,
+    generationId: 'g',
+  },
+  {
+    ...COMMON,
+    sequence: 4,
+    kind: 'release',
+    from: 'reserved',
+    to: 'available',
+    credits: 1,
+    availableAfter: 7,
+    generationId: 'g',
+  },
 ];
 
 function invariantsOf(entries: readonly Entry[]): number[] {
@@ -43,7 +80,21 @@ describe('the ledger of an account', () => {
   });
 
   it('finds a second hold, a second charge and a release of more than is held', () => {
-    expect(invariantsOf([...LEDGER, { ...COMMON, sequence: 5, kind: 'hold', from: 'available', to: 'reserved', credits: 1, availableAfter: 6, generationId: 'g' }])).to.deep.equal([4]);
+    expect(
+      invariantsOf([
+        ...LEDGER,
+        {
+          ...COMMON,
+          sequence: 5,
+          kind: 'hold',
+          from: 'available',
+          to: 'reserved',
+          credits: 1,
+          availableAfter: 6,
+          generationId: 'g',
+        },
+      ]),
+    ).to.deep.equal([4]);
     expect(changed(3, { kind: 'charge', to: 'spent', availableAfter: 6 })).to.include(5);
     expect(changed(3, { credits: 2, availableAfter: 8 })).to.include(4);
   });
@@ -58,7 +109,11 @@ const ENDED: Shown = { rank: rankOf('succeeded'), charged: 3, updatedAt: 6, cons
 
 describe('what clients are shown of a generation', () => {
   it('may go on, or stay as it is', () => {
-    expect([brokenBy(RUNNING, ENDED), brokenBy(RUNNING, RUNNING), brokenBy(ENDED, ENDED)]).to.deep.equal([undefined, undefined, undefined]);
+    expect([brokenBy(RUNNING, ENDED), brokenBy(RUNNING, RUNNING), brokenBy(ENDED, ENDED)]).to.deep.equal([
+      undefined,
+      undefined,
+      undefined,
+    ]);
   });
 
   it('may not go back in status, charge or time', () => {

@@ -7,7 +7,8 @@ const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 const isText = (value: Json | undefined) => typeof value === 'string' && value !== '';
 const isId = (value: Json | undefined) => typeof value === 'string' && UUID.test(value);
-const isTime = (value: Json | undefined) => typeof value === 'string' && TIMESTAMP.test(value) && new Date(value).toISOString() === value;
+const isTime = (value: Json | undefined) =>
+  typeof value === 'string' && TIMESTAMP.test(value) && new Date(value).toISOString() === value;
 const isCount = (value: Json | undefined) => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 const isSize = (value: Json | undefined) => typeof value === 'number' && Number.isSafeInteger(value) && value >= 1;
 const isModality = (value: Json | undefined) => value === 'image' || value === 'video';
@@ -16,7 +17,10 @@ type Rule = (value: Json | undefined, task: JsonObject) => boolean;
 
 const isOpen = ({ status }: JsonObject) => rankOf(status) < 2;
 /** Present and such, exactly under a condition. */
-const when = (condition: (task: JsonObject) => boolean, rule: Rule): Rule => (value, task) => (condition(task) ? rule(value, task) : value === undefined);
+const when =
+  (condition: (task: JsonObject) => boolean, rule: Rule): Rule =>
+  (value, task) =>
+    condition(task) ? rule(value, task) : value === undefined;
 
 const TASK: Readonly<Record<string, Rule>> = {
   generation_id: isId,
@@ -30,8 +34,14 @@ const TASK: Readonly<Record<string, Rule>> = {
   poll_after_ms: when(isOpen, isCount),
   estimated_credits: isCount,
   reserved_credits: (value, { estimated_credits: estimated }) => isCount(value) && value === estimated,
-  charged_credits: (value, task) => isCount(value) && Number(value) <= Number(task['reserved_credits']) && (value === 0 || task['status'] === 'succeeded' || task['status'] === 'cancelled'),
-  outputs: (value, { status }) => Array.isArray(value) && value.every(isOutput) && (status === 'succeeded' ? value.length > 0 : status === 'cancelled' || value.length === 0),
+  charged_credits: (value, task) =>
+    isCount(value) &&
+    Number(value) <= Number(task['reserved_credits']) &&
+    (value === 0 || task['status'] === 'succeeded' || task['status'] === 'cancelled'),
+  outputs: (value, { status }) =>
+    Array.isArray(value) &&
+    value.every(isOutput) &&
+    (status === 'succeeded' ? value.length > 0 : status === 'cancelled' || value.length === 0),
   error: when(({ status }) => status === 'failed', isError),
   client_trace_id: (value) => value === undefined || isText(value),
 };
@@ -45,7 +55,11 @@ const OUTPUT: Readonly<Record<string, Rule>> = {
   duration_ms: when(({ media_type: kind }) => kind === 'video', isCount),
 };
 
-const ERROR: Readonly<Record<string, Rule>> = { code: isText, message: isText, retryable: (value) => typeof value === 'boolean' };
+const ERROR: Readonly<Record<string, Rule>> = {
+  code: isText,
+  message: isText,
+  retryable: (value) => typeof value === 'boolean',
+};
 
 /** What is wrong with a task as a client is shown it, if anything: the member and its value. */
 export function taskFault(task: JsonObject): string | undefined {

@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import { minVersion, satisfies, subset } from 'semver';
 
-// Goal: what is installed is what was locked, on every Node version that the project says it supports, and nothing reports
-// the installation to anybody.
+// Goal: what is installed is what was locked, on every Node version that the project says it supports, and nothing
+// reports the installation to anybody.
 // Method: package.json and package-lock.json are read as data.
 
 interface LockedPackage {
@@ -25,7 +25,8 @@ const read = (name: string): unknown => JSON.parse(readFileSync(new URL(`../../.
 const manifest = read('package.json') as Manifest;
 const { packages } = read('package-lock.json') as { readonly packages: Readonly<Record<string, LockedPackage>> };
 const locked = Object.entries(packages).filter(([path]) => path !== '');
-const named = (holds: (entry: LockedPackage) => boolean) => locked.filter(([, entry]) => holds(entry)).map(([path]) => path);
+const named = (holds: (entry: LockedPackage) => boolean) =>
+  locked.filter(([, entry]) => holds(entry)).map(([path]) => path);
 
 describe('the locked packages', () => {
   it('each have an integrity digest', () => {
@@ -43,13 +44,17 @@ describe('the locked packages', () => {
   });
 
   it('run no script when they are installed', () => {
-    const withScript = locked.filter(([, { hasInstallScript }]) => hasInstallScript).map(([path]) => path.split('node_modules/').at(-1) ?? '');
+    const withScript = locked
+      .filter(([, { hasInstallScript }]) => hasInstallScript)
+      .map(([path]) => path.split('node_modules/').at(-1) ?? '');
     expect(withScript.filter((name) => manifest.allowScripts[name] !== false && name !== 'fsevents')).to.deep.equal([]);
   });
 });
 
 describe('the Node versions in engines', () => {
-  const required = locked.flatMap(([, { engines, optional }]) => (engines?.node === undefined || optional ? [] : [engines.node]));
+  const required = locked.flatMap(([, { engines, optional }]) =>
+    engines?.node === undefined || optional ? [] : [engines.node],
+  );
   const ranges = manifest.engines.node.split('||').map((range) => range.trim());
 
   it('are all accepted by every package that is always installed', () => {
@@ -60,7 +65,10 @@ describe('the Node versions in engines', () => {
     for (const range of ranges.filter((each) => each.startsWith('^'))) {
       const first = minVersion(range)!;
       const before = `${first.major}.${first.minor - 1}.99`;
-      expect(required.some((needed) => !satisfies(before, needed)), before).to.equal(true);
+      expect(
+        required.some((needed) => !satisfies(before, needed)),
+        before,
+      ).to.equal(true);
     }
   });
 });

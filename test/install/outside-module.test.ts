@@ -5,7 +5,16 @@
  * registry would give is linked from the project.
  */
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -33,7 +42,16 @@ models:
     poll_interval_ms: 10
 `;
 const TSCONFIG = {
-  compilerOptions: { target: 'ES2023', module: 'NodeNext', strict: true, skipLibCheck: true, rootDir: 'src', outDir: 'dist', types: ['node'] }, include: ['src'],
+  compilerOptions: {
+    target: 'ES2023',
+    module: 'NodeNext',
+    strict: true,
+    skipLibCheck: true,
+    rootDir: 'src',
+    outDir: 'dist',
+    types: ['node'],
+  },
+  include: ['src'],
 };
 
 function blockOf(name: string): string {
@@ -46,23 +64,39 @@ describe('an adapter in a package of its own', () => {
   let folder: string;
   let server: ServedProcess | undefined;
   const main = () => join(folder, 'node_modules/darkroom/dist/apps/cli/main.js');
-  const run = (command: string, args: readonly string[], cwd = folder) => execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, DARKROOM_PROFILE: join(folder, 'profile.json') } });
+  const run = (command: string, args: readonly string[], cwd = folder) =>
+    execFileSync(command, args, {
+      cwd,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, DARKROOM_PROFILE: join(folder, 'profile.json') },
+    });
   /** What npm puts into node_modules for a tarball. */
   const install = (name: string, tarball: string) => {
     mkdirSync(join(folder, 'node_modules', name));
     run('tar', ['-xzf', tarball, '--strip-components=1', '-C', join(folder, 'node_modules', name)]);
   };
-  const pack = (from: string) => join(folder, (JSON.parse(run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder], from)) as [{ filename: string }])[0].filename);
+  const pack = (from: string) =>
+    join(
+      folder,
+      (
+        JSON.parse(run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder], from)) as [
+          { filename: string },
+        ]
+      )[0].filename,
+    );
 
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'darkroom-outside-'));
     mkdirSync(join(folder, 'node_modules'));
-    for (const name of readdirSync(join(ROOT, 'node_modules'))) symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));
+    for (const name of readdirSync(join(ROOT, 'node_modules')))
+      symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));
     install('darkroom', pack(ROOT));
 
     const own = join(folder, 'darkroom-still');
     mkdirSync(join(own, 'src'), { recursive: true });
-    for (const name of readdirSync(join(ROOT, 'docs/examples')).filter((file) => file.endsWith('.ts'))) copyFileSync(join(ROOT, 'docs/examples', name), join(own, 'src', name));
+    for (const name of readdirSync(join(ROOT, 'docs/examples')).filter((file) => file.endsWith('.ts')))
+      copyFileSync(join(ROOT, 'docs/examples', name), join(own, 'src', name));
     writeFileSync(join(own, 'src/contracts.test.ts'), blockOf('contracts.test.ts'));
     writeFileSync(join(own, 'package.json'), blockOf('package.json'));
     writeFileSync(join(own, 'tsconfig.json'), JSON.stringify(TSCONFIG));
@@ -70,7 +104,9 @@ describe('an adapter in a package of its own', () => {
     install('darkroom-still', pack(own));
 
     const port = await freePort();
-    await sharp({ create: { width: 40, height: 30, channels: 3, background: '#a03020' } }).png().toFile(join(folder, 'picture.png'));
+    await sharp({ create: { width: 40, height: 30, channels: 3, background: '#a03020' } })
+      .png()
+      .toFile(join(folder, 'picture.png'));
     writeFileSync(join(folder, 'catalog.yaml'), CATALOG);
     writeFileSync(join(folder, 'darkroom.yaml'), `${blockOf('darkroom.yaml')}rest: { port: ${port} }\n`);
     server = new ServedProcess(join(folder, 'darkroom.yaml'), folder, `http://127.0.0.1:${port}`, main());
@@ -82,7 +118,13 @@ describe('an adapter in a package of its own', () => {
 
   it('keeps the contract of its port, run from that package', () => {
     const own = join(folder, 'darkroom-still');
-    const report = JSON.parse(run(process.execPath, [join(ROOT, 'node_modules/mocha/bin/mocha.js'), '--reporter', 'json', 'dist/contracts.test.js'], own)) as { stats: { passes: number; failures: number } };
+    const report = JSON.parse(
+      run(
+        process.execPath,
+        [join(ROOT, 'node_modules/mocha/bin/mocha.js'), '--reporter', 'json', 'dist/contracts.test.js'],
+        own,
+      ),
+    ) as { stats: { passes: number; failures: number } };
     expect(report.stats.failures).to.equal(0);
     expect(report.stats.passes).to.be.above(5);
   });

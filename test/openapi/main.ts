@@ -1,6 +1,6 @@
 /**
- * `npm run test:openapi`: sends the started program what schemathesis makes of its OpenAPI document, valid and invalid, and
- * holds every answer to the document.
+ * `npm run test:openapi`: sends the started program what schemathesis makes of its OpenAPI document, valid and invalid,
+ * and holds every answer to the document.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,11 +27,27 @@ async function main(): Promise<number> {
   try {
     const { secret } = await service.tenant(CREDITS);
     // The tool leaves what it remembers in the folder it is started in, which goes with the service's.
-    const tool = spawn(python, [
-      '-m', 'schemathesis.cli', '--config-file', SCHEMATHESIS_CONFIG, 'run', `${service.url}/openapi.json`,
-      '--phases', 'examples,coverage,fuzzing,stateful', '--max-examples', String(examples), '--seed', String(seed),
-      '--continue-on-failure', '--generation-database', 'none',
-    ], { cwd: service.folder, env: { ...process.env, DARKROOM_API_KEY: secret }, stdio: 'inherit' });
+    const tool = spawn(
+      python,
+      [
+        '-m',
+        'schemathesis.cli',
+        '--config-file',
+        SCHEMATHESIS_CONFIG,
+        'run',
+        `${service.url}/openapi.json`,
+        '--phases',
+        'examples,coverage,fuzzing,stateful',
+        '--max-examples',
+        String(examples),
+        '--seed',
+        String(seed),
+        '--continue-on-failure',
+        '--generation-database',
+        'none',
+      ],
+      { cwd: service.folder, env: { ...process.env, DARKROOM_API_KEY: secret }, stdio: 'inherit' },
+    );
     const [code] = (await once(tool, 'exit')) as [number | null];
     return code ?? 3;
   } finally {

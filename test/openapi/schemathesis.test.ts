@@ -1,5 +1,5 @@
-// Goal: what schemathesis is told beyond the OpenAPI document is about operations that there are, with a reason each, turns no
-// check off, and the tool is pinned.
+// Goal: what schemathesis is told beyond the OpenAPI document is about operations that there are, with a reason each,
+// turns no check off, and the tool is pinned.
 // Method: its configuration and its requirements, read line by line.
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -11,7 +11,9 @@ const CONFIG = readFileSync(SCHEMATHESIS_CONFIG, 'utf8');
 
 describe('the configuration of schemathesis', () => {
   it('makes exceptions only of operations that there are, each with its reason', () => {
-    const named = [...CONFIG.matchAll(/^include-operation-id = (.+)$/gm)].flatMap(([, names = '']) => [...names.matchAll(/"(\w+)"/g)].map(([, name]) => name));
+    const named = [...CONFIG.matchAll(/^include-operation-id = (.+)$/gm)].flatMap(([, names = '']) =>
+      [...names.matchAll(/"(\w+)"/g)].map(([, name]) => name),
+    );
     expect(named).to.not.deep.equal([]);
     expect(ROUTES.map(({ operation }) => operation.operationId)).to.include.members(named);
     for (const [before] of CONFIG.matchAll(/^.*\n\[\[operations\]\]$/gm)) expect(before).to.match(/^# /);
@@ -22,7 +24,9 @@ describe('the configuration of schemathesis', () => {
   });
 
   it('pins the tool and everything it needs', () => {
-    const lines = readFileSync(join(dirname(SCHEMATHESIS_CONFIG), 'requirements.txt'), 'utf8').trim().split('\n');
+    const lines = readFileSync(join(dirname(SCHEMATHESIS_CONFIG), 'requirements.txt'), 'utf8')
+      .trim()
+      .split('\n');
     expect(lines).to.include('schemathesis==4.32.5');
     for (const line of lines) expect(line).to.match(/^[\w.-]+==[\w.]+$/);
   });

@@ -19,16 +19,31 @@ export const SCHEMATHESIS: Program = {
   title: 'schemathesis',
   variables: [],
   commands: [],
-  installs: [{
-    tool: 'python3',
-    needs: 'Python 3.10 or newer with venv and pip',
-    version: createHash('sha256').update(readFileSync(REQUIREMENTS)).digest('hex').slice(0, 12),
-    commands: (folder) => [
-      { program: 'python3', args: ['-m', 'venv', folder] },
-      { program: join(folder, INTERPRETER), args: ['-m', 'pip', 'install', '--quiet', '--only-binary=:all:', '--no-input', '--disable-pip-version-check', '-r', REQUIREMENTS] },
-    ],
-    places: [INTERPRETER],
-  }],
+  installs: [
+    {
+      tool: 'python3',
+      needs: 'Python 3.10 or newer with venv and pip',
+      version: createHash('sha256').update(readFileSync(REQUIREMENTS)).digest('hex').slice(0, 12),
+      commands: (folder) => [
+        { program: 'python3', args: ['-m', 'venv', folder] },
+        {
+          program: join(folder, INTERPRETER),
+          args: [
+            '-m',
+            'pip',
+            'install',
+            '--quiet',
+            '--only-binary=:all:',
+            '--no-input',
+            '--disable-pip-version-check',
+            '-r',
+            REQUIREMENTS,
+          ],
+        },
+      ],
+      places: [INTERPRETER],
+    },
+  ],
 };
 
 /** Asked by its own path, an interpreter finds the packages beside it. */

@@ -27,10 +27,22 @@ import { ATTRIBUTION } from '../fixtures/stored-records.js';
 const GIVEN = 130;
 const PAST_EVERY_LEASE_MS = 120_000;
 
-interface Known { readonly id: string; readonly wanted: Wanted; settled: boolean }
-interface Party { readonly caller: Caller; readonly books: BooksModel; readonly keys: Map<string, Known>; readonly generations: Known[] }
+interface Known {
+  readonly id: string;
+  readonly wanted: Wanted;
+  settled: boolean;
+}
+interface Party {
+  readonly caller: Caller;
+  readonly books: BooksModel;
+  readonly keys: Map<string, Known>;
+  readonly generations: Known[];
+}
 
-/** Carries steps out through the use cases, predicts each answer from a model of its own, and looks at everything after each. */
+/**
+ * Carries steps out through the use cases, predicts each answer from a model of its own, and looks at everything after
+ * each.
+ */
 export class Actor {
   private readonly parties: Party[] = [];
   private readonly trail = new Trail();
@@ -38,7 +50,8 @@ export class Actor {
   private made = 0;
 
   private constructor(private readonly harness: StoreHarness) {
-    harness.provider.newReport = ({ parameters }) => reportOf(parameters['style'] as Style, parameters['count'] as number);
+    harness.provider.newReport = ({ parameters }) =>
+      reportOf(parameters['style'] as Style, parameters['count'] as number);
   }
 
   static async enter(harness: StoreHarness): Promise<Actor> {
@@ -46,7 +59,12 @@ export class Actor {
     for (const name of ['one', 'other']) {
       const { accountId } = await createAccount(harness.context, { name });
       const { appId } = await createApp(harness.context, { accountId, name });
-      const party = { caller: { accountId, appId, credentialId: name, scopes: SCOPES }, books: new BooksModel(), keys: new Map<string, Known>(), generations: [] };
+      const party = {
+        caller: { accountId, appId, credentialId: name, scopes: SCOPES },
+        books: new BooksModel(),
+        keys: new Map<string, Known>(),
+        generations: [],
+      };
       actor.parties.push(party);
       await actor.issue(party, 'grant', GIVEN);
     }
@@ -56,16 +74,37 @@ export class Actor {
   async take(step: Step): Promise<void> {
     const party = this.parties['who' in step ? step.who : 0] as Party;
     switch (step.do) {
-      case 'create': await this.create(party, `k${step.key}`, step.wanted); break;
-      case 'twins': await this.twins(party, `k${step.key}`, step.wanted); break;
-      case 'burst': await this.burst(party, step.many, step.wanted); break;
-      case 'cut-create': await this.cutCreate(party, `k${step.key}`, step.wanted, dying(step.call, step.after)); break;
-      case 'cancel': await this.cancel(party, step.pick); break;
-      case 'cancel-running': await this.cancelRunning(party, step.pick); break;
-      case 'look': await this.look(party, step.pick); break;
-      case 'grant': case 'adjust': await this.issue(party, step.do, step.credits); break;
-      case 'work': await this.work(dying(step.cutAt, step.after)); break;
-      case 'upload': await tryUpload(this.harness, party.caller, this.otherThan(party).caller, this.newKey(), step.honest); break;
+      case 'create':
+        await this.create(party, `k${step.key}`, step.wanted);
+        break;
+      case 'twins':
+        await this.twins(party, `k${step.key}`, step.wanted);
+        break;
+      case 'burst':
+        await this.burst(party, step.many, step.wanted);
+        break;
+      case 'cut-create':
+        await this.cutCreate(party, `k${step.key}`, step.wanted, dying(step.call, step.after));
+        break;
+      case 'cancel':
+        await this.cancel(party, step.pick);
+        break;
+      case 'cancel-running':
+        await this.cancelRunning(party, step.pick);
+        break;
+      case 'look':
+        await this.look(party, step.pick);
+        break;
+      case 'grant':
+      case 'adjust':
+        await this.issue(party, step.do, step.credits);
+        break;
+      case 'work':
+        await this.work(dying(step.cutAt, step.after));
+        break;
+      case 'upload':
+        await tryUpload(this.harness, party.caller, this.otherThan(party).caller, this.newKey(), step.honest);
+        break;
     }
     await this.check();
   }
@@ -74,14 +113,28 @@ export class Actor {
   async end(): Promise<void> {
     await this.work();
     await this.check();
-    for (const { caller } of this.parties) expect((await this.harness.context.accounts.read(caller.accountId))?.holds.size, 'open holds at rest').to.equal(0);
+    for (const { caller } of this.parties)
+      expect((await this.harness.context.accounts.read(caller.accountId))?.holds.size, 'open holds at rest').to.equal(
+        0,
+      );
     expect((await verifyCredits(this.harness.context)).findings).to.deep.equal([]);
     const submitted = new Set(this.harness.provider.submissions.map(({ generationId }) => generationId));
-    for (const id of this.neverSubmitted) expect(submitted.has(id), 'cancelled while queued, and submitted').to.equal(false);
+    for (const id of this.neverSubmitted)
+      expect(submitted.has(id), 'cancelled while queued, and submitted').to.equal(false);
   }
 
-  private ask(party: Party, key: string, wanted: Wanted, context: Context = this.harness.context): Promise<Created | string> {
-    const body = { model_key: 'plain-image', operation: 'image_generation', prompt: 'a house', parameters: { ...wanted } as unknown as JsonObject };
+  private ask(
+    party: Party,
+    key: string,
+    wanted: Wanted,
+    context: Context = this.harness.context,
+  ): Promise<Created | string> {
+    const body = {
+      model_key: 'plain-image',
+      operation: 'image_generation',
+      prompt: 'a house',
+      parameters: { ...wanted } as unknown as JsonObject,
+    };
     return this.harness.clock.run(answerOrCode(createGeneration(context, party.caller, key, body)));
   }
 
@@ -95,14 +148,24 @@ export class Actor {
       else expect(answer).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
     } else if (BigInt(priceOf(wanted)) > party.books.available) expect(answer).to.equal('CREDITS_INSUFFICIENT');
     else return this.accept(party, key, wanted, answer);
-    expect(await this.harness.context.accounts.read(party.caller.accountId), 'nothing is written').to.deep.equal(before);
+    expect(await this.harness.context.accounts.read(party.caller.accountId), 'nothing is written').to.deep.equal(
+      before,
+    );
   }
 
   private accept(party: Party, key: string | undefined, wanted: Wanted, answer: Created | string): void {
     if (typeof answer === 'string') throw new Error(`A create that could be paid for answered ${answer}.`);
     const id = answer.generation.generationId;
     expect(answer.replayed).to.equal(false);
-    expect(party.books.apply({ kind: 'hold', generationId: id, credits: priceOf(wanted), maxOpenHolds: 1_000, attribution: ATTRIBUTION })).to.equal(undefined);
+    expect(
+      party.books.apply({
+        kind: 'hold',
+        generationId: id,
+        credits: priceOf(wanted),
+        maxOpenHolds: 1_000,
+        attribution: ATTRIBUTION,
+      }),
+    ).to.equal(undefined);
     this.remember(party, key, { id, wanted, settled: false });
   }
 
@@ -115,7 +178,9 @@ export class Actor {
   private async twins(party: Party, key: string, wanted: Wanted): Promise<void> {
     if (party.keys.has(key) || BigInt(priceOf(wanted)) > party.books.available) return this.create(party, key, wanted);
     const processes = [this.harness.context, this.harness.process(), this.harness.context];
-    const answers = await this.harness.clock.run(Promise.all(processes.map((context) => this.ask(party, key, wanted, context))));
+    const answers = await this.harness.clock.run(
+      Promise.all(processes.map((context) => this.ask(party, key, wanted, context))),
+    );
     const first = answers.filter((answer) => typeof answer !== 'string' && !answer.replayed);
     expect(first, 'one of the twins').to.have.length(1);
     this.accept(party, key, wanted, first[0] as Created);
@@ -129,14 +194,19 @@ export class Actor {
   /** As many as can be paid for are accepted, and not one more. */
   private async burst(party: Party, many: number, wanted: Wanted): Promise<void> {
     const affordable = Math.min(many, Math.floor(Number(party.books.available) / priceOf(wanted)));
-    const answers = await this.harness.clock.run(Promise.all(Array.from({ length: many }, () => this.ask(party, this.newKey(), wanted))));
+    const answers = await this.harness.clock.run(
+      Promise.all(Array.from({ length: many }, () => this.ask(party, this.newKey(), wanted))),
+    );
     const accepted = answers.filter((answer) => typeof answer !== 'string');
     expect(accepted, `${many} at ${priceOf(wanted)} with ${party.books.available}`).to.have.length(affordable);
     for (const answer of accepted) this.accept(party, undefined, wanted, answer);
     for (const answer of answers) if (typeof answer === 'string') expect(answer).to.equal('CREDITS_INSUFFICIENT');
   }
 
-  /** The process dies within the create; after recovery there is all of it or nothing, and a retry of the key tells which. */
+  /**
+   * The process dies within the create; after recovery there is all of it or nothing, and a retry of the key tells
+   * which.
+   */
   private async cutCreate(party: Party, key: string, wanted: Wanted, cut: Interceptor): Promise<void> {
     if (party.keys.has(key) || BigInt(priceOf(wanted)) > party.books.available) return this.create(party, key, wanted);
     const before = new Set(party.generations.map(({ id }) => id));
@@ -166,7 +236,8 @@ export class Actor {
       return;
     }
     expect([after.status, after.chargedCredits]).to.deep.equal(['cancelled', 0]);
-    if (!this.harness.provider.submissions.some(({ generationId }) => generationId === known.id)) this.neverSubmitted.add(known.id);
+    if (!this.harness.provider.submissions.some(({ generationId }) => generationId === known.id))
+      this.neverSubmitted.add(known.id);
     this.settle(party, known, 0);
   }
 
@@ -176,10 +247,17 @@ export class Actor {
     const known = open[pick % Math.max(1, open.length)];
     if (!known) return;
     await this.working(async (context) => {
-      const taskOf = () => [...this.harness.provider.tasks.values()].find(({ submission }) => submission.generationId === known.id);
-      await this.harness.clock.until(async () => taskOf() !== undefined && (await this.read(known.id)).status !== 'queued', 'it runs');
+      const taskOf = () =>
+        [...this.harness.provider.tasks.values()].find(({ submission }) => submission.generationId === known.id);
+      await this.harness.clock.until(
+        async () => taskOf() !== undefined && (await this.read(known.id)).status !== 'queued',
+        'it runs',
+      );
       await this.harness.clock.run(cancelGeneration(context, party.caller, known.id));
-      await this.harness.clock.until(async () => (await this.read(known.id)).settledAt !== undefined, 'it is cancelled and settled');
+      await this.harness.clock.until(
+        async () => (await this.read(known.id)).settledAt !== undefined,
+        'it is cancelled and settled',
+      );
       const ended = await this.read(known.id);
       expect([ended.status, ended.chargedCredits]).to.deep.equal(['cancelled', 0]);
       const task = taskOf();
@@ -195,17 +273,25 @@ export class Actor {
     const foreign = generations[pick % Math.max(1, generations.length)];
     const ids = [foreign?.id ?? this.harness.ids.uuid(), '0198c0de-0000-7000-8000-000000000000'];
     for (const act of [getGeneration, cancelGeneration]) {
-      const answers = await Promise.all(ids.map((id) => this.harness.clock.run(refusalOf(act(this.harness.context, party.caller, id)))));
+      const answers = await Promise.all(
+        ids.map((id) => this.harness.clock.run(refusalOf(act(this.harness.context, party.caller, id)))),
+      );
       expect(answers[0], 'a foreign id and a random one').to.deep.equal(answers[1]);
       expect(answers[0]).to.include({ code: 'TASK_NOT_FOUND' });
     }
   }
 
-  private async issue({ caller: { accountId }, books }: Party, kind: 'grant' | 'adjust', credits: number): Promise<void> {
+  private async issue(
+    { caller: { accountId }, books }: Party,
+    kind: 'grant' | 'adjust',
+    credits: number,
+  ): Promise<void> {
     const operation = { accountId, operationId: this.newKey(), credits, reason: 'for the test' };
     const refused = books.apply({ kind, ...operation });
     for (let times = 0; times < 2; times += 1) {
-      const answer = await this.harness.clock.run(answerOrCode((kind === 'grant' ? grantCredits : adjustCredits)(this.harness.context, operation)));
+      const answer = await this.harness.clock.run(
+        answerOrCode((kind === 'grant' ? grantCredits : adjustCredits)(this.harness.context, operation)),
+      );
       if (refused === undefined) expect(answer).to.be.an('object');
       else expect(answer).to.equal(refused);
     }
@@ -216,7 +302,10 @@ export class Actor {
     if (cut) await this.working(() => this.harness.clock.advance(2_000), cut);
     await this.working(async (context) => {
       const recovery = new Recovery(context);
-      const isRest = async () => (await Promise.all(this.parties.map((party) => this.generationsOf(party)))).flat().every(({ settledAt }) => settledAt !== undefined);
+      const isRest = async () =>
+        (await Promise.all(this.parties.map((party) => this.generationsOf(party))))
+          .flat()
+          .every(({ settledAt }) => settledAt !== undefined);
       for (let passes = 0; passes < 60 && !(await isRest()); passes += 1) {
         await this.harness.clock.run(recovery.pass());
         await this.harness.clock.advance(15_000);
@@ -256,12 +345,21 @@ export class Actor {
     for (const party of this.parties) {
       const account = await this.harness.context.accounts.read(party.caller.accountId);
       if (!account) throw new Error('An account is gone.');
-      expectBooksRight(account, (await this.harness.context.accounts.entries(account.accountId, { limit: 1_000 })).items);
+      expectBooksRight(
+        account,
+        (await this.harness.context.accounts.entries(account.accountId, { limit: 1_000 })).items,
+      );
       const { available, reserved, spent } = party.books;
-      expect([account.available, account.reserved, account.spent].map(BigInt), 'books').to.deep.equal([available, reserved, spent]);
+      expect([account.available, account.reserved, account.spent].map(BigInt), 'books').to.deep.equal([
+        available,
+        reserved,
+        spent,
+      ]);
       expect([...account.holds.keys()].sort()).to.deep.equal([...party.books.holds.keys()].sort());
       const all = await this.generationsOf(party);
-      expect(all.map(({ generationId }) => generationId).sort()).to.deep.equal(party.generations.map(({ id }) => id).sort());
+      expect(all.map(({ generationId }) => generationId).sort()).to.deep.equal(
+        party.generations.map(({ id }) => id).sort(),
+      );
       for (const g of all) this.trail.note(g);
     }
   }

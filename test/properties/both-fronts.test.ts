@@ -1,8 +1,9 @@
-// Goal: one history ends in the same answers, states, credits and ledger lines whichever front each of its requests goes by
-// (invariant 19), and a key that was used over one front is known over the other.
-// Method: random histories of requests, a worker's progress, refusals, cancels, uploads and replays, each request by a random
-// front; the same all over REST on another service; everything that a client or an operator can see compared, ids by the order
-// in which they appeared. In the end every key comes again by the other front. A failure prints its seed.
+// Goal: one history ends in the same answers, states, credits and ledger lines whichever front each of its requests
+// goes by (invariant 19), and a key that was used over one front is known over the other.
+// Method: random histories of requests, a worker's progress, refusals, cancels, uploads and replays, each request by a
+// random front; the same all over REST on another service; everything that a client or an operator can see compared,
+// ids by the order in which they appeared. In the end every key comes again by the other front. A failure prints its
+// seed.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { JsonObject } from '../../core/json.js';
@@ -11,8 +12,12 @@ import { ACTIONS, picture, type Action, type Who } from './actions.js';
 import { FrontHistory, type Told } from './front-history.js';
 
 async function compare(actions: readonly Action[]): Promise<Told> {
-  const [mixed, rest] = await Promise.all([FrontHistory.play(actions, (named) => named), FrontHistory.play(actions, () => 'REST')]);
-  for (const [index, answer] of rest.answers.entries()) expect(mixed.answers[index], `answer ${index}`).to.deep.equal(answer);
+  const [mixed, rest] = await Promise.all([
+    FrontHistory.play(actions, (named) => named),
+    FrontHistory.play(actions, () => 'REST'),
+  ]);
+  for (const [index, answer] of rest.answers.entries())
+    expect(mixed.answers[index], `answer ${index}`).to.deep.equal(answer);
   expect(mixed.answers).to.have.length(rest.answers.length);
   expect(mixed.remains, 'what remains').to.deep.equal(rest.remains);
   return mixed;
@@ -51,11 +56,23 @@ describe('a history goes the same way by whichever front', () => {
     const { answers, remains } = await compare(WHOLE);
     const codes = new Set(answers.map((told) => ((told as JsonObject)['answer'] as JsonObject | undefined)?.['code']));
     expect([...codes]).to.include.members([
-      'OK', 'IDEMPOTENCY_PAYLOAD_MISMATCH', 'FIELD_INVALID', 'CREDITS_INSUFFICIENT', 'TASK_NOT_FOUND', 'IDEMPOTENCY_REPLAY_EXPIRED', 'QUEUE_FULL',
+      'OK',
+      'IDEMPOTENCY_PAYLOAD_MISMATCH',
+      'FIELD_INVALID',
+      'CREDITS_INSUFFICIENT',
+      'TASK_NOT_FOUND',
+      'IDEMPOTENCY_REPLAY_EXPIRED',
+      'QUEUE_FULL',
     ]);
     const statuses = new Set(((remains as JsonObject)['generations'] as JsonObject[]).map(({ status }) => status));
     expect([...statuses]).to.have.members(['succeeded', 'failed', 'cancelled']);
   });
 
-  it('whatever is asked', () => fc.assert(fc.asyncProperty(ACTIONS, async (actions) => { await compare(actions); }), { numRuns: sizeOf('frontHistories') }));
+  it('whatever is asked', () =>
+    fc.assert(
+      fc.asyncProperty(ACTIONS, async (actions) => {
+        await compare(actions);
+      }),
+      { numRuns: sizeOf('frontHistories') },
+    ));
 });

@@ -23,9 +23,15 @@ export interface Told {
   readonly remains: Json;
 }
 
-interface Keyed { readonly who: Who; readonly over: FrontName; readonly request: Omit<FrontRequest, 'credential'> }
+interface Keyed {
+  readonly who: Who;
+  readonly over: FrontName;
+  readonly request: Omit<FrontRequest, 'credential'>;
+}
 
-/** Actions, one after the other, on a service of their own; with a worker, each is brought to its rest before the next. */
+/**
+ * Actions, one after the other, on a service of their own; with a worker, each is brought to its rest before the next.
+ */
 export class FrontHistory {
   private readonly plainly = new PlainAnswers();
   private readonly answers: Json[] = [];
@@ -36,7 +42,11 @@ export class FrontHistory {
   private readonly keyed = new Map<string, Keyed>();
   private isWorking = false;
 
-  private constructor(private readonly service: InMemory, private readonly fixture: RequestFixture, private readonly frontOf: (named: FrontName) => FrontName) {}
+  private constructor(
+    private readonly service: InMemory,
+    private readonly fixture: RequestFixture,
+    private readonly frontOf: (named: FrontName) => FrontName,
+  ) {}
 
   /** `frontOf` says which front a request goes by that names one. */
   static async play(actions: readonly Action[], frontOf: (named: FrontName) => FrontName): Promise<Told> {
@@ -53,38 +63,78 @@ export class FrontHistory {
 
   private async take(action: Action): Promise<void> {
     switch (action.do) {
-      case 'create': case 'estimate': await this.create(action.do, action, action.body); break;
-      case 'twins': await this.twins(action); break;
-      case 'create-with-upload': await this.create('create', action, { ...PICTURE, reference_upload_ids: [this.upload(action.pick).id] }); break;
-      case 'look': await this.ask(action, { operation: 'getGeneration', id: this.generation(action.pick) }); break;
-      case 'cancel': await this.cancel(action); break;
-      case 'balance': await this.ask(action, { operation: 'getCredits' }); break;
-      case 'prepare': await this.prepare(action); break;
-      case 'put': await this.put(action.pick, await referenceFile(action.file)); break;
+      case 'create':
+      case 'estimate':
+        await this.create(action.do, action, action.body);
+        break;
+      case 'twins':
+        await this.twins(action);
+        break;
+      case 'create-with-upload':
+        await this.create('create', action, { ...PICTURE, reference_upload_ids: [this.upload(action.pick).id] });
+        break;
+      case 'look':
+        await this.ask(action, { operation: 'getGeneration', id: this.generation(action.pick) });
+        break;
+      case 'cancel':
+        await this.cancel(action);
+        break;
+      case 'balance':
+        await this.ask(action, { operation: 'getCredits' });
+        break;
+      case 'prepare':
+        await this.prepare(action);
+        break;
+      case 'put':
+        await this.put(action.pick, await referenceFile(action.file));
+        break;
       case 'complete': {
-        const body = action.digest === undefined ? {} : { body: { sha256: sha256Of(await referenceFile(action.digest)) } };
-        await this.ask(action, { operation: 'completeUpload', key: keyOf(action), id: this.upload(action.pick).id, ...body });
+        const body =
+          action.digest === undefined ? {} : { body: { sha256: sha256Of(await referenceFile(action.digest)) } };
+        await this.ask(action, {
+          operation: 'completeUpload',
+          key: keyOf(action),
+          id: this.upload(action.pick).id,
+          ...body,
+        });
         break;
       }
       // A worker's leases and polls go by the same clock.
-      case 'wait': if (!this.isWorking) await this.service.advance(DAY_MS + 1_000); break;
-      case 'work': await this.work(); break;
+      case 'wait':
+        if (!this.isWorking) await this.service.advance(DAY_MS + 1_000);
+        break;
+      case 'work':
+        await this.work();
+        break;
     }
     if (this.isWorking) await this.rest();
   }
 
-  private async create(kind: 'create' | 'estimate', action: { readonly over: FrontName; readonly who: Who; readonly key: number }, body: JsonObject): Promise<void> {
+  private async create(
+    kind: 'create' | 'estimate',
+    action: { readonly over: FrontName; readonly who: Who; readonly key: number },
+    body: JsonObject,
+  ): Promise<void> {
     if (kind === 'estimate') await this.ask(action, { operation: 'estimateGeneration', body });
     else this.remember(await this.ask(action, { operation: 'createGeneration', key: keyOf(action), body }));
   }
 
-  /** The same request at once, by one front and by the other: which of them is first is nobody's promise, what comes of both is. */
+  /**
+   * The same request at once, by one front and by the other: which of them is first is nobody's promise, what comes of
+   * both is.
+   */
   private async twins(action: Extract<Action, { readonly do: 'create' | 'estimate' | 'twins' }>): Promise<void> {
     const request = { operation: 'createGeneration', key: keyOf(action), body: action.body } as const;
-    const answers = await Promise.all((['REST', 'gRPC'] as const).map((over) => this.send({ who: action.who, over }, request)));
+    const answers = await Promise.all(
+      (['REST', 'gRPC'] as const).map((over) => this.send({ who: action.who, over }, request)),
+    );
     const told = answers.filter(({ code }) => code !== 'IDEMPOTENCY_IN_PROGRESS');
     const ids = new Set(told.flatMap(({ data }) => (data?.['generation_id'] as string | undefined) ?? []));
-    this.tell({ twins: [...new Set(told.map(({ code }) => code))], first: told.filter(({ code, replayed }) => code === 'OK' && !replayed).length, ids: [...ids] });
+    this.tell({
+      twins: [...new Set(told.map(({ code }) => code))],
+      first: told.filter(({ code, replayed }) => code === 'OK' && !replayed).length,
+      ids: [...ids],
+    });
     told.forEach((answer) => this.remember(answer));
   }
 
@@ -96,7 +146,11 @@ export class FrontHistory {
 
   private async prepare(action: Extract<Action, { readonly do: 'prepare' }>): Promise<void> {
     const { byteLength } = await referenceFile(action.file);
-    const { data, replayed } = await this.ask(action, { operation: 'prepareUpload', key: keyOf(action), body: { ...PNG_UPLOAD, byte_size: byteLength } });
+    const { data, replayed } = await this.ask(action, {
+      operation: 'prepareUpload',
+      key: keyOf(action),
+      body: { ...PNG_UPLOAD, byte_size: byteLength },
+    });
     if (data !== undefined && !replayed) this.uploads.push({ id: data['upload_id'] as string, target: data });
   }
 
@@ -120,17 +174,32 @@ export class FrontHistory {
     }
   }
 
-  private async ask(by: { readonly over: FrontName; readonly who: Who }, request: Omit<FrontRequest, 'credential'>): Promise<FrontAnswer> {
+  private async ask(
+    by: { readonly over: FrontName; readonly who: Who },
+    request: Omit<FrontRequest, 'credential'>,
+  ): Promise<FrontAnswer> {
     const answer = await this.send(by, request);
     this.tell({ ...request, who: by.who, answer: { ...answer } });
     return answer;
   }
 
-  private async send({ over, who }: { readonly over: FrontName; readonly who: Who }, request: Omit<FrontRequest, 'credential'>): Promise<FrontAnswer> {
-    if (request.key !== undefined) this.keyed.set([who, request.operation, request.key].join(' '), { who, over, request });
-    const { code, message, data, replayed } = await this.service.clients[this.frontOf(over)].send({ ...request, credential: this.fixture.secrets.get(who) as string });
+  private async send(
+    { over, who }: { readonly over: FrontName; readonly who: Who },
+    request: Omit<FrontRequest, 'credential'>,
+  ): Promise<FrontAnswer> {
+    if (request.key !== undefined)
+      this.keyed.set([who, request.operation, request.key].join(' '), { who, over, request });
+    const { code, message, data, replayed } = await this.service.clients[this.frontOf(over)].send({
+      ...request,
+      credential: this.fixture.secrets.get(who) as string,
+    });
     // Only REST has words for a success.
-    return { code, message: code === 'OK' ? '' : inCommonTerms(message), replayed, ...(data === undefined ? {} : { data }) };
+    return {
+      code,
+      message: code === 'OK' ? '' : inCommonTerms(message),
+      replayed,
+      ...(data === undefined ? {} : { data }),
+    };
   }
 
   private remember({ data, replayed }: FrontAnswer): void {
@@ -142,7 +211,9 @@ export class FrontHistory {
   }
 
   private upload(pick: number): { readonly id: string; readonly target?: JsonObject } {
-    return this.uploads[pick % Math.max(1, this.uploads.length)] ?? { id: this.fixture.ids.get('prepared-upload') as string };
+    return (
+      this.uploads[pick % Math.max(1, this.uploads.length)] ?? { id: this.fixture.ids.get('prepared-upload') as string }
+    );
   }
 
   private tell(what: JsonObject): void {
@@ -151,14 +222,18 @@ export class FrontHistory {
 
   /** Until each has ended and is settled, or is held by its provider and not asked to end. */
   private async rest(): Promise<void> {
-    const ofTheScene = ['own-generation', 'other-app-generation', 'foreign-generation'].map((name) => this.fixture.ids.get(name) as string);
+    const ofTheScene = ['own-generation', 'other-app-generation', 'foreign-generation'].map(
+      (name) => this.fixture.ids.get(name) as string,
+    );
     for (const id of [...ofTheScene, ...this.made]) while (!(await this.isAtRest(id))) await sleep(2);
   }
 
   private async isAtRest(id: string): Promise<boolean> {
     const g = await this.service.context.generations.read(id);
     if (g?.kind !== 'generation') return true;
-    return isTerminal(g.status) ? g.settledAt !== undefined : g.modelKey === 'picture-held' && g.status === 'running' && !this.cancelled.has(id);
+    return isTerminal(g.status)
+      ? g.settledAt !== undefined
+      : g.modelKey === 'picture-held' && g.status === 'running' && !this.cancelled.has(id);
   }
 
   private async remains(): Promise<Json> {
@@ -166,12 +241,18 @@ export class FrontHistory {
     const owners = (['owner', 'poor', 'stranger'] as const).map((who) => this.fixture.owners.get(who) as Owner);
     const accountIds = owners.map(({ accountId }) => accountId);
     const books = await this.plainly.booksOf(context, accountIds);
-    const balances = await Promise.all(accountIds.map(async (id) => (await context.accounts.read(id))?.available ?? null));
-    const generations = await Promise.all(this.made.map(async (id) => standing(await context.generations.read(id) as Generation)));
-    const uploads = await Promise.all(this.uploads.map(async ({ id }) => {
-      const upload = await context.uploads.read(id);
-      return upload?.kind === 'upload' ? { status: upload.status, sha256: upload.ready?.sha256 ?? null } : null;
-    }));
+    const balances = await Promise.all(
+      accountIds.map(async (id) => (await context.accounts.read(id))?.available ?? null),
+    );
+    const generations = await Promise.all(
+      this.made.map(async (id) => standing((await context.generations.read(id)) as Generation)),
+    );
+    const uploads = await Promise.all(
+      this.uploads.map(async ({ id }) => {
+        const upload = await context.uploads.read(id);
+        return upload?.kind === 'upload' ? { status: upload.status, sha256: upload.ready?.sha256 ?? null } : null;
+      }),
+    );
     return this.plainly.plain({ books: books.map(byGeneration), balances, generations, uploads });
   }
 }
@@ -187,8 +268,26 @@ function byGeneration(lines: readonly JsonObject[]): JsonObject[] {
 
 const keyOf = ({ key }: { readonly key: number }): string => `key-${key}`;
 
-function standing({ status, appId, estimatedCredits, reservedCredits, chargedCredits, outputs, error, settledAt }: Generation): JsonObject {
-  return { status, appId, estimatedCredits, reservedCredits, chargedCredits, outputs: outputs.length, error: error?.code ?? null, settled: settledAt !== undefined };
+function standing({
+  status,
+  appId,
+  estimatedCredits,
+  reservedCredits,
+  chargedCredits,
+  outputs,
+  error,
+  settledAt,
+}: Generation): JsonObject {
+  return {
+    status,
+    appId,
+    estimatedCredits,
+    reservedCredits,
+    chargedCredits,
+    outputs: outputs.length,
+    error: error?.code ?? null,
+    settled: settledAt !== undefined,
+  };
 }
 
 /** Each front names the key in its own terms; what else a refusal says is the same over both. */

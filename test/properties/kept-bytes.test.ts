@@ -1,7 +1,7 @@
-// Goal: whatever an account prepares, sends, completes, creates and cancels, what it makes the service keep stays within the
-// bounds, but for what requests beside each other ask for.
-// Method: random histories on a clock that only the test moves, against a model that knows nothing of how the stores count:
-// it predicts every refusal and every sum, and the bytes in the object store are looked at after every step.
+// Goal: whatever an account prepares, sends, completes, creates and cancels, what it makes the service keep stays
+// within the bounds, but for what requests beside each other ask for.
+// Method: random histories on a clock that only the test moves, against a model that knows nothing of how the stores
+// count: it predicts every refusal and every sum, and the bytes in the object store are looked at after every step.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Caller } from '../../core/access/credential.js';
@@ -20,7 +20,10 @@ import { sizeOf } from '../harness/run-sizes.js';
 import { openMemoryStores, openSqliteStores, StoreHarness, type OpenedStores } from './store-harness.js';
 
 const BOUNDS = {
-  maxUnfinishedUploadsPerApp: 3, maxStoredUploadsPerApp: 6, maxStoredUploadBytesPerApp: 3_000, maxUnchargedContentBytesPerAccount: 9_000,
+  maxUnfinishedUploadsPerApp: 3,
+  maxStoredUploadsPerApp: 6,
+  maxStoredUploadBytesPerApp: 3_000,
+  maxUnchargedContentBytesPerAccount: 9_000,
 };
 const MAX_BATCH = 4;
 const MAX_NOTE = 900;
@@ -32,23 +35,49 @@ type Step =
   | { readonly kind: 'send' | 'complete' | 'cancel'; readonly nth: number }
   | { readonly kind: 'wait'; readonly forMs: number };
 
-const many = fc.record({ kind: fc.constantFrom('prepare' as const, 'create' as const), count: fc.integer({ min: 1, max: MAX_BATCH }), size: fc.integer({ min: 1, max: MAX_NOTE }) });
-const oneOfThem = fc.record({ kind: fc.constantFrom('send' as const, 'complete' as const, 'cancel' as const), nth: fc.nat({ max: 12 }) });
-const wait = fc.record({ kind: fc.constant('wait' as const), forMs: fc.constantFrom(60_000, 17 * 60_000, 8 * HOUR_MS, 25 * HOUR_MS) });
+const many = fc.record({
+  kind: fc.constantFrom('prepare' as const, 'create' as const),
+  count: fc.integer({ min: 1, max: MAX_BATCH }),
+  size: fc.integer({ min: 1, max: MAX_NOTE }),
+});
+const oneOfThem = fc.record({
+  kind: fc.constantFrom('send' as const, 'complete' as const, 'cancel' as const),
+  nth: fc.nat({ max: 12 }),
+});
+const wait = fc.record({
+  kind: fc.constant('wait' as const),
+  forMs: fc.constantFrom(60_000, 17 * 60_000, 8 * HOUR_MS, 25 * HOUR_MS),
+});
 const STEPS: fc.Arbitrary<Step[]> = fc.array(
   fc.oneof({ weight: 3, arbitrary: many }, { weight: 6, arbitrary: oneOfThem }, { weight: 1, arbitrary: wait }),
   { minLength: 10, maxLength: 60 },
 );
 
-interface ModelUpload { readonly id: string; readonly key: string; readonly bytes: Uint8Array; readonly madeAt: number; sent: boolean; readyAt?: number; isSwept: boolean }
-interface ModelGeneration { readonly id: string; readonly bytes: number; endedAt?: number }
+interface ModelUpload {
+  readonly id: string;
+  readonly key: string;
+  readonly bytes: Uint8Array;
+  readonly madeAt: number;
+  sent: boolean;
+  readyAt?: number;
+  isSwept: boolean;
+}
+interface ModelGeneration {
+  readonly id: string;
+  readonly bytes: number;
+  endedAt?: number;
+}
 
 class History {
   private uploads: ModelUpload[] = [];
   private generations: ModelGeneration[] = [];
   private keys = 0;
 
-  private constructor(private readonly harness: StoreHarness, private readonly context: Context, private readonly caller: Caller) {}
+  private constructor(
+    private readonly harness: StoreHarness,
+    private readonly context: Context,
+    private readonly caller: Caller,
+  ) {}
 
   static async begin(harness: StoreHarness): Promise<History> {
     const context: Context = { ...harness.context, settings: { ...harness.settings, ...BOUNDS } };
@@ -65,14 +94,27 @@ class History {
 
   private async prepare(count: number, size: number): Promise<void> {
     const bytes = plainImage(8, 8, 'image/png', 'x'.repeat(size));
-    const isFull = this.unfinished >= BOUNDS.maxUnfinishedUploadsPerApp || this.uploads.length >= BOUNDS.maxStoredUploadsPerApp
-      || this.declaredBytes + bytes.byteLength > BOUNDS.maxStoredUploadBytesPerApp;
+    const isFull =
+      this.unfinished >= BOUNDS.maxUnfinishedUploadsPerApp ||
+      this.uploads.length >= BOUNDS.maxStoredUploadsPerApp ||
+      this.declaredBytes + bytes.byteLength > BOUNDS.maxStoredUploadBytesPerApp;
     const body = { filename: 'a.png', media_type: 'image/png', byte_size: bytes.byteLength, role: 'reference_image' };
     const madeAt = this.harness.clock.now();
-    const codes = await Promise.all(Array.from({ length: count }, async () => codeOf(async () => {
-      const { upload } = await prepareUpload(this.context, this.caller, this.newKey(), body);
-      this.uploads.push({ id: upload.uploadId, key: upload.stagingKey, bytes, madeAt, sent: false, isSwept: false });
-    })));
+    const codes = await Promise.all(
+      Array.from({ length: count }, async () =>
+        codeOf(async () => {
+          const { upload } = await prepareUpload(this.context, this.caller, this.newKey(), body);
+          this.uploads.push({
+            id: upload.uploadId,
+            key: upload.stagingKey,
+            bytes,
+            madeAt,
+            sent: false,
+            isSwept: false,
+          });
+        }),
+      ),
+    );
     requireRefused(codes, isFull);
   }
 
@@ -88,8 +130,17 @@ class History {
     const upload = this.uploads[nth];
     if (!upload) return;
     const now = this.harness.clock.now();
-    const expected = upload.readyAt !== undefined ? 'OK' : now > this.expiryOf(upload) ? 'UPLOAD_URL_EXPIRED' : upload.sent ? 'OK' : 'FIELD_INVALID';
-    expect(await codeOf(() => completeUpload(this.context, this.caller, this.newKey(), upload.id, {}))).to.equal(expected);
+    const expected =
+      upload.readyAt !== undefined
+        ? 'OK'
+        : now > this.expiryOf(upload)
+          ? 'UPLOAD_URL_EXPIRED'
+          : upload.sent
+            ? 'OK'
+            : 'FIELD_INVALID';
+    expect(await codeOf(() => completeUpload(this.context, this.caller, this.newKey(), upload.id, {}))).to.equal(
+      expected,
+    );
     if (expected !== 'OK' || upload.readyAt !== undefined) return;
     upload.readyAt = now;
     upload.sent = false;
@@ -98,12 +149,16 @@ class History {
   private async create(count: number, size: number): Promise<void> {
     const prompt = 'ü'.repeat(size * 4);
     const isFull = this.unchargedBytes >= BOUNDS.maxUnchargedContentBytesPerAccount;
-    const codes = await Promise.all(Array.from({ length: count }, async () => codeOf(async () => {
-      const body = { model_key: 'plain-image', operation: 'image_generation', prompt, parameters: {} };
-      const { generation } = await createGeneration(this.context, this.caller, this.newKey(), body);
-      const bytes = Buffer.byteLength(JSON.stringify([prompt, undefined, generation.parameters, []]));
-      this.generations.push({ id: generation.generationId, bytes: Math.max(MIN_BYTES, bytes) });
-    })));
+    const codes = await Promise.all(
+      Array.from({ length: count }, async () =>
+        codeOf(async () => {
+          const body = { model_key: 'plain-image', operation: 'image_generation', prompt, parameters: {} };
+          const { generation } = await createGeneration(this.context, this.caller, this.newKey(), body);
+          const bytes = Buffer.byteLength(JSON.stringify([prompt, undefined, generation.parameters, []]));
+          this.generations.push({ id: generation.generationId, bytes: Math.max(MIN_BYTES, bytes) });
+        }),
+      ),
+    );
     requireRefused(codes, isFull);
   }
 
@@ -121,17 +176,28 @@ class History {
     const now = this.harness.clock.now();
     const { uploadRetentionMs, claimLeaseMs, recoveryGraceMs } = this.context.settings;
     this.uploads = this.uploads.filter(({ readyAt, madeAt }) => now < (readyAt ?? madeAt) + uploadRetentionMs);
-    for (const upload of this.uploads) if (now >= this.expiryOf(upload) + claimLeaseMs + recoveryGraceMs) Object.assign(upload, { isSwept: true, sent: false });
-    this.generations = this.generations.filter(({ endedAt = now }) => now < endedAt + this.context.settings.unchargedContentRetentionMs);
+    for (const upload of this.uploads)
+      if (now >= this.expiryOf(upload) + claimLeaseMs + recoveryGraceMs)
+        Object.assign(upload, { isSwept: true, sent: false });
+    this.generations = this.generations.filter(
+      ({ endedAt = now }) => now < endedAt + this.context.settings.unchargedContentRetentionMs,
+    );
   }
 
   private async look(): Promise<void> {
     const { uploads, generations, objects } = this.context;
     const { accountId, appId } = this.caller;
     const bytes = this.declaredBytes;
-    expect(await uploads.usage(accountId, appId)).to.deep.equal({ uploads: this.uploads.length, unfinished: this.unfinished, bytes });
+    expect(await uploads.usage(accountId, appId)).to.deep.equal({
+      uploads: this.uploads.length,
+      unfinished: this.unfinished,
+      bytes,
+    });
     const ended = this.generations.filter(({ endedAt }) => endedAt !== undefined);
-    expect(await generations.uncharged(accountId)).to.deep.equal({ generations: ended.length, bytes: this.unchargedBytes });
+    expect(await generations.uncharged(accountId)).to.deep.equal({
+      generations: ended.length,
+      bytes: this.unchargedBytes,
+    });
 
     const beside = MAX_BATCH - 1;
     const largest = plainImage(8, 8, 'image/png', 'x'.repeat(MAX_NOTE)).byteLength;
@@ -153,7 +219,11 @@ class History {
   }
 
   private get declaredBytes(): number {
-    return sum(this.uploads.filter(({ readyAt, isSwept }) => readyAt !== undefined || !isSwept).map(({ bytes }) => bytes.byteLength));
+    return sum(
+      this.uploads
+        .filter(({ readyAt, isSwept }) => readyAt !== undefined || !isSwept)
+        .map(({ bytes }) => bytes.byteLength),
+    );
   }
 
   private get unchargedBytes(): number {
@@ -177,7 +247,10 @@ function requireRefused(codes: readonly string[], isFull: boolean): void {
 }
 
 async function codeOf(work: () => Promise<unknown>): Promise<string> {
-  return work().then(() => 'OK', (error: unknown) => (error as { readonly code?: string }).code ?? String(error));
+  return work().then(
+    () => 'OK',
+    (error: unknown) => (error as { readonly code?: string }).code ?? String(error),
+  );
 }
 
 function sum(numbers: readonly number[]): number {
@@ -195,7 +268,15 @@ async function play(open: (clock: ManualClock) => Promise<OpenedStores>, steps: 
 }
 
 describe('what an account makes the service keep stays within its bounds', () => {
-  it('in memory', () => fc.assert(fc.asyncProperty(STEPS, (steps) => play(openMemoryStores, steps)), { numRuns: sizeOf('keptBytesInMemory') }));
+  it('in memory', () =>
+    fc.assert(
+      fc.asyncProperty(STEPS, (steps) => play(openMemoryStores, steps)),
+      { numRuns: sizeOf('keptBytesInMemory') },
+    ));
 
-  it('in SQLite and files', () => fc.assert(fc.asyncProperty(STEPS, (steps) => play(openSqliteStores, steps)), { numRuns: sizeOf('keptBytesOnSqlite') }));
+  it('in SQLite and files', () =>
+    fc.assert(
+      fc.asyncProperty(STEPS, (steps) => play(openSqliteStores, steps)),
+      { numRuns: sizeOf('keptBytesOnSqlite') },
+    ));
 });

@@ -16,6 +16,10 @@ function deliveredOf({ count, style }: Wanted): number {
 /** What the provider is to say of a task. */
 export function reportOf(style: Style, count: number) {
   if (style === 'never') return { state: 'running' as const };
-  if (style === 'fails') return { state: 'failed' as const, failure: { code: 'PROVIDER_REJECTED' as const, message: 'As it was told.', mayRetry: false } };
+  if (style === 'fails')
+    return {
+      state: 'failed' as const,
+      failure: { code: 'PROVIDER_REJECTED' as const, message: 'As it was told.', mayRetry: false },
+    };
   return { state: 'succeeded' as const, outputs: imagesOf(deliveredOf({ count, style })) };
 }

@@ -1,10 +1,17 @@
 // Goal: whatever people do, in whatever order, wherever processes die, the books, the generations and the answers are
 // right, on every set of stores alike.
-// Method: random sequences of steps through the use cases, on a clock that only the test moves; every answer is predicted
-// by a small model of its own, and everything stored is looked at after every step. A failure prints its seed.
+// Method: random sequences of steps through the use cases, on a clock that only the test moves; every answer is
+// predicted by a small model of its own, and everything stored is looked at after every step. A failure prints its
+// seed.
 import fc from 'fast-check';
 import { Actor } from './actor.js';
-import { openMemoryStores, openMongoStores, openSqliteStores, StoreHarness, type OpenedStores } from './store-harness.js';
+import {
+  openMemoryStores,
+  openMongoStores,
+  openSqliteStores,
+  StoreHarness,
+  type OpenedStores,
+} from './store-harness.js';
 import { sizeOf } from '../harness/run-sizes.js';
 import { STEPS, type Step } from './steps.js';
 import { onMongo } from '../adapters/mongo/on-mongo.js';
@@ -23,17 +30,29 @@ async function play(open: (clock: ManualClock) => Promise<OpenedStores>, steps: 
 }
 
 describe('any sequence of steps keeps every promise', () => {
-  it('in memory', () => fc.assert(fc.asyncProperty(STEPS, (steps) => play(openMemoryStores, steps)), { numRuns: sizeOf('sequencesInMemory') }));
+  it('in memory', () =>
+    fc.assert(
+      fc.asyncProperty(STEPS, (steps) => play(openMemoryStores, steps)),
+      { numRuns: sizeOf('sequencesInMemory') },
+    ));
 
-  it('in SQLite and files', () => fc.assert(fc.asyncProperty(STEPS, (steps) => play(openSqliteStores, steps)), { numRuns: sizeOf('sequencesOnSqlite') }));
+  it('in SQLite and files', () =>
+    fc.assert(
+      fc.asyncProperty(STEPS, (steps) => play(openSqliteStores, steps)),
+      { numRuns: sizeOf('sequencesOnSqlite') },
+    ));
 });
 
 onMongo('Any sequence of steps', (place, lane) => {
   const kind = lane === 'replica-set' ? 'minio' : 'versitygw';
   let server: S3Server;
-  before(async function findServer() { server = await orSkip(this, s3Server(kind)); });
+  before(async function findServer() {
+    server = await orSkip(this, s3Server(kind));
+  });
 
-  it(`keeps every promise, with objects in ${kind}`, () => (
-    fc.assert(fc.asyncProperty(STEPS, (steps) => play((clock) => openMongoStores(place(), server, clock), steps)), { numRuns: sizeOf('sequencesOnMongo') })
-  )).timeout(300_000);
+  it(`keeps every promise, with objects in ${kind}`, () =>
+    fc.assert(
+      fc.asyncProperty(STEPS, (steps) => play((clock) => openMongoStores(place(), server, clock), steps)),
+      { numRuns: sizeOf('sequencesOnMongo') },
+    )).timeout(300_000);
 });

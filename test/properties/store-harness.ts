@@ -48,11 +48,20 @@ export async function openMemoryStores(clock: ManualClock): Promise<OpenedStores
 
 export async function openSqliteStores(clock: ManualClock): Promise<OpenedStores> {
   const folder = mkdtempSync(join(tmpdir(), 'darkroom-properties-'));
-  const { accounts, generations, claims, uploads, credentials, wakeUpTable, ...opened } = await openSqlite({ folder, role: 'server' });
-  const objects = await FileObjectStore.open({ folder: join(folder, 'objects'), publicBaseUrl: () => 'http://localhost', secret: new Uint8Array(32).fill(7), clock });
+  const { accounts, generations, claims, uploads, credentials, wakeUpTable, ...opened } = await openSqlite({
+    folder,
+    role: 'server',
+  });
+  const objects = await FileObjectStore.open({
+    folder: join(folder, 'objects'),
+    publicBaseUrl: () => 'http://localhost',
+    secret: new Uint8Array(32).fill(7),
+    clock,
+  });
   return {
     stores: { accounts, generations, claims, uploads, credentials, objects },
-    wakeUps: (_, interceptor) => new TimerWakeUps({ table: intercepted('wakeUpTable', wakeUpTable, interceptor), clock }),
+    wakeUps: (_, interceptor) =>
+      new TimerWakeUps({ table: intercepted('wakeUpTable', wakeUpTable, interceptor), clock }),
     close: async () => {
       await opened.close();
       rmSync(folder, { recursive: true, force: true });
@@ -67,8 +76,16 @@ export async function openMongoStores(place: MongoPlace, server: S3Server, clock
   const objects = await MinioObjectStore.open({ ...bucket, clock: { now: () => Date.now() } });
   const { accounts, generations, claims, uploads, credentials, wakeUpTable } = await place.open();
   return {
-    stores: { accounts, generations, claims, uploads, credentials, objects: signedBy(new MemoryObjectStore({ clock }), objects) },
-    wakeUps: (_, interceptor) => new TimerWakeUps({ table: intercepted('wakeUpTable', wakeUpTable, interceptor), clock }),
+    stores: {
+      accounts,
+      generations,
+      claims,
+      uploads,
+      credentials,
+      objects: signedBy(new MemoryObjectStore({ clock }), objects),
+    },
+    wakeUps: (_, interceptor) =>
+      new TimerWakeUps({ table: intercepted('wakeUpTable', wakeUpTable, interceptor), clock }),
     close: async () => {
       await place.settle();
       await bucket.remove();
@@ -116,15 +133,19 @@ export class StoreHarness {
   /** A process of its own; `interceptor` sees every call it makes on the stores. */
   process(interceptor: Interceptor = (call) => call.proceed()): Context {
     const counted: Interceptor = (call) => this.counted(call, interceptor);
-    return createContext({
-      ...interceptedStores(this.opened.stores, counted),
-      ...STATELESS_PORTS,
-      wakeUps: this.opened.wakeUps(this.clock, counted),
-      providers: { find: () => this.provider },
-      catalog: catalogOf(() => MODELS),
-      clock: this.clock,
-      ids: this.ids,
-    }, this.settings, SILENT);
+    return createContext(
+      {
+        ...interceptedStores(this.opened.stores, counted),
+        ...STATELESS_PORTS,
+        wakeUps: this.opened.wakeUps(this.clock, counted),
+        providers: { find: () => this.provider },
+        catalog: catalogOf(() => MODELS),
+        clock: this.clock,
+        ids: this.ids,
+      },
+      this.settings,
+      SILENT,
+    );
   }
 
   private async counted(call: PortCall, interceptor: Interceptor): Promise<unknown> {
@@ -132,14 +153,17 @@ export class StoreHarness {
     try {
       const result = await interceptor(call);
       // Bytes are read whole, as long as the call counts.
-      return call.name === 'objects.read' && result !== null ? streamOf(await collected(result as AsyncIterable<Uint8Array>)) : result;
+      return call.name === 'objects.read' && result !== null
+        ? streamOf(await collected(result as AsyncIterable<Uint8Array>))
+        : result;
     } finally {
       this.underWay -= 1;
     }
   }
 
   private async rest(): Promise<void> {
-    do await settled(); while (this.underWay > 0);
+    do await settled();
+    while (this.underWay > 0);
     // What the last answer led to may have begun something new.
     await settled();
     if (this.underWay > 0) await this.rest();

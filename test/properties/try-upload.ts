@@ -10,12 +10,25 @@ import { answerOrCode } from './answers.js';
 import type { StoreHarness } from './store-harness.js';
 
 /** Bytes become a reference only when they are what was declared, and only for whoever sent them; then they stay. */
-export async function tryUpload({ context, clock }: StoreHarness, caller: Caller, stranger: Caller, key: string, honest: boolean): Promise<void> {
+export async function tryUpload(
+  { context, clock }: StoreHarness,
+  caller: Caller,
+  stranger: Caller,
+  key: string,
+  honest: boolean,
+): Promise<void> {
   const bytes = plainImage(64, 64, honest ? 'image/png' : 'image/jpeg');
   const sha256 = sha256Of(bytes);
-  const body = { filename: 'a.png', media_type: 'image/png', byte_size: bytes.byteLength, sha256, role: 'reference_image' };
+  const body = {
+    filename: 'a.png',
+    media_type: 'image/png',
+    byte_size: bytes.byteLength,
+    sha256,
+    role: 'reference_image',
+  };
   const { upload } = await clock.run(prepareUpload(context, caller, key, body));
-  const put = (content: Uint8Array) => context.objects.write(upload.stagingKey, streamOf(content), { mediaType: 'image/png', maxBytes: 10_000 });
+  const put = (content: Uint8Array) =>
+    context.objects.write(upload.stagingKey, streamOf(content), { mediaType: 'image/png', maxBytes: 10_000 });
   await put(bytes);
   const answer = await clock.run(answerOrCode(completeUpload(context, caller, key, upload.uploadId, {})));
   if (!honest) {
@@ -27,6 +40,11 @@ export async function tryUpload({ context, clock }: StoreHarness, caller: Caller
   await put(plainImage(64, 64, 'image/png', 'of somebody else'));
   const kept = await context.objects.read(answer.upload.objectKey ?? '');
   expect(kept && Buffer.from(await collected(kept)).equals(bytes), 'the bytes stay').to.equal(true);
-  const stolen = { model_key: 'plain-image', operation: 'image_generation', prompt: 'x', reference_upload_ids: [upload.uploadId] };
+  const stolen = {
+    model_key: 'plain-image',
+    operation: 'image_generation',
+    prompt: 'x',
+    reference_upload_ids: [upload.uploadId],
+  };
   expect(await clock.run(answerOrCode(createGeneration(context, stranger, key, stolen)))).to.equal('FIELD_INVALID');
 }

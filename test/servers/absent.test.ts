@@ -1,7 +1,6 @@
 /**
- * Goal: a server that the environment names is used and no other; one that is nowhere skips its tests with a sentence, and
- * fails them in CI.
- * Method: processes with an environment of their own ask for servers, mocha among them.
+ * Goal: a server that the environment names is used and no other; one that is nowhere skips its tests with a sentence,
+ * and fails them in CI. Method: processes with an environment of their own ask for servers, mocha among them.
  */
 import { expect } from 'chai';
 import { writeFileSync } from 'node:fs';
@@ -18,13 +17,16 @@ const SERVERS = new URL('./servers.js', import.meta.url).href;
 describe('servers that are elsewhere or nowhere', () => {
   let machine: BareMachine;
 
-  beforeEach(() => { machine = new BareMachine(); });
+  beforeEach(() => {
+    machine = new BareMachine();
+  });
   afterEach(() => machine.remove());
 
-  const asking = (call: string, environment: Record<string, string>) => ScriptProcess.ofLines(
-    `const servers = await import(here + 'servers.js'); try { console.log(JSON.stringify(await servers.${call})); } catch (error) { console.log(error.message); }`,
-    { ...machine.environment, ...environment },
-  ).ended;
+  const asking = (call: string, environment: Record<string, string>) =>
+    ScriptProcess.ofLines(
+      `const servers = await import(here + 'servers.js'); try { console.log(JSON.stringify(await servers.${call})); } catch (error) { console.log(error.message); }`,
+      { ...machine.environment, ...environment },
+    ).ended;
 
   describe('named by the environment', () => {
     let server: Server;
@@ -32,7 +34,9 @@ describe('servers that are elsewhere or nowhere', () => {
 
     before(async () => {
       // Answers like an S3 store and like toxiproxy, as far as anybody asks whether it is there.
-      server = createServer((request, response) => { response.writeHead(request.headers.authorization?.includes('Credential=other/') ? 403 : 200).end('{}'); }).listen(0, '127.0.0.1');
+      server = createServer((request, response) => {
+        response.writeHead(request.headers.authorization?.includes('Credential=other/') ? 403 : 200).end('{}');
+      }).listen(0, '127.0.0.1');
       await once(server, 'listening');
       const address = server.address();
       port = typeof address === 'object' && address ? address.port : 0;
@@ -41,50 +45,78 @@ describe('servers that are elsewhere or nowhere', () => {
 
     it('is used, whatever is on the PATH', async () => {
       machine.command('minio', 'exit 1');
-      const { output } = await asking(`s3Server('minio')`, { TEST_MINIO_URL: `http://me:a%2Fb@127.0.0.1:${port}/?region=eu-1` });
-      expect(JSON.parse(output)).to.deep.equal({ endpoint: `http://127.0.0.1:${port}`, region: 'eu-1', accessKey: 'me', secretKey: 'a/b' });
+      const { output } = await asking(`s3Server('minio')`, {
+        TEST_MINIO_URL: `http://me:a%2Fb@127.0.0.1:${port}/?region=eu-1`,
+      });
+      expect(JSON.parse(output)).to.deep.equal({
+        endpoint: `http://127.0.0.1:${port}`,
+        region: 'eu-1',
+        accessKey: 'me',
+        secretKey: 'a/b',
+      });
       expect(machine.runs('minio')).to.equal(0);
       const proxy = await asking('toxiproxyServer()', { TEST_TOXIPROXY_URL: `http://127.0.0.1:${port}/` });
       expect(JSON.parse(proxy.output)).to.deep.equal({ url: `http://127.0.0.1:${port}` });
     });
 
     it('is complained of with its variable when it does not serve', async () => {
-      const { output } = await asking(`s3Server('versitygw')`, { TEST_VERSITYGW_URL: `http://other:keys@127.0.0.1:${port}` });
+      const { output } = await asking(`s3Server('versitygw')`, {
+        TEST_VERSITYGW_URL: `http://other:keys@127.0.0.1:${port}`,
+      });
       expect(output).to.match(/^The server that TEST_VERSITYGW_URL names cannot be used: it answers 403/);
       expect(output).not.to.include('keys');
     });
 
     it('is complained of when its URL has another form', async () => {
       for (const url of ['nonsense', `http://127.0.0.1:${port}`, 'ftp://a:b@c']) {
-        expect((await asking(`s3Server('minio')`, { TEST_MINIO_URL: url })).output).to.equal('TEST_MINIO_URL must have the form http://access:secret@host:port.\n');
+        expect((await asking(`s3Server('minio')`, { TEST_MINIO_URL: url })).output).to.equal(
+          'TEST_MINIO_URL must have the form http://access:secret@host:port.\n',
+        );
       }
     });
   });
 
   describe('nowhere', () => {
-    const calls = { TEST_MONGO_URL: `mongoServer('replica-set')`, TEST_MONGO_STANDALONE_URL: `mongoServer('standalone')`, TEST_MINIO_URL: `s3Server('minio')`, TEST_VERSITYGW_URL: `s3Server('versitygw')`, TEST_TOXIPROXY_URL: 'toxiproxyServer()' };
+    const calls = {
+      TEST_MONGO_URL: `mongoServer('replica-set')`,
+      TEST_MONGO_STANDALONE_URL: `mongoServer('standalone')`,
+      TEST_MINIO_URL: `s3Server('minio')`,
+      TEST_VERSITYGW_URL: `s3Server('versitygw')`,
+      TEST_TOXIPROXY_URL: 'toxiproxyServer()',
+    };
     for (const [variable, call] of Object.entries(calls)) {
       it(`${call} says how to help oneself`, async () => {
-        expect((await asking(call, {})).output).to.match(new RegExp(`^\\S+ is not on this machine: run \`npm run servers:install\`, or set ${variable}\\.\n$`));
+        expect((await asking(call, {})).output).to.match(
+          new RegExp(`^\\S+ is not on this machine: run \`npm run servers:install\`, or set ${variable}\\.\n$`),
+        );
       });
     }
 
     it('skips the suite with a sentence, and fails it in CI', async () => {
       const suite = join(machine.folder, 'suite.test.mjs');
-      writeFileSync(suite, `const { mongoServer, orSkip } = await import(${JSON.stringify(SERVERS)});
+      writeFileSync(
+        suite,
+        `const { mongoServer, orSkip } = await import(${JSON.stringify(SERVERS)});
         describe('over MongoDB', () => {
           before(async function () { await orSkip(this, mongoServer('standalone')); });
           it('one', () => undefined);
           describe('deeper', () => { it('two', () => undefined); });
         });
-        describe('without', () => { it('three', () => undefined); });`);
-      const running = (environment: Record<string, string>) => new ScriptProcess([MOCHA, '--no-config', suite], { ...machine.environment, ...environment }).ended;
+        describe('without', () => { it('three', () => undefined); });`,
+      );
+      const running = (environment: Record<string, string>) =>
+        new ScriptProcess([MOCHA, '--no-config', suite], { ...machine.environment, ...environment }).ended;
       const skipped = await running({});
       expect(skipped.code).to.equal(0);
-      expect(skipped.output).to.include('Skipped: MongoDB is not on this machine').and.match(/1 passing/).and.match(/2 pending/);
+      expect(skipped.output)
+        .to.include('Skipped: MongoDB is not on this machine')
+        .and.match(/1 passing/)
+        .and.match(/2 pending/);
       const failed = await running({ CI: '1' });
       expect(failed.code).not.to.equal(0);
-      expect(failed.output).to.match(/1 failing/).and.include('MongoDB is not on this machine');
+      expect(failed.output)
+        .to.match(/1 failing/)
+        .and.include('MongoDB is not on this machine');
     });
   });
 });

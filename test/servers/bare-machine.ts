@@ -24,13 +24,18 @@ export class BareMachine {
 
   /** A `go` whose `install` puts a program there that can be run, after the lines given. */
   installingGo(before = ''): void {
-    this.command('go', `${before}\nmkdir -p "$GOBIN"\nfor name in minio versitygw server; do printf '#!/bin/sh\\nexit 0\\n' > "$GOBIN/$name"; chmod +x "$GOBIN/$name"; done`);
+    this.command(
+      'go',
+      `${before}\nmkdir -p "$GOBIN"\nfor name in minio versitygw server; do printf '#!/bin/sh\\nexit 0\\n' > "$GOBIN/$name"; chmod +x "$GOBIN/$name"; done`,
+    );
   }
 
   /** How often a command ran. */
   runs(name: string): number {
     try {
-      return readFileSync(this.notes, 'utf8').split('\n').filter((line) => line === name).length;
+      return readFileSync(this.notes, 'utf8')
+        .split('\n')
+        .filter((line) => line === name).length;
     } catch {
       return 0;
     }
@@ -38,7 +43,9 @@ export class BareMachine {
 
   /** What lies in the cache, locks aside. */
   get cached(): string[] {
-    return readdirSync(cacheFolder(this.environment)).filter((name) => !name.includes('.lock')).sort();
+    return readdirSync(cacheFolder(this.environment))
+      .filter((name) => !name.includes('.lock'))
+      .sort();
   }
 
   /** Variables that say of every server that it is elsewhere, but for one program. */

@@ -1,7 +1,7 @@
 /**
- * Goal: `npm run servers` gives a developer servers that go on where they stopped, and a configuration that Darkroom takes.
- * Method: servers in folders of two clones at once, started twice over the same data; the written file is read by the
- * program's own configuration.
+ * Goal: `npm run servers` gives a developer servers that go on where they stopped, and a configuration that Darkroom
+ * takes. Method: servers in folders of two clones at once, started twice over the same data; the written file is read
+ * by the program's own configuration.
  */
 import { expect } from 'chai';
 import { MongoClient } from 'mongodb';
@@ -25,10 +25,15 @@ describe('servers for a developer', () => {
 
   before(async function () {
     const found = findProgram(PROGRAMS.mongo);
-    const here = found && findProgram(PROGRAMS.minio) ? Promise.resolve(found) : Promise.reject(new ServerAbsent('MongoDB or MinIO is not on this machine: run `npm run servers:install`.'));
+    const here =
+      found && findProgram(PROGRAMS.minio)
+        ? Promise.resolve(found)
+        : Promise.reject(new ServerAbsent('MongoDB or MinIO is not on this machine: run `npm run servers:install`.'));
     mongo = await orSkip(this, here);
   });
-  after(() => { for (const folder of folders) rmSync(folder, { recursive: true, force: true }); });
+  after(() => {
+    for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+  });
 
   it('go on with the same ports, keys and data', async () => {
     const folder = freshFolder();
@@ -45,10 +50,15 @@ describe('servers for a developer', () => {
   });
 
   it('run in two clones at once, and once in each', async () => {
-    const [one, other] = [await DeveloperServers.start(freshFolder(), mongo), await DeveloperServers.start(freshFolder(), mongo)];
+    const [one, other] = [
+      await DeveloperServers.start(freshFolder(), mongo),
+      await DeveloperServers.start(freshFolder(), mongo),
+    ];
     expect(new Set([one.mongo.port, one.minio.port, other.mongo.port, other.minio.port])).to.have.length(4);
     let refusal: unknown;
-    await DeveloperServers.start(folders.at(-1) ?? '', mongo).catch((error: unknown) => { refusal = error; });
+    await DeveloperServers.start(folders.at(-1) ?? '', mongo).catch((error: unknown) => {
+      refusal = error;
+    });
     expect(refusal).to.be.instanceOf(AlreadyRunning);
     await Promise.all([one.stop(), other.stop()]);
   });
@@ -59,7 +69,8 @@ describe('servers for a developer', () => {
     const config = await loadConfig({ file: servers.configFile, environment: {}, folder });
     expect(config.secretFile).to.equal(join(folder, 'secret'));
     expect(readFileSync(config.secretFile, 'utf8')).to.match(/^[0-9a-f]{64}\n$/);
-    for (const name of ['secret', 'darkroom.yaml', 'settings.json']) expect(statSync(join(folder, name)).mode & 0o077, name).to.equal(0);
+    for (const name of ['secret', 'darkroom.yaml', 'settings.json'])
+      expect(statSync(join(folder, name)).mode & 0o077, name).to.equal(0);
     await servers.stop();
   });
 

@@ -22,13 +22,21 @@ export class DeveloperServers {
   static async start(folder: string, mongoProgram: FoundProgram): Promise<DeveloperServers> {
     const settings = readSettings(folder);
     const lock = MachineLock.tryTake(join(folder, 'lock'));
-    if (!lock) throw new AlreadyRunning(`The servers of ${folder} are running already; there is one of each for a checkout.`);
+    if (!lock)
+      throw new AlreadyRunning(`The servers of ${folder} are running already; there is one of each for a checkout.`);
     // The two kinds of MongoDB cannot read each other's data.
-    const mongo = await startIn(join(folder, mongoProgram.isMongod ? 'mongod' : 'secantus'), (place) => (
-      ServerProcess.start('mongo-replica-set', { ...place, port: settings.mongoPort })));
-    const minio = await startIn(join(folder, 'minio'), (place) => (
-      ServerProcess.start('minio', { ...place, port: settings.minioPort, accessKey: settings.accessKey, secretKey: settings.secretKey })));
-    const restPort = settings.restPort ?? await freePort();
+    const mongo = await startIn(join(folder, mongoProgram.isMongod ? 'mongod' : 'secantus'), (place) =>
+      ServerProcess.start('mongo-replica-set', { ...place, port: settings.mongoPort }),
+    );
+    const minio = await startIn(join(folder, 'minio'), (place) =>
+      ServerProcess.start('minio', {
+        ...place,
+        port: settings.minioPort,
+        accessKey: settings.accessKey,
+        secretKey: settings.secretKey,
+      }),
+    );
+    const restPort = settings.restPort ?? (await freePort());
     writeSettings(folder, { ...settings, mongoPort: mongo.port, minioPort: minio.port, restPort });
     const places = { mongoUrl: mongo.url, minioUrl: minio.url, region: minio.s3.region, restPort };
     return new DeveloperServers(lock, mongo, minio, writeConfiguration(folder, settings, places));
@@ -46,10 +54,12 @@ export class DeveloperServers {
 
   /** Resolves with a sentence when one of them ends by itself. */
   untilOneEnds(): Promise<string> {
-    return Promise.race([this.mongo, this.minio].map(async (server) => {
-      const how = await server.untilEnded();
-      return `${server.kind} ended by itself with ${how}: ${server.log}`;
-    }));
+    return Promise.race(
+      [this.mongo, this.minio].map(async (server) => {
+        const how = await server.untilEnded();
+        return `${server.kind} ended by itself with ${how}: ${server.log}`;
+      }),
+    );
   }
 
   async stop(): Promise<void> {
@@ -58,7 +68,10 @@ export class DeveloperServers {
   }
 }
 
-function startIn(folder: string, start: (place: { readonly folder: string }) => Promise<ServerProcess>): Promise<ServerProcess> {
+function startIn(
+  folder: string,
+  start: (place: { readonly folder: string }) => Promise<ServerProcess>,
+): Promise<ServerProcess> {
   mkdirSync(folder, { recursive: true });
   return start({ folder });
 }

@@ -36,7 +36,11 @@ export interface Places {
 }
 
 /** Writes the configuration that runs Darkroom over the servers, and the secret it names; answers its path. */
-export function writeConfiguration(folder: string, { accessKey, secretKey }: DeveloperSettings, { mongoUrl, minioUrl, region, restPort }: Places): string {
+export function writeConfiguration(
+  folder: string,
+  { accessKey, secretKey }: DeveloperSettings,
+  { mongoUrl, minioUrl, region, restPort }: Places,
+): string {
   const secretFile = join(folder, 'secret');
   if (!existsSync(secretFile)) writeWhole(secretFile, `${randomBytes(32).toString('hex')}\n`);
   const configuration = {
@@ -44,11 +48,21 @@ export function writeConfiguration(folder: string, { accessKey, secretKey }: Dev
     secret_file: secretFile,
     stores: { database: 'mongo', objects: 'minio', wake_ups: 'agenda' },
     mongo: { url: mongoUrl, database: DATABASE },
-    minio: { endpoint: minioUrl, public_endpoint: minioUrl, region, bucket: BUCKET, access_key: accessKey, secret_key: secretKey },
+    minio: {
+      endpoint: minioUrl,
+      public_endpoint: minioUrl,
+      region,
+      bucket: BUCKET,
+      access_key: accessKey,
+      secret_key: secretKey,
+    },
     rest: { host: '127.0.0.1', port: restPort, public_url: `http://127.0.0.1:${restPort}` },
   };
   const path = join(folder, 'darkroom.yaml');
-  writeWhole(path, `# Written by \`npm run servers\` at each of its starts: what is changed here is lost.\n${stringify(configuration)}`);
+  writeWhole(
+    path,
+    `# Written by \`npm run servers\` at each of its starts: what is changed here is lost.\n${stringify(configuration)}`,
+  );
   return path;
 }
 

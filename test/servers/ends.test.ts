@@ -1,7 +1,7 @@
 /**
- * Goal: no server and no data outlives the process that started it, however that ended; data that is to be kept is kept.
- * Method: processes start servers, one of them paused, and end in every way there is; the process table and the folder
- * are looked at until both are clean.
+ * Goal: no server and no data outlives the process that started it, however that ended; data that is to be kept is
+ * kept. Method: processes start servers, one of them paused, and end in every way there is; the process table and the
+ * folder are looked at until both are clean.
  */
 import { expect } from 'chai';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -40,7 +40,14 @@ async function startOf(script: ScriptProcess): Promise<Start> {
 describe('the end of a process with servers', () => {
   before(async function () {
     const isHere = findProgram(PROGRAMS.toxiproxy) && findProgram(PROGRAMS.versitygw);
-    await orSkip(this, isHere ? Promise.resolve() : Promise.reject(new ServerAbsent('toxiproxy or versitygw is not on this machine: run `npm run servers:install`.')));
+    await orSkip(
+      this,
+      isHere
+        ? Promise.resolve()
+        : Promise.reject(
+            new ServerAbsent('toxiproxy or versitygw is not on this machine: run `npm run servers:install`.'),
+          ),
+    );
   });
 
   const WAITS = 'setInterval(() => undefined, 1000);';

@@ -34,7 +34,11 @@ export const PROGRAM_FILE = 'program';
 /** Where installed servers are kept, for every clone on the machine. */
 export function cacheFolder(environment: Environment = process.env): string {
   const { XDG_CACHE_HOME: configured } = environment;
-  return join(configured !== undefined && configured.startsWith('/') ? configured : join(homedir(), '.cache'), 'darkroom', 'servers');
+  return join(
+    configured !== undefined && configured.startsWith('/') ? configured : join(homedir(), '.cache'),
+    'darkroom',
+    'servers',
+  );
 }
 
 export function installedFolder(program: Program, install: Install, environment: Environment = process.env): string {

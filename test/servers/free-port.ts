@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * Below what systems give to outgoing connections (32,768 and up on Linux): a server that is down must find its port free
- * when it comes back, and a client that knocks meanwhile must not end up connected to itself.
+ * Below what systems give to outgoing connections (32,768 and up on Linux): a server that is down must find its port
+ * free when it comes back, and a client that knocks meanwhile must not end up connected to itself.
  */
 const LOWEST = 16_000;
 const HIGHEST = 27_000;

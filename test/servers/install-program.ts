@@ -1,7 +1,14 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { commandPath, findProgram, installedFolder, PROGRAM_FILE, type Environment, type FoundProgram } from './find-program.js';
+import {
+  commandPath,
+  findProgram,
+  installedFolder,
+  PROGRAM_FILE,
+  type Environment,
+  type FoundProgram,
+} from './find-program.js';
 import { MachineLock } from './machine-lock.js';
 import type { Command, Install, Program } from './programs.js';
 
@@ -13,8 +20,8 @@ const REASON_LENGTH = 300;
 export class NotInstalled extends Error {}
 
 /**
- * Installs a program into the cache, by the first of its ways that works. Built in a folder beside its place and renamed,
- * so what is in the cache is whole; of several processes at once one installs, and the others wait for it.
+ * Installs a program into the cache, by the first of its ways that works. Built in a folder beside its place and
+ * renamed, so what is in the cache is whole; of several processes at once one installs, and the others wait for it.
  */
 export async function installProgram(program: Program, environment: Environment = process.env): Promise<FoundProgram> {
   const reasons: string[] = [];
@@ -70,7 +77,15 @@ async function installWhole(install: Install, folder: string, environment: Envir
 /** The paths below a folder that a pattern names; a star in it stands for any part of one name. */
 function matching(folder: string, pattern: string): string[] {
   const steps = pattern.split('/');
-  return steps.reduce<string[]>((paths, step) => paths.flatMap((path) => namesIn(join(folder, path)).filter((name) => fits(name, step)).map((name) => join(path, name))), ['']);
+  return steps.reduce<string[]>(
+    (paths, step) =>
+      paths.flatMap((path) =>
+        namesIn(join(folder, path))
+          .filter((name) => fits(name, step))
+          .map((name) => join(path, name)),
+      ),
+    [''],
+  );
 }
 
 function namesIn(folder: string): string[] {
@@ -89,9 +104,16 @@ function fits(name: string, step: string): boolean {
 /** Runs a tool to its end; what it last complained of becomes the error. */
 function run({ program, args, environment: own = {} }: Command, environment: Environment): Promise<void> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, [...args], { env: { ...environment, ...own }, stdio: ['ignore', 'ignore', 'pipe'], timeout: TOOL_LIMIT_MS, killSignal: 'SIGKILL' });
+    const child = spawn(program, [...args], {
+      env: { ...environment, ...own },
+      stdio: ['ignore', 'ignore', 'pipe'],
+      timeout: TOOL_LIMIT_MS,
+      killSignal: 'SIGKILL',
+    });
     let complaint = '';
-    child.stderr.setEncoding('utf8').on('data', (text: string) => { complaint = (complaint + text).slice(-20_000); });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      complaint = (complaint + text).slice(-20_000);
+    });
     child.on('error', (error) => reject(new Error(`${basename(program)} cannot be run (${error.message})`)));
     child.on('close', (code, signal) => {
       const command = `${basename(program)} ${args.slice(0, 3).join(' ')}`;
@@ -104,7 +126,11 @@ function run({ program, args, environment: own = {} }: Command, environment: Env
 
 /** The line of a tool's output that says most: the first that speaks of an error, or the last. */
 function reasonIn(complaint: string): string {
-  const lines = complaint.split('\n').map((line) => line.trim()).filter((line) => line !== '');
-  const line = lines.find((candidate) => /error|fatal|cannot|no such|not found|requires/i.test(candidate)) ?? lines.at(-1);
+  const lines = complaint
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+  const line =
+    lines.find((candidate) => /error|fatal|cannot|no such|not found|requires/i.test(candidate)) ?? lines.at(-1);
   return line === undefined ? '' : ` (${line.slice(0, REASON_LENGTH)})`;
 }

@@ -17,7 +17,9 @@ const { minio, mongo } = PROGRAMS;
 describe('installing servers', () => {
   let machine: BareMachine;
 
-  beforeEach(() => { machine = new BareMachine(); });
+  beforeEach(() => {
+    machine = new BareMachine();
+  });
   afterEach(() => machine.remove());
 
   it('finds nothing on a bare machine', () => {
@@ -44,31 +46,43 @@ describe('installing servers', () => {
   });
 
   it('says what is missing where there is no client', async () => {
-    expect((await refusal(installProgram(mongo, machine.environment))).message).to.equal('Python 3 with venv and pip is not on this machine; Rust is not on this machine');
+    expect((await refusal(installProgram(mongo, machine.environment))).message).to.equal(
+      'Python 3 with venv and pip is not on this machine; Rust is not on this machine',
+    );
   });
 
   it('says what a client complained of, and keeps nothing', async () => {
     machine.command('go', 'echo "go: downloading" >&2; echo "go: error: no route" >&2; exit 1');
-    expect((await refusal(installProgram(minio, machine.environment))).message).to.match(/^go install github.com\/minio\/minio@\S+ ended with 1 \(go: error: no route\)$/);
+    expect((await refusal(installProgram(minio, machine.environment))).message).to.match(
+      /^go install github.com\/minio\/minio@\S+ ended with 1 \(go: error: no route\)$/,
+    );
     expect(machine.cached).to.deep.equal([]);
   });
 
   it('keeps no program that cannot be run', async () => {
-    machine.command('go', 'mkdir -p "$GOBIN"; printf "#!/bin/sh\\nexit 7\\n" > "$GOBIN/minio"; chmod +x "$GOBIN/minio"');
+    machine.command(
+      'go',
+      'mkdir -p "$GOBIN"; printf "#!/bin/sh\\nexit 7\\n" > "$GOBIN/minio"; chmod +x "$GOBIN/minio"',
+    );
     expect((await refusal(installProgram(minio, machine.environment))).message).to.include('ended with 7');
     expect(machine.cached).to.deep.equal([]);
   });
 
   it('goes another way where the first leads nowhere', async () => {
     machine.command('python3', 'echo "No module named venv" >&2; exit 1');
-    machine.command('cargo', 'while [ "$1" != --root ]; do shift; done; mkdir -p "$2/bin"; printf "#!/bin/sh\\nexit 0\\n" > "$2/bin/secantusd-rs"; chmod +x "$2/bin/secantusd-rs"');
+    machine.command(
+      'cargo',
+      'while [ "$1" != --root ]; do shift; done; mkdir -p "$2/bin"; printf "#!/bin/sh\\nexit 0\\n" > "$2/bin/secantusd-rs"; chmod +x "$2/bin/secantusd-rs"',
+    );
     const { version } = await installProgram(mongo, machine.environment);
     expect(version).to.equal(mongo.installs[1]?.version);
   });
 
   it('is not poisoned by an install that was killed', async () => {
     const begun = join(machine.folder, 'begun');
-    machine.installingGo(`mkdir -p "$GOBIN"; echo half > "$GOBIN/minio"; chmod +x "$GOBIN/minio"; echo $$ > '${begun}'; while :; do sleep 1; done`);
+    machine.installingGo(
+      `mkdir -p "$GOBIN"; echo half > "$GOBIN/minio"; chmod +x "$GOBIN/minio"; echo $$ > '${begun}'; while :; do sleep 1; done`,
+    );
     const script = `const { installProgram } = await import(here + 'install-program.js'); const { PROGRAMS } = await import(here + 'programs.js');
       const { existsSync, readFileSync } = await import('node:fs');
       setInterval(() => { if (existsSync('${begun}')) console.log('begun ' + readFileSync('${begun}', 'utf8')); }, 20);
@@ -103,7 +117,9 @@ describe('installing servers', () => {
   it('is content with an absent server, and in CI is not', async () => {
     const environment = { ...machine.environment, ...machine.othersElsewhere('minio') };
     const ended = await ScriptProcess.ofProgram('install.js', environment).ended;
-    expect(ended.output).to.include('MinIO: absent: Go is not on this machine. Help that, put minio on the PATH, or set TEST_MINIO_URL');
+    expect(ended.output).to.include(
+      'MinIO: absent: Go is not on this machine. Help that, put minio on the PATH, or set TEST_MINIO_URL',
+    );
     expect(ended.code).to.equal(0);
     expect((await ScriptProcess.ofProgram('install.js', { ...environment, CI: 'true' }).ended).code).to.equal(1);
   });
@@ -112,21 +128,32 @@ describe('installing servers', () => {
     for (const command of ['mongod', 'versitygw', 'toxiproxy-server']) machine.command(command, 'exit 0');
     machine.installingGo();
     const brief = () => ScriptProcess.ofProgram('install.js', machine.environment, '--brief').ended;
-    expect((await brief()).output).to.match(/^MinIO: installing [^\n]+\nMinIO: v0[^\n]+, installed now\nServers that are there: MongoDB, versitygw, toxiproxy\n$/);
-    expect(await brief()).to.deep.equal({ code: 0, output: 'Servers that are there: MongoDB, MinIO, versitygw, toxiproxy\n' });
+    expect((await brief()).output).to.match(
+      /^MinIO: installing [^\n]+\nMinIO: v0[^\n]+, installed now\nServers that are there: MongoDB, versitygw, toxiproxy\n$/,
+    );
+    expect(await brief()).to.deep.equal({
+      code: 0,
+      output: 'Servers that are there: MongoDB, MinIO, versitygw, toxiproxy\n',
+    });
   });
 
   it('begins every script that needs servers', () => {
-    const { scripts } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as { scripts: Readonly<Record<string, string>> };
+    const { scripts } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
+      scripts: Readonly<Record<string, string>>;
+    };
     for (const script of ['test', 'test:contracts', 'test:faults', 'vectors', 'bench']) {
-      expect(scripts[`pre${script}`], script).to.match(/^npm run --silent build && node dist\/test\/servers\/install\.js --brief\b/);
+      expect(scripts[`pre${script}`], script).to.match(
+        /^npm run --silent build && node dist\/test\/servers\/install\.js --brief\b/,
+      );
     }
   });
 
   it('leaves it away when told to', async () => {
     machine.installingGo();
     const environment = { ...machine.environment, ...machine.othersElsewhere('minio'), TEST_SERVERS_INSTALL: 'never' };
-    expect((await ScriptProcess.ofProgram('install.js', environment).ended).output).to.include('MinIO: absent, and TEST_SERVERS_INSTALL says never');
+    expect((await ScriptProcess.ofProgram('install.js', environment).ended).output).to.include(
+      'MinIO: absent, and TEST_SERVERS_INSTALL says never',
+    );
     expect(machine.runs('go')).to.equal(0);
   });
 

@@ -1,6 +1,7 @@
 /**
- * `npm run servers:install`: finds or installs the servers that tests use, says a line about each, and ends with 1 when one
- * is absent and this is CI. With `--brief`, as scripts that need servers begin, it says one line when all are there.
+ * `npm run servers:install`: finds or installs the servers that tests use, says a line about each, and ends with 1 when
+ * one is absent and this is CI. With `--brief`, as scripts that need servers begin, it says one line when all are
+ * there.
  */
 import { parseArgs } from 'node:util';
 import { findProgram, type FoundProgram } from './find-program.js';
@@ -8,21 +9,35 @@ import { installProgram } from './install-program.js';
 import { isCi } from './server-absent.js';
 import { PROGRAMS, type Program } from './programs.js';
 
-interface Reported { readonly line: string; readonly isAbsent: boolean; readonly isNew?: boolean }
+interface Reported {
+  readonly line: string;
+  readonly isAbsent: boolean;
+  readonly isNew?: boolean;
+}
 
 async function report(program: Program): Promise<Reported> {
   const missing = program.variables.filter((name) => !process.env[name]);
-  if (missing.length === 0) return { line: `at ${program.variables.join(' and ')} of the environment`, isAbsent: false };
+  if (missing.length === 0)
+    return { line: `at ${program.variables.join(' and ')} of the environment`, isAbsent: false };
   const found = findProgram(program);
   if (found) return { line: placeOf(found), isAbsent: false };
-  if (process.env['TEST_SERVERS_INSTALL'] === 'never') return { line: `absent, and TEST_SERVERS_INSTALL says never; its tests need ${missing.join(' and ')}.`, isAbsent: true };
-  console.log(`${program.title}: installing ${program.installs[0]?.version ?? ''}, once on this machine; a build from source takes some minutes`);
+  if (process.env['TEST_SERVERS_INSTALL'] === 'never')
+    return {
+      line: `absent, and TEST_SERVERS_INSTALL says never; its tests need ${missing.join(' and ')}.`,
+      isAbsent: true,
+    };
+  console.log(
+    `${program.title}: installing ${program.installs[0]?.version ?? ''}, once on this machine; a build from source takes some minutes`,
+  );
   try {
     return { line: `${placeOf(await installProgram(program))}, installed now`, isAbsent: false, isNew: true };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const commands = program.commands.join(' or ');
-    return { line: `absent: ${reason}. Help that, put ${commands} on the PATH, or set ${missing.join(' and ')}; tests that need it are skipped.`, isAbsent: true };
+    return {
+      line: `absent: ${reason}. Help that, put ${commands} on the PATH, or set ${missing.join(' and ')}; tests that need it are skipped.`,
+      isAbsent: true,
+    };
   }
 }
 
@@ -30,7 +45,9 @@ function placeOf({ path, from, version }: FoundProgram): string {
   return from === 'PATH' ? `${path}, from the PATH` : `${version ?? ''} in ${path}`;
 }
 
-const { values: { brief } } = parseArgs({ options: { brief: { type: 'boolean', default: false } } });
+const {
+  values: { brief },
+} = parseArgs({ options: { brief: { type: 'boolean', default: false } } });
 const there: string[] = [];
 for (const program of Object.values(PROGRAMS)) {
   const { line, isAbsent, isNew = false } = await report(program);

@@ -3,7 +3,9 @@ import { openDatabase, SQLITE_BUSY, sqliteCode, type Database } from '../../adap
 
 const POLL_MS = 100;
 
-/** An exclusive lock among the processes of a machine, which the operating system lets go of however its holder ends. */
+/**
+ * An exclusive lock among the processes of a machine, which the operating system lets go of however its holder ends.
+ */
 export class MachineLock {
   private constructor(private readonly database: Database) {}
 

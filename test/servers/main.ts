@@ -12,7 +12,9 @@ import { installProgram, NotInstalled } from './install-program.js';
 import { PROGRAMS, type Program } from './programs.js';
 
 const FOLDER = fileURLToPath(new URL('../../../.servers', import.meta.url));
-const { values: { json } } = parseArgs({ options: { json: { type: 'boolean', default: false } } });
+const {
+  values: { json },
+} = parseArgs({ options: { json: { type: 'boolean', default: false } } });
 
 try {
   const mongo = await had(PROGRAMS.mongo);
@@ -32,7 +34,9 @@ async function had(program: Program): Promise<FoundProgram> {
     return await installProgram(program);
   } catch (error) {
     if (!(error instanceof NotInstalled)) throw error;
-    throw new NotInstalled(`${program.title} cannot be had: ${error.message}. Help that, or put ${program.commands.join(' or ')} on the PATH.`);
+    throw new NotInstalled(
+      `${program.title} cannot be had: ${error.message}. Help that, or put ${program.commands.join(' or ')} on the PATH.`,
+    );
   }
 }
 
@@ -53,14 +57,16 @@ function tell(servers: DeveloperServers): void {
     console.log(JSON.stringify(servers.addresses));
     return;
   }
-  console.log([
-    `MongoDB  ${servers.mongo.url}  (${servers.mongo.program.path})`,
-    `MinIO    ${servers.minio.url}  access key ${servers.minio.s3.accessKey}, secret key ${servers.minio.s3.secretKey}`,
-    `Data     ${FOLDER}, kept for the next time; remove the folder to begin anew`,
-    '',
-    'Darkroom over them, in another terminal:',
-    `  npm start -- --config ${relative(process.cwd(), servers.configFile)} --migrate`,
-    '',
-    'Ctrl-C ends the servers.',
-  ].join('\n'));
+  console.log(
+    [
+      `MongoDB  ${servers.mongo.url}  (${servers.mongo.program.path})`,
+      `MinIO    ${servers.minio.url}  access key ${servers.minio.s3.accessKey}, secret key ${servers.minio.s3.secretKey}`,
+      `Data     ${FOLDER}, kept for the next time; remove the folder to begin anew`,
+      '',
+      'Darkroom over them, in another terminal:',
+      `  npm start -- --config ${relative(process.cwd(), servers.configFile)} --migrate`,
+      '',
+      'Ctrl-C ends the servers.',
+    ].join('\n'),
+  );
 }

@@ -75,7 +75,19 @@ function secantusFromPython(version: string): Install {
     version,
     commands: (folder) => [
       { program: 'python3', args: ['-m', 'venv', folder] },
-      { program: `${folder}/bin/python3`, args: ['-m', 'pip', 'install', '--quiet', '--no-deps', '--no-input', '--disable-pip-version-check', `SecantusDB==${version}`] },
+      {
+        program: `${folder}/bin/python3`,
+        args: [
+          '-m',
+          'pip',
+          'install',
+          '--quiet',
+          '--no-deps',
+          '--no-input',
+          '--disable-pip-version-check',
+          `SecantusDB==${version}`,
+        ],
+      },
     ],
     places: [`lib/python3*/site-packages/secantusdb.scripts/${SECANTUS}`],
   };
@@ -86,7 +98,12 @@ function secantusFromRust(version: string): Install {
     tool: 'cargo',
     needs: 'Rust',
     version,
-    commands: (folder) => [{ program: 'cargo', args: ['install', '--quiet', `secantus-mdb@${version}`, '--ignore-rust-version', '--root', folder] }],
+    commands: (folder) => [
+      {
+        program: 'cargo',
+        args: ['install', '--quiet', `secantus-mdb@${version}`, '--ignore-rust-version', '--root', folder],
+      },
+    ],
     places: [`bin/${SECANTUS}`],
   };
 }
@@ -96,7 +113,9 @@ function fromGo(path: string, version: string, command: string): Install {
     tool: 'go',
     needs: 'Go',
     version,
-    commands: (folder) => [{ program: 'go', args: ['install', `${path}@${version}`], environment: { GOBIN: `${folder}/bin` } }],
+    commands: (folder) => [
+      { program: 'go', args: ['install', `${path}@${version}`], environment: { GOBIN: `${folder}/bin` } },
+    ],
     places: [`bin/${command}`],
   };
 }

@@ -11,8 +11,16 @@ export interface S3Keys {
 }
 
 /** Whether the server takes writes. A replica set that is given is made first, or told its member's new address. */
-export async function isMongoReady(url: string, set: { readonly replicaSet: string; readonly member: string } | null): Promise<boolean> {
-  const client = new MongoClient(url, { serverSelectionTimeoutMS: ANSWER_LIMIT_MS, connectTimeoutMS: ANSWER_LIMIT_MS, socketTimeoutMS: ANSWER_LIMIT_MS, waitQueueTimeoutMS: ANSWER_LIMIT_MS });
+export async function isMongoReady(
+  url: string,
+  set: { readonly replicaSet: string; readonly member: string } | null,
+): Promise<boolean> {
+  const client = new MongoClient(url, {
+    serverSelectionTimeoutMS: ANSWER_LIMIT_MS,
+    connectTimeoutMS: ANSWER_LIMIT_MS,
+    socketTimeoutMS: ANSWER_LIMIT_MS,
+    waitQueueTimeoutMS: ANSWER_LIMIT_MS,
+  });
   try {
     const admin = client.db('admin');
     if (set) await formReplicaSet(admin, set.replicaSet, set.member);
@@ -27,26 +35,48 @@ async function formReplicaSet(admin: Db, replicaSet: string, member: string): Pr
   try {
     const { config } = await admin.command({ replSetGetConfig: 1 });
     // Its data may have been made under another port.
-    if (config.members[0].host !== member) await admin.command({ replSetReconfig: { ...config, version: config.version + 1, members }, force: true });
+    if (config.members[0].host !== member)
+      await admin.command({ replSetReconfig: { ...config, version: config.version + 1, members }, force: true });
   } catch (error) {
     if (!(error instanceof MongoServerError) || error.code !== NOT_YET_INITIALIZED) throw error;
     await admin.command({ replSetInitiate: { _id: replicaSet, members } });
   }
 }
 
-/** Whether the server at this URL lists buckets for these keys: then it is the one that was meant, and its store is open. */
+/**
+ * Whether the server at this URL lists buckets for these keys: then it is the one that was meant, and its store is
+ * open.
+ */
 export async function isS3Ready(url: string, region: string, { accessKey, secretKey }: S3Keys): Promise<boolean> {
-  const client = new AwsClient({ accessKeyId: accessKey, secretAccessKey: secretKey, service: 's3', region, retries: 0 });
+  const client = new AwsClient({
+    accessKeyId: accessKey,
+    secretAccessKey: secretKey,
+    service: 's3',
+    region,
+    retries: 0,
+  });
   const response = await client.fetch(`${url}/`, { signal: AbortSignal.timeout(ANSWER_LIMIT_MS) });
   const text = await response.text();
   if (!response.ok) throw new Error(`it answers ${response.status} to a listing of buckets: ${text.slice(0, 300)}`);
   return true;
 }
 
-export function s3Client({ endpoint, region, ...keys }: S3Keys & { readonly endpoint: string; readonly region: string }): Client {
+export function s3Client({
+  endpoint,
+  region,
+  ...keys
+}: S3Keys & { readonly endpoint: string; readonly region: string }): Client {
   const { hostname, port, protocol } = new URL(endpoint);
   const useSSL = protocol === 'https:';
-  return new Client({ endPoint: hostname, port: port === '' ? (useSSL ? 443 : 80) : Number(port), useSSL, region, pathStyle: true, accessKey: keys.accessKey, secretKey: keys.secretKey });
+  return new Client({
+    endPoint: hostname,
+    port: port === '' ? (useSSL ? 443 : 80) : Number(port),
+    useSSL,
+    region,
+    pathStyle: true,
+    accessKey: keys.accessKey,
+    secretKey: keys.secretKey,
+  });
 }
 
 export async function isToxiproxyReady(url: string): Promise<boolean> {

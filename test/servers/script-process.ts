@@ -27,7 +27,10 @@ export class ScriptProcess {
   }
 
   static ofLines(lines: string, environment: Environment = process.env): ScriptProcess {
-    return new ScriptProcess(['--input-type=module', '-e', `const here = ${JSON.stringify(HERE)};\n${lines}`], environment);
+    return new ScriptProcess(
+      ['--input-type=module', '-e', `const here = ${JSON.stringify(HERE)};\n${lines}`],
+      environment,
+    );
   }
 
   /** One of the compiled programs in this folder. */
@@ -40,7 +43,8 @@ export class ScriptProcess {
     for (;;) {
       const match = pattern.exec(this.output);
       if (match) return match;
-      if (this.child.exitCode !== null || this.child.signalCode !== null) throw new Error(`The script ended without ${pattern}: ${this.output}`);
+      if (this.child.exitCode !== null || this.child.signalCode !== null)
+        throw new Error(`The script ended without ${pattern}: ${this.output}`);
       await new Promise<void>((resolve) => this.waiters.add(resolve));
     }
   }

@@ -14,8 +14,9 @@ interface Suite {
 const told = new Set<string>();
 
 /**
- * A server, or the suite skipped with a sentence where there is none: `server = await orSkip(this, mongoServer('standalone'))`
- * in a `before` hook, whose `after` must then cope without it. In CI an absent server fails the suite.
+ * A server, or the suite skipped with a sentence where there is none: `server = await orSkip(this,
+ * mongoServer('standalone'))` in a `before` hook, whose `after` must then cope without it. In CI an absent server fails
+ * the suite.
  */
 export async function orSkip<T>(suite: Suite, server: Promise<T>): Promise<T> {
   try {

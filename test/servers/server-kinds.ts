@@ -31,9 +31,17 @@ const REPLICA_SET = 'darkroom';
 export const SERVER_KINDS: Readonly<Record<ServerKind, KindOfServer>> = {
   'mongo-replica-set': mongo({ replicaSet: REPLICA_SET }),
   'mongo-standalone': mongo({ replicaSet: null }),
-  minio: {
+  'minio': {
     program: 'minio',
-    args: (settings) => ['server', dataOf(settings), '--address', `127.0.0.1:${settings.port}`, '--certs-dir', join(settings.folder, 'certs'), '--quiet'],
+    args: (settings) => [
+      'server',
+      dataOf(settings),
+      '--address',
+      `127.0.0.1:${settings.port}`,
+      '--certs-dir',
+      join(settings.folder, 'certs'),
+      '--quiet',
+    ],
     environment: ({ accessKey, secretKey }) => ({
       MINIO_ROOT_USER: accessKey,
       MINIO_ROOT_PASSWORD: secretKey,
@@ -44,14 +52,22 @@ export const SERVER_KINDS: Readonly<Record<ServerKind, KindOfServer>> = {
     url: httpUrl,
     isReady: (settings) => isS3Ready(httpUrl(settings.port), REGION, settings),
   },
-  versitygw: {
+  'versitygw': {
     program: 'versitygw',
-    args: (settings) => ['--port', `127.0.0.1:${settings.port}`, '--region', REGION, '--quiet', 'posix', dataOf(settings)],
+    args: (settings) => [
+      '--port',
+      `127.0.0.1:${settings.port}`,
+      '--region',
+      REGION,
+      '--quiet',
+      'posix',
+      dataOf(settings),
+    ],
     environment: ({ accessKey, secretKey }) => ({ ROOT_ACCESS_KEY: accessKey, ROOT_SECRET_KEY: secretKey }),
     url: httpUrl,
     isReady: (settings) => isS3Ready(httpUrl(settings.port), REGION, settings),
   },
-  toxiproxy: {
+  'toxiproxy': {
     program: 'toxiproxy',
     args: ({ port }) => ['-host', '127.0.0.1', '-port', String(port)],
     environment: () => ({ LOG_LEVEL: 'warn' }),
@@ -63,22 +79,47 @@ export const SERVER_KINDS: Readonly<Record<ServerKind, KindOfServer>> = {
 function mongo({ replicaSet }: { readonly replicaSet: string | null }): KindOfServer {
   return {
     program: 'mongo',
-    args: (settings, { isMongod }) => (isMongod ? mongodArgs(settings, replicaSet) : secantusArgs(settings, replicaSet)),
+    args: (settings, { isMongod }) =>
+      isMongod ? mongodArgs(settings, replicaSet) : secantusArgs(settings, replicaSet),
     url: mongoUrl,
-    isReady: ({ port }, { isMongod }) => isMongoReady(mongoUrl(port), isMongod && replicaSet !== null ? { replicaSet, member: `127.0.0.1:${port}` } : null),
+    isReady: ({ port }, { isMongod }) =>
+      isMongoReady(
+        mongoUrl(port),
+        isMongod && replicaSet !== null ? { replicaSet, member: `127.0.0.1:${port}` } : null,
+      ),
   };
 }
 
 function mongodArgs(settings: Settings, replicaSet: string | null): string[] {
-  const common = ['--dbpath', dataOf(settings), '--port', String(settings.port), '--bind_ip', '127.0.0.1', '--wiredTigerCacheSizeGB', '0.5', '--quiet', '--nounixsocket'];
+  const common = [
+    '--dbpath',
+    dataOf(settings),
+    '--port',
+    String(settings.port),
+    '--bind_ip',
+    '127.0.0.1',
+    '--wiredTigerCacheSizeGB',
+    '0.5',
+    '--quiet',
+    '--nounixsocket',
+  ];
   return replicaSet === null ? common : [...common, '--replSet', replicaSet];
 }
 
 function secantusArgs(settings: Settings, replicaSet: string | null): string[] {
   const common = [
-    '--port', String(settings.port), '--storage-path', dataOf(settings), '--sync-on-commit', '--cache-size', '512M', '--log-level', 'WARNING',
+    '--port',
+    String(settings.port),
+    '--storage-path',
+    dataOf(settings),
+    '--sync-on-commit',
+    '--cache-size',
+    '512M',
+    '--log-level',
+    'WARNING',
     // Its start reads a whole log file, whose default of 2 GB takes ten seconds and more.
-    '--log-file-max', '64MB',
+    '--log-file-max',
+    '64MB',
   ];
   return replicaSet === null ? [...common, '--standalone'] : common;
 }

@@ -45,7 +45,9 @@ for (const kind of KINDS) {
       await server.pause();
       expect(await isListening(server.port)).to.equal(true);
       let hasAnswered = false;
-      const answer = answers(server).finally(() => { hasAnswered = true; });
+      const answer = answers(server).finally(() => {
+        hasAnswered = true;
+      });
       // The system takes more connections for it meanwhile; a process that stands still answers none of them.
       for (let more = 0; more < 20; more += 1) expect(await isListening(server.port)).to.equal(true);
       expect(hasAnswered).to.equal(false);
@@ -83,7 +85,12 @@ async function remember(server: ServerProcess): Promise<void> {
     await s3Client(server.s3).makeBucket('memory', server.s3.region);
     await s3Client(server.s3).putObject('memory', 'thing', Buffer.from('bytes'));
   } else {
-    await withMongo(server, (client) => client.db('memory').collection('things').insertOne({ name: 'thing' }, { writeConcern: { w: 'majority', journal: true } }));
+    await withMongo(server, (client) =>
+      client
+        .db('memory')
+        .collection('things')
+        .insertOne({ name: 'thing' }, { writeConcern: { w: 'majority', journal: true } }),
+    );
   }
 }
 
@@ -96,7 +103,8 @@ async function answers(server: ServerProcess): Promise<unknown> {
 
 async function remembers(server: ServerProcess): Promise<boolean> {
   if (server.kind === 'toxiproxy') return (await fetch(`${server.url}/version`)).ok;
-  if (server.kind === 'minio' || server.kind === 'versitygw') return (await s3Client(server.s3).statObject('memory', 'thing')).size === 5;
+  if (server.kind === 'minio' || server.kind === 'versitygw')
+    return (await s3Client(server.s3).statObject('memory', 'thing')).size === 5;
   return withMongo(server, async (client) => (await client.db('memory').collection('things').countDocuments()) === 1);
 }
 
@@ -112,7 +120,10 @@ async function withMongo<T>(server: ServerProcess, use: (client: MongoClient) =>
 function isListening(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1' });
-    socket.once('connect', () => { socket.destroy(); resolve(true); });
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
     socket.once('error', () => resolve(false));
   });
 }

@@ -29,8 +29,8 @@ export interface ServerOptions {
 }
 
 /**
- * A real server of a test's own, to be killed, paused and started again on the same port over the same data. It ends with
- * the test process, however that ends. Needs the program: what the environment names cannot be killed.
+ * A real server of a test's own, to be killed, paused and started again on the same port over the same data. It ends
+ * with the test process, however that ends. Needs the program: what the environment names cannot be killed.
  */
 export class ServerProcess {
   private started: Started | undefined;
@@ -46,10 +46,13 @@ export class ServerProcess {
   static async start(kind: ServerKind, options: ServerOptions = {}): Promise<ServerProcess> {
     const program = PROGRAMS[SERVER_KINDS[kind].program];
     const found = findProgram(program);
-    if (!found) throw new ServerAbsent(`${program.title} is not on this machine; \`npm run servers:install\` gets it, or says why it cannot.`);
+    if (!found)
+      throw new ServerAbsent(
+        `${program.title} is not on this machine; \`npm run servers:install\` gets it, or says why it cannot.`,
+      );
     const folder = options.folder ?? (await supervision()).freshFolder();
     const { accessKey = 'darkroomtest', secretKey = randomBytes(20).toString('hex') } = options;
-    const settings = { folder, accessKey, secretKey, port: options.port ?? await freePort() };
+    const settings = { folder, accessKey, secretKey, port: options.port ?? (await freePort()) };
     const server = new ServerProcess(kind, found, settings, options.folder !== undefined);
     mkdirSync(dataOf(settings), { recursive: true });
     await server.startOnFreePort();
@@ -66,7 +69,12 @@ export class ServerProcess {
   }
 
   /** Of an object store. */
-  get s3(): { readonly endpoint: string; readonly region: string; readonly accessKey: string; readonly secretKey: string } {
+  get s3(): {
+    readonly endpoint: string;
+    readonly region: string;
+    readonly accessKey: string;
+    readonly secretKey: string;
+  } {
     const { accessKey, secretKey } = this.settings;
     return { endpoint: this.url, region: REGION, accessKey, secretKey };
   }
@@ -102,15 +110,18 @@ export class ServerProcess {
     return this.started?.untilEnded();
   }
 
-  /** Starts it again, on the same port and data, and waits until it serves; one that is under way is ended in order first. */
+  /**
+   * Starts it again, on the same port and data, and waits until it serves; one that is under way is ended in order
+   * first.
+   */
   async restart(): Promise<void> {
     await this.end();
     await this.launch();
   }
 
   /**
-   * Stops it in the middle of whatever it does, and waits until it stands still; connections stay open and get no answer.
-   * Does nothing to one that has ended.
+   * Stops it in the middle of whatever it does, and waits until it stands still; connections stay open and get no
+   * answer. Does nothing to one that has ended.
    */
   async pause(): Promise<void> {
     const { started } = this;
@@ -138,7 +149,7 @@ export class ServerProcess {
     this.resume();
     this.send('SIGTERM');
     const late = sleep(STOP_LIMIT_MS, 'late', { ref: false });
-    if (await Promise.race([started.untilEnded(), late]) === 'late') await this.kill();
+    if ((await Promise.race([started.untilEnded(), late])) === 'late') await this.kill();
   }
 
   private send(signal: NodeJS.Signals): void {
@@ -165,7 +176,9 @@ export class ServerProcess {
   private async launch(): Promise<void> {
     const kind = SERVER_KINDS[this.kind];
     const { folder } = this.settings;
-    const started = await (await supervision()).start({
+    const started = await (
+      await supervision()
+    ).start({
       program: this.found.path,
       args: kind.args(this.settings, this.found),
       // Nothing of the developer's own settings, and a home where no configuration lies.
@@ -195,7 +208,9 @@ export class ServerProcess {
       await sleep(BETWEEN_TRIES_MS);
     }
     await this.kill();
-    throw new Error(`${this.kind} did not become ready (${reason instanceof Error ? reason.message : String(reason)}): ${this.log}`);
+    throw new Error(
+      `${this.kind} did not become ready (${reason instanceof Error ? reason.message : String(reason)}): ${this.log}`,
+    );
   }
 
   private get logFile(): string {

@@ -24,12 +24,14 @@ export interface ToxiproxyServer {
 export const VARIABLES = {
   'mongo-replica-set': 'TEST_MONGO_URL',
   'mongo-standalone': 'TEST_MONGO_STANDALONE_URL',
-  minio: 'TEST_MINIO_URL',
-  versitygw: 'TEST_VERSITYGW_URL',
-  toxiproxy: 'TEST_TOXIPROXY_URL',
+  'minio': 'TEST_MINIO_URL',
+  'versitygw': 'TEST_VERSITYGW_URL',
+  'toxiproxy': 'TEST_TOXIPROXY_URL',
 } as const satisfies Readonly<Record<ServerKind, string>>;
 
-/** MongoDB for this process's tests: the one that the environment names, else one that lives as long as this process. */
+/**
+ * MongoDB for this process's tests: the one that the environment names, else one that lives as long as this process.
+ */
 export function mongoServer(kind: 'replica-set' | 'standalone'): Promise<MongoServer> {
   return once(mongoServers, `mongo-${kind}`, {
     named: async (url) => ({ server: { url }, isReady: () => isMongoReady(url, null) }),
@@ -82,7 +84,10 @@ async function found<T>(kind: ServerKind, { named, own }: Ways<T>): Promise<T> {
   try {
     if (await isReady()) return server;
   } catch (error) {
-    throw new Error(`The server that ${variable} names cannot be used: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    throw new Error(
+      `The server that ${variable} names cannot be used: ${error instanceof Error ? error.message : String(error)}`,
+      { cause: error },
+    );
   }
   throw new Error(`The server that ${variable} names takes no writes.`);
 }
@@ -93,7 +98,9 @@ async function startedFor(kind: ServerKind): Promise<ServerProcess> {
   } catch (error) {
     if (!(error instanceof ServerAbsent)) throw error;
     const program: Program = PROGRAMS[SERVER_KINDS[kind].program];
-    throw new ServerAbsent(`${program.title} is not on this machine: run \`npm run servers:install\`, or set ${VARIABLES[kind]}.`);
+    throw new ServerAbsent(
+      `${program.title} is not on this machine: run \`npm run servers:install\`, or set ${VARIABLES[kind]}.`,
+    );
   }
 }
 
@@ -104,5 +111,10 @@ function s3From(variable: string, text: string): S3Server {
     throw new Error(`${variable} must have the form http://access:secret@host:port.`);
   }
   const region = url.searchParams.get('region') ?? REGION;
-  return { endpoint: url.origin, region, accessKey: decodeURIComponent(url.username), secretKey: decodeURIComponent(url.password) };
+  return {
+    endpoint: url.origin,
+    region,
+    accessKey: decodeURIComponent(url.username),
+    secretKey: decodeURIComponent(url.password),
+  };
 }

@@ -2,12 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
 /**
- * Whether a process stands still after SIGSTOP. The signal reaches one thread first, and the others may get some more work
- * done before they stop, so each is looked at where the system shows them.
+ * Whether a process stands still after SIGSTOP. The signal reaches one thread first, and the others may get some more
+ * work done before they stop, so each is looked at where the system shows them.
  */
 export function isStopped(pid: number): boolean {
   const tasks = `/proc/${pid}/task`;
-  if (!existsSync('/proc/self/task')) return execFileSync('ps', ['-o', 'state=', '-p', String(pid)], { encoding: 'utf8' }).startsWith('T');
+  if (!existsSync('/proc/self/task'))
+    return execFileSync('ps', ['-o', 'state=', '-p', String(pid)], { encoding: 'utf8' }).startsWith('T');
   return namesIn(tasks).every((task) => {
     try {
       return /^\d+ \(.*\) [Tt]/.test(readFileSync(`${tasks}/${task}/stat`, 'utf8'));

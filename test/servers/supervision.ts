@@ -22,14 +22,19 @@ interface Waiting {
   pid?: number;
 }
 
-/** The test process's end of its supervisor, which is started with the first server and does not keep the process alive. */
+/**
+ * The test process's end of its supervisor, which is started with the first server and does not keep the process alive.
+ */
 class Supervision {
   private readonly waiting = new Map<number, Waiting>();
   private folders = 0;
   private starts = 0;
   private pending = 0;
 
-  private constructor(private readonly child: ChildProcess, private readonly scratch: string) {
+  private constructor(
+    private readonly child: ChildProcess,
+    private readonly scratch: string,
+  ) {
     child.on('message', (message: SupervisorMessage) => this.take(message));
     child.on('exit', () => this.abandon());
     this.rest();
@@ -59,11 +64,13 @@ class Supervision {
   start(order: ServerOrder): Promise<Started> {
     this.starts += 1;
     const start = this.starts;
-    return this.awaiting(new Promise<Started>((started, refused) => {
-      this.waiting.set(start, { started, refused, ended: () => undefined });
-      const message: StartMessage = { start, order };
-      this.child.send(message, (error) => error && refused(error));
-    }));
+    return this.awaiting(
+      new Promise<Started>((started, refused) => {
+        this.waiting.set(start, { started, refused, ended: () => undefined });
+        const message: StartMessage = { start, order };
+        this.child.send(message, (error) => error && refused(error));
+      }),
+    );
   }
 
   private take(message: SupervisorMessage): void {
@@ -72,7 +79,9 @@ class Supervision {
     if (!waiting) return;
     if (message.type === 'started') {
       waiting.pid = message.pid;
-      const ended = new Promise<number | string>((resolve) => { waiting.ended = resolve; });
+      const ended = new Promise<number | string>((resolve) => {
+        waiting.ended = resolve;
+      });
       waiting.started({ pid: message.pid, ended, untilEnded: () => this.awaiting(ended) });
     } else {
       this.waiting.delete(message.start);

@@ -21,4 +21,9 @@ export type SupervisorMessage =
   | { readonly type: 'ready'; readonly scratch: string }
   | { readonly type: 'started'; readonly start: number; readonly pid: number }
   | { readonly type: 'refused'; readonly start: number; readonly reason: string }
-  | { readonly type: 'ended'; readonly start: number; readonly code: number | null; readonly signal: NodeJS.Signals | null };
+  | {
+      readonly type: 'ended';
+      readonly start: number;
+      readonly code: number | null;
+      readonly signal: NodeJS.Signals | null;
+    };

@@ -1,7 +1,7 @@
 /**
  * A small process of its own between a test process and its servers: it is the servers' parent, and when the channel to
- * the test process closes, because that has ended in whatever way, it ends the servers and removes their data. It leads a
- * session of its own, so that a Ctrl-C reaches it as that closing only.
+ * the test process closes, because that has ended in whatever way, it ends the servers and removes their data. It leads
+ * a session of its own, so that a Ctrl-C reaches it as that closing only.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
@@ -30,7 +30,11 @@ tell({ type: 'ready', scratch });
 function startServer(start: number, order: ServerOrder): void {
   if (isLeaving) return;
   const log = openSync(order.logFile, 'a', 0o600);
-  const child = spawn(order.program, [...order.args], { cwd: order.folder, env: order.environment, stdio: ['ignore', log, log] });
+  const child = spawn(order.program, [...order.args], {
+    cwd: order.folder,
+    env: order.environment,
+    stdio: ['ignore', log, log],
+  });
   closeSync(log);
   child.on('error', (error) => tell({ type: 'refused', start, reason: error.message }));
   if (child.pid === undefined) return;
@@ -56,7 +60,9 @@ function leave(): void {
     // One that is paused takes note of nothing but SIGKILL.
     child.kill('SIGCONT');
   }
-  setTimeout(() => { for (const child of servers.keys()) child.kill('SIGKILL'); }, GRACE_MS).unref();
+  setTimeout(() => {
+    for (const child of servers.keys()) child.kill('SIGKILL');
+  }, GRACE_MS).unref();
   removeWhenLast();
 }
 

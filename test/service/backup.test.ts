@@ -1,9 +1,20 @@
-// Goal: a backup of a running server is one moment of it, whole: restored, its books agree, its keys are valid and its outputs are there.
-// One that was cut is none, and a restore that was cut is opened by nobody until it is done again.
-// Method: the compiled program on real folders: a server under load, commands killed at what they have just written, files taken away
-// and changed.
+// Goal: a backup of a running server is one moment of it, whole: restored, its books agree, its keys are valid and its
+// outputs are there. One that was cut is none, and a restore that was cut is opened by nobody until it is done again.
+// Method: the compiled program on real folders: a server under load, commands killed at what they have just written,
+// files taken away and changed.
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
@@ -13,7 +24,12 @@ import { CliService } from '../harness/cli-service.js';
 
 const API = '/api/v1/developer';
 
-interface Restored { readonly accounts: number; readonly generations: number; readonly findings: readonly string[]; readonly objects: { readonly files: number } }
+interface Restored {
+  readonly accounts: number;
+  readonly generations: number;
+  readonly findings: readonly string[];
+  readonly objects: { readonly files: number };
+}
 
 describe('a backup of a data folder', () => {
   const away = mkdtempSync(join(tmpdir(), 'darkroom-backup-'));
@@ -32,15 +48,19 @@ describe('a backup of a data folder', () => {
     rmSync(away, { recursive: true, force: true });
   });
 
-  const headers = () => ({ authorization: `Bearer ${service.secret}`, 'content-type': 'application/json' });
+  const headers = () => ({ 'authorization': `Bearer ${service.secret}`, 'content-type': 'application/json' });
 
   async function make(): Promise<{ readonly generation_id: string }> {
     return service.json(['generate', 'a lighthouse', '-m', 'sandbox-test']);
   }
 
   async function outputOf(url: string, id: string): Promise<Buffer> {
-    const { data } = await (await fetch(`${url}${API}/generations/${id}`, { headers: headers() })).json() as { data: { outputs: { url: string }[] } };
-    const answer = await fetch(new URL(new URL(data.outputs[0]!.url).pathname + new URL(data.outputs[0]!.url).search, url));
+    const { data } = (await (await fetch(`${url}${API}/generations/${id}`, { headers: headers() })).json()) as {
+      data: { outputs: { url: string }[] };
+    };
+    const answer = await fetch(
+      new URL(new URL(data.outputs[0]!.url).pathname + new URL(data.outputs[0]!.url).search, url),
+    );
     expect(answer.status).to.equal(200);
     return Buffer.from(await answer.arrayBuffer());
   }
@@ -52,16 +72,26 @@ describe('a backup of a data folder', () => {
     const done = (async () => {
       let made = 0;
       for (; !stopped.signal.aborted; made += 1) {
-        const { status } = await fetch(`${service.url}${API}/generations`, { method: 'POST', headers: { ...headers(), 'idempotency-key': `load-${Math.random()}` }, body });
+        const { status } = await fetch(`${service.url}${API}/generations`, {
+          method: 'POST',
+          headers: { ...headers(), 'idempotency-key': `load-${Math.random()}` },
+          body,
+        });
         if (status !== 202 && status !== 429) throw new Error(`A create was answered with ${status}.`);
       }
       return made;
     })();
-    return { stop: () => { stopped.abort(); return done; } };
+    return {
+      stop: () => {
+        stopped.abort();
+        return done;
+      },
+    };
   }
 
   const backup = (name: string) => service.run(['backup', at(name)]);
-  const restoring = (name: string, folder: string) => new CliProcess(away, ['restore', at(name), '--json'], { environment: { DARKROOM_DATA_FOLDER: at(folder) } });
+  const restoring = (name: string, folder: string) =>
+    new CliProcess(away, ['restore', at(name), '--json'], { environment: { DARKROOM_DATA_FOLDER: at(folder) } });
   const restore = (name: string, folder: string): Promise<Ran> => restoring(name, folder).ended;
 
   async function refusedRestore(name: string, folder: string): Promise<string> {
@@ -85,23 +115,34 @@ describe('a backup of a data folder', () => {
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
     expect(await working.stop()).to.be.above(0);
     expect(statSync(at('loaded')).mode & 0o777).to.equal(0o700);
-    for (const name of ['darkroom.db', 'secret', 'backup.json']) expect(statSync(join(at('loaded'), name)).mode & 0o777, name).to.equal(0o600);
+    for (const name of ['darkroom.db', 'secret', 'backup.json'])
+      expect(statSync(join(at('loaded'), name)).mode & 0o777, name).to.equal(0o600);
 
     const restored = JSON.parse((await restore('loaded', 'again')).stdout) as Restored;
     expect([restored.accounts, restored.findings]).to.deep.equal([1, []]);
     expect(restored.generations).to.be.above(0);
-    const server = new CliProcess(at('again'), ['serve', '--json'], { environment: { DARKROOM_DATA_FOLDER: at('again'), DARKROOM_REST_PORT: '0' } });
+    const server = new CliProcess(at('again'), ['serve', '--json'], {
+      environment: { DARKROOM_DATA_FOLDER: at('again'), DARKROOM_REST_PORT: '0' },
+    });
     await server.until('stdout', '}\n');
     const { url } = JSON.parse(server.stdout) as { url: string };
-    expect((await fetch(`${url}${API}/credits`, { headers: headers() })).status, 'the key of the first server').to.equal(200);
+    expect(
+      (await fetch(`${url}${API}/credits`, { headers: headers() })).status,
+      'the key of the first server',
+    ).to.equal(200);
     expect((await outputOf(url, delivered)).equals(bytes)).to.equal(true);
     server.child.kill('SIGTERM');
     await once(server.child, 'close');
   });
 
   it('is refused before anything is copied where the secret cannot be read', async () => {
-    const { code, stderr } = await service.run(['backup', at('without')], { environment: { DARKROOM_SECRET_FILE: at('no-secret') } });
-    expect([code, stderr]).to.deep.equal([1, `darkroom: The secret ${at('no-secret')} cannot be read, and no API key would be valid without it.\n`]);
+    const { code, stderr } = await service.run(['backup', at('without')], {
+      environment: { DARKROOM_SECRET_FILE: at('no-secret') },
+    });
+    expect([code, stderr]).to.deep.equal([
+      1,
+      `darkroom: The secret ${at('no-secret')} cannot be read, and no API key would be valid without it.\n`,
+    ]);
     expect(['without', 'without.partial'].map((name) => existsSync(at(name)))).to.deep.equal([false, false]);
   });
 
@@ -111,16 +152,23 @@ describe('a backup of a data folder', () => {
     writeFileSync(at('note.partial'), 'mine');
     for (const name of ['mine', 'note']) {
       const { code, stderr } = await backup(name);
-      expect([code, stderr]).to.deep.equal([1, `darkroom: ${at(`${name}.partial`)} is there already, and is not what a backup that was cut has left; move it away.\n`]);
+      expect([code, stderr]).to.deep.equal([
+        1,
+        `darkroom: ${at(`${name}.partial`)} is there already, and is not what a backup that was cut has left; move it away.\n`,
+      ]);
     }
-    expect([readFileSync(join(at('mine.partial'), 'thesis.txt'), 'utf8'), readFileSync(at('note.partial'), 'utf8')]).to.deep.equal(['mine', 'mine']);
+    expect([
+      readFileSync(join(at('mine.partial'), 'thesis.txt'), 'utf8'),
+      readFileSync(at('note.partial'), 'utf8'),
+    ]).to.deep.equal(['mine', 'mine']);
   });
 
   for (const cutAt of ['objects', 'darkroom.db', 'secret']) {
     it(`cut after it began with ${cutAt} is no backup, and the same command makes one`, async () => {
       const [name, partial] = [`cut at ${cutAt}`, `cut at ${cutAt}.partial`];
       const wasCut = await killedAt(service.start(['backup', at(name)]), join(at(partial), cutAt));
-      if (wasCut && !existsSync(at(name))) expect(await refusedRestore(partial, `nothing of ${cutAt}`)).to.include('is no finished backup');
+      if (wasCut && !existsSync(at(name)))
+        expect(await refusedRestore(partial, `nothing of ${cutAt}`)).to.include('is no finished backup');
       else rmSync(at(name), { recursive: true });
       expect((await backup(name)).code).to.equal(0);
       expect(existsSync(at(partial)), 'what was left is gone').to.equal(false);
@@ -137,20 +185,28 @@ describe('a backup of a data folder', () => {
       expect(stderr).to.include(`A restore into ${at('cut')} did not finish; run darkroom restore again.`);
       expect((await restore('whole', 'cut')).code).to.equal(0);
     }
-    expect((await new CliProcess(away, ['verify'], { environment: { DARKROOM_DATA_FOLDER: at('cut') } }).ended).code).to.equal(0);
+    expect(
+      (await new CliProcess(away, ['verify'], { environment: { DARKROOM_DATA_FOLDER: at('cut') } }).ended).code,
+    ).to.equal(0);
   });
 
   it('is refused where it would touch what is there: another folder, data, a running server, another secret', async () => {
     expect((await backup('kept')).code).to.equal(0);
-    expect((await backup('kept')).stderr).to.equal(`darkroom: ${at('kept')} is there already; name a folder that is not.\n`);
+    expect((await backup('kept')).stderr).to.equal(
+      `darkroom: ${at('kept')} is there already; name a folder that is not.\n`,
+    );
     expect((await backup('no/where')).stderr).to.equal(`darkroom: There is no folder ${dirname(at('no/where'))}.\n`);
-    expect((await service.run(['restore', at('kept')])).stderr).to.match(/^darkroom: Another server .*is using .+; stop it first, or choose another data folder\.\n$/);
+    expect((await service.run(['restore', at('kept')])).stderr).to.match(
+      /^darkroom: Another server .*is using .+; stop it first, or choose another data folder\.\n$/,
+    );
     mkdirSync(at('used'));
     writeFileSync(join(at('used'), 'letter.txt'), 'mine');
     expect(await refusedRestore('kept', 'used')).to.include('is not empty: letter.txt is in it');
     expect(readdirSync(at('used'))).to.include('letter.txt');
     writeFileSync(at('other-secret'), 'ab'.repeat(32));
-    const { stderr } = await new CliProcess(away, ['restore', at('kept')], { environment: { DARKROOM_DATA_FOLDER: at('fresh'), DARKROOM_SECRET_FILE: at('other-secret') } }).ended;
+    const { stderr } = await new CliProcess(away, ['restore', at('kept')], {
+      environment: { DARKROOM_DATA_FOLDER: at('fresh'), DARKROOM_SECRET_FILE: at('other-secret') },
+    }).ended;
     expect(stderr).to.include('holds another secret than the backup');
   });
 
@@ -175,17 +231,26 @@ describe('a backup of a data folder', () => {
     writeFileSync(database, rows);
     rmSync(join(at('damaged'), 'secret'));
     expect(await refusedRestore('damaged', 'd1')).to.include('has no secret');
-    expect(readdirSync(at('d1')).filter((name) => !name.startsWith('server.lock')), 'left by those that were refused').to.deep.equal([]);
+    expect(
+      readdirSync(at('d1')).filter((name) => !name.startsWith('server.lock')),
+      'left by those that were refused',
+    ).to.deep.equal([]);
     writeFileSync(join(at('damaged'), 'secret'), readFileSync(join(service.folder, 'data', 'secret')));
     expect((await restore('damaged', 'd1')).code, 'mended, into the folder of the attempts').to.equal(0);
   });
 
   it('is left to the tools of MongoDB where that is the database', async () => {
-    const environment = { DARKROOM_STORES_DATABASE: 'mongo', DARKROOM_MONGO_URL: 'mongodb://127.0.0.1:1/', DARKROOM_SECRET_FILE: at('other-secret') };
+    const environment = {
+      DARKROOM_STORES_DATABASE: 'mongo',
+      DARKROOM_MONGO_URL: 'mongodb://127.0.0.1:1/',
+      DARKROOM_SECRET_FILE: at('other-secret'),
+    };
     for (const command of ['backup', 'restore']) {
       const { code, stderr } = await new CliProcess(away, [command, at('shared')], { environment }).ended;
       expect({ code, stderr: stderr.replace(/back up|restore/, 'keep') }).to.deep.equal({
-        code: 1, stderr: 'darkroom: Darkroom can keep a data folder only; for the database use the tools of MongoDB, as docs/operating.md says.\n',
+        code: 1,
+        stderr:
+          'darkroom: Darkroom can keep a data folder only; for the database use the tools of MongoDB, as docs/operating.md says.\n',
       });
     }
   });

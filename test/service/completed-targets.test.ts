@@ -1,5 +1,5 @@
-// Goal: what is sent to the target of a completed upload is refused and not stored, by a server that was started anew too; and
-// an account at a bound hears of it from either front as `accounts show` and the metrics tell it.
+// Goal: what is sent to the target of a completed upload is refused and not stored, by a server that was started anew
+// too; and an account at a bound hears of it from either front as `accounts show` and the metrics tell it.
 // Method: the compiled server, its data folder looked at from outside, and the operator's command beside it.
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,16 +9,29 @@ import { referenceFile } from '../fixtures/reference-files.js';
 import { freePort } from '../servers/free-port.js';
 import { LiveService, type Client } from './live-service.js';
 
-interface Target { readonly url: string; readonly headers: Record<string, string> }
+interface Target {
+  readonly url: string;
+  readonly headers: Record<string, string>;
+}
 
-async function prepared(client: Client, key: string, bytes: Uint8Array): Promise<{ readonly id: string; readonly target: Target }> {
+async function prepared(
+  client: Client,
+  key: string,
+  bytes: Uint8Array,
+): Promise<{ readonly id: string; readonly target: Target }> {
   const body = { filename: 'house.png', media_type: 'image/png', byte_size: bytes.byteLength, role: 'reference_image' };
   const { data, status } = await client.request('POST', '/uploads', { key, body });
   expect(status).to.equal(201);
-  return { id: data['upload_id'] as string, target: { url: data['upload_url'] as string, headers: data['required_headers'] as Record<string, string> } };
+  return {
+    id: data['upload_id'] as string,
+    target: { url: data['upload_url'] as string, headers: data['required_headers'] as Record<string, string> },
+  };
 }
 
-async function put({ url, headers }: Target, bytes: Uint8Array): Promise<{ readonly status: number; readonly text: string }> {
+async function put(
+  { url, headers }: Target,
+  bytes: Uint8Array,
+): Promise<{ readonly status: number; readonly text: string }> {
   const answer = await fetch(url, { method: 'PUT', headers, body: Uint8Array.from(bytes) });
   return { status: answer.status, text: await answer.text() };
 }
@@ -35,7 +48,9 @@ describe('the target of a completed upload', () => {
   before(async () => {
     const port = await freePort();
     metricsUrl = `http://127.0.0.1:${port}/metrics`;
-    service = await LiveService.start({ config: { settings: { max_unfinished_uploads_per_app: 2 }, internal: { port } } });
+    service = await LiveService.start({
+      config: { settings: { max_unfinished_uploads_per_app: 2 }, internal: { port } },
+    });
   });
   after(() => service.remove());
 
@@ -47,7 +62,10 @@ describe('the target of a completed upload', () => {
     for (const { target } of [done, done, open]) expect((await put(target, bytes)).status).to.equal(200);
     expect((await client.request('POST', `/uploads/${done.id}/complete`, { key: 'done' })).status).to.equal(200);
     const before = storedBytes(service);
-    const refused = { status: 410, text: 'What this address was signed for is completed or gone; it takes no more bytes.\n' };
+    const refused = {
+      status: 410,
+      text: 'What this address was signed for is completed or gone; it takes no more bytes.\n',
+    };
     expect(await put(done.target, bytes)).to.deep.equal(refused);
     expect((await put(open.target, bytes)).status).to.equal(200);
     await service.server.end('SIGTERM');
@@ -61,11 +79,20 @@ describe('the target of a completed upload', () => {
     const client = service.client(secret);
     const bytes = await referenceFile('png');
     for (const key of ['one', 'two']) await prepared(client, key, bytes);
-    const body = { filename: 'house.png', media_type: 'image/png', byte_size: bytes.byteLength, role: 'reference_image' };
+    const body = {
+      filename: 'house.png',
+      media_type: 'image/png',
+      byte_size: bytes.byteLength,
+      role: 'reference_image',
+    };
     const { status, code, headers } = await client.request('POST', '/uploads', { key: 'three', body });
     expect([status, code, headers.get('retry-after')]).to.deep.equal([429, 'QUEUE_FULL', '60']);
-    const shown = JSON.parse((await service.run('accounts', 'show', accountId, '--json')).stdout) as { readonly storage: JsonObject };
-    expect(shown.storage['apps']).to.deep.equal([{ app_id: appId, name: 'tenant', uploads: 2, unfinished_uploads: 2, upload_bytes: 2 * bytes.byteLength }]);
+    const shown = JSON.parse((await service.run('accounts', 'show', accountId, '--json')).stdout) as {
+      readonly storage: JsonObject;
+    };
+    expect(shown.storage['apps']).to.deep.equal([
+      { app_id: appId, name: 'tenant', uploads: 2, unfinished_uploads: 2, upload_bytes: 2 * bytes.byteLength },
+    ]);
     expect(shown.storage['uncharged_content']).to.have.keys('generations', 'bytes');
     const metrics = await (await fetch(metricsUrl)).text();
     expect(metrics).to.match(/^darkroom_bound_refusals_total\{bound="unfinished_uploads"\} 1$/m);

@@ -54,11 +54,16 @@ describe('a disk that is full', () => {
   before(async function prepare() {
     isMounted = mounted(disk);
     if (!isMounted) {
-      console.log('      skipped: no file system can be mounted here; the SQLite tests fill a database by its page count');
+      console.log(
+        '      skipped: no file system can be mounted here; the SQLite tests fill a database by its page count',
+      );
       this.skip();
     }
     const settings = { claim_lease_seconds: 5, lease_seconds: 3, recovery_grace_seconds: 1, retry_base_ms: 50 };
-    service = await LiveService.start({ dataFolder: join(disk, 'data'), config: { settings, worker: { recovery_interval_seconds: 1 } } });
+    service = await LiveService.start({
+      dataFolder: join(disk, 'data'),
+      config: { settings, worker: { recovery_interval_seconds: 1 } },
+    });
     tenant = await service.tenant(GRANTED);
     client = service.client(tenant.secret);
   });
@@ -119,7 +124,8 @@ describe('a disk that is full', () => {
     const tasks: JsonObject[] = [];
     for (const id of ids.values()) tasks.push(await client.until(id));
     const charged = tasks.reduce((sum, task) => sum + Number(task['charged_credits']), 1);
-    for (const task of tasks) expect(task['status'], JSON.stringify(task['error'])).to.be.oneOf(['succeeded', 'failed']);
+    for (const task of tasks)
+      expect(task['status'], JSON.stringify(task['error'])).to.be.oneOf(['succeeded', 'failed']);
     await service?.tool(async ({ context }) => {
       while (((await context.accounts.read(tenant.accountId))?.holds.size ?? 0) > 0) await sleep(50);
       expect((await verifyCredits(context)).findings).to.deep.equal([]);

@@ -1,5 +1,5 @@
-// Goal: several processes share MongoDB, an S3 store and Agenda as the documentation says: what is not ready, not the same or
-// not there is refused with one sentence, and what is started in parts works as one.
+// Goal: several processes share MongoDB, an S3 store and Agenda as the documentation says: what is not ready, not the
+// same or not there is refused with one sentence, and what is started in parts works as one.
 // Method: the compiled program's own commands and servers over a database and a bucket of the test's own.
 import { readFileSync } from 'node:fs';
 import { MongoClient, type Db } from 'mongodb';
@@ -28,7 +28,9 @@ describe('a start over shared stores that cannot be', () => {
 
   it('is refused until it is migrated, by server, check and tool alike', async () => {
     for (const args of [['serve'], ['migrate', '--check'], ['accounts', 'list']]) {
-      expect(await place.refusal(args), args[0]).to.match(/^darkroom: Database darkroom-test-\w+ .*run darkroom migrate first, or correct mongo\.database\.\n$/);
+      expect(await place.refusal(args), args[0]).to.match(
+        /^darkroom: Database darkroom-test-\w+ .*run darkroom migrate first, or correct mongo\.database\.\n$/,
+      );
     }
   });
 
@@ -43,9 +45,13 @@ describe('a start over shared stores that cannot be', () => {
 
   it('is migrated by a command that says what it did, and nothing the second time', async () => {
     const first = await place.json<{ done: string[] }>(['migrate']);
-    expect(first.done.join('\n')).to.match(/index/i).and.to.match(/bucket/i);
+    expect(first.done.join('\n'))
+      .to.match(/index/i)
+      .and.to.match(/bucket/i);
     expect(await place.json<{ done: string[] }>(['migrate'])).to.deep.include({ done: [] });
-    expect((await place.run(['migrate', '--check'])).stdout).to.match(/^Database darkroom-test-\w+ at [\w.:]+ is ready; darkroom serve starts the service\.\n$/);
+    expect((await place.run(['migrate', '--check'])).stdout).to.match(
+      /^Database darkroom-test-\w+ at [\w.:]+ is ready; darkroom serve starts the service\.\n$/,
+    );
   });
 
   it('is bound to nothing by a check with another secret or bucket', async () => {
@@ -57,7 +63,9 @@ describe('a start over shared stores that cannot be', () => {
     const bare = freshBucket(await s3Server('minio'));
     const client = s3Client(bare);
     await client.makeBucket(bare.bucket);
-    expect(await place.refusal(['migrate', '--check'], { DARKROOM_MINIO_BUCKET: bare.bucket })).to.match(/was not made ready; run darkroom migrate first\.\n$/);
+    expect(await place.refusal(['migrate', '--check'], { DARKROOM_MINIO_BUCKET: bare.bucket })).to.match(
+      /was not made ready; run darkroom migrate first\.\n$/,
+    );
     expect((await client.listObjectsV2(bare.bucket).toArray()).length, 'objects in that bucket').to.equal(0);
     await bare.remove();
     expect(await inDatabase(place, facts), 'facts after the checks').to.equal(null);
@@ -67,8 +75,16 @@ describe('a start over shared stores that cannot be', () => {
 
   it('misses the secret that all processes share, and none is made in its place', async () => {
     const environment = { DARKROOM_SECRET_FILE: 'forgotten.secret' };
-    for (const args of [['migrate'], ['migrate', '--check'], ['accounts', 'list'], ['serve', '--role', 'rest'], ['serve', '--role', 'worker']]) {
-      expect(await place.refusal(args, environment), args.join(' ')).to.match(/forgotten\.secret is missing, and every process .* needs the same secret; make it with openssl rand -hex 32/);
+    for (const args of [
+      ['migrate'],
+      ['migrate', '--check'],
+      ['accounts', 'list'],
+      ['serve', '--role', 'rest'],
+      ['serve', '--role', 'worker'],
+    ]) {
+      expect(await place.refusal(args, environment), args.join(' ')).to.match(
+        /forgotten\.secret is missing, and every process .* needs the same secret; make it with openssl rand -hex 32/,
+      );
     }
   });
 
@@ -80,7 +96,10 @@ describe('a start over shared stores that cannot be', () => {
 
   it('has another secret', async () => {
     const other = new Place(place.config, 'cd'.repeat(32));
-    for (const args of [['serve'], ['migrate', '--check']]) expect(await other.refusal(args)).to.match(/^darkroom: The secret in \S+ is not the one that database \S+ was first used with; give every process the same secret_file\.\n$/);
+    for (const args of [['serve'], ['migrate', '--check']])
+      expect(await other.refusal(args)).to.match(
+        /^darkroom: The secret in \S+ is not the one that database \S+ was first used with; give every process the same secret_file\.\n$/,
+      );
     other.remove();
   });
 
@@ -98,7 +117,10 @@ describe('a start over shared stores that cannot be', () => {
 
   it('has a password that is not percent-encoded, and no part of it is said', async () => {
     for (const password of ['hush/shh', 'hush@shh', 'hu@sh/shh', 'hush?shh', 'hush:shh', 'hush#shh']) {
-      const refused = await place.refusal(['migrate', '--check'], { DARKROOM_MONGO_URL: `mongodb://darkroom:${password}@127.0.0.1:1/`, DARKROOM_MONGO_TIMEOUT_SECONDS: '1' });
+      const refused = await place.refusal(['migrate', '--check'], {
+        DARKROOM_MONGO_URL: `mongodb://darkroom:${password}@127.0.0.1:1/`,
+        DARKROOM_MONGO_TIMEOUT_SECONDS: '1',
+      });
       expect(refused, password).to.not.match(/hu|shh/);
       if (!/[:#]/.test(password)) expect(refused).to.include('percent-encode @ : / ? # in a password');
     }
@@ -107,20 +129,30 @@ describe('a start over shared stores that cannot be', () => {
   it('reaches no object store, and does not repeat its key', async () => {
     const endpoint = `http://127.0.0.1:${await freePort()}`;
     // A server may start then: see objects-away.test.ts.
-    const refused = await place.refusal(['migrate', '--check'], { DARKROOM_MINIO_ENDPOINT: endpoint, DARKROOM_MINIO_SECRET_KEY: 'hushhush', DARKROOM_MINIO_TIMEOUT_SECONDS: '1' });
+    const refused = await place.refusal(['migrate', '--check'], {
+      DARKROOM_MINIO_ENDPOINT: endpoint,
+      DARKROOM_MINIO_SECRET_KEY: 'hushhush',
+      DARKROOM_MINIO_TIMEOUT_SECONDS: '1',
+    });
     expect(refused).to.include(endpoint).and.not.to.include('hushhush');
   });
 
   it('has no such bucket, and makes none for a database that was used with one', async () => {
     for (const args of [['serve'], ['serve', '--migrate'], ['migrate'], ['migrate', '--check']]) {
-      expect(await place.refusal(args, { DARKROOM_MINIO_BUCKET: 'darkroom-test-nowhere' }), args.join(' '))
-        .to.match(/^darkroom: Database \S+ was first used with another bucket, and there is no bucket darkroom-test-nowhere at \S+: correct minio\.bucket, or restore/);
+      expect(await place.refusal(args, { DARKROOM_MINIO_BUCKET: 'darkroom-test-nowhere' }), args.join(' ')).to.match(
+        /^darkroom: Database \S+ was first used with another bucket, and there is no bucket darkroom-test-nowhere at \S+: correct minio\.bucket, or restore/,
+      );
     }
   });
 
   it('makes nothing in a new database when the object store does not know the key', async () => {
-    const other = new Place({ ...place.config, mongo: { ...(place.config['mongo'] as JsonObject), database: 'darkroom-test-unmade' } });
-    expect(await other.refusal(['migrate'], { DARKROOM_MINIO_SECRET_KEY: 'not-that-one' })).to.include('the secret key does not belong');
+    const other = new Place({
+      ...place.config,
+      mongo: { ...(place.config['mongo'] as JsonObject), database: 'darkroom-test-unmade' },
+    });
+    expect(await other.refusal(['migrate'], { DARKROOM_MINIO_SECRET_KEY: 'not-that-one' })).to.include(
+      'the secret key does not belong',
+    );
     expect(await inDatabase(other, async (db) => (await db.collections()).length)).to.equal(0);
     other.remove();
   });
@@ -142,7 +174,10 @@ describe('a start over shared stores that cannot be', () => {
   });
 
   it('keeps no operator from the accounts and keys while the object store is away', async () => {
-    const away = { DARKROOM_MINIO_ENDPOINT: `http://127.0.0.1:${await freePort()}`, DARKROOM_MINIO_TIMEOUT_SECONDS: '1' };
+    const away = {
+      DARKROOM_MINIO_ENDPOINT: `http://127.0.0.1:${await freePort()}`,
+      DARKROOM_MINIO_TIMEOUT_SECONDS: '1',
+    };
     expect(await place.run(['accounts', 'create', 'while away', '--json'], away)).to.include({ code: 0, stderr: '' });
     expect(await place.run(['verify'], away)).to.include({ code: 0, stderr: '' });
   });
@@ -151,7 +186,11 @@ describe('a start over shared stores that cannot be', () => {
 describe('SQLite with other objects than before', () => {
   let lane: OpenLane | undefined;
   let place: Place;
-  const stores = (objects: 'files' | 'minio') => ({ DARKROOM_STORES_DATABASE: 'sqlite', DARKROOM_STORES_OBJECTS: objects, DARKROOM_STORES_WAKE_UPS: 'timers' });
+  const stores = (objects: 'files' | 'minio') => ({
+    DARKROOM_STORES_DATABASE: 'sqlite',
+    DARKROOM_STORES_OBJECTS: objects,
+    DARKROOM_STORES_WAKE_UPS: 'timers',
+  });
   before(async function open() {
     lane = await DISTRIBUTED[0]?.open(this);
     place = new Place(lane?.config ?? {});
@@ -162,7 +201,8 @@ describe('SQLite with other objects than before', () => {
   });
 
   it('is refused as over MongoDB: another bucket, or a folder', async () => {
-    const migrated = async (environment: Readonly<Record<string, string>>) => expect((await place.run(['migrate'], environment)).stderr).to.equal('');
+    const migrated = async (environment: Readonly<Record<string, string>>) =>
+      expect((await place.run(['migrate'], environment)).stderr).to.equal('');
     await migrated(stores('minio'));
     expect(await place.run(['migrate', '--check'], stores('minio'))).to.include({ code: 0, stderr: '' });
     const other = freshBucket(await s3Server('minio'));
@@ -170,7 +210,9 @@ describe('SQLite with other objects than before', () => {
     await migrated({ ...elsewhere, DARKROOM_DATA_FOLDER: 'another' });
     for (const environment of [elsewhere, stores('files')]) {
       for (const args of [['serve'], ['migrate'], ['accounts', 'list']]) {
-        expect(await place.refusal(args, environment)).to.match(/^darkroom: Database darkroom\.db in \S+ was first used with other objects .* or another data_folder\.\n$/);
+        expect(await place.refusal(args, environment)).to.match(
+          /^darkroom: Database darkroom\.db in \S+ was first used with other objects .* or another data_folder\.\n$/,
+        );
       }
     }
     expect(await place.refusal(['migrate', '--check'], elsewhere)).to.include('with other objects');
@@ -199,7 +241,10 @@ describe('a service in parts', () => {
     await lane?.remove();
   });
 
-  async function serve(role: string, environment: Readonly<Record<string, string>> = {}): Promise<{ process: CliProcess; url: string | null }> {
+  async function serve(
+    role: string,
+    environment: Readonly<Record<string, string>> = {},
+  ): Promise<{ process: CliProcess; url: string | null }> {
     const process = place.start(['serve', '--role', role, '--json'], { DARKROOM_REST_PORT: '0', ...environment });
     running.push(process);
     await process.until('stdout', '}\n');
@@ -218,7 +263,11 @@ describe('a service in parts', () => {
     expect(status).to.equal(202);
     const id = data['generation_id'] as string;
     const again = await new Client(other.url ?? '', secret).create('first', 'sandbox-image');
-    expect([again.status, again.headers.get('idempotency-replayed'), again.data['generation_id']]).to.deep.equal([202, 'true', id]);
+    expect([again.status, again.headers.get('idempotency-replayed'), again.data['generation_id']]).to.deep.equal([
+      202,
+      'true',
+      id,
+    ]);
     expect((await client.look(id)).data['status'], 'nobody works yet').to.equal('queued');
 
     const worker = await serve('worker');
@@ -242,7 +291,11 @@ describe('a service in parts', () => {
     const port = await freePort();
     await serve('worker', { DARKROOM_INTERNAL_PORT: String(port) });
     const url = `http://127.0.0.1:${port}`;
-    const statuses = await Promise.all(['/livez', '/readyz', '/metrics', '/api/v1/developer/models'].map(async (path) => (await fetch(url + path)).status));
+    const statuses = await Promise.all(
+      ['/livez', '/readyz', '/metrics', '/api/v1/developer/models'].map(
+        async (path) => (await fetch(url + path)).status,
+      ),
+    );
     expect(statuses).to.deep.equal([200, 200, 200, 404]);
   });
 
@@ -274,8 +327,13 @@ describe('MongoDB with files and timers in one process', () => {
     const { data } = await client.create('first', 'sandbox-image');
     const task = await client.until(data['generation_id'] as string);
     expect((await fetch((task['outputs'] as { url: string }[])[0]?.url ?? '')).status).to.equal(200);
-    expect(await place.refusal(['serve'])).to.match(/^darkroom: Another server \(process \d+\) is using \S+; stop it first, or choose another data folder\.\n$/);
-    expect(await place.refusal(['serve'], { DARKROOM_DATA_FOLDER: 'elsewhere' }), 'with the same secret and another folder').to.include('other objects');
+    expect(await place.refusal(['serve'])).to.match(
+      /^darkroom: Another server \(process \d+\) is using \S+; stop it first, or choose another data folder\.\n$/,
+    );
+    expect(
+      await place.refusal(['serve'], { DARKROOM_DATA_FOLDER: 'elsewhere' }),
+      'with the same secret and another folder',
+    ).to.include('other objects');
   });
 });
 

@@ -1,7 +1,8 @@
-// Goal: whatever references clients send, decoding them keeps a worker within what it takes without them and 400 MiB: eight
-// generations at once with four of the worst references each.
-// Method: the compiled program as a process of its own. For each way a picture can be stored, the largest file of that kind that
-// a completion takes is sent; the largest resident size that the system has seen the process have is read from /proc.
+// Goal: whatever references clients send, decoding them keeps a worker within what it takes without them and 400 MiB:
+// eight generations at once with four of the worst references each.
+// Method: the compiled program as a process of its own. For each way a picture can be stored, the largest file of that
+// kind that a completion takes is sent; the largest resident size that the system has seen the process have is read
+// from /proc.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { decodeBytesOf } from '../../core/media/decode-cost.js';
@@ -12,28 +13,39 @@ import { LiveService, type Client } from './live-service.js';
 const MIB = 1024 * 1024;
 const GENERATIONS = 8;
 const { maxUploadPixels, maxUploadDecodeBytes } = DEFAULT_SETTINGS;
-const CMYK = [[1, 1], [1, 1], [1, 1], [1, 1]] as const;
+const CMYK = [
+  [1, 1],
+  [1, 1],
+  [1, 1],
+  [1, 1],
+] as const;
 
-interface Form { readonly mediaType: string; readonly make: (widthPx: number, heightPx: number) => Uint8Array | Promise<Uint8Array> }
+interface Form {
+  readonly mediaType: string;
+  readonly make: (widthPx: number, heightPx: number) => Uint8Array | Promise<Uint8Array>;
+}
 
 /** The ways of storing a picture that cost most, for each format the two that cost most for themselves. */
 const FORMS: Readonly<Record<string, Form>> = {
   'progressive JPEG, turned': {
     mediaType: 'image/jpeg',
-    make: (widthPx, heightPx) => largeJpeg({ widthPx, heightPx, sampling: SAMPLING_444, scans: 'progressive', orientation: 6 }),
+    make: (widthPx, heightPx) =>
+      largeJpeg({ widthPx, heightPx, sampling: SAMPLING_444, scans: 'progressive', orientation: 6 }),
   },
   'progressive JPEG of four channels': {
-    mediaType: 'image/jpeg', make: (widthPx, heightPx) => largeJpeg({ widthPx, heightPx, sampling: CMYK, scans: 'progressive' }),
+    mediaType: 'image/jpeg',
+    make: (widthPx, heightPx) => largeJpeg({ widthPx, heightPx, sampling: CMYK, scans: 'progressive' }),
   },
   'interlaced PNG of 16 bits': {
-    mediaType: 'image/png', make: (widthPx, heightPx) => largePng({ widthPx, heightPx, depth: 16, channels: 4, isInterlaced: true }),
+    mediaType: 'image/png',
+    make: (widthPx, heightPx) => largePng({ widthPx, heightPx, depth: 16, channels: 4, isInterlaced: true }),
   },
   'lossless WebP': { mediaType: 'image/webp', make: largeWebp },
 };
 
 /** A square within both bounds and close to one of them. What decoding takes grows with the area. */
 async function largest({ make }: Form): Promise<Uint8Array> {
-  for (let side = Math.floor(Math.sqrt(maxUploadPixels)); ; ) {
+  for (let side = Math.floor(Math.sqrt(maxUploadPixels)); ;) {
     const bytes = await make(side, side);
     const excess = decodeBytesOf(bytes) / maxUploadDecodeBytes;
     if (excess <= 1) return bytes;
@@ -42,7 +54,9 @@ async function largest({ make }: Form): Promise<Uint8Array> {
 }
 
 function residentBytes(pid: number, field: 'VmRSS' | 'VmHWM'): number {
-  return Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) * 1024;
+  return (
+    Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) * 1024
+  );
 }
 
 describe('the memory that references take', () => {
@@ -53,7 +67,11 @@ describe('the memory that references take', () => {
     if (process.platform !== 'linux') this.skip();
     service = await LiveService.start({
       config: { providers: { sandbox: { kind: 'sandbox', threads: 4 } } },
-      catalog: (shipped) => shipped.replace(/concurrency: 4\n( +)concurrency_per_account: 2/, `concurrency: ${GENERATIONS}\n$1concurrency_per_account: ${GENERATIONS}`),
+      catalog: (shipped) =>
+        shipped.replace(
+          /concurrency: 4\n( +)concurrency_per_account: 2/,
+          `concurrency: ${GENERATIONS}\n$1concurrency_per_account: ${GENERATIONS}`,
+        ),
     });
     client = service.client((await service.tenant(10_000)).secret);
   });
@@ -62,7 +80,9 @@ describe('the memory that references take', () => {
   async function generate(round: string, references: readonly string[]): Promise<void> {
     const parameters = { size: '512x512', n: 1 };
     const made = Array.from({ length: GENERATIONS }, async (_, index) => {
-      const { data, message } = await client.create(`${round}-${index}`, 'sandbox-image', parameters, { reference_upload_ids: [...references] });
+      const { data, message } = await client.create(`${round}-${index}`, 'sandbox-image', parameters, {
+        reference_upload_ids: [...references],
+      });
       return (await client.until(data['generation_id'] as string))['status'] ?? message;
     });
     expect(await Promise.all(made)).to.deep.equal(made.map(() => 'succeeded'));
@@ -89,8 +109,10 @@ describe('the memory that references take', () => {
     const bytes = largeJpeg({ widthPx: 6_324, heightPx: 6_325, sampling: SAMPLING_444, scans: 'progressive' });
     const { status, code, message } = await client.upload('too-dear', 'image/jpeg', bytes);
     expect([status, code]).to.deep.equal([422, 'FIELD_INVALID']);
-    expect(message).to.equal('The file is a progressive JPEG of 6324x6325 pixels, which takes 259 MiB to decode; '
-      + 'at most 160 MiB are allowed: send fewer pixels, or a JPEG that is not progressive.');
+    expect(message).to.equal(
+      'The file is a progressive JPEG of 6324x6325 pixels, which takes 259 MiB to decode; ' +
+        'at most 160 MiB are allowed: send fewer pixels, or a JPEG that is not progressive.',
+    );
     const baseline = largeJpeg({ widthPx: 6_324, heightPx: 6_325, sampling: SAMPLING_444, scans: 'baseline' });
     expect((await client.upload('as-many-pixels', 'image/jpeg', baseline)).status).to.equal(200);
   });

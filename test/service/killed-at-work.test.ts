@@ -1,6 +1,6 @@
 // Goal: after a SIGKILL on a data folder the next start goes on at once with what was running, and charges for it once.
-// Method: the compiled program with leases and recovery passes of an hour is killed in the middle of its runs and started
-// again; only that the lease of another boot is void explains that they end.
+// Method: the compiled program with leases and recovery passes of an hour is killed in the middle of its runs and
+// started again; only that the lease of another boot is void explains that they end.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { openProgram } from '../../apps/wiring/open-program.js';
@@ -19,37 +19,54 @@ describe('a service killed while generations run', () => {
   let tenant: Tenant;
 
   beforeEach(async () => {
-    service = await LiveService.start({ config: { settings: { lease_seconds: 3_600 }, worker: { recovery_interval_seconds: 3_600 } } });
+    service = await LiveService.start({
+      config: { settings: { lease_seconds: 3_600 }, worker: { recovery_interval_seconds: 3_600 } },
+    });
     tenant = await service.tenant(100);
   });
   afterEach(() => service.remove());
 
   function stored(): Promise<readonly Generation[]> {
-    return service.tool(async ({ context }) => (await context.generations.list(tenant.accountId, undefined, { limit: 100 })).items);
+    return service.tool(
+      async ({ context }) => (await context.generations.list(tenant.accountId, undefined, { limit: 100 })).items,
+    );
   }
 
   it('gives them their places again before it starts what was queued', async () => {
     const client = service.client(tenant.secret);
-    for (let made = 0; made < 5 * RUNNING; made += 1) await client.create(`k${made}`, 'sandbox-test', { behaviour: 'slow', delay_ms: 60_000, size: '128x128' });
+    for (let made = 0; made < 5 * RUNNING; made += 1)
+      await client.create(`k${made}`, 'sandbox-test', { behaviour: 'slow', delay_ms: 60_000, size: '128x128' });
     const running = (all: readonly Generation[]) => all.filter(({ attempt }) => attempt?.phase === 'submitted');
     let before = await stored();
     for (; running(before).length < RUNNING; before = await stored()) await sleep(50);
     await service.server.end('SIGKILL');
     const left = await stored();
-    expect(left.filter(({ fence }) => fence > 0), 'all places are taken').to.have.length(RUNNING);
+    expect(
+      left.filter(({ fence }) => fence > 0),
+      'all places are taken',
+    ).to.have.length(RUNNING);
 
     await service.server.start();
-    const leasedAnew = (all: readonly Generation[]) => all.filter(({ generationId, fence }) => fence > (left.find((one) => one.generationId === generationId)?.fence ?? 0));
+    const leasedAnew = (all: readonly Generation[]) =>
+      all.filter(
+        ({ generationId, fence }) => fence > (left.find((one) => one.generationId === generationId)?.fence ?? 0),
+      );
     let after = await stored();
     for (; leasedAnew(after).length < RUNNING; after = await stored()) await sleep(50);
-    expect(new Set(leasedAnew(after).map(({ generationId }) => generationId))).to.deep.equal(new Set(running(before).map(({ generationId }) => generationId)));
+    expect(new Set(leasedAnew(after).map(({ generationId }) => generationId))).to.deep.equal(
+      new Set(running(before).map(({ generationId }) => generationId)),
+    );
   });
 
   it('goes on with them at its next start, and ends them as if nothing had been', async () => {
     const client = service.client(tenant.secret);
     const ids: string[] = [];
     for (let made = 0; made < RUNNING; made += 1) {
-      const { data } = await client.create(`k${made}`, 'sandbox-test', { behaviour: 'slow', delay_ms: 5_000, size: '128x128' });
+      const { data } = await client.create(`k${made}`, 'sandbox-test', {
+        behaviour: 'slow',
+        delay_ms: 5_000,
+        size: '128x128',
+      });
       ids.push(data['generation_id'] as string);
     }
     let before = await stored();
@@ -68,7 +85,8 @@ describe('a service killed while generations run', () => {
 
     await service.server.start();
     for (const id of ids) expect(await client.until(id)).to.include({ status: 'succeeded', charged_credits: 1 });
-    for (const { fence, attemptsMade } of await stored()) expect([fence >= 2, attemptsMade <= 2], `fence ${fence}, ${attemptsMade} attempts`).to.deep.equal([true, true]);
+    for (const { fence, attemptsMade } of await stored())
+      expect([fence >= 2, attemptsMade <= 2], `fence ${fence}, ${attemptsMade} attempts`).to.deep.equal([true, true]);
     await service.tool(async ({ context }) => {
       while (((await context.accounts.read(tenant.accountId))?.holds.size ?? 0) > 0) await sleep(20);
     });
@@ -83,14 +101,20 @@ const MONGO_AND_FILES: Lane = {
   async open(suite) {
     const place = freshDatabase(await orSkip(suite, mongoServer(LAST_PAIR.mongo)));
     return {
-      config: { stores: { database: 'mongo', objects: 'files', wake_ups: 'timers' }, mongo: { url: place.url, database: place.database } },
+      config: {
+        stores: { database: 'mongo', objects: 'files', wake_ups: 'timers' },
+        mongo: { url: place.url, database: place.database },
+      },
       remove: () => place.drop(),
     };
   },
 };
 
 /** The lock on a folder of objects says nothing of the database beside it. */
-const IS_EXCLUSIVE: readonly (readonly [Lane, boolean])[] = [[EMBEDDED, true], [MONGO_AND_FILES, false]];
+const IS_EXCLUSIVE: readonly (readonly [Lane, boolean])[] = [
+  [EMBEDDED, true],
+  [MONGO_AND_FILES, false],
+];
 
 describe('whether a process has its stores to itself', () => {
   for (const [lane, isExclusive] of IS_EXCLUSIVE) {

@@ -32,7 +32,13 @@ function distributed({ mongo, s3 }: StorePair): Lane {
         config: {
           stores: { database: 'mongo', objects: 'minio', wake_ups: 'agenda' },
           mongo: { url: place.url, database: place.database },
-          minio: { endpoint: bucket.endpoint, region: bucket.region, bucket: bucket.bucket, access_key: bucket.accessKey, secret_key: bucket.secretKey },
+          minio: {
+            endpoint: bucket.endpoint,
+            region: bucket.region,
+            bucket: bucket.bucket,
+            access_key: bucket.accessKey,
+            secret_key: bucket.secretKey,
+          },
         },
         remove: async () => void (await Promise.all([place.drop(), bucket.remove()])),
       };

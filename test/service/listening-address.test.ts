@@ -1,5 +1,6 @@
 // Goal: whoever starts a server behind a proxy is told where it listens, and not only where clients are to go.
-// Method: the compiled program with a public URL and any free port; what it prints and logs, and a request to that port.
+// Method: the compiled program with a public URL and any free port; what it prints and logs, and a request to that
+// port.
 import { expect } from 'chai';
 import type { CliProcess } from '../harness/cli-process.js';
 import { Place } from './place.js';
@@ -7,14 +8,18 @@ import { Place } from './place.js';
 describe('a server with a public URL', () => {
   let place: Place;
   let server: CliProcess | undefined;
-  beforeEach(() => { place = new Place({ rest: { port: 0 }, log: { level: 'info', format: 'json' } }); });
+  beforeEach(() => {
+    place = new Place({ rest: { port: 0 }, log: { level: 'info', format: 'json' } });
+  });
   afterEach(async () => {
     server?.child.kill('SIGKILL');
     await server?.ended;
     place.remove();
   });
 
-  async function started(environment: Readonly<Record<string, string>>): Promise<{ said: string; logged: Record<string, unknown> }> {
+  async function started(
+    environment: Readonly<Record<string, string>>,
+  ): Promise<{ said: string; logged: Record<string, unknown> }> {
     server = place.start(['serve'], environment);
     await server.until('stdout', 'Ctrl-C stops.');
     await server.until('stderr', '"msg":"serving"}\n');
@@ -27,7 +32,9 @@ describe('a server with a public URL', () => {
     const { address, listening } = logged;
     expect(address).to.equal('https://pictures.example');
     expect(listening).to.match(/^127\.0\.0\.1:\d+$/);
-    expect(said).to.equal(`Serving on https://pictures.example (its API is described at https://pictures.example/docs), listening on ${String(listening)}. Ctrl-C stops.`);
+    expect(said).to.equal(
+      `Serving on https://pictures.example (its API is described at https://pictures.example/docs), listening on ${String(listening)}. Ctrl-C stops.`,
+    );
     expect((await fetch(`http://${String(listening)}/readyz`)).status).to.equal(200);
   });
 

@@ -28,7 +28,12 @@ export interface LiveOptions {
   readonly lane?: OpenLane;
 }
 
-export interface Tenant { readonly accountId: string; readonly appId: string; readonly keyId: string; readonly secret: string }
+export interface Tenant {
+  readonly accountId: string;
+  readonly appId: string;
+  readonly keyId: string;
+  readonly secret: string;
+}
 
 const DEFAULTS: Readonly<Record<string, JsonObject>> = {
   rest: { rate_limits: { reads_per_minute: 0, creates_per_minute: 0, failed_authentications_per_minute: 0 } },
@@ -46,10 +51,22 @@ export class LiveService {
   ) {}
 
   /** Writes its files and makes what its stores need; nothing runs before `start`. */
-  static async prepare({ config = {}, catalog = (shipped) => shipped, dataFolder = 'data', callers, lane }: LiveOptions = {}): Promise<LiveService> {
+  static async prepare({
+    config = {},
+    catalog = (shipped) => shipped,
+    dataFolder = 'data',
+    callers,
+    lane,
+  }: LiveOptions = {}): Promise<LiveService> {
     const folder = mkdtempSync(join(tmpdir(), 'darkroom-service-'));
     const port = await freePort();
-    const sections: JsonObject = { ...DEFAULTS, ...lane?.config, ...config, data_folder: dataFolder, catalog: 'catalog.yaml' };
+    const sections: JsonObject = {
+      ...DEFAULTS,
+      ...lane?.config,
+      ...config,
+      data_folder: dataFolder,
+      catalog: 'catalog.yaml',
+    };
     sections['rest'] = { ...DEFAULTS['rest'], ...(sections['rest'] as JsonObject), port };
     if (callers !== undefined) {
       writeFileSync(join(folder, 'callers.yaml'), callers);
@@ -58,14 +75,23 @@ export class LiveService {
     const configFile = join(folder, 'darkroom.yaml');
     // JSON is YAML, too.
     writeFileSync(configFile, JSON.stringify(sections));
-    writeFileSync(join(folder, 'catalog.yaml'), catalog(readFileSync((await loadConfig({ folder: tmpdir(), environment: {} })).catalog, 'utf8')));
+    writeFileSync(
+      join(folder, 'catalog.yaml'),
+      catalog(readFileSync((await loadConfig({ folder: tmpdir(), environment: {} })).catalog, 'utf8')),
+    );
     const read = await loadConfig({ file: configFile, folder, environment: {} });
     if (lane) {
       mkdirSync(dirname(read.secretFile), { recursive: true, mode: 0o700 });
       writeFileSync(read.secretFile, 'ab'.repeat(32), { mode: 0o600 });
       await migrateStores(read);
     }
-    return new LiveService(folder, configFile, read, new ServedProcess(configFile, folder, `http://127.0.0.1:${port}`), lane);
+    return new LiveService(
+      folder,
+      configFile,
+      read,
+      new ServedProcess(configFile, folder, `http://127.0.0.1:${port}`),
+      lane,
+    );
   }
 
   static async start(options: LiveOptions = {}): Promise<LiveService> {
@@ -123,13 +149,26 @@ export class LiveService {
   }
 }
 
-export interface Answer { readonly status: number; readonly code: string; readonly message: string; readonly data: JsonObject; readonly headers: Headers }
+export interface Answer {
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+  readonly data: JsonObject;
+  readonly headers: Headers;
+}
 
 /** Somebody who calls the service with one key. */
 export class Client {
-  constructor(private readonly url: string, private readonly secret: string) {}
+  constructor(
+    private readonly url: string,
+    private readonly secret: string,
+  ) {}
 
-  async request(method: 'GET' | 'POST', path: string, { key, body }: { readonly key?: string; readonly body?: Json } = {}): Promise<Answer> {
+  async request(
+    method: 'GET' | 'POST',
+    path: string,
+    { key, body }: { readonly key?: string; readonly body?: Json } = {},
+  ): Promise<Answer> {
     const response = await fetch(`${this.url}/api/v1/developer${path}`, {
       method,
       headers: {
@@ -141,21 +180,38 @@ export class Client {
     });
     const envelope = (await response.json()) as JsonObject;
     const data = (envelope['data'] ?? {}) as JsonObject;
-    return { status: response.status, code: envelope['code'] as string, message: envelope['message'] as string, data, headers: response.headers };
+    return {
+      status: response.status,
+      code: envelope['code'] as string,
+      message: envelope['message'] as string,
+      data,
+      headers: response.headers,
+    };
   }
 
   create(key: string, model: string, parameters: JsonObject = {}, more: JsonObject = {}): Promise<Answer> {
-    return this.request('POST', '/generations', { key, body: { model_key: model, operation: 'image_generation', prompt: 'a lighthouse', parameters, ...more } });
+    return this.request('POST', '/generations', {
+      key,
+      body: { model_key: model, operation: 'image_generation', prompt: 'a lighthouse', parameters, ...more },
+    });
   }
 
   /** Sends a file to a target of its own and completes it; answers what the completion was answered. */
   async upload(key: string, mediaType: string, bytes: Uint8Array): Promise<Answer> {
-    const declared = { filename: `${key}.bin`, media_type: mediaType, byte_size: bytes.byteLength, role: 'reference_image' };
+    const declared = {
+      filename: `${key}.bin`,
+      media_type: mediaType,
+      byte_size: bytes.byteLength,
+      role: 'reference_image',
+    };
     const prepared = await this.request('POST', '/uploads', { key: `${key}-prepare`, body: declared });
     if (prepared.status >= 300) return prepared;
     const headers = prepared.data['required_headers'] as Record<string, string>;
     await fetch(prepared.data['upload_url'] as string, { method: 'PUT', headers, body: Buffer.from(bytes) });
-    return this.request('POST', `/uploads/${prepared.data['upload_id'] as string}/complete`, { key: `${key}-complete`, body: {} });
+    return this.request('POST', `/uploads/${prepared.data['upload_id'] as string}/complete`, {
+      key: `${key}-complete`,
+      body: {},
+    });
   }
 
   look(generationId: string): Promise<Answer> {
@@ -171,7 +227,10 @@ export class Client {
   }
 
   /** The task once it has one of these statuses; the suite's timeout is the only bound. */
-  async until(generationId: string, statuses: readonly string[] = ['succeeded', 'failed', 'cancelled']): Promise<JsonObject> {
+  async until(
+    generationId: string,
+    statuses: readonly string[] = ['succeeded', 'failed', 'cancelled'],
+  ): Promise<JsonObject> {
     for (;;) {
       const { data } = await this.look(generationId);
       if (statuses.includes(data['status'] as string)) return data;

@@ -1,6 +1,7 @@
-// Goal: the running program counts what it did, role by role; its probes tell how it is; without a port for them nothing is
-// measured and nothing listens.
-// Method: the compiled program; a small scenario through REST, then a scrape, compared with what clients and the ledger saw.
+// Goal: the running program counts what it did, role by role; its probes tell how it is; without a port for them
+// nothing is measured and nothing listens.
+// Method: the compiled program; a small scenario through REST, then a scrape, compared with what clients and the ledger
+// saw.
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -21,7 +22,9 @@ async function scraped(port: number): Promise<{ readonly text: string; readonly 
   return { text, families: parseExposition(text) };
 }
 
-/** Once the first recovery pass is over, and runs whose charge is on the books have been written down as settled too. */
+/**
+ * Once the first recovery pass is over, and runs whose charge is on the books have been written down as settled too.
+ */
 async function atRest(port: number): Promise<Awaited<ReturnType<typeof scraped>>> {
   for (;;) {
     const scrape = await scraped(port);
@@ -55,19 +58,29 @@ describe('metrics of the running program', () => {
     await client.cancel(slow.data['generation_id'] as string);
     await client.until(slow.data['generation_id'] as string);
     for (const output of task['outputs'] as { url: string }[]) await (await fetch(output.url)).arrayBuffer();
-    while (await client.balance() < 2) await client.balance();
+    while ((await client.balance()) < 2) await client.balance();
 
     const { text, families } = await atRest(port);
     const value = (name: string, labels: Record<string, string> = {}) => valueOf(families, `darkroom_${name}`, labels);
-    expect([value('generations_accepted_total', { model: 'sandbox-image' }), value('generations_accepted_total')]).to.deep.equal([1, 2]);
-    expect(value('generations_finished_total', { model: 'sandbox-image', status: 'succeeded', code: 'none' })).to.equal(1);
-    expect(value('generations_finished_total', { model: 'sandbox-test', status: 'cancelled', code: 'none' })).to.equal(1);
+    expect([
+      value('generations_accepted_total', { model: 'sandbox-image' }),
+      value('generations_accepted_total'),
+    ]).to.deep.equal([1, 2]);
+    expect(value('generations_finished_total', { model: 'sandbox-image', status: 'succeeded', code: 'none' })).to.equal(
+      1,
+    );
+    expect(value('generations_finished_total', { model: 'sandbox-test', status: 'cancelled', code: 'none' })).to.equal(
+      1,
+    );
     expect(value('generations_finished_total')).to.equal(2);
     expect(value('http_requests_total', { route: GENERATIONS, method: 'POST', status: '202' })).to.equal(2);
     expect(value('http_requests_total', { route: GENERATIONS, method: 'POST', status: '402' })).to.equal(1);
     expect(value('http_refusals_total', { route: GENERATIONS, code: 'CREDITS_INSUFFICIENT' })).to.equal(1);
     expect(value('http_requests_total', { route: '/objects/:key', method: 'GET', status: '200' })).to.equal(2);
-    expect([value('credits_moved_total', { kind: 'charge', to: 'spent' }), value('credits_moved_total', { kind: 'hold' })]).to.deep.equal([8, 9]);
+    expect([
+      value('credits_moved_total', { kind: 'charge', to: 'spent' }),
+      value('credits_moved_total', { kind: 'hold' }),
+    ]).to.deep.equal([8, 9]);
     expect([value('holds_opened_total'), value('holds_closed_total')]).to.deep.equal([2, 2]);
     expect(value('provider_call_duration_seconds_count', { provider: 'sandbox', method: 'submit' })).to.equal(2);
     expect(value('provider_call_duration_seconds_count', { provider: 'sandbox', method: 'output' })).to.equal(2);
@@ -94,16 +107,23 @@ describe('metrics of the running program', () => {
 
 describe('an internal port that somebody has', () => {
   let service: LiveService;
-  beforeEach(async () => { service = await LiveService.prepare(); });
+  beforeEach(async () => {
+    service = await LiveService.prepare();
+  });
   afterEach(() => service.remove());
 
   it('stops the start with one sentence, before anything was made', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     try {
-      const environment = { DARKROOM_CONFIG: service.configFile, DARKROOM_INTERNAL_PORT: `${(other.address() as AddressInfo).port}` };
+      const environment = {
+        DARKROOM_CONFIG: service.configFile,
+        DARKROOM_INTERNAL_PORT: `${(other.address() as AddressInfo).port}`,
+      };
       const { code, stderr } = await new CliProcess(service.folder, ['serve'], { environment }).ended;
-      expect(refusedStart(stderr)).to.match(/^darkroom: The server cannot listen on port \d+ of 127\.0\.0\.1, since another process does; choose another internal\.port or internal\.host\.\n$/);
+      expect(refusedStart(stderr)).to.match(
+        /^darkroom: The server cannot listen on port \d+ of 127\.0\.0\.1, since another process does; choose another internal\.port or internal\.host\.\n$/,
+      );
       expect(code).to.equal(1);
       expect(await service.tool(({ context }) => context.accounts.list({ limit: 1 }))).to.deep.equal({ items: [] });
     } finally {
@@ -123,7 +143,10 @@ describe('a worker of its own', () => {
     const mongo = lane?.config['mongo'] as { url: string };
     const { host } = new URL(mongo.url);
     link = await TcpLink.open(toxiproxy, host);
-    const config = { mongo: { ...mongo, url: mongo.url.replace(host, link.address), timeout_seconds: 1 }, worker: { recovery_interval_seconds: 0.2, stop_grace_seconds: 1 } };
+    const config = {
+      mongo: { ...mongo, url: mongo.url.replace(host, link.address), timeout_seconds: 1 },
+      worker: { recovery_interval_seconds: 0.2, stop_grace_seconds: 1 },
+    };
     service = await LiveService.prepare({ config, ...(lane ? { lane } : {}) });
   });
   after(async () => {
@@ -136,19 +159,25 @@ describe('a worker of its own', () => {
 
   it('is ready while its database answers, alive whatever they do, and tells of their absence', async () => {
     const port = await freePort();
-    worker = new CliProcess(service.folder, ['serve', '--role', 'worker', '--json'], { environment: { DARKROOM_CONFIG: service.configFile, DARKROOM_INTERNAL_PORT: `${port}` } });
+    worker = new CliProcess(service.folder, ['serve', '--role', 'worker', '--json'], {
+      environment: { DARKROOM_CONFIG: service.configFile, DARKROOM_INTERNAL_PORT: `${port}` },
+    });
     await worker.until('stdout', '}\n');
     expect(await ready(port)).to.equal(200);
     expect(valueOf((await scraped(port)).families, 'darkroom_store_failures_total')).to.equal(0);
     for (const fail of [() => link.cut(), () => link.swallow()]) {
       await fail();
-      while (await ready(port) !== 503) await sleep(20);
+      while ((await ready(port)) !== 503) await sleep(20);
       expect((await fetch(`http://127.0.0.1:${port}/livez`)).status).to.equal(200);
-      const unavailable = async () => valueOf((await scraped(port)).families, 'darkroom_store_failures_total', { port: 'generations', reason: 'unavailable' });
+      const unavailable = async () =>
+        valueOf((await scraped(port)).families, 'darkroom_store_failures_total', {
+          port: 'generations',
+          reason: 'unavailable',
+        });
       const before = await unavailable();
-      while (await unavailable() === before) await sleep(20);
+      while ((await unavailable()) === before) await sleep(20);
       await link.heal();
-      while (await ready(port) !== 200) await sleep(20);
+      while ((await ready(port)) !== 200) await sleep(20);
     }
     const { families } = await scraped(port);
     expect(valueOf(families, 'darkroom_warnings_total', { event: 'recovery pass not finished' })).to.be.greaterThan(0);

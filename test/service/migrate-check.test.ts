@@ -1,5 +1,5 @@
-// Goal: a check of a data folder says whether a server could start there, and changes nothing; a folder that is moved or
-// restored is the same installation, one with another secret is not.
+// Goal: a check of a data folder says whether a server could start there, and changes nothing; a folder that is moved
+// or restored is the same installation, one with another secret is not.
 // Method: the compiled program's own commands over folders in every state; what is in them compared before and after.
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,15 +12,24 @@ const CHECK = ['migrate', '--check'];
 
 describe('darkroom migrate --check of a data folder', () => {
   let place: Place;
-  beforeEach(() => { place = new Place({ secret_file: null }); });
+  beforeEach(() => {
+    place = new Place({ secret_file: null });
+  });
   afterEach(() => place.remove());
 
   const inData = (name: string) => join(place.folder, 'data', name);
 
   /** Every file with its bytes, but for what SQLite keeps beside a database while it is read. */
   function everything(): Map<string, string> {
-    const files = readdirSync(place.folder, { recursive: true, withFileTypes: true }).filter((entry) => !/-(?:wal|shm)$/.test(entry.name));
-    return new Map(files.map((entry) => [join(entry.parentPath, entry.name), entry.isFile() ? readFileSync(join(entry.parentPath, entry.name), 'base64') : '']));
+    const files = readdirSync(place.folder, { recursive: true, withFileTypes: true }).filter(
+      (entry) => !/-(?:wal|shm)$/.test(entry.name),
+    );
+    return new Map(
+      files.map((entry) => [
+        join(entry.parentPath, entry.name),
+        entry.isFile() ? readFileSync(join(entry.parentPath, entry.name), 'base64') : '',
+      ]),
+    );
   }
 
   function change(sql: string): void {
@@ -32,7 +41,10 @@ describe('darkroom migrate --check of a data folder', () => {
   /** Of the file as it is, which keeps its rights. */
   function dropTables(): string {
     const database = new DatabaseSync(inData('darkroom.db'));
-    const names = database.prepare(`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`).all().map(({ name }) => String(name));
+    const names = database
+      .prepare(`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)
+      .all()
+      .map(({ name }) => String(name));
     database.close();
     return names.map((name) => `DROP TABLE ${name}`).join('; ');
   }
@@ -53,18 +65,28 @@ describe('darkroom migrate --check of a data folder', () => {
   it('is content after a migration, and changes nothing', async () => {
     expect((await place.run(['migrate'])).code).to.equal(0);
     const before = everything();
-    expect(await place.run(CHECK)).to.include({ code: 0, stderr: '', stdout: `The data folder ${join(place.folder, 'data')} is ready; darkroom serve starts the service.\n` });
+    expect(await place.run(CHECK)).to.include({
+      code: 0,
+      stderr: '',
+      stdout: `The data folder ${join(place.folder, 'data')} is ready; darkroom serve starts the service.\n`,
+    });
     expect([...everything()]).to.deep.equal([...before]);
   });
 
   it('says when there was no configuration file to say otherwise', async () => {
     rmSync(join(place.folder, 'darkroom.yaml'));
-    expect((await place.run(['migrate'])).stdout).to.equal(`The data folder ${join(place.folder, 'data')} (no configuration file was found) is ready; darkroom serve starts the service.\n`);
+    expect((await place.run(['migrate'])).stdout).to.equal(
+      `The data folder ${join(place.folder, 'data')} (no configuration file was found) is ready; darkroom serve starts the service.\n`,
+    );
   });
 
   it('misses what somebody took away, and does not make it anew', async () => {
     await place.json(['migrate']);
-    for (const [name, words] of [['secret', 'is missing, and no API key is valid without it; restore it from a backup'], ['objects', 'There is no folder'], ['darkroom.db', 'There is no database']] as const) {
+    for (const [name, words] of [
+      ['secret', 'is missing, and no API key is valid without it; restore it from a backup'],
+      ['objects', 'There is no folder'],
+      ['darkroom.db', 'There is no database'],
+    ] as const) {
       renameSync(inData(name), join(place.folder, 'aside'));
       expect(await refused(), name).to.include(words);
       renameSync(join(place.folder, 'aside'), inData(name));
@@ -96,7 +118,9 @@ describe('darkroom migrate --check of a data folder', () => {
     expect((await place.run(['accounts', 'list'], restored)).stdout).to.include('studio');
     writeFileSync(join(place.folder, 'copy', 'secret'), 'cd'.repeat(32));
     for (const args of [CHECK, ['serve'], ['accounts', 'list']]) {
-      expect(await place.refusal(args, restored)).to.match(/^darkroom: The secret in \S+ is not the one that database darkroom\.db in \S+ was first used with; .*\n$/);
+      expect(await place.refusal(args, restored)).to.match(
+        /^darkroom: The secret in \S+ is not the one that database darkroom\.db in \S+ was first used with; .*\n$/,
+      );
     }
   });
 });

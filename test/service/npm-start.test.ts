@@ -1,6 +1,6 @@
 // Goal: a supervisor that runs `npm start` stops the service in order by stopping npm.
-// Method: npm itself as a child process over an empty folder; the log says how the service ended, and its process is looked for
-// afterwards. What is built is used as it is.
+// Method: npm itself as a child process over an empty folder; the log says how the service ended, and its process is
+// looked for afterwards. What is built is used as it is.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -13,26 +13,40 @@ const REPOSITORY = fileURLToPath(new URL('../../../', import.meta.url));
 
 describe('npm start', () => {
   let folder: string;
-  beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'darkroom-npm-start-')); });
-  afterEach(() => { rmSync(folder, { recursive: true, force: true }); });
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'darkroom-npm-start-'));
+  });
+  afterEach(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
 
   it('passes SIGTERM on, and leaves no process behind', async () => {
     const npm = spawn('npm', ['start', '--ignore-scripts'], {
       cwd: REPOSITORY,
       env: {
-        PATH: process.env['PATH'], HOME: folder, npm_config_update_notifier: 'false', NODE_V8_COVERAGE: process.env['NODE_V8_COVERAGE'],
-        DARKROOM_DATA_FOLDER: join(folder, 'data'), DARKROOM_REST_PORT: '0', DARKROOM_LOG_FORMAT: 'json',
+        PATH: process.env['PATH'],
+        HOME: folder,
+        npm_config_update_notifier: 'false',
+        NODE_V8_COVERAGE: process.env['NODE_V8_COVERAGE'],
+        DARKROOM_DATA_FOLDER: join(folder, 'data'),
+        DARKROOM_REST_PORT: '0',
+        DARKROOM_LOG_FORMAT: 'json',
       },
     });
     const ended = once(npm, 'close');
     let log = '';
-    npm.stderr.setEncoding('utf8').on('data', (text: string) => { log += text; });
+    npm.stderr.setEncoding('utf8').on('data', (text: string) => {
+      log += text;
+    });
     let isAsked = false;
     for await (const text of npm.stdout.setEncoding('utf8')) {
       if (!isAsked && (text as string).includes('Serving on')) isAsked = npm.kill('SIGTERM');
     }
-    const [code, signal] = await ended as [number | null, string | null];
-    const lines = log.split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as { pid: number; msg: string });
+    const [code, signal] = (await ended) as [number | null, string | null];
+    const lines = log
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line) as { pid: number; msg: string });
     expect(lines.map(({ msg }) => msg).slice(-2), log).to.deep.equal(['stopping', 'stopped']);
     expect([code, signal]).to.deep.equal([0, null]);
     const [{ pid } = { pid: 0 }] = lines;

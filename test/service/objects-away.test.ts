@@ -1,5 +1,5 @@
-// Goal: a service whose object store is away starts, answers what needs no objects, signs nothing, and signs again once the store is
-// back; a store that is there and wrong stops the start as ever.
+// Goal: a service whose object store is away starts, answers what needs no objects, signs nothing, and signs again once
+// the store is back; a store that is there and wrong stops the start as ever.
 // Method: the compiled program over SQLite and a MinIO of the test's own, which is killed and started again.
 import { expect } from 'chai';
 import { CliProcess } from '../harness/cli-process.js';
@@ -20,9 +20,13 @@ describe('a start while the object store is away', () => {
     minio = await orSkip(this, ServerProcess.start('minio'));
     const { endpoint, region, accessKey, secretKey } = minio.s3;
     const { bucket } = freshBucket({ endpoint, region, accessKey, secretKey });
-    service = await LiveService.prepare({ config: {
-      stores: { objects: 'minio' }, minio: { endpoint, region, bucket, access_key: accessKey, secret_key: secretKey, timeout_seconds: 1 }, log: { level: 'info', format: 'json' },
-    } });
+    service = await LiveService.prepare({
+      config: {
+        stores: { objects: 'minio' },
+        minio: { endpoint, region, bucket, access_key: accessKey, secret_key: secretKey, timeout_seconds: 1 },
+        log: { level: 'info', format: 'json' },
+      },
+    });
     expect((await service.run('migrate')).code).to.equal(0);
   });
   after(async () => {
@@ -31,7 +35,9 @@ describe('a start while the object store is away', () => {
   });
 
   const started = async (environment: Readonly<Record<string, string>> = {}): Promise<CliProcess> => {
-    const server = new CliProcess(service.folder, ['serve'], { environment: { DARKROOM_CONFIG: service.configFile, ...environment } });
+    const server = new CliProcess(service.folder, ['serve'], {
+      environment: { DARKROOM_CONFIG: service.configFile, ...environment },
+    });
     await server.until('stdout', 'Serving on').catch(() => undefined);
     return server;
   };

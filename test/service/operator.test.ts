@@ -1,6 +1,6 @@
 // Goal: what an operator does to the data folder, or through gRPC, is in force in the running server, within its bound.
-// Method: commands in this process beside the compiled server, which is a process of its own, both ways. The bound of a revocation is not timed:
-// requests are counted by the times a credential may be remembered.
+// Method: commands in this process beside the compiled server, which is a process of its own, both ways. The bound of a
+// revocation is not timed: requests are counted by the times a credential may be remembered.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { digestOf } from '../../apps/grpc/callers/callers-file.js';
@@ -13,13 +13,17 @@ const REVOKED_WITHIN_MS = 5_000;
 const POLLS = 10;
 
 const TOKEN = 'the-operators-own-token';
-const CALLERS = JSON.stringify({ callers: [{ name: 'operator', token_sha256: digestOf(TOKEN), scopes: OPERATOR_SCOPES }] });
+const CALLERS = JSON.stringify({
+  callers: [{ name: 'operator', token_sha256: digestOf(TOKEN), scopes: OPERATOR_SCOPES }],
+});
 
 /** How an operator reaches the stores of a service that runs. */
 const WAYS: Readonly<Record<string, (service: LiveService, args: readonly string[]) => Promise<Ran>>> = {
   'beside the live server': (service, args) => service.run(...args),
-  'through the live server\'s gRPC front': (service, args) => (
-    new CliRun(service.folder, [...args, '--grpc', service.grpcAddress], { environment: { DARKROOM_SERVICE_TOKEN: TOKEN } }).ended),
+  "through the live server's gRPC front": (service, args) =>
+    new CliRun(service.folder, [...args, '--grpc', service.grpcAddress], {
+      environment: { DARKROOM_SERVICE_TOKEN: TOKEN },
+    }).ended,
 };
 
 for (const [way, reach] of Object.entries(WAYS)) {
@@ -29,7 +33,9 @@ for (const [way, reach] of Object.entries(WAYS)) {
     let client: Client;
     const operate = (...args: readonly string[]) => reach(service, args);
 
-    before(async () => { service = await LiveService.start({ callers: CALLERS }); });
+    before(async () => {
+      service = await LiveService.start({ callers: CALLERS });
+    });
     after(() => service.remove());
     beforeEach(async () => {
       tenant = await service.tenant(100);
@@ -43,7 +49,10 @@ for (const [way, reach] of Object.entries(WAYS)) {
       const { data } = await client.create('all', 'sandbox-noop', { n: 4 });
       await client.until(data['generation_id'] as string);
       expect((await operate('grants', 'create', tenant.accountId, '4')).code).to.equal(0);
-      expect((await client.create('more', 'sandbox-noop', { n: 4 })).status, 'the server decides on what the operator wrote').to.equal(202);
+      expect(
+        (await client.create('more', 'sandbox-noop', { n: 4 })).status,
+        'the server decides on what the operator wrote',
+      ).to.equal(202);
     });
 
     /** The answers after a key was ended, one every tenth of the time a process may go on trusting what it read. */
@@ -62,7 +71,11 @@ for (const [way, reach] of Object.entries(WAYS)) {
       expect((await operate('keys', 'revoke', tenant.keyId)).code).to.equal(0);
       const answers = await answersUntil('DEVELOPER_TOKEN_REVOKED');
       expect(answers.at(-1), answers.join(' ')).to.equal('DEVELOPER_TOKEN_REVOKED');
-      for (const refused of await Promise.all([client.create('k', 'sandbox-noop'), client.look(tenant.keyId), client.cancel(tenant.keyId)])) {
+      for (const refused of await Promise.all([
+        client.create('k', 'sandbox-noop'),
+        client.look(tenant.keyId),
+        client.cancel(tenant.keyId),
+      ])) {
         expect([refused.status, refused.code]).to.deep.equal([401, 'DEVELOPER_TOKEN_REVOKED']);
       }
     });
@@ -74,7 +87,16 @@ for (const [way, reach] of Object.entries(WAYS)) {
     });
 
     it('gives a key no more than its scopes', async () => {
-      const { stdout } = await operate('keys', 'create', tenant.appId, '--name', 'reader', '--scope', 'credits:read', '--json');
+      const { stdout } = await operate(
+        'keys',
+        'create',
+        tenant.appId,
+        '--name',
+        'reader',
+        '--scope',
+        'credits:read',
+        '--json',
+      );
       const reader = service.client((JSON.parse(stdout) as { secret: string }).secret);
       expect((await reader.request('GET', '/credits')).code).to.equal('OK');
       const refused = await reader.create('k', 'sandbox-noop');

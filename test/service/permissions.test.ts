@@ -29,20 +29,36 @@ describe('a data folder without the rights', () => {
 
   function giveAway(path: string): void {
     chownSync(path, NOBODY, NOBODY);
-    for (const entry of readdirSync(path, { recursive: true, encoding: 'utf8' })) chownSync(join(path, entry), NOBODY, NOBODY);
+    for (const entry of readdirSync(path, { recursive: true, encoding: 'utf8' }))
+      chownSync(join(path, entry), NOBODY, NOBODY);
   }
 
   function run(...args: readonly string[]): Promise<Ran> {
-    return new CliProcess(service.folder, args, { environment: { DARKROOM_CONFIG: service.configFile }, ...(IS_ROOT ? { user: NOBODY } : {}) }).ended;
+    return new CliProcess(service.folder, args, {
+      environment: { DARKROOM_CONFIG: service.configFile },
+      ...(IS_ROOT ? { user: NOBODY } : {}),
+    }).ended;
   }
 
-  const CASES: readonly { readonly what: string; readonly path: string; readonly mode: number; readonly restored: number; readonly verb: string }[] = [
+  const CASES: readonly {
+    readonly what: string;
+    readonly path: string;
+    readonly mode: number;
+    readonly restored: number;
+    readonly verb: string;
+  }[] = [
     { what: 'a folder that may not be read', path: '', mode: 0, restored: 0o700, verb: 'read' },
     { what: 'a folder that may not be written', path: '', mode: 0o500, restored: 0o700, verb: 'written' },
     { what: 'a database that may not be read', path: 'darkroom.db', mode: 0, restored: 0o600, verb: 'read' },
     { what: 'a database that may not be written', path: 'darkroom.db', mode: 0o400, restored: 0o600, verb: 'written' },
     { what: 'a secret that may not be read', path: 'secret', mode: 0, restored: 0o600, verb: 'read' },
-    { what: 'a folder of objects that may not be written', path: 'objects', mode: 0o500, restored: 0o700, verb: 'written' },
+    {
+      what: 'a folder of objects that may not be written',
+      path: 'objects',
+      mode: 0o500,
+      restored: 0o700,
+      verb: 'written',
+    },
     { what: 'objects that may not be written', path: 'objects/objects', mode: 0o500, restored: 0o700, verb: 'written' },
   ];
   for (const { what, path, mode, restored, verb } of CASES) {
@@ -54,7 +70,10 @@ describe('a data folder without the rights', () => {
           const named = path === '' ? service.config.dataFolder : inData(path);
           expect({ code, stdout }, command[0]).to.deep.equal({ code: 1, stdout: '' });
           const sentence = command[0] === 'serve' ? refusedStart(stderr) : stderr;
-          expect(sentence, command[0]).to.match(/^darkroom: [^\n]+\.\n$/).and.to.include(`${named} cannot be ${verb} by this user (EACCES).`).and.not.include('backup');
+          expect(sentence, command[0])
+            .to.match(/^darkroom: [^\n]+\.\n$/)
+            .and.to.include(`${named} cannot be ${verb} by this user (EACCES).`)
+            .and.not.include('backup');
         }
       } finally {
         chmodSync(inData(path), restored);
@@ -65,9 +84,18 @@ describe('a data folder without the rights', () => {
   it('names a folder that cannot be made', async () => {
     mkdirSync(join(service.folder, 'closed'), { mode: 0o500 });
     if (IS_ROOT) chownSync(join(service.folder, 'closed'), NOBODY, NOBODY);
-    const environment = { DARKROOM_CONFIG: service.configFile, DARKROOM_DATA_FOLDER: join(service.folder, 'closed', 'data') };
-    const { code, stderr } = await new CliProcess(service.folder, ['serve'], { environment, ...(IS_ROOT ? { user: NOBODY } : {}) }).ended;
-    expect({ code, sentence: refusedStart(stderr) }).to.deep.equal({ code: 1, sentence: `darkroom: The data folder ${environment.DARKROOM_DATA_FOLDER} cannot be created by this user (EACCES).\n` });
+    const environment = {
+      DARKROOM_CONFIG: service.configFile,
+      DARKROOM_DATA_FOLDER: join(service.folder, 'closed', 'data'),
+    };
+    const { code, stderr } = await new CliProcess(service.folder, ['serve'], {
+      environment,
+      ...(IS_ROOT ? { user: NOBODY } : {}),
+    }).ended;
+    expect({ code, sentence: refusedStart(stderr) }).to.deep.equal({
+      code: 1,
+      sentence: `darkroom: The data folder ${environment.DARKROOM_DATA_FOLDER} cannot be created by this user (EACCES).\n`,
+    });
   });
 
   it('is fine with the rights again', async () => {

@@ -13,9 +13,16 @@ const SECRET = 'ab'.repeat(32);
 export class Place {
   readonly folder = mkdtempSync(join(tmpdir(), 'darkroom-distributed-'));
 
-  constructor(readonly config: JsonObject, secret = SECRET) {
+  constructor(
+    readonly config: JsonObject,
+    secret = SECRET,
+  ) {
     writeFileSync(join(this.folder, 'darkroom.secret'), secret, { mode: 0o600 });
-    const common = { secret_file: 'darkroom.secret', log: { level: 'warn', format: 'json' }, worker: { stop_grace_seconds: 5 } };
+    const common = {
+      secret_file: 'darkroom.secret',
+      log: { level: 'warn', format: 'json' },
+      worker: { stop_grace_seconds: 5 },
+    };
     writeFileSync(join(this.folder, 'darkroom.yaml'), JSON.stringify({ ...common, ...config }));
   }
 

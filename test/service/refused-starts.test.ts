@@ -1,6 +1,7 @@
 // Goal: a server that cannot start says why in one sentence and ends with a code that is not 0.
-// Method: the server's command over folders with one thing wrong each; with a faulty catalog, a port that is taken and a missing
-// secret, each of which stops the start at another stage, the compiled program as a child process, which has to end by itself.
+// Method: the server's command over folders with one thing wrong each; with a faulty catalog, a port that is taken and
+// a missing secret, each of which stops the start at another stage, the compiled program as a child process, which has
+// to end by itself.
 import { once } from 'node:events';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -14,12 +15,19 @@ import { LiveService } from './live-service.js';
 
 describe('a start that cannot be', () => {
   let service: LiveService;
-  beforeEach(async () => { service = await LiveService.prepare(); });
+  beforeEach(async () => {
+    service = await LiveService.prepare();
+  });
   afterEach(() => service.remove());
 
   /** The one sentence; nothing that looks like a stack, nothing on standard output. */
-  async function refusal(environment: Readonly<Record<string, string>> = {}, Command: typeof CliRun | typeof CliProcess = CliRun): Promise<string> {
-    const { code, stdout, stderr } = await new Command(service.folder, ['serve'], { environment: { DARKROOM_CONFIG: service.configFile, ...environment } }).ended;
+  async function refusal(
+    environment: Readonly<Record<string, string>> = {},
+    Command: typeof CliRun | typeof CliProcess = CliRun,
+  ): Promise<string> {
+    const { code, stdout, stderr } = await new Command(service.folder, ['serve'], {
+      environment: { DARKROOM_CONFIG: service.configFile, ...environment },
+    }).ended;
     const sentence = refusedStart(stderr);
     expect(sentence).to.match(/^darkroom: [^\n]+[.]\n$/);
     expect(stderr).to.not.match(/\\n\s+at |node:internal|Error:|"stack"/);
@@ -43,8 +51,13 @@ describe('a start that cannot be', () => {
     const other = createServer().listen(service.config.rest.port, '127.0.0.1');
     await once(other, 'listening');
     try {
-      expect(await refusal({}, CliProcess)).to.include(`${service.config.rest.port}`).and.to.include('another process does');
-      expect(await service.tool(({ context }) => context.accounts.list({ limit: 1 })), 'no account whose key nobody was shown').to.deep.equal({ items: [] });
+      expect(await refusal({}, CliProcess))
+        .to.include(`${service.config.rest.port}`)
+        .and.to.include('another process does');
+      expect(
+        await service.tool(({ context }) => context.accounts.list({ limit: 1 })),
+        'no account whose key nobody was shown',
+      ).to.deep.equal({ items: [] });
     } finally {
       other.close();
     }
@@ -65,13 +78,17 @@ describe('a start that cannot be', () => {
 
   it('a data folder that is a file', async () => {
     writeFileSync(service.config.dataFolder, '');
-    expect(await refusal()).to.include(`The data folder ${service.config.dataFolder} cannot be created; it must be a folder this user may write.`);
+    expect(await refusal()).to.include(
+      `The data folder ${service.config.dataFolder} cannot be created; it must be a folder this user may write.`,
+    );
   });
 
   it('a database that is none', async () => {
     mkdirSync(service.config.dataFolder);
     writeFileSync(inData('darkroom.db'), 'something else altogether, and long enough to be looked at. '.repeat(20));
-    expect(await refusal()).to.include(`${inData('darkroom.db')} cannot be opened as a database; restore it from a backup`);
+    expect(await refusal()).to.include(
+      `${inData('darkroom.db')} cannot be opened as a database; restore it from a backup`,
+    );
   });
 
   it('a database of a newer release', async () => {
@@ -79,21 +96,29 @@ describe('a start that cannot be', () => {
     const database = new DatabaseSync(inData('darkroom.db'));
     database.exec('PRAGMA user_version = 999');
     database.close();
-    expect(await refusal()).to.match(/has schema 999, newer than .+; use the release that wrote it, or a later one\.\n$/);
+    expect(await refusal()).to.match(
+      /has schema 999, newer than .+; use the release that wrote it, or a later one\.\n$/,
+    );
   });
 
   it('keys whose secret is gone', async () => {
     await service.tenant(1);
     rmSync(inData('secret'));
-    expect(await refusal({}, CliProcess)).to.include(`${inData('secret')} is missing, and no API key is valid without it; restore it from a backup`);
-    expect((await service.run('accounts', 'list')).stderr, 'an operator neither').to.include('is missing, and no API key');
+    expect(await refusal({}, CliProcess)).to.include(
+      `${inData('secret')} is missing, and no API key is valid without it; restore it from a backup`,
+    );
+    expect((await service.run('accounts', 'list')).stderr, 'an operator neither').to.include(
+      'is missing, and no API key',
+    );
     writeFileSync(inData('secret'), 'not hex', { mode: 0o600 });
     expect(await refusal()).to.include(`${inData('secret')} must hold 32 bytes in hex; restore it from a backup.`);
   });
 
   it('a folder that has a server', async () => {
     await service.server.start();
-    expect(await refusal()).to.match(/Another server \(process [0-9]+\) is using .+; stop it first, or choose another data folder\.\n$/);
+    expect(await refusal()).to.match(
+      /Another server \(process [0-9]+\) is using .+; stop it first, or choose another data folder\.\n$/,
+    );
     expect((await fetch(`${service.url}/readyz`)).status, 'the first one goes on').to.equal(200);
   });
 });

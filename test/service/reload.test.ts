@@ -1,11 +1,18 @@
-// Goal: SIGHUP puts a new catalog into a running service without touching what was accepted, and a faulty one changes nothing.
-// Method: the compiled program as a child process; its files are rewritten and the signal is sent; clients look before and after.
+// Goal: SIGHUP puts a new catalog into a running service without touching what was accepted, and a faulty one changes
+// nothing.
+// Method: the compiled program as a child process; its files are rewritten and the signal is sent; clients look before
+// and after.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { CliProcess } from '../harness/cli-process.js';
 import { LiveService, type Client } from './live-service.js';
 
-interface Line { readonly level: string; readonly msg: string; readonly fault?: string; readonly models?: number }
+interface Line {
+  readonly level: string;
+  readonly msg: string;
+  readonly fault?: string;
+  readonly models?: number;
+}
 
 describe('SIGHUP', () => {
   let service: LiveService;
@@ -26,10 +33,15 @@ describe('SIGHUP', () => {
     const before = server.stderr.length;
     server.child.kill('SIGHUP');
     while (!server.stderr.slice(before).includes(until)) await server.until('stderr', `${server.stderr}{`);
-    return server.stderr.slice(before).split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as Line);
+    return server.stderr
+      .slice(before)
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as Line);
   }
 
-  const priced = (credits: number) => readFileSync(service.config.catalog, 'utf8').replace(/credits_per_unit: \d+/, `credits_per_unit: ${credits}`);
+  const priced = (credits: number) =>
+    readFileSync(service.config.catalog, 'utf8').replace(/credits_per_unit: \d+/, `credits_per_unit: ${credits}`);
   const models = (client: Client) => client.request('GET', '/models');
 
   it('has new requests checked and priced by the new catalog, and leaves what was accepted as it is', async () => {
@@ -38,7 +50,11 @@ describe('SIGHUP', () => {
     const before = await models(client);
     const { data: accepted } = await client.create('first', 'sandbox-image');
     writeFileSync(service.config.catalog, priced(7).replace('model_key: sandbox-test', 'model_key: sandbox-renamed'));
-    expect((await hangUp('callers read')).filter(({ msg }) => msg.startsWith('catalog')).map(({ msg, models: count }) => [msg, count])).to.deep.equal([['catalog read', 4]]);
+    expect(
+      (await hangUp('callers read'))
+        .filter(({ msg }) => msg.startsWith('catalog'))
+        .map(({ msg, models: count }) => [msg, count]),
+    ).to.deep.equal([['catalog read', 4]]);
     const after = await models(client);
     expect(after.headers.get('etag')).not.to.equal(before.headers.get('etag'));
     expect(JSON.stringify(after.data)).to.include('sandbox-renamed').and.not.include('sandbox-test');
@@ -46,7 +62,7 @@ describe('SIGHUP', () => {
     const { data: dearer } = await client.create('second', 'sandbox-image');
     expect(dearer['estimated_credits']).not.to.equal(accepted['estimated_credits']);
     for (const { generation_id: id, estimated_credits: credits } of [accepted, dearer]) {
-      expect((await client.until(id as string))).to.include({ status: 'succeeded', charged_credits: credits });
+      expect(await client.until(id as string)).to.include({ status: 'succeeded', charged_credits: credits });
     }
   });
 
@@ -54,12 +70,18 @@ describe('SIGHUP', () => {
     const { secret } = await service.tenant(10);
     const client = service.client(secret);
     const before = await models(client);
-    const broken = readFileSync(service.config.catalog, 'utf8').replace(/max_attempts: .+/, 'max_attempts: 0').replace(/max_attempts: [1-9].*/, 'max_attempts: 99');
+    const broken = readFileSync(service.config.catalog, 'utf8')
+      .replace(/max_attempts: .+/, 'max_attempts: 0')
+      .replace(/max_attempts: [1-9].*/, 'max_attempts: 99');
     writeFileSync(service.config.catalog, broken);
     const faults = (await hangUp('callers read')).filter(({ msg }) => msg.startsWith('catalog not read'));
-    const lines = broken.split('\n').flatMap((line, index) => (/max_attempts: (?:0|99)$/.test(line) ? [index + 1] : []));
+    const lines = broken
+      .split('\n')
+      .flatMap((line, index) => (/max_attempts: (?:0|99)$/.test(line) ? [index + 1] : []));
     expect(lines).to.have.length(2);
-    expect(faults.map(({ level, fault = '' }) => [level, Number(/catalog\.yaml:(\d+): /.exec(fault)?.[1])])).to.deep.equal(lines.map((line) => ['error', line]));
+    expect(
+      faults.map(({ level, fault = '' }) => [level, Number(/catalog\.yaml:(\d+): /.exec(fault)?.[1])]),
+    ).to.deep.equal(lines.map((line) => ['error', line]));
     const after = await models(client);
     expect(after.headers.get('etag')).to.equal(before.headers.get('etag'));
   });

@@ -1,5 +1,5 @@
-// Goal: a service that is stopped answers what it has begun, hands its work back, and loses nothing; the next start over
-// the same folder finds everything and goes on at once.
+// Goal: a service that is stopped answers what it has begun, hands its work back, and loses nothing; the next start
+// over the same folder finds everything and goes on at once.
 // Method: the compiled program under load, ended by SIGTERM and started again; leases so long that waiting for one to
 // lapse would outlast the test.
 import { once } from 'node:events';
@@ -21,7 +21,12 @@ describe('a service stopped and started again', () => {
   let client: Client;
 
   before(async () => {
-    service = await LiveService.prepare({ config: { settings: { lease_seconds: 3_600 }, worker: { stop_grace_seconds: 20, recovery_interval_seconds: 3_600 } } });
+    service = await LiveService.prepare({
+      config: {
+        settings: { lease_seconds: 3_600 },
+        worker: { stop_grace_seconds: 20, recovery_interval_seconds: 3_600 },
+      },
+    });
   });
   after(() => service.remove());
   beforeEach(async () => {
@@ -37,35 +42,51 @@ describe('a service stopped and started again', () => {
     await service.server.start();
     const after = (await client.look(data['generation_id'] as string)).data;
     const [url] = (after['outputs'] as unknown as { url: string }[]).map((output) => output.url);
-    expect(Buffer.from(await (await fetch(url as string)).arrayBuffer()).subarray(1, 4).toString()).to.equal('PNG');
+    expect(
+      Buffer.from(await (await fetch(url as string)).arrayBuffer())
+        .subarray(1, 4)
+        .toString(),
+    ).to.equal('PNG');
     const steady = ({ outputs: _, ...task }: JsonObject) => task;
     expect(steady(after)).to.deep.equal(steady(before));
     expect(await client.balance()).to.equal(999);
     const again = await client.create('kept', 'sandbox-test', { size: '128x128' });
-    expect([again.data['generation_id'], again.headers.get('idempotency-replayed')]).to.deep.equal([data['generation_id'], 'true']);
+    expect([again.data['generation_id'], again.headers.get('idempotency-replayed')]).to.deep.equal([
+      data['generation_id'],
+      'true',
+    ]);
   });
 
   it('answers what is in flight, hands its leases back, and goes on with them at once', async () => {
-    const creates = Array.from({ length: IDS }, (_, index) => (
-      client.create(`k${index}`, 'sandbox-test', { behaviour: 'slow', delay_ms: index < 8 ? 1_500 : 0, size: '128x128' }).catch(() => undefined)
-    ));
+    const creates = Array.from({ length: IDS }, (_, index) =>
+      client
+        .create(`k${index}`, 'sandbox-test', { behaviour: 'slow', delay_ms: index < 8 ? 1_500 : 0, size: '128x128' })
+        .catch(() => undefined),
+    );
     // Some are accepted, some under way, when the signal comes.
     await Promise.race(creates);
     const stopped = service.server.end('SIGTERM');
     const answers = await Promise.all(creates);
     expect(await stopped, service.server.log).to.equal(0);
     const accepted = answers.filter((answer) => answer !== undefined);
-    for (const { status, code } of accepted) expect(status === 202 || code === 'SERVICE_UNAVAILABLE', `${status} ${code}`).to.equal(true);
+    for (const { status, code } of accepted)
+      expect(status === 202 || code === 'SERVICE_UNAVAILABLE', `${status} ${code}`).to.equal(true);
     const leased = await service.tool(async ({ context }) => {
       const { items } = await context.generations.list(tenant.accountId, undefined, { limit: 100 });
-      return items.filter(({ lease, status }) => status === 'running' && lease !== undefined && lease.expiresAt > context.clock.now());
+      return items.filter(
+        ({ lease, status }) => status === 'running' && lease !== undefined && lease.expiresAt > context.clock.now(),
+      );
     });
     expect(leased, 'leases kept').to.deep.equal([]);
 
     await service.server.start();
     const ids = new Set<string>();
     for (let index = 0; index < IDS; index += 1) {
-      const { status, data } = await client.create(`k${index}`, 'sandbox-test', { behaviour: 'slow', delay_ms: index < 8 ? 1_500 : 0, size: '128x128' });
+      const { status, data } = await client.create(`k${index}`, 'sandbox-test', {
+        behaviour: 'slow',
+        delay_ms: index < 8 ? 1_500 : 0,
+        size: '128x128',
+      });
       const known = answers[index];
       expect(status).to.equal(202);
       if (known?.status === 202) expect(data['generation_id']).to.equal(known.data['generation_id']);
@@ -114,13 +135,26 @@ describe('a service stopped and started again', () => {
 
 describe('a service asked to stop a second time', () => {
   let service: LiveService;
-  before(async () => { service = await LiveService.prepare(); });
+  before(async () => {
+    service = await LiveService.prepare();
+  });
   after(() => service.remove());
 
-  for (const [first, second] of [['SIGINT', 'SIGTERM'], ['SIGTERM', 'SIGINT'], ['SIGTERM', 'SIGTERM']] as const) {
+  for (const [first, second] of [
+    ['SIGINT', 'SIGTERM'],
+    ['SIGTERM', 'SIGINT'],
+    ['SIGTERM', 'SIGTERM'],
+  ] as const) {
     it(`ends at once, whatever is under way: ${first}, then ${second}`, async () => {
       const [port, dataFolder] = [await freePort(), `${first}-${second}`];
-      const environment = { DARKROOM_CONFIG: service.configFile, DARKROOM_DATA_FOLDER: dataFolder, DARKROOM_REST_PORT: String(port), DARKROOM_LOG_LEVEL: 'info', DARKROOM_WORKER_STOP_GRACE_SECONDS: '3600', DARKROOM_REST_BODY_TIMEOUT_SECONDS: '3600' };
+      const environment = {
+        DARKROOM_CONFIG: service.configFile,
+        DARKROOM_DATA_FOLDER: dataFolder,
+        DARKROOM_REST_PORT: String(port),
+        DARKROOM_LOG_LEVEL: 'info',
+        DARKROOM_WORKER_STOP_GRACE_SECONDS: '3600',
+        DARKROOM_REST_BODY_TIMEOUT_SECONDS: '3600',
+      };
       const server = new CliProcess(service.folder, ['serve', '--json'], { environment });
       try {
         await server.until('stdout', '}\n');
@@ -128,13 +162,16 @@ describe('a service asked to stop a second time', () => {
         const secret = readFileSync(key_file, 'utf8').trim();
         const socket = connect(port, '127.0.0.1').on('error', () => undefined);
         // Half a body, which the server waits for; that it asks for it shows that the request is under way.
-        socket.write(`POST /api/v1/developer/generations HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\nContent-Type: application/json\r\nIdempotency-Key: k\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n{`);
+        socket.write(
+          `POST /api/v1/developer/generations HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\nContent-Type: application/json\r\nIdempotency-Key: k\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n{`,
+        );
         await once(socket, 'data');
         server.child.kill(first);
         await server.until('stderr', '"stopping"');
         expect(server.child.exitCode, 'with the request under way').to.equal(null);
         // Signals of one kind that come together are one request, so it is asked until it counts as the second.
-        for (; server.child.exitCode === null && server.child.signalCode === null; await sleep(50)) server.child.kill(second);
+        for (; server.child.exitCode === null && server.child.signalCode === null; await sleep(50))
+          server.child.kill(second);
         expect((await server.ended).code).to.equal(130);
         expect(server.stderr).to.not.include('"stopped"');
         socket.destroy();

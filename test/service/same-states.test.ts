@@ -1,7 +1,8 @@
-// Goal: the same history ends in the same answers, states, credits and ledger lines on every set of adapters (invariant 19).
-// Method: a workload drawn from one seed, sent step by step to the started program over each lane, with a worker of its own
-// process where the lane allows it; everything a client or an operator can see is written down, ids by the order in which
-// they appeared and times left out, and compared. A failure prints its seed (SAME_STATES_SEED repeats it).
+// Goal: the same history ends in the same answers, states, credits and ledger lines on every set of adapters (invariant
+// 19).
+// Method: a workload drawn from one seed, sent step by step to the started program over each lane, with a worker of its
+// own process where the lane allows it; everything a client or an operator can see is written down, ids by the order in
+// which they appeared and times left out, and compared. A failure prints its seed (SAME_STATES_SEED repeats it).
 import { expect } from 'chai';
 import type { JsonObject } from '../../core/json.js';
 import { drawsFrom } from '../faults/draws.js';
@@ -27,7 +28,8 @@ describe(`one history on every set of adapters (seed ${SEED})`, () => {
     it(`ends on ${name} as on ${EMBEDDED.name}`, function compare() {
       const [here, there] = [told.get(name), told.get(EMBEDDED.name)];
       if (here === undefined || there === undefined) this.skip();
-      for (const [index, answer] of there.answers.entries()) expect(here.answers[index], `step ${index}`).to.deep.equal(answer);
+      for (const [index, answer] of there.answers.entries())
+        expect(here.answers[index], `step ${index}`).to.deep.equal(answer);
       expect(here.answers).to.have.length(there.answers.length);
       expect(here.books).to.deep.equal(there.books);
     });
@@ -35,7 +37,12 @@ describe(`one history on every set of adapters (seed ${SEED})`, () => {
 
   it('is a history worth playing', function worth() {
     const codes = new Set(told.get(EMBEDDED.name)?.answers.map(({ code }) => code));
-    expect([...codes]).to.include.members(['OK', 'CREDITS_INSUFFICIENT', 'IDEMPOTENCY_PAYLOAD_MISMATCH', 'FIELD_INVALID']);
+    expect([...codes]).to.include.members([
+      'OK',
+      'CREDITS_INSUFFICIENT',
+      'IDEMPOTENCY_PAYLOAD_MISMATCH',
+      'FIELD_INVALID',
+    ]);
   });
 });
 

@@ -39,7 +39,12 @@ export class Scenario {
   private readonly made: { readonly key: string; readonly parameters: JsonObject; readonly id: string }[] = [];
   private keys = 0;
 
-  private constructor(private readonly program: Program, private readonly rich: Tenant, private readonly poor: Tenant, private readonly clients: readonly [Client, Client]) {}
+  private constructor(
+    private readonly program: Program,
+    private readonly rich: Tenant,
+    private readonly poor: Tenant,
+    private readonly clients: readonly [Client, Client],
+  ) {}
 
   static async begin(service: LiveService): Promise<Scenario> {
     const [rich, poor] = [await service.tenant(10_000), await service.tenant(5)];
@@ -48,8 +53,16 @@ export class Scenario {
 
   async take(draw: Draw): Promise<void> {
     const steps = [
-      () => this.create(draw), () => this.create(draw), () => this.create(draw), () => this.repeat(draw), () => this.contradict(draw),
-      () => this.createPoor(), () => this.cancel(), () => this.upload(draw), () => this.refused(draw), () => this.pryInto(draw),
+      () => this.create(draw),
+      () => this.create(draw),
+      () => this.create(draw),
+      () => this.repeat(draw),
+      () => this.contradict(draw),
+      () => this.createPoor(),
+      () => this.cancel(),
+      () => this.upload(draw),
+      () => this.refused(draw),
+      () => this.pryInto(draw),
     ];
     await steps[draw(steps.length)]?.();
   }
@@ -95,14 +108,16 @@ export class Scenario {
 
   private async contradict(draw: Draw): Promise<void> {
     const made = this.made[draw(Math.max(1, this.made.length))];
-    if (made !== undefined) this.tell('contradict', await this.client.create(made.key, 'sandbox-test', { ...made.parameters, seed: 1 }));
+    if (made !== undefined)
+      this.tell('contradict', await this.client.create(made.key, 'sandbox-test', { ...made.parameters, seed: 1 }));
   }
 
   private async createPoor(): Promise<void> {
     const client = this.clients[1];
     const answer = await client.create(this.nextKey(), 'sandbox-noop', { n: 2 });
     this.tell('create of the poor', { ...answer, data: without(answer.data, ['status', 'updated_at', 'progress']) });
-    if (answer.status === 202) await this.follow('ended of the poor', client, this.poor, answer.data['generation_id'] as string);
+    if (answer.status === 202)
+      await this.follow('ended of the poor', client, this.poor, answer.data['generation_id'] as string);
   }
 
   private async cancel(): Promise<void> {
@@ -116,16 +131,29 @@ export class Scenario {
 
   private async upload(draw: Draw): Promise<void> {
     const bytes = await image('png');
-    const body = { filename: 'reference.png', media_type: 'image/png', byte_size: bytes.byteLength, role: 'reference_image', sha256: sha256Of(bytes) };
+    const body = {
+      filename: 'reference.png',
+      media_type: 'image/png',
+      byte_size: bytes.byteLength,
+      role: 'reference_image',
+      sha256: sha256Of(bytes),
+    };
     const prepared = await this.client.request('POST', '/uploads', { key: this.nextKey(), body });
     this.tell('prepare', { ...prepared, data: without(prepared.data, ['upload_url', 'required_headers']) });
     const id = prepared.data['upload_id'] as string;
     const early = await this.client.request('POST', `/uploads/${id}/complete`, { key: this.nextKey(), body: {} });
     this.tell('complete too early', early);
-    const put = await fetch(prepared.data['upload_url'] as string, { method: 'PUT', headers: prepared.data['required_headers'] as Record<string, string>, body: Buffer.from(bytes) });
+    const put = await fetch(prepared.data['upload_url'] as string, {
+      method: 'PUT',
+      headers: prepared.data['required_headers'] as Record<string, string>,
+      body: Buffer.from(bytes),
+    });
     await put.arrayBuffer();
     this.tell(`put, ${put.ok ? 'taken' : 'refused'}`, { code: 'OK', data: {} });
-    this.tell('complete', await this.client.request('POST', `/uploads/${id}/complete`, { key: this.nextKey(), body: {} }));
+    this.tell(
+      'complete',
+      await this.client.request('POST', `/uploads/${id}/complete`, { key: this.nextKey(), body: {} }),
+    );
     await this.create(draw, { reference_upload_ids: [id] });
   }
 
@@ -144,10 +172,17 @@ export class Scenario {
     const data = await client.until(id);
     const isHeld = async () => (await this.program.context.accounts.read(accountId))?.holds.has(id) ?? false;
     while (await isHeld()) await sleep(20);
-    const outputs = await Promise.all(((data['outputs'] ?? []) as JsonObject[]).map(async ({ url, ...output }) => {
-      const response = await fetch(url as string);
-      return { ...output, fetched: response.status, type: response.headers.get('content-type'), size: (await response.arrayBuffer()).byteLength > 0 };
-    }));
+    const outputs = await Promise.all(
+      ((data['outputs'] ?? []) as JsonObject[]).map(async ({ url, ...output }) => {
+        const response = await fetch(url as string);
+        return {
+          ...output,
+          fetched: response.status,
+          type: response.headers.get('content-type'),
+          size: (await response.arrayBuffer()).byteLength > 0,
+        };
+      }),
+    );
     this.tell(step, { code: 'OK', data: { ...data, outputs } });
   }
 

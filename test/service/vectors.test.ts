@@ -1,8 +1,8 @@
-// Goal: the started program answers the shared vectors over every front and on every set of adapters with the codes, states and
-// remains they have in memory (invariant 19).
-// Method: the compiled program as a process of its own, one for all vectors that need one configuration, over both fronts; accounts and keys
-// come from an operator's context beside it, which also looks at what a refusal leaves behind. Bytes go to the signed
-// addresses over HTTP.
+// Goal: the started program answers the shared vectors over every front and on every set of adapters with the codes,
+// states and remains they have in memory (invariant 19).
+// Method: the compiled program as a process of its own, one for all vectors that need one configuration, over both
+// fronts; accounts and keys come from an operator's context beside it, which also looks at what a refusal leaves
+// behind. Bytes go to the signed addresses over HTTP.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createKey } from '../../core/access/manage.js';
 import type { Context } from '../../core/context.js';
@@ -21,17 +21,30 @@ const DAY_MS = 86_400_000;
 const SHORT_REPLAY_MS = 500;
 const SHORT_TARGET_MS = 3_000;
 
-function configOf({ worker, time, settings: { maxOpenGenerationsPerAccount, maxUnfinishedUploadsPerApp } }: Needs): JsonObject {
+function configOf({
+  worker,
+  time,
+  settings: { maxOpenGenerationsPerAccount, maxUnfinishedUploadsPerApp },
+}: Needs): JsonObject {
   const settings = {
-    ...(time ? { replay_window_hours: SHORT_REPLAY_MS / 3_600_000, upload_target_minutes: SHORT_TARGET_MS / 60_000 } : {}),
-    ...(maxOpenGenerationsPerAccount === undefined ? {} : { max_open_generations_per_account: maxOpenGenerationsPerAccount }),
+    ...(time
+      ? { replay_window_hours: SHORT_REPLAY_MS / 3_600_000, upload_target_minutes: SHORT_TARGET_MS / 60_000 }
+      : {}),
+    ...(maxOpenGenerationsPerAccount === undefined
+      ? {}
+      : { max_open_generations_per_account: maxOpenGenerationsPerAccount }),
     ...(maxUnfinishedUploadsPerApp === undefined ? {} : { max_unfinished_uploads_per_app: maxUnfinishedUploadsPerApp }),
   };
   return { worker: { enabled: worker }, settings };
 }
 
 async function openStarted(needs: Needs, lane: OpenLane): Promise<VectorHarness> {
-  const service = await LiveService.prepare({ config: configOf(needs), catalog: vectorCatalog, callers: fixtureCallers(), lane });
+  const service = await LiveService.prepare({
+    config: configOf(needs),
+    catalog: vectorCatalog,
+    callers: fixtureCallers(),
+    lane,
+  });
   try {
     await service.server.start();
     const program = await service.open();
@@ -61,14 +74,30 @@ async function bootIdOf(service: LiveService, context: Context): Promise<string>
   const body = { filename: 'a.png', media_type: 'image/png', byte_size: 100, role: 'reference_image' };
   const prepared = await service.client(secret).request('POST', '/uploads', { key: 'boot', body });
   const { appId, accountId } = owner;
-  const claim = { accountId, appId, operation: 'prepare', key: 'boot', version: 1, digest: '', subjectId: context.ids.uuid(), createdAt: 0, leaseExpiresAt: 0, removeAt: 0 } as const;
+  const claim = {
+    accountId,
+    appId,
+    operation: 'prepare',
+    key: 'boot',
+    version: 1,
+    digest: '',
+    subjectId: context.ids.uuid(),
+    createdAt: 0,
+    leaseExpiresAt: 0,
+    removeAt: 0,
+  } as const;
   const outcome = await context.claims.insert(claim);
-  if (outcome.inserted || outcome.existing.bootId === undefined) throw new Error(`The server claimed nothing: ${prepared.message}`);
+  if (outcome.inserted || outcome.existing.bootId === undefined)
+    throw new Error(`The server claimed nothing: ${prepared.message}`);
   return outcome.existing.bootId;
 }
 
 async function putOverHttp(target: JsonObject, bytes: Uint8Array): Promise<number> {
-  const response = await fetch(target['upload_url'] as string, { method: target['method'] as string, headers: target['required_headers'] as Record<string, string>, body: bytes });
+  const response = await fetch(target['upload_url'] as string, {
+    method: target['method'] as string,
+    headers: target['required_headers'] as Record<string, string>,
+    body: bytes,
+  });
   await response.arrayBuffer();
   return response.status;
 }

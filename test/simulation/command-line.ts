@@ -19,11 +19,15 @@ export function readOptions<const T extends Options>(options: T): Values<T> {
 /** A whole number of at most nine digits, or undefined when the option was not given. */
 export function wholeNumber(name: string, text: string | undefined, least = 1): number | undefined {
   if (text === undefined) return undefined;
-  if (!/^[0-9]{1,9}$/.test(text) || Number(text) < least) throw new Misused(`--${name} must be a whole number from ${least} to 999999999.`);
+  if (!/^[0-9]{1,9}$/.test(text) || Number(text) < least)
+    throw new Misused(`--${name} must be a whole number from ${least} to 999999999.`);
   return Number(text);
 }
 
-/** Runs a program to its exit code. `--help` prints the usage; a call that is wrong ends with 2, a program that fails with 3. */
+/**
+ * Runs a program to its exit code. `--help` prints the usage; a call that is wrong ends with 2, a program that fails
+ * with 3.
+ */
 export async function runProgram(usage: string, program: () => Promise<number>): Promise<void> {
   if (process.argv.includes('--help')) {
     process.stdout.write(usage);
@@ -33,7 +37,9 @@ export async function runProgram(usage: string, program: () => Promise<number>):
     process.exitCode = await program();
   } catch (error) {
     const isMisused = error instanceof Misused;
-    process.stderr.write(isMisused ? `${error.message}\n` : `${error instanceof Error ? error.stack : String(error)}\n`);
+    process.stderr.write(
+      isMisused ? `${error.message}\n` : `${error instanceof Error ? error.stack : String(error)}\n`,
+    );
     process.exitCode = isMisused ? 2 : 3;
   }
 }

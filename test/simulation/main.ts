@@ -17,13 +17,19 @@ Ends with 0 when nothing was found, 1 when something was, 2 when it was called w
 `;
 
 const OPTIONS = {
-  'seeds': { type: 'string' }, 'from': { type: 'string' }, 'hours': { type: 'string' }, 'seed': { type: 'string' }, 'threads': { type: 'string' },
-  'until-found': { type: 'boolean', default: false }, 'json': { type: 'boolean', default: false },
+  'seeds': { type: 'string' },
+  'from': { type: 'string' },
+  'hours': { type: 'string' },
+  'seed': { type: 'string' },
+  'threads': { type: 'string' },
+  'until-found': { type: 'boolean', default: false },
+  'json': { type: 'boolean', default: false },
 } as const;
 
 function hoursOf(text: string | undefined): number | undefined {
   const hours = text === undefined ? undefined : Number(text);
-  if (hours !== undefined && !(hours > 0 && hours <= 1_000)) throw new Misused('--hours must be a number above 0, at most 1000.');
+  if (hours !== undefined && !(hours > 0 && hours <= 1_000))
+    throw new Misused('--hours must be a number above 0, at most 1000.');
   return hours;
 }
 
@@ -33,12 +39,18 @@ async function main(): Promise<number> {
   if (seed !== undefined) return replay(seed);
 
   const hours = hoursOf(values.hours);
-  const [from, threads, seeds] = [wholeNumber('from', values.from) ?? 1, wholeNumber('threads', values.threads), wholeNumber('seeds', values.seeds)];
+  const [from, threads, seeds] = [
+    wholeNumber('from', values.from) ?? 1,
+    wholeNumber('threads', values.threads),
+    wholeNumber('seeds', values.seeds),
+  ];
   const endsAt = hours === undefined ? undefined : Date.now() + hours * 3_600_000;
   const result = await playSeeds({
     from,
     ...(threads === undefined ? {} : { threads }),
-    ...(endsAt === undefined ? { seeds: seeds ?? 1_000 } : { goOn: () => Date.now() < endsAt, ...(seeds === undefined ? {} : { seeds }) }),
+    ...(endsAt === undefined
+      ? { seeds: seeds ?? 1_000 }
+      : { goOn: () => Date.now() < endsAt, ...(seeds === undefined ? {} : { seeds }) }),
     stopAtFirst: values['until-found'],
     counting: !values['until-found'] && !values.json,
   });
@@ -49,10 +61,17 @@ async function main(): Promise<number> {
     process.stdout.write(`${JSON.stringify({ seedsRun: result.seedsRun, found })}\n`);
   } else {
     const missed = printCoverage(result);
-    for (const { seed: failed, failure } of result.failures.slice(0, 20)) process.stdout.write(`Seed ${failed}: ${failure?.message}\n  Replay it with: npm run test:simulation -- --seed ${failed}\n`);
-    process.stdout.write(`${result.seedsRun} seeds, ${result.steps} steps, ${result.failures.length} with a violation\n`);
+    for (const { seed: failed, failure } of result.failures.slice(0, 20))
+      process.stdout.write(
+        `Seed ${failed}: ${failure?.message}\n  Replay it with: npm run test:simulation -- --seed ${failed}\n`,
+      );
+    process.stdout.write(
+      `${result.seedsRun} seeds, ${result.steps} steps, ${result.failures.length} with a violation\n`,
+    );
     if (hours !== undefined && missed.length > 0) {
-      process.stdout.write(`So long a run should have taken all of it:\n${missed.map((line) => `  ${line}\n`).join('')}`);
+      process.stdout.write(
+        `So long a run should have taken all of it:\n${missed.map((line) => `  ${line}\n`).join('')}`,
+      );
       return 1;
     }
   }
@@ -61,7 +80,9 @@ async function main(): Promise<number> {
 
 async function replay(seed: number): Promise<number> {
   const { failure, steps } = await new SimulatedRun(seed, (line) => process.stdout.write(`${line}\n`)).play();
-  process.stdout.write(failure ? `Seed ${seed}: ${failure.message}\n` : `Seed ${seed}: ${steps} steps, nothing wrong\n`);
+  process.stdout.write(
+    failure ? `Seed ${seed}: ${failure.message}\n` : `Seed ${seed}: ${steps} steps, nothing wrong\n`,
+  );
   return failure ? 1 : 0;
 }
 

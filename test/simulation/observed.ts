@@ -4,7 +4,10 @@ import type { JsonObject } from '../../core/json.js';
 import type { Settings } from '../../core/settings.js';
 import type { Stores } from '../fixtures/memory-stores.js';
 
-/** A call that reached a store or the provider and did there whatever it does. Values are as the adapter took and gave them. */
+/**
+ * A call that reached a store or the provider and did there whatever it does. Values are as the adapter took and gave
+ * them.
+ */
 export interface Effect {
   /** True time, in milliseconds; the processes' clocks are off by their skew. */
   readonly at: number;
@@ -33,7 +36,12 @@ export type Request =
   | { readonly operation: 'credits' }
   | { readonly operation: 'prepare'; readonly key: string; readonly body: JsonObject }
   | { readonly operation: 'complete'; readonly key: string; readonly uploadId: string; readonly body: JsonObject }
-  | { readonly operation: 'grant' | 'adjust'; readonly accountId: string; readonly operationId: string; readonly credits: number }
+  | {
+      readonly operation: 'grant' | 'adjust';
+      readonly accountId: string;
+      readonly operationId: string;
+      readonly credits: number;
+    }
   | { readonly operation: 'revoke'; readonly keyId: string }
   /** `cancels`: whether what is open is to be cancelled, too. */
   | { readonly operation: 'suspend'; readonly accountId: string; readonly cancels: boolean }
@@ -49,8 +57,8 @@ export interface Asked {
 }
 
 /**
- * What came back. A success carries the public JSON, as the REST front renders it; an operator's carries nothing. `lost`:
- * the connection broke or timed out, and whoever asked does not know what became of the request.
+ * What came back. A success carries the public JSON, as the REST front renders it; an operator's carries nothing.
+ * `lost`: the connection broke or timed out, and whoever asked does not know what became of the request.
  */
 export type Answer =
   | { readonly outcome: 'success'; readonly data: JsonObject; readonly replayed: boolean }
@@ -102,9 +110,11 @@ export interface Observer {
 
 /** Something that must always hold did not. `invariant` is its number in the list of `docs/correctness.md`. */
 export class Violation extends Error {
-  constructor(readonly invariant: number, what: string) {
+  constructor(
+    readonly invariant: number,
+    what: string,
+  ) {
     super(`Invariant ${invariant}: ${what}`);
     this.name = 'Violation';
   }
 }
-

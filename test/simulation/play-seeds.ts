@@ -38,7 +38,8 @@ export async function playSeeds(order: Order): Promise<Result> {
   const end = order.seeds === undefined ? Infinity : order.from + order.seeds;
 
   const nextBatch = (): Batch | undefined => {
-    if (next >= end || (order.stopAtFirst === true && failures.length > 0) || order.goOn?.() === false) return undefined;
+    if (next >= end || (order.stopAtFirst === true && failures.length > 0) || order.goOn?.() === false)
+      return undefined;
     const seeds = Array.from({ length: Math.min(BATCH, end - next) }, (_, index) => next + index);
     next += seeds.length;
     return { seeds };
@@ -49,7 +50,9 @@ export async function playSeeds(order: Order): Promise<Result> {
     tally.addAll(one.tally);
     if (one.failure) failures.push(one);
   };
-  const branches = await Promise.all(Array.from({ length: threads }, () => workThrough(order.counting === true, nextBatch, note)));
+  const branches = await Promise.all(
+    Array.from({ length: threads }, () => workThrough(order.counting === true, nextBatch, note)),
+  );
   failures.sort((a, b) => a.seed - b.seed);
   const isCutShort = order.stopAtFirst === true || order.goOn !== undefined;
   if (!isCutShort && seedsRun !== order.seeds) throw new Error(`${seedsRun} seeds were played, not ${order.seeds}.`);
@@ -57,7 +60,11 @@ export async function playSeeds(order: Order): Promise<Result> {
 }
 
 /** One thread, given batch after batch until there is none; then it says what of core it ran. */
-function workThrough(isCounting: boolean, nextBatch: () => Batch | undefined, note: (played: Played) => void): Promise<BranchCounts> {
+function workThrough(
+  isCounting: boolean,
+  nextBatch: () => Batch | undefined,
+  note: (played: Played) => void,
+): Promise<BranchCounts> {
   const thread = new Worker(new URL('thread.js', import.meta.url), { workerData: isCounting ? 'counting' : undefined });
   return new Promise<BranchCounts>((resolve, reject) => {
     let hasSaidAll = false;
@@ -72,7 +79,9 @@ function workThrough(isCounting: boolean, nextBatch: () => Batch | undefined, no
       }
     });
     thread.on('error', reject);
-    thread.on('exit', (code) => { if (!hasSaidAll) reject(new Error(`A thread ended by itself, with ${code}.`)); });
+    thread.on('exit', (code) => {
+      if (!hasSaidAll) reject(new Error(`A thread ended by itself, with ${code}.`));
+    });
     give();
   });
 }

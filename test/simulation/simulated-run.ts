@@ -16,12 +16,19 @@ import type { RunContext } from './harness/run-context.js';
 import { Timeline } from './harness/timeline.js';
 import { AfterFaults } from './workload/after-faults.js';
 
-interface Place { readonly roles: readonly Role[]; readonly isExclusive?: true }
+interface Place {
+  readonly roles: readonly Role[];
+  readonly isExclusive?: true;
+}
 
 /** Processes that share their stores; the last has its own to itself, and one after the other is started on them. */
 const PLACES: readonly Place[] = [
-  { roles: ['rest', 'rest', 'worker', 'worker'] }, { roles: ['rest', 'rest', 'worker', 'worker', 'worker'] }, { roles: ['both'] }, { roles: ['both', 'both'] },
-  { roles: ['rest', 'both', 'worker'] }, { roles: ['both'], isExclusive: true },
+  { roles: ['rest', 'rest', 'worker', 'worker'] },
+  { roles: ['rest', 'rest', 'worker', 'worker', 'worker'] },
+  { roles: ['both'] },
+  { roles: ['both', 'both'] },
+  { roles: ['rest', 'both', 'worker'] },
+  { roles: ['both'], isExclusive: true },
 ];
 /** What is under way when the faults stop has arrived by then, and who was stopped is back. */
 const CALMING_MS = 60_000;
@@ -48,7 +55,10 @@ export class SimulatedRun implements RunContext {
   private readonly life: Chance;
   private clients: Clients | undefined;
 
-  constructor(readonly seed: number, print?: (line: string) => void) {
+  constructor(
+    readonly seed: number,
+    print?: (line: string) => void,
+  ) {
     const source = Chance.from(seed);
     this.drawnProfile = drawFaultProfile(source.fork());
     this.chance = source.fork();
@@ -56,9 +66,16 @@ export class SimulatedRun implements RunContext {
     this.timeline = new Timeline(print);
     this.scheduler = new Scheduler(source.fork());
     const { roles, isExclusive = false } = source.fork().pick(PLACES);
-    const durable = memoryStores({ now: () => this.scheduler.now, after: (delayMs, callback) => this.scheduler.after(delayMs, callback) });
+    const durable = memoryStores({
+      now: () => this.scheduler.now,
+      after: (delayMs, callback) => this.scheduler.after(delayMs, callback),
+    });
     this.observer = new SimulationChecker({
-      durable, models: SIMULATED_MODELS, settings: SIMULATED_SETTINGS, recoveryIntervalMs: RECOVERY_INTERVAL_MS, isExclusive,
+      durable,
+      models: SIMULATED_MODELS,
+      settings: SIMULATED_SETTINGS,
+      recoveryIntervalMs: RECOVERY_INTERVAL_MS,
+      isExclusive,
       secrets: () => this.clients?.secrets ?? [],
     });
     this.service = new Service(this, source.fork(), durable, { roles, isExclusive });
@@ -79,9 +96,10 @@ export class SimulatedRun implements RunContext {
       await this.scheduler.run(this.live());
       return outcome();
     } catch (error) {
-      const failure = error instanceof Violation
-        ? { invariant: error.invariant, message: error.message }
-        : { invariant: 0, message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+      const failure =
+        error instanceof Violation
+          ? { invariant: error.invariant, message: error.message }
+          : { invariant: 0, message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
       this.timeline.note(this.scheduler.now, 'checker', () => failure.message);
       return { ...outcome(), failure };
     }
@@ -98,7 +116,10 @@ export class SimulatedRun implements RunContext {
     new Disturbances(this, this.service).begin();
     const actions = life.pick([4, 8, 15, 25]);
     const { thinkMs } = this.drawnProfile;
-    await Promise.all([...developers.map((one) => one.work(actions, thinkMs)), ...operators.map((one) => one.work(actions >> 1, thinkMs))]);
+    await Promise.all([
+      ...developers.map((one) => one.work(actions, thinkMs)),
+      ...operators.map((one) => one.work(actions >> 1, thinkMs)),
+    ]);
     // What is kept for a time only goes while everything else goes wrong.
     if (life.happens(25)) await passHours(scheduler, developers, 6);
 

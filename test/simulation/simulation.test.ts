@@ -1,6 +1,7 @@
-// Goal: whatever a seed does to the service, every invariant holds; a run is told by its seed alone; and what is wrong is found.
-// Method: the simulation as `npm run test:simulation` and `npm run test:mutants` start it, in processes of their own. What
-// they print is printed here too, a violation with the seed that replays it.
+// Goal: whatever a seed does to the service, every invariant holds; a run is told by its seed alone; and what is wrong
+// is found.
+// Method: the simulation as `npm run test:simulation` and `npm run test:mutants` start it, in processes of their own.
+// What they print is printed here too, a violation with the seed that replays it.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
@@ -13,8 +14,8 @@ const HERE = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 const MUTANT_HOOK = new URL('./mutants/with-mutant.js', import.meta.url).href;
 
 /**
- * Seeds that once found something in core. What a seed plays changes with the clients and the fault profile it draws from, so what
- * each of them found is kept as a mutant too, in `mutants/list/found.ts`, and pinned by a test of core.
+ * Seeds that once found something in core. What a seed plays changes with the clients and the fault profile it draws
+ * from, so what each of them found is kept as a mutant too, in `mutants/list/found.ts`, and pinned by a test of core.
  */
 const REGRESSIONS: readonly (readonly [seed: number, found: string])[] = [
   [3, 'an output that the store had cut short was delivered'],
@@ -26,9 +27,15 @@ const REGRESSIONS: readonly (readonly [seed: number, found: string])[] = [
   [1, "a provider was not asked to stop, since the canceller's clock was behind"],
 ];
 
-interface Ended { readonly code: number | null; readonly said: string }
+interface Ended {
+  readonly code: number | null;
+  readonly said: string;
+}
 
-function run(args: readonly string[], { env = {}, isShown = false }: { readonly env?: Record<string, string>; readonly isShown?: boolean } = {}): Promise<Ended> {
+function run(
+  args: readonly string[],
+  { env = {}, isShown = false }: { readonly env?: Record<string, string>; readonly isShown?: boolean } = {},
+): Promise<Ended> {
   const child = spawn(process.execPath, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';
   for (const stream of [child.stdout, child.stderr]) {
@@ -54,7 +61,10 @@ describe('the simulation', function simulation() {
 
   const seeds = sizeOf('simulationSeeds');
   it(`finds nothing wrong in ${seeds.toLocaleString('en-US')} seeds`, async () => {
-    const { code, said } = await run(['--enable-source-maps', HERE('main.js'), '--seeds', String(seeds), '--from', '1'], { isShown: true });
+    const { code, said } = await run(
+      ['--enable-source-maps', HERE('main.js'), '--seeds', String(seeds), '--from', '1'],
+      { isShown: true },
+    );
     expect(said).to.match(new RegExp(`^${seeds} seeds, [0-9]+ steps, 0 with a violation$`, 'm'));
     expect(code).to.equal(0);
   });
@@ -81,13 +91,18 @@ describe('the simulation', function simulation() {
     const [, seed = '', what = ''] = /^Seed (\d+): (Invariant \d+: .*)$/m.exec(said) ?? [];
     const replayed = await run(['--import', MUTANT_HOOK, HERE('main.js'), '--seed', seed], wrong);
     expect(replayed.code).to.equal(1);
-    expect(replayed.said).to.include(`Seed ${seed}: ${what}`).and.to.match(/generations\.insert/);
+    expect(replayed.said)
+      .to.include(`Seed ${seed}: ${what}`)
+      .and.to.match(/generations\.insert/);
   });
 
   it('refuses what it does not understand with one sentence', async () => {
     for (const [args, sentence] of [
-      [['--seeds', '0'], /^--seeds must be a whole number/], [['--seed', 'x'], /^--seed must be a whole number/], [['--hours', '-1'], /hours/],
-      [['--hours', '5000'], /^--hours must be a number above 0, at most 1000/], [['--sed', '1'], /Unknown option '--sed'/],
+      [['--seeds', '0'], /^--seeds must be a whole number/],
+      [['--seed', 'x'], /^--seed must be a whole number/],
+      [['--hours', '-1'], /hours/],
+      [['--hours', '5000'], /^--hours must be a number above 0, at most 1000/],
+      [['--sed', '1'], /Unknown option '--sed'/],
     ] as const) {
       const { code, said } = await run([HERE('main.js'), ...args]);
       expect([code, said.trim().split('\n').length], said).to.deep.equal([2, 1]);

@@ -3,7 +3,9 @@ import { BranchCounter, type BranchCounts } from './coverage/branch-counts.js';
 import type { Outcome } from './simulated-run.js';
 
 /** What a thread is asked: to play these seeds, one after another; or, without any, to say what of core it ran. */
-export interface Batch { readonly seeds: readonly number[] }
+export interface Batch {
+  readonly seeds: readonly number[];
+}
 
 /** What a thread says: how one seed went, that it is done with a batch, or at last what of core it ran. */
 export type Word = { readonly played: Played } | { readonly done: true } | { readonly branches: BranchCounts };

@@ -14,17 +14,33 @@ export class ReferenceRefused extends Error {
   }
 }
 
-/** Decodes a reference and cuts it to the size of the picture, once the memory for that is free. Throws `CallOver` while it waits. */
-export async function decodeReference(reference: ProviderReference, size: Size, memory: MemoryBudget, waits: Waits): Promise<RenderReference> {
+/**
+ * Decodes a reference and cuts it to the size of the picture, once the memory for that is free. Throws `CallOver` while
+ * it waits.
+ */
+export async function decodeReference(
+  reference: ProviderReference,
+  size: Size,
+  memory: MemoryBudget,
+  waits: Waits,
+): Promise<RenderReference> {
   const head = await readHead(reference);
-  if (readImageHeader(head) === 'none') throw new ReferenceRefused('A reference file must be a PNG, JPEG or WebP picture.');
-  return memory.during(reference.byteSize + decodeBytesOf(head) + workBytes(size), async () => {
-    const bytes = head.byteLength === reference.byteSize ? head : await fetchBytes(reference);
-    return { role: reference.role, pixels: await readPixels(bytes, size) };
-  }, waits);
+  if (readImageHeader(head) === 'none')
+    throw new ReferenceRefused('A reference file must be a PNG, JPEG or WebP picture.');
+  return memory.during(
+    reference.byteSize + decodeBytesOf(head) + workBytes(size),
+    async () => {
+      const bytes = head.byteLength === reference.byteSize ? head : await fetchBytes(reference);
+      return { role: reference.role, pixels: await readPixels(bytes, size) };
+    },
+    waits,
+  );
 }
 
-/** The first bytes, as many as the header takes. They are few enough to be held while waiting; the others are fetched after. */
+/**
+ * The first bytes, as many as the header takes. They are few enough to be held while waiting; the others are fetched
+ * after.
+ */
 async function readHead(reference: ProviderReference): Promise<Uint8Array> {
   let head: Uint8Array = new Uint8Array();
   for await (const chunk of await reference.open()) {
@@ -53,13 +69,15 @@ function workBytes({ widthPx, heightPx }: Size): number {
 }
 
 /**
- * The colours of the picture's pixels. First the whole file is shrunk, turned upright, to what is small in both directions;
- * only then it is cut and brought to size: to cover a square with a strip at once would mean a picture many times as large
- * as the strip.
+ * The colours of the picture's pixels. First the whole file is shrunk, turned upright, to what is small in both
+ * directions; only then it is cut and brought to size: to cover a square with a strip at once would mean a picture many
+ * times as large as the strip.
  */
 async function readPixels(bytes: Uint8Array, size: Size): Promise<Uint8Array> {
   const header = readImageHeader(bytes);
-  const isLong = typeof header === 'string' || Math.max(header.widthPx, header.heightPx) > 2 * Math.min(header.widthPx, header.heightPx);
+  const isLong =
+    typeof header === 'string' ||
+    Math.max(header.widthPx, header.heightPx) > 2 * Math.min(header.widthPx, header.heightPx);
   const side = Math.max(size.widthPx, size.heightPx) * (isLong ? 2 : 1);
   try {
     const shrunk = await sharp(bytes, { limitInputPixels: 64_000_000, failOn: 'error' })
@@ -77,7 +95,9 @@ async function readPixels(bytes: Uint8Array, size: Size): Promise<Uint8Array> {
       .toBuffer();
     return new Uint8Array(pixels);
   } catch {
-    throw new ReferenceRefused('A reference file could not be read as a picture; send an intact PNG, JPEG or WebP file.');
+    throw new ReferenceRefused(
+      'A reference file could not be read as a picture; send an intact PNG, JPEG or WebP file.',
+    );
   }
 }
 

@@ -1,6 +1,14 @@
 import h264 from 'h264-mp4-encoder';
 import {
-  BufferSource, BufferTarget, EncodedPacket, EncodedPacketSink, EncodedVideoPacketSource, Input, MP4, Mp4OutputFormat, Output,
+  BufferSource,
+  BufferTarget,
+  EncodedPacket,
+  EncodedPacketSink,
+  EncodedVideoPacketSource,
+  Input,
+  MP4,
+  Mp4OutputFormat,
+  Output,
 } from 'mediabunny';
 import type { Size } from './plan.js';
 
@@ -13,7 +21,10 @@ export interface Footage {
   paintFrame(frame: number): Uint8Array;
 }
 
-/** Encodes H.264 in an MP4 that can be played while it loads: its index comes first. The same frames give the same bytes. */
+/**
+ * Encodes H.264 in an MP4 that can be played while it loads: its index comes first. The same frames give the same
+ * bytes.
+ */
 export async function encodeVideo(footage: Footage): Promise<Uint8Array> {
   return clearTimes(await remux(await encode(footage), footage));
 }
@@ -45,7 +56,10 @@ function finishFile(encoder: h264.H264MP4Encoder): Uint8Array {
   return bytes;
 }
 
-/** The encoder writes its index last, marks every frame as a place to start from and rounds times; this puts all three right. */
+/**
+ * The encoder writes its index last, marks every frame as a place to start from and rounds times; this puts all three
+ * right.
+ */
 async function remux(bytes: Uint8Array, footage: Footage): Promise<Uint8Array> {
   const input = new Input({ source: new BufferSource(bytes), formats: [MP4] });
   const track = await input.getPrimaryVideoTrack();
@@ -59,7 +73,10 @@ async function remux(bytes: Uint8Array, footage: Footage): Promise<Uint8Array> {
   let frame = 0;
   for await (const packet of new EncodedPacketSink(track).packets()) {
     const type = startsPicture(packet.data) ? 'key' : 'delta';
-    await source.add(new EncodedPacket(packet.data, type, frame / footage.framesPerSecond, 1 / footage.framesPerSecond), { decoderConfig });
+    await source.add(
+      new EncodedPacket(packet.data, type, frame / footage.framesPerSecond, 1 / footage.framesPerSecond),
+      { decoderConfig },
+    );
     frame += 1;
   }
   await output.finalize();
@@ -81,12 +98,13 @@ function startsPicture(packet: Uint8Array): boolean {
 function clearTimes(bytes: Uint8Array): Uint8Array {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const walk = (from: number, to: number): void => {
-    for (let at = from; at + 8 <= to; ) {
+    for (let at = from; at + 8 <= to;) {
       const size = view.getUint32(at);
       const type = Buffer.from(bytes.subarray(at + 4, at + 8)).toString('latin1');
       if (type === 'moov' || type === 'trak' || type === 'mdia') walk(at + 8, at + size);
       // After the version and flags: creation and modification time, of 4 bytes each, or 8 in version 1.
-      if (type === 'mvhd' || type === 'tkhd' || type === 'mdhd') bytes.fill(0, at + 12, at + 12 + (view.getUint8(at + 8) === 1 ? 16 : 8));
+      if (type === 'mvhd' || type === 'tkhd' || type === 'mdhd')
+        bytes.fill(0, at + 12, at + 12 + (view.getUint8(at + 8) === 1 ? 16 : 8));
       // A size of 0 or 1 belongs to the media data, which comes last.
       if (size < 8) return;
       at += size;

@@ -3,27 +3,60 @@ import type { TaskErrorCode } from '../../../core/generation/task-errors.js';
 
 export type ImageFormat = 'png' | 'jpeg' | 'webp';
 
-export interface Size { readonly widthPx: number; readonly heightPx: number }
+export interface Size {
+  readonly widthPx: number;
+  readonly heightPx: number;
+}
 
 /** What a task asks for, read from the model's settings and the task's parameters. */
 export type Plan =
   | { readonly painter: 'noop'; readonly count: number }
-  | { readonly painter: 'image'; readonly count: number; readonly size: Size; readonly format: ImageFormat; readonly seed?: number }
   | {
-    readonly painter: 'video'; readonly size: Size; readonly durationSeconds: number; readonly framesPerSecond: number;
-    readonly seed?: number;
-  }
-  | { readonly painter: 'test'; readonly count: number; readonly size: Size; readonly seed?: number; readonly behaviour: Behaviour };
+      readonly painter: 'image';
+      readonly count: number;
+      readonly size: Size;
+      readonly format: ImageFormat;
+      readonly seed?: number;
+    }
+  | {
+      readonly painter: 'video';
+      readonly size: Size;
+      readonly durationSeconds: number;
+      readonly framesPerSecond: number;
+      readonly seed?: number;
+    }
+  | {
+      readonly painter: 'test';
+      readonly count: number;
+      readonly size: Size;
+      readonly seed?: number;
+      readonly behaviour: Behaviour;
+    };
 
 export const BEHAVIOURS = [
-  'succeed', 'slow', 'partial', 'fail', 'refuse', 'late_success_after_cancel', 'unknown_acceptance', 'unknown_acceptance_lost', 'hang',
-  'bad_output', 'wrong_output',
+  'succeed',
+  'slow',
+  'partial',
+  'fail',
+  'refuse',
+  'late_success_after_cancel',
+  'unknown_acceptance',
+  'unknown_acceptance_lost',
+  'hang',
+  'bad_output',
+  'wrong_output',
 ] as const;
 
 /** What the test model can be told to report. The other codes are for the service alone to give. */
 export const REPORTABLE_ERRORS = [
-  'CONTENT_REJECTED_INPUT', 'CONTENT_REJECTED_OUTPUT', 'INPUT_INVALID', 'PROVIDER_REJECTED', 'MODEL_UNAVAILABLE', 'PROVIDER_UNAVAILABLE',
-  'PROVIDER_TIMEOUT', 'INTERNAL_ERROR',
+  'CONTENT_REJECTED_INPUT',
+  'CONTENT_REJECTED_OUTPUT',
+  'INPUT_INVALID',
+  'PROVIDER_REJECTED',
+  'MODEL_UNAVAILABLE',
+  'PROVIDER_UNAVAILABLE',
+  'PROVIDER_TIMEOUT',
+  'INTERNAL_ERROR',
 ] as const satisfies readonly TaskErrorCode[];
 
 /** How a task of the test model goes. */
@@ -34,13 +67,19 @@ export interface Behaviour {
   /** Outputs of a partial delivery. */
   readonly deliver: number;
   readonly errorCode: (typeof REPORTABLE_ERRORS)[number];
-  /** The first so many attempts of a generation fail in a way that may be retried, then one succeeds; 0: it fails for good. */
+  /**
+   * The first so many attempts of a generation fail in a way that may be retried, then one succeeds; 0: it fails for
+   * good.
+   */
   readonly retryableAttempts: number;
 }
 
 /** Settings or parameters that cannot be used. The message is one sentence on what would be right. */
 export class PlanInvalid extends Error {
-  constructor(readonly at: 'settings' | 'parameters', message: string) {
+  constructor(
+    readonly at: 'settings' | 'parameters',
+    message: string,
+  ) {
     super(message);
     this.name = 'PlanInvalid';
   }
@@ -52,10 +91,11 @@ const SEED_MAX = 2 ** 31 - 1;
 /** The painter a model's `provider_settings` names. */
 export function readPainter(settings: JsonObject): Plan['painter'] {
   const unknown = Object.keys(settings).find((name) => name !== 'painter');
-  if (unknown !== undefined) throw new PlanInvalid('settings', `The sandbox provider knows one setting, painter; "${unknown}" is not one.`);
+  if (unknown !== undefined)
+    throw new PlanInvalid('settings', `The sandbox provider knows one setting, painter; "${unknown}" is not one.`);
   const painter = PAINTERS.find((name) => name === settings['painter']);
-  if (painter === undefined) throw new PlanInvalid('settings',
-    `The sandbox provider's setting painter must be one of ${PAINTERS.join(', ')}.`);
+  if (painter === undefined)
+    throw new PlanInvalid('settings', `The sandbox provider's setting painter must be one of ${PAINTERS.join(', ')}.`);
   return painter;
 }
 
@@ -75,14 +115,32 @@ export function readPlan(settings: JsonObject, parameters: JsonObject): Plan {
   const read = new ParameterReader(parameters);
   const seed = parameters['seed'] === undefined ? {} : { seed: read.integer('seed', 0, SEED_MAX, 0) };
   switch (painter) {
-    case 'noop': return { painter, count: read.integer('n', 1, 4, 1) };
-    case 'image': return { painter, count: read.integer('n', 1, 4, 1), size: read.size('512x512'),
-      format: read.oneOf('format', ['png', 'jpeg', 'webp'], 'png'), ...seed };
-    case 'video': return {
-      painter, size: read.size('512x288'), durationSeconds: read.integer('duration_seconds', 1, 10, 2),
-      framesPerSecond: read.integer('fps', 1, 30, 12), ...seed,
-    };
-    case 'test': return { painter, count: read.integer('n', 1, 4, 1), size: read.size('256x256'), behaviour: read.behaviour(), ...seed };
+    case 'noop':
+      return { painter, count: read.integer('n', 1, 4, 1) };
+    case 'image':
+      return {
+        painter,
+        count: read.integer('n', 1, 4, 1),
+        size: read.size('512x512'),
+        format: read.oneOf('format', ['png', 'jpeg', 'webp'], 'png'),
+        ...seed,
+      };
+    case 'video':
+      return {
+        painter,
+        size: read.size('512x288'),
+        durationSeconds: read.integer('duration_seconds', 1, 10, 2),
+        framesPerSecond: read.integer('fps', 1, 30, 12),
+        ...seed,
+      };
+    case 'test':
+      return {
+        painter,
+        count: read.integer('n', 1, 4, 1),
+        size: read.size('256x256'),
+        behaviour: read.behaviour(),
+        ...seed,
+      };
   }
 }
 

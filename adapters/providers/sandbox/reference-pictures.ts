@@ -37,7 +37,8 @@ export function tintsOf(picture: Canvas | undefined): Color[] {
     const from = Math.floor((picture.heightPx * third) / 3) * picture.widthPx * 3;
     const to = Math.floor((picture.heightPx * (third + 1)) / 3) * picture.widthPx * 3;
     const sums: [number, number, number] = [0, 0, 0];
-    for (let at = from; at < to; at += 3) for (let channel = 0; channel < 3; channel += 1) sums[channel]! += picture.data[at + channel]!;
+    for (let at = from; at < to; at += 3)
+      for (let channel = 0; channel < 3; channel += 1) sums[channel]! += picture.data[at + channel]!;
     const count = (to - from) / 3;
     return [sums[0] / count, sums[1] / count, sums[2] / count] as const;
   });

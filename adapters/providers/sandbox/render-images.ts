@@ -7,7 +7,10 @@ import type { ImageFormat } from './plan.js';
 import { readBackdrop, tintsOf } from './reference-pictures.js';
 import type { RenderControl, Rendered, RenderJob } from './render-job.js';
 
-export async function renderImages(job: Extract<RenderJob, { kind: 'image' }>, control: RenderControl): Promise<Rendered[]> {
+export async function renderImages(
+  job: Extract<RenderJob, { kind: 'image' }>,
+  control: RenderControl,
+): Promise<Rendered[]> {
   const backdrop = readBackdrop(job.references, job.size);
   const caption = setCaption(job.prompt, job.size.widthPx, job.size.heightPx);
   const outputs: Rendered[] = [];
@@ -27,8 +30,11 @@ export async function renderImages(job: Extract<RenderJob, { kind: 'image' }>, c
 async function encode(canvas: Canvas, format: ImageFormat): Promise<Uint8Array> {
   const image = sharp(canvas.toBytes(3), { raw: { width: canvas.widthPx, height: canvas.heightPx, channels: 3 } });
   switch (format) {
-    case 'png': return new Uint8Array(await image.png({ compressionLevel: 6 }).toBuffer());
-    case 'jpeg': return new Uint8Array(await image.jpeg({ quality: 91, chromaSubsampling: '4:4:4' }).toBuffer());
-    case 'webp': return new Uint8Array(await image.webp({ quality: 90 }).toBuffer());
+    case 'png':
+      return new Uint8Array(await image.png({ compressionLevel: 6 }).toBuffer());
+    case 'jpeg':
+      return new Uint8Array(await image.jpeg({ quality: 91, chromaSubsampling: '4:4:4' }).toBuffer());
+    case 'webp':
+      return new Uint8Array(await image.webp({ quality: 90 }).toBuffer());
   }
 }

@@ -3,7 +3,10 @@ import type { ReferenceRole } from '../../../core/generation/generation.js';
 import type { ImageFormat, Size } from './plan.js';
 
 /** A reference of the size of the picture: three bytes a pixel, top row first. */
-export interface RenderReference { readonly role: ReferenceRole; readonly pixels: Uint8Array }
+export interface RenderReference {
+  readonly role: ReferenceRole;
+  readonly pixels: Uint8Array;
+}
 
 interface RenderSubject {
   readonly prompt: string;
@@ -30,7 +33,10 @@ export type RenderOutcome =
   | { readonly state: 'aborted' };
 
 /** From the pool to a thread. The first number of `abort` turns 1 when nobody wants the result any more. */
-export interface RenderRequest { readonly job: RenderJob; readonly abort: Int32Array }
+export interface RenderRequest {
+  readonly job: RenderJob;
+  readonly abort: Int32Array;
+}
 
 /** From a thread to the pool. */
 export type RenderMessage = { readonly progress: number } | { readonly outcome: RenderOutcome };

@@ -9,7 +9,10 @@ export interface RenderTicket {
   onProgress(share: number): void;
 }
 
-/** A few rendering threads, started when first needed. Jobs wait in the order they came; how many may wait is the caller's to bound. */
+/**
+ * A few rendering threads, started when first needed. Jobs wait in the order they came; how many may wait is the
+ * caller's to bound.
+ */
 export class RenderPool {
   readonly #limit: number;
   readonly #idle: RenderWorker[] = [];

@@ -5,8 +5,16 @@ import type { Plan, Size } from './plan.js';
 import type { RenderJob, RenderReference } from './render-job.js';
 import { sizeToPaint } from './test-outputs.js';
 
-/** Decodes the references, one after another, and puts together what a thread needs. Throws `CallOver` when nobody waits any more. */
-export async function toRenderJob(submission: Submission, plan: Exclude<Plan, { painter: 'noop' }>, memory: MemoryBudget, waits: Waits): Promise<RenderJob> {
+/**
+ * Decodes the references, one after another, and puts together what a thread needs. Throws `CallOver` when nobody waits
+ * any more.
+ */
+export async function toRenderJob(
+  submission: Submission,
+  plan: Exclude<Plan, { painter: 'noop' }>,
+  memory: MemoryBudget,
+  waits: Waits,
+): Promise<RenderJob> {
   const size = plan.painter === 'test' ? sizeToPaint(plan) : plan.size;
   const subject = {
     prompt: submission.prompt,
@@ -16,13 +24,26 @@ export async function toRenderJob(submission: Submission, plan: Exclude<Plan, { 
     ...(plan.seed === undefined ? {} : { seed: plan.seed }),
   };
   switch (plan.painter) {
-    case 'image': return { ...subject, kind: 'image', count: plan.count, format: plan.format };
-    case 'video': return { ...subject, kind: 'video', durationSeconds: plan.durationSeconds, framesPerSecond: plan.framesPerSecond };
-    case 'test': return { ...subject, kind: 'image', count: plan.count, format: 'png' };
+    case 'image':
+      return { ...subject, kind: 'image', count: plan.count, format: plan.format };
+    case 'video':
+      return {
+        ...subject,
+        kind: 'video',
+        durationSeconds: plan.durationSeconds,
+        framesPerSecond: plan.framesPerSecond,
+      };
+    case 'test':
+      return { ...subject, kind: 'image', count: plan.count, format: 'png' };
   }
 }
 
-async function decodeReferences({ references }: Submission, size: Size, memory: MemoryBudget, waits: Waits): Promise<RenderReference[]> {
+async function decodeReferences(
+  { references }: Submission,
+  size: Size,
+  memory: MemoryBudget,
+  waits: Waits,
+): Promise<RenderReference[]> {
   const decoded: RenderReference[] = [];
   for (const reference of references) decoded.push(await decodeReference(reference, size, memory, waits));
   return decoded;

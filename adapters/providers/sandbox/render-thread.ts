@@ -1,6 +1,11 @@
 import { parentPort } from 'node:worker_threads';
 import {
-  RenderAborted, type RenderControl, type RenderJob, type RenderMessage, type RenderOutcome, type RenderRequest,
+  RenderAborted,
+  type RenderControl,
+  type RenderJob,
+  type RenderMessage,
+  type RenderOutcome,
+  type RenderRequest,
 } from './render-job.js';
 import { renderImages } from './render-images.js';
 import { renderVideo } from './render-video.js';
@@ -26,10 +31,16 @@ async function answer({ job, abort }: RenderRequest): Promise<void> {
 async function render(job: RenderJob, control: RenderControl): Promise<RenderOutcome> {
   try {
     control.check();
-    return { state: 'done', outputs: job.kind === 'image' ? await renderImages(job, control) : [await renderVideo(job, control)] };
+    return {
+      state: 'done',
+      outputs: job.kind === 'image' ? await renderImages(job, control) : [await renderVideo(job, control)],
+    };
   } catch (error) {
     if (error instanceof RenderAborted) return { state: 'aborted' };
     process.emitWarning(error instanceof Error ? error : String(error));
-    return { state: 'failed', failure: { code: 'INTERNAL_ERROR', message: 'The sandbox could not paint this.', mayRetry: true } };
+    return {
+      state: 'failed',
+      failure: { code: 'INTERNAL_ERROR', message: 'The sandbox could not paint this.', mayRetry: true },
+    };
   }
 }

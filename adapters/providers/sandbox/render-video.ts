@@ -8,7 +8,10 @@ import { readBackdrop, readPicture, tintsOf } from './reference-pictures.js';
 import type { RenderControl, Rendered, RenderJob } from './render-job.js';
 
 /** The first picture of the same prompt and seed, moving; start and end frames fade into it and out of it. */
-export async function renderVideo(job: Extract<RenderJob, { kind: 'video' }>, control: RenderControl): Promise<Rendered> {
+export async function renderVideo(
+  job: Extract<RenderJob, { kind: 'video' }>,
+  control: RenderControl,
+): Promise<Rendered> {
   const { size, framesPerSecond } = job;
   const backdrop = readBackdrop(job.references, size);
   const start = readFrame(job, 'start_frame');
@@ -28,7 +31,11 @@ export async function renderVideo(job: Extract<RenderJob, { kind: 'video' }>, co
     control.progress((frame + 1) / (frameCount + 1));
     return canvas.toBytes(4);
   };
-  return { kind: 'video', mediaType: 'video/mp4', bytes: await encodeVideo({ size, framesPerSecond, frameCount, paintFrame }) };
+  return {
+    kind: 'video',
+    mediaType: 'video/mp4',
+    bytes: await encodeVideo({ size, framesPerSecond, frameCount, paintFrame }),
+  };
 }
 
 function readFrame(job: Extract<RenderJob, { kind: 'video' }>, role: 'start_frame' | 'end_frame'): Canvas | undefined {

@@ -41,7 +41,10 @@ export class RenderWorker {
         this.#settle = resolve;
         this.#onProgress = onProgress;
         // The pixels of the references move over; nobody here needs them any more.
-        this.#worker.postMessage({ job, abort } satisfies RenderRequest, job.references.map(({ pixels }) => pixels.buffer as ArrayBuffer));
+        this.#worker.postMessage(
+          { job, abort } satisfies RenderRequest,
+          job.references.map(({ pixels }) => pixels.buffer as ArrayBuffer),
+        );
       });
     } finally {
       signal.removeEventListener('abort', stop);

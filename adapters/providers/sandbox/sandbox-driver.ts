@@ -11,7 +11,10 @@ export const sandboxDriver: ProviderDriver = {
     additionalProperties: false,
     properties: {
       threads: {
-        type: 'integer', minimum: 0, maximum: 256, default: 0,
+        type: 'integer',
+        minimum: 0,
+        maximum: 256,
+        default: 0,
         description: 'Threads that paint; 0 is one less than the machine has processors, and at least one.',
       },
     },

@@ -1,7 +1,14 @@
 import { throwIfAborted } from '../../../core/abort-signal.js';
 import { MemoryBudget, type Waits } from '../../../core/memory-budget.js';
 import type { Clock } from '../../../core/ports/clock.js';
-import type { Provider, ProviderCall, ProviderFailure, ProviderReport, Submission, SubmitAnswer } from '../../../core/ports/provider.js';
+import type {
+  Provider,
+  ProviderCall,
+  ProviderFailure,
+  ProviderReport,
+  Submission,
+  SubmitAnswer,
+} from '../../../core/ports/provider.js';
 import { ReferenceRefused } from './decode-reference.js';
 import { PlanInvalid, readPlan, type Plan } from './plan.js';
 import { toRenderJob } from './render-submission.js';
@@ -25,8 +32,8 @@ export interface SandboxOptions {
 /**
  * Paints pictures and videos in this process, with no network and no model, and behaves like a remote service while it
  * does: tasks are taken at once, worked off by a few threads, and forgotten a while after they are over or when the
- * process ends. The same input gives the same bytes. `provider_settings` is `{ painter: image | video | noop | test }`. No call
- * waits for anything, so that only one aborted before it begins has something to give up.
+ * process ends. The same input gives the same bytes. `provider_settings` is `{ painter: image | video | noop | test }`.
+ * No call waits for anything, so that only one aborted before it begins has something to give up.
  */
 export class SandboxProvider implements Provider {
   readonly #clock: Clock;
@@ -90,7 +97,9 @@ export class SandboxProvider implements Provider {
     this.#shelf.settle(task, now);
   }
 
-  async recover(token: string): Promise<{ readonly found: true; readonly reference: string } | { readonly found: false }> {
+  async recover(
+    token: string,
+  ): Promise<{ readonly found: true; readonly reference: string } | { readonly found: false }> {
     this.#shelf.sweep(this.#clock.now());
     const reference = referenceOf(token);
     return this.#shelf.find(reference) === undefined ? { found: false } : { found: true, reference };
@@ -103,23 +112,38 @@ export class SandboxProvider implements Provider {
     this.#shelf.clear();
   }
 
-  #submitTest(submission: Submission, plan: Extract<Plan, { painter: 'test' }>, reference: string, now: number): SubmitAnswer {
+  #submitTest(
+    submission: Submission,
+    plan: Extract<Plan, { painter: 'test' }>,
+    reference: string,
+    now: number,
+  ): SubmitAnswer {
     const { behaviour } = plan;
     const failure = plannedFailure(behaviour, submission.attempt);
     if (behaviour.name === 'refuse' && failure !== undefined) return { accepted: false, failure };
-    if (behaviour.name === 'unknown_acceptance_lost' && this.#submissionOf(submission) <= Math.max(1, behaviour.retryableAttempts)) {
+    if (
+      behaviour.name === 'unknown_acceptance_lost' &&
+      this.#submissionOf(submission) <= Math.max(1, behaviour.retryableAttempts)
+    ) {
       throw new Error('The connection was lost before the sandbox took the task.');
     }
     const readyAt = behaviour.name === 'hang' ? Infinity : now + behaviour.delayMs;
-    const task = new SandboxTask(reference, now, { readyAt, ignoresCancel: behaviour.name === 'late_success_after_cancel' });
+    const task = new SandboxTask(reference, now, {
+      readyAt,
+      ignoresCancel: behaviour.name === 'late_success_after_cancel',
+    });
     this.#shelf.add(task, now);
     if (failure !== undefined) this.#finish(task, { state: 'failed', failure });
     else if (behaviour.name !== 'hang') void this.#render(task, submission, plan);
-    if (behaviour.name === 'unknown_acceptance') throw new Error('The connection was lost after the sandbox took the task.');
+    if (behaviour.name === 'unknown_acceptance')
+      throw new Error('The connection was lost after the sandbox took the task.');
     return { accepted: true, reference };
   }
 
-  /** Which submission of the generation this is, as far as this process can tell: at least one was made for each attempt before. */
+  /**
+   * Which submission of the generation this is, as far as this process can tell: at least one was made for each attempt
+   * before.
+   */
   #submissionOf({ attempt, token }: Submission): number {
     return attempt - 1 + this.#submissions.next(token);
   }
@@ -134,8 +158,10 @@ export class SandboxProvider implements Provider {
       });
       this.#finish(task, plan.painter === 'test' ? misbehave(plan.behaviour, outcome) : outcome);
     } catch (error) {
-      const failure = error instanceof ReferenceRefused
-        ? { code: 'INPUT_INVALID', message: error.message, mayRetry: false } as const : unavailable('A reference file could not be fetched.');
+      const failure =
+        error instanceof ReferenceRefused
+          ? ({ code: 'INPUT_INVALID', message: error.message, mayRetry: false } as const)
+          : unavailable('A reference file could not be fetched.');
       this.#finish(task, { state: 'failed', failure });
     }
   }
@@ -154,7 +180,9 @@ function referenceOf(token: string): string {
 
 function whileWanted(signal: AbortSignal): Waits {
   return {
-    get isOver() { return signal.aborted; },
+    get isOver() {
+      return signal.aborted;
+    },
     onOver: (tell) => {
       signal.addEventListener('abort', tell, { once: true });
       return () => signal.removeEventListener('abort', tell);
@@ -171,7 +199,13 @@ function tryPlan(submission: Submission): Plan | { readonly failure: ProviderFai
     return readPlan(submission.settings, submission.parameters);
   } catch (error) {
     if (!(error instanceof PlanInvalid)) throw error;
-    return { failure: { code: error.at === 'settings' ? 'MODEL_UNAVAILABLE' : 'INPUT_INVALID', message: error.message, mayRetry: false } };
+    return {
+      failure: {
+        code: error.at === 'settings' ? 'MODEL_UNAVAILABLE' : 'INPUT_INVALID',
+        message: error.message,
+        mayRetry: false,
+      },
+    };
   }
 }
 

@@ -57,7 +57,8 @@ export class SandboxTask {
 
   report(now: number): ProviderReport {
     if (this.#isCancelled) return { state: 'cancelled', outputs: [] };
-    if (this.#result === undefined || now < this.terms.readyAt) return { state: 'running', progress: this.#progressAt(now) };
+    if (this.#result === undefined || now < this.terms.readyAt)
+      return { state: 'running', progress: this.#progressAt(now) };
     if ('failure' in this.#result) return { state: 'failed', failure: this.#result.failure };
     return { state: 'succeeded', outputs: this.#result.outputs.map(({ kind, mediaType }) => ({ kind, mediaType })) };
   }
@@ -70,7 +71,10 @@ export class SandboxTask {
   }
 
   read(index: number, now: number): Uint8Array {
-    const output = this.isOver(now) && this.#result !== undefined && 'outputs' in this.#result ? this.#result.outputs[index] : undefined;
+    const output =
+      this.isOver(now) && this.#result !== undefined && 'outputs' in this.#result
+        ? this.#result.outputs[index]
+        : undefined;
     if (output === undefined) throw new Error(`The sandbox task has no output ${index}.`);
     this.#unread.delete(index);
     return output.bytes;

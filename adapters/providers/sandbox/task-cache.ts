@@ -16,12 +16,23 @@ export interface ShelfLimits {
 }
 
 export const SHELF_LIMITS: ShelfLimits = {
-  maxBytes: 256 * 2 ** 20, maxFinished: 10_000, maxOpen: 1000, keepUnreadMs: 15 * 60_000, keepReadMs: 60_000, keepOpenMs: 60 * 60_000,
+  maxBytes: 256 * 2 ** 20,
+  maxFinished: 10_000,
+  maxOpen: 1000,
+  keepUnreadMs: 15 * 60_000,
+  keepReadMs: 60_000,
+  keepOpenMs: 60 * 60_000,
 };
 
-interface Kept { readonly task: SandboxTask; readonly since: number; readonly byteSize: number }
+interface Kept {
+  readonly task: SandboxTask;
+  readonly since: number;
+  readonly byteSize: number;
+}
 
-/** The tasks the sandbox remembers, in bounded memory. Each map is in order of `since`, so that what is due is in front. */
+/**
+ * The tasks the sandbox remembers, in bounded memory. Each map is in order of `since`, so that what is due is in front.
+ */
 export class TaskCache {
   readonly #open = new Map<string, Kept>();
   readonly #unread = new Map<string, Kept>();

@@ -3,10 +3,16 @@ import type { ProviderFailure } from '../../../core/ports/provider.js';
 import type { Rendered, RenderOutcome } from './render-job.js';
 
 /** An 8×8 PNG of one colour: what the model that paints nothing delivers. */
-export const CONSTANT_PNG: Uint8Array = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAACXBIWXMAAAPoAAAD6AG1e1JrAAAAEUlEQVQI12OwyluKFTEMLQkAbOhTQRpLvTMAAAAASUVORK5CYII=', 'base64');
+export const CONSTANT_PNG: Uint8Array = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAACXBIWXMAAAPoAAAD6AG1e1JrAAAAEUlEQVQI12OwyluKFTEMLQkAbOhTQRpLvTMAAAAASUVORK5CYII=',
+  'base64',
+);
 
 /** A PNG by its first bytes, and nothing after them that decodes. */
-const BROKEN_PNG = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), Buffer.from('These bytes are not a picture. '.repeat(8))]);
+const BROKEN_PNG = Buffer.concat([
+  Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
+  Buffer.from('These bytes are not a picture. '.repeat(8)),
+]);
 
 export function constantOutputs(count: number): Rendered[] {
   return Array.from({ length: count }, () => ({ kind: 'image', mediaType: 'image/png', bytes: CONSTANT_PNG }));
@@ -22,7 +28,8 @@ export function sizeToPaint(plan: Extract<Plan, { painter: 'test' }>): Size {
 export function misbehave(behaviour: Behaviour, outcome: RenderOutcome): RenderOutcome {
   if (outcome.state !== 'done') return outcome;
   if (behaviour.name === 'partial') return { state: 'done', outputs: outcome.outputs.slice(0, behaviour.deliver) };
-  if (behaviour.name === 'bad_output') return { state: 'done', outputs: outcome.outputs.map((output) => ({ ...output, bytes: BROKEN_PNG })) };
+  if (behaviour.name === 'bad_output')
+    return { state: 'done', outputs: outcome.outputs.map((output) => ({ ...output, bytes: BROKEN_PNG })) };
   return outcome;
 }
 
@@ -30,8 +37,12 @@ export function misbehave(behaviour: Behaviour, outcome: RenderOutcome): RenderO
 export function plannedFailure(behaviour: Behaviour, attempt: number): ProviderFailure | undefined {
   if (behaviour.name !== 'fail' && behaviour.name !== 'refuse') return undefined;
   const { errorCode, retryableAttempts } = behaviour;
-  if (retryableAttempts === 0) return { code: errorCode, message: 'The test model was asked to fail.', mayRetry: false };
+  if (retryableAttempts === 0)
+    return { code: errorCode, message: 'The test model was asked to fail.', mayRetry: false };
   if (attempt > retryableAttempts) return undefined;
-  return { code: errorCode, message: `The test model was asked to fail; this was attempt ${attempt} of ${retryableAttempts}.`,
-    mayRetry: true };
+  return {
+    code: errorCode,
+    message: `The test model was asked to fail; this was attempt ${attempt} of ${retryableAttempts}.`,
+    mayRetry: true,
+  };
 }

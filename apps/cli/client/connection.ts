@@ -9,7 +9,9 @@ export interface ConnectionOptions {
   readonly url?: string;
 }
 
-/** The server's address: --url, DARKROOM_URL, the one last logged in to, or this machine. Without a slash at the end. */
+/**
+ * The server's address: --url, DARKROOM_URL, the one last logged in to, or this machine. Without a slash at the end.
+ */
 export function serverUrl(io: CliIo, { url }: ConnectionOptions): string {
   return readUrl(url ?? (io.environment['DARKROOM_URL'] || undefined) ?? readProfile(io).lastUrl ?? DEFAULT_URL);
 }
@@ -18,7 +20,8 @@ export function serverUrl(io: CliIo, { url }: ConnectionOptions): string {
 export function connect(io: CliIo, options: ConnectionOptions): RestClient {
   const url = serverUrl(io, options);
   const key = io.environment['DARKROOM_API_KEY']?.trim() || readProfile(io).keys[url];
-  if (key === undefined) throw usageFailure(`There is no API key for ${url}; run darkroom login --url ${url}, or set DARKROOM_API_KEY.`);
+  if (key === undefined)
+    throw usageFailure(`There is no API key for ${url}; run darkroom login --url ${url}, or set DARKROOM_API_KEY.`);
   return new RestClient(url, readKey(key));
 }
 
@@ -36,8 +39,14 @@ export function readKey(text: string): string {
 
 function readUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isPlain = url !== undefined
-    && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '' && url.username === '' && url.password === '';
-  if (!isPlain) throw usageFailure(`The server's address must be an http or https URL, such as ${DEFAULT_URL}, not ${text}.`);
+  const isPlain =
+    url !== undefined &&
+    /^https?:$/.test(url.protocol) &&
+    url.search === '' &&
+    url.hash === '' &&
+    url.username === '' &&
+    url.password === '';
+  if (!isPlain)
+    throw usageFailure(`The server's address must be an http or https URL, such as ${DEFAULT_URL}, not ${text}.`);
   return url.href.replace(/\/+$/, '');
 }

@@ -13,13 +13,22 @@ const STATES: Readonly<Record<Cancelling, string>> = {
 };
 
 /** Where whoever leaves before the results are on the disk finds them. */
-export function whereabouts({ generation_id, completed_at }: Task, { url }: ConnectionOptions, cancelling: Cancelling = 'no'): string {
+export function whereabouts(
+  { generation_id, completed_at }: Task,
+  { url }: ConnectionOptions,
+  cancelling: Cancelling = 'no',
+): string {
   const state = completed_at === undefined ? STATES[cancelling] : 'has ended';
   return `Generation ${generation_id} ${state}; fetch it with: npx darkroom status ${generation_id} --out <path>${url === undefined ? '' : ` --url ${url}`}`;
 }
 
 /** A failure after the acceptance ends with where the generation is to be found. */
-export function cutShort(error: unknown, task: Task, options: ConnectionOptions, cancelling: Cancelling = 'no'): Failure {
+export function cutShort(
+  error: unknown,
+  task: Task,
+  options: ConnectionOptions,
+  cancelling: Cancelling = 'no',
+): Failure {
   return withMore(error, whereabouts(task, options, cancelling), { generation_id: task.generation_id });
 }
 

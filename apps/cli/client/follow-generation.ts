@@ -27,10 +27,20 @@ export function isTerminal(task: Task): boolean {
 }
 
 /** Polls as often as the server asks for until the generation has ended, and answers how it did. */
-export async function followGeneration(client: RestClient, accepted: Task, { progress, cancelOn, leaveOn, onCancelling = () => undefined, timeoutMs }: FollowOptions): Promise<Task> {
-  const timeout = timeoutMs === undefined || timeoutMs > MAX_TIMER_MS ? [] : [AbortSignal.timeout(Math.ceil(timeoutMs))];
+export async function followGeneration(
+  client: RestClient,
+  accepted: Task,
+  { progress, cancelOn, leaveOn, onCancelling = () => undefined, timeoutMs }: FollowOptions,
+): Promise<Task> {
+  const timeout =
+    timeoutMs === undefined || timeoutMs > MAX_TIMER_MS ? [] : [AbortSignal.timeout(Math.ceil(timeoutMs))];
   const path = `/generations/${accepted.generation_id}`;
-  const patient: CallOptions = { maxTries: PATIENT_TRIES, onRetry: () => { progress.note('the server does not answer; trying again'); } };
+  const patient: CallOptions = {
+    maxTries: PATIENT_TRIES,
+    onRetry: () => {
+      progress.note('the server does not answer; trying again');
+    },
+  };
   let task = accepted;
   let cancelRequested = false;
   progress.step(task.status);
@@ -44,7 +54,8 @@ export async function followGeneration(client: RestClient, accepted: Task, { pro
       onCancelling('taken');
       continue;
     }
-    if (timeout.some(({ aborted }) => aborted)) throw new Failure(`It was still ${task.status} when the time to wait was over.`);
+    if (timeout.some(({ aborted }) => aborted))
+      throw new Failure(`It was still ${task.status} when the time to wait was over.`);
     const stop = AbortSignal.any(cancelRequested ? [leaveOn, ...timeout] : [leaveOn, cancelOn, ...timeout]);
     try {
       await sleep(Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, task.poll_after_ms ?? 0)), undefined, { signal: stop });

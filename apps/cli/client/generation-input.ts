@@ -38,17 +38,29 @@ export function withGenerationOptions(command: Command): Command {
     .option('--trace-id <id>', 'your own id for the generation, given back with it');
 }
 
-/** Finds the model, types the parameters and reads the files, from `folder`; nothing is sent that would be refused for these. */
-export async function readGenerationInput(client: RestClient, prompt: string, options: GenerationOptions, folder: string): Promise<GenerationInput> {
+/**
+ * Finds the model, types the parameters and reads the files, from `folder`; nothing is sent that would be refused for
+ * these.
+ */
+export async function readGenerationInput(
+  client: RestClient,
+  prompt: string,
+  options: GenerationOptions,
+  folder: string,
+): Promise<GenerationInput> {
   const { models } = (await client.get<{ models: readonly PublicModel[] }>('/models')).data;
   const model = models.find(({ model_key }) => model_key === options.model);
   if (!model) {
-    throw usageFailure(`There is no model ${options.model}; the server has ${models.map(({ model_key }) => model_key).join(', ')}.`);
+    throw usageFailure(
+      `There is no model ${options.model}; the server has ${models.map(({ model_key }) => model_key).join(', ')}.`,
+    );
   }
   const parameters: JsonObject = readParameters(options.param ?? [], model.input_schema);
   const files: ReferenceFile[] = [];
-  for (const path of options.reference ?? []) files.push(await readReferenceFile(path, 'reference_image', model, folder));
-  if (options.startFrame !== undefined) files.push(await readReferenceFile(options.startFrame, 'start_frame', model, folder));
+  for (const path of options.reference ?? [])
+    files.push(await readReferenceFile(path, 'reference_image', model, folder));
+  if (options.startFrame !== undefined)
+    files.push(await readReferenceFile(options.startFrame, 'start_frame', model, folder));
   if (options.endFrame !== undefined) files.push(await readReferenceFile(options.endFrame, 'end_frame', model, folder));
   refuseRepeats(files);
   const most = model.limits.max_reference_uploads;
@@ -67,7 +79,9 @@ export async function readGenerationInput(client: RestClient, prompt: string, op
 /** Files of one name, role and content are one upload, which a generation takes once. */
 function refuseRepeats(files: readonly ReferenceFile[]): void {
   files.forEach((file, index) => {
-    const isSame = (other: ReferenceFile) => other.role === file.role && other.sha256 === file.sha256 && other.filename === file.filename;
-    if (files.findIndex(isSame) < index) throw usageFailure(`${file.path} is given twice; give each ${file.role} once.`);
+    const isSame = (other: ReferenceFile) =>
+      other.role === file.role && other.sha256 === file.sha256 && other.filename === file.filename;
+    if (files.findIndex(isSame) < index)
+      throw usageFailure(`${file.path} is given twice; give each ${file.role} once.`);
   });
 }

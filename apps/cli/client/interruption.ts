@@ -2,8 +2,8 @@ import { EXIT, Failure } from '../exit.js';
 import type { Signals } from '../../service/stop-request.js';
 
 /**
- * Ctrl-C while something runs on the server: the first one asks for an orderly end, through `signal`; the second one ends the
- * waiting at once, through `leaving`.
+ * Ctrl-C while something runs on the server: the first one asks for an orderly end, through `signal`; the second one
+ * ends the waiting at once, through `leaving`.
  */
 export class Interruption {
   /** The last sentence of a command that a second Ctrl-C ends, made when it comes. None when absent. */

@@ -22,7 +22,11 @@ export interface DownloadOptions {
 }
 
 /** Downloads all outputs and answers their paths: `name.png`, or `name-1.png` and on when there are several. */
-export async function downloadOutputs(task: Task, { out, force = false }: OutputOptions, { folder, onFile = () => undefined, signal }: DownloadOptions): Promise<string[]> {
+export async function downloadOutputs(
+  task: Task,
+  { out, force = false }: OutputOptions,
+  { folder, onFile = () => undefined, signal }: DownloadOptions,
+): Promise<string[]> {
   const target: Target = { folder, force, signal };
   const paths: string[] = [];
   for (const [index, { url }] of task.outputs.entries()) {
@@ -45,12 +49,15 @@ async function download(url: string, pathFor: (mediaType: string) => string, tar
     let retryAfter: string | null = null;
     try {
       const timeout = AbortSignal.timeout(DOWNLOAD_TIMEOUT_MS);
-      const response = await fetch(url, { signal: target.signal === undefined ? timeout : AbortSignal.any([target.signal, timeout]) });
+      const response = await fetch(url, {
+        signal: target.signal === undefined ? timeout : AbortSignal.any([target.signal, timeout]),
+      });
       const mediaType = response.headers.get('content-type')?.split(';')[0]?.trim() ?? '';
       if (response.ok && response.body) return await write(Readable.fromWeb(response.body), pathFor(mediaType), target);
       why = `its address answered with status ${response.status}`;
       retryAfter = response.headers.get('retry-after');
-      if (response.status !== 503 && response.status !== 429) throw new Failure(`An output could not be downloaded: ${why}.`);
+      if (response.status !== 503 && response.status !== 429)
+        throw new Failure(`An output could not be downloaded: ${why}.`);
     } catch (error) {
       target.signal?.throwIfAborted();
       if (error instanceof Failure) throw error;

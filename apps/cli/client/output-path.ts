@@ -11,14 +11,30 @@ export interface OutputOptions {
 }
 
 const EXTENSION_BY_TYPE: Readonly<Record<string, string>> = {
-  'image/png': '.png', 'image/jpeg': '.jpg', 'image/webp': '.webp', 'video/mp4': '.mp4',
+  'image/png': '.png',
+  'image/jpeg': '.jpg',
+  'image/webp': '.webp',
+  'video/mp4': '.mp4',
 };
 const ENDINGS_BY_FORMAT: Readonly<Record<string, readonly string[]>> = {
-  png: ['.png'], jpeg: ['.jpg', '.jpeg'], webp: ['.webp'], mp4: ['.mp4'],
+  png: ['.png'],
+  jpeg: ['.jpg', '.jpeg'],
+  webp: ['.webp'],
+  mp4: ['.mp4'],
 };
 /** Endings that say what is in a file. Any other is the person's own affair. */
 const MEDIA_ENDINGS = new Set([
-  ...Object.values(ENDINGS_BY_FORMAT).flat(), '.gif', '.avif', '.bmp', '.tif', '.tiff', '.svg', '.mov', '.webm', '.mkv', '.avi',
+  ...Object.values(ENDINGS_BY_FORMAT).flat(),
+  '.gif',
+  '.avif',
+  '.bmp',
+  '.tif',
+  '.tiff',
+  '.svg',
+  '.mov',
+  '.webm',
+  '.mkv',
+  '.avi',
 ]);
 
 /** The formats a model's results may have: what its `format` parameter says, else all of its modality. */
@@ -35,7 +51,9 @@ export function checkEnding({ out }: OutputOptions, formats: readonly string[], 
   const ending = extname(out).toLowerCase();
   const fitting = formats.flatMap((format) => ENDINGS_BY_FORMAT[format] ?? []);
   if (!MEDIA_ENDINGS.has(ending) || fitting.includes(ending)) return;
-  throw usageFailure(`${out} would hold ${formats.join(' or ')}, so that it cannot end in ${ending}; end it in ${fitting.join(' or ')}, or leave the ending out.`);
+  throw usageFailure(
+    `${out} would hold ${formats.join(' or ')}, so that it cannot end in ${ending}; end it in ${fitting.join(' or ')}, or leave the ending out.`,
+  );
 }
 
 /** Refuses, before anything is spent, an --out that cannot be written or would overwrite something. */
@@ -48,7 +66,8 @@ export function checkOutput({ out, force = false }: OutputOptions, maxOutputs: n
   if (!isWritable(resolve(from, folder))) throw usageFailure(`The folder ${folder} cannot be written by this user.`);
   if (isInside) return;
   const taken = force ? undefined : candidates(out, maxOutputs).find((path) => existsSync(resolve(from, path)));
-  if (taken !== undefined) throw usageFailure(`${taken} is there already; give --force to overwrite it, or another --out.`);
+  if (taken !== undefined)
+    throw usageFailure(`${taken} is there already; give --force to overwrite it, or another --out.`);
 }
 
 function candidates(out: string, maxOutputs: number): string[] {
@@ -59,10 +78,18 @@ function candidates(out: string, maxOutputs: number): string[] {
 }
 
 /** Where one output goes, as a user would write it in the folder `from`; `suffix` tells several apart. */
-export function outputPath(task: Task, { out, from }: { readonly out: string | undefined; readonly from: string }, suffix: string, mediaType: string): string {
+export function outputPath(
+  task: Task,
+  { out, from }: { readonly out: string | undefined; readonly from: string },
+  suffix: string,
+  mediaType: string,
+): string {
   const extension = EXTENSION_BY_TYPE[mediaType] ?? '';
-  if (out === undefined || isFolder(resolve(from, out))) return join(out ?? '.', `${task.generation_id}${suffix}${extension}`);
-  return extname(out) === '' ? `${out}${suffix}${extension}` : `${out.slice(0, -extname(out).length)}${suffix}${extname(out)}`;
+  if (out === undefined || isFolder(resolve(from, out)))
+    return join(out ?? '.', `${task.generation_id}${suffix}${extension}`);
+  return extname(out) === ''
+    ? `${out}${suffix}${extension}`
+    : `${out.slice(0, -extname(out).length)}${suffix}${extname(out)}`;
 }
 
 function isFolder(path: string): boolean {

@@ -46,8 +46,12 @@ function parseProfile(text: string): Profile | undefined {
   try {
     const value = JSON.parse(text) as { last_url?: unknown; keys?: unknown } | null;
     const keys = value?.keys;
-    if (typeof keys !== 'object' || keys === null || !Object.values(keys).every((key) => typeof key === 'string')) return undefined;
-    return { keys: keys as Record<string, string>, ...(typeof value?.last_url === 'string' ? { lastUrl: value.last_url } : {}) };
+    if (typeof keys !== 'object' || keys === null || !Object.values(keys).every((key) => typeof key === 'string'))
+      return undefined;
+    return {
+      keys: keys as Record<string, string>,
+      ...(typeof value?.last_url === 'string' ? { lastUrl: value.last_url } : {}),
+    };
   } catch {
     return undefined;
   }
@@ -55,7 +59,11 @@ function parseProfile(text: string): Profile | undefined {
 
 /** Written whole or not at all, and never readable by anybody else. */
 function writeProfile(io: CliIo, profile: Profile): void {
-  writePrivateFile(profilePath(io), io.folder, `${JSON.stringify({ last_url: profile.lastUrl, keys: profile.keys }, null, 2)}\n`);
+  writePrivateFile(
+    profilePath(io),
+    io.folder,
+    `${JSON.stringify({ last_url: profile.lastUrl, keys: profile.keys }, null, 2)}\n`,
+  );
 }
 
 /** Adds the key of one server to the profile, and makes that server the one that is meant when none is named. */
@@ -71,7 +79,10 @@ export interface KeptKey {
   readonly isDefault: boolean;
 }
 
-/** Adds the key of a server that nobody has logged in to. Which server is meant when none is named stays as it was, if any was. */
+/**
+ * Adds the key of a server that nobody has logged in to. Which server is meant when none is named stays as it was, if
+ * any was.
+ */
 export function keepFirstKey(io: CliIo, url: string, secret: string): KeptKey {
   const { keys, lastUrl = url } = readProfile(io);
   writeProfile(io, { lastUrl, keys: { ...keys, [url]: secret } });

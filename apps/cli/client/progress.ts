@@ -18,7 +18,8 @@ const SAVE_CURSOR = '\u001b7';
 
 /** A bar on a terminal, lines when piped, nothing when the output is for a machine. All on stderr. */
 export function openProgress(io: CliIo, steps: number, options: { readonly json?: boolean }): Progress {
-  if (options.json) return { step: () => undefined, note: () => undefined, keep: () => undefined, end: () => undefined };
+  if (options.json)
+    return { step: () => undefined, note: () => undefined, keep: () => undefined, end: () => undefined };
   return io.stderr.isTTY ? barProgress(io, steps) : lineProgress(io);
 }
 
@@ -33,7 +34,13 @@ function lineProgress(io: CliIo): Progress {
 
 function barProgress({ stderr }: CliIo, steps: number): Progress {
   const bar = new SingleBar({
-    stream: stderr, format: '{bar} {what}, {duration_formatted}', barsize: 20, hideCursor: true, clearOnComplete: true, fps: 5, gracefulExit: false,
+    stream: stderr,
+    format: '{bar} {what}, {duration_formatted}',
+    barsize: 20,
+    hideCursor: true,
+    clearOnComplete: true,
+    fps: 5,
+    gracefulExit: false,
   });
   let done = 0;
   bar.start(steps, 0, { what: 'starting' });
@@ -48,7 +55,11 @@ function barProgress({ stderr }: CliIo, steps: number): Progress {
       stderr.write(`\r${CLEAR_LINE}${what}\n${SAVE_CURSOR}`);
       step(what);
     },
-    note: (what) => { bar.update(done, { what }); },
-    end: () => { bar.stop(); },
+    note: (what) => {
+      bar.update(done, { what });
+    },
+    end: () => {
+      bar.stop();
+    },
   };
 }

@@ -15,7 +15,8 @@ async function readPipe({ stdin }: CliIo): Promise<string> {
   let text = '';
   for await (const chunk of stdin.setEncoding('utf8')) {
     text += String(chunk);
-    if (text.length > MAX_PIPED_CHARACTERS) throw new Failure('What was piped in is too long for an API key.', EXIT.usage);
+    if (text.length > MAX_PIPED_CHARACTERS)
+      throw new Failure('What was piped in is too long for an API key.', EXIT.usage);
   }
   return text.trim();
 }
@@ -35,8 +36,14 @@ function ask({ stdin, stderr }: CliIo, question: string): Promise<string> {
     };
     const onData = (chunk: string) => {
       for (const character of chunk) {
-        if (character === CTRL_C) return finish(() => { reject(new Failure('Nothing was stored.', EXIT.cancelled)); });
-        if (ENTER.has(character)) return finish(() => { resolve(text.trim()); });
+        if (character === CTRL_C)
+          return finish(() => {
+            reject(new Failure('Nothing was stored.', EXIT.cancelled));
+          });
+        if (ENTER.has(character))
+          return finish(() => {
+            resolve(text.trim());
+          });
         text = RUB_OUT.has(character) ? text.slice(0, -1) : text + character;
       }
     };

@@ -34,9 +34,16 @@ interface Envelope {
 
 /** A refusal of the server: its own sentence, with the code and the id of the request. */
 export class Refused extends Failure {
-  constructor(readonly status: number, readonly envelope: Envelope) {
+  constructor(
+    readonly status: number,
+    readonly envelope: Envelope,
+  ) {
     const { code, message, request_id } = envelope;
-    super(`${printable(message)} (${code}, request ${request_id})`, status >= 500 ? EXIT.failure : EXIT.refused, { code, message, request_id });
+    super(`${printable(message)} (${code}, request ${request_id})`, status >= 500 ? EXIT.failure : EXIT.refused, {
+      code,
+      message,
+      request_id,
+    });
     this.name = 'Refused';
   }
 }
@@ -46,7 +53,10 @@ export class Refused extends Failure {
  * sent again a bounded number of times, with the same Idempotency-Key, so that nothing happens twice.
  */
 export class RestClient {
-  constructor(readonly url: string, private readonly credential?: string) {}
+  constructor(
+    readonly url: string,
+    private readonly credential?: string,
+  ) {}
 
   get<T>(path: string, options: CallOptions = {}): Promise<Answer<T>> {
     return this.call('GET', path, undefined, options);
@@ -81,7 +91,12 @@ export class RestClient {
     }
   }
 
-  private send(method: string, path: string, body: unknown, { idempotencyKey, signal }: CallOptions): Promise<Response> {
+  private send(
+    method: string,
+    path: string,
+    body: unknown,
+    { idempotencyKey, signal }: CallOptions,
+  ): Promise<Response> {
     const timeout = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
     return fetch(`${this.url}${BASE_PATH}${path}`, {
       method,
@@ -110,5 +125,7 @@ function readEnvelope(text: string): Envelope | undefined {
 
 function refusal(url: string, response: Response, envelope: Envelope | undefined): Failure {
   if (envelope && !envelope.success) return new Refused(response.status, envelope);
-  return new Failure(`${url} answered with status ${response.status} and not as a Darkroom service does; check the address.`);
+  return new Failure(
+    `${url} answered with status ${response.status} and not as a Darkroom service does; check the address.`,
+  );
 }

@@ -7,10 +7,15 @@ const MAX_RETRY_AFTER_MS = 30_000;
 /** How often a request is sent at most, the first time included. */
 export const MAX_TRIES = 6;
 
-/** The same for what waits on a generation that goes on: about a minute in all, so that a server may restart meanwhile. */
+/**
+ * The same for what waits on a generation that goes on: about a minute in all, so that a server may restart meanwhile.
+ */
 export const PATIENT_TRIES = 14;
 
-/** How long to wait before try number `tries` + 1 when nobody says: twice as long each time, spread by chance. Milliseconds. */
+/**
+ * How long to wait before try number `tries` + 1 when nobody says: twice as long each time, spread by chance.
+ * Milliseconds.
+ */
 export function backOffMs(tries: number): number {
   return Math.min(CAP_MS, BASE_MS * 2 ** (tries - 1)) * (0.5 + Math.random() / 2);
 }
@@ -18,7 +23,11 @@ export function backOffMs(tries: number): number {
 /** Waits before try number `tries` + 1: as long as the server asked, else as `backOffMs` says. */
 export async function waitBeforeRetry(tries: number, retryAfter: string | null, signal?: AbortSignal): Promise<void> {
   const asked = retryAfter !== null && /^[0-9]{1,6}$/.test(retryAfter) ? Number(retryAfter) * 1_000 : undefined;
-  await sleep(asked === undefined ? backOffMs(tries) : Math.min(asked, MAX_RETRY_AFTER_MS), undefined, signal === undefined ? {} : { signal });
+  await sleep(
+    asked === undefined ? backOffMs(tries) : Math.min(asked, MAX_RETRY_AFTER_MS),
+    undefined,
+    signal === undefined ? {} : { signal },
+  );
 }
 
 /** Whether trying again cannot help: a name that does not exist, a certificate that is not trusted. */
@@ -34,17 +43,24 @@ const NOT_TRUSTED = 'its certificate is not trusted';
 export function networkReason(error: unknown): string {
   const cause = (error as { cause?: { code?: string } }).cause;
   switch (cause?.code ?? (error as Error).name) {
-    case 'ECONNREFUSED': return 'nothing listens there';
-    case 'ENOTFOUND': return NO_HOST;
-    case 'EAI_AGAIN': return 'its name cannot be looked up';
-    case 'TimeoutError': return 'it did not answer in time';
+    case 'ECONNREFUSED':
+      return 'nothing listens there';
+    case 'ENOTFOUND':
+      return NO_HOST;
+    case 'EAI_AGAIN':
+      return 'its name cannot be looked up';
+    case 'TimeoutError':
+      return 'it did not answer in time';
     case 'ECONNRESET':
-    case 'UND_ERR_SOCKET': return 'the connection was cut';
+    case 'UND_ERR_SOCKET':
+      return 'the connection was cut';
     case 'CERT_HAS_EXPIRED':
     case 'DEPTH_ZERO_SELF_SIGNED_CERT':
     case 'SELF_SIGNED_CERT_IN_CHAIN':
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
-    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE': return NOT_TRUSTED;
-    default: return 'the connection failed';
+    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
+      return NOT_TRUSTED;
+    default:
+      return 'the connection failed';
   }
 }

@@ -9,12 +9,18 @@ export function taskText(task: Task): string {
     ['model', task.model_key],
     ['created', task.created_at],
     ['completed', task.completed_at],
-    ['credits', task.completed_at === undefined ? `${task.reserved_credits} reserved` : `${task.charged_credits} charged`],
+    [
+      'credits',
+      task.completed_at === undefined ? `${task.reserved_credits} reserved` : `${task.charged_credits} charged`,
+    ],
     ['error', task.error && `${task.error.message} (${task.error.code})`],
     ['trace id', task.client_trace_id],
     ...task.outputs.map(({ media_type, width, height, duration_ms, url }, index): [string, string] => {
       const size = width === undefined ? '' : ` ${width}x${height}`;
-      return [`output ${index + 1}`, `${media_type}${size}${duration_ms === undefined ? '' : ` ${duration_ms} ms`} ${url}`];
+      return [
+        `output ${index + 1}`,
+        `${media_type}${size}${duration_ms === undefined ? '' : ` ${duration_ms} ms`} ${url}`,
+      ];
     }),
   ]);
 }

@@ -11,16 +11,32 @@ const PUT_TIMEOUT_MS = 300_000;
  * Uploads one file and answers the id that a generation refers to it by. `intent` names the generation it is for: the
  * same intent again finds the same upload and sends only what is missing.
  */
-export function uploadReference(client: RestClient, file: ReferenceFile, intent: string, signal: AbortSignal): Promise<string> {
+export function uploadReference(
+  client: RestClient,
+  file: ReferenceFile,
+  intent: string,
+  signal: AbortSignal,
+): Promise<string> {
   return naming(file, () => upload(client, file, intent, signal));
 }
 
 async function upload(client: RestClient, file: ReferenceFile, intent: string, signal: AbortSignal): Promise<string> {
   const key = createHash('sha256').update(`${intent}\0${file.role}\0${file.sha256}\0${file.filename}`).digest('hex');
-  const request = { filename: file.filename, media_type: file.mediaType, byte_size: file.bytes.length, sha256: file.sha256, role: file.role };
+  const request = {
+    filename: file.filename,
+    media_type: file.mediaType,
+    byte_size: file.bytes.length,
+    sha256: file.sha256,
+    role: file.role,
+  };
   const prepared = await client.post<PreparedUpload>('/uploads', request, { idempotencyKey: `${key}.prepare`, signal });
   const { upload_id } = prepared.data;
-  const complete = () => client.post(`/uploads/${upload_id}/complete`, { sha256: file.sha256 }, { idempotencyKey: `${key}.complete`, signal });
+  const complete = () =>
+    client.post(
+      `/uploads/${upload_id}/complete`,
+      { sha256: file.sha256 },
+      { idempotencyKey: `${key}.complete`, signal },
+    );
   if (prepared.replayed && (await isComplete(complete))) return upload_id;
   await sendBytes(prepared.data, file, signal);
   await complete();
@@ -57,13 +73,18 @@ async function sendBytes(target: PreparedUpload, file: ReferenceFile, signal: Ab
     let retryAfter: string | null = null;
     try {
       const response = await fetch(target.upload_url, {
-        method: target.method, headers, body: file.bytes, redirect: 'error', signal: AbortSignal.any([signal, AbortSignal.timeout(PUT_TIMEOUT_MS)]),
+        method: target.method,
+        headers,
+        body: file.bytes,
+        redirect: 'error',
+        signal: AbortSignal.any([signal, AbortSignal.timeout(PUT_TIMEOUT_MS)]),
       });
       await response.arrayBuffer();
       if (response.ok) return;
       why = `the upload target answered with status ${response.status}`;
       retryAfter = response.headers.get('retry-after');
-      if (response.status !== 503 && response.status !== 429) throw new Failure(`${file.path} was not uploaded: ${why}.`);
+      if (response.status !== 503 && response.status !== 429)
+        throw new Failure(`${file.path} was not uploaded: ${why}.`);
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof Failure) throw error;

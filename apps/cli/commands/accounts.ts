@@ -17,35 +17,59 @@ export function addAccounts(program: Command, io: CliIo): void {
     .description('make an account')
     .option('--currency <text>', 'what its credits are called (default: credits)')
     .addHelpText('after', examples(['darkroom accounts create "Northern studio"']))
-    .action((name: string, options: OperatorOptions & { readonly currency?: string }) => withOperator(io, options, async (operator) => {
-      const account = await operator.createAccount({ name, ...(options.currency ? { currency: options.currency } : {}) });
-      show(io, { json: accountJson(account), text: accountText(account) }, options);
-    }));
+    .action((name: string, options: OperatorOptions & { readonly currency?: string }) =>
+      withOperator(io, options, async (operator) => {
+        const account = await operator.createAccount({
+          name,
+          ...(options.currency ? { currency: options.currency } : {}),
+        });
+        show(io, { json: accountJson(account), text: accountText(account) }, options);
+      }),
+    );
   withPaging(operatorCommand(accounts, 'list'))
     .description('list accounts')
     .addHelpText('after', examples(['darkroom accounts list --limit 20']))
-    .action((options: OperatorOptions & PageOptions) => withOperator(io, options, async (operator) => {
-      const page = await operator.listAccounts(pageRequest(options));
-      const rows = page.items.map((a) => [a.accountId, a.name, a.available, a.reserved, a.spent, isoTime(a.createdAt), a.suspendedAt === undefined ? '' : isoTime(a.suspendedAt)]);
-      const text = table(['account', 'name', 'available', 'reserved', 'spent', 'created', 'suspended'], rows) + moreText(page);
-      show(io, { json: { accounts: page.items.map(accountJson), ...moreJson(page) }, text }, options);
-    }));
+    .action((options: OperatorOptions & PageOptions) =>
+      withOperator(io, options, async (operator) => {
+        const page = await operator.listAccounts(pageRequest(options));
+        const rows = page.items.map((a) => [
+          a.accountId,
+          a.name,
+          a.available,
+          a.reserved,
+          a.spent,
+          isoTime(a.createdAt),
+          a.suspendedAt === undefined ? '' : isoTime(a.suspendedAt),
+        ]);
+        const text =
+          table(['account', 'name', 'available', 'reserved', 'spent', 'created', 'suspended'], rows) + moreText(page);
+        show(io, { json: { accounts: page.items.map(accountJson), ...moreJson(page) }, text }, options);
+      }),
+    );
   withPaging(operatorCommand(accounts, 'show <account_id>'))
     .description('show one account, and what it and its Apps make the service keep')
     .addHelpText('after', examples([`darkroom accounts show ${EXAMPLE_ID}`]))
-    .action((accountId: string, options: OperatorOptions & PageOptions) => withOperator(io, options, async (operator) => {
-      const account = await operator.getAccount(accountId);
-      const storage = await operator.getStorage(accountId, pageRequest(options));
-      const text = `${accountText(account)}\n${storageText(storage)}`;
-      show(io, { json: { ...accountJson(account), storage: storageJson(storage) }, text }, options);
-    }));
+    .action((accountId: string, options: OperatorOptions & PageOptions) =>
+      withOperator(io, options, async (operator) => {
+        const account = await operator.getAccount(accountId);
+        const storage = await operator.getStorage(accountId, pageRequest(options));
+        const text = `${accountText(account)}\n${storageText(storage)}`;
+        show(io, { json: { ...accountJson(account), storage: storageJson(storage) }, text }, options);
+      }),
+    );
   operatorCommand(accounts, 'rename <account_id> <name>')
     .description('give an account another name')
     .addHelpText('after', examples([`darkroom accounts rename ${EXAMPLE_ID} "Southern studio"`]))
-    .action((accountId: string, name: string, options: OperatorOptions) => withOperator(io, options, async (operator) => {
-      const account = await operator.renameAccount(accountId, name);
-      show(io, { json: accountJson(account), text: `Account ${account.accountId} is called ${printable(account.name)}.` }, options);
-    }));
+    .action((accountId: string, name: string, options: OperatorOptions) =>
+      withOperator(io, options, async (operator) => {
+        const account = await operator.renameAccount(accountId, name);
+        show(
+          io,
+          { json: accountJson(account), text: `Account ${account.accountId} is called ${printable(account.name)}.` },
+          options,
+        );
+      }),
+    );
   addSuspend(accounts, io);
 }
 

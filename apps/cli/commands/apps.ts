@@ -12,19 +12,38 @@ export function addApps(program: Command, io: CliIo): void {
   operatorCommand(apps, 'create <account_id> <name>')
     .description('make an App')
     .addHelpText('after', examples([`darkroom apps create ${EXAMPLE_ID} website`]))
-    .action((accountId: string, name: string, options: OperatorOptions) => withOperator(io, options, async (operator) => {
-      const app = await operator.createApp({ accountId, name });
-      show(io, { json: appJson(app), text: facts([['app', app.appId], ['account', app.accountId], ['name', app.name]]) }, options);
-    }));
+    .action((accountId: string, name: string, options: OperatorOptions) =>
+      withOperator(io, options, async (operator) => {
+        const app = await operator.createApp({ accountId, name });
+        show(
+          io,
+          {
+            json: appJson(app),
+            text: facts([
+              ['app', app.appId],
+              ['account', app.accountId],
+              ['name', app.name],
+            ]),
+          },
+          options,
+        );
+      }),
+    );
   withPaging(operatorCommand(apps, 'list <account_id>'))
     .description('list the Apps of an account')
     .addHelpText('after', examples([`darkroom apps list ${EXAMPLE_ID}`]))
-    .action((accountId: string, options: OperatorOptions & PageOptions) => withOperator(io, options, async (operator) => {
-      const page = await operator.listApps(accountId, pageRequest(options));
-      const rows = page.items.map((app) => [app.appId, app.name, isoTime(app.createdAt)]);
-      show(io, {
-        json: { apps: page.items.map(appJson), ...moreJson(page) },
-        text: table(['app', 'name', 'created'], rows) + moreText(page),
-      }, options);
-    }));
+    .action((accountId: string, options: OperatorOptions & PageOptions) =>
+      withOperator(io, options, async (operator) => {
+        const page = await operator.listApps(accountId, pageRequest(options));
+        const rows = page.items.map((app) => [app.appId, app.name, isoTime(app.createdAt)]);
+        show(
+          io,
+          {
+            json: { apps: page.items.map(appJson), ...moreJson(page) },
+            text: table(['app', 'name', 'created'], rows) + moreText(page),
+          },
+          options,
+        );
+      }),
+    );
 }

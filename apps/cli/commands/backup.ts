@@ -31,7 +31,14 @@ async function backup(io: CliIo, folder: string, options: StoreOptions): Promise
   const { makeBackup } = await import('../../backup/make-backup.js');
   const manifest = await makeBackup(config, folder, isoTime(Date.now()));
   const elsewhere = manifest.objects ? '' : ' The objects lie in a bucket and are not in it; back that up too.';
-  show(io, { json: { backup: folder, ...manifestJson(manifest) }, text: `The data folder ${config.dataFolder} is backed up to ${folder}${objectsText(manifest)}.${elsewhere}` }, options);
+  show(
+    io,
+    {
+      json: { backup: folder, ...manifestJson(manifest) },
+      text: `The data folder ${config.dataFolder} is backed up to ${folder}${objectsText(manifest)}.${elsewhere}`,
+    },
+    options,
+  );
 }
 
 async function restore(io: CliIo, folder: string, options: StoreOptions): Promise<void> {
@@ -43,8 +50,20 @@ async function restore(io: CliIo, folder: string, options: StoreOptions): Promis
   try {
     const { accounts, entries, generations, findings } = await verifyCredits(program.context);
     const text = `The backup of ${manifest.createdAt} is restored to ${config.dataFolder}${objectsText(manifest)}; ${countedBooks({ accounts, entries, generations })} agree.`;
-    show(io, { json: { data_folder: config.dataFolder, ...manifestJson(manifest), accounts, entries, generations, findings }, text: findings.length === 0 ? text : findings.join('\n') }, options);
-    if (findings.length > 0) throw new Failure(`The backup is restored, and its books are wrong in ${counted(findings.length, 'place')}.`, undefined, 'shown');
+    show(
+      io,
+      {
+        json: { data_folder: config.dataFolder, ...manifestJson(manifest), accounts, entries, generations, findings },
+        text: findings.length === 0 ? text : findings.join('\n'),
+      },
+      options,
+    );
+    if (findings.length > 0)
+      throw new Failure(
+        `The backup is restored, and its books are wrong in ${counted(findings.length, 'place')}.`,
+        undefined,
+        'shown',
+      );
   } finally {
     await program.close();
   }
@@ -55,5 +74,10 @@ function objectsText({ objects }: Manifest): string {
 }
 
 function manifestJson({ release, createdAt, databaseSha256, objects }: Manifest) {
-  return { release, created_at: createdAt, database_sha256: databaseSha256, ...(objects === undefined ? {} : { objects }) };
+  return {
+    release,
+    created_at: createdAt,
+    database_sha256: databaseSha256,
+    ...(objects === undefined ? {} : { objects }),
+  };
 }

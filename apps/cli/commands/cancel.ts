@@ -24,6 +24,9 @@ function outcome({ status, generation_id }: Task): string {
 }
 
 async function cancel(io: CliIo, generationId: string, options: Options): Promise<void> {
-  const { data } = await connect(io, options).post<Task>(`/generations/${encodeURIComponent(generationId)}/cancel`, undefined);
+  const { data } = await connect(io, options).post<Task>(
+    `/generations/${encodeURIComponent(generationId)}/cancel`,
+    undefined,
+  );
   show(io, { json: data, text: `${taskText(data)}\n\n${outcome(data)}` }, options);
 }

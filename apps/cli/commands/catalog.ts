@@ -19,9 +19,15 @@ export function addCatalog(program: Command, io: CliIo): void {
 async function check(io: CliIo, file: string | undefined, options: StoreOptions): Promise<void> {
   const config = await configOf(io, options);
   const path = file ?? config.catalog;
-  const keys = (await loadCatalog(resolve(io.folder, path), catalogTools(config), path)).models().map(({ modelKey }) => modelKey);
-  show(io, {
-    json: { file: path, models: keys },
-    text: `${path} is right: ${keys.length} ${keys.length === 1 ? 'model' : 'models'} (${keys.join(', ')}).`,
-  }, options);
+  const keys = (await loadCatalog(resolve(io.folder, path), catalogTools(config), path))
+    .models()
+    .map(({ modelKey }) => modelKey);
+  show(
+    io,
+    {
+      json: { file: path, models: keys },
+      text: `${path} is right: ${keys.length} ${keys.length === 1 ? 'model' : 'models'} (${keys.join(', ')}).`,
+    },
+    options,
+  );
 }

@@ -4,6 +4,9 @@ import type { Command } from 'commander';
 export function clientCommand(program: Command, nameAndArguments: string): Command {
   return program
     .command(nameAndArguments)
-    .option('--url <url>', "the server's address (default: DARKROOM_URL, else the last login, else http://127.0.0.1:8080)")
+    .option(
+      '--url <url>',
+      "the server's address (default: DARKROOM_URL, else the last login, else http://127.0.0.1:8080)",
+    )
     .option('--json', 'print one JSON document');
 }

@@ -28,8 +28,9 @@ export function addCreditOperations(program: Command, io: CliIo): void {
     .option('--reason <text>', 'why', 'Grant')
     .option('--operation-id <id>', 'names the grant, so that giving it again changes nothing')
     .addHelpText('after', examples([`darkroom grants create ${EXAMPLE_ID} 5000 --operation-id invoice-1042`]))
-    .action((accountId: string, credits: string, options: Options) => (
-      operate(io, (operator, operation) => operator.grantCredits(operation), accountId, credits, options)));
+    .action((accountId: string, credits: string, options: Options) =>
+      operate(io, (operator, operation) => operator.grantCredits(operation), accountId, credits, options),
+    );
 
   const adjustments = program.command('adjustments').description('corrections of what was given');
   operatorCommand(adjustments, 'create <account_id> <credits>')
@@ -37,29 +38,42 @@ export function addCreditOperations(program: Command, io: CliIo): void {
     .requiredOption('--reason <text>', 'why')
     .option('--operation-id <id>', 'names the adjustment, so that making it again changes nothing')
     .addHelpText('after', examples([`darkroom adjustments create ${EXAMPLE_ID} -200 --reason "granted twice"`]))
-    .action((accountId: string, credits: string, options: Options) => (
-      operate(io, (operator, operation) => operator.adjustCredits(operation), accountId, credits, options)));
+    .action((accountId: string, credits: string, options: Options) =>
+      operate(io, (operator, operation) => operator.adjustCredits(operation), accountId, credits, options),
+    );
 }
 
 function operate(io: CliIo, make: Operate, accountId: string, credits: string, options: Options): Promise<void> {
   if (!/^-?[0-9]+$/.test(credits)) throw usageFailure(`Credits must be a whole number, not ${credits}.`);
-  if (!Number.isSafeInteger(Number(credits))) throw usageFailure(`Credits must be from -${Number.MAX_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}, not ${credits}.`);
+  if (!Number.isSafeInteger(Number(credits)))
+    throw usageFailure(
+      `Credits must be from -${Number.MAX_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}, not ${credits}.`,
+    );
   return withOperator(io, options, async (operator) => {
     // One id for all tries, so that none of them is an operation of its own.
     const operationId = options.operationId ?? randomUUID();
     const operation = { accountId, operationId, credits: Number(credits), reason: options.reason };
-    const { account, earlierAt } = await make(operator, operation).catch((error: unknown) => { throw unheard(error, operationId); });
+    const { account, earlierAt } = await make(operator, operation).catch((error: unknown) => {
+      throw unheard(error, operationId);
+    });
     // An id of our own was made by no command before; what is there already is a try whose answer was lost.
     const repeatedAt = options.operationId === undefined ? undefined : earlierAt;
     const balance = `${account.name} has ${amountText(account.available, account.currency)} available`;
-    const text = repeatedAt === undefined ? `${balance} (operation ${operationId}).` : `The operation ${operationId} was made already at ${isoTime(repeatedAt)}; nothing changed. ${balance}.`;
-    show(io, { json: { operation_id: operationId, repeated: repeatedAt !== undefined, account: accountJson(account) }, text }, options);
+    const text =
+      repeatedAt === undefined
+        ? `${balance} (operation ${operationId}).`
+        : `The operation ${operationId} was made already at ${isoTime(repeatedAt)}; nothing changed. ${balance}.`;
+    show(
+      io,
+      { json: { operation_id: operationId, repeated: repeatedAt !== undefined, account: accountJson(account) }, text },
+      options,
+    );
   });
 }
 
 /**
- * What says that the operation was never made, nor will be by a try that is still on its way: no account ever goes, and an id names one
- * operation for ever. What an account has may change between two tries, and who may call as well.
+ * What says that the operation was never made, nor will be by a try that is still on its way: no account ever goes, and
+ * an id names one operation for ever. What an account has may change between two tries, and who may call as well.
  */
 const NEVER_MADE: ReadonlySet<ErrorCode> = new Set(['NOT_FOUND', 'CONFLICT']);
 
@@ -69,5 +83,9 @@ function unheard(error: unknown, operationId: string): unknown {
   if (lastTry === undefined && (error instanceof ServiceError || error instanceof Failure)) return error;
   if (lastTry instanceof ServiceError && NEVER_MADE.has(lastTry.code)) return lastTry;
   const { message, details } = failureOf(lastTry ?? error);
-  return withMore(new Failure(message, EXIT.failure, details, lastTry ?? error), `Whether it was made is not known; the same command with --operation-id ${operationId} finds out and does not make it twice.`, { operation_id: operationId });
+  return withMore(
+    new Failure(message, EXIT.failure, details, lastTry ?? error),
+    `Whether it was made is not known; the same command with --operation-id ${operationId} finds out and does not make it twice.`,
+    { operation_id: operationId },
+  );
 }

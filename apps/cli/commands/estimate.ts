@@ -16,10 +16,13 @@ type Options = GenerationOptions & ConnectionOptions & { readonly json?: boolean
 export function addEstimate(program: Command, io: CliIo): void {
   withGenerationOptions(clientCommand(program, 'estimate <prompt>'))
     .description('say what a generation would cost, without making it')
-    .addHelpText('after', examples([
-      'darkroom estimate "a lighthouse" --param n=4',
-      'darkroom estimate "waves" --model sandbox-video --json',
-    ]))
+    .addHelpText(
+      'after',
+      examples([
+        'darkroom estimate "a lighthouse" --param n=4',
+        'darkroom estimate "waves" --model sandbox-video --json',
+      ]),
+    )
     .action((prompt: string, options: Options) => estimate(io, prompt, options));
 }
 
@@ -28,6 +31,9 @@ async function estimate(io: CliIo, prompt: string, options: Options): Promise<vo
   const { body, files } = await readGenerationInput(client, prompt, options, io.folder);
   const ids: string[] = [];
   for (const file of files) ids.push(await uploadReference(client, file, randomUUID(), new AbortController().signal));
-  const { data } = await client.post<Estimate>('/generations/estimate', { ...body, ...(ids.length === 0 ? {} : { reference_upload_ids: ids }) });
+  const { data } = await client.post<Estimate>('/generations/estimate', {
+    ...body,
+    ...(ids.length === 0 ? {} : { reference_upload_ids: ids }),
+  });
   show(io, { json: data, text: amountText(data.estimated_credits, data.currency) }, options);
 }

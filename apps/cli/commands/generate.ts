@@ -3,7 +3,12 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { printable } from '../../logging/printable.js';
 import { connect, type ConnectionOptions } from '../client/connection.js';
 import { followGeneration } from '../client/follow-generation.js';
-import { readGenerationInput, withGenerationOptions, type GenerationInput, type GenerationOptions } from '../client/generation-input.js';
+import {
+  readGenerationInput,
+  withGenerationOptions,
+  type GenerationInput,
+  type GenerationOptions,
+} from '../client/generation-input.js';
 import { Interruption } from '../client/interruption.js';
 import { downloadOutputs } from '../client/output-files.js';
 import { checkEnding, checkOutput, formatsOf, type OutputOptions } from '../client/output-path.js';
@@ -51,7 +56,8 @@ export function addGenerate(program: Command, io: CliIo): void {
 
 function readSeconds(text: string): number {
   const seconds = Number(text);
-  if (!(seconds > 0) || !Number.isFinite(seconds)) throw new InvalidArgumentError('It must be a number of seconds above 0.');
+  if (!(seconds > 0) || !Number.isFinite(seconds))
+    throw new InvalidArgumentError('It must be a number of seconds above 0.');
   return seconds;
 }
 
@@ -84,8 +90,16 @@ async function generate(io: CliIo, prompt: string, options: Options): Promise<vo
   }
 }
 
-/** Everything up to the 202. From the create on, an interruption waits: what may have been accepted must be cancelled. */
-async function accept(client: RestClient, input: GenerationInput, options: Options, progress: Progress, interruption: Interruption): Promise<Task> {
+/**
+ * Everything up to the 202. From the create on, an interruption waits: what may have been accepted must be cancelled.
+ */
+async function accept(
+  client: RestClient,
+  input: GenerationInput,
+  options: Options,
+  progress: Progress,
+  interruption: Interruption,
+): Promise<Task> {
   const { signal } = interruption;
   const intent = options.idempotencyKey ?? randomUUID();
   const ids: string[] = [];
@@ -97,8 +111,11 @@ async function accept(client: RestClient, input: GenerationInput, options: Optio
   await estimate(client, body, progress, signal);
   signal.throwIfAborted();
   interruption.lastSentence = () => unheard(intent);
-  const { data, replayed, tries } = await client.post<Task>('/generations', body, { idempotencyKey: intent, signal: interruption.leaving })
-    .catch((error: unknown) => { throw createFailure(error, intent); });
+  const { data, replayed, tries } = await client
+    .post<Task>('/generations', body, { idempotencyKey: intent, signal: interruption.leaving })
+    .catch((error: unknown) => {
+      throw createFailure(error, intent);
+    });
   progress.keep(`accepted as ${data.generation_id}`);
   // After a second try the first may have been ours, unheard.
   if (replayed && tries === 1) progress.keep('made before under this key; nothing new is charged');
@@ -112,7 +129,12 @@ interface Waiting {
 }
 
 /** Waits for the end and fetches the results. Whatever keeps it from that says where they are to be found. */
-async function finish(io: CliIo, client: RestClient, accepted: Task, { options, progress, interruption }: Waiting): Promise<void> {
+async function finish(
+  io: CliIo,
+  client: RestClient,
+  accepted: Task,
+  { options, progress, interruption }: Waiting,
+): Promise<void> {
   const { signal, leaving } = interruption;
   let task = accepted;
   let cancelling: Cancelling = 'no';
@@ -120,11 +142,22 @@ async function finish(io: CliIo, client: RestClient, accepted: Task, { options, 
   let files: readonly string[];
   try {
     task = await followGeneration(client, accepted, {
-      progress, cancelOn: signal, leaveOn: leaving, onCancelling: (step) => { cancelling = step; },
+      progress,
+      cancelOn: signal,
+      leaveOn: leaving,
+      onCancelling: (step) => {
+        cancelling = step;
+      },
       ...(options.timeout === undefined ? {} : { timeoutMs: options.timeout * 1_000 }),
     });
     // What was delivered is paid for, so it is fetched after a cancel too.
-    files = await downloadOutputs(task, options, { folder: io.folder, signal: leaving, onFile: () => { progress.step('downloaded'); } });
+    files = await downloadOutputs(task, options, {
+      folder: io.folder,
+      signal: leaving,
+      onFile: () => {
+        progress.step('downloaded');
+      },
+    });
     leaving.throwIfAborted();
   } catch (error) {
     throw cutShort(error, task, options, cancelling);
@@ -150,14 +183,29 @@ async function estimate(client: RestClient, body: object, progress: Progress, si
   }
 }
 
-function conclude(io: CliIo, task: Task, files: readonly string[], { options, interrupted }: { readonly options: Options; readonly interrupted: boolean }): void {
+function conclude(
+  io: CliIo,
+  task: Task,
+  files: readonly string[],
+  { options, interrupted }: { readonly options: Options; readonly interrupted: boolean },
+): void {
   if (options.json || files.length > 0) show(io, { json: { ...task, files }, text: files.join('\n') }, options);
   const charged = `${amountText(task.charged_credits)} charged`;
   if (task.status === 'failed') {
     const { message, code } = task.error ?? { message: 'no reason was given', code: 'unknown' };
-    throw new Failure(`The generation failed: ${printable(message)} (${code}, ${charged}).`, EXIT.generationFailed, 'shown');
+    throw new Failure(
+      `The generation failed: ${printable(message)} (${code}, ${charged}).`,
+      EXIT.generationFailed,
+      'shown',
+    );
   }
-  if (task.status === 'cancelled') throw new Failure(`The generation was cancelled, ${charged}.`, EXIT.cancelled, 'shown');
-  if (interrupted) throw new Failure(`The generation had succeeded before it could be cancelled, ${charged}.`, EXIT.cancelled, 'shown');
+  if (task.status === 'cancelled')
+    throw new Failure(`The generation was cancelled, ${charged}.`, EXIT.cancelled, 'shown');
+  if (interrupted)
+    throw new Failure(
+      `The generation had succeeded before it could be cancelled, ${charged}.`,
+      EXIT.cancelled,
+      'shown',
+    );
   if (!options.json) say(io, `succeeded, ${charged}`);
 }

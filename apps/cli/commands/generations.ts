@@ -16,37 +16,62 @@ interface ListOptions extends OperatorOptions, PageOptions {
 
 /** `darkroom generations`: the work of all accounts, as who runs the server sees it. */
 export function addGenerations(program: Command, io: CliIo): void {
-  const generations = program.command('generations').description("generations of any account, for operators; a developer's own are in status and cancel");
+  const generations = program
+    .command('generations')
+    .description("generations of any account, for operators; a developer's own are in status and cancel");
   withPaging(operatorCommand(generations, 'list'))
     .description('list generations, newest first, without their prompts')
     .option('--account <account_id>', 'those of one account')
     .option('--app <app_id>', 'those of one App')
     .option('--status <status>', `those that stand so (repeatable): ${STATUSES.join(', ')}`, collectStatus)
-    .addHelpText('after', examples(['darkroom generations list --status queued --status running', `darkroom generations list --account ${EXAMPLE_ID}`]))
+    .addHelpText(
+      'after',
+      examples([
+        'darkroom generations list --status queued --status running',
+        `darkroom generations list --account ${EXAMPLE_ID}`,
+      ]),
+    )
     .action((options: ListOptions) => list(io, options));
   operatorCommand(generations, 'show <generation_id>')
     .description("show one generation, with its client's prompt and parameters")
     .addHelpText('after', examples([`darkroom generations show ${EXAMPLE_ID}`]))
-    .action((generationId: string, options: OperatorOptions) => withOperator(io, options, async (operator) => {
-      const generation = await operator.inspectGeneration(generationId);
-      show(io, { json: inspectedJson(generation), text: inspectedText(generation) }, options);
-    }));
+    .action((generationId: string, options: OperatorOptions) =>
+      withOperator(io, options, async (operator) => {
+        const generation = await operator.inspectGeneration(generationId);
+        show(io, { json: inspectedJson(generation), text: inspectedText(generation) }, options);
+      }),
+    );
   operatorCommand(generations, 'cancel <generation_id>')
     .description('ask for the end of a generation, as its client could')
     .addHelpText('after', examples([`darkroom generations cancel ${EXAMPLE_ID}`]))
-    .action((generationId: string, options: OperatorOptions) => withOperator(io, options, async (operator) => {
-      const generation = await operator.cancelGeneration(generationId);
-      show(io, { json: generationJson(generation), text: outcome(generation) }, options);
-    }));
+    .action((generationId: string, options: OperatorOptions) =>
+      withOperator(io, options, async (operator) => {
+        const generation = await operator.cancelGeneration(generationId);
+        show(io, { json: generationJson(generation), text: outcome(generation) }, options);
+      }),
+    );
 }
 
 function list(io: CliIo, options: ListOptions): Promise<void> {
   const { account, app, status } = options;
   return withOperator(io, options, async (operator) => {
-    const filter = { ...(account ? { accountId: account } : {}), ...(app ? { appId: app } : {}), ...(status ? { statuses: status } : {}) };
+    const filter = {
+      ...(account ? { accountId: account } : {}),
+      ...(app ? { appId: app } : {}),
+      ...(status ? { statuses: status } : {}),
+    };
     const page = await operator.searchGenerations(filter, pageRequest(options));
-    const rows = page.items.map((g) => [g.generationId, g.status, g.accountId, g.modelKey, isoTime(g.createdAt), g.completedAt === undefined ? '' : isoTime(g.completedAt), creditsOf(g)]);
-    const text = table(['generation', 'status', 'account', 'model', 'created', 'ended', 'credits'], rows) + moreText(page);
+    const rows = page.items.map((g) => [
+      g.generationId,
+      g.status,
+      g.accountId,
+      g.modelKey,
+      isoTime(g.createdAt),
+      g.completedAt === undefined ? '' : isoTime(g.completedAt),
+      creditsOf(g),
+    ]);
+    const text =
+      table(['generation', 'status', 'account', 'model', 'created', 'ended', 'credits'], rows) + moreText(page);
     show(io, { json: { generations: page.items.map(generationJson), ...moreJson(page) }, text }, options);
   });
 }
@@ -63,7 +88,9 @@ function creditsOf({ completedAt, reservedCredits, chargedCredits }: ShownGenera
 
 function outcome({ generationId, status }: ShownGeneration): string {
   if (status === 'cancelled') return `Generation ${generationId} is cancelled.`;
-  return isTerminal(status) ? `Generation ${generationId} had ${status} before; nothing was changed.` : `Generation ${generationId} is asked to stop, and still ${status}.`;
+  return isTerminal(status)
+    ? `Generation ${generationId} had ${status} before; nothing was changed.`
+    : `Generation ${generationId} is asked to stop, and still ${status}.`;
 }
 
 function inspectedText(g: InspectedGeneration): string {

@@ -21,10 +21,7 @@ export function addInit(program: Command, io: CliIo): void {
     .description('make the data folder, and with --account an account, an App and a key to begin with')
     .option('--account <name>', 'also make an account of this name with one App and one key')
     .option('--credits <count>', 'credits to give to the new account')
-    .addHelpText('after', examples([
-      'darkroom init',
-      'darkroom init --account studio --credits 10000',
-    ], ABOUT))
+    .addHelpText('after', examples(['darkroom init', 'darkroom init --account studio --credits 10000'], ABOUT))
     .action((options: Options) => init(io, options));
 }
 
@@ -32,24 +29,45 @@ function init(io: CliIo, options: Options): Promise<void> {
   if (options.credits !== undefined && options.account === undefined) {
     throw usageFailure('--credits needs --account, which says who they are for.');
   }
-  if (options.credits !== undefined && !(/^[0-9]+$/.test(options.credits) && Number.isSafeInteger(Number(options.credits)))) {
-    throw usageFailure(`--credits must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}, not ${options.credits}.`);
+  if (
+    options.credits !== undefined &&
+    !(/^[0-9]+$/.test(options.credits) && Number.isSafeInteger(Number(options.credits)))
+  ) {
+    throw usageFailure(
+      `--credits must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}, not ${options.credits}.`,
+    );
   }
-  return withContext(io, options, async (context, config) => {
-    const place = dataPlace(config);
-    if (options.account === undefined) {
-      show(io, { json: place.json, text: `${place.text} is ready; darkroom serve starts the service.` }, options);
-      return;
-    }
-    const { accountId } = await createAccount(context, { name: options.account });
-    const credits = Number(options.credits ?? 0);
-    if (credits > 0) await grantCredits(context, { accountId, operationId: context.ids.uuid(), credits, reason: 'First grant' });
-    const { appId } = await createApp(context, { accountId, name: 'default' });
-    const { key, secret } = await createKey(context, { appId, name: 'first key' });
-    show(io, {
-      json: { ...place.json, account_id: accountId, app_id: appId, key_id: key.keyId, secret, credits },
-      text: facts([...Object.entries(place.json).map(([name, value]) => [name.replaceAll('_', ' '), value] as const), ['account', accountId], ['app', appId], ['credits', credits], ['secret', secret]]),
-    }, options);
-    if (!options.json) say(io, 'The secret is kept nowhere else and cannot be shown again.');
-  }, { create: true });
+  return withContext(
+    io,
+    options,
+    async (context, config) => {
+      const place = dataPlace(config);
+      if (options.account === undefined) {
+        show(io, { json: place.json, text: `${place.text} is ready; darkroom serve starts the service.` }, options);
+        return;
+      }
+      const { accountId } = await createAccount(context, { name: options.account });
+      const credits = Number(options.credits ?? 0);
+      if (credits > 0)
+        await grantCredits(context, { accountId, operationId: context.ids.uuid(), credits, reason: 'First grant' });
+      const { appId } = await createApp(context, { accountId, name: 'default' });
+      const { key, secret } = await createKey(context, { appId, name: 'first key' });
+      show(
+        io,
+        {
+          json: { ...place.json, account_id: accountId, app_id: appId, key_id: key.keyId, secret, credits },
+          text: facts([
+            ...Object.entries(place.json).map(([name, value]) => [name.replaceAll('_', ' '), value] as const),
+            ['account', accountId],
+            ['app', appId],
+            ['credits', credits],
+            ['secret', secret],
+          ]),
+        },
+        options,
+      );
+      if (!options.json) say(io, 'The secret is kept nowhere else and cannot be shown again.');
+    },
+    { create: true },
+  );
 }

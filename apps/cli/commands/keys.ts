@@ -25,52 +25,87 @@ export function addKeys(program: Command, io: CliIo): void {
     .requiredOption('--name <name>', 'what the key is for')
     .option('--scope <scope>', `what the key may do (repeatable; all when left out): ${SCOPES.join(', ')}`, collect)
     .option('--expires <when>', 'when it ends: 90d, 12h, 30m, 2030-01-31, 2030-01-31T12:00:00Z')
-    .addHelpText('after', examples([
-      `darkroom keys create ${EXAMPLE_ID} --name laptop`,
-      `darkroom keys create ${EXAMPLE_ID} --name dashboard --scope credits:read --expires 90d`,
-    ]))
+    .addHelpText(
+      'after',
+      examples([
+        `darkroom keys create ${EXAMPLE_ID} --name laptop`,
+        `darkroom keys create ${EXAMPLE_ID} --name dashboard --scope credits:read --expires 90d`,
+      ]),
+    )
     .action((appId: string, options: CreateOptions) => create(io, appId, options));
   withPaging(operatorCommand(keys, 'list <account_id>'))
     .description("list an account's keys, with the day of their last use and without their secrets")
     .addHelpText('after', examples([`darkroom keys list ${EXAMPLE_ID}`]))
-    .action((accountId: string, options: OperatorOptions & PageOptions) => withOperator(io, options, async (operator) => {
-      const page = await operator.listKeys(accountId, pageRequest(options));
-      const rows = page.items.map((key) => [
-        key.keyId, key.name, key.appId, stateOf(key, Date.now()), isoTime(key.createdAt),
-        key.lastUsedAt === undefined ? '' : isoDate(key.lastUsedAt), key.scopes.join(' '),
-      ]);
-      show(io, {
-        json: { keys: page.items.map(keyJson), ...moreJson(page) },
-        text: table(['key', 'name', 'app', 'state', 'created', 'last used', 'scopes'], rows) + moreText(page),
-      }, options);
-    }));
+    .action((accountId: string, options: OperatorOptions & PageOptions) =>
+      withOperator(io, options, async (operator) => {
+        const page = await operator.listKeys(accountId, pageRequest(options));
+        const rows = page.items.map((key) => [
+          key.keyId,
+          key.name,
+          key.appId,
+          stateOf(key, Date.now()),
+          isoTime(key.createdAt),
+          key.lastUsedAt === undefined ? '' : isoDate(key.lastUsedAt),
+          key.scopes.join(' '),
+        ]);
+        show(
+          io,
+          {
+            json: { keys: page.items.map(keyJson), ...moreJson(page) },
+            text: table(['key', 'name', 'app', 'state', 'created', 'last used', 'scopes'], rows) + moreText(page),
+          },
+          options,
+        );
+      }),
+    );
   operatorCommand(keys, 'revoke <key_id>')
     .description('end a key for good; every process refuses it within 5 seconds')
     .addHelpText('after', examples([`darkroom keys revoke ${EXAMPLE_ID}`]))
-    .action((keyId: string, options: OperatorOptions) => withOperator(io, options, async (operator) => {
-      const key = await operator.revokeKey(keyId);
-      show(io, { json: keyJson(key), text: `Key ${key.keyId} (${key.name}) is revoked.` }, options);
-    }));
+    .action((keyId: string, options: OperatorOptions) =>
+      withOperator(io, options, async (operator) => {
+        const key = await operator.revokeKey(keyId);
+        show(io, { json: keyJson(key), text: `Key ${key.keyId} (${key.name}) is revoked.` }, options);
+      }),
+    );
   operatorCommand(keys, 'expire <key_id> <when>')
     .description('set when a key ends: now, 90d, 12h, 30m, 2030-01-31, 2030-01-31T12:00:00Z')
-    .addHelpText('after', examples([`darkroom keys expire ${EXAMPLE_ID} 30d`, `darkroom keys expire ${EXAMPLE_ID} now`]))
-    .action((keyId: string, when: string, options: OperatorOptions) => withOperator(io, options, async (operator) => {
-      const key = await operator.expireKey(keyId, readTime(when, Date.now()));
-      show(io, { json: keyJson(key), text: `Key ${key.keyId} (${key.name}) ends at ${isoTime(key.expiresAt ?? 0)}.` }, options);
-    }));
+    .addHelpText(
+      'after',
+      examples([`darkroom keys expire ${EXAMPLE_ID} 30d`, `darkroom keys expire ${EXAMPLE_ID} now`]),
+    )
+    .action((keyId: string, when: string, options: OperatorOptions) =>
+      withOperator(io, options, async (operator) => {
+        const key = await operator.expireKey(keyId, readTime(when, Date.now()));
+        show(
+          io,
+          { json: keyJson(key), text: `Key ${key.keyId} (${key.name}) ends at ${isoTime(key.expiresAt ?? 0)}.` },
+          options,
+        );
+      }),
+    );
 }
 
 function create(io: CliIo, appId: string, options: CreateOptions): Promise<void> {
   return withOperator(io, options, async (operator) => {
     const { key, secret } = await operator.createKey({
-      appId, name: options.name,
+      appId,
+      name: options.name,
       ...(options.scope === undefined ? {} : { scopes: options.scope }),
       ...(options.expires === undefined ? {} : { expiresAt: readTime(options.expires, Date.now()) }),
     });
-    show(io, {
-      json: { ...keyJson(key), secret },
-      text: facts([['key', key.keyId], ['name', key.name], ['scopes', key.scopes.join(' ')], ['secret', secret]]),
-    }, options);
+    show(
+      io,
+      {
+        json: { ...keyJson(key), secret },
+        text: facts([
+          ['key', key.keyId],
+          ['name', key.name],
+          ['scopes', key.scopes.join(' ')],
+          ['secret', secret],
+        ]),
+      },
+      options,
+    );
     if (!options.json) say(io, 'The secret is kept nowhere else and cannot be shown again.');
   });
 }

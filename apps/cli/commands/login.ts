@@ -18,10 +18,10 @@ const ABOUT = 'The key is asked for, or read from a pipe; it is never an argumen
 export function addLogin(program: Command, io: CliIo): void {
   clientCommand(program, 'login')
     .description('check an API key against a server and remember both')
-    .addHelpText('after', examples([
-      'darkroom login --url https://pictures.example',
-      'darkroom login < key.txt',
-    ], ABOUT))
+    .addHelpText(
+      'after',
+      examples(['darkroom login --url https://pictures.example', 'darkroom login < key.txt'], ABOUT),
+    )
     .action((options: Options) => login(io, options));
 }
 
@@ -32,11 +32,20 @@ async function login(io: CliIo, options: Options): Promise<void> {
   const key = readKey(await readSecret(io, `API key for ${url}: `));
   const balance = await check(new RestClient(url, key));
   rememberKey(io, url, key);
-  const credits = balance === undefined ? '' : ` The account has ${amountText(balance.balance_credits, balance.currency)}.`;
-  show(io, {
-    json: { url, profile: profilePath(io), ...(balance === undefined ? {} : { balance_credits: balance.balance_credits, currency: balance.currency }) },
-    text: `Logged in to ${url}.${credits}`,
-  }, options);
+  const credits =
+    balance === undefined ? '' : ` The account has ${amountText(balance.balance_credits, balance.currency)}.`;
+  show(
+    io,
+    {
+      json: {
+        url,
+        profile: profilePath(io),
+        ...(balance === undefined ? {} : { balance_credits: balance.balance_credits, currency: balance.currency }),
+      },
+      text: `Logged in to ${url}.${credits}`,
+    },
+    options,
+  );
 }
 
 /** A key that may not see the balance is a good key all the same. */

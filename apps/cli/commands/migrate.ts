@@ -36,12 +36,19 @@ async function check(config: Config): Promise<readonly string[]> {
   return [];
 }
 
-/** Opens everything afterwards as a server does, which makes the rest and refuses what is wrong; the catalog is another command's to check. */
+/**
+ * Opens everything afterwards as a server does, which makes the rest and refuses what is wrong; the catalog is another
+ * command's to check.
+ */
 async function make(io: CliIo, config: Config): Promise<readonly string[]> {
   const { migrateStores } = await import('../../stores/migrate-stores.js');
   const done: string[] = [];
   try {
-    await migrateStores(config, { tell: (line) => { done.push(line); } });
+    await migrateStores(config, {
+      tell: (line) => {
+        done.push(line);
+      },
+    });
     await openAsServer(config);
   } catch (error) {
     // What was made is there all the same.

@@ -26,7 +26,10 @@ async function models(io: CliIo, modelKey: string | undefined, options: Options)
     return;
   }
   const model = all.find(({ model_key }) => model_key === modelKey);
-  if (!model) throw usageFailure(`There is no model ${modelKey}; the server has ${all.map(({ model_key }) => model_key).join(', ')}.`);
+  if (!model)
+    throw usageFailure(
+      `There is no model ${modelKey}; the server has ${all.map(({ model_key }) => model_key).join(', ')}.`,
+    );
   show(io, { json: model, text: modelText(model) }, options);
 }
 
@@ -43,20 +46,35 @@ function modelText(model: PublicModel): string {
     ['operations', model.operations.join(', ')],
     ['credits', priceText(model)],
     ['outputs', `up to ${limits.max_outputs}`],
-    ['references', limits.max_reference_uploads === 0 ? 'none' : `up to ${limits.max_reference_uploads} (${limits.reference_roles.join(', ')})`],
+    [
+      'references',
+      limits.max_reference_uploads === 0
+        ? 'none'
+        : `up to ${limits.max_reference_uploads} (${limits.reference_roles.join(', ')})`,
+    ],
     ['negative prompt', limits.negative_prompt ? 'yes' : 'no'],
   ]);
   const properties = Object.entries((model.input_schema['properties'] ?? {}) as Record<string, JsonObject>);
   const required = (model.input_schema['required'] ?? []) as readonly string[];
-  const rows = properties.map(([name, schema]) => [name, valuesText(schema), required.includes(name) ? 'required' : defaultText(schema)]);
+  const rows = properties.map(([name, schema]) => [
+    name,
+    valuesText(schema),
+    required.includes(name) ? 'required' : defaultText(schema),
+  ]);
   return `${about}\n\n${table(['parameter', 'values', 'default'], rows)}`;
 }
 
 function valuesText(schema: JsonObject): string {
   const { enum: listed, type, minimum, maximum, maxLength } = schema;
   if (Array.isArray(listed)) return listed.map(String).join(', ');
-  const range = minimum === undefined && maximum === undefined ? '' : ` ${JSON.stringify(minimum ?? '')} to ${JSON.stringify(maximum ?? '')}`;
-  const types = [type ?? 'any'].flat().map((name) => (typeof name === 'string' ? name : JSON.stringify(name))).join(' or ');
+  const range =
+    minimum === undefined && maximum === undefined
+      ? ''
+      : ` ${JSON.stringify(minimum ?? '')} to ${JSON.stringify(maximum ?? '')}`;
+  const types = [type ?? 'any']
+    .flat()
+    .map((name) => (typeof name === 'string' ? name : JSON.stringify(name)))
+    .join(' or ');
   return `${types}${range}${maxLength === undefined ? '' : ` of at most ${JSON.stringify(maxLength)} characters`}`;
 }
 

@@ -10,14 +10,23 @@ const ABOUT = 'Workers do this by themselves on a schedule. A second run right a
 export function addRecover(program: Command, io: CliIo): void {
   operatorCommand(program, 'recover')
     .description('finish what a crash left undone: lost wake-ups, open holds, expired uploads')
-    .addHelpText('after', examples([
-      'darkroom recover',
-    ], ABOUT))
-    .action((options: OperatorOptions) => withOperator(io, options, async (operator) => {
-      const total = await operator.recover();
-      show(io, {
-        json: total,
-        text: facts(Object.entries(total).map(([name, count]) => [name.replaceAll('_', ' '), count] as const)),
-      }, options);
-    }, { catalog: true }));
+    .addHelpText('after', examples(['darkroom recover'], ABOUT))
+    .action((options: OperatorOptions) =>
+      withOperator(
+        io,
+        options,
+        async (operator) => {
+          const total = await operator.recover();
+          show(
+            io,
+            {
+              json: total,
+              text: facts(Object.entries(total).map(([name, count]) => [name.replaceAll('_', ' '), count] as const)),
+            },
+            options,
+          );
+        },
+        { catalog: true },
+      ),
+    );
 }

@@ -25,13 +25,25 @@ interface Options extends StoreOptions {
 export function addServe(program: Command, io: CliIo): void {
   storeCommand(program, 'serve')
     .description('run the service: requests, and the generations they ask for')
-    .addOption(new Option('--role <role>', 'what this process does of it (default: role of the configuration)').choices(['all', 'rest', 'worker']))
+    .addOption(
+      new Option('--role <role>', 'what this process does of it (default: role of the configuration)').choices([
+        'all',
+        'rest',
+        'worker',
+      ]),
+    )
     .option('--migrate', 'first do what darkroom migrate does')
-    .addHelpText('after', examples([
-      'darkroom serve',
-      'DARKROOM_REST_PORT=9000 darkroom serve --config /etc/darkroom.yaml',
-      'darkroom serve --config distributed.yaml --role worker',
-    ], ABOUT))
+    .addHelpText(
+      'after',
+      examples(
+        [
+          'darkroom serve',
+          'DARKROOM_REST_PORT=9000 darkroom serve --config /etc/darkroom.yaml',
+          'darkroom serve --config distributed.yaml --role worker',
+        ],
+        ABOUT,
+      ),
+    )
     .action(async (options: Options) => {
       let log: Config['log'] | undefined;
       try {
@@ -39,7 +51,9 @@ export function addServe(program: Command, io: CliIo): void {
         ({ log } = config);
         await start(io, config, options);
       } catch (error) {
-        throw error instanceof LeftAtOnce ? error : await toldFailure(io, error, error instanceof ConfigInvalid ? (error.log ?? log) : log);
+        throw error instanceof LeftAtOnce
+          ? error
+          : await toldFailure(io, error, error instanceof ConfigInvalid ? (error.log ?? log) : log);
       }
     });
 }
@@ -47,12 +61,28 @@ export function addServe(program: Command, io: CliIo): void {
 async function start(io: CliIo, config: Config, options: Options): Promise<void> {
   if (options.migrate) {
     const { migrateStores } = await import('../../stores/migrate-stores.js');
-    await migrateStores(config, { role: 'server', tell: (line) => { say(io, line); } });
+    await migrateStores(config, {
+      role: 'server',
+      tell: (line) => {
+        say(io, line);
+      },
+    });
   }
-  const [{ serve }, { createLogger }] = await Promise.all([import('../../service/serve.js'), import('../../logging/logging.js')]);
+  const [{ serve }, { createLogger }] = await Promise.all([
+    import('../../service/serve.js'),
+    import('../../logging/logging.js'),
+  ]);
   const logger = createLogger(config.log, io.stderr);
-  const host = { logger, signals: io.signals, leaveBehind: (afterMs: number) => { io.leaveBehind(afterMs); } };
-  const end = await serve(config, host, (served) => { showServed(io, served, { config, options, logger }); });
+  const host = {
+    logger,
+    signals: io.signals,
+    leaveBehind: (afterMs: number) => {
+      io.leaveBehind(afterMs);
+    },
+  };
+  const end = await serve(config, host, (served) => {
+    showServed(io, served, { config, options, logger });
+  });
   if (end === 'left') throw new LeftAtOnce();
 }
 
@@ -83,7 +113,11 @@ interface Shown {
 }
 
 /** A start says where it serves; the first start of a folder also who may call, and how to see a first picture. */
-function showServed(io: CliIo, { url, listening, demo }: Omit<Served, 'stop'>, { config, options, logger }: Shown): void {
+function showServed(
+  io: CliIo,
+  { url, listening, demo }: Omit<Served, 'stop'>,
+  { config, options, logger }: Shown,
+): void {
   if (url === null) {
     show(io, { json: { url }, text: 'Working on generations; a worker takes no requests. Ctrl-C stops.' }, options);
     return;
@@ -95,7 +129,13 @@ function showServed(io: CliIo, { url, listening, demo }: Omit<Served, 'stop'>, {
   }
   const key = tellFirstKey(io, demo.secret, join(config.dataFolder, 'first-key'), logger);
   const kept = keepKey(io, url, demo.secret);
-  const json = { url, account_id: demo.accountId, app_id: demo.appId, ...(key.file === undefined ? {} : { key_file: key.file }), ...(key.shown === undefined ? {} : { secret: key.shown }) };
+  const json = {
+    url,
+    account_id: demo.accountId,
+    app_id: demo.appId,
+    ...(key.file === undefined ? {} : { key_file: key.file }),
+    ...(key.shown === undefined ? {} : { secret: key.shown }),
+  };
   show(io, { json, text: firstStartText({ serving, url, demo, key, kept, profile: profilePath(io) }) }, options);
 }
 
@@ -104,7 +144,10 @@ function servingText(url: string, listening: string | null): string {
   return `Serving on ${url} (its API is described at ${url}/docs)${isOther ? `, listening on ${listening}` : ''}. Ctrl-C stops.`;
 }
 
-/** A terminal shows the key to the user who started the service. Anything else may store what it is given, so there the key goes to a file. */
+/**
+ * A terminal shows the key to the user who started the service. Anything else may store what it is given, so there the
+ * key goes to a file.
+ */
 function tellFirstKey(io: CliIo, secret: string, path: string, logger: Logger): FirstKey {
   if (io.stdout.isTTY) return { shown: secret };
   try {

@@ -43,7 +43,11 @@ function nothingToDownload(task: Task): Failure {
   const { error } = task;
   const nothing = `Generation ${task.generation_id} has nothing to download`;
   if (task.status === 'failed') {
-    return new Failure(`${nothing}: it failed${error === undefined ? '' : `, ${printable(error.message)} (${error.code})`}.`, EXIT.generationFailed, 'shown');
+    return new Failure(
+      `${nothing}: it failed${error === undefined ? '' : `, ${printable(error.message)} (${error.code})`}.`,
+      EXIT.generationFailed,
+      'shown',
+    );
   }
   if (task.status === 'cancelled') return new Failure(`${nothing}: it was cancelled.`, EXIT.cancelled, 'shown');
   return new Failure(`${nothing}: it is ${task.status}.`, EXIT.failure, 'shown');

@@ -11,13 +11,19 @@ export function addVerify(program: Command, io: CliIo): void {
   operatorCommand(program, 'verify')
     .description('recompute every account from its ledger and compare it with its generations')
     .addHelpText('after', examples(['darkroom verify']))
-    .action((options: OperatorOptions) => withOperator(io, options, async (operator) => {
-      const { accounts, entries, generations, findings } = await operator.verifyCredits();
-      const looked = countedBooks({ accounts, entries, generations });
-      const text = findings.length === 0 ? `${looked} agree.` : findings.join('\n');
-      show(io, { json: { accounts, entries, generations, findings }, text }, options);
-      if (findings.length > 0) {
-        throw new Failure(`The books are wrong in ${counted(findings.length, 'place')} (${looked} looked at).`, undefined, 'shown');
-      }
-    }));
+    .action((options: OperatorOptions) =>
+      withOperator(io, options, async (operator) => {
+        const { accounts, entries, generations, findings } = await operator.verifyCredits();
+        const looked = countedBooks({ accounts, entries, generations });
+        const text = findings.length === 0 ? `${looked} agree.` : findings.join('\n');
+        show(io, { json: { accounts, entries, generations, findings }, text }, options);
+        if (findings.length > 0) {
+          throw new Failure(
+            `The books are wrong in ${counted(findings.length, 'place')} (${looked} looked at).`,
+            undefined,
+            'shown',
+          );
+        }
+      }),
+    );
 }

@@ -7,7 +7,14 @@ import type { Entry, GrantCreditsResponse } from '../../grpc/generated/darkroom/
 import type { GenerationContent, GenerationRecord } from '../../grpc/generated/darkroom/v1/operations_pb.js';
 import { BOOK, KIND } from '../../grpc/render/credits.js';
 import { OPERATION, STATUS } from '../../grpc/render/enums.js';
-import type { InspectedGeneration, Operated, ShownAccount, ShownEntry, ShownGeneration, ShownKey } from '../../operator/operator.js';
+import type {
+  InspectedGeneration,
+  Operated,
+  ShownAccount,
+  ShownEntry,
+  ShownGeneration,
+  ShownKey,
+} from '../../operator/operator.js';
 
 // What a server answers, as the commands show it.
 
@@ -15,9 +22,16 @@ export function accountOf(account: Account | undefined): ShownAccount {
   const { accountId, displayName: name, currency, createTime, suspendTime, credits } = present(account);
   const { issued, available, reserved, spent, openHolds } = present(credits);
   return {
-    accountId, name, currency, createdAt: timeOf(createTime), openHolds,
+    accountId,
+    name,
+    currency,
+    createdAt: timeOf(createTime),
+    openHolds,
     ...(suspendTime === undefined ? {} : { suspendedAt: timeOf(suspendTime) }),
-    issued: Number(issued), available: Number(available), reserved: Number(reserved), spent: Number(spent),
+    issued: Number(issued),
+    available: Number(available),
+    reserved: Number(reserved),
+    spent: Number(spent),
   };
 }
 
@@ -31,19 +45,50 @@ export function appOf(app: AppMessage | undefined): App {
 }
 
 export function keyOf(apiKey: ApiKey | undefined): ShownKey {
-  const { keyId, accountId, appId, displayName: name, scopes, createTime, expireTime, revokeTime, lastUseTime } = present(apiKey);
+  const {
+    keyId,
+    accountId,
+    appId,
+    displayName: name,
+    scopes,
+    createTime,
+    expireTime,
+    revokeTime,
+    lastUseTime,
+  } = present(apiKey);
   return {
-    keyId, accountId, appId, name, scopes, createdAt: timeOf(createTime),
+    keyId,
+    accountId,
+    appId,
+    name,
+    scopes,
+    createdAt: timeOf(createTime),
     ...(expireTime === undefined ? {} : { expiresAt: timeOf(expireTime) }),
     ...(revokeTime === undefined ? {} : { revokedAt: timeOf(revokeTime) }),
     ...(lastUseTime === undefined ? {} : { lastUsedAt: timeOf(lastUseTime) }),
   };
 }
 
-export function entryOf({ sequence, kind, fromBook, toBook, credits, createTime, availableAfter, generationId, operationId, reason }: Entry): ShownEntry {
+export function entryOf({
+  sequence,
+  kind,
+  fromBook,
+  toBook,
+  credits,
+  createTime,
+  availableAfter,
+  generationId,
+  operationId,
+  reason,
+}: Entry): ShownEntry {
   return {
-    sequence: Number(sequence), kind: wordOf(KIND, kind), from: wordOf(BOOK, fromBook), to: wordOf(BOOK, toBook),
-    credits: Number(credits), at: timeOf(createTime), availableAfter: Number(availableAfter),
+    sequence: Number(sequence),
+    kind: wordOf(KIND, kind),
+    from: wordOf(BOOK, fromBook),
+    to: wordOf(BOOK, toBook),
+    credits: Number(credits),
+    at: timeOf(createTime),
+    availableAfter: Number(availableAfter),
     ...(generationId === undefined ? {} : { generationId }),
     ...(operationId === undefined ? {} : { operationId }),
     ...(reason === undefined ? {} : { reason }),
@@ -51,24 +96,56 @@ export function entryOf({ sequence, kind, fromBook, toBook, credits, createTime,
 }
 
 export function generationOf(record: GenerationRecord | undefined): ShownGeneration {
-  const { generationId, accountId, appId, status, modelKey, operation, createTime, updateTime, completeTime, cancelTime, ...rest } = present(record);
+  const {
+    generationId,
+    accountId,
+    appId,
+    status,
+    modelKey,
+    operation,
+    createTime,
+    updateTime,
+    completeTime,
+    cancelTime,
+    ...rest
+  } = present(record);
   const { reservedCredits, chargedCredits, attempts, worker, error, clientTraceId, outputCount } = rest;
   return {
-    generationId, accountId, appId, status: wordOf(STATUS, status), modelKey, operation: wordOf(OPERATION, operation),
-    createdAt: timeOf(createTime), updatedAt: timeOf(updateTime),
+    generationId,
+    accountId,
+    appId,
+    status: wordOf(STATUS, status),
+    modelKey,
+    operation: wordOf(OPERATION, operation),
+    createdAt: timeOf(createTime),
+    updatedAt: timeOf(updateTime),
     ...(completeTime === undefined ? {} : { completedAt: timeOf(completeTime) }),
     ...(cancelTime === undefined ? {} : { cancelRequestedAt: timeOf(cancelTime) }),
-    reservedCredits: Number(reservedCredits), chargedCredits: Number(chargedCredits), attemptsMade: attempts, outputCount,
+    reservedCredits: Number(reservedCredits),
+    chargedCredits: Number(chargedCredits),
+    attemptsMade: attempts,
+    outputCount,
     ...(worker === undefined ? {} : { worker }),
     // The codes may be those of a newer server; they are only shown.
-    ...(error === undefined ? {} : { error: { code: error.code, message: error.message, retryable: error.retryable } as TaskError }),
+    ...(error === undefined
+      ? {}
+      : { error: { code: error.code, message: error.message, retryable: error.retryable } as TaskError }),
     ...(clientTraceId === undefined ? {} : { clientTraceId }),
   };
 }
 
-export function inspectedOf(record: GenerationRecord | undefined, content: GenerationContent | undefined): InspectedGeneration {
+export function inspectedOf(
+  record: GenerationRecord | undefined,
+  content: GenerationContent | undefined,
+): InspectedGeneration {
   const { prompt, negativePrompt, parameters = {}, referenceUploadIds } = present(content);
-  return { ...generationOf(record), prompt, ...(negativePrompt === undefined ? {} : { negativePrompt }), parameters, referenceUploadIds };
+  return {
+    ...generationOf(record),
+    prompt,
+    ...(negativePrompt === undefined ? {} : { negativePrompt }),
+    parameters,
+    referenceUploadIds,
+  };
 }
 
 function wordOf<Word extends string>(numbers: Readonly<Record<Word, number>>, number: number): Word {
@@ -81,6 +158,7 @@ function timeOf(time: Timestamp | undefined): number {
 
 function present<T>(value: T | undefined): T {
   // No `Failure`: what was asked for was done.
-  if (value === undefined) throw new Error('The server has answered less than there is to show; is it of another version?');
+  if (value === undefined)
+    throw new Error('The server has answered less than there is to show; is it of another version?');
   return value;
 }

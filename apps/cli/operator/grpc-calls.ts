@@ -1,9 +1,22 @@
 import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkServerIdentity } from 'node:tls';
-import { create, type DescMessage, type DescMethodUnary, type MessageInitShape, type MessageShape } from '@bufbuild/protobuf';
+import {
+  create,
+  type DescMessage,
+  type DescMethodUnary,
+  type MessageInitShape,
+  type MessageShape,
+} from '@bufbuild/protobuf';
 import { MethodOptions_IdempotencyLevel as Idempotency } from '@bufbuild/protobuf/wkt';
-import { Client, credentials, Metadata, type ChannelCredentials, type ClientOptions, type ServiceError as CallError } from '@grpc/grpc-js';
+import {
+  Client,
+  credentials,
+  Metadata,
+  type ChannelCredentials,
+  type ClientOptions,
+  type ServiceError as CallError,
+} from '@grpc/grpc-js';
 import { methodDefinition } from '../../grpc/service-definition.js';
 import { backOffMs, MAX_TRIES } from '../client/retry.js';
 import { Failure, EXIT, withMore } from '../exit.js';
@@ -35,17 +48,20 @@ const OPTIONS: ClientOptions = {
 };
 
 /**
- * Calls a server's gRPC front. What may succeed later is sent again a bounded number of times, if the proto files say that the
- * method may be, or if it cannot have arrived.
+ * Calls a server's gRPC front. What may succeed later is sent again a bounded number of times, if the proto files say
+ * that the method may be, or if it cannot have arrived.
  */
 export class GrpcCalls {
   private readonly client: Client;
 
   /**
-   * Connects with the first call. `tell` is given the sentence for the user when a call waits for long. Throws `Failure` when the
-   * files are no certificates and key.
+   * Connects with the first call. `tell` is given the sentence for the user when a call waits for long. Throws
+   * `Failure` when the files are no certificates and key.
    */
-  constructor(private readonly place: GrpcPlace, private readonly tell: (sentence: string) => void = () => undefined) {
+  constructor(
+    private readonly place: GrpcPlace,
+    private readonly tell: (sentence: string) => void = () => undefined,
+  ) {
     const { address, host, tls } = place;
     // The library would send an IP address as a server's name, which TLS does not allow and Node complains of.
     const nameless = tls !== undefined && isIP(host) !== 0 ? { 'grpc.ssl_target_name_override': 'localhost' } : {};
@@ -53,10 +69,15 @@ export class GrpcCalls {
   }
 
   /**
-   * Throws what `callFailure` makes of the last try; `OutcomeUnknown` around it when that, or a try before it, may have been done and
-   * its answer was lost. Who is refused in the end, since a token was revoked meanwhile, may have been obeyed in the beginning.
+   * Throws what `callFailure` makes of the last try; `OutcomeUnknown` around it when that, or a try before it, may have
+   * been done and its answer was lost. Who is refused in the end, since a token was revoked meanwhile, may have been
+   * obeyed in the beginning.
    */
-  async call<I extends DescMessage, O extends DescMessage>(method: DescMethodUnary<I, O>, init: MessageInitShape<I>, withinMs = CALL_MS): Promise<MessageShape<O>> {
+  async call<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    init: MessageInitShape<I>,
+    withinMs = CALL_MS,
+  ): Promise<MessageShape<O>> {
     let deadline = Date.now() + withinMs;
     const mayRepeat = method.idempotency !== Idempotency.IDEMPOTENCY_UNKNOWN;
     const hasEffect = method.idempotency !== Idempotency.NO_SIDE_EFFECTS;
@@ -68,13 +89,17 @@ export class GrpcCalls {
         const error = thrown as CallError;
         mayBeDone ||= hasEffect && mayHaveHappened(error);
         const { code = '', retryAfterMs = 0 } = readRefusal(error) ?? {};
-        const isRepeated = tries < MAX_TRIES && mayHelpLater(error) && retryAfterMs <= MAX_ASKED_MS && (mayRepeat || !mayBeDone);
+        const isRepeated =
+          tries < MAX_TRIES && mayHelpLater(error) && retryAfterMs <= MAX_ASKED_MS && (mayRepeat || !mayBeDone);
         if (!isRepeated) {
           const failure = await callFailure(error, this.place);
           if (mayBeDone) throw new OutcomeUnknown(failure);
           throw hasEffect && wasNeverSent(error) ? withMore(failure, 'Nothing was done.') : failure;
         }
-        if (retryAfterMs > NOTICED_MS) this.tell(`darkroom: The server asks to wait (${printable(code)}); going on in ${Math.ceil(retryAfterMs / 1_000)} seconds, Ctrl-C leaves.`);
+        if (retryAfterMs > NOTICED_MS)
+          this.tell(
+            `darkroom: The server asks to wait (${printable(code)}); going on in ${Math.ceil(retryAfterMs / 1_000)} seconds, Ctrl-C leaves.`,
+          );
         deadline += retryAfterMs;
         await sleep(retryAfterMs || backOffMs(tries));
       }
@@ -85,15 +110,27 @@ export class GrpcCalls {
     this.client.close();
   }
 
-  private send<I extends DescMessage, O extends DescMessage>(method: DescMethodUnary<I, O>, request: MessageShape<I>, deadline: number): Promise<MessageShape<O>> {
+  private send<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    request: MessageShape<I>,
+    deadline: number,
+  ): Promise<MessageShape<O>> {
     const { path, requestSerialize, responseDeserialize } = methodDefinition(method);
     const metadata = new Metadata();
     if (this.place.token !== undefined) metadata.set('authorization', `Bearer ${this.place.token}`);
     return new Promise((resolve, reject) => {
-      this.client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, metadata, { deadline }, (error, answer) => {
-        if (error) reject(error);
-        else resolve(answer as MessageShape<O>);
-      });
+      this.client.makeUnaryRequest(
+        path,
+        requestSerialize,
+        responseDeserialize,
+        request,
+        metadata,
+        { deadline },
+        (error, answer) => {
+          if (error) reject(error);
+          else resolve(answer as MessageShape<O>);
+        },
+      );
     });
   }
 }
@@ -102,8 +139,15 @@ function channelTo({ host, tls }: GrpcPlace): ChannelCredentials {
   if (tls === undefined) return credentials.createInsecure();
   const { ca = null, key = null, cert = null } = tls;
   try {
-    return credentials.createSsl(ca, key, cert, { checkServerIdentity: (_, certificate) => checkServerIdentity(host, certificate) });
+    return credentials.createSsl(ca, key, cert, {
+      checkServerIdentity: (_, certificate) => checkServerIdentity(host, certificate),
+    });
   } catch (error) {
-    throw new Failure('--grpc-ca, --grpc-cert and --grpc-key cannot be used for TLS: a key or a signature is weaker than it allows.', EXIT.usage, {}, error);
+    throw new Failure(
+      '--grpc-ca, --grpc-cert and --grpc-key cannot be used for TLS: a key or a signature is weaker than it allows.',
+      EXIT.usage,
+      {},
+      error,
+    );
   }
 }

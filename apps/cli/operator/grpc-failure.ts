@@ -5,7 +5,11 @@ import { status as Status, type ServiceError as CallError } from '@grpc/grpc-js'
 import { isApiKeyShaped } from '../../../core/access/api-key.js';
 import { ERRORS, ServiceError, type ErrorCode } from '../../../core/errors.js';
 import { DETAILS_KEY, ERROR_DOMAIN } from '../../grpc/error-status.js';
-import { ErrorInfoSchema, RequestInfoSchema, RetryInfoSchema } from '../../grpc/generated/google/rpc/error_details_pb.js';
+import {
+  ErrorInfoSchema,
+  RequestInfoSchema,
+  RetryInfoSchema,
+} from '../../grpc/generated/google/rpc/error_details_pb.js';
 import { StatusSchema } from '../../grpc/generated/google/rpc/status_pb.js';
 import { EXIT, Failure } from '../exit.js';
 import { certificateNamesOf } from '../../grpc/callers/authenticate.js';
@@ -27,28 +31,55 @@ export function readRefusal({ metadata, details: message }: CallError): Refusal 
   if (!(bytes instanceof Buffer)) return undefined;
   try {
     const { details } = fromBinary(StatusSchema, bytes);
-    const info = details.map((detail) => anyUnpack(detail, ErrorInfoSchema)).find((detail) => detail?.domain === ERROR_DOMAIN);
+    const info = details
+      .map((detail) => anyUnpack(detail, ErrorInfoSchema))
+      .find((detail) => detail?.domain === ERROR_DOMAIN);
     if (info === undefined) return undefined;
-    const { requestId = '' } = details.map((detail) => anyUnpack(detail, RequestInfoSchema)).find((detail) => detail !== undefined) ?? {};
-    const delay = details.map((detail) => anyUnpack(detail, RetryInfoSchema)).find((detail) => detail !== undefined)?.retryDelay;
-    return { code: info.reason, message, requestId, ...(delay === undefined ? {} : { retryAfterMs: durationMs(delay) }) };
+    const { requestId = '' } =
+      details.map((detail) => anyUnpack(detail, RequestInfoSchema)).find((detail) => detail !== undefined) ?? {};
+    const delay = details
+      .map((detail) => anyUnpack(detail, RetryInfoSchema))
+      .find((detail) => detail !== undefined)?.retryDelay;
+    return {
+      code: info.reason,
+      message,
+      requestId,
+      ...(delay === undefined ? {} : { retryAfterMs: durationMs(delay) }),
+    };
   } catch {
     return undefined;
   }
 }
 
 /** Refusals of the use cases themselves, which are the same wherever the work is done. */
-const OF_USE_CASES: ReadonlySet<Status> = new Set([Status.INVALID_ARGUMENT, Status.NOT_FOUND, Status.ALREADY_EXISTS, Status.FAILED_PRECONDITION]);
-const OF_WHO_CALLS: ReadonlySet<Status> = new Set([Status.UNAUTHENTICATED, Status.PERMISSION_DENIED, Status.RESOURCE_EXHAUSTED]);
+const OF_USE_CASES: ReadonlySet<Status> = new Set([
+  Status.INVALID_ARGUMENT,
+  Status.NOT_FOUND,
+  Status.ALREADY_EXISTS,
+  Status.FAILED_PRECONDITION,
+]);
+const OF_WHO_CALLS: ReadonlySet<Status> = new Set([
+  Status.UNAUTHENTICATED,
+  Status.PERMISSION_DENIED,
+  Status.RESOURCE_EXHAUSTED,
+]);
 
-/** What a person is told of a failed call: the use case's own refusal, the server's, or why there was no answer at all. */
+/**
+ * What a person is told of a failed call: the use case's own refusal, the server's, or why there was no answer at all.
+ */
 export async function callFailure(error: CallError, place: GrpcPlace): Promise<ServiceError | Failure> {
   const refusal = readRefusal(error);
-  if (refusal !== undefined && OF_USE_CASES.has(error.code) && isKnown(refusal.code)) return new ServiceError(refusal.code, refusal.message);
+  if (refusal !== undefined && OF_USE_CASES.has(error.code) && isKnown(refusal.code))
+    return new ServiceError(refusal.code, refusal.message);
   if (refusal === undefined) return unanswered(error, place);
   const { code, message, requestId } = refusal;
   const exitCode = OF_WHO_CALLS.has(error.code) ? EXIT.refused : EXIT.failure;
-  return new Failure(`${wayIn(code, place) ?? printable(message)} (${code}, request ${requestId})`, exitCode, { code, message, request_id: requestId }, error);
+  return new Failure(
+    `${wayIn(code, place) ?? printable(message)} (${code}, request ${requestId})`,
+    exitCode,
+    { code, message, request_id: requestId },
+    error,
+  );
 }
 
 function isKnown(code: string): code is ErrorCode {
@@ -57,12 +88,16 @@ function isKnown(code: string): code is ErrorCode {
 
 /** What a server says of whoever it does not know, in words of this command line. */
 function wayIn(code: string, { token, tls }: GrpcPlace): string | undefined {
-  if (code === 'DEVELOPER_TOKEN_INVALID' && token !== undefined && !isApiKeyShaped(token)) return 'The server does not know the token in DARKROOM_SERVICE_TOKEN.';
+  if (code === 'DEVELOPER_TOKEN_INVALID' && token !== undefined && !isApiKeyShaped(token))
+    return 'The server does not know the token in DARKROOM_SERVICE_TOKEN.';
   if (code !== 'DEVELOPER_TOKEN_REQUIRED') return undefined;
-  if (token !== undefined) return 'The server asks who calls, as if the token in DARKROOM_SERVICE_TOKEN had been lost on the way.';
-  if (tls?.cert === undefined) return 'The server asks who calls; set DARKROOM_SERVICE_TOKEN, or give --grpc-cert and --grpc-key.';
+  if (token !== undefined)
+    return 'The server asks who calls, as if the token in DARKROOM_SERVICE_TOKEN had been lost on the way.';
+  if (tls?.cert === undefined)
+    return 'The server asks who calls; set DARKROOM_SERVICE_TOKEN, or give --grpc-cert and --grpc-key.';
   const isNamed = certificateNamesOf(new X509Certificate(tls.cert).subjectAltName).length > 0;
-  if (isNamed) return 'The server has seen no client certificate: it asks for none, or something in between ends TLS; set DARKROOM_SERVICE_TOKEN.';
+  if (isNamed)
+    return 'The server has seen no client certificate: it asks for none, or something in between ends TLS; set DARKROOM_SERVICE_TOKEN.';
   return 'The server does not know a caller by the client certificate: it has no URI or DNS name.';
 }
 
@@ -83,9 +118,18 @@ interface Reason {
 const REASONS: readonly Reason[] = [
   { said: /ECONNREFUSED/, reason: 'nothing listens there' },
   { said: /^Name resolution failed/, reason: 'its name cannot be looked up', isHopeless: true },
-  { said: /alert .*certificate|alert unknown ca|alert handshake failure/, reason: 'it wants a client certificate that it trusts', isHopeless: true },
+  {
+    said: /alert .*certificate|alert unknown ca|alert handshake failure/,
+    reason: 'it wants a client certificate that it trusts',
+    isHopeless: true,
+  },
   { said: /wrong version number|packet length too long/, reason: 'it does not speak TLS', isHopeless: true },
-  { said: /certificate|altnames|self.signed/i, reason: 'its certificate is not trusted', isHopeless: true, isOfCertificate: true },
+  {
+    said: /certificate|altnames|self.signed/i,
+    reason: 'its certificate is not trusted',
+    isHopeless: true,
+    isOfCertificate: true,
+  },
   { said: /Protocol error/, reason: 'it does not speak gRPC', isHopeless: true },
 ];
 
@@ -96,8 +140,10 @@ async function unanswered(error: CallError, place: GrpcPlace): Promise<Failure> 
 /** In words that come after the server's address. */
 async function whyUnanswered(error: CallError, place: GrpcPlace): Promise<string> {
   const { code } = error;
-  if (code === Status.DEADLINE_EXCEEDED) return `${wasNeverSent(error) ? 'cannot be reached: it ' : ''}did not answer in time`;
-  if (!CUT.has(code)) return `answered with ${Status[code]} and not as a Darkroom service of this version does; check the address`;
+  if (code === Status.DEADLINE_EXCEEDED)
+    return `${wasNeverSent(error) ? 'cannot be reached: it ' : ''}did not answer in time`;
+  if (!CUT.has(code))
+    return `answered with ${Status[code]} and not as a Darkroom service of this version does; check the address`;
   const why = whyUnconnected(error);
   const looked = why?.isOfCertificate ? await certificateFault(place, Date.now()) : undefined;
   return `cannot be reached: ${looked ?? why?.reason ?? `the connection was cut${wasNeverSent(error) ? guess(place.tls) : ''}`}`;
@@ -115,7 +161,8 @@ function whyUnconnected(error: CallError): Reason | undefined {
 
 /** Whether no server was reached that it could have been sent to. The library says so in words alone. */
 export function wasNeverSent({ code, details }: CallError): boolean {
-  if (code === Status.DEADLINE_EXCEEDED) return /,(?:waiting for name resolution|waiting for metadata filters|Waiting for LB pick)$/.test(details);
+  if (code === Status.DEADLINE_EXCEEDED)
+    return /,(?:waiting for name resolution|waiting for metadata filters|Waiting for LB pick)$/.test(details);
   return /^(?:No connection established|Name resolution failed)/.test(details);
 }
 
@@ -126,8 +173,8 @@ export function mayHelpLater(error: CallError): boolean {
 }
 
 /**
- * Whether something can have come of the call: it was sent to where there is such a method, and no Darkroom server refused it. One that
- * could not answer may have done it, and so may one whose answer somebody in between kept.
+ * Whether something can have come of the call: it was sent to where there is such a method, and no Darkroom server
+ * refused it. One that could not answer may have done it, and so may one whose answer somebody in between kept.
  */
 export function mayHaveHappened(error: CallError): boolean {
   if (wasNeverSent(error) || error.code === Status.UNIMPLEMENTED) return false;

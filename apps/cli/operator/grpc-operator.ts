@@ -8,7 +8,17 @@ import { Access } from '../../grpc/generated/darkroom/v1/access_pb.js';
 import { Credits } from '../../grpc/generated/darkroom/v1/credits_pb.js';
 import { Operations } from '../../grpc/generated/darkroom/v1/operations_pb.js';
 import { STATUS } from '../../grpc/render/enums.js';
-import type { InspectedGeneration, NewAccount, Operated, Operator, ShownAccount, ShownEntry, ShownGeneration, ShownKey, Suspended } from '../../operator/operator.js';
+import type {
+  InspectedGeneration,
+  NewAccount,
+  Operated,
+  Operator,
+  ShownAccount,
+  ShownEntry,
+  ShownGeneration,
+  ShownKey,
+  Suspended,
+} from '../../operator/operator.js';
 import type { CliIo } from '../io.js';
 import { say } from '../terminal.js';
 import { GrpcCalls } from './grpc-calls.js';
@@ -22,7 +32,11 @@ const EVERYTHING_MS = 3_600_000;
 
 /** Throws `Failure` for options that cannot be. Nothing is asked of the server yet. */
 export function openGrpcOperator(io: CliIo, options: GrpcOptions): GrpcOperator {
-  return new GrpcOperator(new GrpcCalls(readGrpcPlace(io, options), (sentence) => { say(io, sentence); }));
+  return new GrpcOperator(
+    new GrpcCalls(readGrpcPlace(io, options), (sentence) => {
+      say(io, sentence);
+    }),
+  );
 }
 
 /** Operators' work on a server elsewhere, through its gRPC front. */
@@ -34,7 +48,14 @@ export class GrpcOperator implements Operator {
   }
 
   async createAccount({ name, currency }: NewAccount): Promise<ShownAccount> {
-    return accountOf((await this.calls.call(Access.method.createAccount, { displayName: name, ...(currency === undefined ? {} : { currency }) })).account);
+    return accountOf(
+      (
+        await this.calls.call(Access.method.createAccount, {
+          displayName: name,
+          ...(currency === undefined ? {} : { currency }),
+        })
+      ).account,
+    );
   }
 
   async getAccount(accountId: string): Promise<ShownAccount> {
@@ -51,7 +72,11 @@ export class GrpcOperator implements Operator {
   }
 
   async suspendAccount(accountId: string, { cancelWork }: { readonly cancelWork: boolean }): Promise<Suspended> {
-    const { account, cancelledWork } = await this.calls.call(Access.method.suspendAccount, { accountId, cancelWork }, cancelWork ? EVERYTHING_MS : undefined);
+    const { account, cancelledWork } = await this.calls.call(
+      Access.method.suspendAccount,
+      { accountId, cancelWork },
+      cancelWork ? EVERYTHING_MS : undefined,
+    );
     if (cancelledWork === undefined) return { account: accountOf(account) };
     const { cancelled, stopping, unfinished } = cancelledWork;
     return { account: accountOf(account), work: { cancelled, stopping, unfinished } };
@@ -74,14 +99,27 @@ export class GrpcOperator implements Operator {
     return { items: apps.map(appOf), ...cursorOf(nextPageToken) };
   }
 
-  async createKey({ appId, name, scopes = SCOPES, expiresAt }: NewKey): Promise<{ readonly key: ShownKey; readonly secret: string }> {
+  async createKey({
+    appId,
+    name,
+    scopes = SCOPES,
+    expiresAt,
+  }: NewKey): Promise<{ readonly key: ShownKey; readonly secret: string }> {
     const expiry = expiresAt === undefined ? {} : { expireTime: timestampFromMs(expiresAt) };
-    const { apiKey, secret } = await this.calls.call(Access.method.createApiKey, { appId, displayName: name, scopes: [...scopes], ...expiry });
+    const { apiKey, secret } = await this.calls.call(Access.method.createApiKey, {
+      appId,
+      displayName: name,
+      scopes: [...scopes],
+      ...expiry,
+    });
     return { key: keyOf(apiKey), secret };
   }
 
   async listKeys(accountId: string, page: PageRequest): Promise<Page<ShownKey>> {
-    const { apiKeys, nextPageToken } = await this.calls.call(Access.method.listApiKeys, { accountId, ...sizeAndToken(page) });
+    const { apiKeys, nextPageToken } = await this.calls.call(Access.method.listApiKeys, {
+      accountId,
+      ...sizeAndToken(page),
+    });
     return { items: apiKeys.map(keyOf), ...cursorOf(nextPageToken) };
   }
 
@@ -90,7 +128,9 @@ export class GrpcOperator implements Operator {
   }
 
   async expireKey(keyId: string, expiresAt: number): Promise<ShownKey> {
-    return keyOf((await this.calls.call(Access.method.expireApiKey, { keyId, expireTime: timestampFromMs(expiresAt) })).apiKey);
+    return keyOf(
+      (await this.calls.call(Access.method.expireApiKey, { keyId, expireTime: timestampFromMs(expiresAt) })).apiKey,
+    );
   }
 
   async grantCredits({ credits, ...operation }: CreditOperation): Promise<Operated> {
@@ -102,11 +142,17 @@ export class GrpcOperator implements Operator {
   }
 
   async listEntries(accountId: string, page: PageRequest): Promise<Page<ShownEntry>> {
-    const { entries, nextPageToken } = await this.calls.call(Credits.method.listEntries, { accountId, ...sizeAndToken(page) });
+    const { entries, nextPageToken } = await this.calls.call(Credits.method.listEntries, {
+      accountId,
+      ...sizeAndToken(page),
+    });
     return { items: entries.map(entryOf), ...cursorOf(nextPageToken) };
   }
 
-  async searchGenerations({ accountId = '', appId = '', statuses = [] }: GenerationFilter, page: PageRequest): Promise<Page<ShownGeneration>> {
+  async searchGenerations(
+    { accountId = '', appId = '', statuses = [] }: GenerationFilter,
+    page: PageRequest,
+  ): Promise<Page<ShownGeneration>> {
     const asked = { accountId, appId, statuses: statuses.map((status) => STATUS[status]), ...sizeAndToken(page) };
     const { generations, nextPageToken } = await this.calls.call(Operations.method.searchGenerations, asked);
     return { items: generations.map(generationOf), ...cursorOf(nextPageToken) };
@@ -122,7 +168,11 @@ export class GrpcOperator implements Operator {
   }
 
   async verifyCredits(): ReturnType<Operator['verifyCredits']> {
-    const { accounts, entries, generations, findings } = await this.calls.call(Credits.method.verifyCredits, {}, EVERYTHING_MS);
+    const { accounts, entries, generations, findings } = await this.calls.call(
+      Credits.method.verifyCredits,
+      {},
+      EVERYTHING_MS,
+    );
     return { accounts: Number(accounts), entries: Number(entries), generations: Number(generations), findings };
   }
 

@@ -5,7 +5,10 @@ import type { CliIo } from '../io.js';
 import type { GrpcOptions } from './grpc-place.js';
 import { storeCommand, withContext, type ContextNeeds, type StoreOptions } from './store-command.js';
 
-/** The gRPC library never gives up a connection on which the other side says nothing, and the process would live as long as that. */
+/**
+ * The gRPC library never gives up a connection on which the other side says nothing, and the process would live as long
+ * as that.
+ */
 const LEFT_BEHIND_MS = 100;
 
 export type OperatorOptions = StoreOptions & Partial<GrpcOptions>;
@@ -13,17 +16,34 @@ export type OperatorOptions = StoreOptions & Partial<GrpcOptions>;
 /** A command that does the same on the stores of this installation and, with --grpc, on a server elsewhere. */
 export function operatorCommand(parent: Command, nameAndArguments: string): Command {
   return storeCommand(parent, nameAndArguments)
-    .addOption(new Option('--grpc <host:port>', 'do it on the server whose gRPC front this is, with DARKROOM_SERVICE_TOKEN; encrypted, except to this machine').conflicts('config'))
-    .option('--grpc-ca <file>', 'the authority that the server has its certificate from, when this machine does not know it')
+    .addOption(
+      new Option(
+        '--grpc <host:port>',
+        'do it on the server whose gRPC front this is, with DARKROOM_SERVICE_TOKEN; encrypted, except to this machine',
+      ).conflicts('config'),
+    )
+    .option(
+      '--grpc-ca <file>',
+      'the authority that the server has its certificate from, when this machine does not know it',
+    )
     .option('--grpc-cert <file>', 'a client certificate')
     .option('--grpc-key <file>', 'and its key');
 }
 
-/** Does the work where the options say, and lets go of it whatever happens. Throws as `withContext` and `openGrpcOperator` do. */
-export async function withOperator(io: CliIo, options: OperatorOptions, work: (operator: Operator) => Promise<void>, needs: ContextNeeds = {}): Promise<void> {
+/**
+ * Does the work where the options say, and lets go of it whatever happens. Throws as `withContext` and
+ * `openGrpcOperator` do.
+ */
+export async function withOperator(
+  io: CliIo,
+  options: OperatorOptions,
+  work: (operator: Operator) => Promise<void>,
+  needs: ContextNeeds = {},
+): Promise<void> {
   const { grpc, grpcCa, grpcCert, grpcKey } = options;
   if (grpc === undefined) {
-    if ((grpcCa ?? grpcCert ?? grpcKey) !== undefined) throw usageFailure('--grpc-ca, --grpc-cert and --grpc-key need --grpc, which says where the server is.');
+    if ((grpcCa ?? grpcCert ?? grpcKey) !== undefined)
+      throw usageFailure('--grpc-ca, --grpc-cert and --grpc-key need --grpc, which says where the server is.');
     const { StoreOperator } = await import('../../operator/store-operator.js');
     return withContext(io, options, (context) => work(new StoreOperator(context)), needs);
   }

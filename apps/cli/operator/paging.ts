@@ -28,6 +28,7 @@ export function moreJson(page: Page<unknown>): { readonly next_cursor?: string }
 
 function readLimit(text: string): number {
   const limit = Number(text);
-  if (!Number.isInteger(limit) || limit < 1 || limit > 1_000) throw new InvalidArgumentError('It must be an integer from 1 to 1000.');
+  if (!Number.isInteger(limit) || limit < 1 || limit > 1_000)
+    throw new InvalidArgumentError('It must be an integer from 1 to 1000.');
   return limit;
 }

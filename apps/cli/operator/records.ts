@@ -1,5 +1,11 @@
 import type { App } from '../../../core/access/credential.js';
-import type { InspectedGeneration, ShownAccount, ShownEntry, ShownGeneration, ShownKey } from '../../operator/operator.js';
+import type {
+  InspectedGeneration,
+  ShownAccount,
+  ShownEntry,
+  ShownGeneration,
+  ShownKey,
+} from '../../operator/operator.js';
 import { isoDate, isoTime } from '../terminal.js';
 
 /** How the operator's commands write what there is as JSON. */
@@ -67,7 +73,9 @@ export function generationJson(g: ShownGeneration) {
     charged_credits: g.chargedCredits,
     attempts: g.attemptsMade,
     ...(g.worker === undefined ? {} : { worker: g.worker }),
-    ...(g.error === undefined ? {} : { error: { code: g.error.code, message: g.error.message, retryable: g.error.retryable } }),
+    ...(g.error === undefined
+      ? {}
+      : { error: { code: g.error.code, message: g.error.message, retryable: g.error.retryable } }),
     ...(g.clientTraceId === undefined ? {} : { client_trace_id: g.clientTraceId }),
     output_count: g.outputCount,
   };

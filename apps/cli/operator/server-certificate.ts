@@ -8,18 +8,26 @@ const LOOK_MS = 5_000;
 const MAX_NAMES = 5;
 
 const UNKNOWN_AUTHORITY: ReadonlySet<string> = new Set([
-  'DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 
 /**
- * What is wrong with the certificate of a server that was not trusted, in words that come after its address. It is asked for once
- * more, since the library keeps it to itself; nothing but that is said to the server. Undefined when it cannot be had in 5 seconds.
+ * What is wrong with the certificate of a server that was not trusted, in words that come after its address. It is
+ * asked for once more, since the library keeps it to itself; nothing but that is said to the server. Undefined when it
+ * cannot be had in 5 seconds.
  */
 export function certificateFault({ address, host, tls }: GrpcPlace, now: number): Promise<string | undefined> {
   const port = Number(address.slice(address.lastIndexOf(':') + 1));
   return new Promise((resolve) => {
     const socket = connect({
-      host, port, ALPNProtocols: ['h2'], rejectUnauthorized: false,
+      host,
+      port,
+      ALPNProtocols: ['h2'],
+      rejectUnauthorized: false,
       ...(isIP(host) === 0 ? { servername: host } : {}),
       ...(tls?.ca === undefined ? {} : { ca: tls.ca }),
     });
@@ -29,22 +37,39 @@ export function certificateFault({ address, host, tls }: GrpcPlace, now: number)
       resolve(fault);
     };
     const limit = setTimeout(end, LOOK_MS);
-    socket.on('error', () => { end(); }).on('close', () => { end(); });
-    socket.once('secureConnect', () => { end(faultOf(socket, { host, isAuthorityGiven: tls?.ca !== undefined }, now)); });
+    socket
+      .on('error', () => {
+        end();
+      })
+      .on('close', () => {
+        end();
+      });
+    socket.once('secureConnect', () => {
+      end(faultOf(socket, { host, isAuthorityGiven: tls?.ca !== undefined }, now));
+    });
   });
 }
 
-function faultOf(socket: TLSSocket, { host, isAuthorityGiven }: { readonly host: string; readonly isAuthorityGiven: boolean }, now: number): string | undefined {
+function faultOf(
+  socket: TLSSocket,
+  { host, isAuthorityGiven }: { readonly host: string; readonly isAuthorityGiven: boolean },
+  now: number,
+): string | undefined {
   if (socket.authorized) return undefined;
   const certificate = socket.getPeerCertificate();
   // A code, whatever its type says.
   const code = String(socket.authorizationError);
   const [from, to] = [Date.parse(certificate.valid_from), Date.parse(certificate.valid_to)];
-  if (code === 'CERT_HAS_EXPIRED') return to <= now ? `its certificate ended on ${isoDate(to)}` : 'its certificate is of an authority whose own has ended';
+  if (code === 'CERT_HAS_EXPIRED')
+    return to <= now
+      ? `its certificate ended on ${isoDate(to)}`
+      : 'its certificate is of an authority whose own has ended';
   if (code === 'CERT_NOT_YET_VALID' && from > now) return `its certificate begins on ${isoDate(from)} only`;
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return `its certificate is for ${namesIn(certificate)}, not for ${host}`;
   if (!UNKNOWN_AUTHORITY.has(code)) return `its certificate is not trusted (${printable(code)})`;
-  return isAuthorityGiven ? 'its certificate is not of an authority in the file of --grpc-ca' : 'its certificate is of an authority this machine does not know; name it with --grpc-ca';
+  return isAuthorityGiven
+    ? 'its certificate is not of an authority in the file of --grpc-ca'
+    : 'its certificate is of an authority this machine does not know; name it with --grpc-ca';
 }
 
 /** Those it may be reached by; without any, the one it bears, which stood for them in older days. */

@@ -17,15 +17,23 @@ export interface StoreOptions {
 export function storeCommand(parent: Command, nameAndArguments: string): Command {
   const command = parent.command(nameAndArguments);
   const output = parent.configureOutput();
-  const elsewhere = (text: string) => text.replace(/unknown option '--grpc(?:-\w+)?'/, '$&; this command works on this machine only');
+  const elsewhere = (text: string) =>
+    text.replace(/unknown option '--grpc(?:-\w+)?'/, '$&; this command works on this machine only');
   return command
     .configureOutput({ outputError: (text, write) => output.outputError?.(elsewhere(text), write) })
-    .option('-c, --config <file>', 'the configuration file (default: DARKROOM_CONFIG, else darkroom.yaml if it is there)')
+    .option(
+      '-c, --config <file>',
+      'the configuration file (default: DARKROOM_CONFIG, else darkroom.yaml if it is there)',
+    )
     .option('--json', 'print one JSON document');
 }
 
 /** The configuration that a run means. Throws `ConfigInvalid`. */
-export function configOf({ environment, folder }: CliIo, { config: file }: StoreOptions, more: Pick<ConfigSource, 'role'> = {}): Promise<Config> {
+export function configOf(
+  { environment, folder }: CliIo,
+  { config: file }: StoreOptions,
+  more: Pick<ConfigSource, 'role'> = {},
+): Promise<Config> {
   return loadConfig({ file, environment, folder, ...more });
 }
 
@@ -36,7 +44,10 @@ export interface ContextNeeds {
   readonly create?: boolean;
 }
 
-/** Opens the stores, does the work, and closes them whatever happens. Throws `CatalogInvalid`, `ConfigInvalid`, `Failure`. */
+/**
+ * Opens the stores, does the work, and closes them whatever happens. Throws `CatalogInvalid`, `ConfigInvalid`,
+ * `Failure`.
+ */
 export async function withContext<T>(
   io: CliIo,
   options: StoreOptions,
@@ -46,7 +57,9 @@ export async function withContext<T>(
   const config = await configOf(io, options);
   const { driver, options: ofDatabase } = config.stores.database;
   if (!needs.create && driver.isMade?.({ options: ofDatabase, dataFolder: config.dataFolder }) === false) {
-    throw new Failure(`There is no Darkroom data in ${config.dataFolder}; run darkroom init, or name the right data_folder.`);
+    throw new Failure(
+      `There is no Darkroom data in ${config.dataFolder}; run darkroom init, or name the right data_folder.`,
+    );
   }
   const warn = (event: string, about: Readonly<Record<string, unknown>>) => {
     const { error } = about;

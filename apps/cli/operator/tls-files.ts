@@ -19,20 +19,30 @@ export interface TlsFiles {
 }
 
 /**
- * The files, looked at: a server hangs up on a client certificate that it does not accept, and says no word of why. Throws `Failure`
- * with one sentence that names the file.
+ * The files, looked at: a server hangs up on a client certificate that it does not accept, and says no word of why.
+ * Throws `Failure` with one sentence that names the file.
  */
-export function readTlsFiles({ grpcCa, grpcCert, grpcKey }: TlsFileNames, { folder, now }: { readonly folder: string; readonly now: number }): TlsFiles {
-  const read = (option: string, path: string, check: (text: string) => unknown, what: string) => (
-    Buffer.from(readPem(resolve(folder, path), check, `is not ${what}`, (why) => usageFailure(`${option} ${path} ${why}.`))));
-  if ((grpcCert === undefined) !== (grpcKey === undefined)) throw usageFailure('--grpc-cert and --grpc-key belong together: give both or neither.');
-  const ca = grpcCa === undefined ? {} : { ca: read('--grpc-ca', grpcCa, checkCertificates, 'a certificate, or a list of whole ones, in PEM form') };
+export function readTlsFiles(
+  { grpcCa, grpcCert, grpcKey }: TlsFileNames,
+  { folder, now }: { readonly folder: string; readonly now: number },
+): TlsFiles {
+  const read = (option: string, path: string, check: (text: string) => unknown, what: string) =>
+    Buffer.from(
+      readPem(resolve(folder, path), check, `is not ${what}`, (why) => usageFailure(`${option} ${path} ${why}.`)),
+    );
+  if ((grpcCert === undefined) !== (grpcKey === undefined))
+    throw usageFailure('--grpc-cert and --grpc-key belong together: give both or neither.');
+  const ca =
+    grpcCa === undefined
+      ? {}
+      : { ca: read('--grpc-ca', grpcCa, checkCertificates, 'a certificate, or a list of whole ones, in PEM form') };
   if (grpcCert === undefined || grpcKey === undefined) return ca;
   const cert = read('--grpc-cert', grpcCert, checkCertificates, 'a certificate, or a chain of whole ones, in PEM form');
   const key = read('--grpc-key', grpcKey, createPrivateKey, 'a private key in PEM form that opens without a password');
   const fault = clientFault(cert, now);
   if (fault !== undefined) throw usageFailure(`--grpc-cert ${grpcCert} ${fault}.`);
-  if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) throw usageFailure(`--grpc-key ${grpcKey} is not the key of --grpc-cert ${grpcCert}.`);
+  if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
+    throw usageFailure(`--grpc-key ${grpcKey} is not the key of --grpc-cert ${grpcCert}.`);
   return { ...ca, cert, key };
 }
 
@@ -48,6 +58,7 @@ function clientFault(cert: Buffer, now: number): string | undefined {
   const [from, to] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)];
   if (to <= now) return `ended on ${isoDate(to)}`;
   if (from > now) return `begins on ${isoDate(from)} only`;
-  if (uses !== undefined && !uses.includes(TO_BE_A_CLIENT) && !uses.includes(FOR_ANYTHING)) return 'is not made for clients';
+  if (uses !== undefined && !uses.includes(TO_BE_A_CLIENT) && !uses.includes(FOR_ANYTHING))
+    return 'is not made for clients';
   return undefined;
 }

@@ -16,13 +16,19 @@ export class ActingFor {
   constructor(private readonly context: Pick<Context, 'credentials'>) {}
 
   /**
-   * The caller that a service stands for: never anybody by default. Throws FIELD_REQUIRED without both ids in the metadata,
-   * FIELD_INVALID for what is no id, and NOT_FOUND for an App that the account does not have.
+   * The caller that a service stands for: never anybody by default. Throws FIELD_REQUIRED without both ids in the
+   * metadata, FIELD_INVALID for what is no id, and NOT_FOUND for an App that the account does not have.
    */
   async caller(service: ServiceCaller, metadata: Metadata): Promise<Caller> {
     const [accountId, appId] = [readId(metadata, ACCOUNT), readId(metadata, APP)];
-    if ((await this.accountOf(appId)) !== accountId) throw new ServiceError('NOT_FOUND', `Account ${accountId} has no App ${appId}.`);
-    return { accountId, appId, credentialId: `service:${service.name}`, scopes: SCOPES.filter((scope) => service.scopes.includes(scope)) };
+    if ((await this.accountOf(appId)) !== accountId)
+      throw new ServiceError('NOT_FOUND', `Account ${accountId} has no App ${appId}.`);
+    return {
+      accountId,
+      appId,
+      credentialId: `service:${service.name}`,
+      scopes: SCOPES.filter((scope) => service.scopes.includes(scope)),
+    };
   }
 
   private async accountOf(appId: string): Promise<string | undefined> {
@@ -39,6 +45,7 @@ export class ActingFor {
 function readId(metadata: Metadata, name: string): string {
   const [value, ...others] = metadata.get(name);
   if (value === undefined) throw new ServiceError('FIELD_REQUIRED', `Say for whom with ${name} in the metadata.`);
-  if (others.length > 0 || typeof value !== 'string' || !isUuid(value)) throw new ServiceError('FIELD_INVALID', `${name} must be one UUID.`);
+  if (others.length > 0 || typeof value !== 'string' || !isUuid(value))
+    throw new ServiceError('FIELD_INVALID', `${name} must be one UUID.`);
   return value.toLowerCase();
 }

@@ -21,15 +21,30 @@ export function requireCurrent({ expiresAt, isRevoked }: ServiceCaller, clock: P
   if (isRevoked) throw new ServiceError('DEVELOPER_TOKEN_REVOKED');
 }
 
-/** The service that a call is from. Throws DEVELOPER_TOKEN_REQUIRED for one that brings nothing, and DEVELOPER_TOKEN_INVALID. */
+/**
+ * The service that a call is from. Throws DEVELOPER_TOKEN_REQUIRED for one that brings nothing, and
+ * DEVELOPER_TOKEN_INVALID.
+ */
 export function identify(callers: ServiceCallers, call: Presenting): ServiceCaller {
   const token = readToken(call.metadata.get('authorization'));
-  const certificateNames = token === undefined ? certificateNamesOf(call.getAuthContext().sslPeerCertificate?.subjectaltname) : [];
+  const certificateNames =
+    token === undefined ? certificateNamesOf(call.getAuthContext().sslPeerCertificate?.subjectaltname) : [];
   const caller = callers.find({ token, certificateNames });
   if (caller === undefined) {
-    if (token !== undefined) throw new ServiceError('DEVELOPER_TOKEN_INVALID', isApiKeyShaped(token) ? 'API keys are for REST; send the token of a service.' : undefined);
-    if (certificateNames.length > 0) throw new ServiceError('DEVELOPER_TOKEN_INVALID', 'The client certificate names none of the services that may call, or more than one.');
-    throw new ServiceError('DEVELOPER_TOKEN_REQUIRED', 'Send a service token as authorization: Bearer <token>, or a client certificate with a URI or DNS name.');
+    if (token !== undefined)
+      throw new ServiceError(
+        'DEVELOPER_TOKEN_INVALID',
+        isApiKeyShaped(token) ? 'API keys are for REST; send the token of a service.' : undefined,
+      );
+    if (certificateNames.length > 0)
+      throw new ServiceError(
+        'DEVELOPER_TOKEN_INVALID',
+        'The client certificate names none of the services that may call, or more than one.',
+      );
+    throw new ServiceError(
+      'DEVELOPER_TOKEN_REQUIRED',
+      'Send a service token as authorization: Bearer <token>, or a client certificate with a URI or DNS name.',
+    );
   }
   return caller;
 }
@@ -37,13 +52,16 @@ export function identify(callers: ServiceCallers, call: Presenting): ServiceCall
 /** Throws DEVELOPER_SCOPE_INSUFFICIENT when the service lacks the scope. */
 export function requireServiceScope(service: ServiceCaller, scope: ServiceScope): void {
   if (!service.scopes.includes(scope)) {
-    throw new ServiceError('DEVELOPER_SCOPE_INSUFFICIENT', `The service ${service.name} does not have the scope ${scope}.`);
+    throw new ServiceError(
+      'DEVELOPER_SCOPE_INSUFFICIENT',
+      `The service ${service.name} does not have the scope ${scope}.`,
+    );
   }
 }
 
 /**
- * Sent twice, nobody can say which one was meant; and what is sent and is no token must not leave the choice to a certificate,
- * which may be that of a proxy in between.
+ * Sent twice, nobody can say which one was meant; and what is sent and is no token must not leave the choice to a
+ * certificate, which may be that of a proxy in between.
  */
 function readToken(values: readonly (string | Buffer)[]): string | undefined {
   const [value, ...others] = values;
@@ -55,9 +73,9 @@ function readToken(values: readonly (string | Buffer)[]): string | undefined {
 }
 
 /**
- * The URIs and DNS names of `URI:spiffe://example/studio, DNS:studio`, as Node shows a certificate: only what the authority put
- * there as such, and no common name. What Node puts in quotes has characters that no such name has. A URI has a colon and a
- * DNS name has none, so that neither can pass for the other.
+ * The URIs and DNS names of `URI:spiffe://example/studio, DNS:studio`, as Node shows a certificate: only what the
+ * authority put there as such, and no common name. What Node puts in quotes has characters that no such name has. A URI
+ * has a colon and a DNS name has none, so that neither can pass for the other.
  */
 export function certificateNamesOf(subjectAltName: string | undefined): string[] {
   return (subjectAltName ?? '').split(', ').flatMap((entry) => {

@@ -13,10 +13,18 @@ export class CallerRates {
     if (perMinute === undefined) return;
     const points = pointsOf(byteSize);
     const { isOver, resetMs } = await this.limitOf(kind, perMinute).take(name, points);
-    if (isOver) throw new ServiceError('RATE_LIMITED', `${name} may send ${perMinute} ${kind} a minute${sizeNote(points)}; wait for the time in RetryInfo.`, { retryAfterMs: resetMs });
+    if (isOver)
+      throw new ServiceError(
+        'RATE_LIMITED',
+        `${name} may send ${perMinute} ${kind} a minute${sizeNote(points)}; wait for the time in RetryInfo.`,
+        { retryAfterMs: resetMs },
+      );
   }
 
-  /** One for each rate there is: a caller whose rate was changed, or differs from that of another token of its name, has both. */
+  /**
+   * One for each rate there is: a caller whose rate was changed, or differs from that of another token of its name, has
+   * both.
+   */
   private limitOf(kind: 'reads' | 'writes', perMinute: number): RateLimit {
     const what = `${perMinute} ${kind}`;
     let limit = this.limits.get(what);

@@ -4,7 +4,13 @@ import { AjvJsonSchemas } from '../../../adapters/system/ajv-json-schemas.js';
 import { SCOPES } from '../../../core/access/credential.js';
 import type { JsonObject } from '../../../core/json.js';
 import { ConfigInvalid } from '../../config/config.js';
-import { OPERATOR_SCOPES, type Presented, type ServiceCaller, type ServiceCallers, type ServiceScope } from './service-callers.js';
+import {
+  OPERATOR_SCOPES,
+  type Presented,
+  type ServiceCaller,
+  type ServiceCallers,
+  type ServiceScope,
+} from './service-callers.js';
 
 /** A file of callers that cannot be used. The message has every fault on a line of its own. */
 export class CallersInvalid extends ConfigInvalid {
@@ -32,7 +38,12 @@ const SCHEMA = {
           name: { type: 'string', pattern: '^[a-z0-9][a-z0-9-]{0,63}$' },
           token_sha256: { type: 'string', pattern: '^[0-9a-f]{64}$' },
           certificate: { type: 'string', maxLength: 255, pattern: CERTIFICATE_NAME },
-          scopes: { type: 'array', minItems: 1, uniqueItems: true, items: { type: 'string', enum: [...SCOPES, ...OPERATOR_SCOPES] } },
+          scopes: {
+            type: 'array',
+            minItems: 1,
+            uniqueItems: true,
+            items: { type: 'string', enum: [...SCOPES, ...OPERATOR_SCOPES] },
+          },
           expires_at: { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z$' },
           revoked: { type: 'boolean' },
           rates_per_minute: { type: 'object', additionalProperties: false, properties: { reads: RATE, writes: RATE } },
@@ -45,10 +56,10 @@ const SCHEMA = {
 /** What a pattern says to those who do not read them. */
 const FORMS: Readonly<Record<string, string>> = {
   '': 'The file must have callers: and below it a list.',
-  name: 'name must have 1 to 64 small letters, digits and hyphens, and begin with no hyphen.',
-  token_sha256: 'token_sha256 must be 64 hexadecimal digits in lower case, without what sha256sum writes after them.',
-  certificate: 'certificate must be a URI or a DNS name, with no wildcard.',
-  expires_at: 'expires_at must be a time such as 2030-01-31T12:00:00Z.',
+  'name': 'name must have 1 to 64 small letters, digits and hyphens, and begin with no hyphen.',
+  'token_sha256': 'token_sha256 must be 64 hexadecimal digits in lower case, without what sha256sum writes after them.',
+  'certificate': 'certificate must be a URI or a DNS name, with no wildcard.',
+  'expires_at': 'expires_at must be a time such as 2030-01-31T12:00:00Z.',
 };
 
 interface Entry {
@@ -61,7 +72,10 @@ interface Entry {
   readonly rates_per_minute?: NonNullable<ServiceCaller['ratesPerMinute']>;
 }
 
-/** Services as an operator's file has them: of a token only its SHA-256 is there, so that whoever reads the file cannot call. */
+/**
+ * Services as an operator's file has them: of a token only its SHA-256 is there, so that whoever reads the file cannot
+ * call.
+ */
 export class CallersFile implements ServiceCallers {
   private readonly byToken = new Map<string, ServiceCaller>();
   private readonly byCertificate = new Map<string, ServiceCaller>();
@@ -70,9 +84,13 @@ export class CallersFile implements ServiceCallers {
   constructor(text: string, file: string) {
     const yaml = new LocatedYaml(text);
     const at = (pointer: string, sentence: string): string => `${file}:${yaml.lineOf(pointer)}: ${sentence}`;
-    if (yaml.faults.length > 0) throw new CallersInvalid(yaml.faults.map(({ line, message }) => `${file}:${line}: ${message}`));
+    if (yaml.faults.length > 0)
+      throw new CallersInvalid(yaml.faults.map(({ line, message }) => `${file}:${line}: ${message}`));
     const { faults } = new AjvJsonSchemas().check(SCHEMA, yaml.value);
-    if (faults.length > 0) throw new CallersInvalid(faults.map(({ pointer, message }) => at(pointer, FORMS[pointer.split('/').at(-1) ?? ''] ?? message)));
+    if (faults.length > 0)
+      throw new CallersInvalid(
+        faults.map(({ pointer, message }) => at(pointer, FORMS[pointer.split('/').at(-1) ?? ''] ?? message)),
+      );
     const { callers } = yaml.value as unknown as { readonly callers: readonly Entry[] };
     const wrong = callers.flatMap((entry, index) => {
       const fault = this.add(entry);
@@ -93,17 +111,28 @@ export class CallersFile implements ServiceCallers {
     return others.length === 0 ? named : undefined;
   }
 
-  private add({ name, token_sha256: digest, certificate, scopes, expires_at: expires, revoked, rates_per_minute: ratesPerMinute }: Entry): string | undefined {
-    if ((digest === undefined) === (certificate === undefined)) return `Caller ${name} must have either token_sha256 or certificate.`;
+  private add({
+    name,
+    token_sha256: digest,
+    certificate,
+    scopes,
+    expires_at: expires,
+    revoked,
+    rates_per_minute: ratesPerMinute,
+  }: Entry): string | undefined {
+    if ((digest === undefined) === (certificate === undefined))
+      return `Caller ${name} must have either token_sha256 or certificate.`;
     const expiresAt = expires === undefined ? undefined : Date.parse(expires);
     if (Number.isNaN(expiresAt)) return `The expires_at of caller ${name} is no time such as 2030-01-31T12:00:00Z.`;
     const caller: ServiceCaller = {
-      name, scopes,
+      name,
+      scopes,
       ...(expiresAt === undefined ? {} : { expiresAt }),
       ...(revoked === undefined ? {} : { isRevoked: revoked }),
       ...(ratesPerMinute === undefined ? {} : { ratesPerMinute }),
     };
-    const [known, key] = digest === undefined ? [this.byCertificate, comparable(certificate ?? '')] : [this.byToken, digest];
+    const [known, key] =
+      digest === undefined ? [this.byCertificate, comparable(certificate ?? '')] : [this.byToken, digest];
     const other = known.get(key);
     if (other !== undefined) return `Caller ${name} has the token or certificate of ${other.name}.`;
     known.set(key, caller);

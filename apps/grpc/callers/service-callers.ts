@@ -1,7 +1,15 @@
 import type { Scope } from '../../../core/access/credential.js';
 
 /** What only services may be allowed: operators' work. */
-export const OPERATOR_SCOPES = ['access:read', 'access:write', 'credits:write', 'ledger:read', 'operations:read', 'operations:write', 'content:read'] as const;
+export const OPERATOR_SCOPES = [
+  'access:read',
+  'access:write',
+  'credits:write',
+  'ledger:read',
+  'operations:read',
+  'operations:write',
+  'content:read',
+] as const;
 export type ServiceScope = Scope | (typeof OPERATOR_SCOPES)[number];
 
 /** An internal service that may call. */
@@ -18,7 +26,10 @@ export interface ServiceCaller {
 /** What a call brought to say who it is from. */
 export interface Presented {
   readonly token?: string | undefined;
-  /** Names that the certificate of a mutual TLS connection vouches for. A token that is sent decides, so that none are asked for then. */
+  /**
+   * Names that the certificate of a mutual TLS connection vouches for. A token that is sent decides, so that none are
+   * asked for then.
+   */
   readonly certificateNames: readonly string[];
 }
 

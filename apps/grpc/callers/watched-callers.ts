@@ -5,15 +5,19 @@ import type { Presented, ServiceCaller, ServiceCallers } from './service-callers
 import { faultsOf, WatchedFiles } from '../watched-files.js';
 
 /**
- * The callers of a file that may change, so that a service that was taken out or revoked is refused soon. A change that cannot
- * be used changes nothing, and is reported once.
+ * The callers of a file that may change, so that a service that was taken out or revoked is refused soon. A change that
+ * cannot be used changes nothing, and is reported once.
  */
 export class WatchedCallers implements ServiceCallers {
   private readonly files: WatchedFiles;
   private current: CallersFile;
 
   /** Throws `CallersInvalid`, and what the system says of a file that cannot be read. */
-  constructor(private readonly path: string, private readonly logger: Logger, everyMs?: number) {
+  constructor(
+    private readonly path: string,
+    private readonly logger: Logger,
+    everyMs?: number,
+  ) {
     this.files = new WatchedFiles([path]);
     this.current = read(path);
     this.files.start(() => this.readAgain(), everyMs);

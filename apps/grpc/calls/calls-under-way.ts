@@ -26,6 +26,10 @@ export class CallsUnderWay implements CallObserver {
 
   /** Resolves once there is none. */
   none(): Promise<void> {
-    return this.isNone ? Promise.resolve() : new Promise((resolve) => { this.waiting.add(resolve); });
+    return this.isNone
+      ? Promise.resolve()
+      : new Promise((resolve) => {
+          this.waiting.add(resolve);
+        });
   }
 }

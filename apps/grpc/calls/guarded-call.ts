@@ -1,4 +1,9 @@
-import { ServerInterceptingCall, type Metadata, type ServerInterceptingCallInterface, type ServerInterceptor } from '@grpc/grpc-js';
+import {
+  ServerInterceptingCall,
+  type Metadata,
+  type ServerInterceptingCallInterface,
+  type ServerInterceptor,
+} from '@grpc/grpc-js';
 import { ServiceError } from '../../../core/errors.js';
 import type { Clock } from '../../../core/ports/clock.js';
 import { asServiceError } from '../../requests/service-error.js';
@@ -18,14 +23,16 @@ export interface Guard {
 }
 
 /**
- * Looks at a call before anything is read of it. The library unpacks whatever comes, and a compressed message of a hundred bytes
- * takes all that a message may have: so nothing is read of strangers where services alone may call, and nothing compressed
- * elsewhere. What is refused here goes on to its method without its request, to be refused there as everything is.
+ * Looks at a call before anything is read of it. The library unpacks whatever comes, and a compressed message of a
+ * hundred bytes takes all that a message may have: so nothing is read of strangers where services alone may call, and
+ * nothing compressed elsewhere. What is refused here goes on to its method without its request, to be refused there as
+ * everything is.
  */
 export function guardCalls({ open, closed, callers, clock, requestTimeoutMs }: Guard): ServerInterceptor {
   return ({ path, requestStream }, call) => {
     const isOurs = open.has(path) || closed.has(path);
-    const refusalOf = (metadata: Metadata): ServiceError | undefined => (closed.has(path) ? strangeness(call, metadata) : compression(call));
+    const refusalOf = (metadata: Metadata): ServiceError | undefined =>
+      closed.has(path) ? strangeness(call, metadata) : compression(call);
     return new GuardedCall(call, { refusalOf, isOurs, timeoutMs: requestStream ? undefined : requestTimeoutMs });
   };
 
@@ -42,7 +49,9 @@ export function guardCalls({ open, closed, callers, clock, requestTimeoutMs }: G
 /** The library takes the header away before anybody sees it, and keeps what it said. */
 function compression(call: ServerInterceptingCallInterface): ServiceError | undefined {
   const encoding: unknown = Reflect.get(call, 'incomingEncoding');
-  return encoding === 'identity' ? undefined : new ServiceError('MEDIA_TYPE_UNSUPPORTED', 'Send messages of this method uncompressed.');
+  return encoding === 'identity'
+    ? undefined
+    : new ServiceError('MEDIA_TYPE_UNSUPPORTED', 'Send messages of this method uncompressed.');
 }
 
 interface Looks {
@@ -61,7 +70,10 @@ class GuardedCall extends ServerInterceptingCall {
   private hasMessage = false;
   private arrival: NodeJS.Timeout | undefined;
 
-  constructor(private readonly guarded: ServerInterceptingCallInterface, private readonly looks: Looks) {
+  constructor(
+    private readonly guarded: ServerInterceptingCallInterface,
+    private readonly looks: Looks,
+  ) {
     super(guarded);
   }
 
@@ -70,7 +82,8 @@ class GuardedCall extends ServerInterceptingCall {
     super.start({
       onReceiveMetadata: (metadata) => {
         // Not before: of a call that has ended by now the library tells nothing at all, not even its end.
-        if (this.looks.timeoutMs !== undefined) this.arrival = setTimeout(() => this.giveUp(), this.looks.timeoutMs).unref();
+        if (this.looks.timeoutMs !== undefined)
+          this.arrival = setTimeout(() => this.giveUp(), this.looks.timeoutMs).unref();
         this.refusal = this.looks.refusalOf(metadata);
         listener.onReceiveMetadata(metadata);
       },

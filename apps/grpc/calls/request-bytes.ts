@@ -25,10 +25,11 @@ const SHAPES = new WeakMap<DescMessage, Shape>();
 const DROPPED = Buffer.from('__proto__');
 
 /**
- * Looks for what makes a message in bytes not worth decoding: more fields than `most`, those of messages in it and each of
- * many values written as one included. To decode a field takes many times as long as to count it: nothing is decoded, and the
- * count ends at `most`. The decoder believes its schema, not the wire type in the bytes. So what is of another type than in
- * the schema, or goes beyond the message it is in, is malformed: otherwise the count and the decoder would go different ways.
+ * Looks for what makes a message in bytes not worth decoding: more fields than `most`, those of messages in it and each
+ * of many values written as one included. To decode a field takes many times as long as to count it: nothing is
+ * decoded, and the count ends at `most`. The decoder believes its schema, not the wire type in the bytes. So what is of
+ * another type than in the schema, or goes beyond the message it is in, is malformed: otherwise the count and the
+ * decoder would go different ways.
  */
 export function bytesFault(message: DescMessage, bytes: Uint8Array, most: number): BytesFault | undefined {
   return new FieldCount(bytes, most).look(shapeOf(message));
@@ -38,7 +39,10 @@ class FieldCount {
   private at = 0;
   private fault: BytesFault | undefined;
 
-  constructor(private readonly bytes: Uint8Array, private left: number) {}
+  constructor(
+    private readonly bytes: Uint8Array,
+    private left: number,
+  ) {}
 
   look(shape: Shape): BytesFault | undefined {
     this.add(shape, this.bytes.byteLength);
@@ -64,7 +68,11 @@ class FieldCount {
     if (groups > 0) this.fail('malformed');
   }
 
-  private addKnown({ wireType: expected, isPackable, inner, isMapKey }: FieldShape, wireType: WireType, end: number): void {
+  private addKnown(
+    { wireType: expected, isPackable, inner, isMapKey }: FieldShape,
+    wireType: WireType,
+    end: number,
+  ): void {
     const isPacked = isPackable && wireType === WireType.LengthDelimited;
     if (wireType !== expected && !isPacked) return this.fail('malformed');
     if (wireType !== WireType.LengthDelimited) return this.skip(wireType);
@@ -118,20 +126,41 @@ class FieldCount {
 
 function shapeOf(message: DescMessage): Shape {
   let shape = SHAPES.get(message);
-  if (shape === undefined) SHAPES.set(message, (shape = { isEntry: false, fields: new Map(message.fields.map((field) => [field.number, fieldShape(field)])) }));
+  if (shape === undefined)
+    SHAPES.set(
+      message,
+      (shape = { isEntry: false, fields: new Map(message.fields.map((field) => [field.number, fieldShape(field)])) }),
+    );
   return shape;
 }
 
 function fieldShape(field: DescField): FieldShape {
   const { message } = field;
-  const isPackable = field.fieldKind === 'list' && message === undefined && wireTypeOf(field) !== WireType.LengthDelimited;
+  const isPackable =
+    field.fieldKind === 'list' && message === undefined && wireTypeOf(field) !== WireType.LengthDelimited;
   if (field.fieldKind === 'map') {
     const key: FieldShape = { wireType: wireTypeOfScalar(field.mapKey), isPackable: false, isMapKey: true };
-    const value: FieldShape = { wireType: wireTypeOf(field), isPackable: false, isMapKey: false, ...(message === undefined ? {} : { inner: () => shapeOf(message) }) };
-    const entry: Shape = { isEntry: true, fields: new Map([[1, key], [2, value]]) };
+    const value: FieldShape = {
+      wireType: wireTypeOf(field),
+      isPackable: false,
+      isMapKey: false,
+      ...(message === undefined ? {} : { inner: () => shapeOf(message) }),
+    };
+    const entry: Shape = {
+      isEntry: true,
+      fields: new Map([
+        [1, key],
+        [2, value],
+      ]),
+    };
     return { wireType: WireType.LengthDelimited, isPackable: false, isMapKey: false, inner: () => entry };
   }
-  return { wireType: wireTypeOf(field), isPackable, isMapKey: false, ...(message === undefined ? {} : { inner: () => shapeOf(message) }) };
+  return {
+    wireType: wireTypeOf(field),
+    isPackable,
+    isMapKey: false,
+    ...(message === undefined ? {} : { inner: () => shapeOf(message) }),
+  };
 }
 
 /** Of each value of a field that has many. */

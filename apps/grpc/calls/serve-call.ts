@@ -1,5 +1,10 @@
 import { create } from '@bufbuild/protobuf';
-import { Metadata, type handleServerStreamingCall, type handleUnaryCall, type ServerWritableStream } from '@grpc/grpc-js';
+import {
+  Metadata,
+  type handleServerStreamingCall,
+  type handleUnaryCall,
+  type ServerWritableStream,
+} from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import { CallOver, requireWanted, type Cancellation } from '../../../core/cancellation.js';
 import type { Context } from '../../../core/context.js';
@@ -20,7 +25,10 @@ import type { ServiceCallers } from '../callers/service-callers.js';
 import { GRPC_STATUSES } from '../statuses.js';
 
 export interface ServingCalls {
-  /** With a place for a call: a copy that gets one more member than it had takes a microsecond, and every call needs one. */
+  /**
+   * With a place for a call: a copy that gets one more member than it had takes a microsecond, and every call needs
+   * one.
+   */
   readonly context: Context & { readonly call: Cancellation | undefined };
   readonly callers: ServiceCallers;
   readonly rates: CallerRates;
@@ -38,15 +46,21 @@ type Heard = 'heard' | 'unheard';
 
 export function serveUnary(served: ServedMethod, parts: ServingCalls): handleUnaryCall<never, object> {
   return (call, send) => {
-    around(call, served, parts, async (asked, scope, { requestId, about }) => {
-      const answered = await served.answer(asked as never);
-      about.createdId = served.createdId?.(answered as never);
-      const answer = create(served.method.output, answered);
-      if (scope.isOver) return 'unheard';
-      call.sendMetadata(headOf(requestId));
-      send(null, answer);
-      return 'heard';
-    }, send).catch(lastResort(parts));
+    around(
+      call,
+      served,
+      parts,
+      async (asked, scope, { requestId, about }) => {
+        const answered = await served.answer(asked as never);
+        about.createdId = served.createdId?.(answered as never);
+        const answer = create(served.method.output, answered);
+        if (scope.isOver) return 'unheard';
+        call.sendMetadata(headOf(requestId));
+        send(null, answer);
+        return 'heard';
+      },
+      send,
+    ).catch(lastResort(parts));
   };
 }
 
@@ -54,39 +68,58 @@ export function serveUnary(served: ServedMethod, parts: ServingCalls): handleUna
 export function serveStream(served: ServedStream, parts: ServingCalls): handleServerStreamingCall<never, object> {
   return (call) => {
     let isTold = false;
-    around(call, served, parts, async (asked, scope, { requestId }) => {
-      // Who was revoked meanwhile, or has expired, is told nothing more.
-      const requireAllowed = (): void => requireServiceScope(authenticate(parts.callers, parts.context.clock, call), served.scope);
-      const over = new AbortController();
-      const end = (): void => over.abort();
-      const listenNoMore = scope.onOver(end);
-      parts.stopping.addEventListener('abort', end);
-      if (parts.stopping.aborted) end();
-      try {
-        for await (const message of served.answer({ ...asked, signal: over.signal, requireAllowed } as never)) {
-          if (scope.isOver) return 'unheard';
-          if (!isTold) call.sendMetadata(headOf(requestId));
-          isTold = true;
-          if (!call.write(create(served.method.output, message))) await untilReadOr(call, over.signal);
+    around(
+      call,
+      served,
+      parts,
+      async (asked, scope, { requestId }) => {
+        // Who was revoked meanwhile, or has expired, is told nothing more.
+        const requireAllowed = (): void =>
+          requireServiceScope(authenticate(parts.callers, parts.context.clock, call), served.scope);
+        const over = new AbortController();
+        const end = (): void => over.abort();
+        const listenNoMore = scope.onOver(end);
+        parts.stopping.addEventListener('abort', end);
+        if (parts.stopping.aborted) end();
+        try {
+          for await (const message of served.answer({ ...asked, signal: over.signal, requireAllowed } as never)) {
+            if (scope.isOver) return 'unheard';
+            if (!isTold) call.sendMetadata(headOf(requestId));
+            isTold = true;
+            if (!call.write(create(served.method.output, message))) await untilReadOr(call, over.signal);
+          }
+        } finally {
+          listenNoMore();
+          parts.stopping.removeEventListener('abort', end);
         }
-      } finally {
-        listenNoMore();
-        parts.stopping.removeEventListener('abort', end);
-      }
-      if (scope.isOver) return 'unheard';
-      if (parts.stopping.aborted) throw new ServiceError('SERVICE_UNAVAILABLE', 'This process is stopping; watch again.', { retryAfterMs: 1_000 });
-      call.end();
-      return 'heard';
-    }, (status) => { call.emit('error', status); }).catch(lastResort(parts));
+        if (scope.isOver) return 'unheard';
+        if (parts.stopping.aborted)
+          throw new ServiceError('SERVICE_UNAVAILABLE', 'This process is stopping; watch again.', {
+            retryAfterMs: 1_000,
+          });
+        call.end();
+        return 'heard';
+      },
+      (status) => {
+        call.emit('error', status);
+      },
+    ).catch(lastResort(parts));
   };
 }
 
-/** Around every call: its id, the checks of its method in the order in which the first that fails is told, one line in the log. */
+/**
+ * Around every call: its id, the checks of its method in the order in which the first that fails is told, one line in
+ * the log.
+ */
 async function around(
   call: AnyCall,
   served: Pick<ServedMethod, 'scope' | 'acts' | 'bodyField'> & { readonly method: { readonly name: string } },
   parts: ServingCalls,
-  serve: (asked: object, scope: Cancellation, known: { readonly requestId: string; readonly about: AboutCall }) => Promise<Heard>,
+  serve: (
+    asked: object,
+    scope: Cancellation,
+    known: { readonly requestId: string; readonly about: AboutCall },
+  ) => Promise<Heard>,
   refuse: (status: ReturnType<typeof errorStatus>) => void,
 ): Promise<void> {
   const { context, logger, observer } = parts;
@@ -98,28 +131,46 @@ async function around(
   let code: EndedCall['code'];
   let refused: LoggedRefusal | undefined;
   try {
-    if ((await serve(await admit(call, served, parts, about), scope, { requestId, about })) === 'unheard') code = scope.status;
+    if ((await serve(await admit(call, served, parts, about), scope, { requestId, about })) === 'unheard')
+      code = scope.status;
   } catch (error) {
     if (error instanceof CallOver) code = scope.status;
     else {
       const refusal = asServiceError(error);
       refused = loggedRefusal(refusal);
       ({ code } = refused);
-      if (refusal !== error) logger[levelOf(error)]({ requestId, method: served.method.name, code, err: error }, 'request failed');
+      if (refusal !== error)
+        logger[levelOf(error)]({ requestId, method: served.method.name, code, err: error }, 'request failed');
       refuse(errorStatus(refusal, { requestId, bodyField: served.bodyField ?? '' }));
     }
   }
   const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
   observer?.ended({ method: call.getPath().slice(1), code, bound: refused?.bound, durationMs });
-  const isExpected = code === undefined ? about.createdId !== undefined : parts.stopping.aborted && code === 'SERVICE_UNAVAILABLE';
+  const isExpected =
+    code === undefined ? about.createdId !== undefined : parts.stopping.aborted && code === 'SERVICE_UNAVAILABLE';
   const level = isExpected ? 'info' : levelFor(code);
   if (!logger.isLevelEnabled(level)) return;
   const { caller, accountId } = about;
-  logger[level]({ requestId, method: call.getPath(), durationMs, caller, accountId, ...(code === undefined ? {} : { code }), ...refused, ...idsOf(call, about) }, 'request');
+  logger[level](
+    {
+      requestId,
+      method: call.getPath(),
+      durationMs,
+      caller,
+      accountId,
+      ...(code === undefined ? {} : { code }),
+      ...refused,
+      ...idsOf(call, about),
+    },
+    'request',
+  );
 }
 
 function idsOf({ request }: { readonly request: unknown }, { createdId }: AboutCall): object {
-  const { generationId, uploadId } = (request ?? {}) as { readonly generationId?: unknown; readonly uploadId?: unknown };
+  const { generationId, uploadId } = (request ?? {}) as {
+    readonly generationId?: unknown;
+    readonly uploadId?: unknown;
+  };
   return loggedIds({ generationId: createdId ?? generationId, uploadId });
 }
 
@@ -128,7 +179,10 @@ function lastResort({ logger }: ServingCalls): (error: unknown) => void {
   return (error) => logger.error({ err: error }, 'request failed');
 }
 
-/** Throws what a request was refused with before anybody here saw it; as over REST, that comes after who asks, and how often. */
+/**
+ * Throws what a request was refused with before anybody here saw it; as over REST, that comes after who asks, and how
+ * often.
+ */
 function requireRequest(request: unknown): unknown {
   if (request instanceof RefusedRequest) throw request.refusal;
   return request;
@@ -145,7 +199,10 @@ interface AboutCall {
 
 /** What the method is asked with, once the caller may call it. Throws what refuses the caller, and `CallOver`. */
 async function admit(
-  call: AnyCall, { scope, acts }: Pick<ServedMethod, 'scope' | 'acts'>, { context, callers, rates, actingFor, requireStores }: ServingCalls, about: AboutCall,
+  call: AnyCall,
+  { scope, acts }: Pick<ServedMethod, 'scope' | 'acts'>,
+  { context, callers, rates, actingFor, requireStores }: ServingCalls,
+  about: AboutCall,
 ): Promise<object> {
   const request: unknown = call.request;
   const ofThisCall: Context = { ...context, call: about.scope };
@@ -168,7 +225,9 @@ async function admit(
 function levelFor(code: EndedCall['code']): 'error' | 'info' | 'debug' {
   if (code === undefined) return 'debug';
   if (code === 'CANCELLED' || code === 'DEADLINE_EXCEEDED') return 'info';
-  return [GRPC_STATUSES.SERVICE_UNAVAILABLE, GRPC_STATUSES.INTERNAL_ERROR].includes(GRPC_STATUSES[code]) ? 'error' : 'info';
+  return [GRPC_STATUSES.SERVICE_UNAVAILABLE, GRPC_STATUSES.INTERNAL_ERROR].includes(GRPC_STATUSES[code])
+    ? 'error'
+    : 'info';
 }
 
 function untilReadOr(call: ServerWritableStream<never, object>, over: AbortSignal): Promise<void> {
@@ -184,8 +243,8 @@ function untilReadOr(call: ServerWritableStream<never, object>, over: AbortSigna
 }
 
 /**
- * What goes before an answer, and before no refusal: a client's library may send a call again by itself only when it was told
- * nothing but the status.
+ * What goes before an answer, and before no refusal: a client's library may send a call again by itself only when it
+ * was told nothing but the status.
  */
 function headOf(requestId: string): Metadata {
   const head = new Metadata();

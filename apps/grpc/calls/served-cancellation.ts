@@ -3,7 +3,9 @@ import type { Cancellation } from '../../../core/cancellation.js';
 
 export type AnyCall = ServerUnaryCall<never, object> | ServerWritableStream<never, object>;
 
-/** A gRPC call as use cases and stores know it: over when its caller cancels it or has gone, or its deadline has passed. */
+/**
+ * A gRPC call as use cases and stores know it: over when its caller cancels it or has gone, or its deadline has passed.
+ */
 export class ServedCancellation implements Cancellation {
   readonly deadline: number;
 
@@ -18,7 +20,9 @@ export class ServedCancellation implements Cancellation {
 
   onOver(tell: () => void): () => void {
     this.call.once('cancelled', tell);
-    return () => { this.call.off('cancelled', tell); };
+    return () => {
+      this.call.off('cancelled', tell);
+    };
   }
 
   /** How the call ended for its caller, when it is over. */

@@ -17,7 +17,11 @@ export const ACCESS_METHODS = [
   plain(method.createAccount, {
     scope: 'access:write',
     async answer({ context, request: { displayName: name, currency } }) {
-      return { account: renderAccount(await new StoreOperator(context).createAccount({ name, ...(currency === '' ? {} : { currency }) })) };
+      return {
+        account: renderAccount(
+          await new StoreOperator(context).createAccount({ name, ...(currency === '' ? {} : { currency }) }),
+        ),
+      };
     },
   }),
   plain(method.listAccounts, {
@@ -29,7 +33,9 @@ export const ACCESS_METHODS = [
   }),
   plain(method.getAccount, {
     scope: 'access:read',
-    answer: async ({ context, request: { accountId } }) => ({ account: renderAccount(await new StoreOperator(context).getAccount(accountId)) }),
+    answer: async ({ context, request: { accountId } }) => ({
+      account: renderAccount(await new StoreOperator(context).getAccount(accountId)),
+    }),
   }),
   plain(method.suspendAccount, {
     scope: 'access:write',
@@ -40,20 +46,29 @@ export const ACCESS_METHODS = [
   }),
   plain(method.resumeAccount, {
     scope: 'access:write',
-    answer: async ({ context, request: { accountId } }) => ({ account: renderAccount(await new StoreOperator(context).resumeAccount(accountId)) }),
+    answer: async ({ context, request: { accountId } }) => ({
+      account: renderAccount(await new StoreOperator(context).resumeAccount(accountId)),
+    }),
   }),
   plain(method.renameAccount, {
     scope: 'access:write',
-    answer: async ({ context, request: { accountId, displayName: name } }) => ({ account: renderAccount(await new StoreOperator(context).renameAccount(accountId, name)) }),
+    answer: async ({ context, request: { accountId, displayName: name } }) => ({
+      account: renderAccount(await new StoreOperator(context).renameAccount(accountId, name)),
+    }),
   }),
   plain(method.createApp, {
     scope: 'access:write',
-    answer: async ({ context, request: { accountId, displayName: name } }) => ({ app: renderApp(await new StoreOperator(context).createApp({ accountId, name })) }),
+    answer: async ({ context, request: { accountId, displayName: name } }) => ({
+      app: renderApp(await new StoreOperator(context).createApp({ accountId, name })),
+    }),
   }),
   plain(method.listApps, {
     scope: 'access:read',
     async answer({ context, request }) {
-      const { items, nextCursor = '' } = await new StoreOperator(context).listApps(request.accountId, readPage(request));
+      const { items, nextCursor = '' } = await new StoreOperator(context).listApps(
+        request.accountId,
+        readPage(request),
+      );
       return { apps: items.map(renderApp), nextPageToken: nextCursor };
     },
   }),
@@ -61,9 +76,15 @@ export const ACCESS_METHODS = [
     scope: 'access:write',
     async answer({ context, request: { appId, displayName: name, scopes, expireTime } }) {
       // Core takes no list for all scopes; here one that was lost on its way would make a key to everything.
-      if (scopes.length === 0) throw new ServiceError('FIELD_REQUIRED', 'scopes is required: name all that the key may do.', { pointer: '/scopes' });
+      if (scopes.length === 0)
+        throw new ServiceError('FIELD_REQUIRED', 'scopes is required: name all that the key may do.', {
+          pointer: '/scopes',
+        });
       const { key, secret } = await new StoreOperator(context).createKey({
-        appId, name, scopes, ...(expireTime === undefined ? {} : { expiresAt: readExpiry(expireTime) }),
+        appId,
+        name,
+        scopes,
+        ...(expireTime === undefined ? {} : { expiresAt: readExpiry(expireTime) }),
       });
       return { apiKey: renderKey(key), secret };
     },
@@ -71,18 +92,24 @@ export const ACCESS_METHODS = [
   plain(method.listApiKeys, {
     scope: 'access:read',
     async answer({ context, request }) {
-      const { items, nextCursor = '' } = await new StoreOperator(context).listKeys(request.accountId, readPage(request));
+      const { items, nextCursor = '' } = await new StoreOperator(context).listKeys(
+        request.accountId,
+        readPage(request),
+      );
       return { apiKeys: items.map(renderKey), nextPageToken: nextCursor };
     },
   }),
   plain(method.revokeApiKey, {
     scope: 'access:write',
-    answer: async ({ context, request: { keyId } }) => ({ apiKey: renderKey(await new StoreOperator(context).revokeKey(keyId)) }),
+    answer: async ({ context, request: { keyId } }) => ({
+      apiKey: renderKey(await new StoreOperator(context).revokeKey(keyId)),
+    }),
   }),
   plain(method.expireApiKey, {
     scope: 'access:write',
     async answer({ context, request: { keyId, expireTime } }) {
-      if (expireTime === undefined) throw new ServiceError('FIELD_REQUIRED', 'expire_time is required.', { pointer: '/expire_time' });
+      if (expireTime === undefined)
+        throw new ServiceError('FIELD_REQUIRED', 'expire_time is required.', { pointer: '/expire_time' });
       return { apiKey: renderKey(await new StoreOperator(context).expireKey(keyId, readExpiry(expireTime))) };
     },
   }),
@@ -93,7 +120,8 @@ const FIRST_SECOND = -62_135_596_800n;
 
 function readExpiry(expireTime: Timestamp): number {
   const { seconds, nanos } = expireTime;
-  if (seconds < FIRST_SECOND || nanos < 0 || nanos > 999_999_999) throw fieldInvalid('/expire_time', 'expire_time must be a time from the year 1 on.');
+  if (seconds < FIRST_SECOND || nanos < 0 || nanos > 999_999_999)
+    throw fieldInvalid('/expire_time', 'expire_time must be a time from the year 1 on.');
   return timestampMs(expireTime);
 }
 
@@ -101,9 +129,24 @@ function renderApp({ appId, accountId, name, createdAt }: App): MessageInitShape
   return { appId, accountId, displayName: name, createTime: timestamp(createdAt) };
 }
 
-function renderKey({ keyId, accountId, appId, name, scopes, createdAt, expiresAt, revokedAt, lastUsedAt }: ShownKey): MessageInitShape<typeof ApiKeySchema> {
+function renderKey({
+  keyId,
+  accountId,
+  appId,
+  name,
+  scopes,
+  createdAt,
+  expiresAt,
+  revokedAt,
+  lastUsedAt,
+}: ShownKey): MessageInitShape<typeof ApiKeySchema> {
   return {
-    keyId, accountId, appId, displayName: name, scopes: [...scopes], createTime: timestamp(createdAt),
+    keyId,
+    accountId,
+    appId,
+    displayName: name,
+    scopes: [...scopes],
+    createTime: timestamp(createdAt),
     ...(expiresAt === undefined ? {} : { expireTime: timestamp(expiresAt) }),
     ...(revokedAt === undefined ? {} : { revokeTime: timestamp(revokedAt) }),
     ...(lastUsedAt === undefined ? {} : { lastUseTime: timestamp(lastUsedAt) }),

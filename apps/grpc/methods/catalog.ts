@@ -11,7 +11,16 @@ export const CATALOG_METHODS = [
   }),
 ] as const;
 
-function renderModel({ modelKey, displayName, modality, operations, inputSchema, description, limits, price }: Model): MessageInitShape<typeof ModelSchema> {
+function renderModel({
+  modelKey,
+  displayName,
+  modality,
+  operations,
+  inputSchema,
+  description,
+  limits,
+  price,
+}: Model): MessageInitShape<typeof ModelSchema> {
   const shown = publicPrice(price);
   return {
     modelKey,

@@ -18,16 +18,21 @@ export const CREDIT_METHODS = [
   }),
   plain(method.grantCredits, {
     scope: 'credits:write',
-    answer: async ({ context, request }) => renderOperated(await new StoreOperator(context).grantCredits(operationOf(request))),
+    answer: async ({ context, request }) =>
+      renderOperated(await new StoreOperator(context).grantCredits(operationOf(request))),
   }),
   plain(method.adjustCredits, {
     scope: 'credits:write',
-    answer: async ({ context, request }) => renderOperated(await new StoreOperator(context).adjustCredits(operationOf(request))),
+    answer: async ({ context, request }) =>
+      renderOperated(await new StoreOperator(context).adjustCredits(operationOf(request))),
   }),
   plain(method.listEntries, {
     scope: 'ledger:read',
     async answer({ context, request }) {
-      const { items, nextCursor = '' } = await new StoreOperator(context).listEntries(request.accountId, readPage(request));
+      const { items, nextCursor = '' } = await new StoreOperator(context).listEntries(
+        request.accountId,
+        readPage(request),
+      );
       return { entries: items.map(renderEntry), nextPageToken: nextCursor };
     },
   }),
@@ -35,12 +40,22 @@ export const CREDIT_METHODS = [
     scope: 'ledger:read',
     async answer({ context }) {
       const { accounts, entries, generations, findings } = await new StoreOperator(context).verifyCredits();
-      return { accounts: BigInt(accounts), entries: BigInt(entries), generations: BigInt(generations), findings: [...findings] };
+      return {
+        accounts: BigInt(accounts),
+        entries: BigInt(entries),
+        generations: BigInt(generations),
+        findings: [...findings],
+      };
     },
   }),
 ] as const;
 
-interface OperationRequest { readonly accountId: string; readonly operationId: string; readonly credits: bigint; readonly reason: string }
+interface OperationRequest {
+  readonly accountId: string;
+  readonly operationId: string;
+  readonly credits: bigint;
+  readonly reason: string;
+}
 
 /** An amount beyond 2^53 - 1 becomes another one, which core refuses as well. */
 function operationOf({ accountId, operationId, credits, reason }: OperationRequest): CreditOperation {

@@ -22,7 +22,12 @@ export const GENERATION_METHODS = [
     bodyField: 'input',
     async answer({ context, caller, request }) {
       const estimate = await estimateGeneration(context, caller, bodyOf(request.input));
-      return { modelKey: estimate.modelKey, operation: OPERATION[estimate.operation], estimatedCredits: BigInt(estimate.estimatedCredits), currency: estimate.currency };
+      return {
+        modelKey: estimate.modelKey,
+        operation: OPERATION[estimate.operation],
+        estimatedCredits: BigInt(estimate.estimatedCredits),
+        currency: estimate.currency,
+      };
     },
   }),
   acting(method.createGeneration, {
@@ -38,34 +43,52 @@ export const GENERATION_METHODS = [
     scope: 'generations:read',
     async answer({ context, caller, request }) {
       const mask = readMask(request.readMask);
-      return { generation: await showGeneration(context, await getGeneration(context, caller, request.generationId), mask) };
+      return {
+        generation: await showGeneration(context, await getGeneration(context, caller, request.generationId), mask),
+      };
     },
   }),
   acting(method.listGenerations, {
     scope: 'generations:read',
     async answer({ context, caller, request }) {
       const mask = readMask(request.readMask);
-      const { items, nextCursor } = await pageByToken(readPage(request), `generations of ${caller.appId}`, (page) => listGenerations(context, caller, page));
-      return { generations: await Promise.all(items.map((generation) => showGeneration(context, generation, mask))), nextPageToken: nextCursor ?? '' };
+      const { items, nextCursor } = await pageByToken(readPage(request), `generations of ${caller.appId}`, (page) =>
+        listGenerations(context, caller, page),
+      );
+      return {
+        generations: await Promise.all(items.map((generation) => showGeneration(context, generation, mask))),
+        nextPageToken: nextCursor ?? '',
+      };
     },
   }),
   acting(method.cancelGeneration, {
     scope: 'generations:write',
     async answer({ context, caller, request }) {
-      return { generation: await showGeneration(context, await cancelGeneration(context, caller, request.generationId), undefined) };
+      return {
+        generation: await showGeneration(
+          context,
+          await cancelGeneration(context, caller, request.generationId),
+          undefined,
+        ),
+      };
     },
   }),
 ] as const;
 
-/** Over REST a body that is nested deeper, or holds more, is not read at all. Answers how many more names and values there may be. */
+/**
+ * Over REST a body that is nested deeper, or holds more, is not read at all. Answers how many more names and values
+ * there may be.
+ */
 function refuseLarge(value: Json, levels: number, most: number): number {
   let left = most - 1;
   if (typeof value === 'object' && value !== null) {
-    if (levels === 0) throw new ServiceError('BODY_INVALID', `The request must be nested at most ${MAX_BODY_DEPTH} deep.`);
+    if (levels === 0)
+      throw new ServiceError('BODY_INVALID', `The request must be nested at most ${MAX_BODY_DEPTH} deep.`);
     const names = Array.isArray(value) ? 0 : 1;
     for (const member of Object.values(value)) left = refuseLarge(member, levels - 1, left - names);
   }
-  if (left < 0) throw new ServiceError('BODY_INVALID', `The request must hold at most ${MAX_BODY_NODES} names and values.`);
+  if (left < 0)
+    throw new ServiceError('BODY_INVALID', `The request must hold at most ${MAX_BODY_NODES} names and values.`);
   return left;
 }
 

@@ -32,21 +32,26 @@ export const OPERATIONS_METHODS = [
   }),
   plain(method.getRetention, {
     scope: 'operations:read',
-    answer: ({ context: { settings } }) => Promise.resolve({
-      outputs: duration(settings.outputRetentionMs),
-      generations: duration(settings.taskRetentionMs),
-      tombstones: duration(settings.tombstoneRetentionMs),
-      uploads: duration(settings.uploadRetentionMs),
-      replays: duration(settings.replayWindowMs),
-      claims: duration(settings.claimRetentionMs),
-      unchargedContent: duration(settings.unchargedContentRetentionMs),
-    }),
+    answer: ({ context: { settings } }) =>
+      Promise.resolve({
+        outputs: duration(settings.outputRetentionMs),
+        generations: duration(settings.taskRetentionMs),
+        tombstones: duration(settings.tombstoneRetentionMs),
+        uploads: duration(settings.uploadRetentionMs),
+        replays: duration(settings.replayWindowMs),
+        claims: duration(settings.claimRetentionMs),
+        unchargedContent: duration(settings.unchargedContentRetentionMs),
+      }),
   }),
   plain(method.searchGenerations, {
     scope: 'operations:read',
     async answer({ context, request }) {
       const { accountId, appId, statuses } = request;
-      const filter = { ...(accountId === '' ? {} : { accountId }), ...(appId === '' ? {} : { appId }), statuses: statuses.map(readStatus) };
+      const filter = {
+        ...(accountId === '' ? {} : { accountId }),
+        ...(appId === '' ? {} : { appId }),
+        statuses: statuses.map(readStatus),
+      };
       const { items, nextCursor = '' } = await new StoreOperator(context).searchGenerations(filter, readPage(request));
       return { generations: items.map(renderRecord), nextPageToken: nextCursor };
     },
@@ -60,7 +65,9 @@ export const OPERATIONS_METHODS = [
   }),
   plain(method.stopGeneration, {
     scope: 'operations:write',
-    answer: async ({ context, request: { generationId } }) => ({ generation: renderRecord(await new StoreOperator(context).cancelGeneration(generationId)) }),
+    answer: async ({ context, request: { generationId } }) => ({
+      generation: renderRecord(await new StoreOperator(context).cancelGeneration(generationId)),
+    }),
   }),
 ] as const;
 

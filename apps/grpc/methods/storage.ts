@@ -8,18 +8,30 @@ import { readPage } from '../pages.js';
 export const STORAGE_METHODS = [
   plain(Access.method.getAccountStorage, {
     scope: 'access:read',
-    answer: async ({ context, request }) => renderStorage(await new StoreOperator(context).getStorage(request.accountId, readPage(request))),
+    answer: async ({ context, request }) =>
+      renderStorage(await new StoreOperator(context).getStorage(request.accountId, readPage(request))),
   }),
 ] as const;
 
-function renderStorage({ uncharged, apps, limits }: AccountStorage): MessageInitShape<typeof GetAccountStorageResponseSchema> {
+function renderStorage({
+  uncharged,
+  apps,
+  limits,
+}: AccountStorage): MessageInitShape<typeof GetAccountStorageResponseSchema> {
   return {
     unchargedContent: { generations: BigInt(uncharged.generations), bytes: BigInt(uncharged.bytes) },
-    apps: apps.items.map(({ appId, name, uploads, unfinished, bytes }) => (
-      { appId, displayName: name, uploads: BigInt(uploads), unfinishedUploads: BigInt(unfinished), uploadBytes: BigInt(bytes) })),
+    apps: apps.items.map(({ appId, name, uploads, unfinished, bytes }) => ({
+      appId,
+      displayName: name,
+      uploads: BigInt(uploads),
+      unfinishedUploads: BigInt(unfinished),
+      uploadBytes: BigInt(bytes),
+    })),
     limits: {
-      unchargedContentBytes: BigInt(limits.unchargedBytes), uploads: BigInt(limits.uploads),
-      unfinishedUploads: BigInt(limits.unfinished), uploadBytes: BigInt(limits.bytes),
+      unchargedContentBytes: BigInt(limits.unchargedBytes),
+      uploads: BigInt(limits.uploads),
+      unfinishedUploads: BigInt(limits.unfinished),
+      uploadBytes: BigInt(limits.bytes),
     },
     nextPageToken: apps.nextCursor ?? '',
   };

@@ -16,8 +16,15 @@ export const UPLOAD_METHODS = [
     async answer({ context, caller, request }) {
       const { upload, target, replayed } = await prepareUpload(context, caller, keyOf(request), bodyOf(request));
       return {
-        uploadId: upload.uploadId, uploadUrl: target.url, method: target.method, requiredHeaders: { ...target.headers },
-        expireTime: timestamp(upload.expiresAt), mediaType: upload.mediaType, byteSize: BigInt(upload.byteSize), role: ROLE[upload.role], replayed,
+        uploadId: upload.uploadId,
+        uploadUrl: target.url,
+        method: target.method,
+        requiredHeaders: { ...target.headers },
+        expireTime: timestamp(upload.expiresAt),
+        mediaType: upload.mediaType,
+        byteSize: BigInt(upload.byteSize),
+        role: ROLE[upload.role],
+        replayed,
       };
     },
   }),
@@ -27,7 +34,13 @@ export const UPLOAD_METHODS = [
       const body = request.sha256 === undefined ? {} : { sha256: request.sha256 };
       const { upload, replayed } = await completeUpload(context, caller, keyOf(request), request.uploadId, body);
       // Only images can be uploaded, so the kind is always the same.
-      return { uploadId: upload.uploadId, mediaId: upload.ready.mediaId, modality: Modality.IMAGE, byteSize: BigInt(upload.byteSize), replayed };
+      return {
+        uploadId: upload.uploadId,
+        mediaId: upload.ready.mediaId,
+        modality: Modality.IMAGE,
+        byteSize: BigInt(upload.byteSize),
+        replayed,
+      };
     },
   }),
 ] as const;

@@ -1,4 +1,9 @@
-import type { Modality as CoreModality, GenerationStatus as CoreStatus, Operation as CoreOperation, ReferenceRole as CoreRole } from '../../../core/generation/generation.js';
+import type {
+  Modality as CoreModality,
+  GenerationStatus as CoreStatus,
+  Operation as CoreOperation,
+  ReferenceRole as CoreRole,
+} from '../../../core/generation/generation.js';
 import type { PriceUnit as CoreUnit } from '../../../core/catalog/model.js';
 import { PriceUnit } from '../generated/darkroom/v1/catalog_pb.js';
 import { GenerationStatus } from '../generated/darkroom/v1/generations_pb.js';

@@ -21,12 +21,24 @@ export function renderRecord(g: ShownGeneration): MessageInitShape<typeof Genera
     chargedCredits: BigInt(g.chargedCredits),
     attempts: g.attemptsMade,
     ...(g.worker === undefined ? {} : { worker: g.worker }),
-    ...(g.error === undefined ? {} : { error: { code: g.error.code, message: g.error.message, retryable: g.error.retryable } }),
+    ...(g.error === undefined
+      ? {}
+      : { error: { code: g.error.code, message: g.error.message, retryable: g.error.retryable } }),
     ...(g.clientTraceId === undefined ? {} : { clientTraceId: g.clientTraceId }),
     outputCount: g.outputCount,
   };
 }
 
-export function renderContent({ prompt, negativePrompt, parameters, referenceUploadIds }: InspectedGeneration): MessageInitShape<typeof GenerationContentSchema> {
-  return { prompt, ...(negativePrompt === undefined ? {} : { negativePrompt }), parameters, referenceUploadIds: [...referenceUploadIds] };
+export function renderContent({
+  prompt,
+  negativePrompt,
+  parameters,
+  referenceUploadIds,
+}: InspectedGeneration): MessageInitShape<typeof GenerationContentSchema> {
+  return {
+    prompt,
+    ...(negativePrompt === undefined ? {} : { negativePrompt }),
+    parameters,
+    referenceUploadIds: [...referenceUploadIds],
+  };
 }

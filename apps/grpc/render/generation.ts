@@ -4,7 +4,11 @@ import type { GenerationSchema, OutputSchema } from '../generated/darkroom/v1/ge
 import { MODALITY, OPERATION, STATUS } from './enums.js';
 import { duration, timestamp } from './times.js';
 
-export function renderGeneration({ generation: g, outputs, pollAfterMs }: GenerationView): MessageInitShape<typeof GenerationSchema> {
+export function renderGeneration({
+  generation: g,
+  outputs,
+  pollAfterMs,
+}: GenerationView): MessageInitShape<typeof GenerationSchema> {
   return {
     generationId: g.generationId,
     status: STATUS[g.status],
@@ -19,7 +23,9 @@ export function renderGeneration({ generation: g, outputs, pollAfterMs }: Genera
     reservedCredits: BigInt(g.reservedCredits),
     chargedCredits: BigInt(g.chargedCredits),
     outputs: outputs.map(renderOutput),
-    ...(g.error === undefined ? {} : { error: { code: g.error.code, message: g.error.message, retryable: g.error.retryable } }),
+    ...(g.error === undefined
+      ? {}
+      : { error: { code: g.error.code, message: g.error.message, retryable: g.error.retryable } }),
     ...(g.clientTraceId === undefined ? {} : { clientTraceId: g.clientTraceId }),
   };
 }

@@ -11,18 +11,39 @@ export interface CertificateFiles {
 }
 
 /**
- * What TLS needs, as the files have it now. It is tried out here: what cannot be used would else be found by the first caller,
- * and a list of authorities that is cut in the middle by nobody. Throws `ConfigInvalid` with one sentence that names the key.
+ * What TLS needs, as the files have it now. It is tried out here: what cannot be used would else be found by the first
+ * caller, and a list of authorities that is cut in the middle by nobody. Throws `ConfigInvalid` with one sentence that
+ * names the key.
  */
 export function readCertificates({ certFile, keyFile, clientCaFile }: CertificateFiles): SecureContextOptions {
-  const cert = read('grpc.tls_cert_file', certFile, 'is not a certificate, or a chain of whole ones, in PEM form', checkCertificates);
-  const key = read('grpc.tls_key_file', keyFile, 'is not a private key in PEM form that opens without a password', createPrivateKey);
+  const cert = read(
+    'grpc.tls_cert_file',
+    certFile,
+    'is not a certificate, or a chain of whole ones, in PEM form',
+    checkCertificates,
+  );
+  const key = read(
+    'grpc.tls_key_file',
+    keyFile,
+    'is not a private key in PEM form that opens without a password',
+    createPrivateKey,
+  );
   try {
     createSecureContext({ cert, key });
   } catch {
     throw new ConfigInvalid([`grpc.tls_key_file ${keyFile} is not the key of grpc.tls_cert_file ${certFile}.`]);
   }
-  const ca = clientCaFile === undefined ? {} : { ca: read('grpc.tls_client_ca_file', clientCaFile, 'is not a list of whole certificates in PEM form', checkCertificates) };
+  const ca =
+    clientCaFile === undefined
+      ? {}
+      : {
+          ca: read(
+            'grpc.tls_client_ca_file',
+            clientCaFile,
+            'is not a list of whole certificates in PEM form',
+            checkCertificates,
+          ),
+        };
   // Without tickets nobody takes up an earlier session, so that each connection shows a certificate that is good now.
   return { minVersion: 'TLSv1.2', secureOptions: constants.SSL_OP_NO_TICKET, cert, key, ...ca };
 }

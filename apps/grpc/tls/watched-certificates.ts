@@ -4,15 +4,20 @@ import { readCertificates, type CertificateFiles } from './certificates.js';
 import { faultsOf, WatchedFiles } from '../watched-files.js';
 
 /**
- * Certificates of files that may change, so that a renewed one needs no restart: connections that begin after the change have
- * it, and those there are go on. A change that cannot be used changes nothing, and is reported; of a pair that is replaced one
- * file after the other, the first may be. (The library's own watcher would turn everybody away in such a moment.)
+ * Certificates of files that may change, so that a renewed one needs no restart: connections that begin after the
+ * change have it, and those there are go on. A change that cannot be used changes nothing, and is reported; of a pair
+ * that is replaced one file after the other, the first may be. (The library's own watcher would turn everybody away in
+ * such a moment.)
  */
 export class WatchedCertificates extends ServerCredentials {
   private readonly watched: WatchedFiles;
 
   /** Throws `ConfigInvalid`. */
-  constructor(private readonly files: CertificateFiles, private readonly logger: Logger, everyMs?: number) {
+  constructor(
+    private readonly files: CertificateFiles,
+    private readonly logger: Logger,
+    everyMs?: number,
+  ) {
     const { certFile, keyFile, clientCaFile } = files;
     super({ requestCert: clientCaFile !== undefined, rejectUnauthorized: true });
     this.watched = new WatchedFiles([certFile, keyFile, ...(clientCaFile === undefined ? [] : [clientCaFile])]);

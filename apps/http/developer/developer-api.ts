@@ -18,12 +18,28 @@ export interface DeveloperApiOptions {
 }
 
 /** The endpoints of the interface, and the pages that describe them. */
-export function developerApi({ context, authenticator, rates, bodyTimeoutMs, requireStores = () => undefined }: DeveloperApiOptions): HttpFront {
+export function developerApi({
+  context,
+  authenticator,
+  rates,
+  bodyTimeoutMs,
+  requireStores = () => undefined,
+}: DeveloperApiOptions): HttpFront {
   return ({ addresses, strangers }) => {
-    const parts: ServingParts = { context, authenticator, rateLimits: createRateLimits(rates), addresses, strangers, bodyTimeoutMs, requireStores };
-    const routes = ROUTES.map((route): HttpRoute => (
-      { method: route.method, path: route.path, serve: route.scope === undefined ? servePublic(route, parts) : serveProtected(route, parts) }
-    ));
+    const parts: ServingParts = {
+      context,
+      authenticator,
+      rateLimits: createRateLimits(rates),
+      addresses,
+      strangers,
+      bodyTimeoutMs,
+      requireStores,
+    };
+    const routes = ROUTES.map((route): HttpRoute => ({
+      method: route.method,
+      path: route.path,
+      serve: route.scope === undefined ? servePublic(route, parts) : serveProtected(route, parts),
+    }));
     return [createRouter(routes, BASE), createRouter(docsRoutes(context.settings))];
   };
 }

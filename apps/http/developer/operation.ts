@@ -60,7 +60,12 @@ export interface PublicOperation extends Description {
   answer(context: Context): Promise<Answer>;
 }
 
-export type PublicRoute = { readonly method: 'GET'; readonly path: string; readonly operation: PublicOperation; readonly scope?: undefined };
+export type PublicRoute = {
+  readonly method: 'GET';
+  readonly path: string;
+  readonly operation: PublicOperation;
+  readonly scope?: undefined;
+};
 
 export interface ProtectedRoute {
   readonly method: Exclude<HttpRoute['method'], 'any'>;

@@ -44,14 +44,21 @@ export function serveProtected(route: ProtectedRoute, parts: ServingParts): Http
     const declared = declaredBytes(req);
     if (rateLimit) await rateLimit.take(caller.credentialId, res, pointsOf(Math.min(declared ?? 0, MAX_BODY_BYTES)));
     requireScope(caller, scope);
-    if (!isOwnApp(caller, headerText(req, 'x-app-id'))) throw new ServiceError('DEVELOPER_SCOPE_INSUFFICIENT', "X-App-Id must be the credential's own App.");
+    if (!isOwnApp(caller, headerText(req, 'x-app-id')))
+      throw new ServiceError('DEVELOPER_SCOPE_INSUFFICIENT', "X-App-Id must be the credential's own App.");
     const idempotencyKey = route.needsKey === true ? readIdempotencyKey(headerValues(req, 'idempotency-key')) : '';
     const query = operation.query === undefined ? {} : readQuery(state.target.query, Object.keys(operation.query));
     const arrived = async (byteSize: number): Promise<void> => {
-      if (rateLimit && declared === undefined) await rateLimit.take(caller.credentialId, res, pointsOf(byteSize), pointsOf(0));
+      if (rateLimit && declared === undefined)
+        await rateLimit.take(caller.credentialId, res, pointsOf(byteSize), pointsOf(0));
     };
     const body = operation.body
-      ? await readBody(req, { timeoutMs: bodyTimeoutMs, arrived, maxBytes: MAX_BODY_BYTES, required: operation.body.required })
+      ? await readBody(req, {
+          timeoutMs: bodyTimeoutMs,
+          arrived,
+          maxBytes: MAX_BODY_BYTES,
+          required: operation.body.required,
+        })
       : await readNoBody(req, { timeoutMs: bodyTimeoutMs, arrived });
     // A body may take long to arrive, and the credential may have been revoked meanwhile.
     if (context.clock.now() - authenticatedAt > STALE_AFTER_MS) await authenticate(ctx, parts);
@@ -80,8 +87,8 @@ async function authenticate(ctx: HttpContext, parts: ServingParts): Promise<Call
 }
 
 /**
- * What is no key is refused without the stores, whether they are away or not. The lines of the outage count what is refused
- * for it: a line for each would let strangers fill the log.
+ * What is no key is refused without the stores, whether they are away or not. The lines of the outage count what is
+ * refused for it: a line for each would let strangers fill the log.
  */
 function requireStores({ state }: HttpContext, credential: string | undefined, parts: ServingParts): void {
   try {

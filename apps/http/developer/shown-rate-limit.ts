@@ -2,12 +2,17 @@ import type { ServerResponse } from 'node:http';
 import { ServiceError } from '../../../core/errors.js';
 import { RATE_WINDOW_SECONDS, RateLimit, sizeNote } from '../../requests/rate-limit.js';
 
-/** How many requests a credential may send in a minute to this process. Every answer it counts says how many are left. */
+/**
+ * How many requests a credential may send in a minute to this process. Every answer it counts says how many are left.
+ */
 export class ShownRateLimit {
   readonly #limit: RateLimit;
   readonly #policy: string;
 
-  constructor(private readonly name: string, private readonly perMinute: number) {
+  constructor(
+    private readonly name: string,
+    private readonly perMinute: number,
+  ) {
     this.#limit = new RateLimit(perMinute);
     this.#policy = `"${name}";q=${perMinute};w=${RATE_WINDOW_SECONDS}`;
   }

@@ -21,11 +21,16 @@ export class ClientAddresses {
   }
 
   /**
-   * The client of a request: the peer, or where that is a trusted proxy the last address in X-Forwarded-For that is none.
-   * Anybody can send the header, so what stands before that address is not looked at, and what is no address leaves the peer.
+   * The client of a request: the peer, or where that is a trusted proxy the last address in X-Forwarded-For that is
+   * none. Anybody can send the header, so what stands before that address is not looked at, and what is no address
+   * leaves the peer.
    */
   ofRequest({ socket: { remoteAddress }, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string {
-    return this.ofPeer(this.isProxy(remoteAddress) ? this.forwardedFor(String(headers['x-forwarded-for'] ?? '')) ?? remoteAddress : remoteAddress);
+    return this.ofPeer(
+      this.isProxy(remoteAddress)
+        ? (this.forwardedFor(String(headers['x-forwarded-for'] ?? '')) ?? remoteAddress)
+        : remoteAddress,
+    );
   }
 
   private forwardedFor(header: string): string | undefined {

@@ -14,7 +14,11 @@ export async function answerError(ctx: HttpContext, error: unknown, logger: Logg
   const { code, details } = refusal;
   const status = STATUSES[code];
   ctx.state.refusal = loggedRefusal(refusal);
-  if (refusal !== error) logger[levelOf(error)]({ requestId: ctx.state.requestId, route: ctx.state.route, code, err: error }, 'request failed');
+  if (refusal !== error)
+    logger[levelOf(error)](
+      { requestId: ctx.state.requestId, route: ctx.state.route, code, err: error },
+      'request failed',
+    );
   const { res } = ctx;
   if (res.headersSent) {
     res.destroy();

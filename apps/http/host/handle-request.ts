@@ -23,7 +23,15 @@ export interface HandlingParts {
 }
 
 /** Around every request: its id, the headers every answer carries, the one error handler, one line in the log. */
-export function handleRequest({ ids, logger, addresses, strangers, isStopping, observer, lingerMs }: HandlingParts): HttpMiddleware {
+export function handleRequest({
+  ids,
+  logger,
+  addresses,
+  strangers,
+  isStopping,
+  observer,
+  lingerMs,
+}: HandlingParts): HttpMiddleware {
   return async (ctx, next) => {
     const startedAt = performance.now();
     observer?.begun();
@@ -41,7 +49,14 @@ export function handleRequest({ ids, logger, addresses, strangers, isStopping, o
     }
     cutLateBody(ctx, lingerMs);
     if (isStopping() && !res.headersSent) res.setHeader('Connection', 'close');
-    observer?.ended({ method: ctx.method, route: state.route, status: ctx.status, code: state.refusal?.code, bound: state.refusal?.bound, durationMs: performance.now() - startedAt });
+    observer?.ended({
+      method: ctx.method,
+      route: state.route,
+      status: ctx.status,
+      code: state.refusal?.code,
+      bound: state.refusal?.bound,
+      durationMs: performance.now() - startedAt,
+    });
     if (isStrangerRefused(ctx)) {
       state.address ??= addresses.ofRequest(ctx.req);
       state.isLeftOut = !strangers.isLogged(state.address);
@@ -64,5 +79,16 @@ function levelFor(status: number, isTold: boolean): 'error' | 'info' | 'debug' {
 function lineOf({ method, status, state }: HttpContext, startedAt: number): object {
   const { requestId, route, caller, refusal, ids, address } = state;
   const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
-  return { requestId, method, route, status, ...refusal, ...ids, durationMs, address, accountId: caller?.accountId, credentialId: caller?.credentialId };
+  return {
+    requestId,
+    method,
+    route,
+    status,
+    ...refusal,
+    ...ids,
+    durationMs,
+    address,
+    accountId: caller?.accountId,
+    credentialId: caller?.credentialId,
+  };
 }

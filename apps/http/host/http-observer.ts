@@ -1,6 +1,9 @@
 import type { Bound } from '../../../core/errors.js';
 
-/** `full` and `full_for_address`: there were as many connections as there may be, in all or of one client. The others never became a request. */
+/**
+ * `full` and `full_for_address`: there were as many connections as there may be, in all or of one client. The others
+ * never became a request.
+ */
 export type ConnectionRefusal = 'full' | 'full_for_address' | 'malformed' | 'headers_too_long' | 'timeout';
 
 export interface AnsweredRequest {

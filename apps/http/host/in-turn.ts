@@ -7,9 +7,9 @@ const MAX_WAITING = 16;
 const MAX_WAITING_IN_ALL = 10_000;
 
 /**
- * Serves the requests of one connection one after another. The runtime hands over all that have arrived at once, and whoever
- * sends thousands without waiting for an answer would have them served before anybody else's next one. Between two requests
- * of a connection all others have their turn.
+ * Serves the requests of one connection one after another. The runtime hands over all that have arrived at once, and
+ * whoever sends thousands without waiting for an answer would have them served before anybody else's next one. Between
+ * two requests of a connection all others have their turn.
  */
 export function inTurn(serve: RequestListener, maxWaitingInAll = MAX_WAITING_IN_ALL): RequestListener {
   const shared: Shared = { serve, maxWaitingInAll, waiting: 0 };
@@ -22,8 +22,8 @@ export function inTurn(serve: RequestListener, maxWaitingInAll = MAX_WAITING_IN_
 }
 
 /**
- * Nothing that can be read comes on a connection any more. Requests that came whole before that are answered yet, and nothing
- * after them is; answers the response of the last one that waits.
+ * Nothing that can be read comes on a connection any more. Requests that came whole before that are answered yet, and
+ * nothing after them is; answers the response of the last one that waits.
  */
 export function endAfterWaiting(socket: Socket): ServerResponse | undefined {
   return LINES.get(socket)?.end();
@@ -48,9 +48,14 @@ class Line {
   private isPaused = false;
   private isEnded = false;
 
-  constructor(private readonly socket: Socket, private readonly shared: Shared) {
+  constructor(
+    private readonly socket: Socket,
+    private readonly shared: Shared,
+  ) {
     // The runtime reads on by itself whenever a body is read or skipped.
-    socket.on('resume', () => { if (this.isPaused) socket.pause(); });
+    socket.on('resume', () => {
+      if (this.isPaused) socket.pause();
+    });
     // Nobody is left to have an answer.
     socket.once('close', () => this.drop());
   }

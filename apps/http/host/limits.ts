@@ -1,4 +1,7 @@
-/** What one client, and all of them together, may ask of the socket. Times are milliseconds, sizes bytes; rates may be 0 for none. */
+/**
+ * What one client, and all of them together, may ask of the socket. Times are milliseconds, sizes bytes; rates may be 0
+ * for none.
+ */
 export interface HttpLimits {
   /** Credentials that are not valid, from one address; 0 turns the limit off. */
   readonly failedAuthenticationsPerMinute: number;
@@ -35,8 +38,8 @@ export const MAX_BODY_BYTES = 128 * 1024;
 export const MAX_EMPTY_BODY_BYTES = 1_024;
 
 /**
- * In how many pieces a body may arrive, since each costs a call of the parser however short it is: a chunk is one, and so is what
- * comes at once of a longer one. A body of 128 KiB may come in segments of 200 bytes.
+ * In how many pieces a body may arrive, since each costs a call of the parser however short it is: a chunk is one, and
+ * so is what comes at once of a longer one. A body of 128 KiB may come in segments of 200 bytes.
  */
 export const MAX_BODY_PIECES = 1_024;
 
@@ -44,7 +47,8 @@ export const MAX_BODY_PIECES = 1_024;
 export const MAX_BODY_DEPTH = 32;
 
 /**
- * How many names and values a body may hold: members' names, objects, lists, texts, numbers, true, false and null, the body
- * itself among them. What a body costs goes with their number: the worst one stays within ten times a plain request.
+ * How many names and values a body may hold: members' names, objects, lists, texts, numbers, true, false and null, the
+ * body itself among them. What a body costs goes with their number: the worst one stays within ten times a plain
+ * request.
  */
 export const MAX_BODY_NODES = 1_000;

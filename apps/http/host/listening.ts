@@ -7,11 +7,17 @@ export class Listening {
   private readonly connections: OpenConnections;
 
   /** Before anybody can connect. `section` is that of the configuration. */
-  constructor(private readonly server: Server, private readonly section: 'rest' | 'internal') {
+  constructor(
+    private readonly server: Server,
+    private readonly section: 'rest' | 'internal',
+  ) {
     this.connections = new OpenConnections(server);
   }
 
-  /** Port 0 takes any free one; answers the one taken. Throws one sentence that names the keys of the section when it cannot. */
+  /**
+   * Port 0 takes any free one; answers the one taken. Throws one sentence that names the keys of the section when it
+   * cannot.
+   */
   listen(host: string, port: number): Promise<{ readonly host: string; readonly port: number }> {
     const { server, section } = this;
     return new Promise((resolve, reject) => {
@@ -25,8 +31,8 @@ export class Listening {
   }
 
   /**
-   * Takes no more connections, finishes the requests under way, lets go of every connection that has none, and cuts what
-   * is left after `graceMs`.
+   * Takes no more connections, finishes the requests under way, lets go of every connection that has none, and cuts
+   * what is left after `graceMs`.
    */
   close(graceMs: number): Promise<void> {
     return new Promise((resolve) => {
@@ -41,6 +47,14 @@ export class Listening {
 }
 
 function cannotListen(section: string, host: string, port: number, error: NodeJS.ErrnoException): Error {
-  const reason = error.code === 'EADDRINUSE' ? 'another process does' : error.code === 'EACCES' ? 'this user may not' : `the system says ${error.code ?? error.message}`;
-  return new Error(`The server cannot listen on port ${port} of ${host}, since ${reason}; choose another ${section}.port or ${section}.host.`, { cause: error });
+  const reason =
+    error.code === 'EADDRINUSE'
+      ? 'another process does'
+      : error.code === 'EACCES'
+        ? 'this user may not'
+        : `the system says ${error.code ?? error.message}`;
+  return new Error(
+    `The server cannot listen on port ${port} of ${host}, since ${reason}; choose another ${section}.port or ${section}.host.`,
+    { cause: error },
+  );
 }

@@ -3,7 +3,8 @@ import type { Socket } from 'node:net';
 
 /**
  * The connections of an HTTP server with the number of requests under way on each. The runtime's own count takes one on
- * which nothing was ever sent, or only half a head, for busy, and once the server is closing nothing ends those any more.
+ * which nothing was ever sent, or only half a head, for busy, and once the server is closing nothing ends those any
+ * more.
  */
 export class OpenConnections {
   private readonly requests = new Map<Socket, number>();
@@ -37,9 +38,11 @@ export class OpenConnections {
 
   /** What has arrived by now is read first: all sockets have had their turn between one such moment and the next. */
   private letGoSoon(): void {
-    setImmediate(() => setImmediate(() => {
-      for (const socket of this.requests.keys()) this.letGoIfIdle(socket);
-    }));
+    setImmediate(() =>
+      setImmediate(() => {
+        for (const socket of this.requests.keys()) this.letGoIfIdle(socket);
+      }),
+    );
   }
 
   private letGoIfIdle(socket: Socket): void {

@@ -17,26 +17,35 @@ export interface ReadinessParts {
 const READINESS_TIMEOUT_MS = 4_000;
 
 /**
- * Whether work should be sent to this process: not before its database answers, and not once it is stopping. However many
- * ask, whom nobody knows, the database is asked once at a time.
+ * Whether work should be sent to this process: not before its database answers, and not once it is stopping. However
+ * many ask, whom nobody knows, the database is asked once at a time.
  */
 export function readyWhile({ readiness, isStopping }: ReadinessParts): () => Promise<boolean> {
   const answers = askedOnce(readiness, READINESS_TIMEOUT_MS);
   return async () => !isStopping() && (await answers().catch(() => false));
 }
 
-/** `/healthz`: the process answers at all, which says nothing of its database. `/readyz`: requests should be sent here. */
+/**
+ * `/healthz`: the process answers at all, which says nothing of its database. `/readyz`: requests should be sent here.
+ */
 export function probes(readiness: ReadinessParts['readiness']): HttpFront {
   return ({ isStopping }) => {
     const isReady = readyWhile({ readiness, isStopping });
-    return [createRouter([
-      { method: 'GET', path: '/healthz', serve: (ctx) => sendAnswer(ctx, 200, { data: UP }) },
-      {
-        method: 'GET', path: '/readyz', serve: async (ctx) => {
-          if (!(await isReady())) throw new ServiceError('SERVICE_UNAVAILABLE', 'This process should not be sent requests right now.', { retryAfterMs: 1_000 });
-          await sendAnswer(ctx, 200, { data: READY });
+    return [
+      createRouter([
+        { method: 'GET', path: '/healthz', serve: (ctx) => sendAnswer(ctx, 200, { data: UP }) },
+        {
+          method: 'GET',
+          path: '/readyz',
+          serve: async (ctx) => {
+            if (!(await isReady()))
+              throw new ServiceError('SERVICE_UNAVAILABLE', 'This process should not be sent requests right now.', {
+                retryAfterMs: 1_000,
+              });
+            await sendAnswer(ctx, 200, { data: READY });
+          },
         },
-      },
-    ])];
+      ]),
+    ];
   };
 }

@@ -58,32 +58,42 @@ function refuseAmbiguity(text: string): void {
   const namesByDepth: (Set<string> | undefined)[] = [];
   const enter = (names: Set<string> | undefined): void => {
     count();
-    if (namesByDepth.length >= MAX_BODY_DEPTH) throw invalid(`The request body must be nested at most ${MAX_BODY_DEPTH} deep.`);
+    if (namesByDepth.length >= MAX_BODY_DEPTH)
+      throw invalid(`The request body must be nested at most ${MAX_BODY_DEPTH} deep.`);
     namesByDepth.push(names);
   };
-  const leave = (): void => { namesByDepth.pop(); };
+  const leave = (): void => {
+    namesByDepth.pop();
+  };
   let nodes = 0;
   const count = (): void => {
     nodes += 1;
     if (nodes > MAX_BODY_NODES) throw invalid(`The request body must hold at most ${MAX_BODY_NODES} names and values.`);
   };
-  visit(text, {
-    onObjectBegin: () => enter(new Set()),
-    onArrayBegin: () => enter(undefined),
-    onObjectEnd: leave,
-    onArrayEnd: leave,
-    onObjectProperty: (name) => {
-      count();
-      const names = namesByDepth.at(-1);
-      if (names?.has(name)) throw invalid('The request body must not name a field twice.');
-      names?.add(name);
+  visit(
+    text,
+    {
+      onObjectBegin: () => enter(new Set()),
+      onArrayBegin: () => enter(undefined),
+      onObjectEnd: leave,
+      onArrayEnd: leave,
+      onObjectProperty: (name) => {
+        count();
+        const names = namesByDepth.at(-1);
+        if (names?.has(name)) throw invalid('The request body must not name a field twice.');
+        names?.add(name);
+      },
+      onLiteralValue: (value: unknown) => {
+        count();
+        if (typeof value === 'number' && !Number.isFinite(value))
+          throw invalid('The request body must hold no number beyond the range of a double.');
+      },
+      onError: () => {
+        throw invalid('The request body must be valid JSON.');
+      },
     },
-    onLiteralValue: (value: unknown) => {
-      count();
-      if (typeof value === 'number' && !Number.isFinite(value)) throw invalid('The request body must hold no number beyond the range of a double.');
-    },
-    onError: () => { throw invalid('The request body must be valid JSON.'); },
-  }, { disallowComments: true });
+    { disallowComments: true },
+  );
 }
 
 function invalid(message: string): ServiceError {

@@ -12,7 +12,8 @@ const EMPTY = Buffer.alloc(0);
 
 /**
  * The bytes of a request's body; none when it has no body. Throws BODY_TOO_LARGE as soon as it is known, from the
- * declared length or while reading, REQUEST_TIMEOUT, and BODY_INVALID for one that comes in too many pieces or breaks off.
+ * declared length or while reading, REQUEST_TIMEOUT, and BODY_INVALID for one that comes in too many pieces or breaks
+ * off.
  */
 export function readBytes(req: IncomingMessage, { maxBytes, timeoutMs }: ReadingBounds): Promise<Buffer> {
   const declared = declaredBytes(req);
@@ -26,18 +27,28 @@ export function readBytes(req: IncomingMessage, { maxBytes, timeoutMs }: Reading
     const settle = (error: ServiceError | undefined): void => {
       clearTimeout(timer);
       req.off('data', take).off('end', finish).off('error', breakOff).off('close', breakOff);
-      if (error === undefined) return resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, byteSize));
+      if (error === undefined)
+        return resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, byteSize));
       req.on('error', ignore).pause();
       reject(error);
     };
     const take = (chunk: Buffer): void => {
       byteSize += chunk.byteLength;
       if (byteSize > maxBytes) settle(tooLarge(maxBytes));
-      else if (chunks.push(chunk) > MAX_BODY_PIECES) settle(new ServiceError('BODY_INVALID', `The request body must arrive in at most ${MAX_BODY_PIECES} pieces; send it in larger chunks, or with Content-Length.`));
+      else if (chunks.push(chunk) > MAX_BODY_PIECES)
+        settle(
+          new ServiceError(
+            'BODY_INVALID',
+            `The request body must arrive in at most ${MAX_BODY_PIECES} pieces; send it in larger chunks, or with Content-Length.`,
+          ),
+        );
     };
     const finish = (): void => settle(undefined);
     const breakOff = (): void => settle(brokenOff());
-    const timer = setTimeout(() => settle(new ServiceError('REQUEST_TIMEOUT', `The request body must arrive within ${timeoutMs} ms.`)), timeoutMs);
+    const timer = setTimeout(
+      () => settle(new ServiceError('REQUEST_TIMEOUT', `The request body must arrive within ${timeoutMs} ms.`)),
+      timeoutMs,
+    );
     req.on('data', take).on('end', finish).on('error', breakOff).on('close', breakOff);
   });
 }

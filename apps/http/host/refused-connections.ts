@@ -24,8 +24,8 @@ export function answerRefusedConnections(server: Server, ids: Pick<Ids, 'uuid'>,
     const [code, message, reason] = refusalOf(error.code);
     observer?.refused(reason);
     if (underWay?.req.complete === true) {
-      // What is wrong came after this request and those that wait, which would be told so, and may be accepted. The answer of the
-      // last of them is the last of all.
+      // What is wrong came after this request and those that wait, which would be told so, and may be accepted. The
+      // answer of the last of them is the last of all.
       (endAfterWaiting(socket) ?? underWay).shouldKeepAlive = false;
       socket.pause();
       return;
@@ -41,8 +41,10 @@ export function answerRefusedConnections(server: Server, ids: Pick<Ids, 'uuid'>,
 type AnsweringSocket = Socket & { readonly _httpMessage?: ServerResponse | null };
 
 function refusalOf(runtimeCode: string | undefined): readonly [ErrorCode, string, ConnectionRefusal] {
-  if (runtimeCode === 'ERR_HTTP_REQUEST_TIMEOUT') return ['REQUEST_TIMEOUT', 'The request did not arrive in time.', 'timeout'];
-  if (runtimeCode === 'HPE_HEADER_OVERFLOW') return ['BODY_INVALID', 'The headers of the request are too long.', 'headers_too_long'];
+  if (runtimeCode === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return ['REQUEST_TIMEOUT', 'The request did not arrive in time.', 'timeout'];
+  if (runtimeCode === 'HPE_HEADER_OVERFLOW')
+    return ['BODY_INVALID', 'The headers of the request are too long.', 'headers_too_long'];
   return ['BODY_INVALID', 'The request is not valid HTTP/1.1.', 'malformed'];
 }
 

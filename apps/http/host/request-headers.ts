@@ -21,7 +21,8 @@ export function headerValues({ rawHeaders }: IncomingMessage, name: string): str
 export function readCredential(req: IncomingMessage): string | undefined {
   const value = req.headers.authorization;
   if (value === undefined) return undefined;
-  if (headerValues(req, 'authorization').length > 1) throw new ServiceError('DEVELOPER_TOKEN_INVALID', 'Authorization must be sent once.');
+  if (headerValues(req, 'authorization').length > 1)
+    throw new ServiceError('DEVELOPER_TOKEN_INVALID', 'Authorization must be sent once.');
   const scheme = BEARER.exec(value);
   return scheme ? value.slice(scheme[0].length) : undefined;
 }
@@ -31,11 +32,16 @@ export function readRequestId(req: IncomingMessage): string | undefined {
   return safeRequestId(req.headers['x-request-id']);
 }
 
-/** HTTP/1.1 wants one Host of every request, whatever the server makes of it. Of two, a proxy may have gone by the other. */
+/**
+ * HTTP/1.1 wants one Host of every request, whatever the server makes of it. Of two, a proxy may have gone by the
+ * other.
+ */
 export function requireOneHost(req: IncomingMessage): void {
   const { length } = headerValues(req, 'host');
-  if (length === 0 && req.httpVersionMinor >= 1) throw new ServiceError('BODY_INVALID', 'The request is not valid HTTP/1.1: it has no Host.');
-  if (length > 1) throw new ServiceError('BODY_INVALID', 'The request is not valid HTTP/1.1: it has more than one Host.');
+  if (length === 0 && req.httpVersionMinor >= 1)
+    throw new ServiceError('BODY_INVALID', 'The request is not valid HTTP/1.1: it has no Host.');
+  if (length > 1)
+    throw new ServiceError('BODY_INVALID', 'The request is not valid HTTP/1.1: it has more than one Host.');
 }
 
 /** A header of which more than one value is no use, as one text. */
@@ -44,7 +50,9 @@ export function headerText(req: IncomingMessage, name: string): string | undefin
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
-/** Whether the client says with If-None-Match that it has what carries this ETag. Compared weakly, as RFC 9110 wants it. */
+/**
+ * Whether the client says with If-None-Match that it has what carries this ETag. Compared weakly, as RFC 9110 wants it.
+ */
 export function hasCurrent(req: IncomingMessage, etag: unknown): boolean {
   const sent = req.headers['if-none-match'];
   if (sent === undefined || typeof etag !== 'string') return false;

@@ -17,7 +17,8 @@ const SOME_ORIGIN = 'http://host';
 export function readTarget(target: string): RequestTarget {
   const isPath = target.startsWith('/');
   // Only what begins with two slashes could name a host, and only a host can make a path unreadable.
-  if ((!isPath || target.startsWith('//')) && !isAddress(target)) throw new ServiceError('BODY_INVALID', 'The request is not valid HTTP/1.1: its target is no path and no URL.');
+  if ((!isPath || target.startsWith('//')) && !isAddress(target))
+    throw new ServiceError('BODY_INVALID', 'The request is not valid HTTP/1.1: its target is no path and no URL.');
   const whole = isPath ? target : target.replace(ORIGIN, '');
   const fragment = whole.indexOf('#');
   const sent = fragment === -1 ? whole : whole.slice(0, fragment);

@@ -11,14 +11,17 @@ export type HttpRouter = Router<HttpState>;
 export interface HttpRoute {
   /** HEAD is served with GET. */
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'any';
-  /** A segment `:name` stands for any text but none, and `*name` for all that follows. Compared exactly: letter case and a last slash count. */
+  /**
+   * A segment `:name` stands for any text but none, and `*name` for all that follows. Compared exactly: letter case and
+   * a last slash count.
+   */
   readonly path: string;
   readonly serve: HttpHandler;
 }
 
 /**
- * The routes of a front. A path without parameters goes before one with them, whatever the method, so that a name is never
- * taken for a value. A path that lacks the method throws METHOD_NOT_ALLOWED and says which it has.
+ * The routes of a front. A path without parameters goes before one with them, whatever the method, so that a name is
+ * never taken for a value. A path that lacks the method throws METHOD_NOT_ALLOWED and says which it has.
  */
 export function createRouter(routes: readonly HttpRoute[], prefix = ''): HttpRouter {
   const router = new Router<HttpState>({ prefix, exclusive: 'specificity', sensitive: true, strict: true });
@@ -51,8 +54,8 @@ function refuseMethod(allowed: string): (ctx: RouterContext<HttpState>) => never
 }
 
 /**
- * Has the routers match the path as the host read it. The framework's own parser of URLs throws for some that a request may
- * be sent to, so it is given the path and the query alone.
+ * Has the routers match the path as the host read it. The framework's own parser of URLs throws for some that a request
+ * may be sent to, so it is given the path and the query alone.
  */
 export function routeByTarget(ctx: HttpContext): void {
   const { path, query } = ctx.state.target;

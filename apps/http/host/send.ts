@@ -25,16 +25,24 @@ export function sendAnswer(ctx: HttpContext, status: number, answer: Answer | St
 
 function sendStream(ctx: HttpContext, status: number, { stream, mediaType, headers }: StreamedAnswer): Promise<void> {
   const body = ctx.method === 'HEAD' ? undefined : stream;
-  return streamBody(ctx, { status, headers: { 'Cache-Control': 'no-store', 'Content-Type': mediaType, ...headers }, body });
+  return streamBody(ctx, {
+    status,
+    headers: { 'Cache-Control': 'no-store', 'Content-Type': mediaType, ...headers },
+    body,
+  });
 }
 
 /**
- * Whoever was answered before all of the body had come may send the rest, so that the connection can be used again; but not
- * slowly, for as long as a request may take, when nobody wants it any more.
+ * Whoever was answered before all of the body had come may send the rest, so that the connection can be used again; but
+ * not slowly, for as long as a request may take, when nobody wants it any more.
  */
 export function cutLateBody({ req, res }: Pick<HttpContext, 'req' | 'res'>, lingerMs: number): void {
   if (req.complete) return;
-  const cutSoon = (): void => { setTimeout(() => { if (!req.complete) req.socket.destroy(); }, lingerMs).unref(); };
+  const cutSoon = (): void => {
+    setTimeout(() => {
+      if (!req.complete) req.socket.destroy();
+    }, lingerMs).unref();
+  };
   if (res.writableFinished) cutSoon();
   else res.once('finish', cutSoon);
 }

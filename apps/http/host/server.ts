@@ -43,7 +43,10 @@ export type HttpFront = (shared: HttpShared) => readonly HttpRouter[];
 export interface HttpHost {
   /** Port 0 takes any free one; answers the one taken. */
   listen(host: string, port: number): Promise<{ readonly host: string; readonly port: number }>;
-  /** Takes no more connections, finishes the requests under way, lets go of whoever has none, and cuts what is left after `graceMs`. */
+  /**
+   * Takes no more connections, finishes the requests under way, lets go of whoever has none, and cuts what is left
+   * after `graceMs`.
+   */
   close(graceMs: number): Promise<void>;
 }
 
@@ -67,7 +70,11 @@ export function createHttpHost(options: HttpHostOptions, fronts: readonly HttpFr
   };
 }
 
-function createApp({ ids, logger, observer, lingerMs = LINGER_MS }: HttpHostOptions, shared: HttpShared, fronts: readonly HttpFront[]): Koa<HttpState> {
+function createApp(
+  { ids, logger, observer, lingerMs = LINGER_MS }: HttpHostOptions,
+  shared: HttpShared,
+  fronts: readonly HttpFront[],
+): Koa<HttpState> {
   const app = new Koa<HttpState>();
   app.on('error', (error: unknown) => logger.debug({ err: error }, 'answer not delivered'));
   app.use(handleRequest({ ids, logger, ...shared, observer, lingerMs }));
@@ -76,20 +83,31 @@ function createApp({ ids, logger, observer, lingerMs = LINGER_MS }: HttpHostOpti
   return app;
 }
 
-function createHttpServer(app: Koa<HttpState>, { limits, ids, observer }: HttpHostOptions, addresses: ClientAddresses): Server {
+function createHttpServer(
+  app: Koa<HttpState>,
+  { limits, ids, observer }: HttpHostOptions,
+  addresses: ClientAddresses,
+): Server {
   const serve = app.callback();
-  const server = createServer({
-    maxHeaderSize: limits.maxHeaderBytes,
-    headersTimeout: limits.headersTimeoutMs,
-    requestTimeout: limits.requestTimeoutMs,
-    keepAliveTimeout: limits.keepAliveTimeoutMs,
-    connectionsCheckingInterval: Math.min(limits.headersTimeoutMs, 5_000),
-    noDelay: true,
-    // Ours refuses it too, with an envelope.
-    requireHostHeader: false,
-  }, inTurn((req, res) => void serve(req, res)));
+  const server = createServer(
+    {
+      maxHeaderSize: limits.maxHeaderBytes,
+      headersTimeout: limits.headersTimeoutMs,
+      requestTimeout: limits.requestTimeoutMs,
+      keepAliveTimeout: limits.keepAliveTimeoutMs,
+      connectionsCheckingInterval: Math.min(limits.headersTimeoutMs, 5_000),
+      noDelay: true,
+      // Ours refuses it too, with an envelope.
+      requireHostHeader: false,
+    },
+    inTurn((req, res) => void serve(req, res)),
+  );
   server.maxConnections = limits.maxConnections;
-  limitConnections(server, { addresses, perAddress: limits.maxConnectionsPerAddress, onRefused: () => observer?.refused('full_for_address') });
+  limitConnections(server, {
+    addresses,
+    perAddress: limits.maxConnectionsPerAddress,
+    onRefused: () => observer?.refused('full_for_address'),
+  });
   // A client that asks and then neither reads nor sends holds a connection that others could use.
   server.setTimeout(limits.idleTimeoutMs);
   // The only expectation there is to meet is 100-continue, which the runtime does; any other changes nothing.

@@ -3,7 +3,11 @@ import { ServiceError, type ErrorCode } from '../../../core/errors.js';
 import type { Clock } from '../../../core/ports/clock.js';
 
 /** A credential that was never sent is no guess, and costs nothing to refuse. */
-const COUNTED: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['DEVELOPER_TOKEN_INVALID', 'DEVELOPER_TOKEN_EXPIRED', 'DEVELOPER_TOKEN_REVOKED']);
+const COUNTED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'DEVELOPER_TOKEN_INVALID',
+  'DEVELOPER_TOKEN_EXPIRED',
+  'DEVELOPER_TOKEN_REVOKED',
+]);
 const WINDOW_MS = 60_000;
 /** Beyond these, clients of a window are counted as one. */
 const MAX_ADDRESSES = 10_000;
@@ -29,17 +33,22 @@ interface Window {
 }
 
 /**
- * Refused requests of which nobody knows whose they are, by the client's address, in each minute: for whatever reason, for the
- * log, which they must not fill; and those with a credential that was not valid, for a limit. Only a failure is refused for
- * it: whoever sends a valid credential shares an address with others for free.
+ * Refused requests of which nobody knows whose they are, by the client's address, in each minute: for whatever reason,
+ * for the log, which they must not fill; and those with a credential that was not valid, for a limit. Only a failure is
+ * refused for it: whoever sends a valid credential shares an address with others for free.
  */
 export class StrangerRefusals {
   private window: Window | undefined;
 
   /** 0 a minute is no limit. */
-  constructor(private readonly perMinute: number, private readonly parts: { readonly clock: Clock; readonly logger: Logger }) {}
+  constructor(
+    private readonly perMinute: number,
+    private readonly parts: { readonly clock: Clock; readonly logger: Logger },
+  ) {}
 
-  /** Counts what authentication threw, and answers what to throw in its place: RATE_LIMITED once there were too many. */
+  /**
+   * Counts what authentication threw, and answers what to throw in its place: RATE_LIMITED once there were too many.
+   */
   countFailure(address: string, error: ServiceError): ServiceError {
     if (!COUNTED.has(error.code)) return error;
     const window = this.current();
@@ -67,7 +76,11 @@ export class StrangerRefusals {
 
   private tooMany({ startedAt }: Window): ServiceError {
     const retryAfterMs = startedAt + WINDOW_MS - this.parts.clock.now();
-    return new ServiceError('RATE_LIMITED', 'Too many requests from this address had a credential that is not valid; wait for the time in Retry-After. A valid one is always taken.', { retryAfterMs });
+    return new ServiceError(
+      'RATE_LIMITED',
+      'Too many requests from this address had a credential that is not valid; wait for the time in Retry-After. A valid one is always taken.',
+      { retryAfterMs },
+    );
   }
 
   /** A timer may be late, and a clock may be set back: whichever is first ends a window. */
@@ -77,7 +90,14 @@ export class StrangerRefusals {
     const known = this.window;
     if (known !== undefined && now >= known.startedAt && now - known.startedAt < WINDOW_MS) return known;
     if (known !== undefined) this.end(known);
-    const window: Window = { startedAt: now, countsByAddress: new Map(), failures: 0, refusals: 0, logged: 0, cancelTimer: clock.after(WINDOW_MS, () => this.end(window)) };
+    const window: Window = {
+      startedAt: now,
+      countsByAddress: new Map(),
+      failures: 0,
+      refusals: 0,
+      logged: 0,
+      cancelTimer: clock.after(WINDOW_MS, () => this.end(window)),
+    };
     this.window = window;
     return window;
   }
@@ -88,8 +108,14 @@ export class StrangerRefusals {
     window.cancelTimer();
     const { failures, refusals, logged, countsByAddress } = window;
     if (refusals === logged) return;
-    const most = [...countsByAddress].toSorted(([, one], [, other]) => other.refusals - one.refusals).slice(0, SHOWN_ADDRESSES).map(([address, counts]) => ({ address, ...counts }));
-    this.parts.logger.warn({ refusals, failures, notLogged: refusals - logged, addresses: countsByAddress.size, most }, 'strangers refused');
+    const most = [...countsByAddress]
+      .toSorted(([, one], [, other]) => other.refusals - one.refusals)
+      .slice(0, SHOWN_ADDRESSES)
+      .map(([address, counts]) => ({ address, ...counts }));
+    this.parts.logger.warn(
+      { refusals, failures, notLogged: refusals - logged, addresses: countsByAddress.size, most },
+      'strangers refused',
+    );
   }
 }
 

@@ -9,8 +9,8 @@ export interface StreamedBody {
 }
 
 /**
- * Answers with a body as it comes. Resolves when all of it is handed over, or the client has gone: what makes the body is
- * ended then. A body that breaks off destroys the connection, since its status is sent already.
+ * Answers with a body as it comes. Resolves when all of it is handed over, or the client has gone: what makes the body
+ * is ended then. A body that breaks off destroys the connection, since its status is sent already.
  */
 export async function streamBody(ctx: HttpContext, { status, headers, body }: StreamedBody): Promise<void> {
   const { res } = ctx;

@@ -17,7 +17,10 @@ export interface InternalServer {
   readonly port: number;
   /** From now on the process is not ready, and still alive. */
   stopping(): void;
-  /** Takes no more connections, finishes the requests under way, lets go of whoever has none, and cuts what is left after `graceMs`. */
+  /**
+   * Takes no more connections, finishes the requests under way, lets go of whoever has none, and cuts what is left
+   * after `graceMs`.
+   */
   close(graceMs: number): Promise<void>;
 }
 
@@ -36,15 +39,26 @@ const REQUEST_TIMEOUT_MS = 5_000;
 const IDLE_TIMEOUT_MS = 15_000;
 
 /**
- * Listens for those who look after the process: `/livez`, `/readyz` and `/metrics`, for every role alike. Throws one sentence
- * when the port cannot be had.
+ * Listens for those who look after the process: `/livez`, `/readyz` and `/metrics`, for every role alike. Throws one
+ * sentence when the port cannot be had.
  */
-export async function createInternalServer({ host, port, readiness, metrics }: InternalServerOptions): Promise<InternalServer> {
+export async function createInternalServer({
+  host,
+  port,
+  readiness,
+  metrics,
+}: InternalServerOptions): Promise<InternalServer> {
   let isStopping = false;
   const isReady = readyWhile({ readiness, isStopping: () => isStopping });
   const listening = new Listening(createHttpServer(pagesOf(isReady, metrics)), 'internal');
   const address = await listening.listen(host, port);
-  return { ...address, stopping: () => { isStopping = true; }, close: (graceMs) => listening.close(graceMs) };
+  return {
+    ...address,
+    stopping: () => {
+      isStopping = true;
+    },
+    close: (graceMs) => listening.close(graceMs),
+  };
 }
 
 function pagesOf(isReady: () => Promise<boolean>, metrics: InternalServerOptions['metrics']): Pages {
@@ -60,13 +74,16 @@ function json(status: number, value: object): Page {
 }
 
 function createHttpServer(pages: Pages): Server {
-  const server: Server = createServer({
-    maxHeaderSize: MAX_HEADER_BYTES,
-    headersTimeout: REQUEST_TIMEOUT_MS,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    keepAliveTimeout: REQUEST_TIMEOUT_MS,
-    connectionsCheckingInterval: 1_000,
-  }, (req, res) => void serve(pages, req, res, () => !server.listening));
+  const server: Server = createServer(
+    {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: REQUEST_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: 1_000,
+    },
+    (req, res) => void serve(pages, req, res, () => !server.listening),
+  );
   server.maxConnections = MAX_CONNECTIONS;
   server.setTimeout(IDLE_TIMEOUT_MS);
   return server;
@@ -75,10 +92,14 @@ function createHttpServer(pages: Pages): Server {
 async function serve(pages: Pages, req: IncomingMessage, res: ServerResponse, isClosing: () => boolean): Promise<void> {
   const { status, contentType, text } = await pageFor(pages, req).catch(() => json(500, { status: 'failed' }));
   if (status === 405) res.setHeader('Allow', 'GET, HEAD');
-  // Nothing here takes a body, and one that comes all the same is not waited for; nor is a next request once we are closing.
+  // Nothing here takes a body, and one that comes all the same is not waited for; nor is a next request once we are
+  // closing.
   if (hasBody(req) || isClosing()) res.setHeader('Connection', 'close');
   res.writeHead(status, {
-    'Content-Type': contentType, 'Content-Length': Buffer.byteLength(text), 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff',
+    'Content-Type': contentType,
+    'Content-Length': Buffer.byteLength(text),
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
   });
   res.end(req.method === 'HEAD' ? undefined : text);
 }

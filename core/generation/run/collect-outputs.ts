@@ -19,11 +19,16 @@ export interface Collected {
 /**
  * Streams a finished task's outputs into our object store and checks each one there: it decodes, and it is of the kind,
  * size and duration that were asked for. What does not pass is not delivered and not charged. Each fence writes under
- * keys of its own, and each key once: neither an overtaken worker nor a call that arrives long after it was given up can
- * touch what was delivered. To collect again, take a new fence.
+ * keys of its own, and each key once: neither an overtaken worker nor a call that arrives long after it was given up
+ * can touch what was delivered. To collect again, take a new fence.
  */
 export async function collectOutputs(
-  context: Context, by: Execution, generation: Generation, reference: string, offered: number, call: ProviderCall,
+  context: Context,
+  by: Execution,
+  generation: Generation,
+  reference: string,
+  offered: number,
+  call: ProviderCall,
 ): Promise<Collected> {
   const wanted = Math.min(offered, generation.terms.creditsByOutputs.length - 1);
   const outputs: Output[] = [];
@@ -37,19 +42,34 @@ export async function collectOutputs(
 }
 
 /** Removes all that was, or may have been, written under a fence. */
-export async function removeCollected({ objects }: Pick<Context, 'objects'>, { generationId, terms }: Generation, fence: number): Promise<void> {
-  for (let index = 0; index < terms.creditsByOutputs.length - 1; index += 1) await objects.remove(outputKey(generationId, fence, index));
+export async function removeCollected(
+  { objects }: Pick<Context, 'objects'>,
+  { generationId, terms }: Generation,
+  fence: number,
+): Promise<void> {
+  for (let index = 0; index < terms.creditsByOutputs.length - 1; index += 1)
+    await objects.remove(outputKey(generationId, fence, index));
 }
 
 export function outputKey(generationId: string, fence: number, index: number): string {
   return `outputs/${generationId}/${fence}/${index}`;
 }
 
-async function collectOne(context: Context, { provider, model }: Execution, g: Generation, reference: string, index: number, call: ProviderCall): Promise<Output | string> {
+async function collectOne(
+  context: Context,
+  { provider, model }: Execution,
+  g: Generation,
+  reference: string,
+  index: number,
+  call: ProviderCall,
+): Promise<Output | string> {
   const { objects, mediaProbe, settings, ids } = context;
   const objectKey = outputKey(g.generationId, g.fence, index);
   const bytesOffered = await provider.output(reference, index, model.providerSettings, call);
-  const stored = await objects.write(objectKey, bytesOffered, { mediaType: 'application/octet-stream', maxBytes: settings.maxOutputBytes });
+  const stored = await objects.write(objectKey, bytesOffered, {
+    mediaType: 'application/octet-stream',
+    maxBytes: settings.maxOutputBytes,
+  });
   if (stored === 'too-large') return `Output ${index + 1} is larger than outputs may be.`;
   await refuseCutShort(context, objectKey, stored.byteSize);
 
@@ -78,7 +98,8 @@ async function collectOne(context: Context, { provider, model }: Execution, g: G
 /** A picture that lost its last bytes may still decode; it is not what was delivered. */
 async function refuseCutShort({ objects }: Context, key: string, byteSize: number): Promise<void> {
   const kept = await objects.stat(key);
-  if (kept?.byteSize !== byteSize) throw new StoreUnavailable(`The object store kept ${kept?.byteSize ?? 0} of the ${byteSize} bytes of ${key}.`);
+  if (kept?.byteSize !== byteSize)
+    throw new StoreUnavailable(`The object store kept ${kept?.byteSize ?? 0} of the ${byteSize} bytes of ${key}.`);
 }
 
 function mismatch(facts: MediaFacts, model: Model, g: Generation): string | undefined {
@@ -88,7 +109,11 @@ function mismatch(facts: MediaFacts, model: Model, g: Generation): string | unde
     return `It is ${facts.widthPx}x${facts.heightPx} pixels, not ${size.widthPx}x${size.heightPx}.`;
   }
   const durationMs = requestedDurationMs(model.price, g.parameters);
-  if (facts.kind === 'video' && durationMs !== undefined && Math.abs(facts.durationMs - durationMs) > DURATION_TOLERANCE_MS) {
+  if (
+    facts.kind === 'video' &&
+    durationMs !== undefined &&
+    Math.abs(facts.durationMs - durationMs) > DURATION_TOLERANCE_MS
+  ) {
     return `It lasts ${facts.durationMs} ms, not ${durationMs} ms.`;
   }
   return undefined;

@@ -10,9 +10,9 @@ import { takeLease } from './take-lease.js';
 /** The most generations that wait in one process for a free place; others stay with their wake-ups. */
 const MAX_WAITING = 100_000;
 /**
- * So many of them keep their wake-ups until they are leased. A wake-up beyond that is done once its generation stands in
- * line, so that those of a slow model do not keep the wake-ups of others from being delivered; should the process die,
- * recovery finds the generation.
+ * So many of them keep their wake-ups until they are leased. A wake-up beyond that is done once its generation stands
+ * in line, so that those of a slow model do not keep the wake-ups of others from being delivered; should the process
+ * die, recovery finds the generation.
  */
 const MAX_HELD_WAKE_UPS = 500;
 
@@ -35,8 +35,8 @@ const ONE_AT_A_TIME: LaneLimits = { concurrency: 1, concurrencyPerAccount: 1 };
 
 /**
  * Takes wake-ups and runs generations: at most so many of one model at once, at most so many of them for one account,
- * those that run already before those that have yet to start. A wake-up is done once the generation is leased (the lease's
- * end is on record then), needs nothing, or stands in a long line.
+ * those that run already before those that have yet to start. A wake-up is done once the generation is leased (the
+ * lease's end is on record then), needs nothing, or stands in a long line.
  */
 export class Dispatcher {
   private readonly lanes = new Map<string, FairSemaphore>();
@@ -47,7 +47,10 @@ export class Dispatcher {
   private readonly finished = new Set<Promise<void>>();
   private stopping = false;
 
-  constructor(private readonly context: Context, private readonly worker: string) {}
+  constructor(
+    private readonly context: Context,
+    private readonly worker: string,
+  ) {}
 
   get counts(): { readonly running: number; readonly waiting: number } {
     return { running: this.runs.size, waiting: this.waiting.size };
@@ -58,7 +61,9 @@ export class Dispatcher {
     return this.accept(generationId);
   }
 
-  /** As for a wake-up, of a generation as it was just read: it stands in line, or has its place, when the call returns. */
+  /**
+   * As for a wake-up, of a generation as it was just read: it stands in line, or has its place, when the call returns.
+   */
   takeOver(generation: Generation): Promise<void> {
     return this.accept(generation.generationId, generation);
   }
@@ -88,7 +93,10 @@ export class Dispatcher {
     return Promise.resolve();
   }
 
-  /** Takes no more, asks every run to hand its lease back, and waits for them, `graceMs` at most; answers whether all have ended. What they still ask of providers then is aborted. */
+  /**
+   * Takes no more, asks every run to hand its lease back, and waits for them, `graceMs` at most; answers whether all
+   * have ended. What they still ask of providers then is aborted.
+   */
   stop(graceMs: number): Promise<boolean> {
     this.stopping = true;
     for (const lane of this.lanes.values()) lane.refuseAll(new WorkerStopping());
@@ -98,12 +106,15 @@ export class Dispatcher {
         for (const run of this.runs.values()) run.abandon();
         resolve(false);
       });
-      void Promise.allSettled([...this.finished, ...this.waiting.values()]).then(() => { cancel(); resolve(true); });
+      void Promise.allSettled([...this.finished, ...this.waiting.values()]).then(() => {
+        cancel();
+        resolve(true);
+      });
     });
   }
 
   private async take(generationId: string, known?: Generation): Promise<void> {
-    const record: GenerationRecord | null = known ?? await this.context.generations.read(generationId);
+    const record: GenerationRecord | null = known ?? (await this.context.generations.read(generationId));
     if (record?.kind !== 'generation') return;
     if (isTerminal(record.status)) {
       await settleGeneration(this.context, record);
@@ -115,7 +126,9 @@ export class Dispatcher {
     }
     const { accountId, runDeadlineAt } = record;
     this.inLine.add(generationId);
-    const place = await this.lane(record.modelKey).enter({ generationId, accountId, runDeadlineAt }).finally(() => this.inLine.delete(generationId));
+    const place = await this.lane(record.modelKey)
+      .enter({ generationId, accountId, runDeadlineAt })
+      .finally(() => this.inLine.delete(generationId));
     try {
       await this.start(generationId, place);
     } catch (error) {
@@ -124,7 +137,9 @@ export class Dispatcher {
     }
   }
 
-  /** One that waits for its start may have been started by another process meanwhile, and cut: then it is a take-over. */
+  /**
+   * One that waits for its start may have been started by another process meanwhile, and cut: then it is a take-over.
+   */
   private async advance(generationId: string): Promise<void> {
     try {
       const record = await this.context.generations.read(generationId);

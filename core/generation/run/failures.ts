@@ -2,7 +2,10 @@ import type { Model } from '../../catalog/model.js';
 import type { ProviderFailure } from '../../ports/provider.js';
 import { taskError, type TaskErrorCode } from '../task-errors.js';
 
-/** Whether the model would rather have a task made twice than not at all, when nobody can tell whether its provider has it. */
+/**
+ * Whether the model would rather have a task made twice than not at all, when nobody can tell whether its provider has
+ * it.
+ */
 export function mayResubmit(model: Model): boolean {
   return model.onUnknownAcceptance === 'resubmit';
 }

@@ -25,9 +25,9 @@ type Line = Map<string, Waiter[]>;
 
 /**
  * The places one model has in this process. Take-overs come before new starts: their run deadline goes on while they
- * wait. Among take-overs the earliest run deadline comes first, and accounts with equal ones take turns. New starts go by
- * account in turn, so that one with a thousand generations queued does not keep another one's first waiting behind them.
- * An account that has its share is passed over, and keeps nobody else waiting.
+ * wait. Among take-overs the earliest run deadline comes first, and accounts with equal ones take turns. New starts go
+ * by account in turn, so that one with a thousand generations queued does not keep another one's first waiting behind
+ * them. An account that has its share is passed over, and keeps nobody else waiting.
  */
 export class FairSemaphore {
   private running = 0;
@@ -85,11 +85,14 @@ export class FairSemaphore {
     }
   }
 
-  /** The earliest run deadline of the accounts with a place to spare; of equal ones, the account whose turn is first. */
+  /**
+   * The earliest run deadline of the accounts with a place to spare; of equal ones, the account whose turn is first.
+   */
   private nextTakeOver(): Waiter | undefined {
     let next: Waiter | undefined;
     for (const [accountId, [first]] of this.takeOvers) {
-      if (first && this.hasPlaceToSpare(accountId) && deadlineOf(first) < (next ? deadlineOf(next) : Infinity)) next = first;
+      if (first && this.hasPlaceToSpare(accountId) && deadlineOf(first) < (next ? deadlineOf(next) : Infinity))
+        next = first;
     }
     return next && takeTurn(this.takeOvers, next.accountId);
   }

@@ -36,11 +36,22 @@ export class GenerationRun {
   private readonly rules: RunRules;
   private state: RunState;
 
-  constructor(private readonly context: Context, generation: Generation, private readonly of: RunOf) {
+  constructor(
+    private readonly context: Context,
+    generation: Generation,
+    private readonly of: RunOf,
+  ) {
     this.rest = new WakeableDelay(context.clock);
     this.calls = new ProviderCalls(context, of, generation.generationId);
-    this.holder = new LeaseHolder(context, generation, (news) => { this.calls.abort(news); this.rest.wake(); });
-    this.rules = { mayResubmit: mayResubmit(of.model), pollIntervalMs: of.model.pollIntervalMs, settings: context.settings };
+    this.holder = new LeaseHolder(context, generation, (news) => {
+      this.calls.abort(news);
+      this.rest.wake();
+    });
+    this.rules = {
+      mayResubmit: mayResubmit(of.model),
+      pollIntervalMs: of.model.pollIntervalMs,
+      settings: context.settings,
+    };
     this.state = newRunState(of.isFresh ? generation.attempt?.token : undefined);
   }
 
@@ -66,7 +77,8 @@ export class GenerationRun {
     try {
       while ((await this.step()) === 'on');
     } catch (error) {
-      if (!(error instanceof LeaseLost)) this.context.log.warn('run abandoned', { generationId: this.holder.generation.generationId, error });
+      if (!(error instanceof LeaseLost))
+        this.context.log.warn('run abandoned', { generationId: this.holder.generation.generationId, error });
     } finally {
       this.holder.end();
     }
@@ -82,18 +94,30 @@ export class GenerationRun {
 
   private perform(g: Generation, step: RunStep): Promise<Went> {
     switch (step.do) {
-      case 'hand-back': return this.handBack(step.isUnsent);
-      case 'begin-attempt': return this.beginAttempt();
-      case 'submit': return this.submit(g, step.attempt);
-      case 'recover': return this.recover(g, step.token);
-      case 'allow-submit': return this.allowSubmit(step);
-      case 'accept': return this.accept(step.reference);
-      case 'poll': return this.poll(g, step);
-      case 'collect': return this.collect(g, step.reference, step.report);
-      case 'end-attempt': return this.endAttempt(step.failure, step.stopping);
-      case 'retry': return this.retry(g, step.retryAt);
-      case 'rest': return this.restFor(step.ms);
-      case 'finish': return this.finish(step.command, step.stopping);
+      case 'hand-back':
+        return this.handBack(step.isUnsent);
+      case 'begin-attempt':
+        return this.beginAttempt();
+      case 'submit':
+        return this.submit(g, step.attempt);
+      case 'recover':
+        return this.recover(g, step.token);
+      case 'allow-submit':
+        return this.allowSubmit(step);
+      case 'accept':
+        return this.accept(step.reference);
+      case 'poll':
+        return this.poll(g, step);
+      case 'collect':
+        return this.collect(g, step.reference, step.report);
+      case 'end-attempt':
+        return this.endAttempt(step.failure, step.stopping);
+      case 'retry':
+        return this.retry(g, step.retryAt);
+      case 'rest':
+        return this.restFor(step.ms);
+      case 'finish':
+        return this.finish(step.command, step.stopping);
     }
   }
 
@@ -175,7 +199,9 @@ export class GenerationRun {
     this.state = { ...this.state, collectedUnder: leased.fence };
     try {
       const { length } = report.outputs;
-      const { outputs, faults } = await this.calls.collect(this.timeLeftMs(leased), (call) => collectOutputs(this.context, this.of, leased, reference, length, call));
+      const { outputs, faults } = await this.calls.collect(this.timeLeftMs(leased), (call) =>
+        collectOutputs(this.context, this.of, leased, reference, length, call),
+      );
       if (faults.length > 0) this.context.log.warn('outputs left out', { generationId: g.generationId, faults });
       this.heard({ of: 'collect', report, outputs });
     } catch (error) {
@@ -222,7 +248,8 @@ export class GenerationRun {
       await settleGeneration(this.context, generation);
     } catch (error) {
       if (!(error instanceof LeaseLost)) throw error;
-      if (command.event === 'succeed') await changeGeneration(this.context, error.generation, { event: 'late-report', state: 'succeeded' });
+      if (command.event === 'succeed')
+        await changeGeneration(this.context, error.generation, { event: 'late-report', state: 'succeeded' });
     }
     return 'over';
   }

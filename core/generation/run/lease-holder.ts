@@ -19,10 +19,10 @@ export type HolderCommand = Unfenced<Fenced>;
 export type LeaseNews = 'lease lost' | 'lease lapsed' | 'cancelled';
 
 /**
- * The one writer of a leased generation in this process. Writes go one after another, each with the fence, and the lease
- * is renewed every third of its time, so that whoever waits for a provider need not think of it. `onNews` is called when
- * a renewal finds that the lease is lost, or that a cancel was asked for elsewhere, and when the lease has lapsed unrenewed:
- * another worker may have it.
+ * The one writer of a leased generation in this process. Writes go one after another, each with the fence, and the
+ * lease is renewed every third of its time, so that whoever waits for a provider need not think of it. `onNews` is
+ * called when a renewal finds that the lease is lost, or that a cancel was asked for elsewhere, and when the lease has
+ * lapsed unrenewed: another worker may have it.
  */
 export class LeaseHolder {
   private tail: Promise<unknown> = Promise.resolve();
@@ -32,7 +32,11 @@ export class LeaseHolder {
   private progress: number | undefined;
   private fence: number;
 
-  constructor(private readonly context: Context, private current: Generation, private readonly onNews: (news: LeaseNews) => void) {
+  constructor(
+    private readonly context: Context,
+    private current: Generation,
+    private readonly onNews: (news: LeaseNews) => void,
+  ) {
     this.fence = current.fence;
     this.watchLapse();
     this.beatLater();
@@ -58,11 +62,18 @@ export class LeaseHolder {
     });
   }
 
-  /** Goes on under a new fence. Throws `LeaseLost`; `StoreUnavailable` leaves it open which fence counts, and the run is over. */
+  /**
+   * Goes on under a new fence. Throws `LeaseLost`; `StoreUnavailable` leaves it open which fence counts, and the run is
+   * over.
+   */
   reLease(): Promise<Generation> {
     return this.inTurn(async () => {
       const { leaseMs } = this.context.settings;
-      const { generation, refused } = await changeGeneration(this.context, this.current, { event: 're-lease', leaseMs, fence: this.fence });
+      const { generation, refused } = await changeGeneration(this.context, this.current, {
+        event: 're-lease',
+        leaseMs,
+        fence: this.fence,
+      });
       this.current = generation;
       if (refused !== undefined) throw new LeaseLost(generation);
       this.fence = generation.fence;
@@ -108,7 +119,10 @@ export class LeaseHolder {
   private watchLapse(): void {
     this.cancelLapse?.();
     if (this.ended) return;
-    const { clock, settings: { leaseMs } } = this.context;
+    const {
+      clock,
+      settings: { leaseMs },
+    } = this.context;
     const leftMs = (this.current.lease?.expiresAt ?? 0) - clock.now();
     this.cancelLapse = clock.after(Math.min(leaseMs, Math.max(0, leftMs)), () => this.onNews('lease lapsed'));
   }
@@ -117,7 +131,11 @@ export class LeaseHolder {
     if (this.ended) return;
     const wasCancelled = this.current.cancelRequestedAt !== undefined;
     try {
-      await this.write({ event: 'renew', leaseMs: this.context.settings.leaseMs, ...(this.progress === undefined ? {} : { progress: this.progress }) });
+      await this.write({
+        event: 'renew',
+        leaseMs: this.context.settings.leaseMs,
+        ...(this.progress === undefined ? {} : { progress: this.progress }),
+      });
       if (!wasCancelled && this.current.cancelRequestedAt !== undefined) this.onNews('cancelled');
     } catch (error) {
       if (error instanceof LeaseLost) return this.onNews('lease lost');

@@ -58,23 +58,34 @@ export function nextStep(g: Generation, state: RunState, now: number, rules: Run
 
 /** Where nothing has been answered: the first line that applies. */
 const WITHOUT_NEWS: readonly Row[] = [
-  ({ g, state }) => (state.isStopping ? { do: 'hand-back', isUnsent: g.attempt !== undefined && g.attempt.token === state.neverSentToken } : undefined),
+  ({ g, state }) =>
+    state.isStopping
+      ? { do: 'hand-back', isUnsent: g.attempt !== undefined && g.attempt.token === state.neverSentToken }
+      : undefined,
   ({ g, state, now }) => (now > (g.runDeadlineAt ?? Infinity) ? timeOut(g, state) : undefined),
   ({ g }) => (g.attempt === undefined && g.cancelRequestedAt !== undefined ? STOP : undefined),
   ({ g }) => (g.attempt === undefined ? { do: 'begin-attempt' } : undefined),
   (situation) => (situation.now > graceEndsAt(situation) ? STOP : undefined),
   ({ g }) => pollOf(g),
-  ({ g, state, rules }) => (isUnknown(g, state) && state.unknownRounds >= MAX_SILENT_POLLS ? { do: 'end-attempt', failure: unavailable(rules) } : undefined),
-  ({ g, state }) => (g.attempt !== undefined && isUnknown(g, state) ? { do: 'recover', token: g.attempt.token } : undefined),
+  ({ g, state, rules }) =>
+    isUnknown(g, state) && state.unknownRounds >= MAX_SILENT_POLLS
+      ? { do: 'end-attempt', failure: unavailable(rules) }
+      : undefined,
+  ({ g, state }) =>
+    g.attempt !== undefined && isUnknown(g, state) ? { do: 'recover', token: g.attempt.token } : undefined,
   ({ g }) => (g.cancelRequestedAt !== undefined ? STOP : undefined),
   // A lease that has lapsed may be another worker's; the next renewal tells.
-  (situation) => ((situation.g.lease?.expiresAt ?? 0) <= situation.now ? rest(situation, backoffMs(situation, 1)) : undefined),
+  (situation) =>
+    (situation.g.lease?.expiresAt ?? 0) <= situation.now ? rest(situation, backoffMs(situation, 1)) : undefined,
   ({ g: { attempt } }) => (attempt === undefined ? undefined : { do: 'submit', attempt }),
 ];
 
 /** Where an attempt came to nothing: the first line that applies. */
 const AFTER_ATTEMPT: readonly ((situation: Situation, failure: ProviderFailure) => RunStep | undefined)[] = [
-  ({ g }) => (g.cancelRequestedAt !== undefined ? { do: 'finish', command: { event: 'stop', outputs: [], hasFailed: true } } : undefined),
+  ({ g }) =>
+    g.cancelRequestedAt !== undefined
+      ? { do: 'finish', command: { event: 'stop', outputs: [], hasFailed: true } }
+      : undefined,
   (situation, { mayRetry, retryAfterMs }) => (mayRetry ? retryOf(situation, retryAfterMs) : undefined),
   (_, { code, message }) => ({ do: 'finish', command: { event: 'fail', error: taskError(code, message) } }),
 ];
@@ -83,49 +94,74 @@ const STOP: RunStep = { do: 'finish', command: { event: 'stop', outputs: [] } };
 
 function stepOn(news: News, situation: Situation): RunStep {
   switch (news.of) {
-    case 'recover': return afterRecover(situation, news);
-    case 'poll': return afterPoll(situation, news);
-    case 'collect': return afterCollect(situation, news);
-    case 'failed-collect': return afterFailedCollect(situation, news);
-    case 'ended-attempt': return first(AFTER_ATTEMPT.map((row): Row => (one) => row(one, news.failure)), situation);
+    case 'recover':
+      return afterRecover(situation, news);
+    case 'poll':
+      return afterPoll(situation, news);
+    case 'collect':
+      return afterCollect(situation, news);
+    case 'failed-collect':
+      return afterFailedCollect(situation, news);
+    case 'ended-attempt':
+      return first(
+        AFTER_ATTEMPT.map(
+          (row): Row =>
+            (one) =>
+              row(one, news.failure),
+        ),
+        situation,
+      );
   }
 }
 
 function afterRecover(situation: Situation, { token, answer }: Extract<News, { of: 'recover' }>): RunStep {
   const { g, state, rules } = situation;
   if (answer === 'silent') return rest(situation, backoffMs(situation, state.unknownRounds));
-  // A provider that does not know yet is asked until it does: only the deadline, or the grace after a cancel, ends the waiting.
+  // A provider that does not know yet is asked until it does: only the deadline, or the grace after a cancel, ends the
+  // waiting.
   if (answer !== 'unsupported' && answer.found === 'not-yet') {
     const leastMs = backoffMs(situation, answer.retryAfterMs === undefined ? state.notYetAnswers : 1);
     return rest(situation, boundedWaitMs(answer.retryAfterMs, leastMs, rules.settings.retryAfterCapMs));
   }
   if (answer !== 'unsupported' && answer.found) return { do: 'accept', reference: answer.reference };
   if (g.cancelRequestedAt !== undefined) return STOP;
-  if (answer === 'unsupported' && !rules.mayResubmit) return { do: 'end-attempt', failure: failure('PROVIDER_UNAVAILABLE', false) };
-  const afterMs = state.unknownRounds > 1 ? Math.min(backoffMs(situation, state.unknownRounds - 1), timeLeftMs(situation)) : 0;
+  if (answer === 'unsupported' && !rules.mayResubmit)
+    return { do: 'end-attempt', failure: failure('PROVIDER_UNAVAILABLE', false) };
+  const afterMs =
+    state.unknownRounds > 1 ? Math.min(backoffMs(situation, state.unknownRounds - 1), timeLeftMs(situation)) : 0;
   return { do: 'allow-submit', token, afterMs };
 }
 
 function afterPoll(situation: Situation, { reference, report }: Extract<News, { of: 'poll' }>): RunStep {
   const { state, rules } = situation;
   switch (report.state) {
-    case 'silent': return state.silentPolls >= MAX_SILENT_POLLS
-      ? { do: 'end-attempt', failure: unavailable(rules), stopping: reference }
-      : rest(situation, backoffMs(situation, state.silentPolls));
-    case 'running': return rest(situation, report.pollAfterMs !== undefined && report.pollAfterMs > 0 ? report.pollAfterMs : rules.pollIntervalMs);
-    case 'failed': return { do: 'end-attempt', failure: report.failure };
+    case 'silent':
+      return state.silentPolls >= MAX_SILENT_POLLS
+        ? { do: 'end-attempt', failure: unavailable(rules), stopping: reference }
+        : rest(situation, backoffMs(situation, state.silentPolls));
+    case 'running':
+      return rest(
+        situation,
+        report.pollAfterMs !== undefined && report.pollAfterMs > 0 ? report.pollAfterMs : rules.pollIntervalMs,
+      );
+    case 'failed':
+      return { do: 'end-attempt', failure: report.failure };
     // A provider that has taken a task and knows it no more may just be slow to tell its own parts: it is asked again.
-    case 'unknown': return state.unknownReports >= MAX_UNKNOWN_REPORTS
-      ? { do: 'end-attempt', failure: unavailable(rules) }
-      : rest(situation, backoffMs(situation, state.unknownReports));
+    case 'unknown':
+      return state.unknownReports >= MAX_UNKNOWN_REPORTS
+        ? { do: 'end-attempt', failure: unavailable(rules) }
+        : rest(situation, backoffMs(situation, state.unknownReports));
     case 'succeeded':
-    case 'cancelled': return { do: 'collect', reference, report };
+    case 'cancelled':
+      return { do: 'collect', reference, report };
   }
 }
 
 function afterCollect({ g }: Situation, { report, outputs }: Extract<News, { of: 'collect' }>): RunStep {
   if (report.state === 'succeeded') {
-    return outputs.length > 0 ? { do: 'finish', command: { event: 'succeed', outputs } } : { do: 'end-attempt', failure: failure('OUTPUT_INVALID', true) };
+    return outputs.length > 0
+      ? { do: 'finish', command: { event: 'succeed', outputs } }
+      : { do: 'end-attempt', failure: failure('OUTPUT_INVALID', true) };
   }
   return g.cancelRequestedAt === undefined
     ? { do: 'end-attempt', failure: failure('PROVIDER_REJECTED', true) }
@@ -135,7 +171,8 @@ function afterCollect({ g }: Situation, { report, outputs }: Extract<News, { of:
 /** While our own store is away there is nothing to ask the provider for again; only the deadline ends the waiting. */
 function afterFailedCollect(situation: Situation, { isStoreAway }: Extract<News, { of: 'failed-collect' }>): RunStep {
   const { failedCollections } = situation.state;
-  if (!isStoreAway && failedCollections >= MAX_COLLECTIONS) return { do: 'end-attempt', failure: failure('OUTPUT_INVALID', true) };
+  if (!isStoreAway && failedCollections >= MAX_COLLECTIONS)
+    return { do: 'end-attempt', failure: failure('OUTPUT_INVALID', true) };
   return rest(situation, backoffMs(situation, failedCollections));
 }
 
@@ -158,8 +195,11 @@ function isUnknown({ attempt }: Generation, { unsentToken }: RunState): boolean 
 /** The next attempt, where there may be one more and it can begin in time. */
 function retryOf(situation: Situation, retryAfterMs: number | undefined): RunStep | undefined {
   const { g, now, rules } = situation;
-  const retryAt = now + boundedWaitMs(retryAfterMs, backoffMs(situation, g.attemptsMade), rules.settings.retryAfterCapMs);
-  return g.attemptsMade < g.terms.maxAttempts && retryAt < (g.runDeadlineAt ?? Infinity) ? { do: 'retry', retryAt } : undefined;
+  const retryAt =
+    now + boundedWaitMs(retryAfterMs, backoffMs(situation, g.attemptsMade), rules.settings.retryAfterCapMs);
+  return g.attemptsMade < g.terms.maxAttempts && retryAt < (g.runDeadlineAt ?? Infinity)
+    ? { do: 'retry', retryAt }
+    : undefined;
 }
 
 function unavailable({ mayResubmit }: RunRules): ProviderFailure {
@@ -182,7 +222,14 @@ function graceEndsAt({ state, rules }: Pick<Situation, 'state' | 'rules'>): numb
   return (state.cancelSeenAt ?? Infinity) + rules.settings.cancelGraceMs;
 }
 
-function backoffMs({ rules: { settings: { retryBaseMs, retryCapMs } } }: Situation, tries: number): number {
+function backoffMs(
+  {
+    rules: {
+      settings: { retryBaseMs, retryCapMs },
+    },
+  }: Situation,
+  tries: number,
+): number {
   return Math.min(retryCapMs, retryBaseMs * 2 ** Math.min(tries - 1, 20));
 }
 

@@ -1,6 +1,13 @@
 import { AbortSource } from '../../abort-signal.js';
 import type { Context } from '../../context.js';
-import type { Provider, ProviderCall, ProviderReport, RecoverAnswer, Submission, SubmitAnswer } from '../../ports/provider.js';
+import type {
+  Provider,
+  ProviderCall,
+  ProviderReport,
+  RecoverAnswer,
+  Submission,
+  SubmitAnswer,
+} from '../../ports/provider.js';
 import type { Execution } from './unknown-model.js';
 import { MAX_WAIT_MS } from './waiting.js';
 
@@ -10,14 +17,15 @@ type Method = keyof Provider;
 export type AbortCause = 'lease lost' | 'lease lapsed' | 'cancelled' | 'stopping' | 'out of grace';
 
 /**
- * Which calls each cause aborts. A submission is let finish wherever its answer still counts: one that is cut has an unknown
- * outcome, and a provider that cannot be asked may have taken it. It does not count once another worker may have the lease.
+ * Which calls each cause aborts. A submission is let finish wherever its answer still counts: one that is cut has an
+ * unknown outcome, and a provider that cannot be asked may have taken it. It does not count once another worker may
+ * have the lease.
  */
 const ABORTED_ON: Readonly<Record<AbortCause, readonly Method[]>> = {
   'lease lost': ['submit', 'poll', 'output', 'cancel', 'recover'],
   'lease lapsed': ['submit'],
-  cancelled: ['poll'],
-  stopping: ['poll', 'recover'],
+  'cancelled': ['poll'],
+  'stopping': ['poll', 'recover'],
   'out of grace': ['submit', 'poll', 'output', 'cancel', 'recover'],
 };
 
@@ -28,13 +36,22 @@ const CANCEL_AGAIN_MS = 10_000;
 
 /** A call that was given up. Whatever it comes to later is dropped. */
 export class CallGivenUp extends Error {
-  constructor(readonly method: Method, readonly why: AbortCause | 'time limit', limitMs: number) {
-    super(why === 'time limit' ? `No answer to ${method} within ${limitMs} ms.` : `The call ${method} was aborted: ${why}.`);
+  constructor(
+    readonly method: Method,
+    readonly why: AbortCause | 'time limit',
+    limitMs: number,
+  ) {
+    super(
+      why === 'time limit' ? `No answer to ${method} within ${limitMs} ms.` : `The call ${method} was aborted: ${why}.`,
+    );
     this.name = 'CallGivenUp';
   }
 }
 
-/** Whether a call was given up for something that happened to the generation or its worker, and not for being slow: the next step sees what. */
+/**
+ * Whether a call was given up for something that happened to the generation or its worker, and not for being slow: the
+ * next step sees what.
+ */
 export function isMadeObsolete(error: unknown): boolean {
   return error instanceof CallGivenUp && error.why !== 'time limit';
 }
@@ -44,13 +61,20 @@ interface CallUnderWay {
   readonly giveUp: (cause: AbortCause) => void;
 }
 
-/** The calls one run makes to its provider: each has a time limit and a signal, and ends when it is aborted, though its provider ignores that. */
+/**
+ * The calls one run makes to its provider: each has a time limit and a signal, and ends when it is aborted, though its
+ * provider ignores that.
+ */
 export class ProviderCalls {
   private readonly underWay = new Set<CallUnderWay>();
   private readonly provider: Provider;
   private cancelAskedAt: number | undefined;
 
-  constructor(private readonly context: Pick<Context, 'clock' | 'settings' | 'log'>, private readonly of: Execution, private readonly generationId: string) {
+  constructor(
+    private readonly context: Pick<Context, 'clock' | 'settings' | 'log'>,
+    private readonly of: Execution,
+    private readonly generationId: string,
+  ) {
     this.provider = of.provider;
   }
 
@@ -59,20 +83,29 @@ export class ProviderCalls {
   }
 
   poll(reference: string, timeLeftMs: number): Promise<ProviderReport> {
-    return this.during('poll', this.limitMs(timeLeftMs), (call) => this.provider.poll(reference, this.of.model.providerSettings, call));
+    return this.during('poll', this.limitMs(timeLeftMs), (call) =>
+      this.provider.poll(reference, this.of.model.providerSettings, call),
+    );
   }
 
   recover(token: string, timeLeftMs: number): Promise<RecoverAnswer> {
-    return this.during('recover', this.limitMs(timeLeftMs), (call) => this.provider.recover(token, this.of.model.providerSettings, call));
+    return this.during('recover', this.limitMs(timeLeftMs), (call) =>
+      this.provider.recover(token, this.of.model.providerSettings, call),
+    );
   }
 
-  /** Asks the provider to stop, unless it was asked just now. It may be asked after a deadline, so that none bounds this call but its own. */
+  /**
+   * Asks the provider to stop, unless it was asked just now. It may be asked after a deadline, so that none bounds this
+   * call but its own.
+   */
   async askToStop(reference: string): Promise<void> {
     const { clock, log } = this.context;
     const now = clock.now();
     if (this.cancelAskedAt !== undefined && now - this.cancelAskedAt < CANCEL_AGAIN_MS) return;
     this.cancelAskedAt = now;
-    await this.during('cancel', this.limitMs(Infinity), (call) => this.provider.cancel(reference, this.of.model.providerSettings, call)).catch((error: unknown) => {
+    await this.during('cancel', this.limitMs(Infinity), (call) =>
+      this.provider.cancel(reference, this.of.model.providerSettings, call),
+    ).catch((error: unknown) => {
       log.warn('provider could not be asked to stop', { generationId: this.generationId, error });
     });
   }
@@ -113,8 +146,14 @@ export class ProviderCalls {
         cancelTimer();
       };
       begun(work, { signal: source.signal }).then(
-        (value) => { end(); resolve(value); },
-        (error: unknown) => { end(); reject(error instanceof Error ? error : new Error(String(error))); },
+        (value) => {
+          end();
+          resolve(value);
+        },
+        (error: unknown) => {
+          end();
+          reject(error instanceof Error ? error : new Error(String(error)));
+        },
       );
     });
   }

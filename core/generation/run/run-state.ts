@@ -20,7 +20,10 @@ export interface RunState {
   readonly neverSentToken: string | undefined;
   /** Polls without an answer since the last answer. */
   readonly silentPolls: number;
-  /** How often the provider was asked whether it has the task and did not say that it has, nor that it does not know yet. */
+  /**
+   * How often the provider was asked whether it has the task and did not say that it has, nor that it does not know
+   * yet.
+   */
   readonly unknownRounds: number;
   readonly notYetAnswers: number;
   readonly failedCollections: number;
@@ -37,28 +40,53 @@ export interface RunState {
 /** A run as it begins. `freshToken` is that of an attempt that this worker began with the lease. */
 export function newRunState(freshToken: string | undefined): RunState {
   return {
-    isStopping: false, unsentToken: freshToken, neverSentToken: freshToken, silentPolls: 0, unknownRounds: 0, notYetAnswers: 0, failedCollections: 0,
-    unknownReports: 0, collectedUnder: undefined, isStoreAway: false, cancelSeenAt: undefined, news: undefined,
+    isStopping: false,
+    unsentToken: freshToken,
+    neverSentToken: freshToken,
+    silentPolls: 0,
+    unknownRounds: 0,
+    notYetAnswers: 0,
+    failedCollections: 0,
+    unknownReports: 0,
+    collectedUnder: undefined,
+    isStoreAway: false,
+    cancelSeenAt: undefined,
+    news: undefined,
   };
 }
 
 /** The state once the newest version of the generation was read. */
 export function withGeneration(state: RunState, g: Generation, now: number): RunState {
-  return g.cancelRequestedAt === undefined || state.cancelSeenAt !== undefined ? state : { ...state, cancelSeenAt: now };
+  return g.cancelRequestedAt === undefined || state.cancelSeenAt !== undefined
+    ? state
+    : { ...state, cancelSeenAt: now };
 }
 
 /** The state once something was answered. */
 export function withNews(state: RunState, news: News): RunState {
   switch (news.of) {
-    case 'recover': return { ...state, news, ...(isNotYet(news.answer) ? { notYetAnswers: state.notYetAnswers + 1 } : { unknownRounds: state.unknownRounds + 1 }) };
-    case 'poll': return { ...state, news, ...afterReport(state, news.report.state) };
-    case 'failed-collect': return { ...state, news, isStoreAway: news.isStoreAway, failedCollections: state.failedCollections + 1 };
+    case 'recover':
+      return {
+        ...state,
+        news,
+        ...(isNotYet(news.answer)
+          ? { notYetAnswers: state.notYetAnswers + 1 }
+          : { unknownRounds: state.unknownRounds + 1 }),
+      };
+    case 'poll':
+      return { ...state, news, ...afterReport(state, news.report.state) };
+    case 'failed-collect':
+      return { ...state, news, isStoreAway: news.isStoreAway, failedCollections: state.failedCollections + 1 };
     case 'collect':
-    case 'ended-attempt': return { ...state, news };
+    case 'ended-attempt':
+      return { ...state, news };
   }
 }
 
-function afterReport({ silentPolls, unknownReports }: RunState, report: ProviderReport['state'] | 'silent'): Pick<RunState, 'silentPolls' | 'unknownReports'> {
+function afterReport(
+  { silentPolls, unknownReports }: RunState,
+  report: ProviderReport['state'] | 'silent',
+): Pick<RunState, 'silentPolls' | 'unknownReports'> {
   if (report === 'silent') return { silentPolls: silentPolls + 1, unknownReports };
   return { silentPolls: 0, unknownReports: report === 'unknown' ? unknownReports + 1 : unknownReports };
 }

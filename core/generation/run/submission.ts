@@ -4,7 +4,12 @@ import type { Submission } from '../../ports/provider.js';
 import type { Attempt, Generation } from '../generation.js';
 
 /** What the provider is handed for one attempt. It sees the task, never whose it is. */
-export function submissionOf(context: Pick<Context, 'objects'>, g: Generation, model: Model, attempt: Pick<Attempt, 'number' | 'token'>): Submission {
+export function submissionOf(
+  context: Pick<Context, 'objects'>,
+  g: Generation,
+  model: Model,
+  attempt: Pick<Attempt, 'number' | 'token'>,
+): Submission {
   return {
     generationId: g.generationId,
     attempt: attempt.number,
@@ -14,7 +19,9 @@ export function submissionOf(context: Pick<Context, 'objects'>, g: Generation, m
     ...(g.negativePrompt === undefined ? {} : { negativePrompt: g.negativePrompt }),
     parameters: g.parameters,
     references: g.references.map(({ role, mediaType, byteSize, objectKey, uploadId }) => ({
-      role, mediaType, byteSize,
+      role,
+      mediaType,
+      byteSize,
       open: async () => {
         const bytes = await context.objects.read(objectKey);
         if (!bytes) throw new Error(`The bytes of upload ${uploadId} are gone.`);

@@ -34,14 +34,21 @@ export async function takeLease(context: Context, worker: string, generationId: 
 
   const obstacle = await obstacleTo(context, record);
   if (obstacle) return giveUp(context, record, obstacle);
-  const { generation, refused } = await changeGeneration(context, record, { event: 'start', worker, leaseMs, token: context.ids.uuid() });
-  if (refused === 'DEADLINE_PASSED') return giveUp(context, generation, taskError('TASK_TIMEOUT', 'The generation waited too long for its turn.'));
+  const { generation, refused } = await changeGeneration(context, record, {
+    event: 'start',
+    worker,
+    leaseMs,
+    token: context.ids.uuid(),
+  });
+  if (refused === 'DEADLINE_PASSED')
+    return giveUp(context, generation, taskError('TASK_TIMEOUT', 'The generation waited too long for its turn.'));
   return refused === undefined ? { generation, ...execution, isFresh: true } : null;
 }
 
 async function obstacleTo(context: Context, g: Generation): Promise<TaskError | undefined> {
   for (const reference of g.references) {
-    if (!(await context.objects.stat(reference.objectKey))) return taskError('INPUT_INVALID', 'A reference file is no longer kept.');
+    if (!(await context.objects.stat(reference.objectKey)))
+      return taskError('INPUT_INVALID', 'A reference file is no longer kept.');
   }
   return undefined;
 }

@@ -12,17 +12,23 @@ export interface Execution {
   readonly provider: Provider;
 }
 
-/** What runs a generation in this process, or undefined when its catalog lacks the model or nobody connected the provider. */
-export function executionOf({ catalog, providers }: Pick<Context, 'catalog' | 'providers'>, g: Generation): Execution | undefined {
+/**
+ * What runs a generation in this process, or undefined when its catalog lacks the model or nobody connected the
+ * provider.
+ */
+export function executionOf(
+  { catalog, providers }: Pick<Context, 'catalog' | 'providers'>,
+  g: Generation,
+): Execution | undefined {
   const model = catalog.find(g.modelKey);
   const provider = model && providers.find(model.provider);
   return model && provider ? { model, provider } : undefined;
 }
 
 /**
- * For a process that does not know the model: another one may, during an upgrade or once the catalog was read again. So the
- * generation is left as it is and looked at later, each time after as long as it has stood still, within the bounds of a
- * retry. Past its deadline it fails without charge.
+ * For a process that does not know the model: another one may, during an upgrade or once the catalog was read again. So
+ * the generation is left as it is and looked at later, each time after as long as it has stood still, within the bounds
+ * of a retry. Past its deadline it fails without charge.
  */
 export async function leaveToOthers(context: Context, g: Generation): Promise<null> {
   if (isTerminal(g.status)) return null;

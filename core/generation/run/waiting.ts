@@ -24,7 +24,10 @@ export class WakeableDelay {
     if (!this.isWoken) {
       await new Promise<void>((resolve) => {
         const cancel = this.clock.after(Math.min(durationMs, MAX_WAIT_MS), resolve);
-        this.finish = () => { cancel(); resolve(); };
+        this.finish = () => {
+          cancel();
+          resolve();
+        };
       });
     }
     this.finish = undefined;

@@ -23,7 +23,7 @@ onAgenda('AgendaWakeUps from schedule to handler', (place, { wokenBy }) => {
     const schedules: Promise<void>[] = [];
     for (let n = 0; n < WAKE_UPS; n += 1) {
       scheduledAt.set(uuidAt(n), performance.now());
-      const scheduler = scheduledIn === 'another' ? other : workers[n % workers.length] ?? other;
+      const scheduler = scheduledIn === 'another' ? other : (workers[n % workers.length] ?? other);
       schedules.push(scheduler.schedule(aboutGeneration(uuidAt(n)), Date.now()));
       await elapsed(PACE_MS);
     }
@@ -34,6 +34,10 @@ onAgenda('AgendaWakeUps from schedule to handler', (place, { wokenBy }) => {
     return `      ${wokenBy}, scheduled in ${scheduledIn}: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`;
   }
 
-  it('comes when scheduled by who handles it', async () => { console.log(await measure('the same process')); });
-  it('comes when scheduled by another process', async () => { console.log(await measure('another')); });
+  it('comes when scheduled by who handles it', async () => {
+    console.log(await measure('the same process'));
+  });
+  it('comes when scheduled by another process', async () => {
+    console.log(await measure('another'));
+  });
 });

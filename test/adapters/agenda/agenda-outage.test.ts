@@ -1,6 +1,7 @@
-// Goal: a MongoDB server that is killed and comes back stops nothing for good: schedules say so while it is away, deliveries
-// resume after it, by the stream or by asking, and nothing is thrown past those who could catch it.
-// Method: a server of the suite's own, killed and started again under two processes, one that schedules and one that delivers.
+// Goal: a MongoDB server that is killed and comes back stops nothing for good: schedules say so while it is away,
+// deliveries resume after it, by the stream or by asking, and nothing is thrown past those who could catch it.
+// Method: a server of the suite's own, killed and started again under two processes, one that schedules and one that
+// delivers.
 import { expect } from 'chai';
 import { SystemClock } from '../../../adapters/system/system-clock.js';
 import { StoreUnavailable } from '../../../core/errors.js';
@@ -19,7 +20,9 @@ for (const lane of STORE_PAIRS) {
   describe(`AgendaWakeUps over a server that dies, ${lane.wokenBy}`, () => {
     const place = new AgendaPlace(lane, 3_000);
     const thrown: unknown[] = [];
-    const note = (error: unknown): void => { thrown.push(error); };
+    const note = (error: unknown): void => {
+      thrown.push(error);
+    };
     let server: ServerProcess | undefined;
 
     before(async function own() {
@@ -36,22 +39,42 @@ for (const lane of STORE_PAIRS) {
 
     it('are scheduled and delivered again once it is back, three times over', async () => {
       const events: { readonly event: string; readonly at: number }[] = [];
-      const log = { info: () => undefined, warn: (event: string) => { events.push({ event, at: clock.now() }); } };
+      const log = {
+        info: () => undefined,
+        warn: (event: string) => {
+          events.push({ event, at: clock.now() });
+        },
+      };
       const scheduling = await place.open();
       // A busy machine may take longer than the three seconds that a server that is away is waited for.
-      const untilScheduled = (id: string, at: number): Promise<void> => until(() => scheduling.schedule(aboutGeneration(id), at).then(() => true, () => false));
+      const untilScheduled = (id: string, at: number): Promise<void> =>
+        until(() =>
+          scheduling.schedule(aboutGeneration(id), at).then(
+            () => true,
+            () => false,
+          ),
+        );
       // Beside a stream, polls this far apart would not come in the time of the test.
       const delivering = await place.open({ log, clock, ...(lane.wokenBy === 'change-streams' && { pollMs: 30_000 }) });
       const delivered = new Map<string, number>();
-      await delivering.start(async ({ id }) => { delivered.set(id, (delivered.get(id) ?? 0) + 1); }, 10);
+      await delivering.start(async ({ id }) => {
+        delivered.set(id, (delivered.get(id) ?? 0) + 1);
+      }, 10);
       for (let round = 0; round < 3; round += 1) {
-        const [before, during, later, afterwards] = [0, 1, 2, 3].map((n) => uuidAt(10 * round + n)) as [string, string, string, string];
+        const [before, during, later, afterwards] = [0, 1, 2, 3].map((n) => uuidAt(10 * round + n)) as [
+          string,
+          string,
+          string,
+          string,
+        ];
         await untilScheduled(before, Date.now());
         await until(() => delivered.has(before));
         const laterAt = Date.now() + 2_000;
         await untilScheduled(later, laterAt);
         await server?.kill();
-        const refused: unknown = await scheduling.schedule(aboutGeneration(during), Date.now()).catch((error: unknown) => error);
+        const refused: unknown = await scheduling
+          .schedule(aboutGeneration(during), Date.now())
+          .catch((error: unknown) => error);
         expect(refused).to.be.instanceOf(StoreUnavailable);
         await server?.restart();
         await untilScheduled(afterwards, Date.now());
@@ -60,7 +83,10 @@ for (const lane of STORE_PAIRS) {
       // What it lost was told of, and not again and again; a poll may just have waited until the server was back.
       if (lane.wokenBy === 'change-streams') expect(events).not.to.have.length(0);
       for (const { event, at } of events) {
-        expect(events.filter((other) => other.event === event && Math.abs(other.at - at) < ONE_MINUTE_MS - SLACK_MS), `${event} within a minute`).to.have.length(1);
+        expect(
+          events.filter((other) => other.event === event && Math.abs(other.at - at) < ONE_MINUTE_MS - SLACK_MS),
+          `${event} within a minute`,
+        ).to.have.length(1);
       }
       expect(thrown).to.deep.equal([]);
     });

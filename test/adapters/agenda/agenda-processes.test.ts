@@ -1,7 +1,7 @@
-// Goal: any number of processes share the wake-ups of one database: each is delivered, none is lost with a process that dies,
-// what is scheduled during a handler elsewhere is delivered again, and each process gets a share.
-// Method: several AgendaWakeUps with connections of their own; one dies by having its connections cut. What depends on how much
-// time passes is on a clock moved by hand.
+// Goal: any number of processes share the wake-ups of one database: each is delivered, none is lost with a process that
+// dies, what is scheduled during a handler elsewhere is delivered again, and each process gets a share.
+// Method: several AgendaWakeUps with connections of their own; one dies by having its connections cut. What depends on
+// how much time passes is on a clock moved by hand.
 import { expect } from 'chai';
 import { aboutGeneration, uuidAt } from '../../fixtures/stored-records.js';
 import { onAgenda, onManualClock, until } from './on-agenda.js';
@@ -12,9 +12,16 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
   it('deliver each of many, and leave none behind', async () => {
     const scheduler = await place.open();
     const delivered: string[] = [];
-    for (let n = 0; n < 3; n += 1) await (await place.open()).start(async ({ id }) => { delivered.push(id); }, 10);
-    await Promise.all(Array.from({ length: 200 }, (_, n) => scheduler.schedule(aboutGeneration(uuidAt(n)), Date.now())));
-    await until(async () => await place.connect().collection('agenda_wake_ups').countDocuments() === 0);
+    for (let n = 0; n < 3; n += 1)
+      await (
+        await place.open()
+      ).start(async ({ id }) => {
+        delivered.push(id);
+      }, 10);
+    await Promise.all(
+      Array.from({ length: 200 }, (_, n) => scheduler.schedule(aboutGeneration(uuidAt(n)), Date.now())),
+    );
+    await until(async () => (await place.connect().collection('agenda_wake_ups').countDocuments()) === 0);
     expect(new Set(delivered).size).to.equal(200);
     expect(delivered.length).to.equal(200);
   });
@@ -25,12 +32,19 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
     const ends: (() => void)[] = [];
     let isOpen = false;
     for (const worker of shares.keys()) {
-      await (await place.open()).start(async () => {
+      await (
+        await place.open()
+      ).start(async () => {
         shares[worker] = (shares[worker] ?? 0) + 1;
-        if (!isOpen) await new Promise<void>((resolve) => { ends.push(resolve); });
+        if (!isOpen)
+          await new Promise<void>((resolve) => {
+            ends.push(resolve);
+          });
       }, 10_000);
     }
-    await Promise.all(Array.from({ length: 300 }, (_, n) => scheduler.schedule(aboutGeneration(uuidAt(n)), Date.now())));
+    await Promise.all(
+      Array.from({ length: 300 }, (_, n) => scheduler.schedule(aboutGeneration(uuidAt(n)), Date.now())),
+    );
     await until(() => shares.reduce((sum, share) => sum + share) >= 300);
     console.log(`      shares of 300: ${shares.join(', ')}`);
     expect(Math.min(...shares)).to.be.at.least(30);
@@ -48,12 +62,18 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
     const ends: (() => void)[] = [];
     await full.start(async ({ id }) => {
       held.add(id);
-      await new Promise<void>((resolve) => { ends.push(resolve); });
+      await new Promise<void>((resolve) => {
+        ends.push(resolve);
+      });
     }, 10_000);
     await Promise.all(Array.from({ length: 60 }, (_, n) => full.schedule(aboutGeneration(uuidAt(n)), clock.now())));
     await until(() => held.size >= 50);
-    await free.start(async ({ id }) => { elsewhere.add(id); }, 10_000);
-    await Promise.all(Array.from({ length: 20 }, (_, n) => full.schedule(aboutGeneration(uuidAt(100 + n)), clock.now())));
+    await free.start(async ({ id }) => {
+      elsewhere.add(id);
+    }, 10_000);
+    await Promise.all(
+      Array.from({ length: 20 }, (_, n) => full.schedule(aboutGeneration(uuidAt(100 + n)), clock.now())),
+    );
     // Less than that patience, and enough for a poll.
     await clock.advance(100);
     await until(() => held.size + elsewhere.size >= 80);
@@ -70,12 +90,16 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
     let end: () => void = () => undefined;
     await dying.start(async ({ id }) => {
       first.push(id);
-      await new Promise<void>((resolve) => { end = resolve; });
+      await new Promise<void>((resolve) => {
+        end = resolve;
+      });
     }, 10);
     await dying.schedule(aboutGeneration(uuidAt(1)), clock.now());
     await until(() => first.length === 1);
     const second: string[] = [];
-    await other.start(async ({ id }) => { second.push(id); }, 10);
+    await other.start(async ({ id }) => {
+      second.push(id);
+    }, 10);
     // Much longer than a hold, which is kept up as long as the process lives.
     await clock.advance(30_000);
     expect(second).to.deep.equal([]);
@@ -94,14 +118,17 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
     let end: () => void = () => undefined;
     await handling.start(async () => {
       calls += 1;
-      if (calls === 1) await new Promise<void>((resolve) => { end = resolve; });
+      if (calls === 1)
+        await new Promise<void>((resolve) => {
+          end = resolve;
+        });
     }, 10);
     await handling.schedule(aboutGeneration(uuidAt(1)), Date.now());
     await until(() => calls === 1);
     await scheduling.schedule(aboutGeneration(uuidAt(1)), Date.now());
     end();
     await until(() => calls === 2);
-    await until(async () => await place.connect().collection('agenda_wake_ups').countDocuments() === 0);
+    await until(async () => (await place.connect().collection('agenda_wake_ups').countDocuments()) === 0);
   });
 
   it('do not undo a later schedule when a handler in another process fails', async () => {
@@ -112,7 +139,9 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
     let calls = 0;
     await handling.start(() => {
       calls += 1;
-      return new Promise<void>((_, reject) => { fail = reject; });
+      return new Promise<void>((_, reject) => {
+        fail = reject;
+      });
     }, 10);
     await handling.schedule(aboutGeneration(uuidAt(1)), clock.now());
     await until(() => calls === 1);
@@ -122,7 +151,10 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
     // Longer than any retry.
     await clock.advance(70_000);
     expect(calls).to.equal(1);
-    const stands = await place.connect().collection('agenda_wake_ups').findOne({ 'data.generationId': uuidAt(1) });
+    const stands = await place
+      .connect()
+      .collection('agenda_wake_ups')
+      .findOne({ 'data.generationId': uuidAt(1) });
     expect(stands?.['nextRunAt'].getTime()).to.equal(later);
   });
 
@@ -132,14 +164,20 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
     const handled = new Set<string>();
     await stopping.start(async ({ id }) => {
       handled.add(id);
-      await new Promise<void>((resolve) => { ends.push(resolve); });
+      await new Promise<void>((resolve) => {
+        ends.push(resolve);
+      });
     }, 5);
-    const scheduled = Promise.all(Array.from({ length: 40 }, (_, n) => stopping.schedule(aboutGeneration(uuidAt(n)), Date.now())));
+    const scheduled = Promise.all(
+      Array.from({ length: 40 }, (_, n) => stopping.schedule(aboutGeneration(uuidAt(n)), Date.now())),
+    );
     await until(() => handled.size >= 1);
     const stopped = stopping.stop();
     await scheduled;
     const elsewhere = new Set<string>();
-    await other.start(async ({ id }) => { elsewhere.add(id); }, 10);
+    await other.start(async ({ id }) => {
+      elsewhere.add(id);
+    }, 10);
     // A hold is ten minutes long: what was not handed over would not come in the time of this test.
     await until(() => elsewhere.size + handled.size >= 40);
     for (const end of ends) end();

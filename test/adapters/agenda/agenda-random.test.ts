@@ -1,5 +1,6 @@
-// Goal: whatever is scheduled, by whom, whichever handlers fail or take long, and whichever processes stop, die or start
-// meanwhile: in the end each generation was handled at or after the time of its last schedule, and nothing is left.
+// Goal: whatever is scheduled, by whom, whichever handlers fail or take long, and whichever processes stop, die or
+// start meanwhile: in the end each generation was handled at or after the time of its last schedule, and nothing is
+// left.
 // Method: random steps over one database, from a seed that is printed; a model of one map, generation to last time.
 import { randomInt } from 'node:crypto';
 import { expect } from 'chai';
@@ -17,7 +18,12 @@ type Step =
 const WORKERS = 3;
 const HOLD_MS = 1_000;
 const worker = fc.nat({ max: WORKERS - 1 });
-const schedule = fc.record({ kind: fc.constant('schedule' as const), n: fc.nat({ max: 9 }), inMs: fc.integer({ min: -50, max: 400 }), worker });
+const schedule = fc.record({
+  kind: fc.constant('schedule' as const),
+  n: fc.nat({ max: 9 }),
+  inMs: fc.integer({ min: -50, max: 400 }),
+  worker,
+});
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 12, arbitrary: schedule },
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('stop' as const, 'kill' as const), worker }) },
@@ -30,7 +36,10 @@ class Workers {
   private readonly processes: { wakeUps: AgendaWakeUps; isDead: boolean }[] = [];
   private handlers = 0;
 
-  constructor(private readonly place: AgendaPlace, private readonly fates: readonly ('resolve' | 'reject' | 'linger')[]) {}
+  constructor(
+    private readonly place: AgendaPlace,
+    private readonly fates: readonly ('resolve' | 'reject' | 'linger')[],
+  ) {}
 
   async start(index: number): Promise<void> {
     const process = { wakeUps: await this.place.open({ holdMs: HOLD_MS, pollMs: 200 }), isDead: false };
@@ -71,16 +80,23 @@ onAgenda('AgendaWakeUps among processes that come and go', (place) => {
     const seed = randomInt(2 ** 31);
     console.log(`      seed ${seed}`);
     // Those of the first handlers; the others resolve.
-    const fates = fc.array(fc.constantFrom('resolve' as const, 'resolve' as const, 'reject' as const, 'linger' as const), { maxLength: 20 });
-    await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 60 }), fates, async (steps, handlerFates) => {
-      const workers = new Workers(place, handlerFates);
-      for (let index = 0; index < WORKERS; index += 1) await workers.start(index);
-      const lastAt = await take(steps, workers);
-      const wakeUps = place.connect().collection('agenda_wake_ups');
-      const late = (): string[] => [...lastAt].filter(([id, at]) => (workers.handledAt.get(id) ?? -Infinity) < at).map(([id]) => id);
-      await until(async () => late().length === 0 && await wakeUps.countDocuments() === 0);
-      await place.empty();
-    }), { seed, numRuns: 4, endOnFailure: true });
+    const fates = fc.array(
+      fc.constantFrom('resolve' as const, 'resolve' as const, 'reject' as const, 'linger' as const),
+      { maxLength: 20 },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 60 }), fates, async (steps, handlerFates) => {
+        const workers = new Workers(place, handlerFates);
+        for (let index = 0; index < WORKERS; index += 1) await workers.start(index);
+        const lastAt = await take(steps, workers);
+        const wakeUps = place.connect().collection('agenda_wake_ups');
+        const late = (): string[] =>
+          [...lastAt].filter(([id, at]) => (workers.handledAt.get(id) ?? -Infinity) < at).map(([id]) => id);
+        await until(async () => late().length === 0 && (await wakeUps.countDocuments()) === 0);
+        await place.empty();
+      }),
+      { seed, numRuns: 4, endOnFailure: true },
+    );
   });
 });
 
@@ -90,7 +106,13 @@ async function take(steps: readonly Step[], workers: Workers): Promise<ReadonlyM
     if (next.kind === 'pause') await elapsed(next.forMs);
     else if (next.kind === 'schedule') {
       const at = Date.now() + next.inMs;
-      const refused: unknown = await workers.at(next.worker).schedule(aboutGeneration(uuidAt(next.n)), at).then(() => undefined, (error: unknown) => error);
+      const refused: unknown = await workers
+        .at(next.worker)
+        .schedule(aboutGeneration(uuidAt(next.n)), at)
+        .then(
+          () => undefined,
+          (error: unknown) => error,
+        );
       if (refused === undefined) lastAt.set(uuidAt(next.n), Math.min(at, Date.now()));
       else expect(refused).to.be.instanceOf(StoreUnavailable);
     } else await workers.replace(next.worker, next.kind);

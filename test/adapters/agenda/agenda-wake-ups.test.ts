@@ -1,7 +1,7 @@
-// Goal: wake-ups delivered by Agenda keep the port's contract, whether the server tells of changes or is polled, without a
-// question that reads the collection from end to end or a write that is acknowledged too early.
-// Method: the contract on real servers and a clock moved by hand, which waits for what the server has been asked; all commands are
-// watched, and explained at the end. Other suites of this folder use the machine's clock.
+// Goal: wake-ups delivered by Agenda keep the port's contract, whether the server tells of changes or is polled,
+// without a question that reads the collection from end to end or a write that is acknowledged too early.
+// Method: the contract on real servers and a clock moved by hand, which waits for what the server has been asked; all
+// commands are watched, and explained at the end. Other suites of this folder use the machine's clock.
 import { expect } from 'chai';
 import type { AgendaWakeUps } from '../../../adapters/agenda/agenda-wake-ups.js';
 import type { WakeUps } from '../../../core/ports/wake-ups.js';
@@ -30,7 +30,12 @@ onAgenda('AgendaWakeUps', (place, { wokenBy }) => {
       await wakeUps.stop();
       await place.empty();
     },
-    supports: { now: () => clock().now(), elapse: (ms) => clock().advance(ms), quietMs: QUIET_MS, reopen: () => place.open(processes) },
+    supports: {
+      now: () => clock().now(),
+      elapse: (ms) => clock().advance(ms),
+      quietMs: QUIET_MS,
+      reopen: () => place.open(processes),
+    },
   });
 
   // A suite, since mocha runs those after the tests beside them.
@@ -42,7 +47,9 @@ onAgenda('AgendaWakeUps', (place, { wokenBy }) => {
       let isBegun = false;
       await wakeUps.start(async () => {
         isBegun = true;
-        await new Promise<void>((resolve) => { end = resolve; });
+        await new Promise<void>((resolve) => {
+          end = resolve;
+        });
       }, 1);
       await wakeUps.schedule(aboutGeneration(uuidAt(1)), clock().now());
       await until(() => isBegun);
@@ -54,7 +61,9 @@ onAgenda('AgendaWakeUps', (place, { wokenBy }) => {
     it('is found by an index', () => place.queries.expectIndexes(place.connect()));
 
     it('is written for a majority and to the journal', () => {
-      expect(place.queries.writeConcerns.map((concern): unknown => JSON.parse(concern))).to.deep.equal([{ w: 'majority', j: true }]);
+      expect(place.queries.writeConcerns.map((concern): unknown => JSON.parse(concern))).to.deep.equal([
+        { w: 'majority', j: true },
+      ]);
     });
   });
 });

@@ -13,9 +13,15 @@ export class ExplainedQueries {
     });
   }
 
-  /** Each is answered by an index. Whether it gives the order too is not asked: SecantusDB shows a sort above any index. */
+  /**
+   * Each is answered by an index. Whether it gives the order too is not asked: SecantusDB shows a sort above any index.
+   */
   async expectIndexes(db: Db): Promise<void> {
-    expect([...this.byShape.keys()].map((shape) => shape.split(' ')[0])).to.include.members(['find', 'update', 'delete']);
+    expect([...this.byShape.keys()].map((shape) => shape.split(' ')[0])).to.include.members([
+      'find',
+      'update',
+      'delete',
+    ]);
     for (const query of this.byShape.values()) {
       const plan = JSON.stringify(await db.command({ explain: query, verbosity: 'queryPlanner' }));
       expect(plan, JSON.stringify(query)).to.include('IXSCAN').and.not.include('COLLSCAN');
@@ -33,7 +39,13 @@ export class ExplainedQueries {
     const looks: Document[] = command['updates'] ?? command['deletes'] ?? [{ q: filter ?? query }];
     for (const { q, hint } of looks) {
       if (Object.keys(q as Document).length === 0) continue;
-      const asked = { find: find ?? findAndModify ?? command[name], filter: q, ...(sort && { sort }), ...(limit && { limit }), ...(hint && { hint }) };
+      const asked = {
+        find: find ?? findAndModify ?? command[name],
+        filter: q,
+        ...(sort && { sort }),
+        ...(limit && { limit }),
+        ...(hint && { hint }),
+      };
       this.byShape.set(`${name} ${Object.keys(q as Document).join()} ${JSON.stringify(hint)}`, asked);
     }
   }

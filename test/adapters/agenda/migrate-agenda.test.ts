@@ -25,7 +25,9 @@ describe('migrateAgenda', () => {
   let client: MongoClient;
   let db: Db;
 
-  before(async function open() { server = await orSkip(this, mongoServer(LAST_PAIR.mongo)); });
+  before(async function open() {
+    server = await orSkip(this, mongoServer(LAST_PAIR.mongo));
+  });
   beforeEach(() => {
     place = freshDatabase(server);
     client = new MongoClient(place.url);
@@ -39,7 +41,10 @@ describe('migrateAgenda', () => {
 
   it('makes the indexes, says so, and finds nothing to do the next time', async () => {
     expect(await missingFromAgenda(database)).to.have.length(2);
-    expect(await migrateAgenda(database)).to.deep.equal(['Made the index generation of agenda_wake_ups.', 'Made the index due of agenda_wake_ups.']);
+    expect(await migrateAgenda(database)).to.deep.equal([
+      'Made the index generation of agenda_wake_ups.',
+      'Made the index due of agenda_wake_ups.',
+    ]);
     expect(await missingFromAgenda(database)).to.deep.equal([]);
     expect(await migrateAgenda(database)).to.deep.equal([]);
   });
@@ -64,32 +69,46 @@ describe('migrateAgenda', () => {
   it('refuses two wake-ups of one generation, which are in the way of an index', async () => {
     await db.collection('agenda_wake_ups').insertMany([1, 2].map(() => ({ data: { key: 'one' } })));
     const refused: unknown = await migrateAgenda(database).catch((error: unknown) => error);
-    expect(refused).to.be.instanceOf(AgendaRefused).with.property('message').that.matches(/^The index generation .* again\.$/);
+    expect(refused)
+      .to.be.instanceOf(AgendaRefused)
+      .with.property('message')
+      .that.matches(/^The index generation .* again\.$/);
   });
 
   it('calls a server that does not answer, or not in time, an outage, and a mistake what the server says it is', async () => {
     const never = { db, ask: <T>() => bounded(20, () => new Promise<T>(() => undefined)) };
-    for (const use of [migrateAgenda, missingFromAgenda, (silent: AgendaDatabase) => AgendaWakeUps.open({ ...silent, clock, wokenBy: 'auto' })]) {
+    for (const use of [
+      migrateAgenda,
+      missingFromAgenda,
+      (silent: AgendaDatabase) => AgendaWakeUps.open({ ...silent, clock, wokenBy: 'auto' }),
+    ]) {
       expect(await use(never).catch((error: unknown) => error)).to.be.instanceOf(StoreUnavailable);
     }
     await migrateAgenda(database);
     const wakeUps = new WakeUpCollection(database, clock, 1_000);
     await db.collection('agenda_wake_ups').dropIndexes();
-    const said: unknown = await wakeUps.keep([{ key: uuidAt(1), stamp: 'x', failCount: 0 }]).catch((error: unknown) => error);
+    const said: unknown = await wakeUps
+      .keep([{ key: uuidAt(1), stamp: 'x', failCount: 0 }])
+      .catch((error: unknown) => error);
     expect(said).to.be.instanceOf(MongoServerError);
     await client.close();
     expect(await wakeUps.put(uuidAt(1), 0).catch((error: unknown) => error)).to.be.instanceOf(StoreUnavailable);
   });
 
   it('is what a process asks for that finds the database not ready', async () => {
-    const refused: unknown = await AgendaWakeUps.open({ ...database, clock, wokenBy: 'polling' }).catch((error: unknown) => error);
+    const refused: unknown = await AgendaWakeUps.open({ ...database, clock, wokenBy: 'polling' }).catch(
+      (error: unknown) => error,
+    );
     expect(refused).to.be.instanceOf(AgendaRefused).with.property('message').that.includes('darkroom migrate');
   });
 
-  if (LAST_PAIR.mongo === 'standalone') it('does not give a server change streams that has none', async () => {
-    await migrateAgenda(database);
-    const refused: unknown = await AgendaWakeUps.open({ ...database, clock, wokenBy: 'change-streams' }).catch((error: unknown) => error);
-    expect(refused).to.be.instanceOf(AgendaRefused).with.property('message').that.includes('agenda.woken_by');
-    await AgendaWakeUps.open({ ...database, clock, wokenBy: 'auto' });
-  });
+  if (LAST_PAIR.mongo === 'standalone')
+    it('does not give a server change streams that has none', async () => {
+      await migrateAgenda(database);
+      const refused: unknown = await AgendaWakeUps.open({ ...database, clock, wokenBy: 'change-streams' }).catch(
+        (error: unknown) => error,
+      );
+      expect(refused).to.be.instanceOf(AgendaRefused).with.property('message').that.includes('agenda.woken_by');
+      await AgendaWakeUps.open({ ...database, clock, wokenBy: 'auto' });
+    });
 });

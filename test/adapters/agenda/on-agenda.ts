@@ -20,8 +20,14 @@ export class AgendaPlace {
   private readonly opened = new Map<AgendaWakeUps, MongoClient>();
   private readonly clients: MongoClient[] = [];
 
-  /** Calls that need the server are given up after `patienceMs`: by default none that a busy machine would answer in the end. */
-  constructor(private readonly lane: StorePair, private readonly patienceMs = PATIENCE_MS) {}
+  /**
+   * Calls that need the server are given up after `patienceMs`: by default none that a busy machine would answer in the
+   * end.
+   */
+  constructor(
+    private readonly lane: StorePair,
+    private readonly patienceMs = PATIENCE_MS,
+  ) {}
 
   async prepare(server: MongoServer): Promise<void> {
     this.database = freshDatabase(server);
@@ -35,7 +41,12 @@ export class AgendaPlace {
   /** Another process. */
   async open(options: Partial<AgendaWakeUpsOptions> = {}): Promise<AgendaWakeUps> {
     const client = this.client();
-    const wakeUps = await AgendaWakeUps.open({ ...asked(this.dbOf(client)), clock: new SystemClock(), wokenBy: this.lane.wokenBy, ...options });
+    const wakeUps = await AgendaWakeUps.open({
+      ...asked(this.dbOf(client)),
+      clock: new SystemClock(),
+      wokenBy: this.lane.wokenBy,
+      ...options,
+    });
     this.opened.set(wakeUps, client);
     return wakeUps;
   }
@@ -67,8 +78,12 @@ export class AgendaPlace {
   private client(): MongoClient {
     if (this.database === undefined) throw new Error('The suite has no database.');
     const client = new MongoClient(this.database.url, {
-      writeConcern: { w: 'majority', journal: true }, monitorCommands: true,
-      serverSelectionTimeoutMS: this.patienceMs, connectTimeoutMS: this.patienceMs, socketTimeoutMS: PATIENCE_MS, waitQueueTimeoutMS: PATIENCE_MS,
+      writeConcern: { w: 'majority', journal: true },
+      monitorCommands: true,
+      serverSelectionTimeoutMS: this.patienceMs,
+      connectTimeoutMS: this.patienceMs,
+      socketTimeoutMS: PATIENCE_MS,
+      waitQueueTimeoutMS: PATIENCE_MS,
     });
     this.queries.watch(client);
     this.clients.push(client);
@@ -82,8 +97,8 @@ export function asked(db: Db, timeoutMs = PATIENCE_MS): AgendaDatabase {
 }
 
 /**
- * What processes are opened with that go by one clock, moved by hand, which waits until nothing is asked of the server any more
- * and what Agenda makes of the last answer in a few turns has happened.
+ * What processes are opened with that go by one clock, moved by hand, which waits until nothing is asked of the server
+ * any more and what Agenda makes of the last answer in a few turns has happened.
  */
 export function onManualClock(): Pick<AgendaWakeUpsOptions, 'ask'> & { readonly clock: ManualClock } {
   let underWay = 0;
@@ -126,5 +141,7 @@ export async function until(isSo: () => boolean | Promise<boolean>): Promise<voi
 }
 
 export function elapsed(ms: number): Promise<void> {
-  return new Promise((resolve) => { setTimeout(resolve, ms); });
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
 }

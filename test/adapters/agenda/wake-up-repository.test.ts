@@ -1,4 +1,5 @@
-// Goal: what a process holds and has not begun is given back when it stops, and not sooner; what Agenda has no place for stays.
+// Goal: what a process holds and has not begun is given back when it stops, and not sooner; what Agenda has no place
+// for stays.
 // Method: the repository alone, with nobody listening, so that what it holds is never begun.
 import { expect } from 'chai';
 import type { Db } from 'mongodb';
@@ -20,7 +21,15 @@ onAgenda('WakeUpRepository', (place) => {
     db = place.connect();
     wakeUps = new WakeUpCollection(asked(db), clock, 600_000);
     const channel = new WakeUpChannel({ db, clock, streams: false, pollMs: 1_000, onStreamLost: () => undefined });
-    repository = new WakeUpRepository({ db, clock, wakeUps, channel, onTrouble: (error) => { throw error; } });
+    repository = new WakeUpRepository({
+      db,
+      clock,
+      wakeUps,
+      channel,
+      onTrouble: (error) => {
+        throw error;
+      },
+    });
   });
   afterEach(() => place.empty());
 

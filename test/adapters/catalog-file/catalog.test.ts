@@ -25,7 +25,9 @@ catalogContract({
 
 describe('the catalog that ships', () => {
   it('has no model of which one account can take every place', async () => {
-    for (const { modelKey, concurrency, concurrencyPerAccount } of (await loadCatalog('config/catalog.yaml', tools)).models()) {
+    for (const { modelKey, concurrency, concurrencyPerAccount } of (
+      await loadCatalog('config/catalog.yaml', tools)
+    ).models()) {
       expect(concurrencyPerAccount, modelKey).to.be.lessThan(concurrency);
     }
   });

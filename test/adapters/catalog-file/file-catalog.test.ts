@@ -1,5 +1,6 @@
 // Goal: a catalog file is read exactly, and every mistake in one is named with its line.
-// Method: one good catalog is read and compared; then one edit at a time is made to it, and all the complaints are compared with the expected ones.
+// Method: one good catalog is read and compared; then one edit at a time is made to it, and all the complaints are
+// compared with the expected ones.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { CatalogInvalid, loadCatalog, parseCatalog } from '../../../adapters/catalog-file/file-catalog.js';
@@ -13,7 +14,9 @@ import { GOOD_CATALOG } from './catalog-text.js';
 const tools = {
   jsonSchemas: new AjvJsonSchemas(),
   checkSchema,
-  providers: new Map([['sandbox', ({ painter }: JsonObject) => (painter === 'imagee' ? 'There is no painter imagee.' : undefined)]]),
+  providers: new Map([
+    ['sandbox', ({ painter }: JsonObject) => (painter === 'imagee' ? 'There is no painter imagee.' : undefined)],
+  ]),
 };
 
 function faultsOf(text: string): readonly string[] {
@@ -32,55 +35,308 @@ function edited(from: string, to: string): string {
   return GOOD_CATALOG.replace(from, () => to);
 }
 
-const VECTORS: readonly { readonly of: string; readonly from: string; readonly to: string; readonly faults: readonly string[] }[] = [
-  { of: 'an unknown unit', from: 'unit: megapixel', to: 'unit: byte', faults: ['c.yaml:25: models[0].price.unit must be one of image, megapixel, second, video, task.'] },
-  { of: 'an unknown key of a model', from: 'max_attempts: 3', to: 'max_attempts: 3\n    colour: red', faults: ['c.yaml:40: unknown field "models[0].colour".'] },
-  { of: 'a missing key', from: '    max_attempts: 3\n', to: '', faults: ['c.yaml:3: models[0].max_attempts is required.'] },
-  { of: 'a key given twice', from: 'max_attempts: 3', to: 'max_attempts: 3\n    max_attempts: 4', faults: ['c.yaml:40: models[0].max_attempts is given twice.'] },
+const VECTORS: readonly {
+  readonly of: string;
+  readonly from: string;
+  readonly to: string;
+  readonly faults: readonly string[];
+}[] = [
+  {
+    of: 'an unknown unit',
+    from: 'unit: megapixel',
+    to: 'unit: byte',
+    faults: ['c.yaml:25: models[0].price.unit must be one of image, megapixel, second, video, task.'],
+  },
+  {
+    of: 'an unknown key of a model',
+    from: 'max_attempts: 3',
+    to: 'max_attempts: 3\n    colour: red',
+    faults: ['c.yaml:40: unknown field "models[0].colour".'],
+  },
+  {
+    of: 'a missing key',
+    from: '    max_attempts: 3\n',
+    to: '',
+    faults: ['c.yaml:3: models[0].max_attempts is required.'],
+  },
+  {
+    of: 'a key given twice',
+    from: 'max_attempts: 3',
+    to: 'max_attempts: 3\n    max_attempts: 4',
+    faults: ['c.yaml:40: models[0].max_attempts is given twice.'],
+  },
   { of: 'another version', from: 'version: 1\n', to: 'version: 2\n', faults: ['c.yaml:1: version must be 1.'] },
-  { of: 'a model key twice', from: 'film-1', to: 'picture-1', faults: ['c.yaml:45: models[1].model_key must be unique; models[0] has the key "picture-1" too.'] },
-  { of: 'a model key with capitals', from: 'film-1', to: 'Film', faults: ['c.yaml:45: models[1].model_key must match the pattern ^[a-z0-9._-]{1,128}$.'] },
-  { of: 'an operation of another modality', from: '[image_generation]', to: '[video_generation]', faults: ['c.yaml:6: models[0].operations must be [image_generation] for a model of modality image.'] },
-  { of: 'a frame for an image model', from: '[reference_image]', to: '[start_frame]', faults: ['c.yaml:18: models[0].limits.reference_roles may hold start_frame and end_frame for a video model only.'] },
-  { of: 'an empty provider', from: 'provider: sandbox\n    provider_settings', to: 'provider: ""\n    provider_settings', faults: ['c.yaml:35: models[0].provider must not be empty.'] },
-  { of: 'a provider that is not connected', from: 'provider: sandbox\n    provider_settings', to: 'provider: sandbx\n    provider_settings', faults: ['c.yaml:35: models[0].provider must be a connected provider, one of sandbox; sandbx is none.'] },
-  { of: 'settings its provider cannot use', from: 'painter: image }', to: 'painter: imagee }', faults: ['c.yaml:36: models[0].provider_settings is not usable: There is no painter imagee.'] },
-  { of: 'too many attempts', from: 'max_attempts: 3', to: 'max_attempts: 11', faults: ['c.yaml:39: models[0].max_attempts must be at most 10.'] },
-  { of: 'more for one account than for all', from: 'concurrency_per_account: 2', to: 'concurrency_per_account: 5', faults: ['c.yaml:41: models[0].concurrency_per_account must not be above concurrency.'] },
-  { of: 'no time to run', from: 'run_timeout_seconds: 300', to: 'run_timeout_seconds: 0', faults: ['c.yaml:38: models[0].run_timeout_seconds must be at least 1.'] },
-  { of: 'deadlines beyond the life of uploads', from: 'queue_timeout_seconds: 3600', to: 'queue_timeout_seconds: 86100', faults: ['c.yaml:37: models[0].queue_timeout_seconds and run_timeout_seconds must together be below 86400, the day that uploads are kept.'] },
-  { of: 'another answer to unknown acceptance', from: 'on_unknown_acceptance: resubmit', to: 'on_unknown_acceptance: hope', faults: ['c.yaml:43: models[0].on_unknown_acceptance must be one of resubmit, fail.'] },
-  { of: 'a floor above the most it can cost', from: 'cancel_floor_credits: 2', to: 'cancel_floor_credits: 101', faults: ['c.yaml:63: models[1].cancel_floor_credits must not be above price.maximum_credits.'] },
+  {
+    of: 'a model key twice',
+    from: 'film-1',
+    to: 'picture-1',
+    faults: ['c.yaml:45: models[1].model_key must be unique; models[0] has the key "picture-1" too.'],
+  },
+  {
+    of: 'a model key with capitals',
+    from: 'film-1',
+    to: 'Film',
+    faults: ['c.yaml:45: models[1].model_key must match the pattern ^[a-z0-9._-]{1,128}$.'],
+  },
+  {
+    of: 'an operation of another modality',
+    from: '[image_generation]',
+    to: '[video_generation]',
+    faults: ['c.yaml:6: models[0].operations must be [image_generation] for a model of modality image.'],
+  },
+  {
+    of: 'a frame for an image model',
+    from: '[reference_image]',
+    to: '[start_frame]',
+    faults: ['c.yaml:18: models[0].limits.reference_roles may hold start_frame and end_frame for a video model only.'],
+  },
+  {
+    of: 'an empty provider',
+    from: 'provider: sandbox\n    provider_settings',
+    to: 'provider: ""\n    provider_settings',
+    faults: ['c.yaml:35: models[0].provider must not be empty.'],
+  },
+  {
+    of: 'a provider that is not connected',
+    from: 'provider: sandbox\n    provider_settings',
+    to: 'provider: sandbx\n    provider_settings',
+    faults: ['c.yaml:35: models[0].provider must be a connected provider, one of sandbox; sandbx is none.'],
+  },
+  {
+    of: 'settings its provider cannot use',
+    from: 'painter: image }',
+    to: 'painter: imagee }',
+    faults: ['c.yaml:36: models[0].provider_settings is not usable: There is no painter imagee.'],
+  },
+  {
+    of: 'too many attempts',
+    from: 'max_attempts: 3',
+    to: 'max_attempts: 11',
+    faults: ['c.yaml:39: models[0].max_attempts must be at most 10.'],
+  },
+  {
+    of: 'more for one account than for all',
+    from: 'concurrency_per_account: 2',
+    to: 'concurrency_per_account: 5',
+    faults: ['c.yaml:41: models[0].concurrency_per_account must not be above concurrency.'],
+  },
+  {
+    of: 'no time to run',
+    from: 'run_timeout_seconds: 300',
+    to: 'run_timeout_seconds: 0',
+    faults: ['c.yaml:38: models[0].run_timeout_seconds must be at least 1.'],
+  },
+  {
+    of: 'deadlines beyond the life of uploads',
+    from: 'queue_timeout_seconds: 3600',
+    to: 'queue_timeout_seconds: 86100',
+    faults: [
+      'c.yaml:37: models[0].queue_timeout_seconds and run_timeout_seconds must together be below 86400, the day that uploads are kept.',
+    ],
+  },
+  {
+    of: 'another answer to unknown acceptance',
+    from: 'on_unknown_acceptance: resubmit',
+    to: 'on_unknown_acceptance: hope',
+    faults: ['c.yaml:43: models[0].on_unknown_acceptance must be one of resubmit, fail.'],
+  },
+  {
+    of: 'a floor above the most it can cost',
+    from: 'cancel_floor_credits: 2',
+    to: 'cancel_floor_credits: 101',
+    faults: ['c.yaml:63: models[1].cancel_floor_credits must not be above price.maximum_credits.'],
+  },
 
-  { of: 'a rate of seven places', from: 'credits_per_unit: 0.1', to: 'credits_per_unit: 0.1234567', faults: ['c.yaml:26: models[0].price.credits_per_unit must be a decimal number from 0 with at most 6 places.'] },
-  { of: 'a negative rate', from: 'credits_per_unit: 0.1', to: 'credits_per_unit: -1', faults: ['c.yaml:26: models[0].price.credits_per_unit must be a decimal number from 0 with at most 6 places.'] },
-  { of: 'a rate that no integer holds', from: 'credits_per_unit: 0.1', to: 'credits_per_unit: 9007199254.740992', faults: ['c.yaml:26: models[0].price.credits_per_unit must be a decimal number from 0 with at most 6 places.'] },
-  { of: 'a multiplier of four places', from: 'fine: 1.125', to: 'fine: 1.1255', faults: ['c.yaml:32: models[0].price.multipliers[0].values.fine must be a decimal number from 0 with at most 3 places.'] },
-  { of: 'a multiplier for no value', from: 'fine: 1.125', to: 'best: 2', faults: ['c.yaml:32: models[0].price.multipliers[0].values.best must be a value that the parameter quality can have.'] },
-  { of: 'a multiplier for no parameter', from: '- parameter: quality', to: '- parameter: colour', faults: ['c.yaml:31: models[0].price.multipliers[0].parameter must name a parameter of input_schema.'] },
-  { of: 'bounds the wrong way round', from: 'minimum_credits: 1\n', to: 'minimum_credits: 101\n', faults: ['c.yaml:33: models[0].price.minimum_credits must not be above maximum_credits.'] },
-  { of: 'a bound that is no safe integer', from: 'maximum_credits: 100\n', to: 'maximum_credits: 9007199254740993\n', faults: ['c.yaml:34: models[0].price.maximum_credits must be a number within ±(2^53 - 1).'] },
-  { of: 'a count beyond the outputs', from: 'max_outputs: 4', to: 'max_outputs: 3', faults: ['c.yaml:28: models[0].price.count_parameter must name an integer parameter with a minimum of at least 1 and a maximum of at most limits.max_outputs, 3.'] },
-  { of: 'a count that is no integer', from: 'count_parameter: n', to: 'count_parameter: note', faults: ['c.yaml:28: models[0].price.count_parameter must name an integer parameter with a minimum of at least 1 and a maximum of at most limits.max_outputs, 4.'] },
-  { of: 'a size that is no size', from: 'size_parameter: size', to: 'size_parameter: quality', faults: ['c.yaml:29: models[0].price.size_parameter must name a string parameter whose enum or pattern takes only WIDTHxHEIGHT.'] },
-  { of: 'a size that may be missing', from: ', default: 512x512', to: '', faults: ['c.yaml:29: models[0].price.size_parameter must name a parameter that is required or has a default.'] },
-  { of: 'a size of a loose pattern', from: 'enum: [512x512, 1024x1024]', to: "pattern: '^.*x.*$'", faults: ['c.yaml:29: models[0].price.size_parameter must name a string parameter whose enum or pattern takes only WIDTHxHEIGHT.'] },
-  { of: 'megapixels without a size', from: '      size_parameter: size\n', to: '', faults: ['c.yaml:23: models[0].price must name a size_parameter, since its unit is megapixel.'] },
-  { of: 'seconds without a duration', from: 'duration_parameter: seconds, ', to: '', faults: ['c.yaml:56: models[1].price must name a duration_parameter, since its unit is second.'] },
-  { of: 'a duration without an end', from: 'minimum: 1, maximum: 8', to: 'minimum: 1', faults: ['c.yaml:56: models[1].price.duration_parameter must name an integer parameter of seconds with a minimum of at least 1 and a maximum.'] },
+  {
+    of: 'a rate of seven places',
+    from: 'credits_per_unit: 0.1',
+    to: 'credits_per_unit: 0.1234567',
+    faults: ['c.yaml:26: models[0].price.credits_per_unit must be a decimal number from 0 with at most 6 places.'],
+  },
+  {
+    of: 'a negative rate',
+    from: 'credits_per_unit: 0.1',
+    to: 'credits_per_unit: -1',
+    faults: ['c.yaml:26: models[0].price.credits_per_unit must be a decimal number from 0 with at most 6 places.'],
+  },
+  {
+    of: 'a rate that no integer holds',
+    from: 'credits_per_unit: 0.1',
+    to: 'credits_per_unit: 9007199254.740992',
+    faults: ['c.yaml:26: models[0].price.credits_per_unit must be a decimal number from 0 with at most 6 places.'],
+  },
+  {
+    of: 'a multiplier of four places',
+    from: 'fine: 1.125',
+    to: 'fine: 1.1255',
+    faults: [
+      'c.yaml:32: models[0].price.multipliers[0].values.fine must be a decimal number from 0 with at most 3 places.',
+    ],
+  },
+  {
+    of: 'a multiplier for no value',
+    from: 'fine: 1.125',
+    to: 'best: 2',
+    faults: [
+      'c.yaml:32: models[0].price.multipliers[0].values.best must be a value that the parameter quality can have.',
+    ],
+  },
+  {
+    of: 'a multiplier for no parameter',
+    from: '- parameter: quality',
+    to: '- parameter: colour',
+    faults: ['c.yaml:31: models[0].price.multipliers[0].parameter must name a parameter of input_schema.'],
+  },
+  {
+    of: 'bounds the wrong way round',
+    from: 'minimum_credits: 1\n',
+    to: 'minimum_credits: 101\n',
+    faults: ['c.yaml:33: models[0].price.minimum_credits must not be above maximum_credits.'],
+  },
+  {
+    of: 'a bound that is no safe integer',
+    from: 'maximum_credits: 100\n',
+    to: 'maximum_credits: 9007199254740993\n',
+    faults: ['c.yaml:34: models[0].price.maximum_credits must be a number within ±(2^53 - 1).'],
+  },
+  {
+    of: 'a count beyond the outputs',
+    from: 'max_outputs: 4',
+    to: 'max_outputs: 3',
+    faults: [
+      'c.yaml:28: models[0].price.count_parameter must name an integer parameter with a minimum of at least 1 and a maximum of at most limits.max_outputs, 3.',
+    ],
+  },
+  {
+    of: 'a count that is no integer',
+    from: 'count_parameter: n',
+    to: 'count_parameter: note',
+    faults: [
+      'c.yaml:28: models[0].price.count_parameter must name an integer parameter with a minimum of at least 1 and a maximum of at most limits.max_outputs, 4.',
+    ],
+  },
+  {
+    of: 'a size that is no size',
+    from: 'size_parameter: size',
+    to: 'size_parameter: quality',
+    faults: [
+      'c.yaml:29: models[0].price.size_parameter must name a string parameter whose enum or pattern takes only WIDTHxHEIGHT.',
+    ],
+  },
+  {
+    of: 'a size that may be missing',
+    from: ', default: 512x512',
+    to: '',
+    faults: ['c.yaml:29: models[0].price.size_parameter must name a parameter that is required or has a default.'],
+  },
+  {
+    of: 'a size of a loose pattern',
+    from: 'enum: [512x512, 1024x1024]',
+    to: "pattern: '^.*x.*$'",
+    faults: [
+      'c.yaml:29: models[0].price.size_parameter must name a string parameter whose enum or pattern takes only WIDTHxHEIGHT.',
+    ],
+  },
+  {
+    of: 'megapixels without a size',
+    from: '      size_parameter: size\n',
+    to: '',
+    faults: ['c.yaml:23: models[0].price must name a size_parameter, since its unit is megapixel.'],
+  },
+  {
+    of: 'seconds without a duration',
+    from: 'duration_parameter: seconds, ',
+    to: '',
+    faults: ['c.yaml:56: models[1].price must name a duration_parameter, since its unit is second.'],
+  },
+  {
+    of: 'a duration without an end',
+    from: 'minimum: 1, maximum: 8',
+    to: 'minimum: 1',
+    faults: [
+      'c.yaml:56: models[1].price.duration_parameter must name an integer parameter of seconds with a minimum of at least 1 and a maximum.',
+    ],
+  },
 
-  { of: 'a schema that is no schema', from: 'type: integer, minimum: 1, maximum: 8', to: 'type: whole', faults: ['c.yaml:54: models[1].input_schema.properties.seconds.type must be one of array, boolean, integer, null, number, object, string.'] },
-  { of: 'an open object', from: '      additionalProperties: false\n      required', to: '      required', faults: ['c.yaml:49: models[1].input_schema must say additionalProperties: false.'] },
-  { of: 'an open object inside', from: 'note: { type: string, maxLength: 40 }', to: 'note: { type: array, items: { type: object } }', faults: ['c.yaml:15: models[0].input_schema.properties.note.items must say additionalProperties: false.'] },
-  { of: 'an unbounded text', from: 'note: { type: string, maxLength: 40 }', to: 'note: { type: string, minLength: 1 }', faults: ['c.yaml:15: models[0].input_schema.properties.note is a string and must have an enum, a const, a pattern or a maxLength.'] },
-  { of: 'an unbounded text in a choice', from: 'note: { type: string, maxLength: 40 }', to: 'note: { anyOf: [{ type: integer }, { type: string }] }', faults: ['c.yaml:15: models[0].input_schema.properties.note.anyOf[1] is a string and must have an enum, a const, a pattern or a maxLength.'] },
-  { of: 'a property of any kind', from: 'note: { type: string, maxLength: 40 }', to: 'note: true', faults: ['c.yaml:15: models[0].input_schema.properties.note must say its type.'] },
-  { of: 'an array of anything', from: 'note: { type: string, maxLength: 40 }', to: 'note: { type: array }', faults: ['c.yaml:15: models[0].input_schema.properties.note is an array and must say what its items are.'] },
-  { of: 'a default that does not conform', from: 'default: draft', to: 'default: best', faults: ['c.yaml:14: models[0].input_schema.properties.quality.default does not conform to its own schema: the value must be one of draft, fine.'] },
-  { of: 'a remote reference', from: 'note: { type: string, maxLength: 40 }', to: 'note: { $ref: "https://example.org/note.json" }', faults: ["c.yaml:8: models[0].input_schema is not usable: the schema cannot be compiled: can't resolve reference https://example.org/note.json from id #."] },
+  {
+    of: 'a schema that is no schema',
+    from: 'type: integer, minimum: 1, maximum: 8',
+    to: 'type: whole',
+    faults: [
+      'c.yaml:54: models[1].input_schema.properties.seconds.type must be one of array, boolean, integer, null, number, object, string.',
+    ],
+  },
+  {
+    of: 'an open object',
+    from: '      additionalProperties: false\n      required',
+    to: '      required',
+    faults: ['c.yaml:49: models[1].input_schema must say additionalProperties: false.'],
+  },
+  {
+    of: 'an open object inside',
+    from: 'note: { type: string, maxLength: 40 }',
+    to: 'note: { type: array, items: { type: object } }',
+    faults: ['c.yaml:15: models[0].input_schema.properties.note.items must say additionalProperties: false.'],
+  },
+  {
+    of: 'an unbounded text',
+    from: 'note: { type: string, maxLength: 40 }',
+    to: 'note: { type: string, minLength: 1 }',
+    faults: [
+      'c.yaml:15: models[0].input_schema.properties.note is a string and must have an enum, a const, a pattern or a maxLength.',
+    ],
+  },
+  {
+    of: 'an unbounded text in a choice',
+    from: 'note: { type: string, maxLength: 40 }',
+    to: 'note: { anyOf: [{ type: integer }, { type: string }] }',
+    faults: [
+      'c.yaml:15: models[0].input_schema.properties.note.anyOf[1] is a string and must have an enum, a const, a pattern or a maxLength.',
+    ],
+  },
+  {
+    of: 'a property of any kind',
+    from: 'note: { type: string, maxLength: 40 }',
+    to: 'note: true',
+    faults: ['c.yaml:15: models[0].input_schema.properties.note must say its type.'],
+  },
+  {
+    of: 'an array of anything',
+    from: 'note: { type: string, maxLength: 40 }',
+    to: 'note: { type: array }',
+    faults: ['c.yaml:15: models[0].input_schema.properties.note is an array and must say what its items are.'],
+  },
+  {
+    of: 'a default that does not conform',
+    from: 'default: draft',
+    to: 'default: best',
+    faults: [
+      'c.yaml:14: models[0].input_schema.properties.quality.default does not conform to its own schema: the value must be one of draft, fine.',
+    ],
+  },
+  {
+    of: 'a remote reference',
+    from: 'note: { type: string, maxLength: 40 }',
+    to: 'note: { $ref: "https://example.org/note.json" }',
+    faults: [
+      "c.yaml:8: models[0].input_schema is not usable: the schema cannot be compiled: can't resolve reference https://example.org/note.json from id #.",
+    ],
+  },
 
-  { of: 'broken YAML', from: 'operations: [image_generation]', to: 'operations: [image_generation', faults: ['c.yaml:7: The YAML cannot be read: Flow sequence in block collection must be sufficiently indented and end with a ].'] },
-  { of: 'a number that is none', from: 'poll_interval_ms: 500', to: 'poll_interval_ms: .nan', faults: ['c.yaml:44: models[0].poll_interval_ms must be a number within ±(2^53 - 1).'] },
+  {
+    of: 'broken YAML',
+    from: 'operations: [image_generation]',
+    to: 'operations: [image_generation',
+    faults: [
+      'c.yaml:7: The YAML cannot be read: Flow sequence in block collection must be sufficiently indented and end with a ].',
+    ],
+  },
+  {
+    of: 'a number that is none',
+    from: 'poll_interval_ms: 500',
+    to: 'poll_interval_ms: .nan',
+    faults: ['c.yaml:44: models[0].poll_interval_ms must be a number within ±(2^53 - 1).'],
+  },
 ];
 
 describe('catalog file', () => {
@@ -90,34 +346,70 @@ describe('catalog file', () => {
     expect(catalog.find('none')).to.equal(undefined);
     const picture = catalog.find('picture-1');
     expect(picture).to.deep.include({
-      displayName: 'Picture', modality: 'image', operations: ['image_generation'], description: 'Makes pictures.', provider: 'sandbox',
-      providerSettings: { painter: 'image' }, queueTimeoutMs: 3_600_000, runTimeoutMs: 300_000, maxAttempts: 3, concurrency: 4,
-      concurrencyPerAccount: 2, cancelFloorCredits: 0, onUnknownAcceptance: 'resubmit', pollIntervalMs: 500,
+      displayName: 'Picture',
+      modality: 'image',
+      operations: ['image_generation'],
+      description: 'Makes pictures.',
+      provider: 'sandbox',
+      providerSettings: { painter: 'image' },
+      queueTimeoutMs: 3_600_000,
+      runTimeoutMs: 300_000,
+      maxAttempts: 3,
+      concurrency: 4,
+      concurrencyPerAccount: 2,
+      cancelFloorCredits: 0,
+      onUnknownAcceptance: 'resubmit',
+      pollIntervalMs: 500,
     });
     expect(picture?.limits).to.deep.equal({
-      maxReferenceUploads: 4, referenceRoles: ['reference_image'], uploadMediaTypes: ['image/png'], maxUploadBytes: 1_048_576, maxOutputs: 4, negativePrompt: true,
+      maxReferenceUploads: 4,
+      referenceRoles: ['reference_image'],
+      uploadMediaTypes: ['image/png'],
+      maxUploadBytes: 1_048_576,
+      maxOutputs: 4,
+      negativePrompt: true,
     });
     expect(picture?.price).to.deep.equal({
-      version: '1', unit: 'megapixel', microcreditsPerUnit: 100_000, baseMicrocredits: 1, countParameter: 'n', sizeParameter: 'size',
-      multipliers: [{ parameter: 'quality', thousandthsByValue: { draft: 1_000, fine: 1_125 } }], minimumCredits: 1, maximumCredits: 100,
+      version: '1',
+      unit: 'megapixel',
+      microcreditsPerUnit: 100_000,
+      baseMicrocredits: 1,
+      countParameter: 'n',
+      sizeParameter: 'size',
+      multipliers: [{ parameter: 'quality', thousandthsByValue: { draft: 1_000, fine: 1_125 } }],
+      minimumCredits: 1,
+      maximumCredits: 100,
     });
     expect(catalog.find('film-1')?.price).to.deep.equal({
-      version: '1', unit: 'second', microcreditsPerUnit: 4_000_000, baseMicrocredits: 0, durationParameter: 'seconds', multipliers: [], minimumCredits: 0, maximumCredits: 100,
+      version: '1',
+      unit: 'second',
+      microcreditsPerUnit: 4_000_000,
+      baseMicrocredits: 0,
+      durationParameter: 'seconds',
+      multipliers: [],
+      minimumCredits: 0,
+      maximumCredits: 100,
     });
   });
 
   for (const { of, from, to, faults } of VECTORS) {
-    it(`names the line of ${of}`, () => { expect(faultsOf(edited(from, to))).to.deep.equal(faults); });
+    it(`names the line of ${of}`, () => {
+      expect(faultsOf(edited(from, to))).to.deep.equal(faults);
+    });
   }
 
   it('lists all faults at once, by line', () => {
-    const text = edited('max_attempts: 3', 'max_attempts: 0').replace('film-1', 'FILM').replace('unit: megapixel', 'unit: byte');
+    const text = edited('max_attempts: 3', 'max_attempts: 0')
+      .replace('film-1', 'FILM')
+      .replace('unit: megapixel', 'unit: byte');
     expect(faultsOf(text).map((fault) => fault.split(':')[1])).to.deep.equal(['25', '39', '45']);
   });
 
   it('says what a file is that cannot be read', async () => {
     const missing = await loadCatalog('no/such/catalog.yaml', tools).catch((error: unknown) => error);
-    expect(missing).to.be.instanceOf(CatalogInvalid).with.property('message', 'no/such/catalog.yaml: There is no such file.');
+    expect(missing)
+      .to.be.instanceOf(CatalogInvalid)
+      .with.property('message', 'no/such/catalog.yaml: There is no such file.');
   });
 
   it('refuses an empty file and one that is a list', () => {
@@ -126,10 +418,20 @@ describe('catalog file', () => {
   });
 
   it('reads aliases, and refuses those that never end or grow without bound', () => {
-    const good = edited('concurrency: 4\n', 'concurrency: &many 4\n').replace('concurrency_per_account: 2', 'concurrency_per_account: *many');
+    const good = edited('concurrency: 4\n', 'concurrency: &many 4\n').replace(
+      'concurrency_per_account: 2',
+      'concurrency_per_account: *many',
+    );
     expect(faultsOf(good)).to.deep.equal([]);
-    const bomb = ['a: &a [x, x, x, x, x, x, x, x, x, x]', ...'bcdefghi'.split('').map((name, index) => `${name}: &${name} [${Array(10).fill(`*${'abcdefgh'[index]}`).join(', ')}]`)].join('\n');
-    expect(faultsOf(bomb)).to.have.lengthOf(1).and.to.match(/repeats too much by aliases/);
+    const bomb = [
+      'a: &a [x, x, x, x, x, x, x, x, x, x]',
+      ...'bcdefghi'
+        .split('')
+        .map((name, index) => `${name}: &${name} [${Array(10).fill(`*${'abcdefgh'[index]}`).join(', ')}]`),
+    ].join('\n');
+    expect(faultsOf(bomb))
+      .to.have.lengthOf(1)
+      .and.to.match(/repeats too much by aliases/);
   });
 
   it('leaves places for other accounts where a model does not say how many one account may have', () => {
@@ -138,15 +440,23 @@ describe('catalog file', () => {
       return parseCatalog(text, 'c.yaml', tools).models()[0]!.concurrencyPerAccount;
     };
     expect([1, 2, 3, 4, 8, 64].map(perAccount)).to.deep.equal([1, 1, 2, 3, 6, 48]);
-    for (let concurrency = 2; concurrency <= 1_000; concurrency += 1) expect(defaultConcurrencyPerAccount(concurrency)).to.be.within(1, concurrency - 1);
+    for (let concurrency = 2; concurrency <= 1_000; concurrency += 1)
+      expect(defaultConcurrencyPerAccount(concurrency)).to.be.within(1, concurrency - 1);
   });
 
   it('reads any decimal of six places exactly', () => {
-    fc.assert(fc.property(fc.bigInt(0n, BigInt(Number.MAX_SAFE_INTEGER)), (micro) => {
-      const text = `${micro / 1_000_000n}.${(micro % 1_000_000n).toString().padStart(6, '0')}`;
-      expect(scaledDecimal(text, 6)).to.equal(Number(micro));
-      const [model] = parseCatalog(edited('credits_per_unit: 0.1', `credits_per_unit: ${text}`), 'c.yaml', tools).models();
-      expect(model?.price.microcreditsPerUnit).to.equal(Number(micro));
-    }), { numRuns: 50 });
+    fc.assert(
+      fc.property(fc.bigInt(0n, BigInt(Number.MAX_SAFE_INTEGER)), (micro) => {
+        const text = `${micro / 1_000_000n}.${(micro % 1_000_000n).toString().padStart(6, '0')}`;
+        expect(scaledDecimal(text, 6)).to.equal(Number(micro));
+        const [model] = parseCatalog(
+          edited('credits_per_unit: 0.1', `credits_per_unit: ${text}`),
+          'c.yaml',
+          tools,
+        ).models();
+        expect(model?.price.microcreditsPerUnit).to.equal(Number(micro));
+      }),
+      { numRuns: 50 },
+    );
   });
 });

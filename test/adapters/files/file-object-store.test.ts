@@ -1,5 +1,6 @@
 // Goal: a folder keeps the object store's contract, and a full, failing or interrupted disk leaves nothing half-done.
-// Method: the contract over HTTP; a disk that fails on call; a small real file system that fills up; leftovers with old dates.
+// Method: the contract over HTTP; a disk that fails on call; a small real file system that fills up; leftovers with old
+// dates.
 import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, open, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -41,14 +42,27 @@ objectStoreContract({
 
 describe('FileObjectStore', () => {
   let folder: string;
-  beforeEach(async () => { folder = await mkdtemp(join(tmpdir(), 'darkroom-files-')); });
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'darkroom-files-'));
+  });
   afterEach(async () => rm(folder, { recursive: true, force: true }));
 
   const openStore = async (disk: Disk = REAL_DISK, where = folder) =>
-    FileObjectStore.open({ folder: where, publicBaseUrl: () => 'http://localhost', secret: new Uint8Array(32), clock: { now: () => 0 }, disk });
-  const filesUnder = async (path: string) => (await readdir(path, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile()).length;
+    FileObjectStore.open({
+      folder: where,
+      publicBaseUrl: () => 'http://localhost',
+      secret: new Uint8Array(32),
+      clock: { now: () => 0 },
+      disk,
+    });
+  const filesUnder = async (path: string) =>
+    (await readdir(path, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile()).length;
   const bytes = (byteSize: number, fill = 1) => inPieces(new Uint8Array(byteSize).fill(fill));
-  const failure = async (promise: Promise<unknown>) => promise.then(() => 'done', (error: unknown) => error);
+  const failure = async (promise: Promise<unknown>) =>
+    promise.then(
+      () => 'done',
+      (error: unknown) => error,
+    );
   const ioError = (code: string) => Object.assign(new Error(`${code}: as told`), { code });
 
   /** The real disk, but files fail at `method` with `code`. */
@@ -57,13 +71,20 @@ describe('FileObjectStore', () => {
       ...REAL_DISK,
       open: async (...args) => {
         const handle = await open(...args);
-        if (String(args[0]).includes('incoming')) handle[method] = async () => { throw ioError(code); };
+        if (String(args[0]).includes('incoming'))
+          handle[method] = async () => {
+            throw ioError(code);
+          };
         return handle;
       },
     };
   }
 
-  for (const [method, code] of [['write', 'ENOSPC'], ['write', 'EIO'], ['sync', 'EIO']] as const) {
+  for (const [method, code] of [
+    ['write', 'ENOSPC'],
+    ['write', 'EIO'],
+    ['sync', 'EIO'],
+  ] as const) {
     it(`is unavailable, and keeps what was there, when ${method} fails with ${code}`, async () => {
       await (await openStore()).write('key', bytes(3), LIMIT);
       const store = await openStore(failing(method, code));
@@ -79,8 +100,16 @@ describe('FileObjectStore', () => {
     it(`leaves nothing behind when ${method} fails`, async () => {
       const plain = await openStore();
       await plain.write('from', bytes(3), LIMIT);
-      const store = await openStore({ ...REAL_DISK, [method]: async () => { throw ioError('EIO'); } });
-      const tried = method === 'rename' ? store.write('to', bytes(3), LIMIT) : store.copy('from', 'to', (await plain.stat('from'))!.etag);
+      const store = await openStore({
+        ...REAL_DISK,
+        [method]: async () => {
+          throw ioError('EIO');
+        },
+      });
+      const tried =
+        method === 'rename'
+          ? store.write('to', bytes(3), LIMIT)
+          : store.copy('from', 'to', (await plain.stat('from'))!.etag);
       expect(await failure(tried)).to.be.instanceOf(StoreUnavailable);
       expect(await plain.stat('to')).to.equal(null);
       expect(await filesUnder(folder)).to.equal(1);
@@ -146,8 +175,14 @@ describe('FileObjectStore', () => {
       ...REAL_DISK,
       open: async (...args) => {
         const handle = await open(...args);
-        const write = handle.write.bind(handle) as (chunk: Uint8Array, at: number, count: number) => Promise<{ bytesWritten: number; buffer: Uint8Array }>;
-        if (String(args[0]).includes('incoming')) handle.write = (async (chunk: Uint8Array, at: number, count: number) => write(chunk, at, Math.min(7, count))) as typeof handle.write;
+        const write = handle.write.bind(handle) as (
+          chunk: Uint8Array,
+          at: number,
+          count: number,
+        ) => Promise<{ bytesWritten: number; buffer: Uint8Array }>;
+        if (String(args[0]).includes('incoming'))
+          handle.write = (async (chunk: Uint8Array, at: number, count: number) =>
+            write(chunk, at, Math.min(7, count))) as typeof handle.write;
         return handle;
       },
     };
@@ -190,7 +225,10 @@ describe('FileObjectStore', () => {
     // A file's change time cannot be set back, so the disk tells an old one.
     const disk: Disk = {
       ...REAL_DISK,
-      stat: (async (path: string) => ({ ...(await REAL_DISK.stat(path)), ctimeMs: path.endsWith('dead') ? 0 : Date.now() })) as unknown as Disk['stat'],
+      stat: (async (path: string) => ({
+        ...(await REAL_DISK.stat(path)),
+        ctimeMs: path.endsWith('dead') ? 0 : Date.now(),
+      })) as unknown as Disk['stat'],
     };
     const store = await openStore(disk);
     expect(await readdir(join(folder, 'incoming'))).to.deep.equal(['living']);
@@ -241,7 +279,9 @@ describe('FileObjectStore', () => {
   it('calls a damaged object unavailable', async () => {
     const store = await openStore();
     await store.write('key', bytes(100), LIMIT);
-    const [entry] = (await readdir(join(folder, 'objects'), { recursive: true, withFileTypes: true })).filter((found) => found.isFile());
+    const [entry] = (await readdir(join(folder, 'objects'), { recursive: true, withFileTypes: true })).filter((found) =>
+      found.isFile(),
+    );
     await writeFile(join(entry!.parentPath, entry!.name), 'short');
     expect(await failure(store.stat('key'))).to.be.instanceOf(StoreUnavailable);
   });
@@ -249,9 +289,20 @@ describe('FileObjectStore', () => {
   it('refuses to sign what it cannot honour', async () => {
     const store = await openStore();
     const put = { key: 'key', mediaType: 'image/png', byteSize: 1, expiresAt: 1 };
-    for (const change of [{ key: '../key' }, { mediaType: 'image/png\r\nX: y' }, { mediaType: 'png' }, { byteSize: -1 }, { byteSize: 1.5 }, { expiresAt: Number.NaN }]) {
+    for (const change of [
+      { key: '../key' },
+      { mediaType: 'image/png\r\nX: y' },
+      { mediaType: 'png' },
+      { byteSize: -1 },
+      { byteSize: 1.5 },
+      { expiresAt: Number.NaN },
+    ]) {
       expect(await failure(store.signPut({ ...put, ...change })), JSON.stringify(change)).to.be.instanceOf(RangeError);
     }
-    expect(await failure(FileObjectStore.open({ folder, publicBaseUrl: () => '', secret: new Uint8Array(31), clock: { now: () => 0 } }))).to.be.instanceOf(RangeError);
+    expect(
+      await failure(
+        FileObjectStore.open({ folder, publicBaseUrl: () => '', secret: new Uint8Array(31), clock: { now: () => 0 } }),
+      ),
+    ).to.be.instanceOf(RangeError);
   });
 });

@@ -20,7 +20,13 @@ export interface ServedStore {
 
 async function serve(store: FileObjectStore, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
-  const answer = await store.signedObjects.handle({ method: request.method ?? '', path: pathname, query: searchParams, headers: request.headers, body: request });
+  const answer = await store.signedObjects.handle({
+    method: request.method ?? '',
+    path: pathname,
+    query: searchParams,
+    headers: request.headers,
+    body: request,
+  });
   response.writeHead(answer.status, { ...answer.headers });
   if (answer.body === undefined) response.end();
   // A client that goes away ends the pipeline early; that is its right.
@@ -35,7 +41,13 @@ export async function serveStore(options: Partial<FileObjectStoreOptions> = {}):
   await once(server, 'listening');
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const clock = { now: () => Date.now() };
-  store = await FileObjectStore.open({ folder, publicBaseUrl: () => baseUrl, secret: new Uint8Array(32).fill(1), clock, ...options });
+  store = await FileObjectStore.open({
+    folder,
+    publicBaseUrl: () => baseUrl,
+    secret: new Uint8Array(32).fill(1),
+    clock,
+    ...options,
+  });
   const close = async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));

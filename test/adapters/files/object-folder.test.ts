@@ -1,5 +1,6 @@
 // Goal: a folder of objects tidies up while it is used, and is nobody's but its user's.
-// Method: a disk whose clock the test moves and that counts how often it is looked through; rights read back from the file system.
+// Method: a disk whose clock the test moves and that counts how often it is looked through; rights read back from the
+// file system.
 import { chmod, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,13 +14,25 @@ const LIMIT = { mediaType: 'image/png', maxBytes: 1_000 } as const;
 
 describe('a folder of objects', () => {
   let folder: string;
-  beforeEach(async () => { folder = await mkdtemp(join(tmpdir(), 'darkroom-files-')); });
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'darkroom-files-'));
+  });
   afterEach(async () => rm(folder, { recursive: true, force: true }));
 
   const openStore = async (disk: Disk = REAL_DISK) =>
-    FileObjectStore.open({ folder, publicBaseUrl: () => 'http://localhost', secret: new Uint8Array(32), clock: { now: () => 0 }, disk });
+    FileObjectStore.open({
+      folder,
+      publicBaseUrl: () => 'http://localhost',
+      secret: new Uint8Array(32),
+      clock: { now: () => 0 },
+      disk,
+    });
   const bytes = (byteSize: number) => inPieces(new Uint8Array(byteSize).fill(1));
-  const failure = async (promise: Promise<unknown>) => promise.then(() => 'done', (error: unknown) => error);
+  const failure = async (promise: Promise<unknown>) =>
+    promise.then(
+      () => 'done',
+      (error: unknown) => error,
+    );
   const ioError = (code: string) => Object.assign(new Error(`${code}: as told`), { code });
 
   it('removes what dead writes left while it is open, too, and looks for it no more than once in a while', async () => {
@@ -27,7 +40,10 @@ describe('a folder of objects', () => {
     const disk: Disk = {
       ...REAL_DISK,
       now: () => now,
-      readdir: (async (path: string) => { looks += 1; return REAL_DISK.readdir(path); }) as unknown as Disk['readdir'],
+      readdir: (async (path: string) => {
+        looks += 1;
+        return REAL_DISK.readdir(path);
+      }) as unknown as Disk['readdir'],
     };
     const store = await openStore(disk);
     await writeFile(join(folder, 'incoming', 'dead'), 'half');
@@ -40,7 +56,14 @@ describe('a folder of objects', () => {
 
   it('removes what it can when one thing that dead writes left cannot be removed', async () => {
     let now = Date.now();
-    const disk: Disk = { ...REAL_DISK, now: () => now, unlink: (async (path: string) => { if (path.endsWith('b')) throw ioError('EPERM'); return REAL_DISK.unlink(path); }) as unknown as Disk['unlink'] };
+    const disk: Disk = {
+      ...REAL_DISK,
+      now: () => now,
+      unlink: (async (path: string) => {
+        if (path.endsWith('b')) throw ioError('EPERM');
+        return REAL_DISK.unlink(path);
+      }) as unknown as Disk['unlink'],
+    };
     const store = await openStore(disk);
     for (const name of ['a', 'b', 'c']) await writeFile(join(folder, 'incoming', name), 'half');
     now += 16 * 60_000;
@@ -54,7 +77,10 @@ describe('a folder of objects', () => {
     const disk: Disk = {
       ...REAL_DISK,
       now: () => now,
-      readdir: (async (path: string) => { if (isBroken) throw ioError('EIO'); return REAL_DISK.readdir(path); }) as unknown as Disk['readdir'],
+      readdir: (async (path: string) => {
+        if (isBroken) throw ioError('EIO');
+        return REAL_DISK.readdir(path);
+      }) as unknown as Disk['readdir'],
     };
     const store = await openStore(disk);
     [now, isBroken] = [now + 16 * 60_000, true];
@@ -63,7 +89,9 @@ describe('a folder of objects', () => {
 
   it('keeps its folders to this user, whatever the umask, and closes those that were open', async () => {
     const openFolders = async () => {
-      const inside = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isDirectory());
+      const inside = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) =>
+        entry.isDirectory(),
+      );
       const paths = [folder, ...inside.map((entry) => join(entry.parentPath, entry.name))];
       const modes = await Promise.all(paths.map(async (path) => (await stat(path)).mode & 0o777));
       return { count: paths.length, open: modes.filter((mode) => mode !== 0o700) };
@@ -84,7 +112,12 @@ describe('a folder of objects', () => {
 
   it('works in a folder of another user that lets this one in', async () => {
     await chmod(folder, 0o770);
-    const disk: Disk = { ...REAL_DISK, chmod: async () => { throw ioError('EPERM'); } };
+    const disk: Disk = {
+      ...REAL_DISK,
+      chmod: async () => {
+        throw ioError('EPERM');
+      },
+    };
     const store = await openStore(disk);
     await store.write('key', bytes(3), LIMIT);
     expect(await store.stat('key')).to.have.property('byteSize', 3);

@@ -14,10 +14,22 @@ const BYTES = Uint8Array.from({ length: 1000 }, (_, i) => i & 0xff);
 
 /** The Range header, and the status with the first and last byte that should come back. */
 const RANGES: readonly (readonly [string, number, number?, number?])[] = [
-  ['bytes=0-0', 206, 0, 0], ['bytes=0-999', 206, 0, 999], ['bytes=999-', 206, 999, 999], ['bytes=10-5000', 206, 10, 999], ['bytes=-1', 206, 999, 999],
-  ['bytes=-1000', 206, 0, 999], ['bytes=-5000', 206, 0, 999], ['BYTES=1-2', 206, 1, 2],
-  ['bytes=1000-', 416], ['bytes=1000-1001', 416], ['bytes=-0', 416],
-  ['bytes=5-4', 200, 0, 999], ['bytes=-', 200, 0, 999], ['bytes=a-b', 200, 0, 999], ['bytes=0-1,5-6', 200, 0, 999], ['items=0-1', 200, 0, 999],
+  ['bytes=0-0', 206, 0, 0],
+  ['bytes=0-999', 206, 0, 999],
+  ['bytes=999-', 206, 999, 999],
+  ['bytes=10-5000', 206, 10, 999],
+  ['bytes=-1', 206, 999, 999],
+  ['bytes=-1000', 206, 0, 999],
+  ['bytes=-5000', 206, 0, 999],
+  ['BYTES=1-2', 206, 1, 2],
+  ['bytes=1000-', 416],
+  ['bytes=1000-1001', 416],
+  ['bytes=-0', 416],
+  ['bytes=5-4', 200, 0, 999],
+  ['bytes=-', 200, 0, 999],
+  ['bytes=a-b', 200, 0, 999],
+  ['bytes=0-1,5-6', 200, 0, 999],
+  ['items=0-1', 200, 0, 999],
   ['bytes=0-99999999999999999999', 200, 0, 999],
 ];
 
@@ -31,7 +43,8 @@ describe('Signed GET', () => {
 
   const signed = async (filename = 'a.png', key = 'out/a', expiresAt = Date.now() + 60_000) =>
     (await served.store.signGet({ key, mediaType: 'image/png', filename, expiresAt })).url;
-  const get = async (headers: Record<string, string> = {}, method = 'GET') => fetch(await signed(), { method, headers });
+  const get = async (headers: Record<string, string> = {}, method = 'GET') =>
+    fetch(await signed(), { method, headers });
 
   it('refuses what was tampered with', async () => {
     for (const name of ['expires', 'type', 'filename', 'signature']) {
@@ -44,7 +57,8 @@ describe('Signed GET', () => {
   });
 
   it('refuses a credential beside the signature, for HEAD too, and lets a preflight ask', async () => {
-    for (const method of ['GET', 'HEAD']) expect((await get({ Authorization: 'Bearer x' }, method)).status).to.equal(400);
+    for (const method of ['GET', 'HEAD'])
+      expect((await get({ Authorization: 'Bearer x' }, method)).status).to.equal(400);
     expect((await get({ Authorization: 'Bearer x' }, 'OPTIONS')).status).to.equal(204);
   });
 
@@ -107,10 +121,11 @@ describe('Signed GET', () => {
 
   it('sends nothing again that the client has', async () => {
     const etag = (await get()).headers.get('etag')!;
-    for (const held of [etag, `W/${etag}`, `"other", ${etag}`, '*']) expect((await get({ 'If-None-Match': held })).status, held).to.equal(304);
+    for (const held of [etag, `W/${etag}`, `"other", ${etag}`, '*'])
+      expect((await get({ 'If-None-Match': held })).status, held).to.equal(304);
     expect((await get({ 'If-None-Match': '"other"' })).status).to.equal(200);
-    expect((await get({ Range: 'bytes=0-1', 'If-Range': etag })).status).to.equal(206);
-    expect((await get({ Range: 'bytes=0-1', 'If-Range': '"other"' })).status).to.equal(200);
+    expect((await get({ 'Range': 'bytes=0-1', 'If-Range': etag })).status).to.equal(206);
+    expect((await get({ 'Range': 'bytes=0-1', 'If-Range': '"other"' })).status).to.equal(200);
   });
 
   it('keeps no file open after any kind of answer', async function openFiles() {
@@ -120,7 +135,13 @@ describe('Signed GET', () => {
     }
     const { searchParams: query } = new URL(await signed());
     const ask = async (method: string, headers: Record<string, string> = {}) =>
-      served.store.signedObjects.handle({ method, path: '/objects/out/a', query, headers, body: inPieces(new Uint8Array()) });
+      served.store.signedObjects.handle({
+        method,
+        path: '/objects/out/a',
+        query,
+        headers,
+        body: inPieces(new Uint8Array()),
+      });
     const etag = (await ask('HEAD')).headers['ETag']!;
     expect((await ask('GET', { 'if-none-match': etag })).status).to.equal(304);
     expect((await ask('GET', { range: 'bytes=5000-' })).status).to.equal(416);
@@ -134,7 +155,11 @@ describe('Signed GET', () => {
 
   it('gives one object or the other when it is replaced during a read', async () => {
     const byteSize = 3_000_000;
-    const replace = async (fill: number) => served.store.write('out/a', inPieces(new Uint8Array(byteSize).fill(fill)), { mediaType: 'image/png', maxBytes: byteSize });
+    const replace = async (fill: number) =>
+      served.store.write('out/a', inPieces(new Uint8Array(byteSize).fill(fill)), {
+        mediaType: 'image/png',
+        maxBytes: byteSize,
+      });
     await replace(0);
     const response = await get();
     await replace(1);
@@ -147,18 +172,29 @@ describe('Signed GET', () => {
   it('tells a client why it is refused while it still sends', async () => {
     const { pathname, search, port, host } = new URL((await signed()).replace('out/a', 'out/b'));
     const socket = connect(Number(port), '127.0.0.1');
-    socket.write(`PUT ${pathname}${search} HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 10000000\r\n\r\n${'x'.repeat(100_000)}`);
+    socket.write(
+      `PUT ${pathname}${search} HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 10000000\r\n\r\n${'x'.repeat(100_000)}`,
+    );
     let answer = '';
     for await (const chunk of socket) answer += String(chunk);
-    expect(answer).to.match(/^HTTP\/1\.1 403 /).and.to.match(/\r\nConnection: close\r\n/);
+    expect(answer)
+      .to.match(/^HTTP\/1\.1 403 /)
+      .and.to.match(/\r\nConnection: close\r\n/);
   });
 
   it('stores nothing of an upload whose connection is cut', async () => {
-    const { url } = await served.store.signPut({ key: 'out/cut', mediaType: 'image/png', byteSize: 1000, expiresAt: Date.now() + 60_000 });
+    const { url } = await served.store.signPut({
+      key: 'out/cut',
+      mediaType: 'image/png',
+      byteSize: 1000,
+      expiresAt: Date.now() + 60_000,
+    });
     const { pathname, search, port, host } = new URL(url);
     const socket = connect(Number(port), '127.0.0.1');
     await once(socket, 'connect');
-    socket.write(`PUT ${pathname}${search} HTTP/1.1\r\nHost: ${host}\r\nContent-Type: image/png\r\nContent-Length: 1000\r\n\r\n${'x'.repeat(500)}`);
+    socket.write(
+      `PUT ${pathname}${search} HTTP/1.1\r\nHost: ${host}\r\nContent-Type: image/png\r\nContent-Length: 1000\r\n\r\n${'x'.repeat(500)}`,
+    );
     const incoming = join(served.folder, 'incoming');
     // The cut comes once the gate has begun to take the bytes in.
     while ((await readdir(incoming)).length === 0) await new Promise(setImmediate);

@@ -1,4 +1,5 @@
-// Goal: a signed PUT stores exactly what was signed for, or nothing; whatever the client changes, breaks off or sends late.
+// Goal: a signed PUT stores exactly what was signed for, or nothing; whatever the client changes, breaks off or sends
+// late.
 // Method: the gate called without HTTP, so that bodies and headers can disagree; every signed element is tampered with.
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -19,9 +20,14 @@ describe('Signed PUT', () => {
   let folder: string;
   let now: number;
   let store: FileObjectStore;
-  const openStore = async (fill: number, takesBytes?: FileObjectStoreOptions['takesBytes']) => FileObjectStore.open({
-    folder, publicBaseUrl: () => 'https://files.example/base/', secret: new Uint8Array(32).fill(fill), clock: { now: () => now }, ...(takesBytes ? { takesBytes } : {}),
-  });
+  const openStore = async (fill: number, takesBytes?: FileObjectStoreOptions['takesBytes']) =>
+    FileObjectStore.open({
+      folder,
+      publicBaseUrl: () => 'https://files.example/base/',
+      secret: new Uint8Array(32).fill(fill),
+      clock: { now: () => now },
+      ...(takesBytes ? { takesBytes } : {}),
+    });
   beforeEach(async () => {
     now = NOW;
     folder = await mkdtemp(join(tmpdir(), 'darkroom-put-'));
@@ -30,7 +36,17 @@ describe('Signed PUT', () => {
   afterEach(async () => rm(folder, { recursive: true }));
 
   const address = async (from = store) =>
-    new URL((await from.signPut({ key: 'staging/a', mediaType: 'image/png', byteSize: BODY.byteLength, sha256: SHA256, expiresAt: NOW + 1000 })).url);
+    new URL(
+      (
+        await from.signPut({
+          key: 'staging/a',
+          mediaType: 'image/png',
+          byteSize: BODY.byteLength,
+          sha256: SHA256,
+          expiresAt: NOW + 1000,
+        })
+      ).url,
+    );
   const send = async (url: URL, change: Partial<SignedObjectRequest> = {}) =>
     store.signedObjects.handle({
       method: 'PUT',
@@ -40,7 +56,8 @@ describe('Signed PUT', () => {
       body: inPieces(BODY, 5),
       ...change,
     });
-  const files = async () => (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile()).length;
+  const files = async () =>
+    (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile()).length;
   async function refuses(status: number, url: URL, change: Partial<SignedObjectRequest> = {}): Promise<void> {
     const answer = await send(url, change);
     expect(answer.status).to.equal(status);
@@ -52,7 +69,10 @@ describe('Signed PUT', () => {
     for (const wanted of [[false], [true, false]]) {
       const answers = [...wanted];
       const asked: string[] = [];
-      store = await openStore(1, async (key) => { asked.push(key); return answers.shift() ?? true; });
+      store = await openStore(1, async (key) => {
+        asked.push(key);
+        return answers.shift() ?? true;
+      });
       await refuses(410, await address());
       expect(asked).to.deep.equal(wanted.map(() => 'staging/a'));
     }
@@ -61,12 +81,16 @@ describe('Signed PUT', () => {
   it('asks nobody whether bytes are wanted whose address it did not sign, or that are not as they were signed for', async () => {
     store = await openStore(1, () => Promise.reject(new Error('It was asked.')));
     await refuses(403, await address(await openStore(2)));
-    await refuses(400, await address(), { headers: { 'content-type': 'text/html', 'content-length': String(BODY.byteLength), 'x-darkroom-sha256': SHA256 } });
+    await refuses(400, await address(), {
+      headers: { 'content-type': 'text/html', 'content-length': String(BODY.byteLength), 'x-darkroom-sha256': SHA256 },
+    });
   });
 
   it('keeps nothing when nobody can say whether it is wanted', async () => {
     for (const answers of [[], [true]]) {
-      store = await openStore(1, () => (answers.shift() === true ? Promise.resolve(true) : Promise.reject(new StoreUnavailable('The line broke.'))));
+      store = await openStore(1, () =>
+        answers.shift() === true ? Promise.resolve(true) : Promise.reject(new StoreUnavailable('The line broke.')),
+      );
       await refuses(503, await address());
     }
   });
@@ -79,7 +103,10 @@ describe('Signed PUT', () => {
     it(`refuses an address whose ${name} was changed, left out or given twice`, async () => {
       const changed = await address();
       const value = changed.searchParams.get(name)!;
-      changed.searchParams.set(name, value.replace(/.$/, (last) => (last === '0' ? '1' : '0')));
+      changed.searchParams.set(
+        name,
+        value.replace(/.$/, (last) => (last === '0' ? '1' : '0')),
+      );
       await refuses(403, changed);
       const without = await address();
       without.searchParams.delete(name);
@@ -91,7 +118,11 @@ describe('Signed PUT', () => {
   }
 
   it('refuses a credential beside the signature, before it says whether that is right', async () => {
-    const headers = { 'content-type': 'image/png', 'content-length': String(BODY.byteLength), 'x-darkroom-sha256': SHA256 };
+    const headers = {
+      'content-type': 'image/png',
+      'content-length': String(BODY.byteLength),
+      'x-darkroom-sha256': SHA256,
+    };
     const forged = await address();
     forged.searchParams.set('signature', 'x');
     for (const authorization of ['Bearer svc_live_x', '']) {
@@ -113,7 +144,18 @@ describe('Signed PUT', () => {
     await refuses(403, await address(await openStore(2)));
   });
 
-  for (const path of ['/objects/staging/b', '/objects/', '/objects', '/staging/a', '/objects/staging/../staging/a', '/objects/../../etc/passwd', '/objects/%2e%2e/a', '/objects//staging/a', '/objects/staging/a/', '/objects/staging%2fa']) {
+  for (const path of [
+    '/objects/staging/b',
+    '/objects/',
+    '/objects',
+    '/staging/a',
+    '/objects/staging/../staging/a',
+    '/objects/../../etc/passwd',
+    '/objects/%2e%2e/a',
+    '/objects//staging/a',
+    '/objects/staging/a/',
+    '/objects/staging%2fa',
+  ]) {
     it(`refuses the path ${path}`, async () => refuses(403, await address(), { path }));
   }
 
@@ -134,7 +176,12 @@ describe('Signed PUT', () => {
   });
 
   it('refuses an expired address for GET, from the very millisecond', async () => {
-    const { url } = await store.signGet({ key: 'staging/a', mediaType: 'image/png', filename: 'a', expiresAt: NOW + 1000 });
+    const { url } = await store.signGet({
+      key: 'staging/a',
+      mediaType: 'image/png',
+      filename: 'a',
+      expiresAt: NOW + 1000,
+    });
     now = NOW + 999;
     await refuses(404, new URL(url), { method: 'GET' });
     now = NOW + 1000;
@@ -150,25 +197,49 @@ describe('Signed PUT', () => {
   });
 
   const HEADERS: readonly (readonly [string, string | undefined, number])[] = [
-    ['content-type', 'image/jpeg', 400], ['content-type', undefined, 400], ['content-type', 'image/png; charset=x', 400],
-    ['content-length', undefined, 411], ['content-length', '27', 400], ['content-length', '+28', 400], ['content-length', '28, 28', 400], ['content-length', '0x1c', 400],
-    ['x-darkroom-sha256', undefined, 400], ['x-darkroom-sha256', SHA256.toUpperCase(), 400], ['x-darkroom-sha256', '0'.repeat(64), 400],
+    ['content-type', 'image/jpeg', 400],
+    ['content-type', undefined, 400],
+    ['content-type', 'image/png; charset=x', 400],
+    ['content-length', undefined, 411],
+    ['content-length', '27', 400],
+    ['content-length', '+28', 400],
+    ['content-length', '28, 28', 400],
+    ['content-length', '0x1c', 400],
+    ['x-darkroom-sha256', undefined, 400],
+    ['x-darkroom-sha256', SHA256.toUpperCase(), 400],
+    ['x-darkroom-sha256', '0'.repeat(64), 400],
   ];
   for (const [name, value, status] of HEADERS) {
     it(`refuses ${name}: ${value ?? 'none'}`, async () => {
-      const headers = { 'content-type': 'image/png', 'content-length': String(BODY.byteLength), 'x-darkroom-sha256': SHA256, [name]: value };
+      const headers = {
+        'content-type': 'image/png',
+        'content-length': String(BODY.byteLength),
+        'x-darkroom-sha256': SHA256,
+        [name]: value,
+      };
       await refuses(status, await address(), { headers });
     });
   }
 
   it('refuses a body that is shorter, longer, empty or different', async () => {
-    const bodies = [BODY.subarray(1), new Uint8Array([...BODY, 1]), new Uint8Array(), Uint8Array.from(BODY, (byte) => byte ^ 1)];
+    const bodies = [
+      BODY.subarray(1),
+      new Uint8Array([...BODY, 1]),
+      new Uint8Array(),
+      Uint8Array.from(BODY, (byte) => byte ^ 1),
+    ];
     for (const body of bodies) await refuses(400, await address(), { body: inPieces(body, 4) });
   });
 
   it('counts the bytes itself when no digest was signed', async () => {
-    const { url } = await store.signPut({ key: 'staging/a', mediaType: 'image/png', byteSize: BODY.byteLength, expiresAt: NOW + 1000 });
-    for (const body of [BODY.subarray(1), new Uint8Array([...BODY, 1]), new Uint8Array()]) await refuses(400, new URL(url), { body: inPieces(body, 4) });
+    const { url } = await store.signPut({
+      key: 'staging/a',
+      mediaType: 'image/png',
+      byteSize: BODY.byteLength,
+      expiresAt: NOW + 1000,
+    });
+    for (const body of [BODY.subarray(1), new Uint8Array([...BODY, 1]), new Uint8Array()])
+      await refuses(400, new URL(url), { body: inPieces(body, 4) });
   });
 
   it('stops an endless body at the signed length', async () => {
@@ -200,8 +271,19 @@ describe('Signed PUT', () => {
   });
 
   it('is unavailable, not at fault, when the disk fails', async () => {
-    const disk = { ...REAL_DISK, rename: async () => { throw Object.assign(new Error('ENOSPC: full'), { code: 'ENOSPC' }); } };
-    const full = await FileObjectStore.open({ folder, publicBaseUrl: () => 'https://files.example/base', secret: new Uint8Array(32).fill(1), clock: { now: () => now }, disk });
+    const disk = {
+      ...REAL_DISK,
+      rename: async () => {
+        throw Object.assign(new Error('ENOSPC: full'), { code: 'ENOSPC' });
+      },
+    };
+    const full = await FileObjectStore.open({
+      folder,
+      publicBaseUrl: () => 'https://files.example/base',
+      secret: new Uint8Array(32).fill(1),
+      clock: { now: () => now },
+      disk,
+    });
     store = full;
     await refuses(503, await address());
   });
@@ -225,7 +307,9 @@ describe('Signed PUT', () => {
     expect(answer.status).to.equal(204);
     expect(answer.headers['Access-Control-Allow-Origin']).to.equal('*');
     expect(answer.headers['Access-Control-Allow-Methods']).to.include('PUT');
-    expect(answer.headers['Access-Control-Allow-Headers']).to.include('x-darkroom-sha256').and.to.include('Content-Type');
+    expect(answer.headers['Access-Control-Allow-Headers'])
+      .to.include('x-darkroom-sha256')
+      .and.to.include('Content-Type');
     expect((await send(await address())).headers['Access-Control-Allow-Origin']).to.equal('*');
   });
 });

@@ -29,7 +29,10 @@ export function post(client: HttpClient, url: string, request: Partial<HttpReque
 
 /** The `HttpError` that work ends with; any other end is a failure of the test. */
 export async function errorOf(work: Promise<unknown>): Promise<HttpError> {
-  const error = await work.then(() => new Error('It succeeded.'), (thrown: unknown) => thrown);
+  const error = await work.then(
+    () => new Error('It succeeded.'),
+    (thrown: unknown) => thrown,
+  );
   if (!(error instanceof HttpError)) throw error;
   return error;
 }

@@ -1,7 +1,7 @@
 /**
- * The special-purpose address registries of IANA (iana-ipv4-special-registry, iana-ipv6-special-registry) and the multicast and
- * reserved blocks beside them, as they are published: each block's first and last address, and whether it is globally reachable.
- * Written out by hand, apart from the adapter's own table.
+ * The special-purpose address registries of IANA (iana-ipv4-special-registry, iana-ipv6-special-registry) and the
+ * multicast and reserved blocks beside them, as they are published: each block's first and last address, and whether it
+ * is globally reachable. Written out by hand, apart from the adapter's own table.
  */
 export const IPV4_BLOCKS: readonly (readonly [first: string, last: string, isGlobal: boolean])[] = [
   ['0.0.0.0', '0.255.255.255', false],

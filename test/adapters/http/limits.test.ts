@@ -22,24 +22,37 @@ describe('the limits of an answer', () => {
     return one;
   };
   let client: HttpClient;
-  beforeEach(() => { client = kept(localClient({ limits: { maxBodyBytes: 1_000 } })); });
+  beforeEach(() => {
+    client = kept(localClient({ limits: { maxBodyBytes: 1_000 } }));
+  });
   afterEach(async () => void (await Promise.all(opened.splice(0).map((one) => one.close()))));
 
   /** A server that answers everything with this body; it counts what it could send of one that has no end. */
-  async function serving(body: Uint8Array | 'endless', headers: Record<string, string> = {}): Promise<{ readonly url: string; sent: number }> {
+  async function serving(
+    body: Uint8Array | 'endless',
+    headers: Record<string, string> = {},
+  ): Promise<{ readonly url: string; sent: number }> {
     const counted = { url: '', sent: 0 };
     const server: Server = createServer((_, response) => {
       response.writeHead(200, headers);
       if (body !== 'endless') return void response.end(body);
       const piece = Buffer.alloc(16 * 1024, 'x');
       const more = () => {
-        do counted.sent += piece.byteLength; while (response.write(piece) && !response.destroyed);
+        do counted.sent += piece.byteLength;
+        while (response.write(piece) && !response.destroyed);
       };
       response.on('drain', more);
       more();
     });
-    await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
-    kept({ close: async () => { server.closeAllConnections(); server.close(); } });
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    kept({
+      close: async () => {
+        server.closeAllConnections();
+        server.close();
+      },
+    });
     counted.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
     return counted;
   }
@@ -65,7 +78,8 @@ describe('the limits of an answer', () => {
     const reader = answer.body()[Symbol.asyncIterator]();
     await reader.next();
     const idle = await serving(Buffer.from('x'));
-    // While the reader waits, other requests are answered, and the amount sent comes to rest at what the buffers of both sides hold.
+    // While the reader waits, other requests are answered, and the amount sent comes to rest at what the buffers of
+    // both sides hold.
     let before = -1;
     while (before !== server.sent) {
       before = server.sent;
@@ -75,9 +89,17 @@ describe('the limits of an answer', () => {
     await reader.return?.();
   });
 
-  for (const [encoding, compress] of [['gzip', gzipSync], ['deflate', deflateSync], ['br', brotliCompressSync], ['x-gzip', gzipSync]] as const) {
+  for (const [encoding, compress] of [
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+    ['x-gzip', gzipSync],
+  ] as const) {
     it(`count a body of ${encoding} once it is decompressed`, async () => {
-      const [fits, exceeds] = [await serving(compress(Buffer.alloc(1_000, 'x')), { 'content-encoding': encoding }), await serving(compress(Buffer.alloc(1_001, 'x')), { 'content-encoding': encoding })];
+      const [fits, exceeds] = [
+        await serving(compress(Buffer.alloc(1_000, 'x')), { 'content-encoding': encoding }),
+        await serving(compress(Buffer.alloc(1_001, 'x')), { 'content-encoding': encoding }),
+      ];
       expect(String(await bodyOf(fits.url))).to.equal('x'.repeat(1_000));
       expect(await errorOf(bodyOf(exceeds.url))).to.include({ kind: 'too-large', requestSent: true });
     });
@@ -97,15 +119,22 @@ describe('the limits of an answer', () => {
     expect(await bodyOf(server.url)).to.have.length(0);
     const large = await serving(Buffer.alloc(5_000), { 'content-encoding': 'gzip', 'content-length': '5000' });
     const answer = await client.request({ method: 'HEAD', url: large.url, signal: UNABORTED });
-    expect([answer.header('Content-Length'), answer.header('constructor'), (await answer.bytes()).byteLength]).to.deep.equal(['5000', undefined, 0]);
+    expect([
+      answer.header('Content-Length'),
+      answer.header('constructor'),
+      (await answer.bytes()).byteLength,
+    ]).to.deep.equal(['5000', undefined, 0]);
   });
 
   it('refuse what decompresses to many times its size, before it is large', async () => {
     const bomb = await serving(gzipSync(Buffer.alloc(50 * 1024 * 1024)), { 'content-encoding': 'gzip' });
     const pieces: number[] = [];
-    const error = await errorOf((async () => {
-      for await (const piece of (await get(client, bomb.url, { limits: { maxBodyBytes: 2 ** 30 } })).body()) pieces.push(piece.byteLength);
-    })());
+    const error = await errorOf(
+      (async () => {
+        for await (const piece of (await get(client, bomb.url, { limits: { maxBodyBytes: 2 ** 30 } })).body())
+          pieces.push(piece.byteLength);
+      })(),
+    );
     expect(error).to.include({ kind: 'too-large' });
     expect(error.message).to.include('100 times');
     expect(pieces.reduce((sum, bytes) => sum + bytes, 0)).to.be.below(8 * 1024 * 1024);
@@ -122,16 +151,25 @@ describe('the limits of an answer', () => {
     const endings: readonly (readonly [string, (answer: HttpAnswer) => Promise<unknown>])[] = [
       ['content-encoding: zstd\r\n', (answer) => errorOf(answer.bytes())],
       ['content-length: 5000\r\n', (answer) => errorOf(answer.bytes())],
-      ['content-length: 500\r\n', async (answer) => { for await (const _ of answer.body()) break; }],
+      [
+        'content-length: 500\r\n',
+        async (answer) => {
+          for await (const _ of answer.body()) break;
+        },
+      ],
       ['content-length: 500\r\n', async (answer) => answer.discard()],
     ];
     for (const [header, end] of endings) {
       let closed: () => void = () => undefined;
-      const closes = new Promise<void>((resolve) => { closed = resolve; });
-      const server = kept(await RawServer.open((connection) => {
-        connection.socket.once('close', closed);
-        answering(`HTTP/1.1 200 OK\r\n${header}\r\n12345`)(connection);
-      }));
+      const closes = new Promise<void>((resolve) => {
+        closed = resolve;
+      });
+      const server = kept(
+        await RawServer.open((connection) => {
+          connection.socket.once('close', closed);
+          answering(`HTTP/1.1 200 OK\r\n${header}\r\n12345`)(connection);
+        }),
+      );
       await end(await get(client, server.url));
       await closes;
     }
@@ -141,7 +179,10 @@ describe('the limits of an answer', () => {
     const large = kept(localClient({ maxHeaderBytes: 2_000 }));
     for (const headers of [`x: ${'y'.repeat(3_000)}\r\n`, 'x: y\r\n'.repeat(1_500)]) {
       const server = kept(await RawServer.open(answering(`HTTP/1.1 200 OK\r\n${headers}content-length: 0\r\n\r\n`)));
-      expect(await errorOf(get(large, server.url)), headers.slice(0, 4)).to.include({ kind: 'too-large', requestSent: true });
+      expect(await errorOf(get(large, server.url)), headers.slice(0, 4)).to.include({
+        kind: 'too-large',
+        requestSent: true,
+      });
     }
   });
 
@@ -152,7 +193,9 @@ describe('the limits of an answer', () => {
       const server = await serving(Buffer.from(body));
       const error = await errorOf((await get(client, server.url)).json());
       expect([error.kind, error.requestSent]).to.deep.equal(['bad-answer', true]);
-      expect(error.message).to.match(/status 200 is not JSON\.$/).and.not.include('s3cret');
+      expect(error.message)
+        .to.match(/status 200 is not JSON\.$/)
+        .and.not.include('s3cret');
     }
   });
 
@@ -163,7 +206,13 @@ describe('the limits of an answer', () => {
   });
 
   it('are numbers above zero', () => {
-    for (const limits of [{ maxBodyBytes: 0 }, { totalTimeoutMs: -1 }, { idleTimeoutMs: Number.NaN }, { connectTimeoutMs: 2 ** 31 }]) expect(() => new Client({ limits })).to.throw(RangeError);
+    for (const limits of [
+      { maxBodyBytes: 0 },
+      { totalTimeoutMs: -1 },
+      { idleTimeoutMs: Number.NaN },
+      { connectTimeoutMs: 2 ** 31 },
+    ])
+      expect(() => new Client({ limits })).to.throw(RangeError);
   });
 
   describe('of time', () => {
@@ -175,7 +224,9 @@ describe('the limits of an answer', () => {
 
     it('end the wait for TLS, and nothing was sent', async () => {
       const server = kept(await RawServer.open(() => undefined));
-      const error = await errorOf(post(client, `https://127.0.0.1:${server.port}/`, { limits: { connectTimeoutMs: 50 } }));
+      const error = await errorOf(
+        post(client, `https://127.0.0.1:${server.port}/`, { limits: { connectTimeoutMs: 50 } }),
+      );
       expect(error).to.include({ kind: 'timed-out', phase: 'connect', requestSent: false });
     });
 
@@ -183,13 +234,22 @@ describe('the limits of an answer', () => {
       const only = kept(localClient({ maxConnectionsPerOrigin: 1 }));
       const server = kept(await RawServer.open(() => undefined));
       const first = errorOf(post(only, server.url, { limits: { headersTimeoutMs: 500 } }));
-      expect(await errorOf(post(only, server.url, { limits: { connectTimeoutMs: 20 } }))).to.include({ kind: 'timed-out', phase: 'connect', requestSent: false });
+      expect(await errorOf(post(only, server.url, { limits: { connectTimeoutMs: 20 } }))).to.include({
+        kind: 'timed-out',
+        phase: 'connect',
+        requestSent: false,
+      });
       expect(await first).to.include({ kind: 'timed-out', phase: 'headers', requestSent: true });
       expect(server.received.split('POST /').length - 1, 'the one that waited never came').to.equal(1);
     });
 
     it('end the wait for an answer', async () => {
-      for (const begin of ['', 'HTTP/1.1 200', 'HTTP/1.1 103 Early Hints\r\n\r\n', 'HTTP/1.1 200 OK\r\ncontent-length: 3\r\n']) {
+      for (const begin of [
+        '',
+        'HTTP/1.1 200',
+        'HTTP/1.1 103 Early Hints\r\n\r\n',
+        'HTTP/1.1 200 OK\r\ncontent-length: 3\r\n',
+      ]) {
         const server = kept(await RawServer.open(({ socket }) => void socket.once('data', () => socket.write(begin))));
         const error = await errorOf(get(client, server.url, { limits: { headersTimeoutMs: 50 } }));
         expect(error, begin).to.include({ kind: 'timed-out', phase: 'headers', requestSent: true });
@@ -199,13 +259,15 @@ describe('the limits of an answer', () => {
     it('end a pause in a body, but not one the reader makes', async () => {
       const server = kept(await RawServer.open(answering('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n12345')));
       const answer = await get(client, server.url, { limits: { idleTimeoutMs: 30 } });
-      const error = await errorOf((async () => {
-        for await (const piece of answer.body()) {
-          expect(String(piece)).to.equal('12345');
-          // Far longer than the limit: other exchanges are carried out meanwhile.
-          for (let count = 0; count < 100; count += 1) await bodyOf((await serving(Buffer.from('x'))).url);
-        }
-      })());
+      const error = await errorOf(
+        (async () => {
+          for await (const piece of answer.body()) {
+            expect(String(piece)).to.equal('12345');
+            // Far longer than the limit: other exchanges are carried out meanwhile.
+            for (let count = 0; count < 100; count += 1) await bodyOf((await serving(Buffer.from('x'))).url);
+          }
+        })(),
+      );
       expect(error).to.include({ kind: 'timed-out', phase: 'idle', requestSent: true });
     });
 

@@ -22,24 +22,75 @@ interface Break {
 }
 
 const reset = ({ socket }: Connection) => void socket.resetAndDestroy();
-const answerThen = (answer: string, then: (connection: Connection) => void) => (connection: Connection) => onceReceived(connection, BODY, () => {
-  connection.socket.write(answer, () => then(connection));
-});
+const answerThen = (answer: string, then: (connection: Connection) => void) => (connection: Connection) =>
+  onceReceived(connection, BODY, () => {
+    connection.socket.write(answer, () => then(connection));
+  });
 
 /** What a server does with a connection once a request is on its way. */
 const BREAKS: readonly Break[] = [
-  { name: 'resets as soon as the headers have come', on: (c) => onceReceived(c, '\r\n\r\n', () => reset(c)), kind: 'unknown-outcome' },
+  {
+    name: 'resets as soon as the headers have come',
+    on: (c) => onceReceived(c, '\r\n\r\n', () => reset(c)),
+    kind: 'unknown-outcome',
+  },
   { name: 'resets after the whole request', on: (c) => onceReceived(c, BODY, () => reset(c)), kind: 'unknown-outcome' },
-  { name: 'closes after the whole request', on: (c) => onceReceived(c, BODY, () => c.socket.end()), kind: 'unknown-outcome' },
+  {
+    name: 'closes after the whole request',
+    on: (c) => onceReceived(c, BODY, () => c.socket.end()),
+    kind: 'unknown-outcome',
+  },
   { name: 'resets within the status line', on: answerThen('HTTP/1.1 20', reset), kind: 'unknown-outcome' },
-  { name: 'closes within the headers', on: answerThen('HTTP/1.1 200 OK\r\ncontent-le', ({ socket }) => socket.end()), kind: 'unknown-outcome' },
-  { name: 'closes after an answer of 103 alone', on: answerThen('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n', ({ socket }) => socket.end()), kind: 'unknown-outcome' },
-  { name: 'closes within a body of known length', on: answerThen('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n12345', ({ socket }) => socket.end()), kind: 'unknown-outcome', inBody: true },
-  { name: 'closes within a body of known length, after which it would have closed', on: answerThen('HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 10\r\n\r\n12345', ({ socket }) => socket.end()), kind: 'unknown-outcome', inBody: true },
-  { name: 'closes within a chunk', on: answerThen('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\na\r\n12345', ({ socket }) => socket.end()), kind: 'unknown-outcome', inBody: true },
-  { name: 'closes before the last chunk', on: answerThen('HTTP/1.1 200 OK\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n5\r\n12345\r\n', ({ socket }) => socket.end()), kind: 'unknown-outcome', inBody: true },
-  { name: 'answers something else than HTTP', on: answerThen('SSH-2.0-OpenSSH_9.2\r\n\r\n', () => undefined), kind: 'bad-answer' },
-  { name: 'answers with a broken chunk', on: answerThen('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n', () => undefined), kind: 'bad-answer', inBody: true },
+  {
+    name: 'closes within the headers',
+    on: answerThen('HTTP/1.1 200 OK\r\ncontent-le', ({ socket }) => socket.end()),
+    kind: 'unknown-outcome',
+  },
+  {
+    name: 'closes after an answer of 103 alone',
+    on: answerThen('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n', ({ socket }) => socket.end()),
+    kind: 'unknown-outcome',
+  },
+  {
+    name: 'closes within a body of known length',
+    on: answerThen('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n12345', ({ socket }) => socket.end()),
+    kind: 'unknown-outcome',
+    inBody: true,
+  },
+  {
+    name: 'closes within a body of known length, after which it would have closed',
+    on: answerThen('HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 10\r\n\r\n12345', ({ socket }) =>
+      socket.end(),
+    ),
+    kind: 'unknown-outcome',
+    inBody: true,
+  },
+  {
+    name: 'closes within a chunk',
+    on: answerThen('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\na\r\n12345', ({ socket }) => socket.end()),
+    kind: 'unknown-outcome',
+    inBody: true,
+  },
+  {
+    name: 'closes before the last chunk',
+    on: answerThen(
+      'HTTP/1.1 200 OK\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n5\r\n12345\r\n',
+      ({ socket }) => socket.end(),
+    ),
+    kind: 'unknown-outcome',
+    inBody: true,
+  },
+  {
+    name: 'answers something else than HTTP',
+    on: answerThen('SSH-2.0-OpenSSH_9.2\r\n\r\n', () => undefined),
+    kind: 'bad-answer',
+  },
+  {
+    name: 'answers with a broken chunk',
+    on: answerThen('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n', () => undefined),
+    kind: 'bad-answer',
+    inBody: true,
+  },
 ];
 
 describe('the outcome of a request', () => {
@@ -49,10 +100,13 @@ describe('the outcome of a request', () => {
     return one;
   };
   let client: HttpClient;
-  beforeEach(() => { client = kept(localClient()); });
+  beforeEach(() => {
+    client = kept(localClient());
+  });
   afterEach(async () => void (await Promise.all(opened.splice(0).map((one) => one.close()))));
 
-  const failed = async (work: ReturnType<typeof post>): Promise<HttpError> => errorOf(work.then((answer) => answer.bytes()));
+  const failed = async (work: ReturnType<typeof post>): Promise<HttpError> =>
+    errorOf(work.then((answer) => answer.bytes()));
 
   for (const { name, on, kind, inBody = false } of BREAKS) {
     it(`is ${kind} when the server ${name}`, async () => {
@@ -66,12 +120,16 @@ describe('the outcome of a request', () => {
     });
 
     it(`is ${kind} when the server ${name}, on a connection that was kept`, async () => {
-      const server = kept(await RawServer.open((connection) => onceReceived(connection, 'GET /first', () => {
-        connection.socket.write(OK, () => {
-          const before = connection.received().length;
-          on({ socket: connection.socket, received: () => connection.received().slice(before) });
-        });
-      })));
+      const server = kept(
+        await RawServer.open((connection) =>
+          onceReceived(connection, 'GET /first', () => {
+            connection.socket.write(OK, () => {
+              const before = connection.received().length;
+              on({ socket: connection.socket, received: () => connection.received().slice(before) });
+            });
+          }),
+        ),
+      );
       const only = kept(localClient({ maxConnectionsPerOrigin: 1 }));
       await (await get(only, `${server.url}/first`)).bytes();
       const error = await failed(post(only, server.url, { onOwnConnection: false }));
@@ -103,24 +161,50 @@ describe('the outcome of a request', () => {
     const server = await RawServer.open(() => undefined);
     const { url } = server;
     await server.close();
-    expect(await failed(post(client, url))).to.include({ kind: 'not-connected', requestSent: false, code: 'ECONNREFUSED' });
-    expect(await failed(post(client, url, { onOwnConnection: false }))).to.include({ kind: 'not-connected', requestSent: false });
+    expect(await failed(post(client, url))).to.include({
+      kind: 'not-connected',
+      requestSent: false,
+      code: 'ECONNREFUSED',
+    });
+    expect(await failed(post(client, url, { onOwnConnection: false }))).to.include({
+      kind: 'not-connected',
+      requestSent: false,
+    });
   });
 
   it('is not-connected when the name has no address', async () => {
-    for (const [code, resolve] of [['ENOTFOUND', async () => []], ['EAI_AGAIN', async () => { throw Object.assign(new Error('no answer from dns'), { code: 'EAI_AGAIN' }); }]] as const) {
+    for (const [code, resolve] of [
+      ['ENOTFOUND', async () => []],
+      [
+        'EAI_AGAIN',
+        async () => {
+          throw Object.assign(new Error('no answer from dns'), { code: 'EAI_AGAIN' });
+        },
+      ],
+    ] as const) {
       const named = kept(localClient({ resolve }));
-      expect(await failed(post(named, 'https://nothing.example/'))).to.include({ kind: 'not-connected', requestSent: false, code });
+      expect(await failed(post(named, 'https://nothing.example/'))).to.include({
+        kind: 'not-connected',
+        requestSent: false,
+        code,
+      });
     }
   });
 
   it('is not-connected when the system resolves no such name', async () => {
-    expect(await failed(post(client, 'https://nothing.invalid/'))).to.include({ kind: 'not-connected', requestSent: false });
+    expect(await failed(post(client, 'https://nothing.invalid/'))).to.include({
+      kind: 'not-connected',
+      requestSent: false,
+    });
   });
 
   it('is not-connected for a request that waits while the connection it waits for breaks', async () => {
     const only = kept(localClient({ maxConnectionsPerOrigin: 1 }));
-    const server = kept(await RawServer.open((connection, index) => (index === 0 ? onceReceived(connection, BODY, () => reset(connection)) : answering(OK)(connection))));
+    const server = kept(
+      await RawServer.open((connection, index) =>
+        index === 0 ? onceReceived(connection, BODY, () => reset(connection)) : answering(OK)(connection),
+      ),
+    );
     const first = failed(post(only, server.url, { onOwnConnection: false }));
     const second = get(only, `${server.url}/second`);
     expect(await first).to.include({ kind: 'unknown-outcome', requestSent: true });
@@ -130,9 +214,19 @@ describe('the outcome of a request', () => {
 
   it('is aborted, and not sent, when the call is aborted before', async () => {
     const server = kept(await RawServer.open(answering(OK)));
-    expect(await failed(post(client, server.url, { signal: AbortSignal.abort() }))).to.include({ kind: 'aborted', requestSent: false });
+    expect(await failed(post(client, server.url, { signal: AbortSignal.abort() }))).to.include({
+      kind: 'aborted',
+      requestSent: false,
+    });
     let found: (value: { address: string; family: number }[]) => void = () => undefined;
-    const named = kept(localClient({ resolve: () => new Promise((resolve) => { found = resolve; }) }));
+    const named = kept(
+      localClient({
+        resolve: () =>
+          new Promise((resolve) => {
+            found = resolve;
+          }),
+      }),
+    );
     const abort = new AbortController();
     const answer = failed(post(named, `http://some.name:${server.port}/`, { signal: abort.signal }));
     await Promise.resolve();
@@ -146,39 +240,57 @@ describe('the outcome of a request', () => {
   it('is aborted, and sent, when the call is aborted while it is answered', async () => {
     const abort = new AbortController();
     const server = kept(await RawServer.open((connection) => onceReceived(connection, BODY, () => abort.abort())));
-    expect(await failed(post(client, server.url, { signal: abort.signal }))).to.include({ kind: 'aborted', requestSent: true });
+    expect(await failed(post(client, server.url, { signal: abort.signal }))).to.include({
+      kind: 'aborted',
+      requestSent: true,
+    });
   });
 
-  it('is aborted, and sent, when the call is aborted within the answer\'s body, and the connection is closed', async () => {
+  it("is aborted, and sent, when the call is aborted within the answer's body, and the connection is closed", async () => {
     const abort = new AbortController();
     let closed: () => void = () => undefined;
-    const closes = new Promise<void>((resolve) => { closed = resolve; });
-    const server = kept(await RawServer.open((connection) => {
-      connection.socket.once('close', closed);
-      answerThen('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n12345', () => undefined)(connection);
-    }));
+    const closes = new Promise<void>((resolve) => {
+      closed = resolve;
+    });
+    const server = kept(
+      await RawServer.open((connection) => {
+        connection.socket.once('close', closed);
+        answerThen('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n12345', () => undefined)(connection);
+      }),
+    );
     const answer = await post(client, server.url, { signal: abort.signal });
     const pieces: string[] = [];
-    const error = await errorOf((async () => {
-      for await (const piece of answer.body()) {
-        pieces.push(Buffer.from(piece).toString());
-        abort.abort();
-      }
-    })());
+    const error = await errorOf(
+      (async () => {
+        for await (const piece of answer.body()) {
+          pieces.push(Buffer.from(piece).toString());
+          abort.abort();
+        }
+      })(),
+    );
     expect([error.kind, error.requestSent, pieces]).to.deep.equal(['aborted', true, ['12345']]);
     await closes;
   });
 
   it('is aborted when the client is closed, and what comes after is not sent', async () => {
-    const server = kept(await RawServer.open((connection) => onceReceived(connection, BODY, () => void client.close())));
+    const server = kept(
+      await RawServer.open((connection) => onceReceived(connection, BODY, () => void client.close())),
+    );
     expect(await failed(post(client, server.url))).to.include({ kind: 'aborted', requestSent: true });
     expect(await failed(post(client, server.url))).to.include({ kind: 'aborted', requestSent: false });
     expect(server.connections).to.have.length(1);
   });
 
   it('has no secret in any message', async () => {
-    const server = kept(await RawServer.open((connection) => onceReceived(connection, '\r\n\r\n', () => reset(connection))));
-    const error = await failed(post(client, `${server.url}/path?key=s3cret#s3cret`, { headers: { authorization: 'Bearer s3cret' }, body: 's3cret' }));
+    const server = kept(
+      await RawServer.open((connection) => onceReceived(connection, '\r\n\r\n', () => reset(connection))),
+    );
+    const error = await failed(
+      post(client, `${server.url}/path?key=s3cret#s3cret`, {
+        headers: { authorization: 'Bearer s3cret' },
+        body: 's3cret',
+      }),
+    );
     expect(error.message).to.include('/path').and.not.include('s3cret');
     expect(JSON.stringify(error)).to.not.include('s3cret');
     expect(error.stack).to.not.include('s3cret');

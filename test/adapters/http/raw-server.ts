@@ -6,14 +6,20 @@ export interface Connection {
   readonly received: () => string;
 }
 
-/** A TCP server on the loopback that does with each connection what a test says. It keeps what it received, over all connections. */
+/**
+ * A TCP server on the loopback that does with each connection what a test says. It keeps what it received, over all
+ * connections.
+ */
 export class RawServer {
   readonly connections: Connection[] = [];
   private readonly sockets = new Set<Socket>();
 
   private constructor(private readonly server: Server) {}
 
-  static async open(onConnection: (connection: Connection, index: number) => void, host = '127.0.0.1'): Promise<RawServer> {
+  static async open(
+    onConnection: (connection: Connection, index: number) => void,
+    host = '127.0.0.1',
+  ): Promise<RawServer> {
     const server = createServer({ allowHalfOpen: false });
     const raw = new RawServer(server);
     server.on('connection', (socket) => {
@@ -25,7 +31,9 @@ export class RawServer {
       raw.connections.push(connection);
       onConnection(connection, raw.connections.length - 1);
     });
-    await new Promise<void>((resolve) => { server.listen(0, host, resolve); });
+    await new Promise<void>((resolve) => {
+      server.listen(0, host, resolve);
+    });
     return raw;
   }
 
@@ -44,7 +52,9 @@ export class RawServer {
 
   async close(): Promise<void> {
     for (const socket of this.sockets) socket.destroy();
-    await new Promise((resolve) => { this.server.close(resolve); });
+    await new Promise((resolve) => {
+      this.server.close(resolve);
+    });
   }
 }
 

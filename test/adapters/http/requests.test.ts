@@ -33,7 +33,13 @@ describe('an outgoing request', () => {
       request.on('end', () => {
         if (!sockets.includes(request.socket)) sockets.push(request.socket);
         const { method = '', headers } = request;
-        received.push({ method, url: request.url ?? '', headers, body: Buffer.concat(pieces).toString(), connection: sockets.indexOf(request.socket) });
+        received.push({
+          method,
+          url: request.url ?? '',
+          headers,
+          body: Buffer.concat(pieces).toString(),
+          connection: sockets.indexOf(request.socket),
+        });
         response.end('ok');
       });
     });
@@ -41,10 +47,17 @@ describe('an outgoing request', () => {
       live.add(socket);
       socket.once('close', () => live.delete(socket));
     });
-    await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     client = localClient({ maxConnectionsPerOrigin: 2 });
-    opened.push(client, { close: async () => { server.closeAllConnections(); server.close(); } });
+    opened.push(client, {
+      close: async () => {
+        server.closeAllConnections();
+        server.close();
+      },
+    });
   });
   afterEach(async () => void (await Promise.all(opened.splice(0).map((one) => one.close()))));
 
@@ -57,13 +70,26 @@ describe('an outgoing request', () => {
   }
 
   it('arrives as it was made', async () => {
-    expect(await sent({ url: `${url}/a/b?c=d%20e#f`, headers: { 'X-Key': 'value' } })).to.deep.include({ method: 'GET', url: '/a/b?c=d%20e', body: '' });
-    expect(received[0]?.headers).to.include({ 'x-key': 'value', 'user-agent': 'darkroom', 'accept-encoding': 'gzip, deflate, br', host: url.slice(7) });
+    expect(await sent({ url: `${url}/a/b?c=d%20e#f`, headers: { 'X-Key': 'value' } })).to.deep.include({
+      method: 'GET',
+      url: '/a/b?c=d%20e',
+      body: '',
+    });
+    expect(received[0]?.headers).to.include({
+      'x-key': 'value',
+      'user-agent': 'darkroom',
+      'accept-encoding': 'gzip, deflate, br',
+      'host': url.slice(7),
+    });
     for (const body of ['text é', Buffer.from('text é')]) {
-      expect(await sent({ method: 'POST', body })).to.deep.include({ method: 'POST', body: 'text é' }).and.have.nested.property('headers.content-length', '7');
+      expect(await sent({ method: 'POST', body }))
+        .to.deep.include({ method: 'POST', body: 'text é' })
+        .and.have.nested.property('headers.content-length', '7');
     }
     const stream = await sent({ method: 'PUT', body: { stream: textStream('te', 'xt'), byteSize: 4 } });
-    expect(stream).to.deep.include({ method: 'PUT', body: 'text' }).and.have.nested.property('headers.content-length', '4');
+    expect(stream)
+      .to.deep.include({ method: 'PUT', body: 'text' })
+      .and.have.nested.property('headers.content-length', '4');
     expect(stream.headers).to.not.have.property('transfer-encoding');
     expect(received).to.have.length(4);
   });
@@ -84,19 +110,32 @@ describe('an outgoing request', () => {
     await sent({ method: 'DELETE' });
     await sent({ onOwnConnection: true });
     await sent({ method: 'POST', body: '{}', onOwnConnection: false });
-    expect(new Set(received.filter(({ headers }) => headers.connection === 'close').map(({ connection }) => connection)), 'each its own').to.have.property('size', 3);
+    expect(
+      new Set(received.filter(({ headers }) => headers.connection === 'close').map(({ connection }) => connection)),
+      'each its own',
+    ).to.have.property('size', 3);
     const own = received.filter(({ headers }) => headers.connection === 'close').map(({ connection }) => connection);
     const kept = received.filter(({ headers }) => headers.connection !== 'close').map(({ connection }) => connection);
-    expect(received.map(({ headers }) => headers.connection)).to.deep.equal(['keep-alive', 'close', 'close', 'keep-alive', 'keep-alive', 'close', 'keep-alive']);
+    expect(received.map(({ headers }) => headers.connection)).to.deep.equal([
+      'keep-alive',
+      'close',
+      'close',
+      'keep-alive',
+      'keep-alive',
+      'close',
+      'keep-alive',
+    ]);
     expect(kept.filter((connection) => own.includes(connection))).to.deep.equal([]);
   });
 
   it('waits where an origin has all the connections it may have', async () => {
     let most = 0;
-    await Promise.all(Array.from({ length: 20 }, async () => {
-      await (await get(client, url)).bytes();
-      most = Math.max(most, live.size);
-    }));
+    await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        await (await get(client, url)).bytes();
+        most = Math.max(most, live.size);
+      }),
+    );
     expect([received.length, most]).to.deep.equal([20, 2]);
   });
 
@@ -104,11 +143,24 @@ describe('an outgoing request', () => {
     await Promise.all(Array.from({ length: 4 }, async () => (await post(client, url)).bytes()));
     await (await get(client, url)).bytes();
     await client.close();
-    while (live.size > 0) await new Promise((resolve) => { setImmediate(resolve); });
+    while (live.size > 0)
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
   });
 
   it('with a header that cannot be sent is refused, without repeating its value', async () => {
-    for (const headers of [{ host: 's3cret' }, { 'Content-Length': '1' }, { 'transfer-encoding': 'chunked' }, { connection: 'close' }, { 'a b': 'c' }, { '': 'c' }, { key: 's3cret\r\nx: y' }, { key: 's3cret\0' }, { key: 's3cret€' }]) {
+    for (const headers of [
+      { host: 's3cret' },
+      { 'Content-Length': '1' },
+      { 'transfer-encoding': 'chunked' },
+      { connection: 'close' },
+      { 'a b': 'c' },
+      { '': 'c' },
+      { key: 's3cret\r\nx: y' },
+      { key: 's3cret\0' },
+      { key: 's3cret€' },
+    ]) {
       const failure = await get(client, url, { headers }).catch((error: unknown) => error);
       expect(failure).to.be.instanceOf(RangeError);
       expect(String(failure)).to.not.include('s3cret');

@@ -28,46 +28,83 @@ describe('outgoing TLS and redirects', () => {
   let pair: Pair;
   before(async function () {
     authority = await orSkip(this, Authority.make(folder, 'test-authority'));
-    pair = authority.issue({ names: ['DNS:one.example', 'DNS:two.example'], commonName: 'one.example', usage: 'serverAuth' });
+    pair = authority.issue({
+      names: ['DNS:one.example', 'DNS:two.example'],
+      commonName: 'one.example',
+      usage: 'serverAuth',
+    });
   });
   afterEach(async () => void (await Promise.all(opened.splice(0).map((one) => one.close()))));
-  after(() => { rmSync(folder, { recursive: true, force: true }); });
+  after(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
 
-  async function serving(answer: (path: string, response: ServerResponse) => void, { cert, key }: Pair = pair): Promise<TlsServer> {
+  async function serving(
+    answer: (path: string, response: ServerResponse) => void,
+    { cert, key }: Pair = pair,
+  ): Promise<TlsServer> {
     const asked: TlsServer['asked'] = [];
     const server = createServer({ cert, key }, ({ url = '', headers }, response) => {
       asked.push({ path: url, headers });
       answer(url, response);
     });
-    await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
-    const serves = { port: (server.address() as AddressInfo).port, asked, close: async () => { server.closeAllConnections(); server.close(); } };
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    const serves = {
+      port: (server.address() as AddressInfo).port,
+      asked,
+      close: async () => {
+        server.closeAllConnections();
+        server.close();
+      },
+    };
     opened.push(serves);
     return serves;
   }
 
   function client(options: HttpClientOptions = {}): HttpClient {
-    const made = new HttpClient({ allow: ['127.0.0.0/8'], extraCa: [authority.cert.toString()], resolve: async () => [{ address: '127.0.0.1', family: 4 }], ...options });
+    const made = new HttpClient({
+      allow: ['127.0.0.0/8'],
+      extraCa: [authority.cert.toString()],
+      resolve: async () => [{ address: '127.0.0.1', family: 4 }],
+      ...options,
+    });
     opened.push(made);
     return made;
   }
 
   const ok = (_: string, response: ServerResponse) => void response.end('ok');
-  const to = (location: string, status = 302) => (_: string, response: ServerResponse) => void response.writeHead(status, { location }).end();
+  const to =
+    (location: string, status = 302) =>
+    (_: string, response: ServerResponse) =>
+      void response.writeHead(status, { location }).end();
 
   describe('certificates', () => {
     it('of a listed authority are trusted, for the names they have', async () => {
       const server = await serving(ok);
       expect(String(await (await get(client(), `https://one.example:${server.port}/`)).bytes())).to.equal('ok');
       expect(String(await (await get(client(), `https://TWO.example.:${server.port}/`)).bytes())).to.equal('ok');
-      expect(await errorOf(post(client(), `https://three.example:${server.port}/`))).to.include({ kind: 'not-connected', requestSent: false, code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
+      expect(await errorOf(post(client(), `https://three.example:${server.port}/`))).to.include({
+        kind: 'not-connected',
+        requestSent: false,
+        code: 'ERR_TLS_CERT_ALTNAME_INVALID',
+      });
       expect(server.asked).to.have.length(2);
     });
 
     it('of an unknown authority, or out of date, are refused before anything is sent', async () => {
       const server = await serving(ok);
-      expect(await errorOf(post(client({ extraCa: [] }), `https://one.example:${server.port}/`))).to.include({ kind: 'not-connected', requestSent: false });
+      expect(await errorOf(post(client({ extraCa: [] }), `https://one.example:${server.port}/`))).to.include({
+        kind: 'not-connected',
+        requestSent: false,
+      });
       const old = await serving(ok, authority.issue({ names: ['DNS:one.example'], usage: 'serverAuth', days: -1 }));
-      expect(await errorOf(post(client(), `https://one.example:${old.port}/`))).to.include({ kind: 'not-connected', requestSent: false, code: 'CERT_HAS_EXPIRED' });
+      expect(await errorOf(post(client(), `https://one.example:${old.port}/`))).to.include({
+        kind: 'not-connected',
+        requestSent: false,
+        code: 'CERT_HAS_EXPIRED',
+      });
       expect([server.asked, old.asked]).to.deep.equal([[], []]);
     });
 
@@ -76,7 +113,9 @@ describe('outgoing TLS and redirects', () => {
       const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
       process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
       try {
-        const error = await errorOf(post(client({ extraCa: [], allow: ['one.example'] }), `https://one.example:${server.port}/`));
+        const error = await errorOf(
+          post(client({ extraCa: [], allow: ['one.example'] }), `https://one.example:${server.port}/`),
+        );
         expect(error).to.include({ kind: 'not-connected', requestSent: false });
       } finally {
         if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
@@ -91,7 +130,12 @@ describe('outgoing TLS and redirects', () => {
       const closed = await RawServer.open(({ socket }) => void socket.end());
       opened.push(plain, reset, closed);
       for (const server of [plain, reset, closed]) {
-        const error = await errorOf(post(client(), `https://one.example:${server.port}/`, { headers: { authorization: 'Bearer s3cret' }, limits: { connectTimeoutMs: 300 } }));
+        const error = await errorOf(
+          post(client(), `https://one.example:${server.port}/`, {
+            headers: { authorization: 'Bearer s3cret' },
+            limits: { connectTimeoutMs: 300 },
+          }),
+        );
         expect(['not-connected', 'timed-out']).to.include(error.kind);
         expect(error.requestSent).to.equal(false);
         expect(server.received).to.not.include('s3cret');
@@ -114,7 +158,12 @@ describe('outgoing TLS and redirects', () => {
   });
 
   describe('redirects', () => {
-    const credentials = { authorization: 'Bearer s3cret', cookie: 'session=s3cret', 'x-api-key': 's3cret', accept: 'application/json' };
+    const credentials = {
+      'authorization': 'Bearer s3cret',
+      'cookie': 'session=s3cret',
+      'x-api-key': 's3cret',
+      'accept': 'application/json',
+    };
 
     it('are answers like others unless they are asked for', async () => {
       const server = await serving(to('https://two.example/'));
@@ -126,7 +175,9 @@ describe('outgoing TLS and redirects', () => {
 
     it('within one origin keep the headers', async () => {
       const server = await serving((path, response) => (path === '/a' ? to('/b')(path, response) : ok(path, response)));
-      expect((await get(client(), `https://one.example:${server.port}/a`, { headers: credentials, maxRedirects: 1 })).status).to.equal(200);
+      expect(
+        (await get(client(), `https://one.example:${server.port}/a`, { headers: credentials, maxRedirects: 1 })).status,
+      ).to.equal(200);
       expect(server.asked.map(({ path }) => path)).to.deep.equal(['/a', '/b']);
       for (const { headers } of server.asked) expect(headers).to.include(credentials);
     });
@@ -135,7 +186,10 @@ describe('outgoing TLS and redirects', () => {
       const second = await serving(ok);
       for (const location of [`https://two.example:${second.port}/b`, `//one.example:${second.port}/b`]) {
         const first = await serving(to(location));
-        expect((await get(client(), `https://one.example:${first.port}/a`, { headers: credentials, maxRedirects: 1 })).status).to.equal(200);
+        expect(
+          (await get(client(), `https://one.example:${first.port}/a`, { headers: credentials, maxRedirects: 1 }))
+            .status,
+        ).to.equal(200);
       }
       expect(second.asked).to.have.length(2);
       for (const { headers } of second.asked) {
@@ -147,9 +201,13 @@ describe('outgoing TLS and redirects', () => {
     it('and do not get them back when they return to the first', async () => {
       let returning: string;
       const second = await serving((path, response) => to(returning)(path, response));
-      const first = await serving((path, response) => (path === '/a' ? to(`https://two.example:${second.port}/`)(path, response) : ok(path, response)));
+      const first = await serving((path, response) =>
+        path === '/a' ? to(`https://two.example:${second.port}/`)(path, response) : ok(path, response),
+      );
       returning = `https://one.example:${first.port}/c`;
-      expect((await get(client(), `https://one.example:${first.port}/a`, { headers: credentials, maxRedirects: 2 })).status).to.equal(200);
+      expect(
+        (await get(client(), `https://one.example:${first.port}/a`, { headers: credentials, maxRedirects: 2 })).status,
+      ).to.equal(200);
       expect(first.asked[1]?.headers).to.not.have.any.keys('authorization', 'cookie', 'x-api-key');
     });
 
@@ -161,15 +219,27 @@ describe('outgoing TLS and redirects', () => {
     });
 
     it('lead nowhere but where a request may go', async () => {
-      for (const [location, kind] of [['https://10.0.0.1/', 'refused-address'], ['https://[::1]/', 'refused-address'], ['file:///etc/passwd', 'refused-address'], ['https://user:pass@two.example/', 'refused-address'], ['https://[/', 'refused-address'], ['http://two.example/', 'bad-answer']] as const) {
+      for (const [location, kind] of [
+        ['https://10.0.0.1/', 'refused-address'],
+        ['https://[::1]/', 'refused-address'],
+        ['file:///etc/passwd', 'refused-address'],
+        ['https://user:pass@two.example/', 'refused-address'],
+        ['https://[/', 'refused-address'],
+        ['http://two.example/', 'bad-answer'],
+      ] as const) {
         const server = await serving(to(location));
-        expect(await errorOf(get(client(), `https://one.example:${server.port}/`, { maxRedirects: 5 })), location).to.include({ kind, requestSent: true });
+        expect(
+          await errorOf(get(client(), `https://one.example:${server.port}/`, { maxRedirects: 5 })),
+          location,
+        ).to.include({ kind, requestSent: true });
       }
     });
 
     it('are not followed from a server without TLS', async () => {
       const second = await serving(ok);
-      const first = await RawServer.open(answering(`HTTP/1.1 302 Found\r\nlocation: https://two.example:${second.port}/\r\ncontent-length: 0\r\n\r\n`));
+      const first = await RawServer.open(
+        answering(`HTTP/1.1 302 Found\r\nlocation: https://two.example:${second.port}/\r\ncontent-length: 0\r\n\r\n`),
+      );
       opened.push(first);
       expect(await errorOf(get(client(), first.url, { maxRedirects: 5 }))).to.include({ kind: 'bad-answer' });
       expect(second.asked).to.deep.equal([]);
@@ -177,7 +247,12 @@ describe('outgoing TLS and redirects', () => {
 
     it('share the time of one call', async () => {
       const server = await serving((path, response) => to(`/${Number(path.slice(1)) + 1}`)(path, response));
-      const error = await errorOf(get(client(), `https://one.example:${server.port}/0`, { maxRedirects: 1_000_000, limits: { totalTimeoutMs: 300 } }));
+      const error = await errorOf(
+        get(client(), `https://one.example:${server.port}/0`, {
+          maxRedirects: 1_000_000,
+          limits: { totalTimeoutMs: 300 },
+        }),
+      );
       expect(error).to.include({ kind: 'timed-out', phase: 'total' });
     });
 
@@ -187,13 +262,17 @@ describe('outgoing TLS and redirects', () => {
         if (path === '/5') abort.abort();
         to(`/${Number(path.slice(1)) + 1}`)(path, response);
       });
-      const error = await errorOf(get(client(), `https://one.example:${server.port}/0`, { maxRedirects: 1_000, signal: abort.signal }));
+      const error = await errorOf(
+        get(client(), `https://one.example:${server.port}/0`, { maxRedirects: 1_000, signal: abort.signal }),
+      );
       expect(error).to.include({ kind: 'aborted', requestSent: true });
       expect(server.asked.length).to.be.below(8);
     });
 
     it('of requests that change something are not asked for', async () => {
-      const failure = await post(client(), 'https://one.example/', { maxRedirects: 1 }).catch((error: unknown) => error);
+      const failure = await post(client(), 'https://one.example/', { maxRedirects: 1 }).catch(
+        (error: unknown) => error,
+      );
       expect(failure).to.be.instanceOf(RangeError);
     });
   });

@@ -1,5 +1,7 @@
-// Goal: probing by sharp and mediabunny keeps the port's contract, holds no more bytes than allowed, and blocks other decoders.
-// Method: the contract; sources that tell when they are read, and what is held then; damaged files beside a plain decode of them; sharp itself asked to open an SVG.
+// Goal: probing by sharp and mediabunny keeps the port's contract, holds no more bytes than allowed, and blocks other
+// decoders.
+// Method: the contract; sources that tell when they are read, and what is held then; damaged files beside a plain
+// decode of them; sharp itself asked to open an SVG.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import sharp from 'sharp';
@@ -10,7 +12,12 @@ import { breakingOff, streamOf } from '../../fixtures/byte-streams.js';
 import { image } from '../../fixtures/images.js';
 import { largeJpeg, SAMPLING_444 } from '../../fixtures/large-images.js';
 
-mediaProbeContract({ name: 'sharp', open: async () => new SharpMediaProbe(), close: async () => undefined, supports: {} });
+mediaProbeContract({
+  name: 'sharp',
+  open: async () => new SharpMediaProbe(),
+  close: async () => undefined,
+  supports: {},
+});
 
 const noise = async () => sharp(await image('png', 200, 300));
 const FORMS: Readonly<Record<string, () => Promise<Uint8Array>>> = {
@@ -35,7 +42,11 @@ describe('SharpMediaProbe', () => {
       await new Promise(setImmediate);
       open -= 1;
     }
-    await Promise.all(Array.from({ length: 10 }, async () => probe.probe(source(), { maxBytes: 100_000, maxPixels: 1000, decode: 'header' })));
+    await Promise.all(
+      Array.from({ length: 10 }, async () =>
+        probe.probe(source(), { maxBytes: 100_000, maxPixels: 1000, decode: 'header' }),
+      ),
+    );
     expect(most).to.equal(2);
   });
 
@@ -72,7 +83,9 @@ describe('SharpMediaProbe', () => {
   it('gives its memory back when the source of the bytes fails', async () => {
     const memory = new MemoryBudget(1_000_000);
     const whole = await image('png');
-    const outcome = await new SharpMediaProbe({ memory }).probe(breakingOff(whole), { maxBytes: 100_000, maxPixels: 1_000, decode: 'full' }).catch((error: Error) => error.message);
+    const outcome = await new SharpMediaProbe({ memory })
+      .probe(breakingOff(whole), { maxBytes: 100_000, maxPixels: 1_000, decode: 'full' })
+      .catch((error: Error) => error.message);
     expect([outcome, memory.heldBytes]).to.deep.equal(['the line broke', 0]);
   });
 
@@ -80,28 +93,58 @@ describe('SharpMediaProbe', () => {
     it(`finds every damage to a ${form} that decoding every pixel finds`, async () => {
       const whole = await encode();
       const probe = new SharpMediaProbe();
-      const damage = fc.array(fc.tuple(fc.double({ min: 0.1, max: 1, maxExcluded: true, noNaN: true }), fc.integer({ min: 1, max: 255 })), { minLength: 1, maxLength: 6 });
-      await fc.assert(fc.asyncProperty(damage, async (changes) => {
-        const damaged = Uint8Array.from(whole);
-        for (const [where, change] of changes) damaged[Math.floor(where * damaged.byteLength)]! ^= change;
-        const isSound = await sharp(damaged, { failOn: 'warning' }).raw().toBuffer().then(() => true, () => false);
-        const answer = await probe.probe(streamOf(damaged), { maxBytes: whole.byteLength, maxPixels: 1_000_000, decode: 'full' });
-        if (!isSound) expect(answer).to.have.property('invalid');
-      }), { numRuns: 60 });
+      const damage = fc.array(
+        fc.tuple(fc.double({ min: 0.1, max: 1, maxExcluded: true, noNaN: true }), fc.integer({ min: 1, max: 255 })),
+        { minLength: 1, maxLength: 6 },
+      );
+      await fc.assert(
+        fc.asyncProperty(damage, async (changes) => {
+          const damaged = Uint8Array.from(whole);
+          for (const [where, change] of changes) damaged[Math.floor(where * damaged.byteLength)]! ^= change;
+          const isSound = await sharp(damaged, { failOn: 'warning' })
+            .raw()
+            .toBuffer()
+            .then(
+              () => true,
+              () => false,
+            );
+          const answer = await probe.probe(streamOf(damaged), {
+            maxBytes: whole.byteLength,
+            maxPixels: 1_000_000,
+            decode: 'full',
+          });
+          if (!isSound) expect(answer).to.have.property('invalid');
+        }),
+        { numRuns: 60 },
+      );
     });
   }
 
   it('leaves no decoder of other kinds open in the process', async () => {
     const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>');
-    const outcome = await sharp(svg).metadata().then(() => 'opened', () => 'refused');
+    const outcome = await sharp(svg)
+      .metadata()
+      .then(
+        () => 'opened',
+        () => 'refused',
+      );
     expect(outcome).to.equal('refused');
   });
 
   it('counts the frames of an animated PNG', async () => {
     const plain = Buffer.from(await image('png'));
-    const control = Buffer.concat([Buffer.from([0, 0, 0, 8]), Buffer.from('acTL'), Buffer.from([0, 0, 0, 100, 0, 0, 0, 0]), Buffer.alloc(4)]);
+    const control = Buffer.concat([
+      Buffer.from([0, 0, 0, 8]),
+      Buffer.from('acTL'),
+      Buffer.from([0, 0, 0, 100, 0, 0, 0, 0]),
+      Buffer.alloc(4),
+    ]);
     const animated = Buffer.concat([plain.subarray(0, 33), control, plain.subarray(33)]);
-    const answer = await new SharpMediaProbe().probe(streamOf(animated), { maxBytes: 100_000, maxPixels: 24 * 16 * 99, decode: 'header' });
+    const answer = await new SharpMediaProbe().probe(streamOf(animated), {
+      maxBytes: 100_000,
+      maxPixels: 24 * 16 * 99,
+      decode: 'header',
+    });
     expect(answer).to.have.property('invalid').that.includes('100 frames');
   });
 });

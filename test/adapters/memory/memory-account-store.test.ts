@@ -3,4 +3,9 @@
 import { MemoryAccountStore } from '../../../adapters/memory/memory-account-store.js';
 import { accountStoreContract } from '../../contracts/account-store.contract.js';
 
-accountStoreContract({ name: 'memory', open: async () => new MemoryAccountStore(), close: async () => undefined, supports: {} });
+accountStoreContract({
+  name: 'memory',
+  open: async () => new MemoryAccountStore(),
+  close: async () => undefined,
+  supports: {},
+});

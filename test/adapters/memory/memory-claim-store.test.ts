@@ -3,4 +3,9 @@
 import { MemoryClaimStore } from '../../../adapters/memory/memory-claim-store.js';
 import { claimStoreContract } from '../../contracts/claim-store.contract.js';
 
-claimStoreContract({ name: 'memory', open: async () => new MemoryClaimStore(), close: async () => undefined, supports: {} });
+claimStoreContract({
+  name: 'memory',
+  open: async () => new MemoryClaimStore(),
+  close: async () => undefined,
+  supports: {},
+});

@@ -3,4 +3,9 @@
 import { MemoryCredentialStore } from '../../../adapters/memory/memory-credential-store.js';
 import { credentialStoreContract } from '../../contracts/credential-store.contract.js';
 
-credentialStoreContract({ name: 'memory', open: async () => new MemoryCredentialStore(), close: async () => undefined, supports: {} });
+credentialStoreContract({
+  name: 'memory',
+  open: async () => new MemoryCredentialStore(),
+  close: async () => undefined,
+  supports: {},
+});

@@ -3,4 +3,9 @@
 import { MemoryGenerationStore } from '../../../adapters/memory/memory-generation-store.js';
 import { generationStoreContract } from '../../contracts/generation-store.contract.js';
 
-generationStoreContract({ name: 'memory', open: async () => new MemoryGenerationStore(), close: async () => undefined, supports: {} });
+generationStoreContract({
+  name: 'memory',
+  open: async () => new MemoryGenerationStore(),
+  close: async () => undefined,
+  supports: {},
+});

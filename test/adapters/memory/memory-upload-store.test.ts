@@ -3,4 +3,9 @@
 import { MemoryUploadStore } from '../../../adapters/memory/memory-upload-store.js';
 import { uploadStoreContract } from '../../contracts/upload-store.contract.js';
 
-uploadStoreContract({ name: 'memory', open: async () => new MemoryUploadStore(), close: async () => undefined, supports: {} });
+uploadStoreContract({
+  name: 'memory',
+  open: async () => new MemoryUploadStore(),
+  close: async () => undefined,
+  supports: {},
+});

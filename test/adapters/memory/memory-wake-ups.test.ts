@@ -31,8 +31,16 @@ describe('MemoryWakeUps that share a table', () => {
     const delivered: string[] = [];
     const dying = new MemoryWakeUps({ clock, table: shared });
     const living = new MemoryWakeUps({ clock, table: shared });
-    await dying.start(() => new Promise<void>(() => { delivered.push('dying'); }), 1);
-    await living.start(async () => { delivered.push('living'); }, 1);
+    await dying.start(
+      () =>
+        new Promise<void>(() => {
+          delivered.push('dying');
+        }),
+      1,
+    );
+    await living.start(async () => {
+      delivered.push('living');
+    }, 1);
     await living.schedule(aboutGeneration(uuidAt(1)), clock.now());
     await clock.advance(10_000);
     expect(delivered).to.deep.equal(['dying']);

@@ -1,5 +1,6 @@
 // Goal: objects in memory keep the port's contract.
-// Method: the contract; signed requests go to the store's own `handle`, with the length a client's HTTP library would add.
+// Method: the contract; signed requests go to the store's own `handle`, with the length a client's HTTP library would
+// add.
 import { MemoryObjectStore } from '../../../adapters/memory/memory-object-store.js';
 import { SystemClock } from '../../../adapters/system/system-clock.js';
 import { objectStoreContract } from '../../contracts/object-store.contract.js';

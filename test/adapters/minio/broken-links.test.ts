@@ -1,6 +1,8 @@
-// Goal: a store that is cut off, or says nothing, costs a bounded wait and an honest answer, and nothing once it is back.
-// Method: a real server behind a TCP proxy that cuts, swallows and heals; what was stored is looked at past the proxy. Calls that
-// must end are given little time. Calls that must succeed are given more until it is enough, since a busy machine may be slow.
+// Goal: a store that is cut off, or says nothing, costs a bounded wait and an honest answer, and nothing once it is
+// back.
+// Method: a real server behind a TCP proxy that cuts, swallows and heals; what was stored is looked at past the proxy.
+// Calls that must end are given little time. Calls that must succeed are given more until it is enough, since a busy
+// machine may be slow.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { MinioObjectStore } from '../../../adapters/minio/minio-object-store.js';
@@ -45,7 +47,8 @@ for (const kind of S3_KINDS) {
       await bucket.remove();
     });
 
-    const throughLink = (timeoutMs: number): Promise<MinioObjectStore> => openStore({ ...bucket, endpoint: `http://${link.address}`, timeoutMs });
+    const throughLink = (timeoutMs: number): Promise<MinioObjectStore> =>
+      openStore({ ...bucket, endpoint: `http://${link.address}`, timeoutMs });
     /** Asks again while the answer is an outage: the store works again, however slow the machine. */
     const again = <T>(call: () => Promise<T>): Promise<T> => withEnoughTime(TIMEOUT_MS, call);
 
@@ -57,11 +60,15 @@ for (const kind of S3_KINDS) {
       expect(await collected((await patient.read('key'))!)).to.have.length(MIB);
     });
 
-    for (const [what, byteSize, sentBytes] of [['one request', MIB, 300_000], ['parts', 12 * MIB, 3 * MIB]] as const) {
+    for (const [what, byteSize, sentBytes] of [
+      ['one request', MIB, 300_000],
+      ['parts', 12 * MIB, 3 * MIB],
+    ] as const) {
       it(`stores nothing when a write in ${what} is cut, and writes again afterwards`, async () => {
         await direct.write('key', bytes(3), LIMIT);
         await link.fail({ type: 'limit_data', stream: 'upstream', attributes: { bytes: sentBytes } });
-        for (const key of ['key', 'new']) expect(await outcomeOf(patient.write(key, bytes(byteSize), LIMIT))).to.be.instanceOf(StoreUnavailable);
+        for (const key of ['key', 'new'])
+          expect(await outcomeOf(patient.write(key, bytes(byteSize), LIMIT))).to.be.instanceOf(StoreUnavailable);
         expect(await direct.stat('key')).to.have.property('byteSize', 3);
         expect(await direct.stat('new')).to.equal(null);
         expect(await incompleteUploads(bucket, 'new'), 'the parts are given up').to.equal(0);
@@ -75,12 +82,19 @@ for (const kind of S3_KINDS) {
         await direct.write('key', bytes(3), LIMIT);
         await link[fault]();
         const calls = [
-          linked.stat('key'), linked.read('key'), linked.read('key', { from: 0, to: 1 }), linked.write('key', bytes(5), LIMIT),
-          linked.write('key', bytes(6 * MIB), LIMIT), linked.copy('key', 'to', 'any'), linked.remove('key'), linked.installationId(),
+          linked.stat('key'),
+          linked.read('key'),
+          linked.read('key', { from: 0, to: 1 }),
+          linked.write('key', bytes(5), LIMIT),
+          linked.write('key', bytes(6 * MIB), LIMIT),
+          linked.copy('key', 'to', 'any'),
+          linked.remove('key'),
+          linked.installationId(),
           throughLink(TIMEOUT_MS),
           setUpBucket({ ...bucket, endpoint: `http://${link.address}`, timeoutMs: TIMEOUT_MS }),
         ];
-        for (const [at, outcome] of (await Promise.all(calls.map(outcomeOf))).entries()) expect(outcome, `call ${at}`).to.be.instanceOf(StoreUnavailable);
+        for (const [at, outcome] of (await Promise.all(calls.map(outcomeOf))).entries())
+          expect(outcome, `call ${at}`).to.be.instanceOf(StoreUnavailable);
         expect(await direct.stat('key')).to.have.property('byteSize', 3);
         await link.heal();
         expect(await again(() => linked.stat('key'))).to.have.property('byteSize', 3);
@@ -128,7 +142,9 @@ for (const kind of S3_KINDS) {
           await sleep(2 * timeoutMs);
         }
       }
-      const written = await withEnoughTime(TIMEOUT_MS, async (timeoutMs) => (await throughLink(timeoutMs)).write('key', slow(timeoutMs), LIMIT));
+      const written = await withEnoughTime(TIMEOUT_MS, async (timeoutMs) =>
+        (await throughLink(timeoutMs)).write('key', slow(timeoutMs), LIMIT),
+      );
       expect(written).to.have.property('byteSize', 18 * MIB);
       const byteCount = await withEnoughTime(TIMEOUT_MS, async (timeoutMs) => {
         let [readBytes, pauses] = [0, 0];
@@ -150,7 +166,10 @@ for (const kind of S3_KINDS) {
       };
       const [written, readBytes] = await withEnoughTime(1_000, async (timeoutMs) => {
         // As a whole this takes longer than the timeout, both ways.
-        const slow = { attributes: { rate: Math.floor(20 * 1024 * 1000 / (1.4 * timeoutMs)) }, type: 'bandwidth' } as const;
+        const slow = {
+          attributes: { rate: Math.floor((20 * 1024 * 1000) / (1.4 * timeoutMs)) },
+          type: 'bandwidth',
+        } as const;
         await link.heal();
         await link.fail({ ...slow, stream: 'upstream' }, { ...slow, stream: 'downstream' });
         const hasty = await throughLink(timeoutMs);

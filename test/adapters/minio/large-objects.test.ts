@@ -18,7 +18,10 @@ const collectGarbage = runInNewContext('gc') as () => void;
 const unlimited = { mediaType: 'video/mp4', maxBytes: 1024 * MIB } as const;
 
 /** So many bytes, each piece of them in the same memory: whoever keeps a piece keeps what comes after it. */
-async function* made(byteCount: number, watch: (madeBytes: number) => void = () => undefined): AsyncGenerator<Uint8Array> {
+async function* made(
+  byteCount: number,
+  watch: (madeBytes: number) => void = () => undefined,
+): AsyncGenerator<Uint8Array> {
   const piece = new Uint8Array(PIECE);
   for (let at = 0; at < byteCount; at += PIECE) {
     piece.fill((at / PIECE) & 0xff);
@@ -27,7 +30,10 @@ async function* made(byteCount: number, watch: (madeBytes: number) => void = () 
   }
 }
 
-/** The most that byte arrays held over what they held at the start. Garbage is told apart only where it matters to the bound. */
+/**
+ * The most that byte arrays held over what they held at the start. Garbage is told apart only where it matters to the
+ * bound.
+ */
 class HeldBytes {
   mostBytes = 0;
   private readonly before: number;
@@ -62,7 +68,9 @@ for (const kind of S3_KINDS) {
     let server: S3Server;
     let bucket: FreshBucket;
     let store: MinioObjectStore;
-    before(async function findServer() { server = await orSkip(this, s3Server(kind)); });
+    before(async function findServer() {
+      server = await orSkip(this, s3Server(kind));
+    });
     beforeEach(async () => {
       bucket = freshBucket(server);
       store = await openIn(bucket);
@@ -73,10 +81,15 @@ for (const kind of S3_KINDS) {
       const byteSize = 64 * MIB + 12_345;
       const expected = await sha256(made(byteSize));
       const written = new HeldBytes(byteSize / 6);
-      expect(await store.write('big', made(byteSize, written.sample), unlimited)).to.deep.equal({ byteSize, sha256: expected });
+      expect(await store.write('big', made(byteSize, written.sample), unlimited)).to.deep.equal({
+        byteSize,
+        sha256: expected,
+      });
       const read = new HeldBytes(byteSize / 3);
       expect(await sha256((await store.read('big'))!, read.sample)).to.equal(expected);
-      console.log(`      held at most ${(written.mostBytes / MIB).toFixed(1)} MiB while writing, ${(read.mostBytes / MIB).toFixed(1)} MiB while reading`);
+      console.log(
+        `      held at most ${(written.mostBytes / MIB).toFixed(1)} MiB while writing, ${(read.mostBytes / MIB).toFixed(1)} MiB while reading`,
+      );
       expect(written.mostBytes).to.be.below(byteSize / 6);
       expect(read.mostBytes).to.be.below(byteSize / 3);
       expect(await store.stat('big')).to.have.property('byteSize', byteSize);
@@ -94,7 +107,15 @@ for (const kind of S3_KINDS) {
       await store.write('key', made(3), unlimited);
       let taken = 0;
       const maxBytes = 11 * MIB;
-      expect(await store.write('key', made(100 * MIB, (at) => { taken = at; }), { ...unlimited, maxBytes })).to.equal('too-large');
+      expect(
+        await store.write(
+          'key',
+          made(100 * MIB, (at) => {
+            taken = at;
+          }),
+          { ...unlimited, maxBytes },
+        ),
+      ).to.equal('too-large');
       expect(taken).to.be.at.most(maxBytes);
       expect(await store.stat('key')).to.have.property('byteSize', 3);
       expect(await incompleteUploads(bucket, 'key')).to.equal(0);
@@ -111,7 +132,11 @@ for (const kind of S3_KINDS) {
       await store.write('from', made(10), unlimited);
       await store.write('to', made(10), unlimited);
       const { etag } = (await store.stat('from'))!;
-      const results = [await store.copy('none', 'to', etag), await store.copy('from', 'to', 'other'), await store.copy('from', 'to', etag)];
+      const results = [
+        await store.copy('none', 'to', etag),
+        await store.copy('from', 'to', 'other'),
+        await store.copy('from', 'to', etag),
+      ];
       expect(results).to.deep.equal(['missing', 'changed', 'exists']);
       expect(await incompleteUploads(bucket, 'to')).to.equal(0);
     });

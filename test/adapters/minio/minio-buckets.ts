@@ -20,8 +20,8 @@ export async function incompleteUploads(options: MinioOptions, key: string): Pro
 }
 
 /**
- * What an attempt answers that has time enough: one that ends as an outage is made again with twice the time, as a busy machine
- * may need it. The suite's own limit ends what would be an outage for ever.
+ * What an attempt answers that has time enough: one that ends as an outage is made again with twice the time, as a busy
+ * machine may need it. The suite's own limit ends what would be an outage for ever.
  */
 export async function withEnoughTime<T>(firstMs: number, attempt: (timeoutMs: number) => Promise<T>): Promise<T> {
   for (let timeoutMs = firstMs; ; timeoutMs *= 2) {

@@ -12,7 +12,9 @@ for (const kind of S3_KINDS) {
   describe(kind, () => {
     const buckets = new Map<ObjectStore, FreshBucket>();
     let server: S3Server;
-    before(async function findServer() { server = await orSkip(this, s3Server(kind)); });
+    before(async function findServer() {
+      server = await orSkip(this, s3Server(kind));
+    });
 
     objectStoreContract({
       name: `minio on ${kind}`,

@@ -20,7 +20,9 @@ for (const kind of S3_KINDS) {
       bucket = freshBucket(await orSkip(this, s3Server(kind)));
       toxiproxy = await orSkip(this, toxiproxyServer());
     });
-    beforeEach(async () => { link = await TcpLink.open(toxiproxy, new URL(bucket.endpoint).host); });
+    beforeEach(async () => {
+      link = await TcpLink.open(toxiproxy, new URL(bucket.endpoint).host);
+    });
     afterEach(async () => {
       await link.close();
       await bucket.remove();
@@ -29,12 +31,22 @@ for (const kind of S3_KINDS) {
     it('signs for the public address, and talks to the internal one', async () => {
       const publicEndpoint = `http://${link.address}`;
       const store = await openIn({ ...bucket, publicEndpoint });
-      const put = await store.signPut({ key: 'staging/one', mediaType: 'image/png', byteSize: BODY.byteLength, expiresAt: soon() });
+      const put = await store.signPut({
+        key: 'staging/one',
+        mediaType: 'image/png',
+        byteSize: BODY.byteLength,
+        expiresAt: soon(),
+      });
       expect(put.url).to.match(new RegExp(`^${publicEndpoint}/${bucket.bucket}/staging/one\\?`));
       expect((await fetch(put.url, { method: 'PUT', headers: put.headers, body: BODY })).status).to.equal(200);
       expect(await collected((await store.read('staging/one'))!)).to.deep.equal(BODY);
 
-      const get = await store.signGet({ key: 'staging/one', mediaType: 'image/png', filename: 'A café, "half" 50% + más.png', expiresAt: soon() });
+      const get = await store.signGet({
+        key: 'staging/one',
+        mediaType: 'image/png',
+        filename: 'A café, "half" 50% + más.png',
+        expiresAt: soon(),
+      });
       const answer = await fetch(get.url);
       expect(new Uint8Array(await answer.arrayBuffer())).to.deep.equal(BODY);
       expect(answer.headers.get('content-disposition')).to.include(`filename*=UTF-8''A%20caf%C3%A9`);
@@ -42,7 +54,10 @@ for (const kind of S3_KINDS) {
       const elsewhere = get.url.replace(publicEndpoint, bucket.endpoint);
       expect((await fetch(elsewhere)).status, 'the host is signed').to.equal(403);
       await link.cut();
-      expect(await store.stat('staging/one'), 'our own calls do not pass there').to.have.property('byteSize', BODY.byteLength);
+      expect(await store.stat('staging/one'), 'our own calls do not pass there').to.have.property(
+        'byteSize',
+        BODY.byteLength,
+      );
     });
 
     it('keeps apart the time of a signature from what it may ask for', async () => {
@@ -53,13 +68,26 @@ for (const kind of S3_KINDS) {
       const byAFastClock = await store.signGet({ ...get, expiresAt: Date.now() + 7 * 24 * 3_600_000 + 60_000 });
       expect(byAFastClock.url).to.include('X-Amz-Expires=604800');
       expect((await fetch(week.url)).status, 'the longest there is').to.equal(200);
-      const refused = await store.signGet({ ...get, expiresAt: Date.now() + 8 * 24 * 3_600_000 }).catch((error: unknown) => error);
+      const refused = await store
+        .signGet({ ...get, expiresAt: Date.now() + 8 * 24 * 3_600_000 })
+        .catch((error: unknown) => error);
       expect(refused).to.be.instanceOf(RangeError);
-      for (const change of [{ key: '../key' }, { mediaType: 'image/png\r\nX: y' }, { mediaType: 'png' }, { expiresAt: Number.NaN }]) {
-        expect(await store.signGet({ ...get, expiresAt: soon(), ...change }).catch((error: unknown) => error)).to.be.instanceOf(RangeError);
+      for (const change of [
+        { key: '../key' },
+        { mediaType: 'image/png\r\nX: y' },
+        { mediaType: 'png' },
+        { expiresAt: Number.NaN },
+      ]) {
+        expect(
+          await store.signGet({ ...get, expiresAt: soon(), ...change }).catch((error: unknown) => error),
+        ).to.be.instanceOf(RangeError);
       }
       for (const byteSize of [-1, 1.5]) {
-        expect(await store.signPut({ key: 'key', mediaType: 'image/png', byteSize, expiresAt: soon() }).catch((error: unknown) => error)).to.be.instanceOf(RangeError);
+        expect(
+          await store
+            .signPut({ key: 'key', mediaType: 'image/png', byteSize, expiresAt: soon() })
+            .catch((error: unknown) => error),
+        ).to.be.instanceOf(RangeError);
       }
     });
   });

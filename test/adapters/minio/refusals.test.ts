@@ -12,40 +12,80 @@ import { orSkip, s3Server } from '../../servers/servers.js';
 import { openStore, outcomeOf } from './minio-buckets.js';
 
 const SECRET = 'never-to-be-repeated';
-const PLAUSIBLE: MinioOptions = { endpoint: 'http://127.0.0.1:1', region: 'us-east-1', bucket: 'bucket', accessKey: 'access', secretKey: SECRET };
+const PLAUSIBLE: MinioOptions = {
+  endpoint: 'http://127.0.0.1:1',
+  region: 'us-east-1',
+  bucket: 'bucket',
+  accessKey: 'access',
+  secretKey: SECRET,
+};
 
 /** Opening and setting up are refused with one sentence that has these words. */
-async function refuses(options: MinioOptions, kind: typeof MinioRefused | typeof StoreUnavailable, ...words: string[]): Promise<void> {
+async function refuses(
+  options: MinioOptions,
+  kind: typeof MinioRefused | typeof StoreUnavailable,
+  ...words: string[]
+): Promise<void> {
   for (const error of [await outcomeOf(openStore(options)), await outcomeOf(setUpBucket(options))]) {
     expect(error).to.be.instanceOf(kind);
     const { message } = error as Error;
     for (const word of words) expect(message).to.include(word);
-    expect(message).to.match(/^[A-Z].*\.$/).and.not.include(SECRET);
+    expect(message)
+      .to.match(/^[A-Z].*\.$/)
+      .and.not.include(SECRET);
   }
 }
 
 describe('MinioObjectStore with options that cannot work', () => {
   it('refuses an endpoint that is more or less than a scheme, a host and a port', async () => {
-    for (const wrong of ['', '127.0.0.1:9000', 'ftp://host', 'http://host/path', 'http://host/?query', 'http://host/#part', `http://user:${SECRET}@host`]) {
+    for (const wrong of [
+      '',
+      '127.0.0.1:9000',
+      'ftp://host',
+      'http://host/path',
+      'http://host/?query',
+      'http://host/#part',
+      `http://user:${SECRET}@host`,
+    ]) {
       await refuses({ ...PLAUSIBLE, endpoint: wrong }, MinioRefused, 'endpoint');
       await refuses({ ...PLAUSIBLE, publicEndpoint: wrong }, MinioRefused, 'public endpoint');
     }
   });
 
   it('refuses hosts of AWS that send clients elsewhere, and takes those of a region', async () => {
-    for (const [host, region] of [['s3.amazonaws.com', 'us-east-1'], ['s3.cn-north-1.amazonaws.com.cn', 'cn-northwest-1']] as const) {
+    for (const [host, region] of [
+      ['s3.amazonaws.com', 'us-east-1'],
+      ['s3.cn-north-1.amazonaws.com.cn', 'cn-northwest-1'],
+    ] as const) {
       await refuses({ ...PLAUSIBLE, endpoint: `https://${host}`, region }, MinioRefused, 'endpoint', 'region', host);
-      await refuses({ ...PLAUSIBLE, publicEndpoint: `https://${host}`, region }, MinioRefused, 'public endpoint', 'region', host);
+      await refuses(
+        { ...PLAUSIBLE, publicEndpoint: `https://${host}`, region },
+        MinioRefused,
+        'public endpoint',
+        'region',
+        host,
+      );
     }
-    for (const [host, region] of [['s3.us-east-1.amazonaws.com', 'us-east-1'], ['s3.cn-north-1.amazonaws.com.cn', 'cn-north-1']] as const) {
+    for (const [host, region] of [
+      ['s3.us-east-1.amazonaws.com', 'us-east-1'],
+      ['s3.cn-north-1.amazonaws.com.cn', 'cn-north-1'],
+    ] as const) {
       expect(() => checkOptions({ ...PLAUSIBLE, endpoint: `https://${host}`, region })).not.to.throw();
     }
   });
 
   it('refuses other values that no server could take', async () => {
     for (const [change, word] of [
-      [{ bucket: 'Bucket' }, 'bucket'], [{ bucket: 'b' }, 'bucket'], [{ bucket: 'a/b' }, 'bucket'], [{ region: '' }, 'region'], [{ region: 'a b' }, 'region'],
-      [{ accessKey: '' }, 'access key'], [{ secretKey: '' }, 'secret key'], [{ timeoutMs: 0 }, 'timeout'], [{ timeoutMs: 1.5 }, 'timeout'], [{ timeoutMs: 3_600_000 }, 'timeout'],
+      [{ bucket: 'Bucket' }, 'bucket'],
+      [{ bucket: 'b' }, 'bucket'],
+      [{ bucket: 'a/b' }, 'bucket'],
+      [{ region: '' }, 'region'],
+      [{ region: 'a b' }, 'region'],
+      [{ accessKey: '' }, 'access key'],
+      [{ secretKey: '' }, 'secret key'],
+      [{ timeoutMs: 0 }, 'timeout'],
+      [{ timeoutMs: 1.5 }, 'timeout'],
+      [{ timeoutMs: 3_600_000 }, 'timeout'],
     ] as const) {
       await refuses({ ...PLAUSIBLE, ...change }, MinioRefused, word);
     }
@@ -54,7 +94,11 @@ describe('MinioObjectStore with options that cannot work', () => {
   it('names an endpoint where nobody listens, and one that does not exist', async () => {
     const endpoint = `http://127.0.0.1:${await freePort()}`;
     await refuses({ ...PLAUSIBLE, endpoint }, StoreUnavailable, endpoint, 'bucket bucket', 'ECONNREFUSED');
-    await refuses({ ...PLAUSIBLE, endpoint: 'http://no-such-host.invalid' }, StoreUnavailable, 'http://no-such-host.invalid');
+    await refuses(
+      { ...PLAUSIBLE, endpoint: 'http://no-such-host.invalid' },
+      StoreUnavailable,
+      'http://no-such-host.invalid',
+    );
     await refuses({ ...PLAUSIBLE, endpoint: 'http://[::1]:1' }, StoreUnavailable, 'http://[::1]:1');
   });
 });
@@ -62,17 +106,32 @@ describe('MinioObjectStore with options that cannot work', () => {
 for (const kind of S3_KINDS) {
   describe(`MinioObjectStore refused by ${kind}`, () => {
     let bucket: FreshBucket;
-    before(async function findServer() { bucket = freshBucket(await orSkip(this, s3Server(kind))); });
-    beforeEach(async () => { await setUpBucket(bucket); });
+    before(async function findServer() {
+      bucket = freshBucket(await orSkip(this, s3Server(kind)));
+    });
+    beforeEach(async () => {
+      await setUpBucket(bucket);
+    });
     afterEach(async () => bucket.remove());
 
     it('names a bucket that is not there, and the way to make it', async () => {
       const error = await outcomeOf(openStore({ ...bucket, bucket: 'no-such-bucket' }));
-      expect(error).to.be.instanceOf(MinioRefused).with.property('message').that.includes('no-such-bucket').and.includes(bucket.endpoint).and.includes('darkroom migrate');
+      expect(error)
+        .to.be.instanceOf(MinioRefused)
+        .with.property('message')
+        .that.includes('no-such-bucket')
+        .and.includes(bucket.endpoint)
+        .and.includes('darkroom migrate');
     });
 
     it('names keys that are not known or do not belong together', async () => {
-      await refuses({ ...bucket, accessKey: 'nobody', secretKey: SECRET }, MinioRefused, bucket.bucket, bucket.endpoint, 'access key');
+      await refuses(
+        { ...bucket, accessKey: 'nobody', secretKey: SECRET },
+        MinioRefused,
+        bucket.bucket,
+        bucket.endpoint,
+        'access key',
+      );
       await refuses({ ...bucket, secretKey: SECRET }, MinioRefused, bucket.bucket, bucket.endpoint, 'secret key');
     });
 

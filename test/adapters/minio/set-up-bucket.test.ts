@@ -1,4 +1,5 @@
-// Goal: setting a bucket up can be repeated, and done by many at once, and takes nothing from an operator or a live write.
+// Goal: setting a bucket up can be repeated, and done by many at once, and takes nothing from an operator or a live
+// write.
 // Method: fresh buckets on real servers, looked at with the S3 client by itself.
 import { expect } from 'chai';
 import type { LifecycleConfig } from 'minio';
@@ -19,8 +20,12 @@ for (const kind of S3_KINDS) {
   describe(`setUpBucket on ${kind}`, () => {
     let server: S3Server;
     let bucket: FreshBucket;
-    before(async function findServer() { server = await orSkip(this, s3Server(kind)); });
-    beforeEach(() => { bucket = freshBucket(server); });
+    before(async function findServer() {
+      server = await orSkip(this, s3Server(kind));
+    });
+    beforeEach(() => {
+      bucket = freshBucket(server);
+    });
     afterEach(async () => bucket.remove());
 
     it('makes the bucket and says so, and finds nothing to make again', async () => {
@@ -52,7 +57,10 @@ for (const kind of S3_KINDS) {
     it('refuses a bucket in which something else stands for the id', async () => {
       await setUpBucket(bucket);
       await s3Client(server).putObject(bucket.bucket, 'INSTALLATION-ID', 'something else');
-      expect(await outcomeOf(setUpBucket(bucket))).to.be.instanceOf(MinioRefused).with.property('message').that.includes('INSTALLATION-ID');
+      expect(await outcomeOf(setUpBucket(bucket)))
+        .to.be.instanceOf(MinioRefused)
+        .with.property('message')
+        .that.includes('INSTALLATION-ID');
     });
 
     it('sets rules where the server has them, and leaves those of an operator', async function lifecycle() {
@@ -64,10 +72,14 @@ for (const kind of S3_KINDS) {
       const client = s3Client(server);
       expect(lines.join('\n')).to.include('staged files end after eight days');
       expect(JSON.stringify(await client.getBucketLifecycle(bucket.bucket))).to.include('staging/');
-      const own: LifecycleConfig = { Rule: [{ ID: 'own', Status: 'Enabled', Filter: { Prefix: 'logs/' }, Expiration: { Days: 30 } }] };
+      const own: LifecycleConfig = {
+        Rule: [{ ID: 'own', Status: 'Enabled', Filter: { Prefix: 'logs/' }, Expiration: { Days: 30 } }],
+      };
       await client.setBucketLifecycle(bucket.bucket, own);
       expect((await setUpBucket(bucket)).join('\n')).to.include('as they are');
-      expect(JSON.stringify(await client.getBucketLifecycle(bucket.bucket))).to.include('logs/').and.not.include('staging/');
+      expect(JSON.stringify(await client.getBucketLifecycle(bucket.bucket)))
+        .to.include('logs/')
+        .and.not.include('staging/');
     });
 
     it('removes what a dead write left, and leaves a live one alone', async () => {

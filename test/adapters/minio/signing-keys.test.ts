@@ -1,6 +1,7 @@
-// Goal: addresses are signed with keys that may do no more than the store lets clients do with them; without such keys there
-// is no start, and no address.
-// Method: the real servers; and a small server that is as lax as a test says, keeps what it is sent, and gives temporary keys.
+// Goal: addresses are signed with keys that may do no more than the store lets clients do with them; without such keys
+// there is no start, and no address.
+// Method: the real servers; and a small server that is as lax as a test says, keeps what it is sent, and gives
+// temporary keys.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -21,9 +22,11 @@ const HOUR = 60 * MINUTE;
 const INSTALLATION = '01890000-0000-7000-8000-000000000000';
 
 const put = async (store: MinioObjectStore, expiresAt: number) =>
-  new URL((await store.signPut({ key: 'staging/one', mediaType: 'image/png', byteSize: 1, expiresAt })).url).searchParams;
+  new URL((await store.signPut({ key: 'staging/one', mediaType: 'image/png', byteSize: 1, expiresAt })).url)
+    .searchParams;
 const get = async (store: MinioObjectStore, expiresAt: number) =>
-  new URL((await store.signGet({ key: 'out/one', mediaType: 'image/png', filename: 'one.png', expiresAt })).url).searchParams;
+  new URL((await store.signGet({ key: 'out/one', mediaType: 'image/png', filename: 'one.png', expiresAt })).url)
+    .searchParams;
 const signer = (query: URLSearchParams) => query.get('X-Amz-Credential')!.split('/')[0];
 
 for (const kind of S3_KINDS) {
@@ -31,7 +34,9 @@ for (const kind of S3_KINDS) {
     const bucket = freshBucket(await orSkip(this, s3Server(kind)));
     const [store] = await Promise.all([openIn(bucket), ...Array.from({ length: 7 }, async () => openIn(bucket))]);
     try {
-      const objects = await s3Client(bucket).listObjectsV2(bucket.bucket, '', true).toArray() as { readonly name: string }[];
+      const objects = (await s3Client(bucket).listObjectsV2(bucket.bucket, '', true).toArray()) as {
+        readonly name: string;
+      }[];
       expect(objects.map(({ name }) => name)).to.deep.equal(['INSTALLATION-ID']);
       for (const query of [await put(store, Date.now() + MINUTE), await get(store, Date.now() + MINUTE)]) {
         expect(query.has('X-Amz-Security-Token')).to.equal(kind === 'minio');
@@ -47,7 +52,9 @@ describe('signing keys on a lax store', () => {
   let server: Server;
   let options: MinioOptions;
   let objects: Set<string>;
-  /** Keys whose uploads copy what a header names; those that may upload nothing; whether nobody's signature is taken. */
+  /**
+   * Keys whose uploads copy what a header names; those that may upload nothing; whether nobody's signature is taken.
+   */
   let lax: Set<string>;
   let barred: Set<string>;
   let takesAnything: boolean;
@@ -56,10 +63,14 @@ describe('signing keys on a lax store', () => {
 
   const granted = (livesMs: number) => () => ({
     status: 200,
-    body: `<Credentials><AccessKeyId>temporary${asked.length}</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t/=+</SessionToken>`
-      + `<Expiration>${new Date(Date.now() + livesMs).toISOString()}</Expiration></Credentials>`,
+    body:
+      `<Credentials><AccessKeyId>temporary${asked.length}</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t/=+</SessionToken>` +
+      `<Expiration>${new Date(Date.now() + livesMs).toISOString()}</Expiration></Credentials>`,
   });
-  const denied = () => ({ status: 403, body: '<ErrorResponse><Error><Code>AccessDenied</Code></Error></ErrorResponse>' });
+  const denied = () => ({
+    status: 403,
+    body: '<ErrorResponse><Error><Code>AccessDenied</Code></Error></ErrorResponse>',
+  });
 
   beforeEach(async () => {
     objects = new Set();
@@ -68,10 +79,19 @@ describe('signing keys on a lax store', () => {
     takesAnything = false;
     asked = [];
     temporary = granted(24 * HOUR);
-    server = createServer((request, response) => { void answer(request, response); }).listen(0, '127.0.0.1');
+    server = createServer((request, response) => {
+      void answer(request, response);
+    }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    options = { endpoint, region: 'us-east-1', bucket: 'bucket', accessKey: 'ours', secretKey: 'hidden', longestAddressMs: HOUR };
+    options = {
+      endpoint,
+      region: 'us-east-1',
+      bucket: 'bucket',
+      accessKey: 'ours',
+      secretKey: 'hidden',
+      longestAddressMs: HOUR,
+    };
   });
   afterEach(async () => {
     expect([...objects], 'nothing is left of the probes').to.deep.equal([]);
@@ -83,20 +103,29 @@ describe('signing keys on a lax store', () => {
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await text(request);
     const { pathname, searchParams } = new URL(request.url!, options.endpoint);
-    const say = (status: number, what = '') => response.writeHead(status, { ETag: '"e"', 'Last-Modified': new Date(0).toUTCString() }).end(what);
+    const say = (status: number, what = '') =>
+      response.writeHead(status, { 'ETag': '"e"', 'Last-Modified': new Date(0).toUTCString() }).end(what);
     if (request.method === 'POST') {
       asked.push(new URLSearchParams(body));
       const { status, body: given } = temporary(asked.at(-1)!);
       say(status, given);
     } else if (request.method === 'GET') say(200, INSTALLATION);
     else if (request.method === 'DELETE') say(objects.delete(pathname) ? 204 : 404);
-    else if (request.method === 'HEAD') response.writeHead(objects.has(pathname) ? 200 : 404, { 'Content-Length': '36', ETag: '"e"', 'Last-Modified': new Date(0).toUTCString() }).end();
+    else if (request.method === 'HEAD')
+      response
+        .writeHead(objects.has(pathname) ? 200 : 404, {
+          'Content-Length': '36',
+          'ETag': '"e"',
+          'Last-Modified': new Date(0).toUTCString(),
+        })
+        .end();
     else say(upload(request, pathname, signer(searchParams)!, searchParams.get('X-Amz-Signature')!));
   }
 
   function upload({ headers }: IncomingMessage, key: string, who: string, signature: string): number {
     const isForged = /^0+$/.test(signature);
-    if (isForged ? !takesAnything : barred.has(who) || (headers['x-amz-copy-source'] !== undefined && !lax.has(who))) return 403;
+    if (isForged ? !takesAnything : barred.has(who) || (headers['x-amz-copy-source'] !== undefined && !lax.has(who)))
+      return 403;
     objects.add(key);
     return 200;
   }
@@ -105,14 +134,20 @@ describe('signing keys on a lax store', () => {
     const error = await outcomeOf(openStore({ ...options, ...change }));
     expect(error).to.be.instanceOf(MinioRefused);
     for (const word of words) expect((error as Error).message).to.include(word);
-    expect((error as Error).message).to.match(/^[A-Z].*\.$/).and.not.include('hidden');
+    expect((error as Error).message)
+      .to.match(/^[A-Z].*\.$/)
+      .and.not.include('hidden');
   };
   const UPLOAD = { uploadAccessKey: 'upload', uploadSecretKey: 'hidden' } as const;
 
   it('are ours, and no others are asked for, where the store holds clients to what was signed', async () => {
     lax.clear();
     const store = await openStore(options);
-    expect([signer(await put(store, Date.now() + HOUR)), signer(await get(store, Date.now() + HOUR)), asked.length]).to.deep.equal(['ours', 'ours', 0]);
+    expect([
+      signer(await put(store, Date.now() + HOUR)),
+      signer(await get(store, Date.now() + HOUR)),
+      asked.length,
+    ]).to.deep.equal(['ours', 'ours', 0]);
   });
 
   it('are temporary for uploads alone where uploads copy, and for reading too where nothing need be signed', async () => {
@@ -120,13 +155,21 @@ describe('signing keys on a lax store', () => {
     expect(asked.map((request) => JSON.parse(request.get('Policy')!).Statement)).to.deep.equal([
       [{ Effect: 'Allow', Action: ['s3:PutObject'], Resource: ['arn:aws:s3:::bucket/staging/*'] }],
     ]);
-    expect([signer(await put(copying, Date.now() + MINUTE)), signer(await get(copying, Date.now() + MINUTE))]).to.deep.equal(['temporary1', 'ours']);
+    expect([
+      signer(await put(copying, Date.now() + MINUTE)),
+      signer(await get(copying, Date.now() + MINUTE)),
+    ]).to.deep.equal(['temporary1', 'ours']);
     takesAnything = true;
     const open = await openStore(options);
-    expect([signer(await put(open, Date.now() + MINUTE)), signer(await get(open, Date.now() + MINUTE))]).to.deep.equal(['temporary3', 'temporary2']);
+    expect([signer(await put(open, Date.now() + MINUTE)), signer(await get(open, Date.now() + MINUTE))]).to.deep.equal([
+      'temporary3',
+      'temporary2',
+    ]);
     expect((await put(open, Date.now() + MINUTE)).get('X-Amz-Security-Token')).to.equal('t/=+');
     lax.clear();
-    expect(signer(await put(await openStore(options), Date.now() + MINUTE)), 'whose uploads copy nothing').to.match(/^temporary/);
+    expect(signer(await put(await openStore(options), Date.now() + MINUTE)), 'whose uploads copy nothing').to.match(
+      /^temporary/,
+    );
   });
 
   it('are renewed before an address would outlive them, once for all who ask', async () => {
@@ -143,7 +186,12 @@ describe('signing keys on a lax store', () => {
   it('sign nothing while there are none that live long enough', async () => {
     temporary = granted(2 * HOUR);
     const store = await openStore(options);
-    for (const then of [denied, granted(2 * HOUR), () => ({ status: 503, body: '' }), () => ({ status: 200, body: '<html/>' })]) {
+    for (const then of [
+      denied,
+      granted(2 * HOUR),
+      () => ({ status: 503, body: '' }),
+      () => ({ status: 200, body: '<html/>' }),
+    ]) {
       temporary = then;
       expect(await outcomeOf(put(store, Date.now() + 3 * HOUR))).to.be.instanceOf(StoreUnavailable);
     }
@@ -154,7 +202,13 @@ describe('signing keys on a lax store', () => {
 
   it('end the start, with what to do, when there are none', async () => {
     temporary = denied;
-    await refuses({}, 'minio.upload_access_key', 'minio.upload_secret_key', 's3:PutObject on bucket/staging/*', 'AccessDenied');
+    await refuses(
+      {},
+      'minio.upload_access_key',
+      'minio.upload_secret_key',
+      's3:PutObject on bucket/staging/*',
+      'AccessDenied',
+    );
     temporary = granted(30 * MINUTE);
     await refuses({}, 'minio.upload_access_key', 'end before');
     takesAnything = true;
@@ -167,7 +221,10 @@ describe('signing keys on a lax store', () => {
   it('are the configured ones for uploads, once those have been tried', async () => {
     temporary = denied;
     const store = await openStore({ ...options, ...UPLOAD });
-    expect([signer(await put(store, Date.now() + HOUR)), signer(await get(store, Date.now() + HOUR))]).to.deep.equal(['upload', 'ours']);
+    expect([signer(await put(store, Date.now() + HOUR)), signer(await get(store, Date.now() + HOUR))]).to.deep.equal([
+      'upload',
+      'ours',
+    ]);
     lax.add('upload');
     await refuses(UPLOAD, 'minio.upload_access_key', 'may do too much');
     barred.add('upload');

@@ -48,7 +48,10 @@ describe('MinioObjectStore given strange answers', () => {
 
   const reads = async () => collected((await store.read('key'))!);
   const unavailable = async (call: Promise<unknown>, word = '') =>
-    expect(await outcomeOf(call)).to.be.instanceOf(StoreUnavailable).with.property('message').that.includes(word);
+    expect(await outcomeOf(call))
+      .to.be.instanceOf(StoreUnavailable)
+      .with.property('message')
+      .that.includes(word);
 
   for (const status of [408, 429, 499, 500, 502, 503, 504]) {
     it(`asks once, and is unavailable, when the answer is ${status}`, async () => {
@@ -69,7 +72,7 @@ describe('MinioObjectStore given strange answers', () => {
 
   it('ends a call whose answer begins and does not go on', async () => {
     store = MinioObjectStore.unasked({ ...options, timeoutMs: 300, clock: { now: () => Date.now() } });
-    answer = (_, response) => response.writeHead(200, { 'Content-Length': '100', ETag: '"e"' }).write('half');
+    answer = (_, response) => response.writeHead(200, { 'Content-Length': '100', 'ETag': '"e"' }).write('half');
     await unavailable(reads());
     await unavailable(store.write('key', inPieces(new Uint8Array(3)), LIMIT));
     await unavailable(store.write('key', inPieces(new Uint8Array(6 * MIB)), LIMIT));
@@ -100,13 +103,19 @@ describe('MinioObjectStore given strange answers', () => {
   });
 
   /** Answers what an upload in parts begins with; its completion is the test's. */
-  const inParts = (complete: Answer): Answer => (request, response) => {
-    const url = request.url!;
-    if (url.endsWith('?uploads')) response.end('<InitiateMultipartUploadResult><UploadId>a/b+c</UploadId></InitiateMultipartUploadResult>');
-    else if (request.method === 'PUT') response.writeHead(200, { ETag: '"part"' }).end('<CopyPartResult><ETag>&quot;part&quot;</ETag></CopyPartResult>');
-    else if (request.method === 'DELETE') response.writeHead(204).end();
-    else complete(request, response);
-  };
+  const inParts =
+    (complete: Answer): Answer =>
+    (request, response) => {
+      const url = request.url!;
+      if (url.endsWith('?uploads'))
+        response.end('<InitiateMultipartUploadResult><UploadId>a/b+c</UploadId></InitiateMultipartUploadResult>');
+      else if (request.method === 'PUT')
+        response
+          .writeHead(200, { ETag: '"part"' })
+          .end('<CopyPartResult><ETag>&quot;part&quot;</ETag></CopyPartResult>');
+      else if (request.method === 'DELETE') response.writeHead(204).end();
+      else complete(request, response);
+    };
 
   for (const [how, complete] of [
     ['fails after it began with 200', (_, response) => response.writeHead(200).end(`  \n${errorXml('InternalError')}`)],
@@ -117,15 +126,21 @@ describe('MinioObjectStore given strange answers', () => {
       answer = inParts(complete);
       await unavailable(store.copy('from', 'to', 'e'));
       await unavailable(store.write('to', inPieces(new Uint8Array(6 * MIB)), LIMIT));
-      expect(seen.filter((line) => line.startsWith('DELETE'))).to.deep.equal(['DELETE to?uploadId=a%2Fb%2Bc', 'DELETE to?uploadId=a%2Fb%2Bc']);
+      expect(seen.filter((line) => line.startsWith('DELETE'))).to.deep.equal([
+        'DELETE to?uploadId=a%2Fb%2Bc',
+        'DELETE to?uploadId=a%2Fb%2Bc',
+      ]);
     });
   }
 
   it('answers the outcome when the parts of it cannot be given up', async () => {
     const whole = inParts((_, response) => response.writeHead(412).end(errorXml('PreconditionFailed')));
-    answer = (request, response) => (request.method === 'DELETE' ? response.writeHead(503).end() : whole(request, response));
+    answer = (request, response) =>
+      request.method === 'DELETE' ? response.writeHead(503).end() : whole(request, response);
     expect(await store.copy('from', 'to', 'e')).to.equal('exists');
-    expect(await store.write('to', inPieces(new Uint8Array(20 * MIB)), { ...LIMIT, maxBytes: 6 * MIB })).to.equal('too-large');
+    expect(await store.write('to', inPieces(new Uint8Array(20 * MIB)), { ...LIMIT, maxBytes: 6 * MIB })).to.equal(
+      'too-large',
+    );
   });
 
   it('refuses to open what is no S3 server, and what refuses it', async () => {
@@ -133,7 +148,11 @@ describe('MinioObjectStore given strange answers', () => {
     await unavailable(openStore(options), options.endpoint);
     for (const code of ['AccessDenied', 'RequestTimeTooSkewed', 'AuthorizationHeaderMalformed', 'SomethingElse']) {
       answer = (_, response) => response.writeHead(403).end(errorXml(code));
-      expect(await outcomeOf(openStore(options))).to.be.instanceOf(MinioRefused).with.property('message').that.includes(code).and.includes(options.endpoint);
+      expect(await outcomeOf(openStore(options)))
+        .to.be.instanceOf(MinioRefused)
+        .with.property('message')
+        .that.includes(code)
+        .and.includes(options.endpoint);
     }
   });
 });

@@ -7,7 +7,8 @@ export type Around = <T>(operation: () => Promise<T>) => Promise<T>;
 export function askingThrough(connection: MongoConnection, around: Around): MongoConnection {
   return new Proxy(connection, {
     get(target, property) {
-      if (property === 'ask') return (...asked: Parameters<MongoConnection['ask']>) => around(() => target.ask(...asked));
+      if (property === 'ask')
+        return (...asked: Parameters<MongoConnection['ask']>) => around(() => target.ask(...asked));
       const member: unknown = Reflect.get(target, property, target);
       return typeof member === 'function' ? (member.bind(target) as unknown) : member;
     },

@@ -1,5 +1,5 @@
-// Goal: MongoDB is told how long the call is that a read is for, so that it works for nobody who has left; writes have the store's
-// own bound, whoever they are for.
+// Goal: MongoDB is told how long the call is that a read is for, so that it works for nobody who has left; writes have
+// the store's own bound, whoever they are for.
 // Method: the commands that the driver sends to a real server, as it reports them.
 import { expect } from 'chai';
 import type { CommandStartedEvent } from 'mongodb';
@@ -16,14 +16,21 @@ const CALL_MS = 600_000;
 
 describe('Deadlines of calls, in MongoDB', () => {
   let server: MongoServer;
-  before(async function servers() { server = await orSkip(this, mongoServer(LAST_PAIR.mongo)); });
+  before(async function servers() {
+    server = await orSkip(this, mongoServer(LAST_PAIR.mongo));
+  });
 
   it('go with the reads of the call, and not beyond the bound of the store', async () => {
     const database = freshDatabase(server);
     await migrateMongo(database);
-    const connection = await MongoConnection.open({ ...database, timeoutMs: STORE_BOUND_MS }, { monitorCommands: true });
+    const connection = await MongoConnection.open(
+      { ...database, timeoutMs: STORE_BOUND_MS },
+      { monitorCommands: true },
+    );
     const bounds: number[] = [];
-    connection.db.client.on('commandStarted', ({ command }: CommandStartedEvent) => { bounds.push(Number(command['maxTimeMS'])); });
+    connection.db.client.on('commandStarted', ({ command }: CommandStartedEvent) => {
+      bounds.push(Number(command['maxTimeMS']));
+    });
     const { generations, accounts, credentials } = storesOver(connection);
 
     await generations.insert(aGeneration(1));

@@ -10,8 +10,8 @@ interface Target {
 const LOOKING = ['find', 'aggregate', 'update', 'delete', 'findAndModify', 'count', 'distinct'];
 
 /**
- * Every kind of query a client sends, as it sends them: one that is new in the adapter is here as soon as any test makes it.
- * Two that differ in their values only are of one kind.
+ * Every kind of query a client sends, as it sends them: one that is new in the adapter is here as soon as any test
+ * makes it. Two that differ in their values only are of one kind.
  */
 export class ExplainedCommands {
   private readonly byShape = new Map<string, Document>();
@@ -25,7 +25,8 @@ export class ExplainedCommands {
       if (databaseName !== db.databaseName) return;
       this.noteWrites(command);
       this.noteReads(command);
-      if (LOOKING.includes(commandName)) for (const query of queriesOf(command)) this.byShape.set(shapeOf(query), query);
+      if (LOOKING.includes(commandName))
+        for (const query of queriesOf(command)) this.byShape.set(shapeOf(query), query);
     });
   }
 
@@ -33,8 +34,14 @@ export class ExplainedCommands {
   async expectNoScan(): Promise<void> {
     const queries = [...this.byShape.values()];
     expect(queries).not.to.have.length(0);
-    for (const query of queries) expect(await this.planOf(query), JSON.stringify(query)).to.include('IXSCAN').and.not.include('COLLSCAN');
-    expect(await this.planOf({ find: 'accounts', filter: { name: 'by no index' } }), 'what a scan looks like').to.include('COLLSCAN');
+    for (const query of queries)
+      expect(await this.planOf(query), JSON.stringify(query))
+        .to.include('IXSCAN')
+        .and.not.include('COLLSCAN');
+    expect(
+      await this.planOf({ find: 'accounts', filter: { name: 'by no index' } }),
+      'what a scan looks like',
+    ).to.include('COLLSCAN');
   }
 
   private async planOf(query: Document): Promise<string> {
@@ -42,24 +49,37 @@ export class ExplainedCommands {
     return JSON.stringify(plan['queryPlanner'] ?? plan);
   }
 
-  /** What is written, and what is read of a ledger, names the key its collection may be sharded by, so that a cluster asks one shard. */
+  /**
+   * What is written, and what is read of a ledger, names the key its collection may be sharded by, so that a cluster
+   * asks one shard.
+   */
   expectShardKeys(): void {
-    const keys = new Map(schemaCollections().map(([name, { shardKey }]) => [name as string, Object.keys(shardKey ?? {})]));
+    const keys = new Map(
+      schemaCollections().map(([name, { shardKey }]) => [name as string, Object.keys(shardKey ?? {})]),
+    );
     for (const { collection, fields } of [...this.written.values(), ...this.ledgersRead.values()]) {
       expect(fields, collection).to.include.members(keys.get(collection) ?? []);
     }
   }
 
-  /** A ledger is read of one account, whose shard is known. Elsewhere a reader may look for something wherever it lies. */
+  /**
+   * A ledger is read of one account, whose shard is known. Elsewhere a reader may look for something wherever it lies.
+   */
   private noteReads({ find, filter }: Document): void {
     const fields = Object.keys((filter ?? {}) as Document);
     if (find === 'entries') this.ledgersRead.set(fields.join(), { collection: find, fields });
   }
 
   private noteWrites({ insert, update, delete: deletion, documents, updates, deletes }: Document): void {
-    const targets = [...((documents ?? []) as Document[]), ...[...((updates ?? []) as Document[]), ...((deletes ?? []) as Document[])].map((change) => change['q'] as Document)];
+    const targets = [
+      ...((documents ?? []) as Document[]),
+      ...[...((updates ?? []) as Document[]), ...((deletes ?? []) as Document[])].map(
+        (change) => change['q'] as Document,
+      ),
+    ];
     const collection = (insert ?? update ?? deletion) as string;
-    for (const target of targets) this.written.set(`${collection} ${Object.keys(target).join()}`, { collection, fields: Object.keys(target) });
+    for (const target of targets)
+      this.written.set(`${collection} ${Object.keys(target).join()}`, { collection, fields: Object.keys(target) });
   }
 }
 

@@ -13,15 +13,23 @@ describe('moving ledger entries by age', () => {
   beforeEach(() => {
     [moved, warned] = [[], []];
     failures.clear();
-    flushes = new LedgerFlushes({
-      waitingSince: () => Promise.resolve(['broken', 'b', 'c']),
-      flush: (accountId) => {
-        const error = failures.get(accountId);
-        if (error) return Promise.reject(error);
-        moved.push(accountId);
-        return Promise.resolve();
+    flushes = new LedgerFlushes(
+      {
+        waitingSince: () => Promise.resolve(['broken', 'b', 'c']),
+        flush: (accountId) => {
+          const error = failures.get(accountId);
+          if (error) return Promise.reject(error);
+          moved.push(accountId);
+          return Promise.resolve();
+        },
       },
-    }, { info: () => undefined, warn: (_, { accountId }) => { warned.push(accountId); } });
+      {
+        info: () => undefined,
+        warn: (_, { accountId }) => {
+          warned.push(accountId);
+        },
+      },
+    );
   });
 
   it('gets to the others when one fails, and tells of it until it goes well', async () => {

@@ -1,7 +1,7 @@
-// Goal: an entry is in the ledger once from the moment its change applies, wherever the processes that move it are cut and
-// however many they are; and what waits in an account's document never grows past its bound.
-// Method: writers and readers of several processes on one account; a flush cut before and after each of its operations; and
-// random interleavings of operations, one at a time, whose seed a failure prints.
+// Goal: an entry is in the ledger once from the moment its change applies, wherever the processes that move it are cut
+// and however many they are; and what waits in an account's document never grows past its bound.
+// Method: writers and readers of several processes on one account; a flush cut before and after each of its operations;
+// and random interleavings of operations, one at a time, whose seed a failure prints.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -25,8 +25,15 @@ const BURSTS = sizeOf('ledgerBursts');
 /** A grant of `count` single credits, onto the account as it was read. */
 function grants(account: Account, count: number, values: Partial<Entry> = {}): AccountChange {
   const { lastSequence, issued, available } = account;
-  const entries = Array.from({ length: count }, (_, index) => anEntry(account, lastSequence + index + 1, { ...values, availableAfter: available + index + 1 }));
-  return aChange(account, { lastSequence: lastSequence + count, issued: issued + count, available: available + count, entries });
+  const entries = Array.from({ length: count }, (_, index) =>
+    anEntry(account, lastSequence + index + 1, { ...values, availableAfter: available + index + 1 }),
+  );
+  return aChange(account, {
+    lastSequence: lastSequence + count,
+    issued: issued + count,
+    available: available + count,
+    entries,
+  });
 }
 
 async function accountOf({ accounts }: MongoStores): Promise<Account> {
@@ -40,7 +47,8 @@ async function applied(stores: MongoStores, decide: (account: Account) => Accoun
   while ((await stores.accounts.apply(decide(await accountOf(stores)))) === 'conflict');
 }
 
-const ledgerOf = ({ accounts }: MongoStores, limit = 1_000): Promise<Entry[]> => allPages((page) => accounts.entries(ID, page), limit);
+const ledgerOf = ({ accounts }: MongoStores, limit = 1_000): Promise<Entry[]> =>
+  allPages((page) => accounts.entries(ID, page), limit);
 const sequences = (entries: readonly Entry[]): number[] => entries.map(({ sequence }) => sequence);
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
 
@@ -48,7 +56,10 @@ const upTo = (count: number): number[] => Array.from({ length: count }, (_, inde
 async function stored({ db }: MongoPlace): Promise<{ readonly waiting: number[]; readonly moved: number[] }> {
   const account = await db.collection('accounts').findOne<{ outbox: Document[] }>({}, { projection: { outbox: 1 } });
   const moved = await db.collection('entries').find().toArray();
-  return { waiting: (account?.outbox ?? []).map((entry) => entry['sequence'] as number), moved: moved.map((entry) => entry['sequence'] as number).sort((a, b) => a - b) };
+  return {
+    waiting: (account?.outbox ?? []).map((entry) => entry['sequence'] as number),
+    moved: moved.map((entry) => entry['sequence'] as number).sort((a, b) => a - b),
+  };
 }
 
 /** A process that dies with its `calls`-th operation: before it, or after it has happened. */
@@ -84,24 +95,38 @@ function leftBehind(place: () => MongoPlace): void {
       await stores.accounts.create(account);
       await stores.accounts.apply(grants(account, 3));
     }
-    const waiting = async (): Promise<number> => place().db.collection('accounts').countDocuments({ 'outbox.0': { $exists: true } });
+    const waiting = async (): Promise<number> =>
+      place()
+        .db.collection('accounts')
+        .countDocuments({ 'outbox.0': { $exists: true } });
     const [{ at } = { at: 0 }] = (await stores.accounts.entries(uuidAt(2), { limit: 1 })).items;
     const later = place().another();
-    expect([await later.accounts.moveOldEntries(at, 100), await waiting()], 'none is older than that').to.deep.equal([0, 4]);
+    expect([await later.accounts.moveOldEntries(at, 100), await waiting()], 'none is older than that').to.deep.equal([
+      0, 4,
+    ]);
     expect([await later.accounts.moveOldEntries(at + 1, 3), await waiting()]).to.deep.equal([3, 1]);
     expect([await later.accounts.moveOldEntries(at + 1, 3), await waiting()]).to.deep.equal([1, 0]);
     expect(await later.accounts.moveOldEntries(at + 1, 3)).to.equal(0);
-    for (let n = 2; n <= 5; n += 1) expect(sequences((await later.accounts.entries(uuidAt(n), { limit: 10 })).items)).to.deep.equal([1, 2, 3]);
+    for (let n = 2; n <= 5; n += 1)
+      expect(sequences((await later.accounts.entries(uuidAt(n), { limit: 10 })).items)).to.deep.equal([1, 2, 3]);
   });
 }
 
 function writtenByMany(place: () => MongoPlace, stores: () => MongoStores): void {
   it(`has exactly what ${WRITERS} concurrent writers of two processes applied`, async () => {
     const processes = [stores(), place().another()];
-    await Promise.all(Array.from({ length: WRITERS }, (_, n) => applied(processes[n % 2] as MongoStores, (account) => {
-      const change = grants(account, 1, { credits: 1, reason: `$writer-${n}`, ...(n < 4 ? { operationId: `$operation-${n}` } : {}) });
-      return { ...change, holdsOpened: [aHold(n)] };
-    })));
+    await Promise.all(
+      Array.from({ length: WRITERS }, (_, n) =>
+        applied(processes[n % 2] as MongoStores, (account) => {
+          const change = grants(account, 1, {
+            credits: 1,
+            reason: `$writer-${n}`,
+            ...(n < 4 ? { operationId: `$operation-${n}` } : {}),
+          });
+          return { ...change, holdsOpened: [aHold(n)] };
+        }),
+      ),
+    );
     const account = await accountOf(stores());
     expect(account).to.deep.include({ version: WRITERS, lastSequence: WRITERS, issued: WRITERS, available: WRITERS });
     expect([...account.holds.keys()].sort()).to.deep.equal(Array.from({ length: WRITERS }, (_, n) => uuidAt(n)).sort());
@@ -125,9 +150,11 @@ function writtenByMany(place: () => MongoPlace, stores: () => MongoStores): void
       return operation();
     };
     const processes = [place().another(looks), place().another(looks), place().another(looks)];
-    await Promise.all(processes.map(async (one) => {
-      for (let n = 0; n < BURSTS; n += 1) await applied(one, (account) => grants(account, 1_000));
-    }));
+    await Promise.all(
+      processes.map(async (one) => {
+        for (let n = 0; n < BURSTS; n += 1) await applied(one, (account) => grants(account, 1_000));
+      }),
+    );
     expect(most.waiting).to.be.within(1_000, MAX_OUTBOX);
     expect(sequences(await ledgerOf(stores()))).to.deep.equal(upTo(3_000 * BURSTS));
   });
@@ -148,24 +175,51 @@ function writtenByMany(place: () => MongoPlace, stores: () => MongoStores): void
     await applied(stores(), (account) => ({ ...grants(account, 1), holdsOpened: [aHold(1)] }));
     const account = await accountOf(stores());
     const wrong = [aChange(account, { holdsOpened: [aHold(1)] }), grants({ ...account, lastSequence: 5 }, 1)];
-    for (const change of wrong) expect(await stores().accounts.apply(change).catch((error: unknown) => (error as Error).message)).to.match(/^Broken invariant/);
+    for (const change of wrong)
+      expect(
+        await stores()
+          .accounts.apply(change)
+          .catch((error: unknown) => (error as Error).message),
+      ).to.match(/^Broken invariant/);
     expect(await accountOf(stores())).to.deep.equal(account);
   });
 
   it('keeps amounts as 64-bit integers and ids as UUIDs, wherever an entry lies', async () => {
-    await applied(stores(), (account) => ({ ...grants(account, FLUSH_FROM, { credits: 2 ** 40 + 1, generationId: uuidAt(9) }), holdsOpened: [aHold(9)] }));
+    await applied(stores(), (account) => ({
+      ...grants(account, FLUSH_FROM, { credits: 2 ** 40 + 1, generationId: uuidAt(9) }),
+      holdsOpened: [aHold(9)],
+    }));
     await place().settle();
     await applied(stores(), (account) => grants(account, 1));
     const long = { $type: 'long' };
-    const account = { _id: { $type: 'binData' }, issued: long, available: long, reserved: long, spent: long, 'holds.credits': long, 'outbox.credits': long, 'outbox.availableAfter': long };
-    expect(await place().db.collection('accounts').countDocuments(account as Document)).to.equal(1);
-    const entry = { account: { $type: 'binData' }, generation: { $type: 'binData' }, credits: long, availableAfter: long };
+    const account = {
+      '_id': { $type: 'binData' },
+      'issued': long,
+      'available': long,
+      'reserved': long,
+      'spent': long,
+      'holds.credits': long,
+      'outbox.credits': long,
+      'outbox.availableAfter': long,
+    };
+    expect(
+      await place()
+        .db.collection('accounts')
+        .countDocuments(account as Document),
+    ).to.equal(1);
+    const entry = {
+      account: { $type: 'binData' },
+      generation: { $type: 'binData' },
+      credits: long,
+      availableAfter: long,
+    };
     expect(await place().db.collection('entries').countDocuments(entry)).to.equal(FLUSH_FROM);
   });
 }
 
 function cut(place: () => MongoPlace, stores: () => MongoStores): void {
-  // A change is one operation; a flush looks at the account, puts the entries into their collection and takes them off the account.
+  // A change is one operation; a flush looks at the account, puts the entries into their collection and takes them off
+  // the account.
   for (const call of [2, 3, 4]) {
     for (const when of ['before', 'after'] as const) {
       it(`is whole when its process dies ${when} operation ${call - 1} of a flush, and is moved by the next`, async () => {
@@ -174,7 +228,10 @@ function cut(place: () => MongoPlace, stores: () => MongoStores): void {
         expect(await dying.accounts.apply(grants(account, FLUSH_FROM))).to.equal('applied');
         await dying.accounts.close();
         const { waiting, moved } = await stored(place());
-        expect([moved.length > 0, waiting.length > 0]).to.deep.equal([call > 3 || (call === 3 && when === 'after'), call < 4 || when === 'before']);
+        expect([moved.length > 0, waiting.length > 0]).to.deep.equal([
+          call > 3 || (call === 3 && when === 'after'),
+          call < 4 || when === 'before',
+        ]);
         expect(sequences(await ledgerOf(stores(), 7))).to.deep.equal(upTo(FLUSH_FROM));
 
         await applied(stores(), (newest) => grants(newest, FLUSH_FROM));
@@ -187,7 +244,9 @@ function cut(place: () => MongoPlace, stores: () => MongoStores): void {
 
   it('does not let go of an entry under whose number another one stands', async () => {
     const account = await accountOf(stores());
-    await place().db.collection('entries').insertOne({ _id: `${ID}/0000000000000001` as never, account: 'another', sequence: 1, kind: 'grant' });
+    await place()
+      .db.collection('entries')
+      .insertOne({ _id: `${ID}/0000000000000001` as never, account: 'another', sequence: 1, kind: 'grant' });
     expect(await stores().accounts.apply(grants(account, FLUSH_FROM))).to.equal('applied');
     await place().settle();
     expect((await stored(place())).waiting).to.deep.equal(upTo(FLUSH_FROM));
@@ -195,38 +254,54 @@ function cut(place: () => MongoPlace, stores: () => MongoStores): void {
 }
 
 function interleaved(place: () => MongoPlace): void {
-  it('shows no gap and nothing twice to readers, in any order of their, the writers\' and the flushes\' operations', async () => {
-    await fc.assert(fc.asyncProperty(fc.scheduler(), fc.array(fc.integer({ min: FLUSH_FROM, max: 2 * FLUSH_FROM }), { minLength: 2, maxLength: 4 }), fc.integer({ min: 40, max: 400 }), async (scheduler, counts, limit) => {
-      const calm = await place().open();
-      await calm.accounts.create(anAccount(1));
-      // What fails is an outcome to the scheduler, as a duplicate is part of the plan.
-      const around: Around = async (operation) => {
-        const [outcome] = await scheduler.scheduleFunction(() => Promise.allSettled([operation()]))();
-        if (outcome.status === 'rejected') throw outcome.reason;
-        return outcome.value;
-      };
-      const [writer, mover, reader] = [place().another(around), place().another(around), place().another(around)];
-      let acknowledged = 0;
-      const writing = new Set<MongoStores>([writer, mover]);
-      const write = async (one: MongoStores): Promise<void> => {
-        for (const count of counts) {
-          await applied(one, (account) => grants(account, count));
-          acknowledged += count;
-        }
-      };
-      const read = async (): Promise<void> => {
-        while (writing.size > 0) {
-          const before = acknowledged;
-          const seen = sequences(await ledgerOf(reader, limit));
-          expect(seen).to.deep.equal(upTo(seen.length));
-          expect(seen.length).to.be.at.least(before);
-        }
-      };
-      // All of them come to their end, though one fails: what is still under way would disturb the next run.
-      const outcomes = await scheduler.waitFor(Promise.allSettled([...[writer, mover].map((one) => write(one).finally(() => writing.delete(one))), read(), read()]));
-      await scheduler.waitFor(place().settle());
-      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
-      expect(sequences(await ledgerOf(calm, limit))).to.deep.equal(upTo(2 * counts.reduce((sum, count) => sum + count, 0)));
-    }), { numRuns: sizeOf('ledgerInterleavings') });
+  it("shows no gap and nothing twice to readers, in any order of their, the writers' and the flushes' operations", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.scheduler(),
+        fc.array(fc.integer({ min: FLUSH_FROM, max: 2 * FLUSH_FROM }), { minLength: 2, maxLength: 4 }),
+        fc.integer({ min: 40, max: 400 }),
+        async (scheduler, counts, limit) => {
+          const calm = await place().open();
+          await calm.accounts.create(anAccount(1));
+          // What fails is an outcome to the scheduler, as a duplicate is part of the plan.
+          const around: Around = async (operation) => {
+            const [outcome] = await scheduler.scheduleFunction(() => Promise.allSettled([operation()]))();
+            if (outcome.status === 'rejected') throw outcome.reason;
+            return outcome.value;
+          };
+          const [writer, mover, reader] = [place().another(around), place().another(around), place().another(around)];
+          let acknowledged = 0;
+          const writing = new Set<MongoStores>([writer, mover]);
+          const write = async (one: MongoStores): Promise<void> => {
+            for (const count of counts) {
+              await applied(one, (account) => grants(account, count));
+              acknowledged += count;
+            }
+          };
+          const read = async (): Promise<void> => {
+            while (writing.size > 0) {
+              const before = acknowledged;
+              const seen = sequences(await ledgerOf(reader, limit));
+              expect(seen).to.deep.equal(upTo(seen.length));
+              expect(seen.length).to.be.at.least(before);
+            }
+          };
+          // All of them come to their end, though one fails: what is still under way would disturb the next run.
+          const outcomes = await scheduler.waitFor(
+            Promise.allSettled([
+              ...[writer, mover].map((one) => write(one).finally(() => writing.delete(one))),
+              read(),
+              read(),
+            ]),
+          );
+          await scheduler.waitFor(place().settle());
+          for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+          expect(sequences(await ledgerOf(calm, limit))).to.deep.equal(
+            upTo(2 * counts.reduce((sum, count) => sum + count, 0)),
+          );
+        },
+      ),
+      { numRuns: sizeOf('ledgerInterleavings') },
+    );
   });
 }

@@ -1,7 +1,8 @@
-// Goal: whatever is asked of MongoDB has an answer within its time when the link swallows everything, is cut or is slow, and
-// everything works again when the link does; what such an outage is called is an outage.
-// Method: a TCP proxy between the stores and a real server, whose faults are put on and taken off. That a call ends in its time
-// shows beside stores that have much more time, and still wait. What must succeed is asked again, since a busy machine may be slow.
+// Goal: whatever is asked of MongoDB has an answer within its time when the link swallows everything, is cut or is
+// slow, and everything works again when the link does; what such an outage is called is an outage.
+// Method: a TCP proxy between the stores and a real server, whose faults are put on and taken off. That a call ends in
+// its time shows beside stores that have much more time, and still wait. What must succeed is asked again, since a busy
+// machine may be slow.
 import { expect } from 'chai';
 import { migrateMongo, openMongo, type MongoStores } from '../../../adapters/mongo/open-mongo.js';
 import { CallOver } from '../../../core/cancellation.js';
@@ -18,11 +19,21 @@ const PATIENT_MS = 60 * TIMEOUT_MS;
 
 /** One call of each kind on every store. */
 const calls = (stores: MongoStores): readonly (() => Promise<unknown>)[] => [
-  () => stores.accounts.read(uuidAt(1)), () => stores.accounts.create(anAccount(2)), () => stores.accounts.apply(aChange(anAccount(1))),
-  () => stores.accounts.entries(uuidAt(1), { limit: 1 }), () => stores.accounts.holdsBefore(1, { limit: 1 }), () => stores.accounts.list({ limit: 1 }),
-  () => stores.generations.insert(aGeneration(2)), () => stores.generations.due(1, 1), () => stores.uploads.replace(anUpload(1), 0),
-  () => stores.claims.insert(aClaim(1)), () => stores.claims.removeExpired(1, 1), () => stores.credentials.findKey({ digest: anApiKey(1).digest }),
-  () => stores.wakeUpTable.upsert(uuidAt(1), 1), () => stores.wakeUpTable.due(1, 1), () => stores.installation.claim({ secret: 's', objects: 'o' }),
+  () => stores.accounts.read(uuidAt(1)),
+  () => stores.accounts.create(anAccount(2)),
+  () => stores.accounts.apply(aChange(anAccount(1))),
+  () => stores.accounts.entries(uuidAt(1), { limit: 1 }),
+  () => stores.accounts.holdsBefore(1, { limit: 1 }),
+  () => stores.accounts.list({ limit: 1 }),
+  () => stores.generations.insert(aGeneration(2)),
+  () => stores.generations.due(1, 1),
+  () => stores.uploads.replace(anUpload(1), 0),
+  () => stores.claims.insert(aClaim(1)),
+  () => stores.claims.removeExpired(1, 1),
+  () => stores.credentials.findKey({ digest: anApiKey(1).digest }),
+  () => stores.wakeUpTable.upsert(uuidAt(1), 1),
+  () => stores.wakeUpTable.due(1, 1),
+  () => stores.installation.claim({ secret: 's', objects: 'o' }),
 ];
 
 /** Asks until the answer is no outage. */
@@ -48,7 +59,12 @@ for (const lane of MONGO_KINDS) {
 
     function throughLink(timeoutMs: number): Promise<MongoStores> {
       const { host } = new URL(server.url);
-      return openMongo({ url: server.url.replace(host, link.address), database: database.database, timeoutMs, poolSize: 4 });
+      return openMongo({
+        url: server.url.replace(host, link.address),
+        database: database.database,
+        timeoutMs,
+        poolSize: 4,
+      });
     }
 
     before(async function servers() {
@@ -75,15 +91,30 @@ for (const lane of MONGO_KINDS) {
     /** Stores that begin to open now and have much more time than the calls of `stores`: whether they still wait. */
     function control(): () => boolean {
       let isWaiting = true;
-      controls.push(throughLink(PATIENT_MS).then((opened) => opened.close()).catch(() => undefined).finally(() => { isWaiting = false; }));
+      controls.push(
+        throughLink(PATIENT_MS)
+          .then((opened) => opened.close())
+          .catch(() => undefined)
+          .finally(() => {
+            isWaiting = false;
+          }),
+      );
       return () => isWaiting;
     }
 
     async function expectOutage(): Promise<void> {
       const isControlWaiting = control();
       // More at once than there are connections, so that waiting for one is bounded too.
-      const outcomes = await Promise.all(calls(stores).map((call) => call().then(() => 'answered', (error: unknown) => error)));
-      for (const [index, outcome] of outcomes.entries()) expect(outcome, `call ${index}`).to.be.instanceOf(StoreUnavailable);
+      const outcomes = await Promise.all(
+        calls(stores).map((call) =>
+          call().then(
+            () => 'answered',
+            (error: unknown) => error,
+          ),
+        ),
+      );
+      for (const [index, outcome] of outcomes.entries())
+        expect(outcome, `call ${index}`).to.be.instanceOf(StoreUnavailable);
       expect(isControlWaiting(), 'stores with much more time').to.equal(true);
       expect(await stores.isReady()).to.equal(false);
     }
@@ -108,14 +139,19 @@ for (const lane of MONGO_KINDS) {
       for (let [n, timeoutMs] = [5, TIMEOUT_MS]; written === undefined; [n, timeoutMs] = [n + 1, 2 * timeoutMs]) {
         const hasty = await again(() => throughLink(timeoutMs));
         await link.fail({ type: 'timeout', stream: 'downstream', attributes: { timeout: 0 } });
-        expect(await hasty.generations.insert(aGeneration(n)).catch((error: unknown) => error)).to.be.instanceOf(StoreUnavailable);
-        if (await direct.generations.read(uuidAt(n)) !== null) written = n;
+        expect(await hasty.generations.insert(aGeneration(n)).catch((error: unknown) => error)).to.be.instanceOf(
+          StoreUnavailable,
+        );
+        if ((await direct.generations.read(uuidAt(n))) !== null) written = n;
         await link.heal();
         await hasty.close();
       }
       await direct.close();
       while (!(await stores.isReady()));
-      expect(await again(() => stores.generations.insert(aGeneration(written, { version: 9 })))).to.deep.equal({ inserted: false, existing: aGeneration(written) });
+      expect(await again(() => stores.generations.insert(aGeneration(written, { version: 9 })))).to.deep.equal({
+        inserted: false,
+        existing: aGeneration(written),
+      });
     });
 
     it('is cut: every call ends in time as an outage, and works again afterwards', async () => {
@@ -137,7 +173,9 @@ for (const lane of MONGO_KINDS) {
       await link.swallow();
       const ended = Array.from({ length: 3 }, () => new TestedCall());
       const reads = [
-        patient.generations.read(uuidAt(1), ended[0]), patient.accounts.entries(uuidAt(1), { limit: 1 }, ended[1]), patient.credentials.listKeys(uuidAt(1), { limit: 1 }, ended[2]),
+        patient.generations.read(uuidAt(1), ended[0]),
+        patient.accounts.entries(uuidAt(1), { limit: 1 }, ended[1]),
+        patient.credentials.listKeys(uuidAt(1), { limit: 1 }, ended[2]),
       ].map((read) => read.catch((error: unknown) => error));
       for (const call of ended) call.end();
       for (const outcome of await Promise.all(reads)) expect(outcome).to.be.instanceOf(CallOver);

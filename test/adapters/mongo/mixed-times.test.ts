@@ -1,7 +1,7 @@
-// Goal: where a restored copy holds entries from a later time than their accounts, the account's own word is believed, and the
-// operator is told while everything still goes on.
-// Method: a foreign entry under a number that the account gives next, as a plain dump of a database in use leaves it; then
-// enough entries that the ledger would move, and the ledger read back.
+// Goal: where a restored copy holds entries from a later time than their accounts, the account's own word is believed,
+// and the operator is told while everything still goes on.
+// Method: a foreign entry under a number that the account gives next, as a plain dump of a database in use leaves it;
+// then enough entries that the ledger would move, and the ledger read back.
 import { expect } from 'chai';
 import { entryDocument } from '../../../adapters/mongo/account-documents.js';
 import { FLUSH_FROM } from '../../../adapters/mongo/ledger-flushes.js';
@@ -16,7 +16,12 @@ onMongo('A ledger of mixed times', (place) => {
   it('is told of once, and reads as the account has it', async () => {
     const told: string[] = [];
     await place().open();
-    const { accounts } = place().another(undefined, { info: () => undefined, warn: (event) => { told.push(event); } });
+    const { accounts } = place().another(undefined, {
+      info: () => undefined,
+      warn: (event) => {
+        told.push(event);
+      },
+    });
     const account = anAccount(1);
     await accounts.create(account);
     const later = anEntry(account, 2, { reason: 'of a later time' });
@@ -26,14 +31,21 @@ onMongo('A ledger of mixed times', (place) => {
       const now = await accounts.read(uuidAt(1));
       if (now === null) throw new Error('The account is gone.');
       const entry = anEntry(now, n + 1, { availableAfter: now.available + 1 });
-      const change = aChange(now, { lastSequence: n + 1, issued: now.issued + 1, available: now.available + 1, entries: [entry] });
+      const change = aChange(now, {
+        lastSequence: n + 1,
+        issued: now.issued + 1,
+        available: now.available + 1,
+        entries: [entry],
+      });
       expect(await accounts.apply(change)).to.equal('applied');
     }
     await accounts.close();
 
     expect(told).to.deep.equal(['ledger entries not moved']);
     const entries = await allPages((page) => accounts.entries(uuidAt(1), page), 100);
-    expect(entries.map(({ sequence }) => sequence)).to.deep.equal(Array.from({ length: 2 * FLUSH_FROM }, (_, index) => index + 1));
+    expect(entries.map(({ sequence }) => sequence)).to.deep.equal(
+      Array.from({ length: 2 * FLUSH_FROM }, (_, index) => index + 1),
+    );
     expect(entries.map(({ reason }) => reason)).not.to.include('of a later time');
   });
 });

@@ -3,4 +3,6 @@
 import { credentialStoreContract } from '../../contracts/credential-store.contract.js';
 import { mongoSubject, onMongo } from './on-mongo.js';
 
-onMongo('The credential store', (place) => credentialStoreContract(mongoSubject(place, (stores) => stores.credentials)));
+onMongo('The credential store', (place) =>
+  credentialStoreContract(mongoSubject(place, (stores) => stores.credentials)),
+);

@@ -3,4 +3,6 @@
 import { generationStoreContract } from '../../contracts/generation-store.contract.js';
 import { mongoSubject, onMongo } from './on-mongo.js';
 
-onMongo('The generation store', (place) => generationStoreContract(mongoSubject(place, (stores) => stores.generations)));
+onMongo('The generation store', (place) =>
+  generationStoreContract(mongoSubject(place, (stores) => stores.generations)),
+);

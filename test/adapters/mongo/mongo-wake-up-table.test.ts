@@ -1,6 +1,7 @@
-// Goal: wake-ups delivered by timers and kept in MongoDB keep the port's contract, and a process's writes of one generation
-// apply in the order in which it made them.
-// Method: the contract on a clock moved by hand, which waits for what the server has been asked; then many writes at once.
+// Goal: wake-ups delivered by timers and kept in MongoDB keep the port's contract, and a process's writes of one
+// generation apply in the order in which it made them.
+// Method: the contract on a clock moved by hand, which waits for what the server has been asked; then many writes at
+// once.
 import { expect } from 'chai';
 import { TimerWakeUps } from '../../../adapters/timers/timer-wake-ups.js';
 import { wakeUpsContract } from '../../contracts/wake-ups.contract.js';
@@ -23,7 +24,8 @@ const counted: Around = async (operation) => {
 
 /** Everything that can happen without time passing has happened once nothing is asked of the server any more. */
 async function rest(): Promise<void> {
-  do await settled(); while (underWay.size > 0);
+  do await settled();
+  while (underWay.size > 0);
 }
 
 onMongo('The table of wake-ups', (place) => {
@@ -37,13 +39,24 @@ onMongo('The table of wake-ups', (place) => {
       return reopened();
     },
     close: (wakeUps) => wakeUps.stop(),
-    supports: { now: () => clock.now(), elapse: (ms) => clock.advance(ms), quietMs: 180_000, reopen: async () => reopened() },
+    supports: {
+      now: () => clock.now(),
+      elapse: (ms) => clock.advance(ms),
+      quietMs: 180_000,
+      reopen: async () => reopened(),
+    },
   });
 
   it('keeps the last of many times that one process gives a generation at once', async () => {
     const { wakeUpTable } = await place().open();
-    await Promise.all([...Array.from({ length: 50 }, (_, n) => wakeUpTable.upsert(uuidAt(1), n)), wakeUpTable.upsert(uuidAt(2), 7)]);
-    expect(await wakeUpTable.due(100, 10)).to.deep.equal([{ key: uuidAt(2), at: 7 }, { key: uuidAt(1), at: 49 }]);
+    await Promise.all([
+      ...Array.from({ length: 50 }, (_, n) => wakeUpTable.upsert(uuidAt(1), n)),
+      wakeUpTable.upsert(uuidAt(2), 7),
+    ]);
+    expect(await wakeUpTable.due(100, 10)).to.deep.equal([
+      { key: uuidAt(2), at: 7 },
+      { key: uuidAt(1), at: 49 },
+    ]);
     expect(await wakeUpTable.nextAt(7)).to.equal(49);
     await Promise.all([wakeUpTable.done(uuidAt(1), 48), wakeUpTable.done(uuidAt(2), 7)]);
     expect(await wakeUpTable.due(100, 10)).to.deep.equal([{ key: uuidAt(1), at: 49 }]);
@@ -52,7 +65,9 @@ onMongo('The table of wake-ups', (place) => {
 
   it('takes the first times that many processes give a generation at once, one after the other', async () => {
     const processes = [await place().open(), place().another(), place().another()];
-    await Promise.all(processes.flatMap(({ wakeUpTable }) => Array.from({ length: 10 }, (_, n) => wakeUpTable.upsert(uuidAt(1), n))));
+    await Promise.all(
+      processes.flatMap(({ wakeUpTable }) => Array.from({ length: 10 }, (_, n) => wakeUpTable.upsert(uuidAt(1), n))),
+    );
     expect(await place().another().wakeUpTable.due(100, 10)).to.have.length(1);
   });
 });

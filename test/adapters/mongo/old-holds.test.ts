@@ -1,6 +1,7 @@
-// Goal: old holds are listed whole and in order however they lie in time; and a page costs what lies about it, in few questions,
-// not what there is in all.
-// Method: random holds whose distances go from none to ages, against a sorted list; and what each question spans, counted.
+// Goal: old holds are listed whole and in order however they lie in time; and a page costs what lies about it, in few
+// questions, not what there is in all.
+// Method: random holds whose distances go from none to ages, against a sorted list; and what each question spans,
+// counted.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { CommandStartedEvent, Document } from 'mongodb';
@@ -31,24 +32,42 @@ onMongo('Old holds', (place) => {
 
 function ofAnyAge(place: () => MongoPlace): void {
   // From within one window to far past the last, with many at one time.
-  const distance = fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 90_000 }), fc.integer({ min: 0, max: 41 }).map((power) => 2 ** power));
+  const distance = fc.oneof(
+    fc.constant(0),
+    fc.integer({ min: 1, max: 90_000 }),
+    fc.integer({ min: 0, max: 41 }).map((power) => 2 ** power),
+  );
 
   it('are listed whole, oldest first, up to a time, in pages of any size', async () => {
-    await fc.assert(fc.asyncProperty(fc.array(distance, { maxLength: 24 }), fc.integer({ min: 1, max: 9 }), fc.nat(24), async (distances, limit, upTo) => {
-      const stores = await place().open();
-      let last = 0;
-      const times = distances.map((distanceMs) => (last += distanceMs));
-      await hold(stores, times);
-      const heldBefore = times[upTo] ?? Number.MAX_SAFE_INTEGER;
-      const found = await allPages((page) => stores.accounts.holdsBefore(heldBefore, page), limit);
-      const expected = times.flatMap((heldAt, index) => (heldAt < heldBefore ? [{ heldAt, generationId: uuidAt(index), accountId: uuidAt(index % ACCOUNTS) }] : []));
-      const order = ({ heldAt, accountId, generationId }: (typeof expected)[number]): string => `${String(heldAt).padStart(16, '0')}/${accountId}/${generationId}`;
-      expect(found.map(order)).to.deep.equal(expected.map(order).sort());
-    }), { numRuns: 40 });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(distance, { maxLength: 24 }),
+        fc.integer({ min: 1, max: 9 }),
+        fc.nat(24),
+        async (distances, limit, upTo) => {
+          const stores = await place().open();
+          let last = 0;
+          const times = distances.map((distanceMs) => (last += distanceMs));
+          await hold(stores, times);
+          const heldBefore = times[upTo] ?? Number.MAX_SAFE_INTEGER;
+          const found = await allPages((page) => stores.accounts.holdsBefore(heldBefore, page), limit);
+          const expected = times.flatMap((heldAt, index) =>
+            heldAt < heldBefore ? [{ heldAt, generationId: uuidAt(index), accountId: uuidAt(index % ACCOUNTS) }] : [],
+          );
+          const order = ({ heldAt, accountId, generationId }: (typeof expected)[number]): string =>
+            `${String(heldAt).padStart(16, '0')}/${accountId}/${generationId}`;
+          expect(found.map(order)).to.deep.equal(expected.map(order).sort());
+        },
+      ),
+      { numRuns: 40 },
+    );
   });
 
   it('take few questions, though they are ages apart', async () => {
-    await hold(await place().open(), Array.from({ length: 53 }, (_, power) => 2 ** power));
+    await hold(
+      await place().open(),
+      Array.from({ length: 53 }, (_, power) => 2 ** power),
+    );
     let questions = 0;
     const counting = place().another((operation) => {
       questions += 1;
@@ -79,7 +98,10 @@ function inGreatNumber(place: () => MongoPlace): void {
     let cursor: string | undefined;
     for (let page = 0; page < 5; page += 1) {
       read.length = 0;
-      const { items, nextCursor } = await stores.accounts.holdsBefore(2 ** 40, { limit: 20, ...(cursor === undefined ? {} : { cursor }) });
+      const { items, nextCursor } = await stores.accounts.holdsBefore(2 ** 40, {
+        limit: 20,
+        ...(cursor === undefined ? {} : { cursor }),
+      });
       expect(items.map(({ heldAt }) => heldAt)).to.deep.equal(times.slice(page * 20, page * 20 + 20));
       // The windows that did not fill the page, and one twice as wide as the last of them.
       expect(read.reduce((sum, count) => sum + count, 0)).to.be.within(20, 3 * 21);

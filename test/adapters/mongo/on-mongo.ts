@@ -18,14 +18,22 @@ export class MongoPlace {
   private readonly opened = new Set<MongoStores>();
 
   /** What the test itself asks for goes by a connection of its own, and is nobody's business. */
-  private constructor(private readonly database: FreshDatabase, private readonly connection: MongoConnection, private readonly own: MongoConnection) {
+  private constructor(
+    private readonly database: FreshDatabase,
+    private readonly connection: MongoConnection,
+    private readonly own: MongoConnection,
+  ) {
     this.commands = new ExplainedCommands(connection.db);
   }
 
   static async prepare(database: FreshDatabase): Promise<MongoPlace> {
     await migrateMongo(database);
     const patient = { ...database, timeoutMs: PATIENCE_MS };
-    return new MongoPlace(database, await MongoConnection.open(patient, { monitorCommands: true }), await MongoConnection.open(patient));
+    return new MongoPlace(
+      database,
+      await MongoConnection.open(patient, { monitorCommands: true }),
+      await MongoConnection.open(patient),
+    );
   }
 
   get options(): MongoOptions {
@@ -40,7 +48,11 @@ export class MongoPlace {
   async open(): Promise<MongoStores> {
     await this.settle();
     const collections = await this.db.collections();
-    await Promise.all(collections.map((collection) => collection.deleteMany(collection.collectionName === 'installation' ? { _id: 'facts' as never } : {})));
+    await Promise.all(
+      collections.map((collection) =>
+        collection.deleteMany(collection.collectionName === 'installation' ? { _id: 'facts' as never } : {}),
+      ),
+    );
     return this.another();
   }
 
@@ -93,7 +105,10 @@ export function onMongo(title: string, suite: (place: () => MongoPlace, lane: St
 }
 
 /** One of the stores of a place, for a contract. */
-export function mongoSubject<Port extends object>(place: () => MongoPlace, pick: (stores: MongoStores) => Port): ContractSubject<Port> {
+export function mongoSubject<Port extends object>(
+  place: () => MongoPlace,
+  pick: (stores: MongoStores) => Port,
+): ContractSubject<Port> {
   return {
     name: 'mongo',
     supports: {},

@@ -1,5 +1,6 @@
-// Goal: a database that cannot be trusted is refused with one sentence that gives no password away; set-up makes exactly what
-// the schema says, in any number of processes at once and again; and processes of another installation are told apart.
+// Goal: a database that cannot be trusted is refused with one sentence that gives no password away; set-up makes
+// exactly what the schema says, in any number of processes at once and again; and processes of another installation are
+// told apart.
 // Method: databases spoilt one way each, on both kinds of server.
 import { expect } from 'chai';
 import type { Collection } from 'mongodb';
@@ -14,10 +15,15 @@ import { mongoServer, orSkip, type MongoServer } from '../../servers/servers.js'
 
 /** The sentence a database is refused with. */
 async function refusal(work: Promise<unknown>): Promise<string> {
-  const outcome = await work.then(() => undefined, (error: unknown) => error);
+  const outcome = await work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
   expect(outcome).to.be.instanceOf(MongoRefused);
   const { message } = outcome as MongoRefused;
-  expect(message).to.match(/^[A-Z].*\.$/).and.not.include('\n');
+  expect(message)
+    .to.match(/^[A-Z].*\.$/)
+    .and.not.include('\n');
   return message;
 }
 
@@ -30,7 +36,9 @@ for (const lane of MONGO_KINDS) {
     let server: MongoServer;
     let place: FreshDatabase;
     let own: MongoConnection;
-    before(async function servers() { server = await orSkip(this, mongoServer(lane)); });
+    before(async function servers() {
+      server = await orSkip(this, mongoServer(lane));
+    });
     beforeEach(async () => {
       place = freshDatabase(server);
       own = await MongoConnection.open(place);
@@ -40,8 +48,16 @@ for (const lane of MONGO_KINDS) {
       await place.drop();
     });
 
-    describe('being opened', () => opening(() => place, () => own));
-    describe('being set up', () => settingUp(() => place, () => own));
+    describe('being opened', () =>
+      opening(
+        () => place,
+        () => own,
+      ));
+    describe('being set up', () =>
+      settingUp(
+        () => place,
+        () => own,
+      ));
     describe('of one installation', () => installing(() => place));
   });
 }
@@ -50,15 +66,26 @@ describe('A connection string', () => {
   const unreachable = 'mongodb://user:hunter2@127.0.0.1:9/?directConnection=true';
 
   it('that is none is refused, and not repeated', async () => {
-    for (const url of ['', 'http://x', 'mongodb://user:hunter2@/', 'mongodb://user:hunter2@host/?w=', 'mongodb://host/?nonsense=hunter2']) {
+    for (const url of [
+      '',
+      'http://x',
+      'mongodb://user:hunter2@/',
+      'mongodb://user:hunter2@host/?w=',
+      'mongodb://host/?nonsense=hunter2',
+    ]) {
       expect(await refusal(openMongo({ url, database: 'x' })), url).not.to.include('hunter2');
     }
   });
 
   it('to a server that does not answer is an outage, and says which server and no password', async () => {
-    const outcome = await openMongo({ url: unreachable, database: 'x', timeoutMs: 200 }).then(() => undefined, (error: unknown) => error);
+    const outcome = await openMongo({ url: unreachable, database: 'x', timeoutMs: 200 }).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
     expect(outcome).to.be.instanceOf(StoreUnavailable);
-    expect((outcome as Error).message).to.include('127.0.0.1:9').and.not.include('hunter2');
+    expect((outcome as Error).message)
+      .to.include('127.0.0.1:9')
+      .and.not.include('hunter2');
   });
 });
 
@@ -74,7 +101,9 @@ function opening(place: () => FreshDatabase, own: () => MongoConnection): void {
     await schemaOf(own()).updateOne({ _id: 'schema' }, { $set: marked });
     await own().db.collection('claims').dropIndex('claims_by_removal');
     for (const use of [openMongo, migrateMongo]) {
-      expect(await refusal(use(place()))).to.include(`schema ${SCHEMA_VERSION + 2}`).and.include(`knows ${SCHEMA_VERSION + 1}`);
+      expect(await refusal(use(place())))
+        .to.include(`schema ${SCHEMA_VERSION + 2}`)
+        .and.include(`knows ${SCHEMA_VERSION + 1}`);
     }
     expect(await schemaOf(own()).findOne()).to.deep.equal({ _id: 'schema', ...marked });
     expect(await own().db.collection('claims').indexExists('claims_by_removal')).to.equal(false);
@@ -87,20 +116,34 @@ function opening(place: () => FreshDatabase, own: () => MongoConnection): void {
     await claims.createIndex({ addedLater: 1 }, { name: 'claims_by_what_is_new' });
     await own().db.collection('added_later').insertOne({ new: true });
     for (const readableFrom of [SCHEMA_VERSION, undefined]) {
-      const newer = { version: SCHEMA_VERSION + 1, ...(readableFrom === undefined ? {} : { readableFrom }), addedLater: 'x' };
+      const newer = {
+        version: SCHEMA_VERSION + 1,
+        ...(readableFrom === undefined ? {} : { readableFrom }),
+        addedLater: 'x',
+      };
       await schemaOf(own()).replaceOne({ _id: 'schema' }, newer);
       await migrateMongo(place());
-      expect(await schemaOf(own()).findOne()).to.deep.equal({ _id: 'schema', ...newer, readableFrom: readableFrom ?? READABLE_FROM });
+      expect(await schemaOf(own()).findOne()).to.deep.equal({
+        _id: 'schema',
+        ...newer,
+        readableFrom: readableFrom ?? READABLE_FROM,
+      });
     }
     await (await openMongo(place())).close();
-    expect((await claims.indexes()).map(({ name }) => name)).to.have.members(['_id_', 'claims_by_removal', 'claims_by_what_is_new']);
+    expect((await claims.indexes()).map(({ name }) => name)).to.have.members([
+      '_id_',
+      'claims_by_removal',
+      'claims_by_what_is_new',
+    ]);
     expect(await own().db.collection('added_later').countDocuments()).to.equal(1);
   });
 
   it('is refused when it was last set up by an older release', async () => {
     await migrateMongo(place());
     await schemaOf(own()).updateOne({ _id: 'schema' }, { $set: { version: SCHEMA_VERSION - 1 } });
-    expect(await refusal(openMongo(place()))).to.include(`needs ${SCHEMA_VERSION}`).and.include('darkroom migrate');
+    expect(await refusal(openMongo(place())))
+      .to.include(`needs ${SCHEMA_VERSION}`)
+      .and.include('darkroom migrate');
     expect(await migrateMongo(place())).to.deep.equal([`The schema is of version ${SCHEMA_VERSION}.`]);
   });
 
@@ -108,9 +151,13 @@ function opening(place: () => FreshDatabase, own: () => MongoConnection): void {
     await migrateMongo(place());
     const claims = own().db.collection('claims');
     await claims.dropIndex('claims_by_removal');
-    expect(await refusal(openMongo(place()))).to.include('claims_by_removal').and.include('missing');
+    expect(await refusal(openMongo(place())))
+      .to.include('claims_by_removal')
+      .and.include('missing');
     await claims.createIndex({ removeAt: -1 }, { name: 'claims_by_removal' });
-    expect(await refusal(openMongo(place()))).to.include('claims_by_removal').and.include('other keys');
+    expect(await refusal(openMongo(place())))
+      .to.include('claims_by_removal')
+      .and.include('other keys');
   });
 
   it('is ready until it is closed, and answers nothing afterwards', async () => {
@@ -119,19 +166,34 @@ function opening(place: () => FreshDatabase, own: () => MongoConnection): void {
     expect(await stores.isReady()).to.equal(true);
     await stores.close();
     expect(await stores.isReady()).to.equal(false);
-    expect(await stores.generations.read(uuidAt(1)).then(() => undefined, (error: unknown) => error)).to.be.instanceOf(StoreUnavailable);
+    expect(
+      await stores.generations.read(uuidAt(1)).then(
+        () => undefined,
+        (error: unknown) => error,
+      ),
+    ).to.be.instanceOf(StoreUnavailable);
   });
 
   it('gives up on an operation that would never end', async () => {
     const hasty = await MongoConnection.open({ ...place(), timeoutMs: 50 });
-    expect(await hasty.ask(() => new Promise<never>(() => undefined)).catch((error: unknown) => error)).to.be.instanceOf(StoreUnavailable);
+    expect(
+      await hasty.ask(() => new Promise<never>(() => undefined)).catch((error: unknown) => error),
+    ).to.be.instanceOf(StoreUnavailable);
     await hasty.close();
   });
 
   it('gives back whatever names and texts clients and operators chose', async () => {
     await migrateMongo(place());
     const stores = await openMongo(place());
-    const parameters = { '$set': { 'a.b': 1, '': [null, { '$literal': '$$ROOT' }] }, 'constructor': 'c', ['__proto__']: { toString: 1 }, 'deep': nested(110), 'lone': '\ud800', 'nul\0': '\0', 'big': 1e300 };
+    const parameters = {
+      '$set': { 'a.b': 1, '': [null, { $literal: '$$ROOT' }] },
+      'constructor': 'c',
+      ['__proto__']: { toString: 1 },
+      'deep': nested(110),
+      'lone': '\ud800',
+      'nul\0': '\0',
+      'big': 1e300,
+    };
     const generation = aGeneration(1, { parameters: parameters as never, prompt: '\ud83d' });
     await stores.generations.insert(generation);
     expect(await stores.generations.read(uuidAt(1))).to.deep.equal(generation);
@@ -151,19 +213,30 @@ function settingUp(place: () => FreshDatabase, own: () => MongoConnection): void
     const collections = schemaCollections();
     expect(lines).to.have.length(collections.length + collections.flatMap(([, { indexes }]) => indexes).length + 1);
     for (const line of lines) expect(line).to.match(/^[A-Z].*\.$/);
-    expect((await own().db.collections()).map(({ collectionName }) => collectionName).sort()).to.deep.equal(collections.map(([name]) => name).sort());
+    expect((await own().db.collections()).map(({ collectionName }) => collectionName).sort()).to.deep.equal(
+      collections.map(([name]) => name).sort(),
+    );
     for (const [name, { indexes }] of collections) {
       const found = (await own().db.collection(name).indexes()).filter((index) => index.name !== '_id_');
-      expect(found.map((index) => [index.name, index.key, index.unique ?? false, index.partialFilterExpression]), name)
-        .to.have.deep.members(indexes.map((index) => [index.name, index.keys, index.unique ?? false, index.where]));
+      expect(
+        found.map((index) => [index.name, index.key, index.unique ?? false, index.partialFilterExpression]),
+        name,
+      ).to.have.deep.members(indexes.map((index) => [index.name, index.keys, index.unique ?? false, index.where]));
       for (const index of found) expect(index, name).not.to.have.property('expireAfterSeconds');
     }
     expect(await migrateMongo(place())).to.deep.equal([]);
   });
 
   it('sets up what others keep in it as patiently, after its own, and tells of both', async () => {
-    const lines = await migrateMongo(place(), async (beside) => [`Made ${beside.db.databaseName}.`, `${await beside.ask(({ maxTimeMS }) => Promise.resolve(maxTimeMS))}`]);
-    expect(lines.slice(-3)).to.deep.equal([`The schema is of version ${SCHEMA_VERSION}.`, `Made ${place().database}.`, '3600000']);
+    const lines = await migrateMongo(place(), async (beside) => [
+      `Made ${beside.db.databaseName}.`,
+      `${await beside.ask(({ maxTimeMS }) => Promise.resolve(maxTimeMS))}`,
+    ]);
+    expect(lines.slice(-3)).to.deep.equal([
+      `The schema is of version ${SCHEMA_VERSION}.`,
+      `Made ${place().database}.`,
+      '3600000',
+    ]);
   });
 
   it('is done once by eight processes at once', async () => {
@@ -177,18 +250,24 @@ function settingUp(place: () => FreshDatabase, own: () => MongoConnection): void
     await own().db.collection('uploads').createIndex({ attentionAt: 1, _id: 1 }, { name: 'uploads_by_attention' });
     await own().db.collection('uploads').insertOne({ attentionAt: 1 });
     const lines = await migrateMongo(place());
-    expect(lines).not.to.include('Made collection accounts.').and.not.to.include('Made index uploads_by_attention on uploads.');
+    expect(lines)
+      .not.to.include('Made collection accounts.')
+      .and.not.to.include('Made index uploads_by_attention on uploads.');
     await (await openMongo(place())).close();
   });
 
   it('is refused when an index of ours is there with other keys, in words that say what to do', async () => {
     await own().db.collection('keys').createIndex({ digest: 1 }, { name: 'keys_by_digest' });
-    expect(await refusal(migrateMongo(place()))).to.include('keys_by_digest').and.include('drop');
+    expect(await refusal(migrateMongo(place())))
+      .to.include('keys_by_digest')
+      .and.include('drop');
   });
 
   it('can be sharded: what is unique is so within the shard key', () => {
     for (const [name, { shardKey, indexes }] of schemaCollections()) {
-      for (const index of indexes) if (index.unique && shardKey !== null) expect(Object.keys(index.keys)[0], name).to.equal(Object.keys(shardKey)[0]);
+      for (const index of indexes)
+        if (index.unique && shardKey !== null)
+          expect(Object.keys(index.keys)[0], name).to.equal(Object.keys(shardKey)[0]);
     }
   });
 }
@@ -212,7 +291,9 @@ function installing(place: () => FreshDatabase): void {
   it('is claimed for one set of facts, though many come at once with different ones', async () => {
     await migrateMongo(place());
     const stores = await openMongo(place());
-    const answers = await Promise.all(Array.from({ length: 32 }, (_, n) => stores.installation.claim({ ...facts, secret: `secret ${n % 4}` })));
+    const answers = await Promise.all(
+      Array.from({ length: 32 }, (_, n) => stores.installation.claim({ ...facts, secret: `secret ${n % 4}` })),
+    );
     const same = new Set(answers.flatMap((answer, n) => (answer === 'same' ? n % 4 : [])));
     expect(same.size).to.equal(1);
     expect(answers.filter((answer) => answer === 'same')).to.have.length(8);

@@ -10,7 +10,9 @@ describe('the text of a record in mongo', () => {
   const { dueAt, ...rest } = record;
 
   it('has the name that the release before reads', () => {
-    expect(JSON.parse(recordText(record))).to.include({ attentionAt: dueAt, generationId: record.generationId }).and.not.to.have.property('dueAt');
+    expect(JSON.parse(recordText(record)))
+      .to.include({ attentionAt: dueAt, generationId: record.generationId })
+      .and.not.to.have.property('dueAt');
   });
 
   it('is read as the release before wrote it, every field of it', () => {

@@ -1,15 +1,25 @@
-// Goal: what is wrong with the server, the link or the pool is an outage, whose outcome is unknown; what is wrong with the
-// program stays what it is; a code nobody has heard of is an outage.
+// Goal: what is wrong with the server, the link or the pool is an outage, whose outcome is unknown; what is wrong with
+// the program stays what it is; a code nobody has heard of is an outage.
 // Method: an error of each kind the driver has, mapped.
 import { expect } from 'chai';
 import {
-  MongoInvalidArgumentError, MongoNetworkError, MongoNetworkTimeoutError, MongoNotConnectedError, MongoServerError, MongoServerSelectionError, MongoWriteConcernError,
-  type ServerDescription, type TopologyDescription,
+  MongoInvalidArgumentError,
+  MongoNetworkError,
+  MongoNetworkTimeoutError,
+  MongoNotConnectedError,
+  MongoServerError,
+  MongoServerSelectionError,
+  MongoWriteConcernError,
+  type ServerDescription,
+  type TopologyDescription,
 } from 'mongodb';
 import { storeError } from '../../../adapters/mongo/store-errors.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 
-const NO_TOPOLOGY = { type: 'Unknown', servers: new Map<string, ServerDescription>() } as unknown as TopologyDescription;
+const NO_TOPOLOGY = {
+  type: 'Unknown',
+  servers: new Map<string, ServerDescription>(),
+} as unknown as TopologyDescription;
 const answered = (code: number): MongoServerError => new MongoServerError({ message: `code ${code}`, code });
 const socketError = (code: string): Error => Object.assign(new Error(code), { code });
 
@@ -19,10 +29,17 @@ describe('An error of MongoDB', () => {
     'a link that is silent': new MongoNetworkTimeoutError('timed out'),
     'no server to be had': new MongoServerSelectionError('none', NO_TOPOLOGY),
     'a client that was closed': new MongoNotConnectedError('closed'),
-    'no majority in time': new MongoWriteConcernError({ ok: 1, writeConcernError: { code: 64, errmsg: 'waiting for replication timed out' } }),
+    'no majority in time': new MongoWriteConcernError({
+      ok: 1,
+      writeConcernError: { code: 64, errmsg: 'waiting for replication timed out' },
+    }),
     'a socket that was ended': socketError('EPIPE'),
     'a socket that was destroyed': socketError('ERR_STREAM_DESTROYED'),
-    ...Object.fromEntries([7, 50, 64, 89, 91, 112, 134, 189, 262, 9001, 10107, 11600, 11602, 13388, 13435, 13436, 14031, 999_999].map((code) => [`code ${code}`, answered(code)])),
+    ...Object.fromEntries(
+      [7, 50, 64, 89, 91, 112, 134, 189, 262, 9001, 10107, 11600, 11602, 13388, 13435, 13436, 14031, 999_999].map(
+        (code) => [`code ${code}`, answered(code)],
+      ),
+    ),
   };
   for (const [name, error] of Object.entries(outages)) {
     it(`that is ${name} is an outage, with the error as its cause`, () => {
@@ -37,7 +54,9 @@ describe('An error of MongoDB', () => {
     ...Object.fromEntries([2, 9, 14, 40, 52, 121, 10334, 11000, 17419].map((code) => [`code ${code}`, answered(code)])),
   };
   for (const [name, error] of Object.entries(mistakes)) {
-    it(`that is ${name} stays what it is`, () => { expect(storeError(error)).to.equal(error); });
+    it(`that is ${name} stays what it is`, () => {
+      expect(storeError(error)).to.equal(error);
+    });
   }
 
   it('is named by what the server calls it, so that missing rights are not taken for a broken link', () => {

@@ -3,7 +3,10 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-/** A process of its own that opens a data folder as a server and does what `task` says, telling line by line what it did. */
+/**
+ * A process of its own that opens a data folder as a server and does what `task` says, telling line by line what it
+ * did.
+ */
 export class ServerProcess {
   readonly lines: string[] = [];
   private readonly child: ChildProcess;
@@ -13,7 +16,10 @@ export class ServerProcess {
     const script = fileURLToPath(new URL('./server-process-main.js', import.meta.url));
     this.child = spawn(process.execPath, [script, folder, task], { stdio: ['ignore', 'pipe', 'inherit'] });
     this.ended = once(this.child, 'close');
-    if (this.child.stdout !== null) createInterface(this.child.stdout).on('line', (line) => { this.lines.push(line); });
+    if (this.child.stdout !== null)
+      createInterface(this.child.stdout).on('line', (line) => {
+        this.lines.push(line);
+      });
   }
 
   get pid(): number | undefined {
@@ -23,7 +29,9 @@ export class ServerProcess {
   /** Waits until it has told so many lines, or has ended. */
   async toldLines(count: number): Promise<void> {
     while (this.lines.length < count && this.child.exitCode === null && this.child.signalCode === null) {
-      await new Promise<void>((resolve) => { setImmediate(resolve); });
+      await new Promise<void>((resolve) => {
+        setImmediate(resolve);
+      });
     }
   }
 

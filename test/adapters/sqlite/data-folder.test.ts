@@ -14,7 +14,8 @@ describe('closeToOthers', () => {
   const modeOf = (path: string) => (statSync(path).mode & 0o7777).toString(8);
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'darkroom-rights-'));
-    for (const name of ['darkroom.db', 'darkroom.db-wal', 'secret', 'darkroom.yaml']) writeFileSync(inside(name), '', { mode: 0o600 });
+    for (const name of ['darkroom.db', 'darkroom.db-wal', 'secret', 'darkroom.yaml'])
+      writeFileSync(inside(name), '', { mode: 0o600 });
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -28,8 +29,13 @@ describe('closeToOthers', () => {
     chmodSync(inside('darkroom.db-wal'), 0o440);
     chmodSync(inside('secret'), 0o604);
     chmodSync(inside('darkroom.yaml'), 0o644);
-    expect(closeToOthers(folder)).to.deep.equal({ closed: [folder, inside('darkroom.db'), inside('darkroom.db-wal'), inside('secret')], open: [] });
-    expect(['darkroom.db', 'darkroom.db-wal', 'secret', 'darkroom.yaml'].map((name) => modeOf(inside(name)))).to.deep.equal(['600', '400', '600', '644']);
+    expect(closeToOthers(folder)).to.deep.equal({
+      closed: [folder, inside('darkroom.db'), inside('darkroom.db-wal'), inside('secret')],
+      open: [],
+    });
+    expect(
+      ['darkroom.db', 'darkroom.db-wal', 'secret', 'darkroom.yaml'].map((name) => modeOf(inside(name))),
+    ).to.deep.equal(['600', '400', '600', '644']);
     expect(statSync(folder).mode & 0o777).to.equal(0o700);
     expect(closeToOthers(folder)).to.deep.equal({ closed: [], open: [] });
   });

@@ -1,4 +1,5 @@
-// Goal: writes made at once share transactions; a full disk refuses them and nothing else, and the store goes on afterwards.
+// Goal: writes made at once share transactions; a full disk refuses them and nothing else, and the store goes on
+// afterwards.
 // Method: the counters of acknowledged writes and commits; a file that may not grow past a number of pages.
 import { rmSync } from 'node:fs';
 import { expect } from 'chai';
@@ -12,7 +13,9 @@ const LARGE = { prompt: 'x'.repeat(8_000) };
 describe('SQLite group commit', () => {
   let folder: string;
   let stores: SqliteStores;
-  beforeEach(() => { folder = temporaryFolder(); });
+  beforeEach(() => {
+    folder = temporaryFolder();
+  });
   afterEach(async () => {
     await stores.close();
     rmSync(folder, { recursive: true });
@@ -20,9 +23,11 @@ describe('SQLite group commit', () => {
 
   it('takes far fewer commits than writes when many write at once', async () => {
     stores = await openSqlite({ folder, role: 'server' });
-    await Promise.all(Array.from({ length: 64 }, async (_, writer) => {
-      for (let n = 0; n < 20; n += 1) await stores.generations.insert(aGeneration(writer * 100 + n));
-    }));
+    await Promise.all(
+      Array.from({ length: 64 }, async (_, writer) => {
+        for (let n = 0; n < 20; n += 1) await stores.generations.insert(aGeneration(writer * 100 + n));
+      }),
+    );
     expect(stores.counters.writes).to.equal(1_280);
     expect(stores.counters.commits).to.be.below(128);
   });
@@ -35,7 +40,14 @@ describe('SQLite group commit', () => {
 
   it('refuses writes past what may wait, and takes them again afterwards', async () => {
     stores = await openSqlite({ folder, role: 'server' });
-    const outcomes = await Promise.all(Array.from({ length: 100_010 }, (_, n) => stores.wakeUpTable.upsert(uuidAt(n % 50), n).then(() => 'written', (error: unknown) => error)));
+    const outcomes = await Promise.all(
+      Array.from({ length: 100_010 }, (_, n) =>
+        stores.wakeUpTable.upsert(uuidAt(n % 50), n).then(
+          () => 'written',
+          (error: unknown) => error,
+        ),
+      ),
+    );
     expect(outcomes.slice(0, 100_000).every((outcome) => outcome === 'written')).to.equal(true);
     for (const outcome of outcomes.slice(100_000)) expect(outcome).to.be.instanceOf(StoreUnavailable);
     await stores.wakeUpTable.upsert(uuidAt(60), 1);
@@ -47,14 +59,20 @@ describe('SQLite group commit', () => {
     let count = 0;
     let failure: unknown;
     while (failure === undefined) {
-      failure = await stores.generations.insert(aGeneration(count, LARGE)).then(() => undefined, (error: unknown) => error);
+      failure = await stores.generations.insert(aGeneration(count, LARGE)).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
       if (failure === undefined) count += 1;
     }
     expect(failure).to.be.instanceOf(StoreUnavailable);
     expect(count).to.be.within(5, 119);
     expect(await stores.generations.read(uuidAt(count))).to.equal(null);
     expect(await stores.generations.read(uuidAt(count - 1))).to.deep.equal(aGeneration(count - 1, LARGE));
-    const batch = await Promise.allSettled([stores.generations.insert(aGeneration(900, LARGE)), stores.accounts.apply(aChange(anAccount(1)))]);
+    const batch = await Promise.allSettled([
+      stores.generations.insert(aGeneration(900, LARGE)),
+      stores.accounts.apply(aChange(anAccount(1))),
+    ]);
     expect(batch.map(({ status }) => status)).to.deep.equal(['rejected', 'rejected']);
     for (let n = 0; n < 3; n += 1) expect(await stores.generations.remove(uuidAt(n), 0)).to.equal('applied');
     expect(await stores.generations.insert(aGeneration(count, LARGE))).to.deep.equal({ inserted: true });

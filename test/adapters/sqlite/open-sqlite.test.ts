@@ -1,4 +1,5 @@
-// Goal: a data folder that cannot be trusted is refused with one sentence, a folder has one server, and its files are private.
+// Goal: a data folder that cannot be trusted is refused with one sentence, a folder has one server, and its files are
+// private.
 // Method: folders spoilt one way each; a second server in this process and beside another one that is then killed.
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,10 +13,15 @@ import { temporaryFolder } from './sqlite-subject.js';
 
 /** The sentence a folder is refused with. */
 async function refusal(options: SqliteOptions): Promise<string> {
-  const outcome = await openSqlite(options).then(async (stores) => stores.close(), (error: unknown) => error);
+  const outcome = await openSqlite(options).then(
+    async (stores) => stores.close(),
+    (error: unknown) => error,
+  );
   expect(outcome).to.be.instanceOf(DataFolderRefused);
   const { message } = outcome as DataFolderRefused;
-  expect(message).to.match(/^[A-Z/].*\.$/).and.not.include('\n');
+  expect(message)
+    .to.match(/^[A-Z/].*\.$/)
+    .and.not.include('\n');
   return message;
 }
 
@@ -44,7 +50,10 @@ describe('openSqlite', () => {
   });
 
   it('refuses a file that is no database, and leaves it as it is', async () => {
-    writeFileSync(path, 'this is not a database, but it is long enough to be taken for the head of one by the unwary reader of files\n');
+    writeFileSync(
+      path,
+      'this is not a database, but it is long enough to be taken for the head of one by the unwary reader of files\n',
+    );
     const before = readFileSync(path);
     expect(await refusal({ folder, role: 'server' })).to.include('darkroom.db');
     expect(readFileSync(path)).to.deep.equal(before);
@@ -86,7 +95,11 @@ describe('openSqlite', () => {
 
   it('says that it is exclusive only where it holds the folder as its server', async () => {
     const server = await openSqlite({ folder, role: 'server' });
-    const others = [await openSqlite({ folder, role: 'tool' }), await openSqlite({ folder, role: 'tool', readOnly: true }), await openSqlite({ folder, role: 'server', readOnly: true })];
+    const others = [
+      await openSqlite({ folder, role: 'tool' }),
+      await openSqlite({ folder, role: 'tool', readOnly: true }),
+      await openSqlite({ folder, role: 'server', readOnly: true }),
+    ];
     expect([server, ...others].map(({ isExclusive }) => isExclusive)).to.deep.equal([true, false, false, false]);
     for (const stores of [...others, server]) await stores.close();
   });
@@ -94,7 +107,11 @@ describe('openSqlite', () => {
   it('lets a tool write beside a server, each seeing what the other wrote', async () => {
     const server = await openSqlite({ folder, role: 'server' });
     const tool = await openSqlite({ folder, role: 'tool' });
-    await Promise.all([server, tool].flatMap((stores, side) => Array.from({ length: 40 }, (_, n) => stores.generations.insert(aGeneration(100 * side + n)))));
+    await Promise.all(
+      [server, tool].flatMap((stores, side) =>
+        Array.from({ length: 40 }, (_, n) => stores.generations.insert(aGeneration(100 * side + n))),
+      ),
+    );
     expect(await server.generations.read(uuidAt(139))).to.deep.equal(aGeneration(139));
     expect(await tool.generations.read(uuidAt(39))).to.deep.equal(aGeneration(39));
     expect(await tool.generations.replace(aGeneration(1, { version: 1 }), 0)).to.equal('applied');
@@ -107,7 +124,12 @@ describe('openSqlite', () => {
     await written();
     const stores = await openSqlite({ folder, role: 'tool', readOnly: true });
     expect(await stores.generations.read(uuidAt(1))).to.deep.equal(aGeneration(1));
-    expect(await stores.uploads.insert(anUpload(1)).then(() => undefined, (error: unknown) => error)).to.have.property('name', 'StoreUnavailable');
+    expect(
+      await stores.uploads.insert(anUpload(1)).then(
+        () => undefined,
+        (error: unknown) => error,
+      ),
+    ).to.have.property('name', 'StoreUnavailable');
     await stores.close();
   });
 

@@ -1,4 +1,5 @@
-// Goal: a database file remembers what it was first used with, whoever asks at once, and a file of an older release learns it.
+// Goal: a database file remembers what it was first used with, whoever asks at once, and a file of an older release
+// learns it.
 // Method: stores over one folder, opened again, twice at once and to read only; a file taken back to the schema before.
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +15,9 @@ const FACTS = { secret: 'one', objects: 'one' };
 describe('SqliteInstallation', () => {
   let folder: string;
   const open: SqliteStores[] = [];
-  beforeEach(() => { folder = temporaryFolder(); });
+  beforeEach(() => {
+    folder = temporaryFolder();
+  });
   afterEach(async () => {
     await closeAll();
     rmSync(folder, { recursive: true });
@@ -49,9 +52,11 @@ describe('SqliteInstallation', () => {
 
   it('takes the facts of one of those who come at once', async () => {
     const stores = [await opened(), await opened()];
-    const answers = await Promise.all(stores.flatMap(({ installation }, side) => (
-      Array.from({ length: 8 }, (_, n) => installation.claim({ ...FACTS, secret: `secret ${side}-${n}` }))
-    )));
+    const answers = await Promise.all(
+      stores.flatMap(({ installation }, side) =>
+        Array.from({ length: 8 }, (_, n) => installation.claim({ ...FACTS, secret: `secret ${side}-${n}` })),
+      ),
+    );
     expect(answers.filter((answer) => answer === 'same').length).to.equal(1);
   });
 
@@ -60,12 +65,16 @@ describe('SqliteInstallation', () => {
     const database = openDatabase(path);
     database.exec(`PRAGMA journal_mode = WAL; ${MIGRATIONS[0]}; PRAGMA user_version = 1`);
     const { accountId, name, currency, createdAt } = anAccount(1);
-    database.prepare(`INSERT INTO accounts VALUES (unhex(?, '-'), 0, 0, 0, 0, 0, 0, ?, ?, ?)`).run(accountId, name, currency, createdAt);
+    database
+      .prepare(`INSERT INTO accounts VALUES (unhex(?, '-'), 0, 0, 0, 0, 0, 0, ?, ?, ?)`)
+      .run(accountId, name, currency, createdAt);
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     database.close();
     const bytes = readFileSync(path);
     const refused: unknown = await opened({ readOnly: true }).catch((error: unknown) => error);
-    expect(refused).to.have.property('message').that.matches(/has schema 1 and needs \d+; run darkroom migrate, or start the server, to bring it up to date\.$/);
+    expect(refused)
+      .to.have.property('message')
+      .that.matches(/has schema 1 and needs \d+; run darkroom migrate, or start the server, to bring it up to date\.$/);
     expect(readFileSync(path).equals(bytes), 'nothing was written').to.equal(true);
     const after = await opened();
     expect(await after.accounts.list({ limit: 10 }).then(({ items }) => items.length)).to.equal(1);

@@ -1,6 +1,7 @@
-// Goal: a file of an earlier release is brought up to this one's schema with all that is in it, and what an App stores is counted.
-// Method: a file is made by the first migrations alone and filled as their release did; then it is opened. Plans of the sums
-// are asked of SQLite.
+// Goal: a file of an earlier release is brought up to this one's schema with all that is in it, and what an App stores
+// is counted.
+// Method: a file is made by the first migrations alone and filled as their release did; then it is opened. Plans of the
+// sums are asked of SQLite.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -15,25 +16,47 @@ const BEFORE_SUMS = 3;
 
 describe('a data folder of an earlier release', () => {
   let folder: string;
-  beforeEach(() => { folder = temporaryFolder(); });
+  beforeEach(() => {
+    folder = temporaryFolder();
+  });
   afterEach(() => rmSync(folder, { recursive: true }));
 
   function fill(uploads: readonly UploadRecord[]): void {
     const database = openDatabase(join(folder, 'darkroom.db'));
     for (const migration of MIGRATIONS.slice(0, BEFORE_SUMS)) database.exec(migration);
     database.exec(`PRAGMA user_version = ${BEFORE_SUMS}`);
-    const put = database.prepare(`INSERT INTO uploads (id, version, attention_at, doc) VALUES (unhex(?, '-'), ?, ?, ?)`);
+    const put = database.prepare(
+      `INSERT INTO uploads (id, version, attention_at, doc) VALUES (unhex(?, '-'), ?, ?, ?)`,
+    );
     for (const upload of uploads) put.run(upload.uploadId, upload.version, upload.dueAt, JSON.stringify(upload));
     const { generationId, accountId, appId, version, dueAt } = aGeneration(1, { status: 'cancelled', completedAt: 5 });
-    database.prepare(`INSERT INTO generations VALUES (unhex(?, '-'), unhex(?, '-'), unhex(?, '-'), 'generation', ?, ?, ?)`)
-      .run(generationId, accountId, appId, version, dueAt, JSON.stringify(aGeneration(1, { status: 'cancelled', completedAt: 5 })));
+    database
+      .prepare(`INSERT INTO generations VALUES (unhex(?, '-'), unhex(?, '-'), unhex(?, '-'), 'generation', ?, ?, ?)`)
+      .run(
+        generationId,
+        accountId,
+        appId,
+        version,
+        dueAt,
+        JSON.stringify(aGeneration(1, { status: 'cancelled', completedAt: 5 })),
+      );
     database.close();
   }
 
   it('keeps its records, counts its uploads, and none of its generations', async () => {
     const uploads: UploadRecord[] = [
-      anUpload(1, { status: 'prepared', byteSize: 10 }), anUpload(2, { status: 'ready', byteSize: 200 }), anUpload(3, { appId: uuidAt(9), byteSize: 3_000 }),
-      { kind: 'expired', uploadId: uuidAt(4), accountId: uuidAt(1), appId: uuidAt(2), version: 0, createdAt: 1, dueAt: 2 },
+      anUpload(1, { status: 'prepared', byteSize: 10 }),
+      anUpload(2, { status: 'ready', byteSize: 200 }),
+      anUpload(3, { appId: uuidAt(9), byteSize: 3_000 }),
+      {
+        kind: 'expired',
+        uploadId: uuidAt(4),
+        accountId: uuidAt(1),
+        appId: uuidAt(2),
+        version: 0,
+        createdAt: 1,
+        dueAt: 2,
+      },
     ];
     fill(uploads);
     const stores = await openSqlite({ folder, role: 'server' });
@@ -48,9 +71,22 @@ describe('a data folder of an earlier release', () => {
   it('answers sums from their indexes alone', async () => {
     await (await openSqlite({ folder, role: 'server' })).close();
     const database = openDatabase(join(folder, 'darkroom.db'));
-    const planOf = (sql: string) => database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(uuidAt(1)).map(({ detail }) => detail).join();
-    expect(planOf(`SELECT count(*), total(unfinished), total(bytes) FROM uploads WHERE account = unhex(?1, '-') AND app = unhex(?1, '-')`)).to.include('USING COVERING INDEX uploads_by_app');
-    expect(planOf(`SELECT count(*), total(uncharged_bytes) FROM generations WHERE account = unhex(?1, '-') AND uncharged_bytes IS NOT NULL`)).to.include('USING COVERING INDEX generations_uncharged');
+    const planOf = (sql: string) =>
+      database
+        .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+        .all(uuidAt(1))
+        .map(({ detail }) => detail)
+        .join();
+    expect(
+      planOf(
+        `SELECT count(*), total(unfinished), total(bytes) FROM uploads WHERE account = unhex(?1, '-') AND app = unhex(?1, '-')`,
+      ),
+    ).to.include('USING COVERING INDEX uploads_by_app');
+    expect(
+      planOf(
+        `SELECT count(*), total(uncharged_bytes) FROM generations WHERE account = unhex(?1, '-') AND uncharged_bytes IS NOT NULL`,
+      ),
+    ).to.include('USING COVERING INDEX generations_uncharged');
     database.close();
   });
 });

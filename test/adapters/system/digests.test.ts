@@ -6,7 +6,12 @@ import { digestsContract } from '../../contracts/digests.contract.js';
 
 const withSecret = (fill: number) => new SystemDigests({ secret: new Uint8Array(32).fill(fill) });
 
-digestsContract({ name: 'system', open: async () => withSecret(1), close: async () => undefined, supports: { otherSecret: async () => withSecret(2) } });
+digestsContract({
+  name: 'system',
+  open: async () => withSecret(1),
+  close: async () => undefined,
+  supports: { otherSecret: async () => withSecret(2) },
+});
 
 describe('SystemDigests', () => {
   it('refuses a secret of fewer than 32 bytes', () => {

@@ -1,8 +1,8 @@
-// Goal: a request is refused for the same fault however the faults are found: a missing field before an invalid one, then the
-// first as the document has them.
-// Method: generated bodies, for the schema of a request and for schemas of models with lists, free names and references, against
-// a model that walks the whole body and sorts all errors. FIRST_FAULT_BODIES sets how many bodies are generated; a fourth as
-// many values for each of the models.
+// Goal: a request is refused for the same fault however the faults are found: a missing field before an invalid one,
+// then the first as the document has them.
+// Method: generated bodies, for the schema of a request and for schemas of models with lists, free names and
+// references, against a model that walks the whole body and sorts all errors. FIRST_FAULT_BODIES sets how many bodies
+// are generated; a fourth as many values for each of the models.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { AjvJsonSchemas } from '../../../adapters/system/ajv-json-schemas.js';
@@ -16,27 +16,44 @@ const BODIES = Number(process.env['FIRST_FAULT_BODIES'] ?? sizeOf('firstFaultBod
 const VALUES = Math.ceil(BODIES / 4);
 
 const ITEM: JsonObject = {
-  type: 'object', additionalProperties: false, required: ['a'],
-  properties: { b: { type: 'integer', maximum: 3 }, a: { type: 'string', enum: ['x', 'yy'] }, '0': { type: 'boolean' }, '~/': { type: 'array', items: { type: 'integer' } } },
+  type: 'object',
+  additionalProperties: false,
+  required: ['a'],
+  properties: {
+    'b': { type: 'integer', maximum: 3 },
+    'a': { type: 'string', enum: ['x', 'yy'] },
+    '0': { type: 'boolean' },
+    '~/': { type: 'array', items: { type: 'integer' } },
+  },
 };
 const MODEL: JsonObject = {
-  type: 'object', additionalProperties: false, required: ['size', '0'],
+  type: 'object',
+  additionalProperties: false,
+  required: ['size', '0'],
   properties: {
     '0': { type: 'integer' },
-    size: { type: 'string', enum: ['x', 'yy'] },
-    a: { anyOf: [{ type: 'integer' }, { type: 'array', maxItems: 2, items: { type: 'string', maxLength: 1 } }] },
-    b: { type: 'array', items: ITEM, maxItems: 30 },
-    list: { type: 'array', items: { type: 'array', items: { type: 'string', minLength: 1 } } },
+    'size': { type: 'string', enum: ['x', 'yy'] },
+    'a': { anyOf: [{ type: 'integer' }, { type: 'array', maxItems: 2, items: { type: 'string', maxLength: 1 } }] },
+    'b': { type: 'array', items: ITEM, maxItems: 30 },
+    'list': { type: 'array', items: { type: 'array', items: { type: 'string', minLength: 1 } } },
   },
-  patternProperties: { '^k': { type: 'object', additionalProperties: { type: 'integer' }, propertyNames: { maxLength: 1 } } },
+  patternProperties: {
+    '^k': { type: 'object', additionalProperties: { type: 'integer' }, propertyNames: { maxLength: 1 } },
+  },
 };
 /** One rule for two members, written in the order that is not the document's, and for itself further in. */
 const REFERRING: JsonObject = {
   $ref: '#/$defs/node',
   $defs: {
     node: {
-      type: 'object', additionalProperties: false,
-      properties: { b: { $ref: '#/$defs/list' }, a: { $ref: '#/$defs/list' }, list: { type: 'array', items: { $ref: '#/$defs/node' } }, '0': { $ref: '#/$defs/item' } },
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        'b': { $ref: '#/$defs/list' },
+        'a': { $ref: '#/$defs/list' },
+        'list': { type: 'array', items: { $ref: '#/$defs/node' } },
+        '0': { $ref: '#/$defs/item' },
+      },
     },
     list: { type: 'array', items: { type: 'integer', minimum: 1 } },
     item: ITEM,
@@ -44,20 +61,49 @@ const REFERRING: JsonObject = {
 };
 
 const name = fc.oneof(
-  { weight: 8, arbitrary: fc.constantFrom('a', 'b', 'size', 'list', '0', '10', '2', '~/', 'k', 'kk', '', '__proto__', 'length', 'constructor') },
+  {
+    weight: 8,
+    arbitrary: fc.constantFrom(
+      'a',
+      'b',
+      'size',
+      'list',
+      '0',
+      '10',
+      '2',
+      '~/',
+      'k',
+      'kk',
+      '',
+      '__proto__',
+      'length',
+      'constructor',
+    ),
+  },
   { weight: 1, arbitrary: fc.string({ maxLength: 3 }) },
 );
 const scalar = fc.constantFrom<Json>('x', 'yy', '', 'zzz', 1, 0, -1, 2.5, true, null, 'a\0b', '\ud800');
-const entries = (member: fc.Arbitrary<Json>, maxLength: number) => fc.uniqueArray(fc.tuple(name, member), { selector: ([key]) => key, maxLength }).map(ofEntries);
+const entries = (member: fc.Arbitrary<Json>, maxLength: number) =>
+  fc.uniqueArray(fc.tuple(name, member), { selector: ([key]) => key, maxLength }).map(ofEntries);
 const { value: anything } = fc.letrec<{ value: Json }>((tie) => ({
-  value: fc.oneof({ depthSize: 'small' }, { weight: 3, arbitrary: scalar }, { weight: 2, arbitrary: entries(tie('value'), 6) }, { weight: 2, arbitrary: fc.array(tie('value'), { maxLength: 6 }) }),
+  value: fc.oneof(
+    { depthSize: 'small' },
+    { weight: 3, arbitrary: scalar },
+    { weight: 2, arbitrary: entries(tie('value'), 6) },
+    { weight: 2, arbitrary: fc.array(tie('value'), { maxLength: 6 }) },
+  ),
 }));
 /** More wrong items than are looked at of one rule. */
-const long = fc.tuple(fc.integer({ min: 15, max: 60 }), scalar, anything, fc.nat({ max: 60 })).map(([length, item, other, at]): Json => (
-  Array.from({ length }, (_, index) => (index === at ? other : item))));
+const long = fc
+  .tuple(fc.integer({ min: 15, max: 60 }), scalar, anything, fc.nat({ max: 60 }))
+  .map(([length, item, other, at]): Json => Array.from({ length }, (_, index) => (index === at ? other : item)));
 const member = fc.oneof({ weight: 5, arbitrary: anything }, { weight: 1, arbitrary: long });
-const shuffled = (values: Readonly<Record<string, fc.Arbitrary<Json>>>) => fc.tuple(fc.shuffledSubarray(Object.keys(values)), fc.record(values), entries(member, 3))
-  .map(([kept, all, others]) => ofEntries([...kept.map((key): [string, Json] => [key, all[key] as Json]), ...Object.entries(others)]));
+const shuffled = (values: Readonly<Record<string, fc.Arbitrary<Json>>>) =>
+  fc
+    .tuple(fc.shuffledSubarray(Object.keys(values)), fc.record(values), entries(member, 3))
+    .map(([kept, all, others]) =>
+      ofEntries([...kept.map((key): [string, Json] => [key, all[key] as Json]), ...Object.entries(others)]),
+    );
 
 /** Own members all, one called `__proto__` too. */
 function ofEntries(members: readonly (readonly [string, Json])[]): JsonObject {
@@ -67,18 +113,38 @@ function ofEntries(members: readonly (readonly [string, Json])[]): JsonObject {
 /** A field of a request that is null is as good as absent. */
 function withoutNulls(body: Json): Json {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
-  return ofEntries(Object.entries(body).filter(([key, value]) => value !== null || !Object.hasOwn(GENERATION_REQUEST_SCHEMA.properties, key)));
+  return ofEntries(
+    Object.entries(body).filter(
+      ([key, value]) => value !== null || !Object.hasOwn(GENERATION_REQUEST_SCHEMA.properties, key),
+    ),
+  );
 }
 
-const orRight = (value: Json) => fc.oneof({ weight: 4, arbitrary: fc.constant(value) }, { weight: 1, arbitrary: member });
-const request = fc.oneof({ weight: 1, arbitrary: anything }, {
-  weight: 9,
-  arbitrary: shuffled({
-    model_key: orRight('m'), operation: orRight('image_generation'), prompt: orRight('p'), negative_prompt: orRight('n'), parameters: member,
-    reference_upload_ids: orRight(['01900000-0000-7000-8000-000000000001']), client_trace_id: orRight('t'),
-  }),
+const orRight = (value: Json) =>
+  fc.oneof({ weight: 4, arbitrary: fc.constant(value) }, { weight: 1, arbitrary: member });
+const request = fc.oneof(
+  { weight: 1, arbitrary: anything },
+  {
+    weight: 9,
+    arbitrary: shuffled({
+      model_key: orRight('m'),
+      operation: orRight('image_generation'),
+      prompt: orRight('p'),
+      negative_prompt: orRight('n'),
+      parameters: member,
+      reference_upload_ids: orRight(['01900000-0000-7000-8000-000000000001']),
+      client_trace_id: orRight('t'),
+    }),
+  },
+);
+const parameters = shuffled({
+  '0': orRight(1),
+  'size': orRight('x'),
+  'a': member,
+  'b': member,
+  'list': member,
+  'k': member,
 });
-const parameters = shuffled({ '0': orRight(1), size: orRight('x'), a: member, b: member, list: member, k: member });
 
 describe('the first fault', () => {
   const jsonSchemas = new AjvJsonSchemas();
@@ -94,26 +160,39 @@ describe('the first fault', () => {
       return undefined;
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
-      return { kind: error.code === 'FIELD_REQUIRED' ? 'required' : 'invalid', pointer: error.details.pointer ?? 'none' };
+      return {
+        kind: error.code === 'FIELD_REQUIRED' ? 'required' : 'invalid',
+        pointer: error.details.pointer ?? 'none',
+      };
     }
   }
 
   it(`of a request, for ${BODIES} bodies`, () => {
     const model = new FirstFaultModel(GENERATION_REQUEST_SCHEMA);
-    fc.assert(fc.property(request, (sent) => {
-      const body = withoutNulls(sent);
-      const unstorable = firstUnstorable(body);
-      const expected = model.of(body) ?? (unstorable === undefined ? undefined : { kind: 'invalid', pointer: unstorable });
-      expect(refusalOf(sent)).to.deep.equal(expected);
-    }), { numRuns: BODIES });
+    fc.assert(
+      fc.property(request, (sent) => {
+        const body = withoutNulls(sent);
+        const unstorable = firstUnstorable(body);
+        const expected =
+          model.of(body) ?? (unstorable === undefined ? undefined : { kind: 'invalid', pointer: unstorable });
+        expect(refusalOf(sent)).to.deep.equal(expected);
+      }),
+      { numRuns: BODIES },
+    );
   });
 
-  for (const [what, schema] of [['a schema of lists and free names', MODEL], ['a schema whose rules are used in several places', REFERRING]] as const) {
+  for (const [what, schema] of [
+    ['a schema of lists and free names', MODEL],
+    ['a schema whose rules are used in several places', REFERRING],
+  ] as const) {
     it(`by ${what}, for ${VALUES} values`, () => {
       const model = new FirstFaultModel(schema);
-      fc.assert(fc.property(fc.oneof({ weight: 1, arbitrary: anything }, { weight: 9, arbitrary: parameters }), (value) => {
-        expect(firstFault(schema, value)).to.deep.equal(model.of(value));
-      }), { numRuns: VALUES });
+      fc.assert(
+        fc.property(fc.oneof({ weight: 1, arbitrary: anything }, { weight: 9, arbitrary: parameters }), (value) => {
+          expect(firstFault(schema, value)).to.deep.equal(model.of(value));
+        }),
+        { numRuns: VALUES },
+      );
     });
   }
 

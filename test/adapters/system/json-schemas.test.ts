@@ -6,19 +6,69 @@ import { AjvJsonSchemas } from '../../../adapters/system/ajv-json-schemas.js';
 import { checkSchema } from '../../../adapters/system/check-schema.js';
 import { jsonSchemasContract } from '../../contracts/json-schemas.contract.js';
 
-jsonSchemasContract({ name: 'ajv', open: async () => new AjvJsonSchemas(), close: async () => undefined, supports: {} });
+jsonSchemasContract({
+  name: 'ajv',
+  open: async () => new AjvJsonSchemas(),
+  close: async () => undefined,
+  supports: {},
+});
 
-const WRONG: readonly { readonly what: string; readonly schema: Json; readonly pointer: string; readonly says: RegExp }[] = [
+const WRONG: readonly {
+  readonly what: string;
+  readonly schema: Json;
+  readonly pointer: string;
+  readonly says: RegExp;
+}[] = [
   { what: 'no object', schema: true, pointer: '', says: /must be an object/ },
-  { what: 'an unknown type', schema: { properties: { a: { type: 'strin' } } }, pointer: '/properties/a/type', says: /type/ },
-  { what: 'a negative length', schema: { properties: { a: { maxLength: -1 } } }, pointer: '/properties/a/maxLength', says: /at least 0/ },
+  {
+    what: 'an unknown type',
+    schema: { properties: { a: { type: 'strin' } } },
+    pointer: '/properties/a/type',
+    says: /type/,
+  },
+  {
+    what: 'a negative length',
+    schema: { properties: { a: { maxLength: -1 } } },
+    pointer: '/properties/a/maxLength',
+    says: /at least 0/,
+  },
   { what: 'a keyword of the wrong type', schema: { required: 'a' }, pointer: '/required', says: /must be an array/ },
-  { what: 'a broken pattern', schema: { properties: { a: { pattern: '[' } } }, pointer: '/properties/a/pattern', says: /regular expression/ },
-  { what: 'a broken pattern for names', schema: { patternProperties: { '(': {} } }, pointer: '/patternProperties/(', says: /regular expression/ },
-  { what: 'a misspelt keyword', schema: { properties: { 'a/b': { maxLenght: 1 } } }, pointer: '/properties/a~1b/maxLenght', says: /not a keyword/ },
-  { what: 'a misspelt keyword in a branch', schema: { anyOf: [{}, { items: { itmes: {} } }] }, pointer: '/anyOf/1/items/itmes', says: /not a keyword/ },
-  { what: 'a format nobody checks', schema: { properties: { a: { format: 'zip-code' } } }, pointer: '/properties/a/format', says: /must be one of uuid\.$/ },
-  { what: 'a reference that leads outside', schema: { $ref: 'https://example.com/other.json' }, pointer: '', says: /cannot be compiled/ },
+  {
+    what: 'a broken pattern',
+    schema: { properties: { a: { pattern: '[' } } },
+    pointer: '/properties/a/pattern',
+    says: /regular expression/,
+  },
+  {
+    what: 'a broken pattern for names',
+    schema: { patternProperties: { '(': {} } },
+    pointer: '/patternProperties/(',
+    says: /regular expression/,
+  },
+  {
+    what: 'a misspelt keyword',
+    schema: { properties: { 'a/b': { maxLenght: 1 } } },
+    pointer: '/properties/a~1b/maxLenght',
+    says: /not a keyword/,
+  },
+  {
+    what: 'a misspelt keyword in a branch',
+    schema: { anyOf: [{}, { items: { itmes: {} } }] },
+    pointer: '/anyOf/1/items/itmes',
+    says: /not a keyword/,
+  },
+  {
+    what: 'a format nobody checks',
+    schema: { properties: { a: { format: 'zip-code' } } },
+    pointer: '/properties/a/format',
+    says: /must be one of uuid\.$/,
+  },
+  {
+    what: 'a reference that leads outside',
+    schema: { $ref: 'https://example.com/other.json' },
+    pointer: '',
+    says: /cannot be compiled/,
+  },
 ];
 
 describe('checkSchema', () => {
@@ -38,7 +88,12 @@ describe('checkSchema', () => {
   });
 
   it('takes a valid schema, property names that look like keywords included', () => {
-    const schema = { $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object', properties: { type: { const: 'x' }, maxLenght: { $ref: '#/$defs/n' } }, $defs: { n: { type: 'integer', default: 1 } } };
+    const schema = {
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      type: 'object',
+      properties: { type: { const: 'x' }, maxLenght: { $ref: '#/$defs/n' } },
+      $defs: { n: { type: 'integer', default: 1 } },
+    };
     expect(checkSchema(schema)).to.deep.equal([]);
   });
 });

@@ -1,5 +1,6 @@
 // Goal: wake-ups delivered by timers and kept in SQLite keep the port's contract.
-// Method: the contract on a clock moved by hand and a data folder of its own; then what is particular to a shared table.
+// Method: the contract on a clock moved by hand and a data folder of its own; then what is particular to a shared
+// table.
 import { rmSync } from 'node:fs';
 import { expect } from 'chai';
 import { openSqlite, type SqliteStores } from '../../../adapters/sqlite/open-sqlite.js';
@@ -44,12 +45,16 @@ wakeUpsContract({
 
 describe('TimerWakeUps over a table that others write too', () => {
   let wakeUps: TimerWakeUps;
-  beforeEach(async () => { wakeUps = await open(); });
+  beforeEach(async () => {
+    wakeUps = await open();
+  });
   afterEach(async () => close(wakeUps));
 
   it('deliver within a poll what another process has put there', async () => {
     const delivered: string[] = [];
-    await wakeUps.start(async ({ id }) => { delivered.push(id); }, 1);
+    await wakeUps.start(async ({ id }) => {
+      delivered.push(id);
+    }, 1);
     const tool = await openSqlite({ folder, role: 'tool' });
     await tool.wakeUpTable.upsert(uuidAt(1), clock.now());
     await tool.close();
@@ -71,7 +76,9 @@ describe('TimerWakeUps over a table that others write too', () => {
 
   it('get through a backlog without waiting for a poll, and leave nothing in the table of what is done', async () => {
     const delivered = new Set<string>();
-    await wakeUps.start(async ({ id }) => { delivered.add(id); }, 8);
+    await wakeUps.start(async ({ id }) => {
+      delivered.add(id);
+    }, 8);
     await Promise.all(Array.from({ length: 200 }, (_, n) => wakeUps.schedule(aboutGeneration(uuidAt(n)), clock.now())));
     // The clock stands still, so that no poll can come to the rescue.
     for (let turns = 0; delivered.size < 200 && turns < 1_000_000; turns += 1) await settled();
@@ -81,7 +88,11 @@ describe('TimerWakeUps over a table that others write too', () => {
   });
 
   it('call a handler that schedules again no more often than a poll while the table cannot be written', async () => {
-    const table = { ...over(stores.wakeUpTable), upsert: () => Promise.reject(new Error('The disk is full.')), done: () => Promise.reject(new Error('The disk is full.')) };
+    const table = {
+      ...over(stores.wakeUpTable),
+      upsert: () => Promise.reject(new Error('The disk is full.')),
+      done: () => Promise.reject(new Error('The disk is full.')),
+    };
     await stores.wakeUpTable.upsert(uuidAt(1), clock.now());
     const cut = new TimerWakeUps({ table, clock });
     let calls = 0;
@@ -97,5 +108,10 @@ describe('TimerWakeUps over a table that others write too', () => {
 });
 
 function over(table: SqliteStores['wakeUpTable']): WakeUpTable {
-  return { upsert: (id, at) => table.upsert(id, at), due: (now, limit) => table.due(now, limit), done: (id, at) => table.done(id, at), nextAt: (now) => table.nextAt(now) };
+  return {
+    upsert: (id, at) => table.upsert(id, at),
+    due: (now, limit) => table.due(now, limit),
+    done: (id, at) => table.done(id, at),
+    nextAt: (now) => table.nextAt(now),
+  };
 }

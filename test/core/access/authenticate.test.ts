@@ -1,4 +1,5 @@
-// Goal: a credential names its caller or is refused with the one right code, within 5 seconds of its end in every process.
+// Goal: a credential names its caller or is refused with the one right code, within 5 seconds of its end in every
+// process.
 // Method: keys made by the use cases on the memory store, several authenticators on it, and a clock moved by hand.
 import { expect } from 'chai';
 import { Authenticator, CREDENTIAL_CACHE_MS, isOwnApp, requireScope } from '../../../core/access/authenticate.js';
@@ -22,14 +23,19 @@ describe('Authenticator', () => {
     authenticator = new Authenticator(harness.context);
   });
 
-  function newKey(options: { readonly scopes?: readonly string[]; readonly expiresAt?: number } = {}): ReturnType<typeof createKey> {
+  function newKey(
+    options: { readonly scopes?: readonly string[]; readonly expiresAt?: number } = {},
+  ): ReturnType<typeof createKey> {
     return createKey(harness.context, { appId: harness.caller.appId, name: 'Test key', ...options });
   }
 
   it('tells whose key it is and what it may do', async () => {
     const { key, secret } = await newKey({ scopes: ['uploads:write', 'credits:read'] });
     expect(await authenticator.authenticate(secret)).to.deep.equal({
-      accountId: harness.caller.accountId, appId: harness.caller.appId, credentialId: key.keyId, scopes: ['credits:read', 'uploads:write'],
+      accountId: harness.caller.accountId,
+      appId: harness.caller.appId,
+      credentialId: key.keyId,
+      scopes: ['credits:read', 'uploads:write'],
     });
   });
 
@@ -37,7 +43,16 @@ describe('Authenticator', () => {
     expect(await codeFor(undefined)).to.equal('DEVELOPER_TOKEN_REQUIRED');
     expect(await codeFor('')).to.equal('DEVELOPER_TOKEN_REQUIRED');
     const { secret } = await newKey();
-    for (const credential of [formatApiKey(new Uint8Array(32).fill(3)), secret.replace('live', 'anon'), 'svc_oauth_x', `${secret} `, `x${secret}`, secret.toUpperCase(), 'Bearer', '\0']) {
+    for (const credential of [
+      formatApiKey(new Uint8Array(32).fill(3)),
+      secret.replace('live', 'anon'),
+      'svc_oauth_x',
+      `${secret} `,
+      `x${secret}`,
+      secret.toUpperCase(),
+      'Bearer',
+      '\0',
+    ]) {
       expect(await codeFor(credential), credential).to.equal('DEVELOPER_TOKEN_INVALID');
     }
   });
@@ -58,7 +73,10 @@ describe('Authenticator', () => {
 
   it('refuses a revoked or newly expired key in every process within 5 seconds, however often it is used', async () => {
     const others = [authenticator, new Authenticator(harness.process()), new Authenticator(harness.process())];
-    for (const [end, code] of [[revokeKey, 'DEVELOPER_TOKEN_REVOKED'], [(context: CoreHarness['context'], keyId: string) => expireKey(context, keyId, 0), 'DEVELOPER_TOKEN_EXPIRED']] as const) {
+    for (const [end, code] of [
+      [revokeKey, 'DEVELOPER_TOKEN_REVOKED'],
+      [(context: CoreHarness['context'], keyId: string) => expireKey(context, keyId, 0), 'DEVELOPER_TOKEN_EXPIRED'],
+    ] as const) {
       const { key, secret } = await newKey();
       for (const other of others) await other.authenticate(secret);
       await end(harness.context, key.keyId);
@@ -67,7 +85,10 @@ describe('Authenticator', () => {
         for (const other of others) await codeFrom(() => other.authenticate(secret));
       }
       for (const other of others) expect(await codeFrom(() => other.authenticate(secret))).to.equal(code);
-      expect(await codeFrom(() => new Authenticator(harness.context).authenticate(secret)), 'a process that did not know it').to.equal(code);
+      expect(
+        await codeFrom(() => new Authenticator(harness.context).authenticate(secret)),
+        'a process that did not know it',
+      ).to.equal(code);
     }
   });
 
@@ -91,7 +112,12 @@ describe('Authenticator', () => {
         if (slow && !gate.reached) await gate.wait();
         return found;
       };
-      const other = new Authenticator(harness.process(undefined, { clock, credentials: Object.assign(Object.create(credentials) as typeof credentials, { findKey }) }));
+      const other = new Authenticator(
+        harness.process(undefined, {
+          clock,
+          credentials: Object.assign(Object.create(credentials) as typeof credentials, { findKey }),
+        }),
+      );
       const first = other.authenticate(secret);
       if (!slow) await first;
       await harness.clock.advance(CREDENTIAL_CACHE_MS);
@@ -106,8 +132,16 @@ describe('Authenticator', () => {
   it('asks the store once for many requests within its memory', async () => {
     let finds = 0;
     const { credentials } = harness.ports;
-    const counting = { findKey: (by: Parameters<typeof credentials.findKey>[0]) => { finds += 1; return credentials.findKey(by); } };
-    const cached = new Authenticator({ ...harness.context, credentials: Object.assign(Object.create(credentials) as typeof credentials, counting) });
+    const counting = {
+      findKey: (by: Parameters<typeof credentials.findKey>[0]) => {
+        finds += 1;
+        return credentials.findKey(by);
+      },
+    };
+    const cached = new Authenticator({
+      ...harness.context,
+      credentials: Object.assign(Object.create(credentials) as typeof credentials, counting),
+    });
     const { secret } = await newKey();
     for (let request = 0; request < 50; request += 1) await cached.authenticate(secret);
     expect(finds).to.equal(1);
@@ -116,18 +150,35 @@ describe('Authenticator', () => {
   it('knows a key at once that was made after it was asked for in vain', async () => {
     const secret = formatApiKey(new Uint8Array(32).fill(5));
     expect(await codeFor(secret)).to.equal('DEVELOPER_TOKEN_INVALID');
-    const key = { keyId: harness.ports.ids.uuid(), accountId: 'a', appId: 'p', version: 1, name: 'n', digest: harness.ports.digests.keyed(secret), scopes: SCOPES, createdAt: 0 };
+    const key = {
+      keyId: harness.ports.ids.uuid(),
+      accountId: 'a',
+      appId: 'p',
+      version: 1,
+      name: 'n',
+      digest: harness.ports.digests.keyed(secret),
+      scopes: SCOPES,
+      createdAt: 0,
+    };
     await harness.ports.credentials.insertKey(key);
     expect(await codeFor(secret)).to.equal('OK');
   });
 });
 
 describe('scopes and Apps', () => {
-  const caller = (scopes: readonly Scope[]) => ({ accountId: 'a', appId: '01900000-0000-7000-8000-00000000000a', credentialId: 'c', scopes });
+  const caller = (scopes: readonly Scope[]) => ({
+    accountId: 'a',
+    appId: '01900000-0000-7000-8000-00000000000a',
+    credentialId: 'c',
+    scopes,
+  });
 
   it('let each scope do what it says and nothing else', async () => {
     for (const held of SCOPES) {
-      for (const asked of SCOPES) expect(await codeFrom(() => requireScope(caller([held]), asked))).to.equal(held === asked ? 'OK' : 'DEVELOPER_SCOPE_INSUFFICIENT');
+      for (const asked of SCOPES)
+        expect(await codeFrom(() => requireScope(caller([held]), asked))).to.equal(
+          held === asked ? 'OK' : 'DEVELOPER_SCOPE_INSUFFICIENT',
+        );
     }
   });
 
@@ -135,6 +186,7 @@ describe('scopes and Apps', () => {
     const own = caller(SCOPES);
     expect(isOwnApp(own, undefined)).to.equal(true);
     expect(isOwnApp(own, own.appId.toUpperCase())).to.equal(true);
-    for (const other of ['', 'x', '01900000-0000-7000-8000-00000000000b']) expect(isOwnApp(own, other), other).to.equal(false);
+    for (const other of ['', 'x', '01900000-0000-7000-8000-00000000000b'])
+      expect(isOwnApp(own, other), other).to.equal(false);
   });
 });

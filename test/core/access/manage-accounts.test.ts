@@ -1,6 +1,7 @@
-// Goal: from the moment an account is suspended nothing new is accepted for it, whatever a process has cached; what was accepted goes
-// on to its end, or is cancelled on request; and a resumed account is as it was.
-// Method: use cases on the memory stores, several processes on them, a clock moved by hand and a port call held in the middle.
+// Goal: from the moment an account is suspended nothing new is accepted for it, whatever a process has cached; what was
+// accepted goes on to its end, or is cancelled on request; and a resumed account is as it was.
+// Method: use cases on the memory stores, several processes on them, a clock moved by hand and a port call held in the
+// middle.
 import { expect } from 'chai';
 import { Authenticator } from '../../../core/access/authenticate.js';
 import { createKey, revokeKey } from '../../../core/access/manage.js';
@@ -28,7 +29,8 @@ describe('a suspended account', () => {
     id = harness.caller.accountId;
   });
 
-  const create = (key = harness.ports.ids.uuid(), context = harness.context) => createGeneration(context, harness.caller, key, harness.body());
+  const create = (key = harness.ports.ids.uuid(), context = harness.context) =>
+    createGeneration(context, harness.caller, key, harness.body());
 
   it('is refused by its hold in every process at once, with the code and the sentence that authentication has', async () => {
     const [one, other] = [harness.process(), harness.process()];
@@ -58,7 +60,11 @@ describe('a suspended account', () => {
     expect((await create('before')).replayed, 'a replay accepts nothing new').to.equal(true);
     await grantCredits(harness.context, { accountId: id, operationId: 'g', credits: 5, reason: '' });
     await adjustCredits(harness.context, { accountId: id, operationId: 'a', credits: -3, reason: 'as agreed' });
-    expect(await cancelOpenGenerations(harness.context, id)).to.deep.equal({ cancelled: 1, stopping: 0, unfinished: 0 });
+    expect(await cancelOpenGenerations(harness.context, id)).to.deep.equal({
+      cancelled: 1,
+      stopping: 0,
+      unfinished: 0,
+    });
     expect(await harness.generation(generation.generationId)).to.include({ status: 'cancelled', chargedCredits: 0 });
     expect(await harness.account()).to.include({ available: 1_002, reserved: 0 });
   });
@@ -69,7 +75,10 @@ describe('a suspended account', () => {
     expect(suspendedAt).to.equal(harness.clock.now());
     harness.clock.jump(5_000);
     expect(await suspendAccount(harness.context, id)).to.include({ suspendedAt });
-    expect(await renameAccount(harness.context, id, '  Southern studio ')).to.include({ suspendedAt, name: 'Southern studio' });
+    expect(await renameAccount(harness.context, id, '  Southern studio ')).to.include({
+      suspendedAt,
+      name: 'Southern studio',
+    });
     const resumed = await resumeAccount(harness.context, id);
     expect(resumed).to.deep.equal({ ...before, name: 'Southern studio', version: before.version + 3 });
     expect(await resumeAccount(harness.context, id)).to.deep.equal(resumed);
@@ -77,8 +86,14 @@ describe('a suspended account', () => {
   });
 
   it('is refused what is no name, and what is no account', async () => {
-    for (const name of ['', '  ', 'a\nb', 'x'.repeat(101)]) expect(await codeOf(renameAccount(harness.context, id, name)), name).to.equal('FIELD_INVALID');
-    for (const change of [suspendAccount(harness.context, NOBODY), resumeAccount(harness.context, NOBODY), renameAccount(harness.context, NOBODY, 'x'), cancelOpenGenerations(harness.context, NOBODY)]) {
+    for (const name of ['', '  ', 'a\nb', 'x'.repeat(101)])
+      expect(await codeOf(renameAccount(harness.context, id, name)), name).to.equal('FIELD_INVALID');
+    for (const change of [
+      suspendAccount(harness.context, NOBODY),
+      resumeAccount(harness.context, NOBODY),
+      renameAccount(harness.context, NOBODY, 'x'),
+      cancelOpenGenerations(harness.context, NOBODY),
+    ]) {
       expect(await codeOf(change)).to.equal('NOT_FOUND');
     }
   });
@@ -92,9 +107,17 @@ describe('cancelOpenGenerations', () => {
     // It has ended, and its hold is there still: between the end and the settlement.
     await changeGeneration(harness.context, ended!, { event: 'cancel' });
     const { accountId } = harness.caller;
-    expect(await cancelOpenGenerations(harness.context, accountId)).to.deep.equal({ cancelled: queued.length, stopping: 1, unfinished: 0 });
+    expect(await cancelOpenGenerations(harness.context, accountId)).to.deep.equal({
+      cancelled: queued.length,
+      stopping: 1,
+      unfinished: 0,
+    });
     expect((await harness.generation(running!.generationId)).cancelRequestedAt).to.be.a('number');
-    expect(await cancelOpenGenerations(harness.context, accountId)).to.deep.equal({ cancelled: 0, stopping: 1, unfinished: 0 });
+    expect(await cancelOpenGenerations(harness.context, accountId)).to.deep.equal({
+      cancelled: 0,
+      stopping: 1,
+      unfinished: 0,
+    });
     expect((await verifyCredits(harness.context)).findings).to.deep.equal([]);
   });
 
@@ -109,10 +132,18 @@ describe('cancelOpenGenerations', () => {
     while (!gate.reached) await new Promise(setImmediate);
     const { accountId } = harness.caller;
     await suspendAccount(harness.context, accountId);
-    expect(await cancelOpenGenerations(harness.context, accountId)).to.deep.equal({ cancelled: 0, stopping: 0, unfinished: 1 });
+    expect(await cancelOpenGenerations(harness.context, accountId)).to.deep.equal({
+      cancelled: 0,
+      stopping: 0,
+      unfinished: 1,
+    });
     gate.open();
     await created;
-    expect(await cancelOpenGenerations(harness.context, accountId)).to.deep.equal({ cancelled: 1, stopping: 0, unfinished: 0 });
+    expect(await cancelOpenGenerations(harness.context, accountId)).to.deep.equal({
+      cancelled: 1,
+      stopping: 0,
+      unfinished: 0,
+    });
   });
 });
 
@@ -121,8 +152,20 @@ describe('keys of a suspended account', () => {
     const harness = await CoreHarness.open();
     const newKey = () => createKey(harness.context, { appId: harness.caller.appId, name: 'Test key' });
     const [{ secret }, revoked] = [await newKey(), await newKey()];
-    const all = [new Authenticator(harness.context), new Authenticator(harness.process()), new Authenticator(harness.process())];
-    const answers = () => Promise.all(all.map((authenticator) => authenticator.authenticate(secret).then(() => 'OK', ({ message }: ServiceError) => message)));
+    const all = [
+      new Authenticator(harness.context),
+      new Authenticator(harness.process()),
+      new Authenticator(harness.process()),
+    ];
+    const answers = () =>
+      Promise.all(
+        all.map((authenticator) =>
+          authenticator.authenticate(secret).then(
+            () => 'OK',
+            ({ message }: ServiceError) => message,
+          ),
+        ),
+      );
     const after = async (change: () => Promise<unknown>) => {
       await change();
       // Whoever is asked all the time must not remember it for longer.
@@ -133,9 +176,15 @@ describe('keys of a suspended account', () => {
       return answers();
     };
     expect(await answers()).to.deep.equal(['OK', 'OK', 'OK']);
-    expect(await after(() => suspendAccount(harness.context, harness.caller.accountId))).to.deep.equal(Array(3).fill('The account is suspended.'));
+    expect(await after(() => suspendAccount(harness.context, harness.caller.accountId))).to.deep.equal(
+      Array(3).fill('The account is suspended.'),
+    );
     await revokeKey(harness.context, revoked.key.keyId);
-    expect(await after(() => resumeAccount(harness.context, harness.caller.accountId))).to.deep.equal(['OK', 'OK', 'OK']);
+    expect(await after(() => resumeAccount(harness.context, harness.caller.accountId))).to.deep.equal([
+      'OK',
+      'OK',
+      'OK',
+    ]);
     expect(await codeOf(all[0]!.authenticate(revoked.secret))).to.equal(REVOKED);
   });
 });

@@ -13,28 +13,53 @@ import { codeOf } from '../../fixtures/refusals.js';
 
 describe('access management', () => {
   let harness: CoreHarness;
-  beforeEach(async () => { harness = await CoreHarness.open(); });
+  beforeEach(async () => {
+    harness = await CoreHarness.open();
+  });
 
   it('makes accounts that own nothing and owe nothing', async () => {
     const account = await createAccount(harness.context, { name: '  Studio  ' });
-    expect(account).to.include({ name: 'Studio', currency: 'credits', version: 0, issued: 0, available: 0, reserved: 0, spent: 0, lastSequence: 0 });
-    for (const name of ['', '   ', 'x'.repeat(101)]) expect(await codeOf(createAccount(harness.context, { name }))).to.equal('FIELD_INVALID');
+    expect(account).to.include({
+      name: 'Studio',
+      currency: 'credits',
+      version: 0,
+      issued: 0,
+      available: 0,
+      reserved: 0,
+      spent: 0,
+      lastSequence: 0,
+    });
+    for (const name of ['', '   ', 'x'.repeat(101)])
+      expect(await codeOf(createAccount(harness.context, { name }))).to.equal('FIELD_INVALID');
   });
 
   it('makes Apps of accounts that are there', async () => {
-    expect(await codeOf(createApp(harness.context, { accountId: harness.caller.accountId, name: 'App' }))).to.equal('OK');
+    expect(await codeOf(createApp(harness.context, { accountId: harness.caller.accountId, name: 'App' }))).to.equal(
+      'OK',
+    );
     expect(await codeOf(createApp(harness.context, { accountId: 'nobody', name: 'App' }))).to.equal('NOT_FOUND');
   });
 
   it('makes keys with all scopes or some, and no others', async () => {
     const { appId } = harness.caller;
     const { key, secret } = await createKey(harness.context, { appId, name: 'Key' });
-    expect([key.scopes, isApiKeyShaped(secret), key.digest]).to.deep.equal([SCOPES, true, harness.ports.digests.keyed(secret)]);
-    expect((await createKey(harness.context, { appId, name: 'Key', scopes: ['credits:read', 'credits:read'] })).key.scopes).to.deep.equal(['credits:read']);
-    for (const scopes of [[], ['credits:write'], ['credits:read', '']]) expect(await codeOf(createKey(harness.context, { appId, name: 'Key', scopes }))).to.equal('FIELD_INVALID');
-    expect(await codeOf(createKey(harness.context, { appId, name: 'Key', expiresAt: harness.clock.now() }))).to.equal('FIELD_INVALID');
+    expect([key.scopes, isApiKeyShaped(secret), key.digest]).to.deep.equal([
+      SCOPES,
+      true,
+      harness.ports.digests.keyed(secret),
+    ]);
+    expect(
+      (await createKey(harness.context, { appId, name: 'Key', scopes: ['credits:read', 'credits:read'] })).key.scopes,
+    ).to.deep.equal(['credits:read']);
+    for (const scopes of [[], ['credits:write'], ['credits:read', '']])
+      expect(await codeOf(createKey(harness.context, { appId, name: 'Key', scopes }))).to.equal('FIELD_INVALID');
+    expect(await codeOf(createKey(harness.context, { appId, name: 'Key', expiresAt: harness.clock.now() }))).to.equal(
+      'FIELD_INVALID',
+    );
     for (const expiresAt of [Date.UTC(10_000, 0), 1e16, Infinity, NaN]) {
-      expect(await codeOf(createKey(harness.context, { appId, name: 'Key', expiresAt })), `${expiresAt}`).to.equal('FIELD_INVALID');
+      expect(await codeOf(createKey(harness.context, { appId, name: 'Key', expiresAt })), `${expiresAt}`).to.equal(
+        'FIELD_INVALID',
+      );
       expect(await codeOf(expireKey(harness.context, 'any', expiresAt)), `${expiresAt}`).to.equal('FIELD_INVALID');
     }
     expect(await codeOf(createKey(harness.context, { appId: 'none', name: 'Key' }))).to.equal('NOT_FOUND');
@@ -45,7 +70,9 @@ describe('access management', () => {
     const first = await revokeKey(harness.context, key.keyId);
     harness.clock.jump(1_000);
     expect(await revokeKey(harness.context, key.keyId)).to.deep.equal(first);
-    expect(await expireKey(harness.context, key.keyId, harness.clock.now() + 1_000)).to.include({ revokedAt: first.revokedAt });
+    expect(await expireKey(harness.context, key.keyId, harness.clock.now() + 1_000)).to.include({
+      revokedAt: first.revokedAt,
+    });
     expect(await codeOf(revokeKey(harness.context, 'none'))).to.equal('NOT_FOUND');
   });
 
@@ -55,9 +82,18 @@ describe('access management', () => {
     // Its caller goes when the first thing has been read.
     const leaving = (): Context => {
       const call = new TestedCall();
-      const leave: Interceptor = async (asked) => { const answer = await asked.proceed(); call.end(); return answer; };
+      const leave: Interceptor = async (asked) => {
+        const answer = await asked.proceed();
+        call.end();
+        return answer;
+      };
       const { accounts, credentials } = harness.ports;
-      return { ...harness.context, call, accounts: intercepted('accounts', accounts, leave), credentials: intercepted('credentials', credentials, leave) };
+      return {
+        ...harness.context,
+        call,
+        accounts: intercepted('accounts', accounts, leave),
+        credentials: intercepted('credentials', credentials, leave),
+      };
     };
     const left = [
       createAccount({ ...harness.context, call: TestedCall.over() }, { name: 'new' }),
@@ -69,13 +105,20 @@ describe('access management', () => {
     for (const work of left) expect(await work.catch((error: unknown) => error)).to.be.instanceOf(CallOver);
     expect(await harness.ports.credentials.findKey({ keyId: key.keyId })).to.deep.equal(key);
     const page = { limit: 10 };
-    expect([(await harness.ports.accounts.list(page)).items.length, (await harness.ports.credentials.listApps(accountId, page)).items.length, (await harness.ports.credentials.listKeys(accountId, page)).items.length])
-      .to.deep.equal([1, 1, 1]);
+    expect([
+      (await harness.ports.accounts.list(page)).items.length,
+      (await harness.ports.credentials.listApps(accountId, page)).items.length,
+      (await harness.ports.credentials.listKeys(accountId, page)).items.length,
+    ]).to.deep.equal([1, 1, 1]);
   });
 
   it('loses neither of two changes made at once', async () => {
     const { key } = await createKey(harness.context, { appId: harness.caller.appId, name: 'Key' });
     await Promise.all([revokeKey(harness.context, key.keyId), expireKey(harness.process(), key.keyId, 5)]);
-    expect(await harness.ports.credentials.findKey({ keyId: key.keyId })).to.include({ revokedAt: harness.clock.now(), expiresAt: 5, version: 3 });
+    expect(await harness.ports.credentials.findKey({ keyId: key.keyId })).to.include({
+      revokedAt: harness.clock.now(),
+      expiresAt: 5,
+      version: 3,
+    });
   });
 });

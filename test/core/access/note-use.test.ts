@@ -1,6 +1,7 @@
-// Goal: a key says on which UTC day it was last used, for one write a day however many requests and processes there are, and no
-// request waits for that write or fails with it.
-// Method: authenticators of several processes on the memory stores, calls counted, a clock moved by hand over midnights and back.
+// Goal: a key says on which UTC day it was last used, for one write a day however many requests and processes there
+// are, and no request waits for that write or fails with it.
+// Method: authenticators of several processes on the memory stores, calls counted, a clock moved by hand over midnights
+// and back.
 import { expect } from 'chai';
 import { Authenticator, CREDENTIAL_CACHE_MS } from '../../../core/access/authenticate.js';
 import { createKey, expireKey, revokeKey } from '../../../core/access/manage.js';
@@ -24,10 +25,16 @@ describe('the last use of a key', () => {
     [secret, keyId] = [made.secret, made.key.keyId];
   });
 
-  const process = (skewMs = 0) => new Authenticator(harness.process((call) => {
-    if (call.name === 'credentials.replaceKey') writes += 1;
-    return call.proceed();
-  }, { clock: { now: () => harness.clock.now() + skewMs, after: harness.clock.after.bind(harness.clock) } }));
+  const process = (skewMs = 0) =>
+    new Authenticator(
+      harness.process(
+        (call) => {
+          if (call.name === 'credentials.replaceKey') writes += 1;
+          return call.proceed();
+        },
+        { clock: { now: () => harness.clock.now() + skewMs, after: harness.clock.after.bind(harness.clock) } },
+      ),
+    );
   const lastUse = async () => (await harness.ports.credentials.findKey({ keyId }))?.lastUsedAt;
   const today = () => Math.floor(harness.clock.now() / DAY_MS) * DAY_MS;
   const use = async (...authenticators: Authenticator[]) => {
@@ -79,7 +86,9 @@ describe('the last use of a key', () => {
   ] as const) {
     it(`lets a request through whose write ${fate}`, async () => {
       const { credentials } = harness.ports;
-      const context = harness.process(undefined, { credentials: Object.assign(Object.create(credentials) as typeof credentials, { replaceKey }) });
+      const context = harness.process(undefined, {
+        credentials: Object.assign(Object.create(credentials) as typeof credentials, { replaceKey }),
+      });
       expect((await new Authenticator(context).authenticate(secret)).credentialId).to.equal(keyId);
       expect(await lastUse()).to.equal(undefined);
     });
@@ -91,7 +100,11 @@ describe('the last use of a key', () => {
       await revokeKey(harness.context, keyId);
       return credentials.replaceKey(...args);
     };
-    const slow = new Authenticator(harness.process(undefined, { credentials: Object.assign(Object.create(credentials) as typeof credentials, { replaceKey }) }));
+    const slow = new Authenticator(
+      harness.process(undefined, {
+        credentials: Object.assign(Object.create(credentials) as typeof credentials, { replaceKey }),
+      }),
+    );
     await slow.authenticate(secret);
     await new Promise(setImmediate);
     const key = await credentials.findKey({ keyId });

@@ -15,7 +15,9 @@ describe('keys near an unknown one', () => {
     ['nobody-has-this', []],
     ['', []],
     ['x'.repeat(128), []],
-  ] as const) it(`${JSON.stringify(key).slice(0, 40)}: ${near.join(', ') || 'none'}`, () => expect(nearKeys(key, KEYS)).to.deep.equal(near));
+  ] as const)
+    it(`${JSON.stringify(key).slice(0, 40)}: ${near.join(', ') || 'none'}`, () =>
+      expect(nearKeys(key, KEYS)).to.deep.equal(near));
 
   it('are not looked for where a key is too long to be a slip', () => {
     const long = 'a'.repeat(65);

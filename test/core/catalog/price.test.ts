@@ -20,26 +20,79 @@ interface Case {
 const rate = fc.oneof(fc.nat({ max: 50_000_000 }), fc.constantFrom(0, 1, 999_999, 1_000_000, 1_000_001));
 const thousandths = fc.integer({ min: 0, max: 20_000 });
 
-const anyCase: fc.Arbitrary<Case> = fc.record({
-  unit: fc.constantFrom<PriceUnit>('image', 'megapixel', 'second', 'video', 'task'), microcreditsPerUnit: rate, baseMicrocredits: rate,
-  minimum: fc.nat({ max: 50 }), span: fc.nat({ max: 1_000_000 }), quality: fc.constantFrom('low', 'high', 'unlisted'), low: thousandths, high: thousandths, steps: thousandths,
-  widthPx: fc.integer({ min: 1, max: 9_999 }), heightPx: fc.integer({ min: 1, max: 9_999 }), seconds: fc.integer({ min: 1, max: 600 }), count: fc.integer({ min: 1, max: 4 }),
-}).map(({ unit, microcreditsPerUnit, baseMicrocredits, minimum, span, quality, low, high, steps, widthPx, heightPx, seconds, count }) => ({
-  terms: {
-    version: '1', unit, microcreditsPerUnit, baseMicrocredits, countParameter: 'count', sizeParameter: 'size', durationParameter: 'seconds',
-    multipliers: [{ parameter: 'quality', thousandthsByValue: { low, high } }, { parameter: 'steps', thousandthsByValue: { 20: steps } }],
-    minimumCredits: minimum, maximumCredits: minimum + span,
-  },
-  parameters: { count, seconds, size: `${widthPx}x${heightPx}`, quality, steps: 20 },
-  quality, widthPx, heightPx, seconds, count,
-}));
+const anyCase: fc.Arbitrary<Case> = fc
+  .record({
+    unit: fc.constantFrom<PriceUnit>('image', 'megapixel', 'second', 'video', 'task'),
+    microcreditsPerUnit: rate,
+    baseMicrocredits: rate,
+    minimum: fc.nat({ max: 50 }),
+    span: fc.nat({ max: 1_000_000 }),
+    quality: fc.constantFrom('low', 'high', 'unlisted'),
+    low: thousandths,
+    high: thousandths,
+    steps: thousandths,
+    widthPx: fc.integer({ min: 1, max: 9_999 }),
+    heightPx: fc.integer({ min: 1, max: 9_999 }),
+    seconds: fc.integer({ min: 1, max: 600 }),
+    count: fc.integer({ min: 1, max: 4 }),
+  })
+  .map(
+    ({
+      unit,
+      microcreditsPerUnit,
+      baseMicrocredits,
+      minimum,
+      span,
+      quality,
+      low,
+      high,
+      steps,
+      widthPx,
+      heightPx,
+      seconds,
+      count,
+    }) => ({
+      terms: {
+        version: '1',
+        unit,
+        microcreditsPerUnit,
+        baseMicrocredits,
+        countParameter: 'count',
+        sizeParameter: 'size',
+        durationParameter: 'seconds',
+        multipliers: [
+          { parameter: 'quality', thousandthsByValue: { low, high } },
+          { parameter: 'steps', thousandthsByValue: { 20: steps } },
+        ],
+        minimumCredits: minimum,
+        maximumCredits: minimum + span,
+      },
+      parameters: { count, seconds, size: `${widthPx}x${heightPx}`, quality, steps: 20 },
+      quality,
+      widthPx,
+      heightPx,
+      seconds,
+      count,
+    }),
+  );
 
-/** The same rule as one fraction: everything times 10^12 (millionths of a credit, pixels of a megapixel) and 10^6 (two multipliers). */
+/**
+ * The same rule as one fraction: everything times 10^12 (millionths of a credit, pixels of a megapixel) and 10^6 (two
+ * multipliers).
+ */
 function expectedCredits({ terms, quality, widthPx, heightPx, seconds }: Case, count: number): number {
-  const millionthsOfUnits = terms.unit === 'megapixel' ? BigInt(widthPx * heightPx) : 1_000_000n * BigInt(terms.unit === 'second' ? seconds : 1);
+  const millionthsOfUnits =
+    terms.unit === 'megapixel'
+      ? BigInt(widthPx * heightPx)
+      : 1_000_000n * BigInt(terms.unit === 'second' ? seconds : 1);
   const listed = (index: number, value: string) => BigInt(terms.multipliers[index]?.thousandthsByValue[value] ?? 1_000);
-  const numerator = BigInt(terms.microcreditsPerUnit) * millionthsOfUnits * BigInt(terms.unit === 'task' ? 1 : count) * listed(0, quality) * listed(1, '20')
-    + BigInt(terms.baseMicrocredits) * 10n ** 12n;
+  const numerator =
+    BigInt(terms.microcreditsPerUnit) *
+      millionthsOfUnits *
+      BigInt(terms.unit === 'task' ? 1 : count) *
+      listed(0, quality) *
+      listed(1, '20') +
+    BigInt(terms.baseMicrocredits) * 10n ** 12n;
   const denominator = 10n ** 18n;
   const up = numerator / denominator + (numerator % denominator === 0n ? 0n : 1n);
   return Math.min(terms.maximumCredits, Math.max(terms.minimumCredits, Number(up)));
@@ -47,15 +100,18 @@ function expectedCredits({ terms, quality, widthPx, heightPx, seconds }: Case, c
 
 describe('creditsByOutputs', () => {
   it('is exact, within bounds, nothing for nothing, and does not fall', () => {
-    fc.assert(fc.property(anyCase, (one) => {
-      const table = creditsByOutputs(imageModel({ price: one.terms }), one.parameters);
-      expect(table).to.have.length(one.count + 1);
-      expect(table[0]).to.equal(0);
-      for (let count = 1; count <= one.count; count += 1) {
-        expect(table[count]).to.equal(expectedCredits(one, count));
-        expect(table[count]).to.be.at.least(table[count - 1] ?? 0);
-      }
-    }), { numRuns: 500 });
+    fc.assert(
+      fc.property(anyCase, (one) => {
+        const table = creditsByOutputs(imageModel({ price: one.terms }), one.parameters);
+        expect(table).to.have.length(one.count + 1);
+        expect(table[0]).to.equal(0);
+        for (let count = 1; count <= one.count; count += 1) {
+          expect(table[count]).to.equal(expectedCredits(one, count));
+          expect(table[count]).to.be.at.least(table[count - 1] ?? 0);
+        }
+      }),
+      { numRuns: 500 },
+    );
   });
 
   it('takes values of a multiplier that are names of object members for what they are: unlisted', () => {
@@ -77,6 +133,8 @@ describe('publicPrice', () => {
     expect(publicPrice({ ...price, minimumCredits: 10 })).to.deep.equal({ price: 10, priceUnit: 'image' });
     expect(publicPrice({ ...price, minimumCredits: 11 }), 'one image costs more than the rate').to.equal(undefined);
     expect(publicPrice({ ...price, baseMicrocredits: 1 })).to.equal(undefined);
-    expect(publicPrice({ ...price, multipliers: [{ parameter: 'style', thousandthsByValue: {} }] })).to.equal(undefined);
+    expect(publicPrice({ ...price, multipliers: [{ parameter: 'style', thousandthsByValue: {} }] })).to.equal(
+      undefined,
+    );
   });
 });

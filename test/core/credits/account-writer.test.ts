@@ -1,7 +1,7 @@
 // Goal: commands of many requests and processes on one account take effect exactly once each, in few writes, whatever
 // conflicts, lost answers and stale caches there are.
-// Method: desks on the memory store, with a wrapper that counts, loses answers or lets another process in between; outcomes
-// are held against an exact model, entries are added up by themselves.
+// Method: desks on the memory store, with a wrapper that counts, loses answers or lets another process in between;
+// outcomes are held against an exact model, entries are added up by themselves.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { AccountWriter, type WriterOutcome } from '../../../core/credits/account-writer.js';
@@ -17,17 +17,38 @@ import { anyBatches } from './commands.js';
 import { ATTRIBUTION } from '../../fixtures/stored-records.js';
 
 const ID = 'account';
-const grant = (operationId: string, credits: number): AccountCommand => ({ kind: 'grant', operationId, credits, reason: 'r' });
-const hold = (generationId: string, credits: number, maxOpenHolds = 10_000): AccountCommand => ({ kind: 'hold', generationId, credits, maxOpenHolds, attribution: ATTRIBUTION });
+const grant = (operationId: string, credits: number): AccountCommand => ({
+  kind: 'grant',
+  operationId,
+  credits,
+  reason: 'r',
+});
+const hold = (generationId: string, credits: number, maxOpenHolds = 10_000): AccountCommand => ({
+  kind: 'hold',
+  generationId,
+  credits,
+  maxOpenHolds,
+  attribution: ATTRIBUTION,
+});
 const settle = (generationId: string, charge: number): AccountCommand => ({ kind: 'settle', generationId, charge });
 
 async function storeWith(credits: number): Promise<MemoryAccountStore> {
   const store = new MemoryAccountStore();
   await store.create({
-    accountId: ID, name: 'Test', currency: 'credits', createdAt: 0, version: 0,
-    issued: 0, available: 0, reserved: 0, spent: 0, lastSequence: 0, holds: new Map(),
+    accountId: ID,
+    name: 'Test',
+    currency: 'credits',
+    createdAt: 0,
+    version: 0,
+    issued: 0,
+    available: 0,
+    reserved: 0,
+    spent: 0,
+    lastSequence: 0,
+    holds: new Map(),
   });
-  if (credits > 0) await new AccountWriter({ accounts: store, clock: new ManualClock() }).execute(ID, grant('first', credits));
+  if (credits > 0)
+    await new AccountWriter({ accounts: store, clock: new ManualClock() }).execute(ID, grant('first', credits));
   return store;
 }
 
@@ -47,16 +68,19 @@ function accepted(outcomes: readonly WriterOutcome[]): number {
 
 describe('AccountWriter', () => {
   it('gives every command of any concurrent waves the outcome an exact model gives it, in order', async () => {
-    await fc.assert(fc.asyncProperty(anyBatches({ batches: 6, commands: 10 }), async (waves) => {
-      const [store, model, clock] = [await storeWith(0), new BooksModel(), new ManualClock()];
-      const writer = writerOn(store, clock);
-      for (const wave of waves) {
-        const outcomes = await clock.run(Promise.all(wave.map((command) => writer.execute(ID, command))));
-        expect(outcomes.map(({ refused }) => refused)).to.deep.equal(wave.map((command) => model.apply(command)));
-        expect(BigInt((await store.read(ID))?.available ?? -1)).to.equal(model.available);
-      }
-      await expectRight(store);
-    }), { numRuns: 150 });
+    await fc.assert(
+      fc.asyncProperty(anyBatches({ batches: 6, commands: 10 }), async (waves) => {
+        const [store, model, clock] = [await storeWith(0), new BooksModel(), new ManualClock()];
+        const writer = writerOn(store, clock);
+        for (const wave of waves) {
+          const outcomes = await clock.run(Promise.all(wave.map((command) => writer.execute(ID, command))));
+          expect(outcomes.map(({ refused }) => refused)).to.deep.equal(wave.map((command) => model.apply(command)));
+          expect(BigInt((await store.read(ID))?.available ?? -1)).to.equal(model.available);
+        }
+        await expectRight(store);
+      }),
+      { numRuns: 150 },
+    );
   });
 
   it('folds what waits into one write: 500 concurrent holds take at most 4 writes', async () => {
@@ -66,7 +90,9 @@ describe('AccountWriter', () => {
       if (call.name === 'accounts.apply') writes += 1;
       return call.proceed();
     });
-    const outcomes = await clock.run(Promise.all(Array.from({ length: 500 }, (_, index) => writer.execute(ID, hold(`g${index}`, 2)))));
+    const outcomes = await clock.run(
+      Promise.all(Array.from({ length: 500 }, (_, index) => writer.execute(ID, hold(`g${index}`, 2)))),
+    );
     expect(accepted(outcomes)).to.equal(500);
     expect(writes).to.be.at.most(4);
     await expectRight(store);
@@ -74,31 +100,44 @@ describe('AccountWriter', () => {
 
   it('accepts exactly min(K, floor(b / c)) of K concurrent holds of c on b, over two processes', async () => {
     const situation = fc.record({
-      balance: fc.nat({ max: 60 }), cost: fc.integer({ min: 1, max: 13 }), first: fc.nat({ max: 12 }), second: fc.nat({ max: 12 }),
+      balance: fc.nat({ max: 60 }),
+      cost: fc.integer({ min: 1, max: 13 }),
+      first: fc.nat({ max: 12 }),
+      second: fc.nat({ max: 12 }),
       delays: fc.infiniteStream(fc.nat({ max: 3 })),
     });
-    await fc.assert(fc.asyncProperty(situation, async ({ balance, cost, first, second, delays }) => {
-      const [store, clock] = [await storeWith(balance), new ManualClock()];
-      // Calls of both processes are put off by a few milliseconds each, so that their writes cross.
-      const interceptor: Interceptor = async (call) => {
-        await new Promise<void>((resolve) => { clock.after(delays.next().value ?? 0, resolve); });
-        return call.proceed();
-      };
-      const [one, two] = [writerOn(store, clock, interceptor), writerOn(store, clock, interceptor)];
-      const outcomes = await clock.run(Promise.all([
-        ...Array.from({ length: first }, (_, index) => one.execute(ID, hold(`one${index}`, cost))),
-        ...Array.from({ length: second }, (_, index) => two.execute(ID, hold(`two${index}`, cost))),
-      ]));
-      expect(accepted(outcomes)).to.equal(Math.min(first + second, Math.floor(balance / cost)));
-      expect((await store.read(ID))?.holds.size).to.equal(accepted(outcomes));
-      await expectRight(store);
-    }), { numRuns: 150 });
+    await fc.assert(
+      fc.asyncProperty(situation, async ({ balance, cost, first, second, delays }) => {
+        const [store, clock] = [await storeWith(balance), new ManualClock()];
+        // Calls of both processes are put off by a few milliseconds each, so that their writes cross.
+        const interceptor: Interceptor = async (call) => {
+          await new Promise<void>((resolve) => {
+            clock.after(delays.next().value ?? 0, resolve);
+          });
+          return call.proceed();
+        };
+        const [one, two] = [writerOn(store, clock, interceptor), writerOn(store, clock, interceptor)];
+        const outcomes = await clock.run(
+          Promise.all([
+            ...Array.from({ length: first }, (_, index) => one.execute(ID, hold(`one${index}`, cost))),
+            ...Array.from({ length: second }, (_, index) => two.execute(ID, hold(`two${index}`, cost))),
+          ]),
+        );
+        expect(accepted(outcomes)).to.equal(Math.min(first + second, Math.floor(balance / cost)));
+        expect((await store.read(ID))?.holds.size).to.equal(accepted(outcomes));
+        await expectRight(store);
+      }),
+      { numRuns: 150 },
+    );
   });
 
   it('decides a refusal again on the newest state: another process granted meanwhile', async () => {
     const [store, clock] = [await storeWith(5), new ManualClock()];
     const [one, two] = [writerOn(store, clock), writerOn(store, clock)];
-    expect(await clock.run(one.execute(ID, hold('a', 6)))).to.deep.equal({ refused: 'CREDITS_INSUFFICIENT', availableCredits: 5 });
+    expect(await clock.run(one.execute(ID, hold('a', 6)))).to.deep.equal({
+      refused: 'CREDITS_INSUFFICIENT',
+      availableCredits: 5,
+    });
     await clock.run(two.execute(ID, grant('more', 1)));
     expect(await clock.run(one.execute(ID, hold('a', 6)))).to.deep.equal({});
   });
@@ -110,7 +149,10 @@ describe('AccountWriter', () => {
     await clock.run(two.execute(ID, settle('a', 0)));
     await clock.run(two.execute(ID, hold('b', 5)));
     // On what the first process remembers, the hold is still there; by now there is nothing left to hold.
-    expect(await clock.run(one.execute(ID, hold('a', 3)))).to.deep.equal({ refused: 'CREDITS_INSUFFICIENT', availableCredits: 0 });
+    expect(await clock.run(one.execute(ID, hold('a', 3)))).to.deep.equal({
+      refused: 'CREDITS_INSUFFICIENT',
+      availableCredits: 0,
+    });
     await expectRight(store);
   });
 
@@ -128,7 +170,12 @@ describe('AccountWriter', () => {
           if (happened) await call.proceed();
           throw new StoreUnavailable('lost');
         });
-        const failure = await clock.run(writer.execute(ID, command).then(() => null, (error: unknown) => error));
+        const failure = await clock.run(
+          writer.execute(ID, command).then(
+            () => null,
+            (error: unknown) => error,
+          ),
+        );
         expect(failure).to.be.instanceOf(StoreUnavailable);
         expect(await clock.run(writer.execute(ID, command))).to.deep.equal({});
         expect(BigInt((await store.read(ID))?.available ?? -1)).to.equal(model.available);
@@ -141,7 +188,9 @@ describe('AccountWriter', () => {
   it('refuses every command on an account that is not there, and serves others', async () => {
     const [store, clock] = [await storeWith(5), new ManualClock()];
     const writer = writerOn(store, clock);
-    const failures = await Promise.all(['a', 'b'].map((id) => writer.execute('nobody', hold(id, 1)).catch((error: unknown) => error)));
+    const failures = await Promise.all(
+      ['a', 'b'].map((id) => writer.execute('nobody', hold(id, 1)).catch((error: unknown) => error)),
+    );
     for (const failure of failures) expect(failure).to.be.instanceOf(ServiceError).with.property('code', 'NOT_FOUND');
     expect(await writer.execute(ID, hold('a', 1))).to.deep.equal({});
   });
@@ -164,7 +213,14 @@ describe('AccountWriter', () => {
     const [store, clock] = [await storeWith(20), new ManualClock()];
     const writer = writerOn(store, clock);
     await clock.run(writer.execute(ID, hold('a', 5)));
-    const outcomes = await clock.run(Promise.allSettled([writer.execute(ID, hold('x', 1)), writer.execute(ID, hold('b', 3)), writer.execute(ID, settle('a', 6)), writer.execute(ID, hold('c', 4))]));
+    const outcomes = await clock.run(
+      Promise.allSettled([
+        writer.execute(ID, hold('x', 1)),
+        writer.execute(ID, hold('b', 3)),
+        writer.execute(ID, settle('a', 6)),
+        writer.execute(ID, hold('c', 4)),
+      ]),
+    );
     expect(outcomes.map(({ status }) => status)).to.deep.equal(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
     expect((await store.read(ID))?.available).to.equal(20 - 5 - 1 - 3 - 4);
     await expectRight(store);

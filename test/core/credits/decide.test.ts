@@ -1,11 +1,16 @@
-// Goal: one account's money follows the rules: four books that always sum up, never below zero, never beyond 2^53 - 1, and
-// a repeated command changes nothing.
+// Goal: one account's money follows the rules: four books that always sum up, never below zero, never beyond 2^53 - 1,
+// and a repeated command changes nothing.
 // Method: random command sequences folded through decideAccount and AccountDraft, against a model with exact integers;
 // the entries are added up by themselves.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Account, Entry } from '../../../core/credits/account.js';
-import { decideAccount, type AccountCommand, type AccountView, type DoneOperation } from '../../../core/credits/decide.js';
+import {
+  decideAccount,
+  type AccountCommand,
+  type AccountView,
+  type DoneOperation,
+} from '../../../core/credits/decide.js';
 import { AccountDraft, type OwnedAccount } from '../../../core/credits/draft.js';
 import { BooksModel } from '../../fixtures/books-model.js';
 import { expectBooksRight } from '../../fixtures/ledger-checks.js';
@@ -18,13 +23,29 @@ const EDGE = Number.MAX_SAFE_INTEGER;
 function emptyAccount(changes: Partial<Account> = {}): OwnedAccount & AccountView {
   return {
     operations: new Map(),
-    accountId: 'account', name: 'Test', currency: 'credits', createdAt: 0, version: 0,
-    issued: 0, available: 0, reserved: 0, spent: 0, lastSequence: 0, ...changes, holds: new Map(changes.holds),
+    accountId: 'account',
+    name: 'Test',
+    currency: 'credits',
+    createdAt: 0,
+    version: 0,
+    issued: 0,
+    available: 0,
+    reserved: 0,
+    spent: 0,
+    lastSequence: 0,
+    ...changes,
+    holds: new Map(changes.holds),
   };
 }
 
 /** Folds one batch as a writer does. `operations` is what a store would answer of those done before. */
-function foldBatch(account: OwnedAccount, batch: readonly AccountCommand[], operations: Map<string, DoneOperation>, entries: Entry[], model: BooksModel): OwnedAccount {
+function foldBatch(
+  account: OwnedAccount,
+  batch: readonly AccountCommand[],
+  operations: Map<string, DoneOperation>,
+  entries: Entry[],
+  model: BooksModel,
+): OwnedAccount {
   const draft = new AccountDraft(account, operations);
   for (const command of batch) {
     const expected = model.apply(command);
@@ -41,73 +62,143 @@ function foldBatch(account: OwnedAccount, batch: readonly AccountCommand[], oper
 
 describe('decideAccount and AccountDraft', () => {
   it('follow an exact model of the books through any commands, in any batches', () => {
-    fc.assert(fc.property(anyBatches({ batches: 12, commands: 8 }), (batches) => {
-      const model = new BooksModel();
-      const operations = new Map<string, DoneOperation>();
-      const entries: Entry[] = [];
-      let account: OwnedAccount = emptyAccount();
-      for (const batch of batches) {
-        account = foldBatch(account, batch, operations, entries, model);
-        expectBooksRight(account, entries);
-        expect(BigInt(account.available)).to.equal(model.available);
-        expect(BigInt(account.spent)).to.equal(model.spent);
-        expect([account.name, account.suspendedAt !== undefined]).to.deep.equal([model.name, model.isSuspended]);
-        expect([...account.holds.values()].map((hold) => [hold.generationId, BigInt(hold.credits)])).to.have.deep.members([...model.holds]);
-      }
-    }), { numRuns: 300 });
+    fc.assert(
+      fc.property(anyBatches({ batches: 12, commands: 8 }), (batches) => {
+        const model = new BooksModel();
+        const operations = new Map<string, DoneOperation>();
+        const entries: Entry[] = [];
+        let account: OwnedAccount = emptyAccount();
+        for (const batch of batches) {
+          account = foldBatch(account, batch, operations, entries, model);
+          expectBooksRight(account, entries);
+          expect(BigInt(account.available)).to.equal(model.available);
+          expect(BigInt(account.spent)).to.equal(model.spent);
+          expect([account.name, account.suspendedAt !== undefined]).to.deep.equal([model.name, model.isSuspended]);
+          expect(
+            [...account.holds.values()].map((hold) => [hold.generationId, BigInt(hold.credits)]),
+          ).to.have.deep.members([...model.holds]);
+        }
+      }),
+      { numRuns: 300 },
+    );
   });
 
   it('say the same of a repeated hold or settle, and move nothing', () => {
-    const account = emptyAccount({ issued: 10, available: 3, reserved: 7, holds: new Map([['a', { generationId: 'a', credits: 7, heldAt: 1 }]]) });
-    expect(decideAccount(account, { kind: 'hold', generationId: 'a', credits: 7, maxOpenHolds: 1, attribution: ATTRIBUTION }, 9)).to.deep.equal({ done: true });
+    const account = emptyAccount({
+      issued: 10,
+      available: 3,
+      reserved: 7,
+      holds: new Map([['a', { generationId: 'a', credits: 7, heldAt: 1 }]]),
+    });
+    expect(
+      decideAccount(
+        account,
+        { kind: 'hold', generationId: 'a', credits: 7, maxOpenHolds: 1, attribution: ATTRIBUTION },
+        9,
+      ),
+    ).to.deep.equal({ done: true });
     expect(decideAccount(account, { kind: 'settle', generationId: 'b', charge: 0 }, 9)).to.deep.equal({ done: true });
   });
 
   it('say the same of a repeated operation, and refuse another one under its id', () => {
-    const account: AccountView = { ...emptyAccount({ issued: 10, available: 10 }), operations: new Map([['x', { kind: 'grant', credits: 10 }]]) };
+    const account: AccountView = {
+      ...emptyAccount({ issued: 10, available: 10 }),
+      operations: new Map([['x', { kind: 'grant', credits: 10 }]]),
+    };
     const operation = { operationId: 'x', reason: 'another' } as const;
     expect(decideAccount(account, { ...operation, kind: 'grant', credits: 10 }, 9)).to.deep.equal({ done: true });
-    expect(decideAccount(account, { ...operation, kind: 'grant', credits: 11 }, 9)).to.deep.equal({ refused: 'OPERATION_DIFFERS' });
-    expect(decideAccount(account, { ...operation, kind: 'adjust', credits: 10 }, 9)).to.deep.equal({ refused: 'OPERATION_DIFFERS' });
-    expect(decideAccount(account, { ...operation, kind: 'grant', credits: 0.5 }, 9), 'before its amount is looked at').to.deep.equal({ refused: 'OPERATION_DIFFERS' });
+    expect(decideAccount(account, { ...operation, kind: 'grant', credits: 11 }, 9)).to.deep.equal({
+      refused: 'OPERATION_DIFFERS',
+    });
+    expect(decideAccount(account, { ...operation, kind: 'adjust', credits: 10 }, 9)).to.deep.equal({
+      refused: 'OPERATION_DIFFERS',
+    });
+    expect(
+      decideAccount(account, { ...operation, kind: 'grant', credits: 0.5 }, 9),
+      'before its amount is looked at',
+    ).to.deep.equal({ refused: 'OPERATION_DIFFERS' });
   });
 
   it('move signed credits whose postings add up to zero, into entries without a sign', () => {
-    const base = emptyAccount({ issued: 10, available: 3, reserved: 7, holds: new Map([['a', { generationId: 'a', credits: 7, heldAt: 1, attribution: ATTRIBUTION }]]) });
+    const base = emptyAccount({
+      issued: 10,
+      available: 3,
+      reserved: 7,
+      holds: new Map([['a', { generationId: 'a', credits: 7, heldAt: 1, attribution: ATTRIBUTION }]]),
+    });
     const draft = new AccountDraft(base);
     const commands: readonly AccountCommand[] = [
-      { kind: 'grant', operationId: 'g', credits: 5, reason: '' }, { kind: 'adjust', operationId: 'd', credits: -2, reason: 'r' },
-      { kind: 'hold', generationId: 'b', credits: 0, maxOpenHolds: 9, attribution: { credentialId: 'k', modelKey: 'm' } }, { kind: 'settle', generationId: 'a', charge: 4 },
+      { kind: 'grant', operationId: 'g', credits: 5, reason: '' },
+      { kind: 'adjust', operationId: 'd', credits: -2, reason: 'r' },
+      {
+        kind: 'hold',
+        generationId: 'b',
+        credits: 0,
+        maxOpenHolds: 9,
+        attribution: { credentialId: 'k', modelKey: 'm' },
+      },
+      { kind: 'settle', generationId: 'a', charge: 4 },
     ];
     for (const command of commands) {
       const decision = decideAccount(draft, command, 2);
       if (!('moves' in decision)) expect.fail(`${command.kind} moves credits`);
-      for (const { postings: [from, to] } of decision.moves) expect([from.credits + to.credits, Object.is(from.credits, -0)]).to.deep.equal([0, false]);
+      for (const {
+        postings: [from, to],
+      } of decision.moves)
+        expect([from.credits + to.credits, Object.is(from.credits, -0)]).to.deep.equal([0, false]);
       draft.add(command, decision, 2);
     }
     const { entries, ...totals } = draft.change();
     expect(totals).to.include({ issued: 13, available: 9, reserved: 0, spent: 4 });
-    expect(entries.map(({ kind, from, to, credits, attribution }) => [kind, from, to, credits, attribution?.modelKey])).to.deep.equal([
-      ['grant', 'issued', 'available', 5, undefined], ['adjustment', 'available', 'issued', 2, undefined], ['hold', 'available', 'reserved', 0, 'm'],
-      ['charge', 'reserved', 'spent', 4, 'sandbox-image'], ['release', 'reserved', 'available', 3, 'sandbox-image'],
+    expect(
+      entries.map(({ kind, from, to, credits, attribution }) => [kind, from, to, credits, attribution?.modelKey]),
+    ).to.deep.equal([
+      ['grant', 'issued', 'available', 5, undefined],
+      ['adjustment', 'available', 'issued', 2, undefined],
+      ['hold', 'available', 'reserved', 0, 'm'],
+      ['charge', 'reserved', 'spent', 4, 'sandbox-image'],
+      ['release', 'reserved', 'available', 3, 'sandbox-image'],
     ]);
   });
 
   it('stop rather than book a charge outside its hold, or a hold of another amount', () => {
-    const account = emptyAccount({ issued: 10, available: 3, reserved: 7, holds: new Map([['a', { generationId: 'a', credits: 7, heldAt: 1 }]]) });
+    const account = emptyAccount({
+      issued: 10,
+      available: 3,
+      reserved: 7,
+      holds: new Map([['a', { generationId: 'a', credits: 7, heldAt: 1 }]]),
+    });
     for (const charge of [8, -1, 0.5, Number.NaN]) {
-      expect(() => decideAccount(account, { kind: 'settle', generationId: 'a', charge }, 9), String(charge)).to.throw('Broken invariant');
+      expect(() => decideAccount(account, { kind: 'settle', generationId: 'a', charge }, 9), String(charge)).to.throw(
+        'Broken invariant',
+      );
     }
-    expect(() => decideAccount(account, { kind: 'hold', generationId: 'a', credits: 6, maxOpenHolds: 9, attribution: ATTRIBUTION }, 9)).to.throw('Broken invariant');
+    expect(() =>
+      decideAccount(
+        account,
+        { kind: 'hold', generationId: 'a', credits: 6, maxOpenHolds: 9, attribution: ATTRIBUTION },
+        9,
+      ),
+    ).to.throw('Broken invariant');
   });
 
   it('refuse amounts that are not whole credits', () => {
     const account: AccountView = emptyAccount({ issued: 10, available: 10 });
     for (const credits of [0, 0.5, Number.NaN, Infinity, EDGE + 1, -1]) {
-      expect(decideAccount(account, { kind: 'grant', operationId: 'x', credits, reason: '' }, 1), `grant ${credits}`).to.deep.equal({ refused: 'AMOUNT_INVALID' });
+      expect(
+        decideAccount(account, { kind: 'grant', operationId: 'x', credits, reason: '' }, 1),
+        `grant ${credits}`,
+      ).to.deep.equal({ refused: 'AMOUNT_INVALID' });
     }
     for (const credits of [0.5, Number.NaN, Infinity, EDGE + 1, -1]) {
-      expect(decideAccount(account, { kind: 'hold', generationId: 'x', credits, maxOpenHolds: 9, attribution: ATTRIBUTION }, 1), `hold ${credits}`).to.deep.equal({ refused: 'AMOUNT_INVALID' });
+      expect(
+        decideAccount(
+          account,
+          { kind: 'hold', generationId: 'x', credits, maxOpenHolds: 9, attribution: ATTRIBUTION },
+          1,
+        ),
+        `hold ${credits}`,
+      ).to.deep.equal({ refused: 'AMOUNT_INVALID' });
     }
   });
 
@@ -115,10 +206,20 @@ describe('decideAccount and AccountDraft', () => {
     const full = emptyAccount({ issued: EDGE, available: EDGE });
     const grant = (credits: number) => ({ kind: 'grant' as const, operationId: 'x', credits, reason: '' });
     expect(decideAccount(full, grant(1), 1)).to.deep.equal({ refused: 'AMOUNT_INVALID' });
-    expect(decideAccount(emptyAccount({ issued: EDGE - 1, available: 0, spent: EDGE - 1 }), grant(1), 1)).to.have.property('moves');
-    expect(decideAccount(emptyAccount({ issued: EDGE - 1, available: 0, spent: EDGE - 1 }), grant(2), 1)).to.deep.equal({ refused: 'AMOUNT_INVALID' });
+    expect(
+      decideAccount(emptyAccount({ issued: EDGE - 1, available: 0, spent: EDGE - 1 }), grant(1), 1),
+    ).to.have.property('moves');
+    expect(decideAccount(emptyAccount({ issued: EDGE - 1, available: 0, spent: EDGE - 1 }), grant(2), 1)).to.deep.equal(
+      { refused: 'AMOUNT_INVALID' },
+    );
     const held = new AccountDraft(full);
-    const command = { kind: 'hold' as const, generationId: 'a', credits: EDGE, maxOpenHolds: 1, attribution: ATTRIBUTION };
+    const command = {
+      kind: 'hold' as const,
+      generationId: 'a',
+      credits: EDGE,
+      maxOpenHolds: 1,
+      attribution: ATTRIBUTION,
+    };
     const decision = decideAccount(held, command, 1);
     if (!('moves' in decision)) expect.fail('the whole balance can be held');
     held.add(command, decision, 1);
@@ -128,20 +229,42 @@ describe('decideAccount and AccountDraft', () => {
   it('refuse a new hold on a suspended account before anything of its credits, and let everything else go on', () => {
     const hold = { generationId: 'a', credits: 0, heldAt: 1 };
     const account = emptyAccount({ issued: 5, available: 5, suspendedAt: 3, holds: new Map([['a', hold]]) });
-    expect(decideAccount(account, { kind: 'hold', generationId: 'b', credits: 6, maxOpenHolds: 1, attribution: ATTRIBUTION }, 9)).to.deep.equal({ refused: 'ACCOUNT_SUSPENDED' });
-    expect(decideAccount(account, { kind: 'hold', generationId: 'a', credits: 0, maxOpenHolds: 1, attribution: ATTRIBUTION }, 9)).to.deep.equal({ done: true });
+    expect(
+      decideAccount(
+        account,
+        { kind: 'hold', generationId: 'b', credits: 6, maxOpenHolds: 1, attribution: ATTRIBUTION },
+        9,
+      ),
+    ).to.deep.equal({ refused: 'ACCOUNT_SUSPENDED' });
+    expect(
+      decideAccount(
+        account,
+        { kind: 'hold', generationId: 'a', credits: 0, maxOpenHolds: 1, attribution: ATTRIBUTION },
+        9,
+      ),
+    ).to.deep.equal({ done: true });
     expect(decideAccount(account, { kind: 'settle', generationId: 'a', charge: 0 }, 9)).to.have.property('closes', 'a');
-    expect(decideAccount(account, { kind: 'grant', operationId: 'x', credits: 1, reason: '' }, 9)).to.have.property('moves');
-    expect(decideAccount(account, { kind: 'adjust', operationId: 'x', credits: -1, reason: '' }, 9)).to.have.property('moves');
+    expect(decideAccount(account, { kind: 'grant', operationId: 'x', credits: 1, reason: '' }, 9)).to.have.property(
+      'moves',
+    );
+    expect(decideAccount(account, { kind: 'adjust', operationId: 'x', credits: -1, reason: '' }, 9)).to.have.property(
+      'moves',
+    );
   });
 
   it('suspend once and keep the first time, resume without a trace, and rename without touching a suspension', () => {
     const suspended = emptyAccount({ suspendedAt: 3 });
-    expect(decideAccount(emptyAccount(), { kind: 'suspend' }, 9)).to.deep.equal({ moves: [], profile: { name: 'Test', suspendedAt: 9 } });
+    expect(decideAccount(emptyAccount(), { kind: 'suspend' }, 9)).to.deep.equal({
+      moves: [],
+      profile: { name: 'Test', suspendedAt: 9 },
+    });
     expect(decideAccount(suspended, { kind: 'suspend' }, 9)).to.deep.equal({ done: true });
     expect(decideAccount(suspended, { kind: 'resume' }, 9)).to.deep.equal({ moves: [], profile: { name: 'Test' } });
     expect(decideAccount(emptyAccount(), { kind: 'resume' }, 9)).to.deep.equal({ done: true });
-    expect(decideAccount(suspended, { kind: 'rename', name: 'Other' }, 9)).to.deep.equal({ moves: [], profile: { name: 'Other', suspendedAt: 3 } });
+    expect(decideAccount(suspended, { kind: 'rename', name: 'Other' }, 9)).to.deep.equal({
+      moves: [],
+      profile: { name: 'Other', suspendedAt: 3 },
+    });
     expect(decideAccount(suspended, { kind: 'rename', name: 'Test' }, 9)).to.deep.equal({ done: true });
   });
 
@@ -150,13 +273,35 @@ describe('decideAccount and AccountDraft', () => {
     expect(draft.isEmpty).to.equal(true);
     draft.add({ kind: 'resume' }, { moves: [], profile: { name: 'Test' } }, 9);
     expect(draft.isEmpty).to.equal(false);
-    expect(draft.change()).to.deep.include({ expectedVersion: 4, version: 5, lastSequence: 0, entries: [], profile: { name: 'Test' } });
+    expect(draft.change()).to.deep.include({
+      expectedVersion: 4,
+      version: 5,
+      lastSequence: 0,
+      entries: [],
+      profile: { name: 'Test' },
+    });
     expect(draft.written()).to.include({ version: 5, name: 'Test' }).and.not.to.have.property('suspendedAt');
   });
 
   it('refuse for want of credits before they refuse for a full queue', () => {
-    const account = emptyAccount({ issued: 5, available: 5, holds: new Map([['a', { generationId: 'a', credits: 0, heldAt: 1 }]]) });
-    expect(decideAccount(account, { kind: 'hold', generationId: 'b', credits: 6, maxOpenHolds: 1, attribution: ATTRIBUTION }, 1)).to.deep.equal({ refused: 'CREDITS_INSUFFICIENT' });
-    expect(decideAccount(account, { kind: 'hold', generationId: 'b', credits: 5, maxOpenHolds: 1, attribution: ATTRIBUTION }, 1)).to.deep.equal({ refused: 'QUEUE_FULL' });
+    const account = emptyAccount({
+      issued: 5,
+      available: 5,
+      holds: new Map([['a', { generationId: 'a', credits: 0, heldAt: 1 }]]),
+    });
+    expect(
+      decideAccount(
+        account,
+        { kind: 'hold', generationId: 'b', credits: 6, maxOpenHolds: 1, attribution: ATTRIBUTION },
+        1,
+      ),
+    ).to.deep.equal({ refused: 'CREDITS_INSUFFICIENT' });
+    expect(
+      decideAccount(
+        account,
+        { kind: 'hold', generationId: 'b', credits: 5, maxOpenHolds: 1, attribution: ATTRIBUTION },
+        1,
+      ),
+    ).to.deep.equal({ refused: 'QUEUE_FULL' });
   });
 });

@@ -12,29 +12,48 @@ import { codeOf } from '../../fixtures/refusals.js';
 
 /** The sentence of a refusal. */
 function messageOf(work: Promise<unknown>): Promise<string> {
-  return work.then(() => 'OK', (error: unknown) => {
-    if (error instanceof ServiceError) return error.message;
-    throw error;
-  });
+  return work.then(
+    () => 'OK',
+    (error: unknown) => {
+      if (error instanceof ServiceError) return error.message;
+      throw error;
+    },
+  );
 }
 
 describe('credit operations', () => {
   let harness: CoreHarness;
-  const operation = (operationId: string, credits: number, reason = 'r') => ({ accountId: harness.caller.accountId, operationId, credits, reason });
-  beforeEach(async () => { harness = await CoreHarness.open({ credits: 100 }); });
+  const operation = (operationId: string, credits: number, reason = 'r') => ({
+    accountId: harness.caller.accountId,
+    operationId,
+    credits,
+    reason,
+  });
+  beforeEach(async () => {
+    harness = await CoreHarness.open({ credits: 100 });
+  });
   afterEach(async () => expectBooksRight(await harness.account(), await harness.entries()));
 
   it('grant once, whoever repeats it, together or later', async () => {
     const other = harness.process();
-    await harness.clock.run(Promise.all([harness.context, other, harness.context, other].map((context) => grantCredits(context, operation('g', 10)))));
+    await harness.clock.run(
+      Promise.all(
+        [harness.context, other, harness.context, other].map((context) => grantCredits(context, operation('g', 10))),
+      ),
+    );
     await grantCredits(harness.context, operation('g', 10));
-    expect(await getBalance(harness.context, harness.caller)).to.deep.equal({ availableCredits: 110, currency: 'credits' });
+    expect(await getBalance(harness.context, harness.caller)).to.deep.equal({
+      availableCredits: 110,
+      currency: 'credits',
+    });
   });
 
   it('write nothing for a call that is over before they begin, and end what they began', async () => {
     for (const operate of [grantCredits, adjustCredits]) {
       const before = await harness.account();
-      const left: unknown = await operate({ ...harness.context, call: TestedCall.over() }, operation('o', 10)).catch((error: unknown) => error);
+      const left: unknown = await operate({ ...harness.context, call: TestedCall.over() }, operation('o', 10)).catch(
+        (error: unknown) => error,
+      );
       expect(left).to.be.instanceOf(CallOver);
       expect(await harness.account()).to.deep.equal(before);
     }
@@ -59,14 +78,24 @@ describe('credit operations', () => {
   it('leave a balance that shows what can still be reserved, and nothing that is held', async () => {
     await harness.create({ count: 4 });
     await grantCredits(harness.context, operation('g', 5));
-    expect(await getBalance(harness.context, harness.caller)).to.deep.equal({ availableCredits: 65, currency: 'credits' });
+    expect(await getBalance(harness.context, harness.caller)).to.deep.equal({
+      availableCredits: 65,
+      currency: 'credits',
+    });
   });
 
   it('refuse what is not a whole number of credits within bounds, or has no reason', async () => {
-    for (const credits of [0, -1, 0.5, Number.NaN, 2 ** 53]) expect(await codeOf(grantCredits(harness.context, operation('x', credits))), String(credits)).to.equal('FIELD_INVALID');
-    expect(await codeOf(grantCredits(harness.context, operation('x', Number.MAX_SAFE_INTEGER)))).to.equal('FIELD_INVALID');
+    for (const credits of [0, -1, 0.5, Number.NaN, 2 ** 53])
+      expect(await codeOf(grantCredits(harness.context, operation('x', credits))), String(credits)).to.equal(
+        'FIELD_INVALID',
+      );
+    expect(await codeOf(grantCredits(harness.context, operation('x', Number.MAX_SAFE_INTEGER)))).to.equal(
+      'FIELD_INVALID',
+    );
     expect(await codeOf(adjustCredits(harness.context, operation('x', 1, '  ')))).to.equal('FIELD_INVALID');
-    expect(await codeOf(grantCredits(harness.context, { ...operation('x', 1), accountId: 'nobody' }))).to.equal('NOT_FOUND');
+    expect(await codeOf(grantCredits(harness.context, { ...operation('x', 1), accountId: 'nobody' }))).to.equal(
+      'NOT_FOUND',
+    );
   });
 
   it('take an operation id of 1 to 255 characters and a reason of at most 1,000, and write nothing of longer ones', async () => {
@@ -74,15 +103,22 @@ describe('credit operations', () => {
     for (const operate of [grantCredits, adjustCredits]) {
       const before = await harness.account();
       for (const operationId of ['', `${long}i`, 'a\0b', '\ud800']) {
-        expect(await messageOf(operate(harness.context, operation(operationId, 1)))).to.equal('An operation id must have 1 to 255 characters, none of them NUL or half a character.');
+        expect(await messageOf(operate(harness.context, operation(operationId, 1)))).to.equal(
+          'An operation id must have 1 to 255 characters, none of them NUL or half a character.',
+        );
       }
       for (const reason of [`${longest}r`, 'a\0b', '\udc00']) {
-        expect(await messageOf(operate(harness.context, operation('x', 1, reason)))).to.equal('A reason must have at most 1,000 characters, none of them NUL or half a character.');
+        expect(await messageOf(operate(harness.context, operation('x', 1, reason)))).to.equal(
+          'A reason must have at most 1,000 characters, none of them NUL or half a character.',
+        );
       }
       expect(await harness.account()).to.deep.equal(before);
     }
     expect(await grantCredits(harness.context, operation(long, 1, ''))).to.include({ available: 101 });
     expect(await adjustCredits(harness.context, operation('i', 1, longest))).to.include({ available: 102 });
-    expect((await harness.entries()).slice(-2).map(({ operationId, reason }) => [operationId, reason])).to.deep.equal([[long, ''], ['i', longest]]);
+    expect((await harness.entries()).slice(-2).map(({ operationId, reason }) => [operationId, reason])).to.deep.equal([
+      [long, ''],
+      ['i', longest],
+    ]);
   });
 });

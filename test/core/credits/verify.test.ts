@@ -1,5 +1,5 @@
-// Goal: verify finds every way in which books, holds and generations can disagree, and finds nothing where they agree, also
-// beside live processes.
+// Goal: verify finds every way in which books, holds and generations can disagree, and finds nothing where they agree,
+// also beside live processes.
 // Method: a small history of real use cases; then one read of the stores at a time is falsified.
 import { expect } from 'chai';
 import type { Account, Entry } from '../../../core/credits/account.js';
@@ -31,7 +31,11 @@ async function history(): Promise<CoreHarness> {
   return harness;
 }
 
-async function findingsOf(harness: CoreHarness, { account, entries, generation }: Falsified, beside: () => Promise<unknown> = async () => undefined): Promise<readonly string[]> {
+async function findingsOf(
+  harness: CoreHarness,
+  { account, entries, generation }: Falsified,
+  beside: () => Promise<unknown> = async () => undefined,
+): Promise<readonly string[]> {
   const context = harness.process(async (call) => {
     const answer = await call.proceed();
     if (call.name === 'accounts.read' && account && answer) return account(answer as Account);
@@ -39,35 +43,52 @@ async function findingsOf(harness: CoreHarness, { account, entries, generation }
       await beside();
       if (entries) return { items: entries((answer as Page<Entry>).items) };
     }
-    if (call.name === 'generations.list' && generation) return { items: (answer as Page<Generation>).items.map(generation) };
+    if (call.name === 'generations.list' && generation)
+      return { items: (answer as Page<Generation>).items.map(generation) };
     return answer;
   });
   return (await harness.clock.run(verifyCredits(context))).findings;
 }
 
 const without = (index: number) => (entries: readonly Entry[]) => entries.toSpliced(index, 1);
-const edit = (kind: Entry['kind'], change: Partial<Entry>) => (entries: readonly Entry[]) => entries.map((entry) => (entry.kind === kind ? { ...entry, ...change } : entry));
-const onlyStatus = (status: Generation['status'], change: Partial<Generation>) => (g: Generation) => (g.status === status ? { ...g, ...change } : g);
-const holdsOf = (change: (holds: Map<string, { generationId: string; credits: number; heldAt: number }>) => void) => (account: Account) => {
-  const holds = new Map(account.holds);
-  change(holds);
-  return { ...account, holds };
-};
+const edit = (kind: Entry['kind'], change: Partial<Entry>) => (entries: readonly Entry[]) =>
+  entries.map((entry) => (entry.kind === kind ? { ...entry, ...change } : entry));
+const onlyStatus = (status: Generation['status'], change: Partial<Generation>) => (g: Generation) =>
+  g.status === status ? { ...g, ...change } : g;
+const holdsOf =
+  (change: (holds: Map<string, { generationId: string; credits: number; heldAt: number }>) => void) =>
+  (account: Account) => {
+    const holds = new Map(account.holds);
+    change(holds);
+    return { ...account, holds };
+  };
 
 const FALSIFIED: Readonly<Record<string, Falsified>> = {
   'a balance one too high': { account: (a) => ({ ...a, available: a.available + 1 }) },
   'one spent too many': { account: (a) => ({ ...a, spent: a.spent + 1 }) },
   'one issued too few': { account: (a) => ({ ...a, issued: a.issued - 1 }) },
   'one reserved too few': { account: (a) => ({ ...a, reserved: a.reserved - 1 }) },
-  'credits moved between two books': { account: (a) => ({ ...a, available: a.available + 5, reserved: a.reserved - 5 }) },
+  'credits moved between two books': {
+    account: (a) => ({ ...a, available: a.available + 5, reserved: a.reserved - 5 }),
+  },
   'an open hold lost': { account: holdsOf((holds) => holds.clear()) },
-  'an open hold of another amount': { account: holdsOf((holds) => { for (const [id, hold] of holds) holds.set(id, { ...hold, credits: 19 }); }) },
-  'a hold nobody took': { account: holdsOf((holds) => { holds.set('x', { generationId: 'x', credits: 0, heldAt: 1 }); }) },
+  'an open hold of another amount': {
+    account: holdsOf((holds) => {
+      for (const [id, hold] of holds) holds.set(id, { ...hold, credits: 19 });
+    }),
+  },
+  'a hold nobody took': {
+    account: holdsOf((holds) => {
+      holds.set('x', { generationId: 'x', credits: 0, heldAt: 1 });
+    }),
+  },
   'the first entry lost': { entries: without(0) },
   'an entry lost in between': { entries: without(2) },
   'the last entry lost': { entries: (entries) => entries.slice(0, -1) },
   'an entry twice': { entries: (entries) => entries.toSpliced(2, 0, ...entries.slice(2, 3)) },
-  'two entries in another order': { entries: (entries) => [...entries.slice(0, 1), ...entries.slice(1, 3).toReversed(), ...entries.slice(3)] },
+  'two entries in another order': {
+    entries: (entries) => [...entries.slice(0, 1), ...entries.slice(1, 3).toReversed(), ...entries.slice(3)],
+  },
   'an entry of another amount': { entries: edit('charge', { credits: 29 }) },
   'half a credit': { entries: edit('charge', { credits: 29.5 }) },
   'a negative entry': { entries: edit('charge', { credits: -30 }) },
@@ -78,8 +99,12 @@ const FALSIFIED: Readonly<Record<string, Falsified>> = {
   'a generation that says another charge': { generation: onlyStatus('succeeded', { chargedCredits: 20 }) },
   'a generation charged more than was reserved': { generation: onlyStatus('succeeded', { chargedCredits: 41 }) },
   'a generation charged less than nothing': { generation: onlyStatus('cancelled', { chargedCredits: -1 }) },
-  'a generation that reserved another amount': { generation: onlyStatus('queued', { reservedCredits: 21, estimatedCredits: 21 }) },
-  'a generation reserved at another price than estimated': { generation: onlyStatus('queued', { estimatedCredits: 21 }) },
+  'a generation that reserved another amount': {
+    generation: onlyStatus('queued', { reservedCredits: 21, estimatedCredits: 21 }),
+  },
+  'a generation reserved at another price than estimated': {
+    generation: onlyStatus('queued', { estimatedCredits: 21 }),
+  },
   'a generation charged before its end': { generation: onlyStatus('queued', { chargedCredits: 1 }) },
   'an open generation whose hold has ended': { generation: onlyStatus('cancelled', { status: 'running' }) },
   'a settled generation whose hold is open': { generation: onlyStatus('queued', { status: 'failed', settledAt: 1 }) },
@@ -90,7 +115,10 @@ describe('verifyCredits', () => {
   it('finds nothing where everything agrees, and counts what it saw', async () => {
     const harness = await history();
     const { findings, ...counts } = await verifyCredits(harness.context);
-    expect([findings, counts]).to.deep.equal([[], { accounts: 1, entries: (await harness.entries()).length, generations: 3 }]);
+    expect([findings, counts]).to.deep.equal([
+      [],
+      { accounts: 1, entries: (await harness.entries()).length, generations: 3 },
+    ]);
   });
 
   for (const [name, falsified] of Object.entries(FALSIFIED)) {
@@ -103,16 +131,31 @@ describe('verifyCredits', () => {
 
   it('finds two entries of one operation', async () => {
     const harness = await history();
-    await grantCredits(harness.context, { accountId: harness.caller.accountId, operationId: 'second', credits: 5, reason: 'r' });
+    await grantCredits(harness.context, {
+      accountId: harness.caller.accountId,
+      operationId: 'second',
+      credits: 5,
+      reason: 'r',
+    });
     expect(await findingsOf(harness, { entries: edit('grant', { operationId: 'first' }) })).not.to.deep.equal([]);
   });
 
   it('finds a wrong balance on an account that is used meanwhile, and nothing on a right one', async () => {
     const harness = await history();
     let grants = 0;
-    const beside = () => { grants += 1; return grantCredits(harness.context, { accountId: harness.caller.accountId, operationId: `g${grants}`, credits: 3, reason: 'r' }); };
+    const beside = () => {
+      grants += 1;
+      return grantCredits(harness.context, {
+        accountId: harness.caller.accountId,
+        operationId: `g${grants}`,
+        credits: 3,
+        reason: 'r',
+      });
+    };
     expect(await findingsOf(harness, {}, beside)).to.deep.equal([]);
-    expect(await findingsOf(harness, { account: (a) => ({ ...a, available: a.available + 1 }) }, beside)).not.to.deep.equal([]);
+    expect(
+      await findingsOf(harness, { account: (a) => ({ ...a, available: a.available + 1 }) }, beside),
+    ).not.to.deep.equal([]);
   });
 
   it('finds nothing wrong with a generation that is being settled while it looks', async () => {
@@ -130,7 +173,12 @@ describe('verifyCredits', () => {
   it('sees every entry of a long ledger', async () => {
     const harness = await CoreHarness.open();
     for (let made = 0; made < 1_200; made += 1) {
-      await harness.context.accountWriter.execute(harness.caller.accountId, { kind: 'grant', operationId: `many${made}`, credits: 1, reason: 'r' });
+      await harness.context.accountWriter.execute(harness.caller.accountId, {
+        kind: 'grant',
+        operationId: `many${made}`,
+        credits: 1,
+        reason: 'r',
+      });
     }
     const { entries, findings } = await verifyCredits(harness.context);
     expect([entries, findings]).to.deep.equal([1_201, []]);
@@ -138,9 +186,17 @@ describe('verifyCredits', () => {
 
   it('finds a hold that recovery should have ended, and leaves a create that is under way alone', async () => {
     const harness = await CoreHarness.open();
-    await harness.context.accountWriter.execute(harness.caller.accountId, { kind: 'hold', generationId: harness.ports.ids.uuid(), credits: 7, maxOpenHolds: 10, attribution: ATTRIBUTION });
+    await harness.context.accountWriter.execute(harness.caller.accountId, {
+      kind: 'hold',
+      generationId: harness.ports.ids.uuid(),
+      credits: 7,
+      maxOpenHolds: 10,
+      attribution: ATTRIBUTION,
+    });
     expect(await findingsOf(harness, {})).to.deep.equal([]);
     harness.clock.jump(20 * harness.settings.claimLeaseMs);
-    expect(await findingsOf(harness, {})).to.have.length(1).and.satisfy(([finding]: string[]) => finding?.includes('holds 7 credits') === true);
+    expect(await findingsOf(harness, {}))
+      .to.have.length(1)
+      .and.satisfy(([finding]: string[]) => finding?.includes('holds 7 credits') === true);
   });
 });

@@ -1,5 +1,6 @@
-// Goal: on a store that one process at a time has to itself, what another boot leased is free at once, but for an attempt
-// whose submission may be on its way; on a shared store nothing is, and everywhere fences grow and overtaken holders write nothing.
+// Goal: on a store that one process at a time has to itself, what another boot leased is free at once, but for an
+// attempt whose submission may be on its way; on a shared store nothing is, and everywhere fences grow and overtaken
+// holders write nothing.
 // Method: generations with every kind of lease, decided on by every kind of boot, against the rule as a table in words.
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -19,16 +20,40 @@ const left = fc.record({
   phase: fc.constantFrom('submitting', 'submitted', 'none'),
 });
 
-function generation({ bootId, leftMs, renewedAt, phase }: { bootId: string | undefined; leftMs: number; renewedAt: number; phase: string }): Generation {
+function generation({
+  bootId,
+  leftMs,
+  renewedAt,
+  phase,
+}: {
+  bootId: string | undefined;
+  leftMs: number;
+  renewedAt: number;
+  phase: string;
+}): Generation {
   const { attempt: _attempt, ...g } = generationIn('running', 'renew');
   const attempt = { number: 1, token: 't', startedAt: 1_500 } as const;
-  const lease = { worker: 'w', fence: 1, renewedAt, expiresAt: NOW + leftMs, ...(bootId === undefined ? {} : { bootId }) };
+  const lease = {
+    worker: 'w',
+    fence: 1,
+    renewedAt,
+    expiresAt: NOW + leftMs,
+    ...(bootId === undefined ? {} : { bootId }),
+  };
   if (phase === 'none') return { ...g, lease };
-  return { ...g, lease, attempt: phase === 'submitting' ? { ...attempt, phase: 'submitting' } : { ...attempt, phase: 'submitted', reference: 'r' } };
+  return {
+    ...g,
+    lease,
+    attempt:
+      phase === 'submitting' ? { ...attempt, phase: 'submitting' } : { ...attempt, phase: 'submitted', reference: 'r' },
+  };
 }
 
 /** In words: whose lease is it, and what for. */
-function ruleFor(lease: { bootId: string | undefined; leftMs: number; renewedAt: number; phase: string }, by: Boot): { readonly takeOver: boolean; readonly expire: boolean } {
+function ruleFor(
+  lease: { bootId: string | undefined; leftMs: number; renewedAt: number; phase: string },
+  by: Boot,
+): { readonly takeOver: boolean; readonly expire: boolean } {
   const hasLapsed = lease.leftMs <= 0 || lease.renewedAt > NOW + MAX_CLOCK_SKEW_MS;
   if (hasLapsed) return { takeOver: true, expire: true };
   const isOfTheDead = by.isExclusive && lease.bootId !== by.id;
@@ -38,21 +63,35 @@ function ruleFor(lease: { bootId: string | undefined; leftMs: number; renewedAt:
 
 describe('leases of other boots', () => {
   it('are void exactly where the store is exclusive and no submission may be on its way', () => {
-    fc.assert(fc.property(left, boot, (lease, by) => {
-      const g = generation(lease);
-      const rule = ruleFor(lease, by);
-      const [taken, expired] = [decide(g, commandOf('take-over'), NOW, by), decide(g, commandOf('expire'), NOW, by)];
-      expect('next' in taken, 'taken over').to.equal(rule.takeOver);
-      expect('next' in expired, 'expired').to.equal(rule.expire);
-      expect(mayBeTakenOver(g, NOW, by)).to.equal(rule.takeOver);
-      expect(hasLiveLease(g, NOW, by)).to.equal(!rule.expire);
-      if ('refused' in taken) return;
-      expect(taken.next.lease).to.include({ fence: g.fence + 1, bootId: by.id });
-      // Whoever had it, wrongly thought to be gone or not, writes nothing any more.
-      for (const event of ['renew', 'begin-attempt', 'accepted', 'succeed', 'fail', 'yield', 'attempt-failed'] as const) {
-        expect(decide(taken.next, commandOf(event, g.fence), NOW, { id: 'other', isExclusive: true }), event).to.deep.equal({ refused: 'FENCE_STALE' });
-      }
-    }), { numRuns: 2_000 });
+    fc.assert(
+      fc.property(left, boot, (lease, by) => {
+        const g = generation(lease);
+        const rule = ruleFor(lease, by);
+        const [taken, expired] = [decide(g, commandOf('take-over'), NOW, by), decide(g, commandOf('expire'), NOW, by)];
+        expect('next' in taken, 'taken over').to.equal(rule.takeOver);
+        expect('next' in expired, 'expired').to.equal(rule.expire);
+        expect(mayBeTakenOver(g, NOW, by)).to.equal(rule.takeOver);
+        expect(hasLiveLease(g, NOW, by)).to.equal(!rule.expire);
+        if ('refused' in taken) return;
+        expect(taken.next.lease).to.include({ fence: g.fence + 1, bootId: by.id });
+        // Whoever had it, wrongly thought to be gone or not, writes nothing any more.
+        for (const event of [
+          'renew',
+          'begin-attempt',
+          'accepted',
+          'succeed',
+          'fail',
+          'yield',
+          'attempt-failed',
+        ] as const) {
+          expect(
+            decide(taken.next, commandOf(event, g.fence), NOW, { id: 'other', isExclusive: true }),
+            event,
+          ).to.deep.equal({ refused: 'FENCE_STALE' });
+        }
+      }),
+      { numRuns: 2_000 },
+    );
   });
 
   it('carry the boot of whoever took them, through renewals and new fences', () => {

@@ -26,7 +26,9 @@ describe('another App of the same account', () => {
     const other = await createGeneration(harness.context, sibling, 'alike', harness.body());
     expect([one.replayed, other.replayed, other.generation.appId]).to.deep.equal([false, false, sibling.appId]);
     await createGeneration(harness.context, harness.caller, 'unlike', harness.body({ count: 1 }));
-    expect(await codeOf(createGeneration(harness.context, sibling, 'unlike', harness.body({ count: 2 })))).to.equal('OK');
+    expect(await codeOf(createGeneration(harness.context, sibling, 'unlike', harness.body({ count: 2 })))).to.equal(
+      'OK',
+    );
     const again = await createGeneration(harness.context, sibling, 'alike', harness.body());
     expect([again.replayed, again.generation.generationId]).to.deep.equal([true, other.generation.generationId]);
     expect((await harness.account()).holds).to.have.property('size', 4);
@@ -42,10 +44,20 @@ describe('another App of the same account', () => {
     send(harness, prepared, plainImage());
     const { uploadId } = (await complete(harness, prepared.upload.uploadId)).upload;
     const using = (caller: Caller, id: string) =>
-      createGeneration(harness.context, caller, harness.ports.ids.uuid(), harness.body({}, { reference_upload_ids: [id] }));
-    const refusals = await Promise.all([uploadId, '01900000-0000-7000-8000-00000000ffff'].map(
-      (id) => using(sibling, id).then(() => 'accepted', (error: Error & { readonly code?: string }) => [error.code, error.message]),
-    ));
+      createGeneration(
+        harness.context,
+        caller,
+        harness.ports.ids.uuid(),
+        harness.body({}, { reference_upload_ids: [id] }),
+      );
+    const refusals = await Promise.all(
+      [uploadId, '01900000-0000-7000-8000-00000000ffff'].map((id) =>
+        using(sibling, id).then(
+          () => 'accepted',
+          (error: Error & { readonly code?: string }) => [error.code, error.message],
+        ),
+      ),
+    );
     expect(refusals[0]).to.have.property('0', 'FIELD_INVALID');
     expect(refusals[0]).to.deep.equal(refusals[1]);
     expect((await harness.account()).holds).to.have.property('size', 0);

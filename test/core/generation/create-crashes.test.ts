@@ -13,7 +13,9 @@ async function untilAnswered(harness: CoreHarness, context = harness.context): P
     try {
       return await createGeneration(context, harness.caller, 'k', harness.body({ count: 2 }));
     } catch (error) {
-      const mayRetry = error instanceof StoreUnavailable || (error instanceof ServiceError && error.code === 'IDEMPOTENCY_IN_PROGRESS');
+      const mayRetry =
+        error instanceof StoreUnavailable ||
+        (error instanceof ServiceError && error.code === 'IDEMPOTENCY_IN_PROGRESS');
       if (!mayRetry) throw error;
       await harness.clock.advance(2_000);
     }
@@ -24,7 +26,12 @@ async function untilAnswered(harness: CoreHarness, context = harness.context): P
 async function callsOfOneCreate(): Promise<string[]> {
   const harness = await CoreHarness.open();
   const names: string[] = [];
-  await createGeneration(harness.process(cutting(Infinity, 'before', { dies: false, names })), harness.caller, 'k', harness.body({ count: 2 }));
+  await createGeneration(
+    harness.process(cutting(Infinity, 'before', { dies: false, names })),
+    harness.caller,
+    'k',
+    harness.body({ count: 2 }),
+  );
   return names;
 }
 
@@ -33,7 +40,13 @@ describe('createGeneration, cut at any store call', () => {
     for (const dies of [true, false]) {
       it(`${cut} the call, the process ${dies ? 'dying' : 'going on'}: one generation, one hold, nothing stuck`, async () => {
         const names = await callsOfOneCreate();
-        expect(names).to.include.members(['claims.insert', 'accounts.read', 'accounts.apply', 'generations.insert', 'wakeUps.schedule']);
+        expect(names).to.include.members([
+          'claims.insert',
+          'accounts.read',
+          'accounts.apply',
+          'generations.insert',
+          'wakeUps.schedule',
+        ]);
         for (let index = 0; index < names.length; index += 1) {
           const harness = await CoreHarness.open();
           const broken = harness.process(cutting(index, cut, { dies }));
@@ -41,7 +54,9 @@ describe('createGeneration, cut at any store call', () => {
           const answered = await untilAnswered(harness, dies ? harness.context : broken);
           await recoverAll(harness);
           await expectAtRest(harness, 1);
-          expect((await harness.generations())[0]?.generationId, `${cut} ${names[index]}`).to.equal(answered.generation.generationId);
+          expect((await harness.generations())[0]?.generationId, `${cut} ${names[index]}`).to.equal(
+            answered.generation.generationId,
+          );
           expect((await harness.account()).available).to.equal(980);
         }
       });
@@ -53,7 +68,12 @@ describe('createGeneration, cut at any store call', () => {
     for (const cut of ['before', 'after'] as const) {
       for (let index = 0; index < names.length; index += 1) {
         const harness = await CoreHarness.open();
-        await createGeneration(harness.process(cutting(index, cut, { dies: true })), harness.caller, 'k', harness.body({ count: 2 })).catch(() => undefined);
+        await createGeneration(
+          harness.process(cutting(index, cut, { dies: true })),
+          harness.caller,
+          'k',
+          harness.body({ count: 2 }),
+        ).catch(() => undefined);
         await recoverAll(harness);
         const { length } = await harness.generations();
         await expectAtRest(harness, length);

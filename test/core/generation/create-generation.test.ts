@@ -21,7 +21,13 @@ describe('createGeneration', () => {
     const harness = await CoreHarness.open();
     const { estimatedCredits } = await estimateGeneration(harness.context, harness.caller, harness.body({ count: 3 }));
     const generation = await harness.create({ count: 3 });
-    expect(generation).to.include({ status: 'queued', estimatedCredits: 30, reservedCredits: 30, chargedCredits: 0, accountId: harness.caller.accountId });
+    expect(generation).to.include({
+      status: 'queued',
+      estimatedCredits: 30,
+      reservedCredits: 30,
+      chargedCredits: 0,
+      accountId: harness.caller.accountId,
+    });
     expect(estimatedCredits).to.equal(30);
     expect(await harness.account()).to.include({ available: 970, reserved: 30 });
   });
@@ -35,17 +41,29 @@ describe('createGeneration', () => {
     const harness = await CoreHarness.open();
     const first = await createGeneration(harness.context, harness.caller, 'k', harness.body());
     const again = await createGeneration(harness.process(), harness.caller, 'k', harness.body());
-    expect([first.replayed, again.replayed, again.generation.generationId]).to.deep.equal([false, true, first.generation.generationId]);
+    expect([first.replayed, again.replayed, again.generation.generationId]).to.deep.equal([
+      false,
+      true,
+      first.generation.generationId,
+    ]);
     expect((await harness.account()).holds.size).to.equal(1);
     const reordered = Object.fromEntries(Object.entries(harness.body()).toReversed());
     expect(await createGeneration(harness.context, harness.caller, 'k', reordered)).to.have.property('replayed', true);
-    expect(await codeOf(createGeneration(harness.context, harness.caller, 'k', harness.body({}, { prompt: 'Another' })))).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
+    expect(
+      await codeOf(createGeneration(harness.context, harness.caller, 'k', harness.body({}, { prompt: 'Another' }))),
+    ).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
   });
 
   it('accepts one of many concurrent twins, in one process and in two', async () => {
     const harness = await CoreHarness.open();
     const processes = [harness.process(), harness.process()];
-    const codes = await harness.clock.run(Promise.all(Array.from({ length: 30 }, (_, index) => codeOf(createGeneration(processes[index % 2] ?? harness.context, harness.caller, 'k', harness.body())))));
+    const codes = await harness.clock.run(
+      Promise.all(
+        Array.from({ length: 30 }, (_, index) =>
+          codeOf(createGeneration(processes[index % 2] ?? harness.context, harness.caller, 'k', harness.body())),
+        ),
+      ),
+    );
     expect(codes.filter((code) => code === 'OK')).to.have.length(1);
     expect(new Set(codes)).to.deep.equal(new Set(['OK', 'IDEMPOTENCY_IN_PROGRESS']));
     expect((await harness.account()).holds.size).to.equal(1);
@@ -53,32 +71,74 @@ describe('createGeneration', () => {
   });
 
   it('accepts exactly min(K, floor(b / c)) of K concurrent creates, each with its hold', async () => {
-    await fc.assert(fc.asyncProperty(fc.nat({ max: 200 }), fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 12 }), async (credits, count, creates) => {
-      const harness = await CoreHarness.open({ credits });
-      const processes = [harness.process(), harness.process()];
-      const codes = await harness.clock.run(Promise.all(Array.from({ length: creates }, (_, index) => codeOf(createGeneration(processes[index % 2] ?? harness.context, harness.caller, `k${index}`, harness.body({ count }))))));
-      const accepted = Math.min(creates, Math.floor(credits / (10 * count)));
-      expect(codes.filter((code) => code === 'OK')).to.have.length(accepted);
-      expect(codes.filter((code) => code === 'CREDITS_INSUFFICIENT')).to.have.length(creates - accepted);
-      const account = await harness.account();
-      expect(new Set(account.holds.keys())).to.deep.equal(new Set((await harness.generations()).map(({ generationId }) => generationId)));
-      expectBooksRight(account, await harness.entries());
-    }), { numRuns: 60 });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat({ max: 200 }),
+        fc.integer({ min: 1, max: 4 }),
+        fc.integer({ min: 1, max: 12 }),
+        async (credits, count, creates) => {
+          const harness = await CoreHarness.open({ credits });
+          const processes = [harness.process(), harness.process()];
+          const codes = await harness.clock.run(
+            Promise.all(
+              Array.from({ length: creates }, (_, index) =>
+                codeOf(
+                  createGeneration(
+                    processes[index % 2] ?? harness.context,
+                    harness.caller,
+                    `k${index}`,
+                    harness.body({ count }),
+                  ),
+                ),
+              ),
+            ),
+          );
+          const accepted = Math.min(creates, Math.floor(credits / (10 * count)));
+          expect(codes.filter((code) => code === 'OK')).to.have.length(accepted);
+          expect(codes.filter((code) => code === 'CREDITS_INSUFFICIENT')).to.have.length(creates - accepted);
+          const account = await harness.account();
+          expect(new Set(account.holds.keys())).to.deep.equal(
+            new Set((await harness.generations()).map(({ generationId }) => generationId)),
+          );
+          expectBooksRight(account, await harness.entries());
+        },
+      ),
+      { numRuns: 60 },
+    );
   });
 
   it('leaves nothing behind a 402, and the key free for another try', async () => {
     const harness = await CoreHarness.open({ credits: 9 });
-    expect(await codeOf(createGeneration(harness.context, harness.caller, 'k', harness.body()))).to.equal('CREDITS_INSUFFICIENT');
+    expect(await codeOf(createGeneration(harness.context, harness.caller, 'k', harness.body()))).to.equal(
+      'CREDITS_INSUFFICIENT',
+    );
     await expectNothingLeft(harness);
-    await grantCredits(harness.context, { accountId: harness.caller.accountId, operationId: 'more', credits: 100, reason: 'r' });
-    expect(await createGeneration(harness.context, harness.caller, 'k', harness.body({ count: 2 }))).to.have.property('replayed', false);
+    await grantCredits(harness.context, {
+      accountId: harness.caller.accountId,
+      operationId: 'more',
+      credits: 100,
+      reason: 'r',
+    });
+    expect(await createGeneration(harness.context, harness.caller, 'k', harness.body({ count: 2 }))).to.have.property(
+      'replayed',
+      false,
+    );
   });
 
   it('leaves nothing behind a 422, and the key free for another try', async () => {
     const harness = await CoreHarness.open();
-    const wrong = [harness.body({ count: 5 }), harness.body({ unknown: 1 }), harness.body({}, { model_key: 'none' }), harness.body({ style: 'https://example.com' }),
-      harness.body({}, { reference_upload_ids: ['01900000-0000-7000-8000-00000000ffff'] }), harness.body({}, { operation: 'video_generation' })];
-    for (const body of wrong) expect(await codeOf(createGeneration(harness.context, harness.caller, 'k', body)), JSON.stringify(body)).to.equal('FIELD_INVALID');
+    const wrong = [
+      harness.body({ count: 5 }),
+      harness.body({ unknown: 1 }),
+      harness.body({}, { model_key: 'none' }),
+      harness.body({ style: 'https://example.com' }),
+      harness.body({}, { reference_upload_ids: ['01900000-0000-7000-8000-00000000ffff'] }),
+      harness.body({}, { operation: 'video_generation' }),
+    ];
+    for (const body of wrong)
+      expect(await codeOf(createGeneration(harness.context, harness.caller, 'k', body)), JSON.stringify(body)).to.equal(
+        'FIELD_INVALID',
+      );
     await expectNothingLeft(harness);
     expect(await codeOf(createGeneration(harness.context, harness.caller, 'k', harness.body()))).to.equal('OK');
   });
@@ -90,7 +150,16 @@ describe('createGeneration', () => {
     expect(await codeOf(createGeneration(harness.context, harness.caller, 'k', harness.body()))).to.equal('QUEUE_FULL');
     expect(await harness.generations()).to.have.length(2);
     const claim = await harness.ports.claims.insert({
-      accountId: harness.caller.accountId, appId: harness.caller.appId, operation: 'create', key: 'k', version: 1, digest: '', subjectId: '', createdAt: 0, leaseExpiresAt: 0, removeAt: 0,
+      accountId: harness.caller.accountId,
+      appId: harness.caller.appId,
+      operation: 'create',
+      key: 'k',
+      version: 1,
+      digest: '',
+      subjectId: '',
+      createdAt: 0,
+      leaseExpiresAt: 0,
+      removeAt: 0,
     });
     expect(claim.inserted, 'the key is free').to.equal(true);
   });
@@ -98,15 +167,24 @@ describe('createGeneration', () => {
   it('tells a refused request that wakes up late to ask again, and leaves the key to who used it since', async () => {
     const harness = await CoreHarness.open({ credits: 9 });
     let wakeUp: () => void = () => undefined;
-    const asleep = new Promise<void>((resolve) => { wakeUp = resolve; });
+    const asleep = new Promise<void>((resolve) => {
+      wakeUp = resolve;
+    });
     const slow = harness.process(async (call) => {
       if (call.name === 'claims.remove') await asleep;
       return call.proceed();
     });
     const first = codeOf(createGeneration(slow, harness.caller, 'k', harness.body()));
     await harness.clock.advance(harness.settings.claimLeaseMs + 1);
-    expect(await codeOf(createGeneration(harness.context, harness.caller, 'k', harness.body()))).to.equal('CREDITS_INSUFFICIENT');
-    await grantCredits(harness.context, { accountId: harness.caller.accountId, operationId: 'more', credits: 100, reason: 'r' });
+    expect(await codeOf(createGeneration(harness.context, harness.caller, 'k', harness.body()))).to.equal(
+      'CREDITS_INSUFFICIENT',
+    );
+    await grantCredits(harness.context, {
+      accountId: harness.caller.accountId,
+      operationId: 'more',
+      credits: 100,
+      reason: 'r',
+    });
     const accepted = await createGeneration(harness.context, harness.caller, 'k', harness.body());
     wakeUp();
     expect(await first).to.equal('IDEMPOTENCY_IN_PROGRESS');

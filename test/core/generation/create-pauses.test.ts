@@ -31,7 +31,11 @@ function create(context: Context, harness: CoreHarness): Promise<Created | Servi
   });
 }
 
-async function sleepThrough(index: number, side: 'before' | 'after', meanwhile: readonly ('retry' | 'recover')[]): Promise<boolean> {
+async function sleepThrough(
+  index: number,
+  side: 'before' | 'after',
+  meanwhile: readonly ('retry' | 'recover')[],
+): Promise<boolean> {
   const harness = await CoreHarness.open();
   const gate = new Gate();
   const first = create(harness.process(sleeping(index, side, gate)), harness);
@@ -47,8 +51,13 @@ async function sleepThrough(index: number, side: 'before' | 'after', meanwhile: 
   await harness.clock.advance(harness.settings.claimLeaseMs + 1);
   answers.push(await harness.clock.run(create(harness.process(), harness)));
   await recoverAll(harness);
-  const ids = new Set(answers.flatMap((answer) => (answer instanceof ServiceError ? [] : [answer.generation.generationId])));
-  expect(ids, `all answers name one generation (call ${index}, ${side}, ${meanwhile.join()})`).to.have.property('size', 1);
+  const ids = new Set(
+    answers.flatMap((answer) => (answer instanceof ServiceError ? [] : [answer.generation.generationId])),
+  );
+  expect(ids, `all answers name one generation (call ${index}, ${side}, ${meanwhile.join()})`).to.have.property(
+    'size',
+    1,
+  );
   await expectAtRest(harness, 1);
   expect((await harness.generations())[0]?.generationId).to.equal([...ids][0]);
   return gate.reached;
@@ -59,19 +68,35 @@ describe('createGeneration, asleep at any store call', () => {
     for (const sleepsAt of ['accounts.read', 'generations.insert']) {
       const harness = await CoreHarness.open({ credits: 20 });
       const gate = new Gate();
-      const slow = create(harness.process(async (call) => {
-        if (call.name === sleepsAt && !gate.reached) await gate.wait();
-        return call.proceed();
-      }), harness);
+      const slow = create(
+        harness.process(async (call) => {
+          if (call.name === sleepsAt && !gate.reached) await gate.wait();
+          return call.proceed();
+        }),
+        harness,
+      );
       await harness.clock.advance(harness.settings.claimLeaseMs + 1);
       const spend = () => createGeneration(harness.context, harness.caller, harness.ports.ids.uuid(), harness.body());
       for (let left = (await harness.account()).available; left >= 10; left -= 10) await spend();
-      expect(await harness.clock.run(create(harness.process(), harness)), 'its hold, if any, was released by the retry').to.satisfy(
-        (answer: Created | ServiceError) => (sleepsAt === 'accounts.read' ? answer instanceof ServiceError && answer.code === 'CREDITS_INSUFFICIENT' : !(answer instanceof ServiceError)));
-      await grantCredits(harness.context, { accountId: harness.caller.accountId, operationId: 'more', credits: 100, reason: 'r' });
+      expect(
+        await harness.clock.run(create(harness.process(), harness)),
+        'its hold, if any, was released by the retry',
+      ).to.satisfy((answer: Created | ServiceError) =>
+        sleepsAt === 'accounts.read'
+          ? answer instanceof ServiceError && answer.code === 'CREDITS_INSUFFICIENT'
+          : !(answer instanceof ServiceError),
+      );
+      await grantCredits(harness.context, {
+        accountId: harness.caller.accountId,
+        operationId: 'more',
+        credits: 100,
+        reason: 'r',
+      });
       const before = (await harness.generations()).length;
       gate.open();
-      expect(await harness.clock.run(slow)).to.be.instanceOf(ServiceError).with.property('code', 'IDEMPOTENCY_IN_PROGRESS');
+      expect(await harness.clock.run(slow))
+        .to.be.instanceOf(ServiceError)
+        .with.property('code', 'IDEMPOTENCY_IN_PROGRESS');
       expect(await harness.generations()).to.have.length(before);
       expect((await harness.account()).holds.size).to.equal(before);
     }
@@ -80,10 +105,12 @@ describe('createGeneration, asleep at any store call', () => {
   it('and inserting at the very moment another rules it out: the generation stands, with its hold', async () => {
     const harness = await CoreHarness.open();
     const gates = [new Gate(), new Gate()] as const;
-    const [first, second] = gates.map((gate) => harness.process(async (call) => {
-      if (call.name === 'generations.insert' && !gate.reached) await gate.wait();
-      return call.proceed();
-    })) as [Context, Context];
+    const [first, second] = gates.map((gate) =>
+      harness.process(async (call) => {
+        if (call.name === 'generations.insert' && !gate.reached) await gate.wait();
+        return call.proceed();
+      }),
+    ) as [Context, Context];
     const slow = create(first, harness);
     await harness.clock.advance(harness.settings.claimLeaseMs + 1);
     const late = create(second, harness);
@@ -93,7 +120,9 @@ describe('createGeneration, asleep at any store call', () => {
     await harness.clock.run(slow);
     gates[1].open();
     const answers = [await slow, await harness.clock.run(late)];
-    const ids = answers.map((answer) => (answer instanceof ServiceError ? answer.code : answer.generation.generationId));
+    const ids = answers.map((answer) =>
+      answer instanceof ServiceError ? answer.code : answer.generation.generationId,
+    );
     expect(ids[0]).to.equal(ids[1]);
     expect((await harness.account()).holds.has(ids[0] ?? '')).to.equal(true);
     await recoverAll(harness);

@@ -1,7 +1,7 @@
-// Goal: what nobody knows to have happened is not answered: neither a refusal nor another try under the key, until the key
-// itself tells.
-// Method: the answer of one store call is lost, before or after its effect; the same key is asked at once and once the lease
-// has lapsed; then everything is counted, before recovery has done anything.
+// Goal: what nobody knows to have happened is not answered: neither a refusal nor another try under the key, until the
+// key itself tells.
+// Method: the answer of one store call is lost, before or after its effect; the same key is asked at once and once the
+// lease has lapsed; then everything is counted, before recovery has done anything.
 import { expect } from 'chai';
 import { grantCredits } from '../../../core/credits/operate.js';
 import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
@@ -10,7 +10,9 @@ import { CoreHarness } from '../../harness/core-harness.js';
 
 type Cut = 'before' | 'after';
 
-/** The outcome of a create under one and the same key, by a process that loses this call's answer, or by a sound one. */
+/**
+ * The outcome of a create under one and the same key, by a process that loses this call's answer, or by a sound one.
+ */
 async function create(harness: CoreHarness, losing?: { readonly call: string; readonly cut: Cut }): Promise<string> {
   const context = harness.process(async (call) => {
     if (call.name !== losing?.call) return call.proceed();
@@ -35,7 +37,12 @@ describe('createGeneration, not knowing', () => {
       expect(await create(harness)).to.equal(cut === 'before' ? 'IDEMPOTENCY_IN_PROGRESS' : 'CREDITS_INSUFFICIENT');
       harness.clock.jump(harness.settings.claimLeaseMs);
       expect(await create(harness)).to.equal('CREDITS_INSUFFICIENT');
-      await grantCredits(harness.context, { accountId: harness.caller.accountId, operationId: 'more', credits: 1, reason: 'r' });
+      await grantCredits(harness.context, {
+        accountId: harness.caller.accountId,
+        operationId: 'more',
+        credits: 1,
+        reason: 'r',
+      });
       expect(await create(harness), 'the key was bound by nothing').to.equal('OK');
     });
 
@@ -46,7 +53,10 @@ describe('createGeneration, not knowing', () => {
       harness.clock.jump(harness.settings.claimLeaseMs);
       expect(await create(harness)).to.equal('OK');
       const [generation] = await harness.generations();
-      expect([...(await harness.account()).holds.keys()], 'the lost hold went when the key was taken over').to.deep.equal([generation?.generationId]);
+      expect(
+        [...(await harness.account()).holds.keys()],
+        'the lost hold went when the key was taken over',
+      ).to.deep.equal([generation?.generationId]);
     });
   }
 });

@@ -1,5 +1,6 @@
-// Goal: whatever happens to a generation, in whatever order and with whatever clock, its invariants hold: amounts, terminal
-// immutability, completedAt and error, fences, attempts, a cancel that was answered with "cancelled" costs nothing.
+// Goal: whatever happens to a generation, in whatever order and with whatever clock, its invariants hold: amounts,
+// terminal immutability, completedAt and error, fences, attempts, a cancel that was answered with "cancelled" costs
+// nothing.
 // Method: random sequences of commands with random fences and a clock that jumps both ways, each step held against
 // statements that know nothing of how decide works; and single cases for the amounts.
 import { expect } from 'chai';
@@ -10,74 +11,137 @@ import type { GenerationEvent } from '../../../core/generation/transitions.js';
 import { commandOf, decideAt, generationIn, outputs, queued } from './generations.js';
 
 const EVENTS = Object.keys({
-  'start': 0, 'take-over': 0, 'renew': 0, 're-lease': 0, 'begin-attempt': 0, 'accepted': 0, 'attempt-failed': 0, 'yield': 0, 'cancel': 0, 'give-up': 0, 'succeed': 0,
-  'fail': 0, 'stop': 0, 'expire': 0, 'postpone': 0, 'settle': 0, 'content-removed': 0, 'outputs-removed': 0, 'late-report': 0,
+  'start': 0,
+  'take-over': 0,
+  'renew': 0,
+  're-lease': 0,
+  'begin-attempt': 0,
+  'accepted': 0,
+  'attempt-failed': 0,
+  'yield': 0,
+  'cancel': 0,
+  'give-up': 0,
+  'succeed': 0,
+  'fail': 0,
+  'stop': 0,
+  'expire': 0,
+  'postpone': 0,
+  'settle': 0,
+  'content-removed': 0,
+  'outputs-removed': 0,
+  'late-report': 0,
 } satisfies Record<GenerationEvent, 0>) as GenerationEvent[];
 
 const ENDED = ['succeeded', 'failed', 'cancelled'];
-const HOLDER_EVENTS: readonly string[] = ['renew', 're-lease', 'begin-attempt', 'accepted', 'attempt-failed', 'yield', 'succeed', 'fail', 'stop'];
+const HOLDER_EVENTS: readonly string[] = [
+  'renew',
+  're-lease',
+  'begin-attempt',
+  'accepted',
+  'attempt-failed',
+  'yield',
+  'succeed',
+  'fail',
+  'stop',
+];
 
 /** Mostly what moves a generation on, by the newest holder or an overtaken one. */
 const step = fc.record({
-  event: fc.oneof(fc.constantFrom(...EVENTS), fc.constantFrom('start' as const, 'take-over' as const, 'begin-attempt' as const, 'accepted' as const)),
+  event: fc.oneof(
+    fc.constantFrom(...EVENTS),
+    fc.constantFrom('start' as const, 'take-over' as const, 'begin-attempt' as const, 'accepted' as const),
+  ),
   staleBy: fc.oneof({ weight: 5, arbitrary: fc.constant(0) }, fc.nat({ max: 2 })),
   clockMs: fc.oneof(fc.nat({ max: 5_000 }), fc.integer({ min: -200_000, max: 200_000 })),
   count: fc.nat({ max: 4 }),
 });
 
-function commandFor({ event, staleBy, count }: { event: GenerationEvent; staleBy: number; count: number }, g: Generation): GenerationCommand {
+function commandFor(
+  { event, staleBy, count }: { event: GenerationEvent; staleBy: number; count: number },
+  g: Generation,
+): GenerationCommand {
   const command = commandOf(event, g.fence - staleBy);
   return 'outputs' in command ? { ...command, outputs: outputs(count) } : command;
 }
 
 /** What a client can see of one that has ended, and what was agreed on at the start. */
 function seenAfterEnd(g: Generation): unknown {
-  const { version: _version, settledAt: _settledAt, outputsRemovedAt: _removed, lateReport: _late, dueAt: _attention, ...rest } = g;
+  const {
+    version: _version,
+    settledAt: _settledAt,
+    outputsRemovedAt: _removed,
+    lateReport: _late,
+    dueAt: _attention,
+    ...rest
+  } = g;
   // No front shows what was asked for.
-  const { prompt: _prompt, negativePrompt: _negative, parameters: _parameters, references: _references, unchargedBytes: _bytes, contentRemovedAt: _at, ...shown } = rest;
+  const {
+    prompt: _prompt,
+    negativePrompt: _negative,
+    parameters: _parameters,
+    references: _references,
+    unchargedBytes: _bytes,
+    contentRemovedAt: _at,
+    ...shown
+  } = rest;
   return shown;
 }
 
 function expectStepSound(before: Generation, after: Generation, command: GenerationCommand): void {
   expect(after.version).to.equal(before.version + 1);
-  expect([after.createdAt, after.estimatedCredits, after.reservedCredits, after.terms]).to.deep.equal([before.createdAt, before.estimatedCredits, before.reservedCredits, before.terms]);
+  expect([after.createdAt, after.estimatedCredits, after.reservedCredits, after.terms]).to.deep.equal([
+    before.createdAt,
+    before.estimatedCredits,
+    before.reservedCredits,
+    before.terms,
+  ]);
   expect(after.chargedCredits).to.be.within(before.chargedCredits, after.reservedCredits);
   expect(after.updatedAt, 'updated_at never goes back').to.be.at.least(before.updatedAt);
   expect(after.createdAt).to.be.at.most(after.updatedAt);
   expect(ENDED.includes(after.status)).to.equal(after.completedAt !== undefined);
   expect(after.status === 'failed').to.equal(after.error !== undefined);
   expect(after.status === 'succeeded' && after.outputs.length === 0).to.equal(false);
-  if (!['succeeded', 'cancelled'].includes(after.status)) expect([after.outputs.length, after.chargedCredits]).to.deep.equal([0, 0]);
+  if (!['succeeded', 'cancelled'].includes(after.status))
+    expect([after.outputs.length, after.chargedCredits]).to.deep.equal([0, 0]);
   expect(after.attemptsMade).to.be.at.most(after.terms.maxAttempts);
-  if (HOLDER_EVENTS.includes(command.event)) expect('fence' in command && command.fence, 'only the newest holder writes').to.equal(before.fence);
+  if (HOLDER_EVENTS.includes(command.event))
+    expect('fence' in command && command.fence, 'only the newest holder writes').to.equal(before.fence);
   if (['start', 'take-over', 're-lease'].includes(command.event)) expect(after.fence).to.equal(before.fence + 1);
   else expect(after.fence).to.equal(before.fence);
   if (after.lease) expect(after.lease.fence, 'the lease is the last one given').to.equal(after.fence);
   if (ENDED.includes(after.status)) expect(after.lease).to.equal(undefined);
   if (ENDED.includes(before.status)) expect(seenAfterEnd(after)).to.deep.equal(seenAfterEnd(before));
-  if (before.cancelRequestedAt !== undefined) expect(after.attemptsMade, 'no attempt begins after a cancel').to.equal(before.attemptsMade);
+  if (before.cancelRequestedAt !== undefined)
+    expect(after.attemptsMade, 'no attempt begins after a cancel').to.equal(before.attemptsMade);
 }
 
 describe('decide', () => {
   it('keeps the invariants of a generation through any sequence of commands, with any clock', () => {
-    fc.assert(fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-      let [g, now] = [queued(), 1_000];
-      for (const one of steps) {
-        now = Math.max(0, now + one.clockMs);
-        const before = structuredClone(g);
-        const command = commandFor(one, g);
-        const decision = decideAt(g, command, now);
-        expect(g, 'what was decided on is left as it is').to.deep.equal(before);
-        if ('refused' in decision) continue;
-        expectStepSound(g, decision.next, command);
-        g = decision.next;
-      }
-    }), { numRuns: 1_000 });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        let [g, now] = [queued(), 1_000];
+        for (const one of steps) {
+          now = Math.max(0, now + one.clockMs);
+          const before = structuredClone(g);
+          const command = commandFor(one, g);
+          const decision = decideAt(g, command, now);
+          expect(g, 'what was decided on is left as it is').to.deep.equal(before);
+          if ('refused' in decision) continue;
+          expectStepSound(g, decision.next, command);
+          g = decision.next;
+        }
+      }),
+      { numRuns: 1_000 },
+    );
   });
 
   it('lets no overtaken holder write anything', () => {
     const g = generationIn('running', 'renew');
-    const taken = decideAt(queued({ ...g, lease: { worker: 'w', fence: 1, renewedAt: 1_000, expiresAt: 1_900 } }), commandOf('take-over'), 2_000);
+    const taken = decideAt(
+      queued({ ...g, lease: { worker: 'w', fence: 1, renewedAt: 1_000, expiresAt: 1_900 } }),
+      commandOf('take-over'),
+      2_000,
+    );
     if (!('next' in taken)) expect.fail('a lapsed lease can be taken');
     for (const event of HOLDER_EVENTS as GenerationEvent[]) {
       expect(decideAt(taken.next, commandOf(event, 1), 2_001), event).to.deep.equal({ refused: 'FENCE_STALE' });
@@ -110,31 +174,56 @@ describe('decide', () => {
 
   it('begins no attempt once a cancel was asked for', () => {
     const g = generationIn('running', 'begin-attempt');
-    expect(decideAt(queued({ ...g, cancelRequestedAt: 1_600 }), commandOf('begin-attempt'), 2_000)).to.deep.equal({ refused: 'NOT_ALLOWED' });
+    expect(decideAt(queued({ ...g, cancelRequestedAt: 1_600 }), commandOf('begin-attempt'), 2_000)).to.deep.equal({
+      refused: 'NOT_ALLOWED',
+    });
   });
 
   it('charges what was delivered, never more than was reserved', () => {
-    for (const [count, credits] of [[1, 10], [2, 20], [3, 30], [4, 30]] as const) {
-      const decision = decideAt(generationIn('running', 'succeed'), { event: 'succeed', outputs: outputs(count), fence: 1 }, 2_000);
+    for (const [count, credits] of [
+      [1, 10],
+      [2, 20],
+      [3, 30],
+      [4, 30],
+    ] as const) {
+      const decision = decideAt(
+        generationIn('running', 'succeed'),
+        { event: 'succeed', outputs: outputs(count), fence: 1 },
+        2_000,
+      );
       expect(decision).to.have.nested.property('next.chargedCredits', credits);
     }
-    expect(decideAt(generationIn('running', 'succeed'), { event: 'succeed', outputs: [], fence: 1 }, 2_000)).to.deep.equal({ refused: 'NOT_ALLOWED' });
+    expect(
+      decideAt(generationIn('running', 'succeed'), { event: 'succeed', outputs: [], fence: 1 }, 2_000),
+    ).to.deep.equal({ refused: 'NOT_ALLOWED' });
   });
 
   it('charges a cancelled one its deliveries or the floor, and nothing when it was never handed over', () => {
     const unsent = generationIn('running', 'stop');
-    const sent = queued({ ...unsent, attempt: { number: 1, phase: 'submitted', token: 't', startedAt: 1_500, reference: 'r' } });
-    const stop = (g: Generation, count: number) => decideAt(g, { event: 'stop', outputs: outputs(count), fence: 1 }, 2_000);
+    const sent = queued({
+      ...unsent,
+      attempt: { number: 1, phase: 'submitted', token: 't', startedAt: 1_500, reference: 'r' },
+    });
+    const stop = (g: Generation, count: number) =>
+      decideAt(g, { event: 'stop', outputs: outputs(count), fence: 1 }, 2_000);
     expect(stop(unsent, 0)).to.have.nested.property('next.chargedCredits', 0);
     expect(stop(sent, 0)).to.have.nested.property('next.chargedCredits', 4);
     expect(stop(sent, 1)).to.have.nested.property('next.chargedCredits', 10);
-    expect(stop(queued({ ...sent, terms: { ...sent.terms, cancelFloorCredits: 99 } }), 0)).to.have.nested.property('next.chargedCredits', 30);
+    expect(stop(queued({ ...sent, terms: { ...sent.terms, cancelFloorCredits: 99 } }), 0)).to.have.nested.property(
+      'next.chargedCredits',
+      30,
+    );
     expect(decideAt(queued(), commandOf('cancel'), 2_000)).to.have.nested.property('next.chargedCredits', 0);
   });
 
   it('shows progress that only grows, within 0 and 1', () => {
     let g = generationIn('running', 'renew');
-    for (const [progress, shown] of [[0.4, 0.4], [0.2, 0.4], [7, 1], [-3, 1]] as const) {
+    for (const [progress, shown] of [
+      [0.4, 0.4],
+      [0.2, 0.4],
+      [7, 1],
+      [-3, 1],
+    ] as const) {
       const decision = decideAt(g, { event: 'renew', leaseMs: 1_000, progress, fence: 1 }, 2_000);
       if (!('next' in decision)) expect.fail('the holder may renew');
       expect(decision.next.progress).to.equal(shown);

@@ -11,19 +11,50 @@ export function decideAt(generation: Generation, command: GenerationCommand, now
 
 export function outputs(count: number): Output[] {
   return Array.from({ length: count }, (_, index) => ({
-    mediaId: `m${index}`, kind: 'image' as const, objectKey: `outputs/g/1/${index}`, contentType: 'image/png',
-    byteSize: 1, sha256: '', widthPx: 1, heightPx: 1,
+    mediaId: `m${index}`,
+    kind: 'image' as const,
+    objectKey: `outputs/g/1/${index}`,
+    contentType: 'image/png',
+    byteSize: 1,
+    sha256: '',
+    widthPx: 1,
+    heightPx: 1,
   }));
 }
 
 /** Created at 1,000; up to three outputs at 10 credits each; a floor of 4 when cancelled after submission. */
 export function queued(changes: Partial<Generation> = {}): Generation {
   return {
-    kind: 'generation', generationId: 'g', accountId: 'a', appId: 'p', version: 1, status: 'queued', modelKey: 'm', modality: 'image',
-    operation: 'image_generation', prompt: 'p', parameters: {}, references: [], createdAt: 1_000, updatedAt: 1_000,
-    estimatedCredits: 30, reservedCredits: 30, chargedCredits: 0,
-    terms: { priceVersion: '1', creditsByOutputs: [0, 10, 20, 30], cancelFloorCredits: 4, queueDeadlineAt: 50_000, runTimeoutMs: 60_000, maxAttempts: 2 },
-    fence: 0, attemptsMade: 0, outputs: [], dueAt: 16_000, ...changes,
+    kind: 'generation',
+    generationId: 'g',
+    accountId: 'a',
+    appId: 'p',
+    version: 1,
+    status: 'queued',
+    modelKey: 'm',
+    modality: 'image',
+    operation: 'image_generation',
+    prompt: 'p',
+    parameters: {},
+    references: [],
+    createdAt: 1_000,
+    updatedAt: 1_000,
+    estimatedCredits: 30,
+    reservedCredits: 30,
+    chargedCredits: 0,
+    terms: {
+      priceVersion: '1',
+      creditsByOutputs: [0, 10, 20, 30],
+      cancelFloorCredits: 4,
+      queueDeadlineAt: 50_000,
+      runTimeoutMs: 60_000,
+      maxAttempts: 2,
+    },
+    fence: 0,
+    attemptsMade: 0,
+    outputs: [],
+    dueAt: 16_000,
+    ...changes,
   };
 }
 
@@ -38,7 +69,8 @@ export function generationIn(status: GenerationStatus, event: GenerationEvent): 
   if (status === 'running') {
     const isFree = event === 'take-over' || event === 'expire';
     return queued({
-      ...common, status,
+      ...common,
+      status,
       ...(isFree ? {} : { lease: { worker: 'w', fence: 1, renewedAt: 0, expiresAt: 30_000 } }),
       ...(event === 'begin-attempt' ? {} : { attempt: submitting }),
       ...(event === 'stop' ? { cancelRequestedAt: 1_600 } : {}),
@@ -46,7 +78,11 @@ export function generationIn(status: GenerationStatus, event: GenerationEvent): 
   }
   const ended = { ...common, status, completedAt: 1_500, ...(event === 'content-removed' ? { settledAt: 1_600 } : {}) };
   if (status === 'failed') return queued({ ...ended, error: taskError('INTERNAL_ERROR') });
-  return queued(status === 'succeeded' ? { ...ended, outputs: outputs(1), chargedCredits: event === 'content-removed' ? 0 : 10 } : ended);
+  return queued(
+    status === 'succeeded'
+      ? { ...ended, outputs: outputs(1), chargedCredits: event === 'content-removed' ? 0 : 10 }
+      : ended,
+  );
 }
 
 export function commandOf(event: GenerationEvent, fence = 1): GenerationCommand {

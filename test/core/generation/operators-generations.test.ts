@@ -1,11 +1,17 @@
-// Goal: an operator finds, reads and cancels the generations of any account, completely and by the rules of a client's cancel.
+// Goal: an operator finds, reads and cancels the generations of any account, completely and by the rules of a client's
+// cancel.
 // Method: use cases on the memory stores, held against a filtered array; what is read of the store is counted.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { verifyCredits } from '../../../core/credits/verify.js';
 import { changeGeneration } from '../../../core/generation/change-generation.js';
 import { STATUSES, type GenerationStatus } from '../../../core/generation/generation.js';
-import { cancelAnyGeneration, findGeneration, searchGenerations, type GenerationFilter } from '../../../core/generation/operators-generations.js';
+import {
+  cancelAnyGeneration,
+  findGeneration,
+  searchGenerations,
+  type GenerationFilter,
+} from '../../../core/generation/operators-generations.js';
 import { allPages } from '../../contracts/all-pages.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 import { codeOf } from '../../fixtures/refusals.js';
@@ -13,29 +19,59 @@ import { aGeneration, aTombstone, uuidAt } from '../../fixtures/stored-records.j
 
 describe('searchGenerations', () => {
   it('finds what a filtered array has, newest first, in full pages of any size', async () => {
-    const record = fc.record({ account: fc.nat({ max: 2 }), app: fc.nat({ max: 1 }), status: fc.constantFrom(...STATUSES) });
-    const asked = fc.record({
-      account: fc.option(fc.nat({ max: 3 }), { nil: undefined }), app: fc.option(fc.nat({ max: 1 }), { nil: undefined }),
-      statuses: fc.option(fc.subarray([...STATUSES]), { nil: undefined }), limit: fc.integer({ min: 1, max: 9 }),
+    const record = fc.record({
+      account: fc.nat({ max: 2 }),
+      app: fc.nat({ max: 1 }),
+      status: fc.constantFrom(...STATUSES),
     });
-    await fc.assert(fc.asyncProperty(fc.array(record, { maxLength: 40 }), asked, async (records, { account, app, statuses, limit }) => {
-      const harness = await CoreHarness.open();
-      const all = records.map((one, n) => aGeneration(n, { accountId: uuidAt(100 + one.account), appId: uuidAt(200 + one.app), status: one.status }));
-      for (const generation of all) await harness.ports.generations.insert(generation);
-      const of: GenerationFilter = account === undefined ? {} : { accountId: uuidAt(100 + account), ...(app === undefined ? {} : { appId: uuidAt(200 + app) }) };
-      const found = await allPages(async (page) => {
-        const answer = await searchGenerations(harness.context, { ...of, ...(statuses === undefined ? {} : { statuses }) }, page);
-        expect(answer.items.length).to.be.at.most(limit);
-        return answer;
-      }, limit);
-      const wanted = all.toReversed().filter((g) => (of.accountId ?? g.accountId) === g.accountId && (of.appId ?? g.appId) === g.appId && (statuses ?? STATUSES).includes(g.status));
-      expect(found).to.deep.equal(wanted);
-    }), { numRuns: 200 });
+    const asked = fc.record({
+      account: fc.option(fc.nat({ max: 3 }), { nil: undefined }),
+      app: fc.option(fc.nat({ max: 1 }), { nil: undefined }),
+      statuses: fc.option(fc.subarray([...STATUSES]), { nil: undefined }),
+      limit: fc.integer({ min: 1, max: 9 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(record, { maxLength: 40 }),
+        asked,
+        async (records, { account, app, statuses, limit }) => {
+          const harness = await CoreHarness.open();
+          const all = records.map((one, n) =>
+            aGeneration(n, { accountId: uuidAt(100 + one.account), appId: uuidAt(200 + one.app), status: one.status }),
+          );
+          for (const generation of all) await harness.ports.generations.insert(generation);
+          const of: GenerationFilter =
+            account === undefined
+              ? {}
+              : { accountId: uuidAt(100 + account), ...(app === undefined ? {} : { appId: uuidAt(200 + app) }) };
+          const found = await allPages(async (page) => {
+            const answer = await searchGenerations(
+              harness.context,
+              { ...of, ...(statuses === undefined ? {} : { statuses }) },
+              page,
+            );
+            expect(answer.items.length).to.be.at.most(limit);
+            return answer;
+          }, limit);
+          const wanted = all
+            .toReversed()
+            .filter(
+              (g) =>
+                (of.accountId ?? g.accountId) === g.accountId &&
+                (of.appId ?? g.appId) === g.appId &&
+                (statuses ?? STATUSES).includes(g.status),
+            );
+          expect(found).to.deep.equal(wanted);
+        },
+      ),
+      { numRuns: 200 },
+    );
   });
 
   it('reads a bounded part of the store for a page, and goes on behind it', async () => {
     const harness = await CoreHarness.open();
-    for (let n = 0; n < 150; n += 1) await harness.ports.generations.insert(aGeneration(n, { status: n === 0 ? 'failed' : 'succeeded' }));
+    for (let n = 0; n < 150; n += 1)
+      await harness.ports.generations.insert(aGeneration(n, { status: n === 0 ? 'failed' : 'succeeded' }));
     let reads = 0;
     const counting = harness.process((call) => {
       if (call.name === 'generations.list') reads += 1;
@@ -63,12 +99,22 @@ describe('findGeneration and cancelAnyGeneration', () => {
   it("end a queued one with its hold, ask a running one, and leave one that has ended, whoever's it is", async () => {
     const harness = await CoreHarness.open();
     const other = await harness.newCaller(100);
-    const [queued, running, ended] = [await harness.create({}, other), await harness.create({}, other), await harness.create()];
+    const [queued, running, ended] = [
+      await harness.create({}, other),
+      await harness.create({}, other),
+      await harness.create(),
+    ];
     await changeGeneration(harness.context, running, { event: 'start', worker: 'w', token: 't', leaseMs: 60_000 });
     await cancelAnyGeneration(harness.context, ended.generationId);
     const before = await findGeneration(harness.context, ended.generationId);
-    expect(await cancelAnyGeneration(harness.context, queued.generationId)).to.include({ status: 'cancelled', chargedCredits: 0 });
-    expect(await cancelAnyGeneration(harness.context, running.generationId)).to.include({ status: 'running', cancelRequestedAt: harness.clock.now() });
+    expect(await cancelAnyGeneration(harness.context, queued.generationId)).to.include({
+      status: 'cancelled',
+      chargedCredits: 0,
+    });
+    expect(await cancelAnyGeneration(harness.context, running.generationId)).to.include({
+      status: 'running',
+      cancelRequestedAt: harness.clock.now(),
+    });
     expect(await cancelAnyGeneration(harness.context, ended.generationId)).to.deep.equal(before);
     expect((await harness.account(other.accountId)).holds.size).to.equal(1);
     expect((await verifyCredits(harness.context)).findings).to.deep.equal([]);

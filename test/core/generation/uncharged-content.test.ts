@@ -1,5 +1,7 @@
-// Goal: what a generation was asked for is not kept for long when nothing was charged for it, and is bounded by account.
-// Method: the clock is moved to just before and just after the limits, with a pass of recovery at each; the bound is filled.
+// Goal: what a generation was asked for is not kept for long when nothing was charged for it, and is bounded by
+// account.
+// Method: the clock is moved to just before and just after the limits, with a pass of recovery at each; the bound is
+// filled.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { StoreUnavailable, type ServiceError } from '../../../core/errors.js';
@@ -22,7 +24,12 @@ async function passes(harness: CoreHarness, count = 2): Promise<void> {
 }
 
 async function cancelled(harness: CoreHarness, prompt = 'A house by the sea'): Promise<string> {
-  const { generation } = await createGeneration(harness.context, harness.caller, harness.ports.ids.uuid(), harness.body({}, { prompt }));
+  const { generation } = await createGeneration(
+    harness.context,
+    harness.caller,
+    harness.ports.ids.uuid(),
+    harness.body({}, { prompt }),
+  );
   await cancelGeneration(harness.context, harness.caller, generation.generationId);
   return generation.generationId;
 }
@@ -32,15 +39,27 @@ describe('the content of a generation that ended without charge', () => {
     const harness = await CoreHarness.open();
     const generationId = await cancelled(harness);
     const before = await harness.generation(generationId);
-    expect(before.dueAt, 'recovery looks when it is due').to.equal((before.completedAt ?? 0) + harness.settings.unchargedContentRetentionMs);
+    expect(before.dueAt, 'recovery looks when it is due').to.equal(
+      (before.completedAt ?? 0) + harness.settings.unchargedContentRetentionMs,
+    );
     harness.clock.jump(harness.settings.unchargedContentRetentionMs - 1);
     await passes(harness);
     expect(await harness.generation(generationId)).to.deep.equal(before);
     harness.clock.jump(1);
     await passes(harness);
-    const { prompt, parameters, references, contentRemovedAt, unchargedBytes, version, dueAt, ...rest } = await harness.generation(generationId);
-    expect({ prompt, parameters, references, unchargedBytes }).to.deep.equal({ prompt: '', parameters: {}, references: [], unchargedBytes: undefined });
-    expect([contentRemovedAt, version, dueAt]).to.deep.equal([harness.clock.now(), before.version + 1, (before.completedAt ?? 0) + harness.settings.taskRetentionMs]);
+    const { prompt, parameters, references, contentRemovedAt, unchargedBytes, version, dueAt, ...rest } =
+      await harness.generation(generationId);
+    expect({ prompt, parameters, references, unchargedBytes }).to.deep.equal({
+      prompt: '',
+      parameters: {},
+      references: [],
+      unchargedBytes: undefined,
+    });
+    expect([contentRemovedAt, version, dueAt]).to.deep.equal([
+      harness.clock.now(),
+      before.version + 1,
+      (before.completedAt ?? 0) + harness.settings.taskRetentionMs,
+    ]);
     expect(before).to.deep.include(rest);
     harness.clock.jump(harness.settings.taskRetentionMs);
     await passes(harness);
@@ -49,7 +68,10 @@ describe('the content of a generation that ended without charge', () => {
 
   it('goes before the outputs do, which a failure may have left, and those go in their time', async () => {
     const harness = await CoreHarness.open();
-    harness.provider.newReport = () => ({ state: 'failed', failure: { code: 'PROVIDER_REJECTED', message: 'No.', mayRetry: false } });
+    harness.provider.newReport = () => ({
+      state: 'failed',
+      failure: { code: 'PROVIDER_REJECTED', message: 'No.', mayRetry: false },
+    });
     await CoreWorker.start(harness);
     const { generationId } = await harness.create({}, harness.caller);
     const { status, completedAt = 0, attemptsMade } = await untilSettled(harness, generationId);
@@ -57,7 +79,11 @@ describe('the content of a generation that ended without charge', () => {
     harness.clock.jump(completedAt + harness.settings.unchargedContentRetentionMs - harness.clock.now());
     await passes(harness);
     const without = await harness.generation(generationId);
-    expect([without.prompt, without.outputsRemovedAt, without.dueAt]).to.deep.equal(['', undefined, completedAt + harness.settings.outputRetentionMs]);
+    expect([without.prompt, without.outputsRemovedAt, without.dueAt]).to.deep.equal([
+      '',
+      undefined,
+      completedAt + harness.settings.outputRetentionMs,
+    ]);
     harness.clock.jump(harness.settings.outputRetentionMs);
     await passes(harness);
     expect((await harness.generation(generationId)).outputsRemovedAt).to.equal(harness.clock.now());
@@ -69,7 +95,10 @@ describe('the content of a generation that ended without charge', () => {
     const { generationId } = await harness.create();
     const { chargedCredits } = await untilSettled(harness, generationId);
     expect(chargedCredits).to.be.above(0);
-    expect(await harness.ports.generations.uncharged(harness.caller.accountId)).to.deep.equal({ generations: 0, bytes: 0 });
+    expect(await harness.ports.generations.uncharged(harness.caller.accountId)).to.deep.equal({
+      generations: 0,
+      bytes: 0,
+    });
     harness.clock.jump(harness.settings.taskRetentionMs - HOUR_MS);
     await passes(harness);
     expect((await harness.generation(generationId)).prompt).to.equal('A house by the sea');
@@ -77,7 +106,12 @@ describe('the content of a generation that ended without charge', () => {
 
   it('is counted for its account from the end until it is removed, and at least as much as a record takes', async () => {
     const harness = await CoreHarness.open();
-    const { generation } = await createGeneration(harness.context, harness.caller, 'k', harness.body({}, { prompt: 'ü'.repeat(5_000) }));
+    const { generation } = await createGeneration(
+      harness.context,
+      harness.caller,
+      'k',
+      harness.body({}, { prompt: 'ü'.repeat(5_000) }),
+    );
     const kept = () => harness.ports.generations.uncharged(harness.caller.accountId);
     expect(await kept(), 'nothing while it is open').to.deep.equal({ generations: 0, bytes: 0 });
     await cancelGeneration(harness.context, harness.caller, generation.generationId);
@@ -92,17 +126,33 @@ describe('the content of a generation that ended without charge', () => {
   });
 
   it('is bounded: more is refused with QUEUE_FULL before any credits are looked at, and the key is freed', async () => {
-    const harness = await CoreHarness.open({ credits: 10, settings: { maxUnchargedContentBytesPerAccount: 2 * MIN_BYTES } });
+    const harness = await CoreHarness.open({
+      credits: 10,
+      settings: { maxUnchargedContentBytesPerAccount: 2 * MIN_BYTES },
+    });
     await cancelled(harness);
     await cancelled(harness);
-    const create = (key: string, count = 1) => createGeneration(harness.context, harness.caller, key, harness.body({ count }));
-    const refusal = await create('k').then(() => null, (error: unknown) => error as ServiceError);
-    expect([refusal?.code, refusal?.details]).to.deep.equal(['QUEUE_FULL', { retryAfterMs: 60_000, bound: 'uncharged_content_bytes' }]);
-    expect(refusal?.message).to.equal('What the account keeps of generations that ended without charge counts 4096 bytes, and may count 4096; that of each counts for 24 hours after its end.');
+    const create = (key: string, count = 1) =>
+      createGeneration(harness.context, harness.caller, key, harness.body({ count }));
+    const refusal = await create('k').then(
+      () => null,
+      (error: unknown) => error as ServiceError,
+    );
+    expect([refusal?.code, refusal?.details]).to.deep.equal([
+      'QUEUE_FULL',
+      { retryAfterMs: 60_000, bound: 'uncharged_content_bytes' },
+    ]);
+    expect(refusal?.message).to.equal(
+      'What the account keeps of generations that ended without charge counts 4096 bytes, and may count 4096; that of each counts for 24 hours after its end.',
+    );
     expect(await codeOf(create('k', 3)), 'though there are not as many credits').to.equal('QUEUE_FULL');
-    expect(await codeOf(createGeneration(harness.context, harness.caller, 'k', harness.body({ count: 99 })))).to.equal('FIELD_INVALID');
+    expect(await codeOf(createGeneration(harness.context, harness.caller, 'k', harness.body({ count: 99 })))).to.equal(
+      'FIELD_INVALID',
+    );
     expect(await harness.account()).to.include({ available: 10, reserved: 0 });
-    expect(await estimateGeneration(harness.context, harness.caller, harness.body())).to.include({ estimatedCredits: 10 });
+    expect(await estimateGeneration(harness.context, harness.caller, harness.body())).to.include({
+      estimatedCredits: 10,
+    });
     harness.clock.jump(harness.settings.unchargedContentRetentionMs);
     await passes(harness);
     expect((await create('k')).replayed).to.equal(false);
@@ -110,7 +160,10 @@ describe('the content of a generation that ended without charge', () => {
 
   it('is summed once a second far from its bound, and for every create near it', async () => {
     const largest = 6 * 128 * 1024;
-    const harness = await CoreHarness.open({ credits: 1_000_000, settings: { maxUnchargedContentBytesPerAccount: 8 * largest } });
+    const harness = await CoreHarness.open({
+      credits: 1_000_000,
+      settings: { maxUnchargedContentBytesPerAccount: 8 * largest },
+    });
     let sums = 0;
     const context = harness.process((call) => {
       if (call.name === 'generations.uncharged') sums += 1;
@@ -119,7 +172,7 @@ describe('the content of a generation that ended without charge', () => {
     let made = 0;
     const create = async (count: number, body = harness.body()) => {
       sums = 0;
-      for (let one = 0; one < count; one += 1) await createGeneration(context, harness.caller, `k${made += 1}`, body);
+      for (let one = 0; one < count; one += 1) await createGeneration(context, harness.caller, `k${(made += 1)}`, body);
       return sums;
     };
     expect(await create(8), 'as many as surely fit').to.equal(1);
@@ -141,13 +194,20 @@ describe('the content of a generation that ended without charge', () => {
     await cancelGeneration(harness.context, harness.caller, first.generation.generationId);
     const again = await createGeneration(harness.context, harness.caller, 'k', harness.body());
     expect([again.replayed, again.generation.generationId]).to.deep.equal([true, first.generation.generationId]);
-    expect(await codeOf(createGeneration(harness.context, await harness.newCaller(10), 'k', harness.body())), 'another account').to.equal('OK');
+    expect(
+      await codeOf(createGeneration(harness.context, await harness.newCaller(10), 'k', harness.body())),
+      'another account',
+    ).to.equal('OK');
   });
 
   it('frees the key when the store cannot say how much there is', async () => {
     const harness = await CoreHarness.open();
-    const away = harness.process((call) => (call.name === 'generations.uncharged' ? Promise.reject(new StoreUnavailable('The line broke.')) : call.proceed()));
-    const failed: unknown = await createGeneration(away, harness.caller, 'k', harness.body()).catch((error: unknown) => error);
+    const away = harness.process((call) =>
+      call.name === 'generations.uncharged' ? Promise.reject(new StoreUnavailable('The line broke.')) : call.proceed(),
+    );
+    const failed: unknown = await createGeneration(away, harness.caller, 'k', harness.body()).catch(
+      (error: unknown) => error,
+    );
     expect(failed).to.be.instanceOf(StoreUnavailable);
     expect((await createGeneration(harness.context, harness.caller, 'k', harness.body())).replayed).to.equal(false);
     expect((await harness.account()).holds.size).to.equal(1);
@@ -161,35 +221,60 @@ describe('the removal of content', () => {
     const { settledAt: _settledAt, ...unsettled } = g;
     expect(decideAt(unsettled, command, 2_000)).to.deep.equal({ refused: 'NOT_ALLOWED' });
     expect(decideAt({ ...g, contentRemovedAt: 1_900 }, command, 2_000)).to.deep.equal({ refused: 'NOTHING_TO_DO' });
-    expect(decideAt({ ...generationIn('succeeded', 'settle'), settledAt: 1_600 }, command, 2_000)).to.deep.equal({ refused: 'NOT_ALLOWED' });
+    expect(decideAt({ ...generationIn('succeeded', 'settle'), settledAt: 1_600 }, command, 2_000)).to.deep.equal({
+      refused: 'NOT_ALLOWED',
+    });
   });
 
   it('has recovery look again when the next part is due', () => {
     const g = generationIn('failed', 'content-removed');
     expect(decideAt(g, commandOf('content-removed'), 70_000)).to.have.nested.property('next.dueAt', 100_000);
-    expect(decideAt({ ...g, outputsRemovedAt: 1_900 }, commandOf('content-removed'), 70_000)).to.have.nested.property('next.dueAt', 200_000);
-    expect(decideAt(generationIn('failed', 'settle'), commandOf('settle'), 2_000)).to.have.nested.property('next.dueAt', 60_000);
-    expect(decideAt(generationIn('succeeded', 'settle'), commandOf('settle'), 2_000)).to.have.nested.property('next.dueAt', 100_000);
+    expect(decideAt({ ...g, outputsRemovedAt: 1_900 }, commandOf('content-removed'), 70_000)).to.have.nested.property(
+      'next.dueAt',
+      200_000,
+    );
+    expect(decideAt(generationIn('failed', 'settle'), commandOf('settle'), 2_000)).to.have.nested.property(
+      'next.dueAt',
+      60_000,
+    );
+    expect(decideAt(generationIn('succeeded', 'settle'), commandOf('settle'), 2_000)).to.have.nested.property(
+      'next.dueAt',
+      100_000,
+    );
   });
 });
 
 describe('the bytes of content', () => {
   it('are those of its JSON in UTF-8, and never fewer than a record takes', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 60 }).map((text) => text.repeat(30)), fc.option(fc.string(), { nil: undefined }), (prompt, negativePrompt) => {
-      const g = queued({ prompt, parameters: { a: prompt }, ...(negativePrompt === undefined ? {} : { negativePrompt }) });
-      const written = Buffer.byteLength(JSON.stringify([prompt, negativePrompt, { a: prompt }, []]));
-      expect(contentBytes(g)).to.equal(Math.max(MIN_BYTES, written));
-    }));
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary', maxLength: 60 }).map((text) => text.repeat(30)),
+        fc.option(fc.string(), { nil: undefined }),
+        (prompt, negativePrompt) => {
+          const g = queued({
+            prompt,
+            parameters: { a: prompt },
+            ...(negativePrompt === undefined ? {} : { negativePrompt }),
+          });
+          const written = Buffer.byteLength(JSON.stringify([prompt, negativePrompt, { a: prompt }, []]));
+          expect(contentBytes(g)).to.equal(Math.max(MIN_BYTES, written));
+        },
+      ),
+    );
   });
 
   it('count any text as UTF-8 has it, lone surrogates too', () => {
-    fc.assert(fc.property(fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 50 }), (units) => {
-      const text = String.fromCharCode(...units);
-      expect(utf8ByteLength(text)).to.equal(Buffer.byteLength(text));
-    }));
-    fc.assert(fc.property(fc.array(fc.integer({ min: 0xd700, max: 0xe0ff }), { maxLength: 20 }), (units) => {
-      const text = String.fromCharCode(...units);
-      expect(utf8ByteLength(text)).to.equal(Buffer.byteLength(text));
-    }));
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 50 }), (units) => {
+        const text = String.fromCharCode(...units);
+        expect(utf8ByteLength(text)).to.equal(Buffer.byteLength(text));
+      }),
+    );
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0xd700, max: 0xe0ff }), { maxLength: 20 }), (units) => {
+        const text = String.fromCharCode(...units);
+        expect(utf8ByteLength(text)).to.equal(Buffer.byteLength(text));
+      }),
+    );
   });
 });

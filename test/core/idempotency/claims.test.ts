@@ -1,5 +1,5 @@
-// Goal: per key at most one effect, whatever twins, slow and dead processes there are; other payloads are refused; answers
-// are replayed for the window and the key stays taken after it.
+// Goal: per key at most one effect, whatever twins, slow and dead processes there are; other payloads are refused;
+// answers are replayed for the window and the key stays taken after it.
 // Method: `claim` on the memory store, over a subject that is a plain map; the slow process is held at a chosen call.
 import { expect } from 'chai';
 import type { Boot } from '../../../core/boot.js';
@@ -46,7 +46,9 @@ class ServiceHarness {
 
 describe('claim', () => {
   let harness: ServiceHarness;
-  beforeEach(() => { harness = new ServiceHarness(); });
+  beforeEach(() => {
+    harness = new ServiceHarness();
+  });
 
   it('gives one of many concurrent twins the key, and tells the others to wait', async () => {
     const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => harness.claim()));
@@ -59,7 +61,7 @@ describe('claim', () => {
   it('says when to come back, within the lease', async () => {
     await harness.claim();
     harness.clock.jump(DEFAULT_SETTINGS.claimLeaseMs - 500);
-    const error = await harness.claim().catch((refusal: unknown) => refusal) as ServiceError;
+    const error = (await harness.claim().catch((refusal: unknown) => refusal)) as ServiceError;
     expect(error.details.retryAfterMs).to.equal(500);
   });
 
@@ -132,14 +134,21 @@ describe('claim', () => {
   it('gives no refusal when the store does not say whether the key was freed', async () => {
     const claimed = await harness.claim();
     if (!('mine' in claimed)) expect.fail('somebody had the key');
-    const claims = { ...bound(harness.claims), remove: () => Promise.reject(new StoreUnavailable('It did not answer in time.')) };
-    expect(await freeClaim({ claims }, claimed.mine).catch((error: unknown) => error)).to.be.instanceOf(StoreUnavailable);
+    const claims = {
+      ...bound(harness.claims),
+      remove: () => Promise.reject(new StoreUnavailable('It did not answer in time.')),
+    };
+    expect(await freeClaim({ claims }, claimed.mine).catch((error: unknown) => error)).to.be.instanceOf(
+      StoreUnavailable,
+    );
   });
 });
 
 function bound(claims: MemoryClaimStore): ClaimStore {
   return {
-    insert: (claim_) => claims.insert(claim_), replace: (next, version) => claims.replace(next, version),
-    remove: (key, version) => claims.remove(key, version), removeExpired: (now, limit) => claims.removeExpired(now, limit),
+    insert: (claim_) => claims.insert(claim_),
+    replace: (next, version) => claims.replace(next, version),
+    remove: (key, version) => claims.remove(key, version),
+    removeExpired: (now, limit) => claims.removeExpired(now, limit),
   };
 }

@@ -20,14 +20,20 @@ describe('readIdempotencyKey', () => {
   });
 
   it('takes 1 to 255 characters', () => {
-    expect([codeOf(['']), codeOf(['a']), codeOf(['a'.repeat(255)]), codeOf(['a'.repeat(256)])])
-      .to.deep.equal(['IDEMPOTENCY_KEY_INVALID', undefined, undefined, 'IDEMPOTENCY_KEY_INVALID']);
+    expect([codeOf(['']), codeOf(['a']), codeOf(['a'.repeat(255)]), codeOf(['a'.repeat(256)])]).to.deep.equal([
+      'IDEMPOTENCY_KEY_INVALID',
+      undefined,
+      undefined,
+      'IDEMPOTENCY_KEY_INVALID',
+    ]);
   });
 
   it('takes each visible ASCII character and no other', () => {
     for (let code = 0; code < 300; code += 1) {
       const isVisible = code >= 33 && code <= 126;
-      expect(codeOf([`a${String.fromCharCode(code)}`]), `code ${code}`).to.equal(isVisible ? undefined : 'IDEMPOTENCY_KEY_INVALID');
+      expect(codeOf([`a${String.fromCharCode(code)}`]), `code ${code}`).to.equal(
+        isVisible ? undefined : 'IDEMPOTENCY_KEY_INVALID',
+      );
     }
   });
 });

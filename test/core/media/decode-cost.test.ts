@@ -9,26 +9,97 @@ import { animatedWebp, image } from '../../fixtures/images.js';
 import { largeJpeg, largePng, SAMPLING_444, type LargeJpeg } from '../../fixtures/large-images.js';
 
 const [W, H] = [640, 480];
-const jpeg = (more: Partial<LargeJpeg>) => largeJpeg({ widthPx: W, heightPx: H, sampling: SAMPLING_444, scans: 'baseline', ...more });
-const png = (depth: 8 | 16, channels: 3 | 4, isInterlaced: boolean) => largePng({ widthPx: W, heightPx: H, depth, channels, isInterlaced });
-const CMYK = [[1, 1], [1, 1], [1, 1], [1, 1]] as const;
+const jpeg = (more: Partial<LargeJpeg>) =>
+  largeJpeg({ widthPx: W, heightPx: H, sampling: SAMPLING_444, scans: 'baseline', ...more });
+const png = (depth: 8 | 16, channels: 3 | 4, isInterlaced: boolean) =>
+  largePng({ widthPx: W, heightPx: H, depth, channels, isInterlaced });
+const CMYK = [
+  [1, 1],
+  [1, 1],
+  [1, 1],
+  [1, 1],
+] as const;
 
-const FILES: readonly { readonly of: string; readonly bytes: () => Promise<Uint8Array> | Uint8Array; readonly header: Omit<ImageHeader, 'widthPx' | 'heightPx'> }[] = [
+const FILES: readonly {
+  readonly of: string;
+  readonly bytes: () => Promise<Uint8Array> | Uint8Array;
+  readonly header: Omit<ImageHeader, 'widthPx' | 'heightPx'>;
+}[] = [
   { of: 'a baseline JPEG', bytes: () => jpeg({}), header: { form: 'JPEG', rowPixelBytes: 3, heldBytes: 0 } },
-  { of: 'a progressive JPEG', bytes: () => jpeg({ scans: 'progressive' }), header: { form: 'progressive JPEG', rowPixelBytes: 3, heldBytes: W * H * 3 * 2 } },
-  { of: 'a baseline JPEG with a scan a component', bytes: () => jpeg({ scans: 'separate' }), header: { form: 'progressive JPEG', rowPixelBytes: 3, heldBytes: W * H * 3 * 2 } },
-  { of: 'a progressive JPEG of four channels', bytes: () => jpeg({ scans: 'progressive', sampling: CMYK }), header: { form: 'progressive JPEG', rowPixelBytes: 4, heldBytes: W * H * 4 * 2 } },
-  { of: 'a progressive JPEG with fewer colours than pixels', bytes: () => jpeg({ scans: 'progressive', sampling: [[2, 2], [1, 1], [1, 1]] }), header: { form: 'progressive JPEG', rowPixelBytes: 3, heldBytes: W * H * 1.5 * 2 } },
-  { of: 'a progressive JPEG behind an EXIF segment', bytes: () => jpeg({ scans: 'progressive', orientation: 6 }), header: { form: 'progressive JPEG', rowPixelBytes: 3, heldBytes: W * H * 3 * 2 } },
-  { of: 'a progressive JPEG by sharp', bytes: () => sized().jpeg({ progressive: true, chromaSubsampling: '4:4:4' }).toBuffer(), header: { form: 'progressive JPEG', rowPixelBytes: 3, heldBytes: W * H * 3 * 2 } },
+  {
+    of: 'a progressive JPEG',
+    bytes: () => jpeg({ scans: 'progressive' }),
+    header: { form: 'progressive JPEG', rowPixelBytes: 3, heldBytes: W * H * 3 * 2 },
+  },
+  {
+    of: 'a baseline JPEG with a scan a component',
+    bytes: () => jpeg({ scans: 'separate' }),
+    header: { form: 'progressive JPEG', rowPixelBytes: 3, heldBytes: W * H * 3 * 2 },
+  },
+  {
+    of: 'a progressive JPEG of four channels',
+    bytes: () => jpeg({ scans: 'progressive', sampling: CMYK }),
+    header: { form: 'progressive JPEG', rowPixelBytes: 4, heldBytes: W * H * 4 * 2 },
+  },
+  {
+    of: 'a progressive JPEG with fewer colours than pixels',
+    bytes: () =>
+      jpeg({
+        scans: 'progressive',
+        sampling: [
+          [2, 2],
+          [1, 1],
+          [1, 1],
+        ],
+      }),
+    header: { form: 'progressive JPEG', rowPixelBytes: 3, heldBytes: W * H * 1.5 * 2 },
+  },
+  {
+    of: 'a progressive JPEG behind an EXIF segment',
+    bytes: () => jpeg({ scans: 'progressive', orientation: 6 }),
+    header: { form: 'progressive JPEG', rowPixelBytes: 3, heldBytes: W * H * 3 * 2 },
+  },
+  {
+    of: 'a progressive JPEG by sharp',
+    bytes: () => sized().jpeg({ progressive: true, chromaSubsampling: '4:4:4' }).toBuffer(),
+    header: { form: 'progressive JPEG', rowPixelBytes: 3, heldBytes: W * H * 3 * 2 },
+  },
   { of: 'a PNG', bytes: () => png(8, 4, false), header: { form: 'PNG', rowPixelBytes: 4, heldBytes: 0 } },
-  { of: 'an interlaced PNG', bytes: () => png(8, 4, true), header: { form: 'interlaced PNG', rowPixelBytes: 4, heldBytes: W * H * 4 } },
-  { of: 'an interlaced PNG of 16 bits', bytes: () => png(16, 4, true), header: { form: 'interlaced PNG', rowPixelBytes: 8, heldBytes: W * H * 8 } },
-  { of: 'a PNG with a palette', bytes: () => sized().png({ palette: true }).toBuffer(), header: { form: 'PNG', rowPixelBytes: 4, heldBytes: 0 } },
-  { of: 'a lossy WebP', bytes: () => sized().webp().toBuffer(), header: { form: 'WebP', rowPixelBytes: 0, heldBytes: W * H * 4 } },
-  { of: 'a lossless WebP', bytes: () => sized().webp({ lossless: true }).toBuffer(), header: { form: 'WebP', rowPixelBytes: 0, heldBytes: W * H * 4 } },
-  { of: 'a WebP with transparency', bytes: () => sized(4).webp().toBuffer(), header: { form: 'WebP', rowPixelBytes: 0, heldBytes: W * H * 4 } },
-  { of: 'an animated WebP', bytes: () => animatedWebp(3, W, H), header: { form: 'WebP', rowPixelBytes: 0, heldBytes: W * H * 8 } },
+  {
+    of: 'an interlaced PNG',
+    bytes: () => png(8, 4, true),
+    header: { form: 'interlaced PNG', rowPixelBytes: 4, heldBytes: W * H * 4 },
+  },
+  {
+    of: 'an interlaced PNG of 16 bits',
+    bytes: () => png(16, 4, true),
+    header: { form: 'interlaced PNG', rowPixelBytes: 8, heldBytes: W * H * 8 },
+  },
+  {
+    of: 'a PNG with a palette',
+    bytes: () => sized().png({ palette: true }).toBuffer(),
+    header: { form: 'PNG', rowPixelBytes: 4, heldBytes: 0 },
+  },
+  {
+    of: 'a lossy WebP',
+    bytes: () => sized().webp().toBuffer(),
+    header: { form: 'WebP', rowPixelBytes: 0, heldBytes: W * H * 4 },
+  },
+  {
+    of: 'a lossless WebP',
+    bytes: () => sized().webp({ lossless: true }).toBuffer(),
+    header: { form: 'WebP', rowPixelBytes: 0, heldBytes: W * H * 4 },
+  },
+  {
+    of: 'a WebP with transparency',
+    bytes: () => sized(4).webp().toBuffer(),
+    header: { form: 'WebP', rowPixelBytes: 0, heldBytes: W * H * 4 },
+  },
+  {
+    of: 'an animated WebP',
+    bytes: () => animatedWebp(3, W, H),
+    header: { form: 'WebP', rowPixelBytes: 0, heldBytes: W * H * 8 },
+  },
 ];
 
 function sized(channels: 3 | 4 = 3) {
@@ -45,7 +116,9 @@ describe('what decoding a picture takes', () => {
 
     it(`of ${of} is not known before the header is there, and then stays as it is`, async () => {
       const whole = await bytes();
-      const answers = Array.from({ length: Math.min(2_000, whole.byteLength) }, (_, kept) => readImageHeader(whole.subarray(0, kept)));
+      const answers = Array.from({ length: Math.min(2_000, whole.byteLength) }, (_, kept) =>
+        readImageHeader(whole.subarray(0, kept)),
+      );
       const known = answers.findIndex((answer) => answer !== 'more');
       expect(known).to.be.greaterThan(0);
       for (const answer of answers.slice(known)) expect(answer).to.deep.equal(readImageHeader(whole));
@@ -55,16 +128,29 @@ describe('what decoding a picture takes', () => {
   it('is nothing for what is no picture, and without bound for a header that does not end', () => {
     expect(decodeBytesOf(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'))).to.equal(0);
     const padding = Buffer.concat([Buffer.of(0xff, 0xe1, 0xff, 0xff), Buffer.alloc(0xfffd)]);
-    expect(decodeBytesOf(Buffer.concat([Buffer.of(0xff, 0xd8), ...Array.from({ length: 5 }, () => padding)]).subarray(0, MAX_HEADER_BYTES))).to.equal(Infinity);
+    expect(
+      decodeBytesOf(
+        Buffer.concat([Buffer.of(0xff, 0xd8), ...Array.from({ length: 5 }, () => padding)]).subarray(
+          0,
+          MAX_HEADER_BYTES,
+        ),
+      ),
+    ).to.equal(Infinity);
   });
 
   it('is a number for any bytes', async () => {
-    const heads = [...(await Promise.all((['png', 'jpeg', 'webp'] as const).map((format) => image(format)))), jpeg({ scans: 'progressive' }).subarray(0, 200)];
+    const heads = [
+      ...(await Promise.all((['png', 'jpeg', 'webp'] as const).map((format) => image(format)))),
+      jpeg({ scans: 'progressive' }).subarray(0, 200),
+    ];
     const damage = fc.array(fc.tuple(fc.nat(199), fc.integer({ min: 0, max: 255 })), { maxLength: 12 });
-    fc.assert(fc.property(fc.constantFrom(...heads), damage, fc.nat(200), (head, changes, kept) => {
-      const damaged = Uint8Array.from(head.subarray(0, kept));
-      for (const [at, byte] of changes) if (at < damaged.byteLength) damaged[at] = byte;
-      expect(decodeBytesOf(damaged)).to.be.at.least(0);
-    }), { numRuns: 2_000 });
+    fc.assert(
+      fc.property(fc.constantFrom(...heads), damage, fc.nat(200), (head, changes, kept) => {
+        const damaged = Uint8Array.from(head.subarray(0, kept));
+        for (const [at, byte] of changes) if (at < damaged.byteLength) damaged[at] = byte;
+        expect(decodeBytesOf(damaged)).to.be.at.least(0);
+      }),
+      { numRuns: 2_000 },
+    );
   });
 });

@@ -1,5 +1,5 @@
-// Goal: a process that has its stores to itself goes on at its start with what the one before it was running, without waiting
-// for a lease, page by page and for nothing else; over shared stores it waits.
+// Goal: a process that has its stores to itself goes on at its start with what the one before it was running, without
+// waiting for a lease, page by page and for nothing else; over shared stores it waits.
 // Method: a worker dies in the middle of its runs, and the worker of another boot starts at the same moment.
 import { expect } from 'chai';
 import { Worker } from '../../../apps/worker/worker.js';
@@ -19,11 +19,18 @@ import { imagesOf } from '../../fixtures/scripted-provider.js';
 const FIRST: Boot = { id: 'first', isExclusive: true };
 const SECOND: Boot = { id: 'second', isExclusive: true };
 
-interface Killed { readonly harness: CoreHarness; readonly ids: readonly string[] }
+interface Killed {
+  readonly harness: CoreHarness;
+  readonly ids: readonly string[];
+}
 
 /** So many generations run, and their worker is gone. */
 async function killed(running: number, { boot = FIRST, hangs = false, settings = {} } = {}): Promise<Killed> {
-  const harness = await CoreHarness.open({ models: [imageModel({ concurrency: 50, concurrencyPerAccount: 50 })], credits: 10_000, settings });
+  const harness = await CoreHarness.open({
+    models: [imageModel({ concurrency: 50, concurrencyPerAccount: 50 })],
+    credits: 10_000,
+    settings,
+  });
   harness.provider.newReport = () => ({ state: 'running' });
   if (hangs) harness.provider.submitScript = Array.from({ length: running }, () => 'hang' as const);
   const life = new Life();
@@ -37,7 +44,11 @@ async function killed(running: number, { boot = FIRST, hangs = false, settings =
 }
 
 async function startWorker(harness: CoreHarness, boot: Boot, interceptor?: Interceptor): Promise<Worker> {
-  const worker = new Worker(harness.process(interceptor, {}, boot), { workerId: 'second', recoveryIntervalMs: 15_000, stopGraceMs: 1_000 });
+  const worker = new Worker(harness.process(interceptor, {}, boot), {
+    workerId: 'second',
+    recoveryIntervalMs: 15_000,
+    stopGraceMs: 1_000,
+  });
   await harness.clock.run(worker.start());
   await harness.clock.advance(0);
   return worker;
@@ -49,10 +60,12 @@ describe('a start on stores that are exclusive', () => {
     const at = harness.clock.now();
     await startWorker(harness, SECOND);
     await harness.clock.advance(10);
-    for (const id of ids) expect((await harness.generation(id)).lease, id).to.include({ worker: 'second', fence: 2, bootId: 'second' });
+    for (const id of ids)
+      expect((await harness.generation(id)).lease, id).to.include({ worker: 'second', fence: 2, bootId: 'second' });
     expect(harness.clock.now() - at, 'no lease was waited for').to.be.below(harness.settings.leaseMs);
     for (const task of harness.provider.tasks.values()) task.report = { state: 'succeeded', outputs: imagesOf(1) };
-    for (const id of ids) expect(await untilSettled(harness, id)).to.include({ status: 'succeeded', attemptsMade: 1, chargedCredits: 10 });
+    for (const id of ids)
+      expect(await untilSettled(harness, id)).to.include({ status: 'succeeded', attemptsMade: 1, chargedCredits: 10 });
     expect(harness.provider.submissions).to.have.length(ids.length);
     await expectAtRest(harness, ids.length);
   });
@@ -62,11 +75,15 @@ describe('a start on stores that are exclusive', () => {
     for (let made = 0; made < 9; made += 1) await harness.create();
     const pages: number[] = [];
     const taken: string[] = [];
-    const context = harness.process(async (call) => {
-      const answer = await call.proceed();
-      if (call.name === 'generations.due') pages.push((answer as readonly unknown[]).length);
-      return answer;
-    }, {}, SECOND);
+    const context = harness.process(
+      async (call) => {
+        const answer = await call.proceed();
+        if (call.name === 'generations.due') pages.push((answer as readonly unknown[]).length);
+        return answer;
+      },
+      {},
+      SECOND,
+    );
     const recovery = new Recovery(context, ({ generationId }) => {
       taken.push(generationId);
       return Promise.reject(new Error('It is left to recovery.'));
@@ -79,7 +96,10 @@ describe('a start on stores that are exclusive', () => {
   });
 
   it('waits for the lease of an attempt whose submission may be on its way, and no longer', async () => {
-    const { harness, ids: [id = ''] } = await killed(1, { hangs: true });
+    const {
+      harness,
+      ids: [id = ''],
+    } = await killed(1, { hangs: true });
     const lapsesAt = (await harness.generation(id)).lease?.expiresAt ?? 0;
     await startWorker(harness, SECOND);
     await harness.clock.advance(lapsesAt - harness.clock.now());
@@ -90,7 +110,10 @@ describe('a start on stores that are exclusive', () => {
   });
 
   it('gives those it goes on with their places before it takes anything new, however slow its stores are', async () => {
-    const harness = await CoreHarness.open({ models: [imageModel({ concurrency: 2, concurrencyPerAccount: 2 })], credits: 10_000 });
+    const harness = await CoreHarness.open({
+      models: [imageModel({ concurrency: 2, concurrencyPerAccount: 2 })],
+      credits: 10_000,
+    });
     harness.provider.newReport = () => ({ state: 'running' });
     const life = new Life();
     const first = await CoreWorker.start(harness, 'first', life.interceptor, FIRST);
@@ -127,10 +150,17 @@ describe('a start on stores that are exclusive', () => {
   it('takes nothing when it is asked to stop before it has begun', async () => {
     const { harness, ids } = await killed(2);
     const gate = new Gate();
-    const worker = new Worker(harness.process(async (call) => {
-      if (call.name === 'generations.due') await gate.wait();
-      return call.proceed();
-    }, {}, SECOND), { workerId: 'second', recoveryIntervalMs: 15_000, stopGraceMs: 1_000 });
+    const worker = new Worker(
+      harness.process(
+        async (call) => {
+          if (call.name === 'generations.due') await gate.wait();
+          return call.proceed();
+        },
+        {},
+        SECOND,
+      ),
+      { workerId: 'second', recoveryIntervalMs: 15_000, stopGraceMs: 1_000 },
+    );
     const started = worker.start();
     expect(await harness.clock.run(worker.stop())).to.equal(true);
     gate.open();
@@ -142,19 +172,28 @@ describe('a start on stores that are exclusive', () => {
   it('answers the retry of a create that was cut at once, and makes one generation', async () => {
     const harness = await CoreHarness.open();
     const life = new Life();
-    const dying = harness.process(async (call) => {
-      if (call.name === 'generations.insert') life.isDead = true;
-      return life.interceptor(call);
-    }, {}, FIRST);
+    const dying = harness.process(
+      async (call) => {
+        if (call.name === 'generations.insert') life.isDead = true;
+        return life.interceptor(call);
+      },
+      {},
+      FIRST,
+    );
     void createGeneration(dying, harness.caller, 'k', harness.body()).catch(() => undefined);
     await harness.clock.advance(10);
-    const again = (boot: Boot) => harness.clock.run(createGeneration(harness.process(undefined, {}, boot), harness.caller, 'k', harness.body()));
-    expect(await codeOf(again({ id: 'second', isExclusive: false })), 'where others may be at work').to.equal('IDEMPOTENCY_IN_PROGRESS');
+    const again = (boot: Boot) =>
+      harness.clock.run(createGeneration(harness.process(undefined, {}, boot), harness.caller, 'k', harness.body()));
+    expect(await codeOf(again({ id: 'second', isExclusive: false })), 'where others may be at work').to.equal(
+      'IDEMPOTENCY_IN_PROGRESS',
+    );
     expect(await codeOf(again(FIRST)), 'in the same life').to.equal('IDEMPOTENCY_IN_PROGRESS');
     const { generation, replayed } = await again(SECOND);
     expect(replayed).to.equal(false);
     expect((await harness.account()).holds.size).to.equal(1);
-    expect((await harness.generations()).map(({ generationId }) => generationId)).to.deep.equal([generation.generationId]);
+    expect((await harness.generations()).map(({ generationId }) => generationId)).to.deep.equal([
+      generation.generationId,
+    ]);
   });
 });
 

@@ -18,7 +18,10 @@ async function passes(harness: CoreHarness, count = 3, interceptor?: Interceptor
 }
 
 function lookup(harness: CoreHarness, generationId: string): Promise<string> {
-  return getGeneration(harness.context, harness.caller, generationId).then(() => 'OK', (error: { code?: string }) => String(error.code));
+  return getGeneration(harness.context, harness.caller, generationId).then(
+    () => 'OK',
+    (error: { code?: string }) => String(error.code),
+  );
 }
 
 describe('retention', () => {
@@ -42,7 +45,9 @@ describe('retention', () => {
     at(harness.settings.taskRetentionMs);
     await passes(harness);
     expect(await lookup(harness, generationId)).to.equal('GENERATION_JOB_NOT_FOUND');
-    expect((await cancelGeneration(harness.context, harness.caller, generationId).catch((error: unknown) => error))).to.have.property('code', 'TASK_NOT_FOUND');
+    expect(
+      await cancelGeneration(harness.context, harness.caller, generationId).catch((error: unknown) => error),
+    ).to.have.property('code', 'TASK_NOT_FOUND');
     at(harness.settings.taskRetentionMs + harness.settings.tombstoneRetentionMs + 1_000);
     await passes(harness);
     expect(await lookup(harness, generationId)).to.equal('TASK_NOT_FOUND');
@@ -55,12 +60,15 @@ describe('retention', () => {
       return call.proceed();
     });
     const { generationId } = await harness.create();
-    const { outputs: [output] } = await untilEnded(harness, generationId);
+    const {
+      outputs: [output],
+    } = await untilEnded(harness, generationId);
     await harness.clock.advance(5_000);
     let isLost = false;
     await passes(harness, 1, async (call) => {
       const answer = await call.proceed();
-      const settles = call.name === 'generations.replace' && (call.args[0] as { settledAt?: number }).settledAt !== undefined;
+      const settles =
+        call.name === 'generations.replace' && (call.args[0] as { settledAt?: number }).settledAt !== undefined;
       if (!settles || isLost) return answer;
       isLost = true;
       throw new StoreUnavailable('The answer was lost.');
@@ -77,7 +85,15 @@ describe('retention', () => {
 
   it('releases a hold without a generation once no request can be that slow, and not before', async () => {
     const harness = await CoreHarness.open();
-    await harness.clock.run(harness.context.accountWriter.execute(harness.caller.accountId, { kind: 'hold', generationId: harness.ports.ids.uuid(), credits: 7, maxOpenHolds: 10, attribution: ATTRIBUTION }));
+    await harness.clock.run(
+      harness.context.accountWriter.execute(harness.caller.accountId, {
+        kind: 'hold',
+        generationId: harness.ports.ids.uuid(),
+        credits: 7,
+        maxOpenHolds: 10,
+        attribution: ATTRIBUTION,
+      }),
+    );
     harness.clock.jump(harness.settings.claimLeaseMs + harness.settings.recoveryGraceMs);
     await passes(harness);
     expect((await harness.account()).reserved).to.equal(7);
@@ -90,7 +106,15 @@ describe('retention', () => {
     const harness = await CoreHarness.open({ settings: { recoveryBatch: 2 } });
     for (let made = 0; made < 3; made += 1) await harness.create();
     for (let made = 0; made < 4; made += 1) {
-      await harness.clock.run(harness.context.accountWriter.execute(harness.caller.accountId, { kind: 'hold', generationId: harness.ports.ids.uuid(), credits: 1, maxOpenHolds: 100, attribution: ATTRIBUTION }));
+      await harness.clock.run(
+        harness.context.accountWriter.execute(harness.caller.accountId, {
+          kind: 'hold',
+          generationId: harness.ports.ids.uuid(),
+          credits: 1,
+          maxOpenHolds: 100,
+          attribution: ATTRIBUTION,
+        }),
+      );
     }
     harness.clock.jump(100_000);
     let cursor: string | undefined;
@@ -107,13 +131,20 @@ describe('retention', () => {
 
   it('goes on with the others when one generation cannot be recovered', async () => {
     const harness = await CoreHarness.open();
-    const ids = [await harness.create(), await harness.create(), await harness.create()].map(({ generationId }) => generationId);
+    const ids = [await harness.create(), await harness.create(), await harness.create()].map(
+      ({ generationId }) => generationId,
+    );
     harness.clock.jump(700_000);
     await passes(harness, 1, async (call) => {
-      if (call.name === 'generations.replace' && (call.args[0] as { generationId: string }).generationId === ids[1]) throw new StoreUnavailable('The line broke.');
+      if (call.name === 'generations.replace' && (call.args[0] as { generationId: string }).generationId === ids[1])
+        throw new StoreUnavailable('The line broke.');
       return call.proceed();
     });
-    expect((await Promise.all(ids.map((id) => harness.generation(id)))).map(({ status }) => status)).to.deep.equal(['failed', 'queued', 'failed']);
+    expect((await Promise.all(ids.map((id) => harness.generation(id)))).map(({ status }) => status)).to.deep.equal([
+      'failed',
+      'queued',
+      'failed',
+    ]);
     await harness.clock.advance(31_000);
     await passes(harness, 1);
     await expectAtRest(harness, 3);

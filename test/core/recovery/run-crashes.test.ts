@@ -1,4 +1,5 @@
-// Goal: wherever a worker is cut, recovery and the next worker bring the generation to its one end, charged once, settled.
+// Goal: wherever a worker is cut, recovery and the next worker bring the generation to its one end, charged once,
+// settled.
 // Method: every store call of a run is failed, before and after it happened, with the process dying or going on; then
 // recovery passes and a second worker run until the generation is settled, and everything is counted.
 import { expect } from 'chai';
@@ -22,9 +23,13 @@ async function runCut(index: number, cut: Cut, dies: boolean): Promise<string[]>
     await harness.clock.advance(20_000);
   }
   const g = await harness.generation(generationId);
-  expect([g.status, g.chargedCredits, g.settledAt === undefined], `${cut} call ${index}, ${names[index]}`).to.deep.equal(['succeeded', 20, false]);
+  expect(
+    [g.status, g.chargedCredits, g.settledAt === undefined],
+    `${cut} call ${index}, ${names[index]}`,
+  ).to.deep.equal(['succeeded', 20, false]);
   expect(harness.provider.tasks.size).to.be.at.most(g.attemptsMade);
-  for (const output of g.outputs) expect(await harness.ports.objects.stat(output.objectKey), 'its outputs are there').not.to.equal(null);
+  for (const output of g.outputs)
+    expect(await harness.ports.objects.stat(output.objectKey), 'its outputs are there').not.to.equal(null);
   expect(await harness.account()).to.include({ spent: 20, available: 980, reserved: 0 });
   await expectAtRest(harness, 1);
   return names;
@@ -35,7 +40,13 @@ describe('a run, cut at any store call', () => {
     for (const dies of [true, false]) {
       it(`${cut} the call, the process ${dies ? 'dying' : 'going on'}: one success, charged once`, async () => {
         const names = await runCut(Infinity, cut, dies);
-        expect(names).to.include.members(['generations.read', 'generations.replace', 'objects.write', 'objects.read', 'accounts.apply']);
+        expect(names).to.include.members([
+          'generations.read',
+          'generations.replace',
+          'objects.write',
+          'objects.read',
+          'accounts.apply',
+        ]);
         for (let index = 0; index < names.length; index += 1) await runCut(index, cut, dies);
       });
     }

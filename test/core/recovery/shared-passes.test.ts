@@ -1,7 +1,7 @@
-// Goal: processes that recover at once share the work instead of doing it over and over, and no part of a pass keeps the
-// others from being done.
-// Method: several processes read the same list of what is due and are interleaved by a seed, every call of theirs counted;
-// then each list of a pass is made unreadable in turn.
+// Goal: processes that recover at once share the work instead of doing it over and over, and no part of a pass keeps
+// the others from being done.
+// Method: several processes read the same list of what is due and are interleaved by a seed, every call of theirs
+// counted; then each list of a pass is made unreadable in turn.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { StoreUnavailable } from '../../../core/errors.js';
@@ -28,22 +28,31 @@ async function queued(harness: CoreHarness, count: number): Promise<string[]> {
 
 describe('recovery in several processes at once', () => {
   it('wakes each queued generation once between them, whoever comes first', async () => {
-    await fc.assert(fc.asyncProperty(fc.scheduler(), fc.integer({ min: 2, max: 4 }), async (scheduler, processes) => {
-      const harness = await CoreHarness.open({ credits: 10_000 });
-      const ids = await queued(harness, 12);
-      const woken: string[] = [];
-      const passes = Array.from({ length: processes }, (_, index) => recoverGenerations(harness.process(async (call) => {
-        await scheduler.schedule(Promise.resolve(), `${index} ${call.name}`);
-        if (call.name === 'wakeUps.schedule') woken.push((call.args[0] as WakeUpSubject).id);
-        return call.proceed();
-      }), harness.clock.now(), always));
-      await scheduler.waitFor(Promise.all(passes));
-      await scheduler.waitIdle();
-      const done = await Promise.all(passes);
-      expect(woken.toSorted()).to.deep.equal(ids.toSorted());
-      expect(done.reduce((sum, { woken: count }) => sum + count, 0)).to.equal(ids.length);
-      expect(done.every(({ failed }) => failed === 0)).to.equal(true);
-    }), { numRuns: 60 });
+    await fc.assert(
+      fc.asyncProperty(fc.scheduler(), fc.integer({ min: 2, max: 4 }), async (scheduler, processes) => {
+        const harness = await CoreHarness.open({ credits: 10_000 });
+        const ids = await queued(harness, 12);
+        const woken: string[] = [];
+        const passes = Array.from({ length: processes }, (_, index) =>
+          recoverGenerations(
+            harness.process(async (call) => {
+              await scheduler.schedule(Promise.resolve(), `${index} ${call.name}`);
+              if (call.name === 'wakeUps.schedule') woken.push((call.args[0] as WakeUpSubject).id);
+              return call.proceed();
+            }),
+            harness.clock.now(),
+            always,
+          ),
+        );
+        await scheduler.waitFor(Promise.all(passes));
+        await scheduler.waitIdle();
+        const done = await Promise.all(passes);
+        expect(woken.toSorted()).to.deep.equal(ids.toSorted());
+        expect(done.reduce((sum, { woken: count }) => sum + count, 0)).to.equal(ids.length);
+        expect(done.every(({ failed }) => failed === 0)).to.equal(true);
+      }),
+      { numRuns: 60 },
+    );
   });
 
   it('leaves a list that another process is going through to that one', async () => {
@@ -58,7 +67,11 @@ describe('recovery in several processes at once', () => {
       if (call.name === 'generations.read') reads += 1;
       return answer;
     });
-    expect(await recoverGenerations(late, harness.clock.now(), always)).to.deep.include({ woken: 0, overtaken: OVERTAKEN, failed: 0 });
+    expect(await recoverGenerations(late, harness.clock.now(), always)).to.deep.include({
+      woken: 0,
+      overtaken: OVERTAKEN,
+      failed: 0,
+    });
     expect([replaced, reads]).to.deep.equal([OVERTAKEN, 0]);
   });
 
@@ -87,18 +100,30 @@ describe('a recovery pass that cannot read one of its lists', () => {
       const harness = await CoreHarness.open();
       await prepareUpload(harness.context, harness.caller, 'once', prepareBody(plainImage()));
       const lost = harness.ports.ids.uuid();
-      await harness.clock.run(harness.context.accountWriter.execute(harness.caller.accountId, { kind: 'hold', generationId: lost, credits: 7, maxOpenHolds: 10, attribution: ATTRIBUTION }));
+      await harness.clock.run(
+        harness.context.accountWriter.execute(harness.caller.accountId, {
+          kind: 'hold',
+          generationId: lost,
+          credits: 7,
+          maxOpenHolds: 10,
+          attribution: ATTRIBUTION,
+        }),
+      );
       const { generationId } = await harness.create();
       harness.clock.jump(harness.settings.claimRetentionMs + harness.settings.uploadRetentionMs);
       const asked: string[] = [];
       const down = new StoreUnavailable('The line broke.');
-      const recovery = new Recovery(harness.process(async (call) => {
-        asked.push(call.name);
-        if (call.name === unreadable) throw down;
-        return call.proceed();
-      }));
+      const recovery = new Recovery(
+        harness.process(async (call) => {
+          asked.push(call.name);
+          if (call.name === unreadable) throw down;
+          return call.proceed();
+        }),
+      );
       expect(await recovery.pass().catch((error: unknown) => error)).to.equal(down);
-      expect((await harness.generation(generationId)).status).to.equal(unreadable === 'generations.due' ? 'queued' : 'failed');
+      expect((await harness.generation(generationId)).status).to.equal(
+        unreadable === 'generations.due' ? 'queued' : 'failed',
+      );
       expect((await harness.account()).holds.has(lost)).to.equal(unreadable === 'accounts.holdsBefore');
       expect(asked.includes('uploads.replace')).to.equal(unreadable !== 'uploads.due');
       expect(asked).to.include.members([...parts]);
@@ -108,8 +133,10 @@ describe('a recovery pass that cannot read one of its lists', () => {
 
 describe('whether a pass is followed by another at once', () => {
   const nothing = {
-    generations: { woken: 0, ended: 0, settled: 0, retired: 0, failed: 0, overtaken: 0 }, holds: { released: 0, settled: 0, failed: 0 },
-    uploads: { swept: 0, removed: 0, failed: 0 }, claimsRemoved: 0,
+    generations: { woken: 0, ended: 0, settled: 0, retired: 0, failed: 0, overtaken: 0 },
+    holds: { released: 0, settled: 0, failed: 0 },
+    uploads: { swept: 0, removed: 0, failed: 0 },
+    claimsRemoved: 0,
   };
 
   it('is, when one of its parts took as much as it may, whatever came of it', () => {

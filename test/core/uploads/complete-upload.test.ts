@@ -1,7 +1,7 @@
-// Goal: an upload is ready only when the stored bytes are exactly what was declared, and they cannot change any more; whoever
-// does not own it learns nothing of it.
-// Method: random declarations and bytes, sent or smuggled, replaced at the worst moment; every store call is cut once; the
-// stored bytes are hashed afresh.
+// Goal: an upload is ready only when the stored bytes are exactly what was declared, and they cannot change any more;
+// whoever does not own it learns nothing of it.
+// Method: random declarations and bytes, sent or smuggled, replaced at the worst moment; every store call is cut once;
+// the stored bytes are hashed afresh.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { StoreUnavailable } from '../../../core/errors.js';
@@ -30,23 +30,46 @@ async function expectReady(harness: CoreHarness, { upload }: Completed, bytes: U
 
 describe('completeUpload', () => {
   let harness: CoreHarness;
-  beforeEach(async () => { harness = await CoreHarness.open(); });
+  beforeEach(async () => {
+    harness = await CoreHarness.open();
+  });
 
   it('says ready exactly when the bytes are of the declared length, digest and type', async () => {
     harness = await CoreHarness.open({ settings: { maxUnfinishedUploadsPerApp: 1_000 } });
-    const media = fc.record({ type: fc.constantFrom('image/png' as const, 'image/jpeg' as const, 'image/webp' as const), note: fc.constantFrom('', 'a', 'b', 'bb'), isJunk: fc.boolean() });
-    const bytesOf = (one: { type: 'image/png' | 'image/jpeg' | 'image/webp'; note: string; isJunk: boolean }) => (one.isJunk ? new TextEncoder().encode(`${one.type}${one.note}`) : plainImage(8, 8, one.type, one.note));
-    await fc.assert(fc.asyncProperty(media, media, fc.constantFrom('none', 'right', 'other'), fc.constantFrom('none', 'right', 'other'), async (said, sent, atPrepare, atCompletion) => {
-      const [declared, actual] = [bytesOf({ ...said, isJunk: false }), bytesOf(sent)];
-      const digestFor = (which: string) => (which === 'none' ? {} : { sha256: sha256Of(which === 'right' ? actual : new Uint8Array(3)) });
-      const prepared = await prepare(harness, declared, { media_type: said.type, ...digestFor(atPrepare) });
-      await smuggle(harness, prepared, actual);
-      const isRight = !sent.isJunk && actual.byteLength === declared.byteLength && sent.type === said.type && atPrepare !== 'other' && atCompletion !== 'other';
-      const work = complete(harness, prepared.upload.uploadId, digestFor(atCompletion));
-      expect(await codeOf(work)).to.equal(isRight ? 'OK' : 'FIELD_INVALID');
-      if (isRight) await expectReady(harness, await work, actual);
-      else expect(await harness.ports.uploads.read(prepared.upload.uploadId)).to.have.property('status', 'prepared');
-    }), { numRuns: 150 });
+    const media = fc.record({
+      type: fc.constantFrom('image/png' as const, 'image/jpeg' as const, 'image/webp' as const),
+      note: fc.constantFrom('', 'a', 'b', 'bb'),
+      isJunk: fc.boolean(),
+    });
+    const bytesOf = (one: { type: 'image/png' | 'image/jpeg' | 'image/webp'; note: string; isJunk: boolean }) =>
+      one.isJunk ? new TextEncoder().encode(`${one.type}${one.note}`) : plainImage(8, 8, one.type, one.note);
+    await fc.assert(
+      fc.asyncProperty(
+        media,
+        media,
+        fc.constantFrom('none', 'right', 'other'),
+        fc.constantFrom('none', 'right', 'other'),
+        async (said, sent, atPrepare, atCompletion) => {
+          const [declared, actual] = [bytesOf({ ...said, isJunk: false }), bytesOf(sent)];
+          const digestFor = (which: string) =>
+            which === 'none' ? {} : { sha256: sha256Of(which === 'right' ? actual : new Uint8Array(3)) };
+          const prepared = await prepare(harness, declared, { media_type: said.type, ...digestFor(atPrepare) });
+          await smuggle(harness, prepared, actual);
+          const isRight =
+            !sent.isJunk &&
+            actual.byteLength === declared.byteLength &&
+            sent.type === said.type &&
+            atPrepare !== 'other' &&
+            atCompletion !== 'other';
+          const work = complete(harness, prepared.upload.uploadId, digestFor(atCompletion));
+          expect(await codeOf(work)).to.equal(isRight ? 'OK' : 'FIELD_INVALID');
+          if (isRight) await expectReady(harness, await work, actual);
+          else
+            expect(await harness.ports.uploads.read(prepared.upload.uploadId)).to.have.property('status', 'prepared');
+        },
+      ),
+      { numRuns: 150 },
+    );
   });
 
   it('keeps what is ready as it is, whatever is sent to the target afterwards', async () => {
@@ -60,7 +83,10 @@ describe('completeUpload', () => {
     expect(again.upload.ready.mediaId).to.equal(completed.upload.ready.mediaId);
   });
 
-  for (const [what, replacement] of [['another image', OTHER], ['junk', JUNK]] as const) {
+  for (const [what, replacement] of [
+    ['another image', OTHER],
+    ['junk', JUNK],
+  ] as const) {
     it(`never says ready for bytes it did not check, whenever they are replaced by ${what}`, async () => {
       let isReached = true;
       for (let index = 0; isReached; index += 1) {
@@ -72,10 +98,14 @@ describe('completeUpload', () => {
           if (calls === index + 1) send(harness, prepared, replacement);
           return call.proceed();
         });
-        const completed = await complete(harness, prepared.upload.uploadId, {}, prepared.upload.uploadId, racing).catch(() => null);
+        const completed = await complete(harness, prepared.upload.uploadId, {}, prepared.upload.uploadId, racing).catch(
+          () => null,
+        );
         const stored = completed && (await storedBytes(harness, completed.upload.objectKey));
-        if (completed) expect(stored && sha256Of(stored), `replaced at call ${index}`).to.equal(completed.upload.ready.sha256);
-        if (stored && replacement === JUNK) expect(Buffer.from(JUNK).equals(stored), `replaced at call ${index}`).to.equal(false);
+        if (completed)
+          expect(stored && sha256Of(stored), `replaced at call ${index}`).to.equal(completed.upload.ready.sha256);
+        if (stored && replacement === JUNK)
+          expect(Buffer.from(JUNK).equals(stored), `replaced at call ${index}`).to.equal(false);
         isReached = calls > index;
         expect(calls).to.be.below(60);
       }
@@ -98,7 +128,9 @@ describe('completeUpload', () => {
     const again = await complete(harness, one.upload.uploadId.toUpperCase(), {}, 'k');
     expect([first.replayed, again.replayed, again.upload]).to.deep.equal([false, true, first.upload]);
     expect(await codeOf(complete(harness, two.upload.uploadId, {}, 'k'))).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
-    expect(await codeOf(complete(harness, one.upload.uploadId, { sha256: sha256Of(BYTES) }, 'k'))).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
+    expect(await codeOf(complete(harness, one.upload.uploadId, { sha256: sha256Of(BYTES) }, 'k'))).to.equal(
+      'IDEMPOTENCY_PAYLOAD_MISMATCH',
+    );
     expect(await codeOf(complete(harness, one.upload.uploadId, { sha256: sha256Of(OTHER) }))).to.equal('FIELD_INVALID');
   });
 
@@ -117,9 +149,16 @@ describe('completeUpload', () => {
     send(harness, prepared, BYTES);
     const other = await harness.newCaller(0);
     const refusals: unknown[] = [];
-    for (const [caller, id] of [[other, prepared.upload.uploadId], [{ ...harness.caller, appId: other.appId }, prepared.upload.uploadId],
-      [harness.caller, '01900000-0000-7000-8000-00000000ffff'], [harness.caller, 'x'], [harness.caller, `{${prepared.upload.uploadId}}`]] as const) {
-      const error = await completeUpload(harness.context, caller, harness.ports.ids.uuid(), id, {}).catch((refusal: unknown) => refusal) as Error & { code: string };
+    for (const [caller, id] of [
+      [other, prepared.upload.uploadId],
+      [{ ...harness.caller, appId: other.appId }, prepared.upload.uploadId],
+      [harness.caller, '01900000-0000-7000-8000-00000000ffff'],
+      [harness.caller, 'x'],
+      [harness.caller, `{${prepared.upload.uploadId}}`],
+    ] as const) {
+      const error = (await completeUpload(harness.context, caller, harness.ports.ids.uuid(), id, {}).catch(
+        (refusal: unknown) => refusal,
+      )) as Error & { code: string };
       refusals.push([error.code, error.message]);
     }
     expect(new Set(refusals.map((refusal) => JSON.stringify(refusal)))).to.have.property('size', 1);
@@ -129,7 +168,9 @@ describe('completeUpload', () => {
   it('has one outcome for many who complete at once under keys of their own', async () => {
     const prepared = await prepare(harness, BYTES);
     send(harness, prepared, BYTES);
-    const outcomes = await Promise.allSettled(Array.from({ length: 4 }, () => complete(harness, prepared.upload.uploadId)));
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 4 }, () => complete(harness, prepared.upload.uploadId)),
+    );
     const ready = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
     expect(ready).not.to.have.length(0);
     expect(new Set(ready.map(({ upload }) => upload.ready.mediaId))).to.have.property('size', 1);
@@ -159,7 +200,8 @@ describe('completeUpload', () => {
         const completed = await complete(harness, prepared.upload.uploadId, {}, prepared.upload.uploadId);
         await expectReady(harness, completed, BYTES);
         for (const copy of copies) {
-          if (copy !== completed.upload.objectKey) expect(await storedBytes(harness, copy), 'no copy is left behind').to.equal(null);
+          if (copy !== completed.upload.objectKey)
+            expect(await storedBytes(harness, copy), 'no copy is left behind').to.equal(null);
         }
       }
     }
@@ -186,7 +228,9 @@ describe('an upload whose bytes are swapped back and forth', () => {
       const record = await harness.ports.uploads.read(prepared.upload.uploadId);
       if (record?.kind !== 'upload' || record.status !== 'ready') continue;
       const stored = await storedBytes(harness, record.objectKey);
-      expect(sha256Of(stored ?? new Uint8Array()), `swapped at call ${swapAt}`).to.equal(record.ready?.sha256).and.to.equal(sha256Of(BYTES));
+      expect(sha256Of(stored ?? new Uint8Array()), `swapped at call ${swapAt}`)
+        .to.equal(record.ready?.sha256)
+        .and.to.equal(sha256Of(BYTES));
     }
   });
 });
@@ -194,17 +238,31 @@ describe('an upload whose bytes are swapped back and forth', () => {
 describe('uploads past retention', () => {
   it('are removed with their bytes, unless a generation used them', async () => {
     const harness = await CoreHarness.open();
-    const [used, unused, unsent] = [await prepare(harness, BYTES), await prepare(harness, BYTES), await prepare(harness, BYTES)];
+    const [used, unused, unsent] = [
+      await prepare(harness, BYTES),
+      await prepare(harness, BYTES),
+      await prepare(harness, BYTES),
+    ];
     for (const prepared of [used, unused]) send(harness, prepared, BYTES);
-    const [keep, drop] = [await complete(harness, used.upload.uploadId), await complete(harness, unused.upload.uploadId)];
+    const [keep, drop] = [
+      await complete(harness, used.upload.uploadId),
+      await complete(harness, unused.upload.uploadId),
+    ];
     harness.clock.jump(harness.settings.uploadRetentionMs - 3_600_000);
-    const { generation } = await createGeneration(harness.context, harness.caller, 'k', harness.body({}, { reference_upload_ids: [used.upload.uploadId] }));
+    const { generation } = await createGeneration(
+      harness.context,
+      harness.caller,
+      'k',
+      harness.body({}, { reference_upload_ids: [used.upload.uploadId] }),
+    );
     harness.clock.jump(3_600_000 + 1);
     await harness.clock.run(new Recovery(harness.context).pass());
     expect(await storedBytes(harness, keep.upload.objectKey)).not.to.equal(null);
     expect(generation.references[0]).to.include({ objectKey: keep.upload.objectKey, sha256: sha256Of(BYTES) });
     for (const { upload } of [drop, unsent]) {
-      expect(await harness.ports.uploads.read(upload.uploadId)).to.include({ kind: 'expired' }).and.not.to.have.property('filename');
+      expect(await harness.ports.uploads.read(upload.uploadId))
+        .to.include({ kind: 'expired' })
+        .and.not.to.have.property('filename');
       expect(await storedBytes(harness, upload.objectKey)).to.equal(null);
     }
     harness.clock.jump(3 * harness.settings.uploadRetentionMs);
@@ -223,15 +281,19 @@ describe('uploads past retention', () => {
       throw new StoreUnavailable('The line broke.');
     });
     const { uploadId } = prepared.upload;
-    for (const key of ['one', 'two']) await completeUpload(cut, harness.caller, key, uploadId, {}).catch(() => undefined);
+    for (const key of ['one', 'two'])
+      await completeUpload(cut, harness.caller, key, uploadId, {}).catch(() => undefined);
     for (const copy of late) await copy();
     const { upload } = await complete(harness, uploadId);
     const abandoned = upload.abandonedKeys ?? [];
     expect([late.length, abandoned.length]).to.deep.equal([2, 2]);
-    expect(await storedBytes(harness, abandoned[0]), 'it came about after the next try had removed it').not.to.equal(null);
+    expect(await storedBytes(harness, abandoned[0]), 'it came about after the next try had removed it').not.to.equal(
+      null,
+    );
     harness.clock.jump(harness.settings.uploadRetentionMs + 1);
     await harness.clock.run(new Recovery(harness.context).pass());
-    for (const key of [...abandoned, upload.objectKey, upload.stagingKey]) expect(await storedBytes(harness, key)).to.equal(null);
+    for (const key of [...abandoned, upload.objectKey, upload.stagingKey])
+      expect(await storedBytes(harness, key)).to.equal(null);
   });
 
   it('keep their key from preparing another one, until the key is free again', async () => {
@@ -240,7 +302,9 @@ describe('uploads past retention', () => {
     const first = await prepareUpload(harness.context, harness.caller, 'once', request);
     harness.clock.jump(harness.settings.uploadRetentionMs + 1);
     await harness.clock.run(new Recovery(harness.context).pass());
-    expect(await codeOf(prepareUpload(harness.context, harness.caller, 'once', request))).to.equal('IDEMPOTENCY_REPLAY_EXPIRED');
+    expect(await codeOf(prepareUpload(harness.context, harness.caller, 'once', request))).to.equal(
+      'IDEMPOTENCY_REPLAY_EXPIRED',
+    );
     harness.clock.jump(2 * harness.settings.claimRetentionMs);
     await harness.clock.run(new Recovery(harness.context).pass());
     expect(await harness.ports.uploads.read(first.upload.uploadId)).to.equal(null);

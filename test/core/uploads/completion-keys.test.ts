@@ -42,10 +42,16 @@ describe('the key of a completion', () => {
   it('is not answered from what another key made of the upload: whose checksum is wrong is refused, at once or later', async () => {
     await die(WRONG);
     expect(await codeOf(complete(harness, uploadId, {}, 'other'))).to.equal('OK');
-    expect(await codeOf(complete(harness, uploadId, WRONG, 'k')), 'the first request may still be under way').to.equal('IDEMPOTENCY_IN_PROGRESS');
+    expect(await codeOf(complete(harness, uploadId, WRONG, 'k')), 'the first request may still be under way').to.equal(
+      'IDEMPOTENCY_IN_PROGRESS',
+    );
     harness.clock.jump(harness.settings.claimLeaseMs);
-    for (const time of ['first', 'second']) expect(await codeOf(complete(harness, uploadId, WRONG, 'k')), time).to.equal('FIELD_INVALID');
-    expect(await codeOf(complete(harness, uploadId, { sha256: sha256Of(BYTES) }, 'k')), 'the refusal freed the key').to.equal('OK');
+    for (const time of ['first', 'second'])
+      expect(await codeOf(complete(harness, uploadId, WRONG, 'k')), time).to.equal('FIELD_INVALID');
+    expect(
+      await codeOf(complete(harness, uploadId, { sha256: sha256Of(BYTES) }, 'k')),
+      'the refusal freed the key',
+    ).to.equal('OK');
   });
 
   it('waits for the lease of a request that never said how it ended, is then done again, and replays at once from there', async () => {
@@ -65,7 +71,10 @@ describe('the key of a completion', () => {
     await complete(harness, uploadId, {}, 'again');
     harness.clock.jump(harness.settings.replayWindowMs);
     expect(await harness.ports.claims.removeExpired(harness.clock.now() - 1, 10)).to.equal(0);
-    expect(await complete(harness, uploadId, {}, 'again'), 'the last moment of its window').to.have.property('replayed', true);
+    expect(await complete(harness, uploadId, {}, 'again'), 'the last moment of its window').to.have.property(
+      'replayed',
+      true,
+    );
     harness.clock.jump(1);
     expect(await harness.ports.claims.removeExpired(harness.clock.now(), 10)).to.equal(1);
     expect(await codeOf(complete(harness, uploadId, {}, 'first'))).to.equal('IDEMPOTENCY_REPLAY_EXPIRED');
@@ -76,10 +85,18 @@ describe('the key of a completion', () => {
     const { uploadId: id } = prepared.upload;
     await smuggle(harness, prepared, JUNK);
     const gate = new Gate();
-    const slow = codeOf(complete(harness, id, {}, 'k', harness.process(async (call) => {
-      if (call.name === 'claims.remove') await gate.wait();
-      return call.proceed();
-    })));
+    const slow = codeOf(
+      complete(
+        harness,
+        id,
+        {},
+        'k',
+        harness.process(async (call) => {
+          if (call.name === 'claims.remove') await gate.wait();
+          return call.proceed();
+        }),
+      ),
+    );
     await harness.clock.advance(harness.settings.claimLeaseMs);
     expect(gate.reached).to.equal(true);
     send(harness, prepared, BYTES);
@@ -92,10 +109,18 @@ describe('the key of a completion', () => {
   for (const outcome of ['completed', 'claimed'] as const) {
     it(`gives no success once another request has it, whether that one has ${outcome} yet`, async () => {
       const gate = new Gate();
-      const slow = codeOf(complete(harness, uploadId, {}, 'k', harness.process(async (call) => {
-        if (call.name === 'claims.replace') await gate.wait();
-        return call.proceed();
-      })));
+      const slow = codeOf(
+        complete(
+          harness,
+          uploadId,
+          {},
+          'k',
+          harness.process(async (call) => {
+            if (call.name === 'claims.replace') await gate.wait();
+            return call.proceed();
+          }),
+        ),
+      );
       await harness.clock.advance(harness.settings.claimLeaseMs);
       expect(gate.reached).to.equal(true);
       if (outcome === 'completed') await complete(harness, uploadId, {}, 'k');
@@ -113,7 +138,10 @@ describe('the key of a completion', () => {
     });
   }
 
-  for (const [what, body, port, code] of [['success', {}, 'claims.replace', 'OK'], ['refusal', WRONG, 'claims.remove', 'FIELD_INVALID']] as const) {
+  for (const [what, body, port, code] of [
+    ['success', {}, 'claims.replace', 'OK'],
+    ['refusal', WRONG, 'claims.remove', 'FIELD_INVALID'],
+  ] as const) {
     for (const cut of ['before', 'after'] as const) {
       it(`gives no ${what} that the store did not take note of (cut ${cut} the call); the same key tells later`, async () => {
         const broken = harness.process(async (call) => {
@@ -123,7 +151,9 @@ describe('the key of a completion', () => {
         });
         const answer = await complete(harness, uploadId, body, 'k', broken).catch((error: unknown) => error);
         expect(answer).to.be.instanceOf(StoreUnavailable);
-        expect(await codeOf(complete(harness, uploadId, body, 'k'))).to.equal(cut === 'before' ? 'IDEMPOTENCY_IN_PROGRESS' : code);
+        expect(await codeOf(complete(harness, uploadId, body, 'k'))).to.equal(
+          cut === 'before' ? 'IDEMPOTENCY_IN_PROGRESS' : code,
+        );
         harness.clock.jump(harness.settings.claimLeaseMs);
         expect(await codeOf(complete(harness, uploadId, body, 'k'))).to.equal(code);
       });
@@ -151,9 +181,21 @@ describe('two completions of one upload under keys of their own', () => {
     const gates = [new Gate(), new Gate()] as const;
     const names: [string[], string[]] = [[], []];
     const { uploadId } = prepared.upload;
-    const first = complete(harness, uploadId, {}, 'first', harness.process(sleeping(firstAt, gates[0], names[0], copies)));
+    const first = complete(
+      harness,
+      uploadId,
+      {},
+      'first',
+      harness.process(sleeping(firstAt, gates[0], names[0], copies)),
+    );
     await harness.clock.advance(0);
-    const second = complete(harness, uploadId, {}, 'second', harness.process(sleeping(secondAt, gates[1], names[1], copies)));
+    const second = complete(
+      harness,
+      uploadId,
+      {},
+      'second',
+      harness.process(sleeping(secondAt, gates[1], names[1], copies)),
+    );
     for (const gate of gates) {
       await harness.clock.advance(0);
       gate.open();
@@ -163,7 +205,8 @@ describe('two completions of one upload under keys of their own', () => {
     expect(upload, where).to.deep.equal(other.upload);
     expect(await storedBytes(harness, upload.objectKey), where).to.deep.equal(Buffer.from(BYTES));
     copies.delete(upload.objectKey ?? '');
-    for (const copy of copies) expect(await storedBytes(harness, copy), `no other copy is left, ${where}`).to.equal(null);
+    for (const copy of copies)
+      expect(await storedBytes(harness, copy), `no other copy is left, ${where}`).to.equal(null);
     return [gates[0].reached ? names[0][firstAt] : undefined, gates[1].reached ? names[1][secondAt] : undefined];
   }
 
@@ -177,7 +220,18 @@ describe('two completions of one upload under keys of their own', () => {
         if (one !== undefined && secondAt === 0) slept.push(one);
       }
     }
-    expect(slept).to.include.members(['claims.insert', 'uploads.read', 'objects.stat', 'objects.copy', 'objects.read', 'objects.remove', 'claims.replace']);
-    expect(slept.filter((name) => name === 'uploads.replace'), 'the one that says where the copy goes, and the one that says ready').to.have.length(2);
+    expect(slept).to.include.members([
+      'claims.insert',
+      'uploads.read',
+      'objects.stat',
+      'objects.copy',
+      'objects.read',
+      'objects.remove',
+      'claims.replace',
+    ]);
+    expect(
+      slept.filter((name) => name === 'uploads.replace'),
+      'the one that says where the copy goes, and the one that says ready',
+    ).to.have.length(2);
   });
 });

@@ -1,4 +1,5 @@
-// Goal: a prepared upload has one target for exactly what was declared, once per key, and bad requests are refused in order.
+// Goal: a prepared upload has one target for exactly what was declared, once per key, and bad requests are refused in
+// order.
 // Method: the use case on memory adapters; targets are used as a client would; every store call is cut once.
 import { expect } from 'chai';
 import { prepareUpload } from '../../../core/uploads/prepare-upload.js';
@@ -14,11 +15,16 @@ const BYTES = plainImage();
 
 describe('prepareUpload', () => {
   let harness: CoreHarness;
-  beforeEach(async () => { harness = await CoreHarness.open(); });
+  beforeEach(async () => {
+    harness = await CoreHarness.open();
+  });
 
   it('signs a target for the declared bytes and no others, until it expires', async () => {
     const prepared = await prepare(harness, BYTES, { sha256: sha256Of(BYTES) });
-    expect(prepared.upload).to.include({ status: 'prepared', expiresAt: harness.clock.now() + harness.settings.uploadTargetMs });
+    expect(prepared.upload).to.include({
+      status: 'prepared',
+      expiresAt: harness.clock.now() + harness.settings.uploadTargetMs,
+    });
     expect(send(harness, prepared, plainImage(65, 64))).to.equal(400);
     expect(send(harness, prepared, BYTES.slice(1))).to.equal(400);
     expect(send(harness, prepared, BYTES)).to.equal(200);
@@ -32,7 +38,9 @@ describe('prepareUpload', () => {
     const again = await prepare(harness, BYTES, {}, 'k');
     expect([again.replayed, again.upload]).to.deep.equal([true, first.upload]);
     expect(send(harness, again, BYTES)).to.equal(200);
-    expect(await codeOf(prepare(harness, BYTES, { filename: 'other.png' }, 'k'))).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
+    expect(await codeOf(prepare(harness, BYTES, { filename: 'other.png' }, 'k'))).to.equal(
+      'IDEMPOTENCY_PAYLOAD_MISMATCH',
+    );
   });
 
   it('gives no target again once it has expired, whether or not the upload was completed', async () => {
@@ -45,7 +53,9 @@ describe('prepareUpload', () => {
       expect([again.replayed, again.upload.uploadId]).to.deep.equal([true, prepared.upload.uploadId]);
       harness.clock.jump(1);
       expect(await codeOf(prepare(harness, BYTES, {}, `k-${isCompleted}`))).to.equal('IDEMPOTENCY_REPLAY_EXPIRED');
-      expect(await codeOf(prepare(harness, BYTES, { filename: 'other.png' }, `k-${isCompleted}`))).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
+      expect(await codeOf(prepare(harness, BYTES, { filename: 'other.png' }, `k-${isCompleted}`))).to.equal(
+        'IDEMPOTENCY_PAYLOAD_MISMATCH',
+      );
     }
   });
 
@@ -77,19 +87,29 @@ describe('prepareUpload', () => {
       [prepareBody(BYTES, { upload_url: 'https://example.com' }), 'FIELD_INVALID'],
     ] as const;
     for (const [body, code] of cases) {
-      expect(await codeOf(prepareUpload(harness.context, harness.caller, harness.ports.ids.uuid(), body)), JSON.stringify(body)).to.equal(code);
+      expect(
+        await codeOf(prepareUpload(harness.context, harness.caller, harness.ports.ids.uuid(), body)),
+        JSON.stringify(body),
+      ).to.equal(code);
     }
   });
 
   it('makes nothing when it wakes up after its key was taken over', async () => {
     const gate = new Gate();
     let lateId = '';
-    const slow = codeOf(prepareUpload(harness.process(async (call) => {
-      if (call.name !== 'uploads.insert') return call.proceed();
-      lateId = (call.args[0] as { uploadId: string }).uploadId;
-      await gate.wait();
-      return call.proceed();
-    }), harness.caller, 'k', prepareBody(BYTES)));
+    const slow = codeOf(
+      prepareUpload(
+        harness.process(async (call) => {
+          if (call.name !== 'uploads.insert') return call.proceed();
+          lateId = (call.args[0] as { uploadId: string }).uploadId;
+          await gate.wait();
+          return call.proceed();
+        }),
+        harness.caller,
+        'k',
+        prepareBody(BYTES),
+      ),
+    );
     await harness.clock.advance(harness.settings.claimLeaseMs);
     expect(gate.reached).to.equal(true);
     const { upload } = await prepare(harness, BYTES, {}, 'k');

@@ -1,5 +1,7 @@
-// Goal: bytes sent to a target go soon after it has expired, completed or not, and no completion that began in time loses by it.
-// Method: the clock is moved to just before and just after; a completion sleeps at each of its calls while the sweep passes.
+// Goal: bytes sent to a target go soon after it has expired, completed or not, and no completion that began in time
+// loses by it.
+// Method: the clock is moved to just before and just after; a completion sleeps at each of its calls while the sweep
+// passes.
 import { expect } from 'chai';
 import { Recovery } from '../../../core/recovery/recover.js';
 import { takesBytes } from '../../../core/uploads/takes-bytes.js';
@@ -23,12 +25,14 @@ function sweepMs({ settings }: CoreHarness): number {
 }
 
 async function recordOf(harness: CoreHarness, uploadId: string): Promise<Upload> {
-  return await harness.ports.uploads.read(uploadId) as Upload;
+  return (await harness.ports.uploads.read(uploadId)) as Upload;
 }
 
 describe('a target that has expired', () => {
   let harness: CoreHarness;
-  beforeEach(async () => { harness = await CoreHarness.open(); });
+  beforeEach(async () => {
+    harness = await CoreHarness.open();
+  });
 
   it('is swept once no completion can be under way, and not before', async () => {
     const prepared = await prepare(harness, BYTES);
@@ -61,13 +65,22 @@ describe('a target that has expired', () => {
       send(harness, prepared, BYTES);
       const { upload } = await complete(harness, prepared.upload.uploadId);
       expect(send(harness, prepared, BYTES), 'the store does not know that it was completed').to.equal(200);
-      if (isUsed) await createGeneration(harness.context, harness.caller, 'k', harness.body({}, { reference_upload_ids: [upload.uploadId] }));
+      if (isUsed)
+        await createGeneration(
+          harness.context,
+          harness.caller,
+          'k',
+          harness.body({}, { reference_upload_ids: [upload.uploadId] }),
+        );
       harness.clock.jump(sweepMs(harness));
       await pass(harness);
       expect(await storedBytes(harness, upload.stagingKey)).to.equal(null);
       expect(await storedBytes(harness, upload.objectKey)).not.to.equal(null);
       const { status, dueAt } = await recordOf(harness, upload.uploadId);
-      expect([status, dueAt - harness.clock.now() > harness.settings.uploadRetentionMs / 2]).to.deep.equal(['ready', true]);
+      expect([status, dueAt - harness.clock.now() > harness.settings.uploadRetentionMs / 2]).to.deep.equal([
+        'ready',
+        true,
+      ]);
     }
   });
 
@@ -75,10 +88,16 @@ describe('a target that has expired', () => {
     const prepared = await prepare(harness, BYTES);
     send(harness, prepared, BYTES);
     const { uploadId } = prepared.upload;
-    void completeUpload(harness.process(async (call) => {
-      const answer = await call.proceed();
-      return call.name === 'objects.copy' ? new Promise(() => undefined) : answer;
-    }), harness.caller, 'k', uploadId, {});
+    void completeUpload(
+      harness.process(async (call) => {
+        const answer = await call.proceed();
+        return call.name === 'objects.copy' ? new Promise(() => undefined) : answer;
+      }),
+      harness.caller,
+      'k',
+      uploadId,
+      {},
+    );
     await harness.clock.advance(1);
     const { objectKey } = await recordOf(harness, uploadId);
     expect(await storedBytes(harness, objectKey)).not.to.equal(null);
@@ -96,10 +115,18 @@ describe('a target that has expired', () => {
       harness.clock.jump(harness.settings.uploadTargetMs);
       const gate = new Gate();
       let calls = 0;
-      const slow = codeOf(completeUpload(harness.process(async (call) => {
-        if (calls++ === at) await gate.wait();
-        return call.proceed();
-      }), harness.caller, 'k', uploadId, {}));
+      const slow = codeOf(
+        completeUpload(
+          harness.process(async (call) => {
+            if (calls++ === at) await gate.wait();
+            return call.proceed();
+          }),
+          harness.caller,
+          'k',
+          uploadId,
+          {},
+        ),
+      );
       await harness.clock.advance(1);
       if (!gate.reached) {
         expect([await slow, at > 5]).to.deep.equal(['OK', true]);
@@ -111,7 +138,8 @@ describe('a target that has expired', () => {
       const code = await slow;
       const record = await recordOf(harness, uploadId);
       expect(code === 'OK', `${code} at call ${at}`).to.equal(record.status === 'ready');
-      if (record.status === 'ready') expect(await storedBytes(harness, record.objectKey), `call ${at}`).not.to.equal(null);
+      if (record.status === 'ready')
+        expect(await storedBytes(harness, record.objectKey), `call ${at}`).not.to.equal(null);
       else expect(await storedBytes(harness, prepared.upload.stagingKey)).to.equal(null);
     }
   });
@@ -128,13 +156,24 @@ describe('a target that has expired', () => {
 describe('takesBytes', () => {
   it('is so for the target of an upload that can be completed, and for no other key', async () => {
     const harness = await CoreHarness.open();
-    const [open, done, swept] = [await prepare(harness, BYTES), await prepare(harness, BYTES), await prepare(harness, BYTES)];
+    const [open, done, swept] = [
+      await prepare(harness, BYTES),
+      await prepare(harness, BYTES),
+      await prepare(harness, BYTES),
+    ];
     await smuggle(harness, done, BYTES);
     await complete(harness, done.upload.uploadId);
     const takes = (key: string) => takesBytes(harness.ports, key);
     expect(await takes(open.upload.stagingKey)).to.equal(true);
     expect(await takes(done.upload.stagingKey)).to.equal(false);
-    for (const key of [`staging/${open.upload.uploadId}/other`, `staging/${harness.ports.ids.uuid()}/x`, 'staging/x/y', 'media/x', '', open.upload.stagingKey.replace('staging', 'media')]) {
+    for (const key of [
+      `staging/${open.upload.uploadId}/other`,
+      `staging/${harness.ports.ids.uuid()}/x`,
+      'staging/x/y',
+      'media/x',
+      '',
+      open.upload.stagingKey.replace('staging', 'media'),
+    ]) {
       expect(await takes(key), key).to.equal(false);
     }
     harness.clock.jump(sweepMs(harness));

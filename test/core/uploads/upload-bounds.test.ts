@@ -1,4 +1,5 @@
-// Goal: what an App's uploads make the service keep is bounded, in number, in bytes and in those that are never completed.
+// Goal: what an App's uploads make the service keep is bounded, in number, in bytes and in those that are never
+// completed.
 // Method: each bound is filled to the last upload it allows; what frees it is done, and one more is prepared.
 import { expect } from 'chai';
 import type { ServiceError } from '../../../core/errors.js';
@@ -14,7 +15,12 @@ import { complete, prepare, prepareBody, send } from './upload-steps.js';
 const BYTES = plainImage();
 
 async function refusalOf(work: Promise<unknown>): Promise<ServiceError> {
-  return work.then(() => { throw new Error('It was not refused.'); }, (error: unknown) => error as ServiceError);
+  return work.then(
+    () => {
+      throw new Error('It was not refused.');
+    },
+    (error: unknown) => error as ServiceError,
+  );
 }
 
 async function open(settings: Partial<Settings>): Promise<CoreHarness> {
@@ -22,7 +28,9 @@ async function open(settings: Partial<Settings>): Promise<CoreHarness> {
 }
 
 async function afterTargets(harness: CoreHarness): Promise<void> {
-  harness.clock.jump(harness.settings.uploadTargetMs + harness.settings.claimLeaseMs + harness.settings.recoveryGraceMs);
+  harness.clock.jump(
+    harness.settings.uploadTargetMs + harness.settings.claimLeaseMs + harness.settings.recoveryGraceMs,
+  );
   await harness.clock.run(new Recovery(harness.context).pass());
 }
 
@@ -33,7 +41,9 @@ describe('the bounds of uploads', () => {
     const refusal = await refusalOf(prepare(harness, BYTES, {}, 'k'));
     expect(refusal).to.include({ code: 'QUEUE_FULL' });
     expect(refusal.details).to.deep.equal({ retryAfterMs: 60_000, bound: 'unfinished_uploads' });
-    expect(refusal.message).to.equal('The App has 2 unfinished uploads, and may have 2; complete some, or wait until their targets have expired.');
+    expect(refusal.message).to.equal(
+      'The App has 2 unfinished uploads, and may have 2; complete some, or wait until their targets have expired.',
+    );
     send(harness, first, BYTES);
     await complete(harness, first.upload.uploadId);
     expect((await prepare(harness, BYTES, {}, 'k')).replayed, 'the key was free').to.equal(false);
@@ -106,7 +116,9 @@ describe('the bounds of uploads', () => {
 
   it('free the key when the store cannot say how much there is', async () => {
     const harness = await open({});
-    const away = harness.process((call) => (call.name === 'uploads.usage' ? Promise.reject(new StoreUnavailable('The line broke.')) : call.proceed()));
+    const away = harness.process((call) =>
+      call.name === 'uploads.usage' ? Promise.reject(new StoreUnavailable('The line broke.')) : call.proceed(),
+    );
     const failed = await refusalOf(prepareUpload(away, harness.caller, 'k', prepareBody(BYTES)));
     expect(failed).to.be.instanceOf(StoreUnavailable);
     expect((await prepare(harness, BYTES, {}, 'k')).replayed).to.equal(false);

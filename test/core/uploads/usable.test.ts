@@ -1,7 +1,7 @@
-// Goal: prepare takes exactly what some model of the catalog could take, a refusal leaves the key free, and what was taken
-// once is answered again whatever the catalog says by then.
-// Method: every role, type and size against every pair of models with few limits, beside a look for one model that takes all
-// three; the use case on memory adapters while its catalog changes.
+// Goal: prepare takes exactly what some model of the catalog could take, a refusal leaves the key free, and what was
+// taken once is answered again whatever the catalog says by then.
+// Method: every role, type and size against every pair of models with few limits, beside a look for one model that
+// takes all three; the use case on memory adapters while its catalog changes.
 import { expect } from 'chai';
 import type { Model, ModelLimits } from '../../../core/catalog/model.js';
 import { ServiceError } from '../../../core/errors.js';
@@ -21,20 +21,28 @@ const TYPES = ['image/png', 'image/webp'];
 const SIZES = [10, 20];
 
 const model = (changes: Partial<ModelLimits>): Model => imageModel({ limits: { ...imageModel().limits, ...changes } });
-const subsets = <T>([one, other]: readonly T[]): readonly (readonly T[])[] => [[], [one as T], [other as T], [one as T, other as T]];
+const subsets = <T>([one, other]: readonly T[]): readonly (readonly T[])[] => [
+  [],
+  [one as T],
+  [other as T],
+  [one as T, other as T],
+];
 
 function* someModels(): Generator<Model> {
   for (const maxReferenceUploads of [0, 1]) {
     for (const referenceRoles of subsets(ROLES)) {
       for (const uploadMediaTypes of subsets(TYPES)) {
-        for (const maxUploadBytes of SIZES) yield model({ maxReferenceUploads, referenceRoles, uploadMediaTypes, maxUploadBytes });
+        for (const maxUploadBytes of SIZES)
+          yield model({ maxReferenceUploads, referenceRoles, uploadMediaTypes, maxUploadBytes });
       }
     }
   }
 }
 
 function* someRequests(): Generator<PrepareRequest> {
-  for (const role of ROLES) for (const mediaType of TYPES) for (const byteSize of [...SIZES, 21]) yield { content: {}, filename: 'a', role, mediaType, byteSize };
+  for (const role of ROLES)
+    for (const mediaType of TYPES)
+      for (const byteSize of [...SIZES, 21]) yield { content: {}, filename: 'a', role, mediaType, byteSize };
 }
 
 function refusalOf(models: readonly Model[], request: PrepareRequest): string {
@@ -47,9 +55,11 @@ function refusalOf(models: readonly Model[], request: PrepareRequest): string {
   }
 }
 
-const takes = ({ limits }: Model, { role, mediaType, byteSize }: PrepareRequest): boolean => (
-  limits.maxReferenceUploads > 0 && limits.referenceRoles.includes(role) && limits.uploadMediaTypes.includes(mediaType) && byteSize <= limits.maxUploadBytes
-);
+const takes = ({ limits }: Model, { role, mediaType, byteSize }: PrepareRequest): boolean =>
+  limits.maxReferenceUploads > 0 &&
+  limits.referenceRoles.includes(role) &&
+  limits.uploadMediaTypes.includes(mediaType) &&
+  byteSize <= limits.maxUploadBytes;
 
 describe('a file that no model could take', () => {
   it('is refused, and no other', () => {
@@ -59,23 +69,50 @@ describe('a file that no model could take', () => {
       for (const other of models) {
         for (const request of requests) {
           const isTaken = refusalOf([one, other], request) === 'OK';
-          if (isTaken !== (takes(one, request) || takes(other, request))) expect.fail(JSON.stringify({ one: one.limits, other: other.limits, request, isTaken }));
+          if (isTaken !== (takes(one, request) || takes(other, request)))
+            expect.fail(JSON.stringify({ one: one.limits, other: other.limits, request, isTaken }));
         }
       }
     }
   });
 
   it('is refused for its role, then its type, then its size, each among the models that the one before left', () => {
-    const png: PrepareRequest = { content: {}, filename: 'a', role: 'reference_image', mediaType: 'image/png', byteSize: 15 };
+    const png: PrepareRequest = {
+      content: {},
+      filename: 'a',
+      role: 'reference_image',
+      mediaType: 'image/png',
+      byteSize: 15,
+    };
     const cases: readonly (readonly [string, readonly Partial<ModelLimits>[], string])[] = [
       ['no models', [], 'FIELD_INVALID /role'],
       ['no references', [{ maxReferenceUploads: 0 }], 'FIELD_INVALID /role'],
-      ['another role, type and size', [{ referenceRoles: ['start_frame'], uploadMediaTypes: ['image/webp'], maxUploadBytes: 1 }], 'FIELD_INVALID /role'],
-      ['another type and size', [{ uploadMediaTypes: ['image/webp'], maxUploadBytes: 1 }], 'UPLOAD_TYPE_NOT_ALLOWED /media_type'],
+      [
+        'another role, type and size',
+        [{ referenceRoles: ['start_frame'], uploadMediaTypes: ['image/webp'], maxUploadBytes: 1 }],
+        'FIELD_INVALID /role',
+      ],
+      [
+        'another type and size',
+        [{ uploadMediaTypes: ['image/webp'], maxUploadBytes: 1 }],
+        'UPLOAD_TYPE_NOT_ALLOWED /media_type',
+      ],
       ['another size', [{ maxUploadBytes: 14 }], 'UPLOAD_FILE_TOO_LARGE /byte_size'],
-      ['the type in another role', [{ uploadMediaTypes: ['image/webp'] }, { referenceRoles: ['start_frame'] }], 'UPLOAD_TYPE_NOT_ALLOWED /media_type'],
-      ['the size for another type', [{ uploadMediaTypes: ['image/webp'], maxUploadBytes: 20 }, { maxUploadBytes: 10 }], 'UPLOAD_FILE_TOO_LARGE /byte_size'],
-      ['the size for another role', [{ referenceRoles: ['start_frame'], maxUploadBytes: 20 }, { maxUploadBytes: 10 }], 'UPLOAD_FILE_TOO_LARGE /byte_size'],
+      [
+        'the type in another role',
+        [{ uploadMediaTypes: ['image/webp'] }, { referenceRoles: ['start_frame'] }],
+        'UPLOAD_TYPE_NOT_ALLOWED /media_type',
+      ],
+      [
+        'the size for another type',
+        [{ uploadMediaTypes: ['image/webp'], maxUploadBytes: 20 }, { maxUploadBytes: 10 }],
+        'UPLOAD_FILE_TOO_LARGE /byte_size',
+      ],
+      [
+        'the size for another role',
+        [{ referenceRoles: ['start_frame'], maxUploadBytes: 20 }, { maxUploadBytes: 10 }],
+        'UPLOAD_FILE_TOO_LARGE /byte_size',
+      ],
       ['one that takes it', [{ maxUploadBytes: 1 }, { maxUploadBytes: 15 }], 'OK'],
     ];
     for (const [name, limits, refusal] of cases) expect(refusalOf(limits.map(model), png), name).to.equal(refusal);
@@ -89,13 +126,15 @@ describe('a file that no model could take', () => {
     expect(await prepare(harness, bytes, { role: 'start_frame' }, 'k')).to.have.property('replayed', false);
   });
 
-  it('is looked at after the installation\'s limits and the key, and not again for what was taken once', async () => {
+  it("is looked at after the installation's limits and the key, and not again for what was taken once", async () => {
     const bytes = plainImage();
     const harness = await CoreHarness.open();
     const first = await prepare(harness, bytes, {}, 'k');
     harness.models = [];
     expect(await prepare(harness, bytes, {}, 'k')).to.deep.include({ replayed: true, upload: first.upload });
-    expect(await codeOf(prepare(harness, bytes, { role: 'start_frame' }, 'k'))).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
+    expect(await codeOf(prepare(harness, bytes, { role: 'start_frame' }, 'k'))).to.equal(
+      'IDEMPOTENCY_PAYLOAD_MISMATCH',
+    );
     expect(await codeOf(prepare(harness, bytes, { media_type: 'image/gif' }, 'k'))).to.equal('UPLOAD_TYPE_NOT_ALLOWED');
     expect(await codeOf(prepare(harness, bytes, {}, 'other'))).to.equal('FIELD_INVALID');
   });
@@ -105,10 +144,17 @@ describe('a file that no model could take', () => {
     const harness = await CoreHarness.open();
     const gate = new Gate();
     harness.models = [];
-    const slow = codeOf(prepareUpload(harness.process(async (call) => {
-      if (call.name === 'claims.remove') await gate.wait();
-      return call.proceed();
-    }), harness.caller, 'k', prepareBody(bytes)));
+    const slow = codeOf(
+      prepareUpload(
+        harness.process(async (call) => {
+          if (call.name === 'claims.remove') await gate.wait();
+          return call.proceed();
+        }),
+        harness.caller,
+        'k',
+        prepareBody(bytes),
+      ),
+    );
     await harness.clock.advance(harness.settings.claimLeaseMs);
     expect(gate.reached).to.equal(true);
     harness.models = [imageModel()];

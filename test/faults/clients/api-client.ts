@@ -39,7 +39,10 @@ export class ApiClient {
   }
 
   complete(through: RestName, key: string, uploadId: string, body: JsonObject): Promise<Answer | undefined> {
-    return this.ask(through, { operation: 'complete', key, uploadId, body }, 'POST', `/uploads/${uploadId}/complete`, { key, body });
+    return this.ask(through, { operation: 'complete', key, uploadId, body }, 'POST', `/uploads/${uploadId}/complete`, {
+      key,
+      body,
+    });
   }
 
   /** Sends bytes to a signed target, as it says. */
@@ -47,7 +50,10 @@ export class ApiClient {
     const request: Request = { operation: 'put', uploadId, sha256: sha256Of(bytes), byteSize: bytes.byteLength };
     return this.recorder.note({ by: this.party.name, through: 's3', request }, async () => {
       const response = await fetch(textOf(target['upload_url']), {
-        method: textOf(target['method']), headers: target['required_headers'] as Record<string, string>, body: bytes, signal: AbortSignal.timeout(PATIENCE_MS),
+        method: textOf(target['method']),
+        headers: target['required_headers'] as Record<string, string>,
+        body: bytes,
+        signal: AbortSignal.timeout(PATIENCE_MS),
       });
       await response.arrayBuffer();
       return { status: response.status };
@@ -56,14 +62,25 @@ export class ApiClient {
 
   /** Fetches a delivered output by its signed address, and looks at it. */
   fetchOutput(generationId: string, mediaId: string, url: string): Promise<Answer | undefined> {
-    return this.recorder.note({ by: this.party.name, through: 's3', request: { operation: 'fetch', generationId, mediaId } }, async () => {
-      const response = await fetch(url, { signal: AbortSignal.timeout(PATIENCE_MS) });
-      const bytes = Buffer.from(await response.arrayBuffer());
-      return response.status === 200 ? { status: 200, bytes: lookAt(bytes, response.headers.get('content-type') ?? '') } : { status: response.status };
-    });
+    return this.recorder.note(
+      { by: this.party.name, through: 's3', request: { operation: 'fetch', generationId, mediaId } },
+      async () => {
+        const response = await fetch(url, { signal: AbortSignal.timeout(PATIENCE_MS) });
+        const bytes = Buffer.from(await response.arrayBuffer());
+        return response.status === 200
+          ? { status: 200, bytes: lookAt(bytes, response.headers.get('content-type') ?? '') }
+          : { status: response.status };
+      },
+    );
   }
 
-  private ask(through: RestName, request: Request, method: string, path: string, sent: { readonly key?: string; readonly body?: JsonObject } = {}): Promise<Answer | undefined> {
+  private ask(
+    through: RestName,
+    request: Request,
+    method: string,
+    path: string,
+    sent: { readonly key?: string; readonly body?: JsonObject } = {},
+  ): Promise<Answer | undefined> {
     return this.recorder.note({ by: this.party.name, through, request }, async () => {
       const response = await fetch(this.urls[through] + API + path, {
         method,
@@ -90,6 +107,7 @@ const PNG = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
 /** What bytes are by their own first ones, whatever they are said to be. */
 function lookAt(bytes: Buffer, contentType: string): Fetched {
   const facts = { contentType, byteSize: bytes.byteLength, sha256: sha256Of(bytes) };
-  if (bytes.subarray(0, 8).equals(PNG)) return { ...facts, kind: 'image', widthPx: bytes.readUInt32BE(16), heightPx: bytes.readUInt32BE(20) };
+  if (bytes.subarray(0, 8).equals(PNG))
+    return { ...facts, kind: 'image', widthPx: bytes.readUInt32BE(16), heightPx: bytes.readUInt32BE(20) };
   return { ...facts, kind: bytes.subarray(4, 8).toString('latin1') === 'ftyp' ? 'video' : 'unknown' };
 }

@@ -12,13 +12,24 @@ import { textOf } from '../../history/values.js';
 const MAX_OPEN = 8;
 const THINKS_AT_MOST_MS = 120;
 
-interface Mine { readonly key: string; readonly body: JsonObject; generationId?: string; hasEnded: boolean }
+interface Mine {
+  readonly key: string;
+  readonly body: JsonObject;
+  generationId?: string;
+  hasEnded: boolean;
+}
 
-/** A client that creates, repeats itself to the other process, races itself, looks, cancels, and fetches what it was promised. */
+/**
+ * A client that creates, repeats itself to the other process, races itself, looks, cancels, and fetches what it was
+ * promised.
+ */
 export class OrdinaryClient {
   private readonly mine: Mine[] = [];
 
-  constructor(private readonly api: ApiClient, private readonly draw: Draw) {}
+  constructor(
+    private readonly api: ApiClient,
+    private readonly draw: Draw,
+  ) {}
 
   async run(goOn: () => boolean): Promise<void> {
     while (goOn()) {
@@ -63,12 +74,17 @@ export class OrdinaryClient {
   /** The same request several times at once, through both processes. */
   private async race(): Promise<void> {
     const mine = this.begin();
-    await Promise.all(Array.from({ length: between(this.draw, 2, 4) }, (_, index) => this.send(mine, index % 2 === 0 ? 'rest-1' : 'rest-2')));
+    await Promise.all(
+      Array.from({ length: between(this.draw, 2, 4) }, (_, index) =>
+        this.send(mine, index % 2 === 0 ? 'rest-1' : 'rest-2'),
+      ),
+    );
   }
 
   /** Another payload under a key whose effect is known must have none. */
   private async changeMind({ key, body, generationId }: Mine): Promise<void> {
-    if (generationId !== undefined) await this.api.create(this.anyRest(), key, { ...body, prompt: 'Something else altogether' });
+    if (generationId !== undefined)
+      await this.api.create(this.anyRest(), key, { ...body, prompt: 'Something else altogether' });
   }
 
   private async send(mine: Mine, through: RestName): Promise<Answer | undefined> {
@@ -82,7 +98,8 @@ export class OrdinaryClient {
   }
 
   private async cancel(mine: Mine): Promise<void> {
-    if (mine.generationId !== undefined) await this.learn(mine, await this.api.cancel(this.anyRest(), mine.generationId));
+    if (mine.generationId !== undefined)
+      await this.learn(mine, await this.api.cancel(this.anyRest(), mine.generationId));
   }
 
   private async learn(mine: Mine, answer: Answer | undefined): Promise<void> {
@@ -99,5 +116,6 @@ export class OrdinaryClient {
 /** Fetches everything that a task shows. */
 export async function fetchOutputs(api: ApiClient, task: JsonObject): Promise<void> {
   const outputs = (task['outputs'] ?? []) as JsonObject[];
-  for (const output of outputs) await api.fetchOutput(textOf(task['generation_id']), textOf(output['media_id']), textOf(output['url']));
+  for (const output of outputs)
+    await api.fetchOutput(textOf(task['generation_id']), textOf(output['media_id']), textOf(output['url']));
 }

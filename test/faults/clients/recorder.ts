@@ -12,8 +12,13 @@ export class Recorder {
     return performance.timeOrigin + performance.now();
   }
 
-  /** Does the asking. Whatever it throws is no answer: the network, a process that died, a client that waited too long. */
-  async note(about: Pick<Exchange, 'by' | 'through' | 'request'>, ask: () => Promise<Answer>): Promise<Answer | undefined> {
+  /**
+   * Does the asking. Whatever it throws is no answer: the network, a process that died, a client that waited too long.
+   */
+  async note(
+    about: Pick<Exchange, 'by' | 'through' | 'request'>,
+    ask: () => Promise<Answer>,
+  ): Promise<Answer | undefined> {
     const exchange: Open = { ...about, sentAt: this.now() };
     this.exchanges.push(exchange);
     try {
@@ -34,11 +39,16 @@ export class Recorder {
   }
 
   /** Requests of one operation that some App sent, by their key. */
-  sent<O extends Request['operation']>(operation: O): (Exchange & { readonly request: Extract<Request, { readonly operation: O }> })[] {
+  sent<O extends Request['operation']>(
+    operation: O,
+  ): (Exchange & { readonly request: Extract<Request, { readonly operation: O }> })[] {
     return this.exchanges.flatMap((exchange) => (isOf(exchange, operation) ? [exchange] : []));
   }
 }
 
-function isOf<O extends Request['operation']>(exchange: Exchange, operation: O): exchange is Exchange & { readonly request: Extract<Request, { readonly operation: O }> } {
+function isOf<O extends Request['operation']>(
+  exchange: Exchange,
+  operation: O,
+): exchange is Exchange & { readonly request: Extract<Request, { readonly operation: O }> } {
   return exchange.request.operation === operation;
 }

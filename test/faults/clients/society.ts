@@ -19,7 +19,10 @@ const BODY_LENGTH = 43;
 const BETWEEN_TRIES_MS = 100;
 
 /** A key that an operator is going to revoke. */
-export interface Leaving { readonly api: ApiClient; readonly keyId: string }
+export interface Leaving {
+  readonly api: ApiClient;
+  readonly keyId: string;
+}
 
 export interface BurstTerms {
   readonly balance: number;
@@ -38,7 +41,11 @@ export class Society {
   readonly bursts: Burst[] = [];
   private readonly clients = new Map<string, ApiClient>();
 
-  constructor(private readonly context: Context, private readonly urls: Readonly<Record<RestName, string>>, private readonly recorder: Recorder) {}
+  constructor(
+    private readonly context: Context,
+    private readonly urls: Readonly<Record<RestName, string>>,
+    private readonly recorder: Recorder,
+  ) {}
 
   /** By the clock of everything that is written down. */
   now(): number {
@@ -98,7 +105,9 @@ export class Society {
    */
   async burst(api: ApiClient, { balance, creates, cost, mayBeExact }: BurstTerms): Promise<boolean> {
     const keys = Array.from({ length: creates }, () => randomUUID());
-    const answers = await Promise.all(keys.map((key, index) => api.create(index % 2 === 0 ? 'rest-1' : 'rest-2', key, slowWish(cost, 1_500, key))));
+    const answers = await Promise.all(
+      keys.map((key, index) => api.create(index % 2 === 0 ? 'rest-1' : 'rest-2', key, slowWish(cost, 1_500, key))),
+    );
     const isExact = mayBeExact && answers.every((answer) => answer?.status === 202 || answer?.status === 402);
     this.bursts.push({ by: api.party.name, keys, cost, balance, isExact });
     return isExact;

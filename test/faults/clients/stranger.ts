@@ -9,7 +9,10 @@ const THINKS_MS = 250;
 
 /** Somebody with an account of their own who tries ids of another's, and ids that never were. */
 export class Stranger {
-  constructor(private readonly api: ApiClient, private readonly draw: Draw) {}
+  constructor(
+    private readonly api: ApiClient,
+    private readonly draw: Draw,
+  ) {}
 
   async run(goOn: () => boolean): Promise<void> {
     while (goOn()) {
@@ -23,12 +26,15 @@ export class Stranger {
     const generationId = this.anyId('generation_id');
     const uploadId = this.anyId('upload_id');
     switch (this.draw(4)) {
-      case 0: return void await this.api.get(through, generationId);
-      case 1: return void await this.api.cancel(through, generationId);
-      case 2: return void await this.api.complete(through, randomUUID(), uploadId, {});
+      case 0:
+        return void (await this.api.get(through, generationId));
+      case 1:
+        return void (await this.api.cancel(through, generationId));
+      case 2:
+        return void (await this.api.complete(through, randomUUID(), uploadId, {}));
       default: {
         const key = randomUUID();
-        return void await this.api.create(through, key, wishWith([uploadId], key));
+        return void (await this.api.create(through, key, wishWith([uploadId], key)));
       }
     }
   }

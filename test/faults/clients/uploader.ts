@@ -13,7 +13,10 @@ const BETWEEN_TRIES_MS = 300;
 
 /** A client that sends pictures, now and then other bytes than it declared, and has generations made from them. */
 export class Uploader {
-  constructor(private readonly api: ApiClient, private readonly draw: Draw) {}
+  constructor(
+    private readonly api: ApiClient,
+    private readonly draw: Draw,
+  ) {}
 
   async run(goOn: () => boolean): Promise<void> {
     while (goOn()) {
@@ -27,7 +30,13 @@ export class Uploader {
     const sha256 = sha256Of(bytes);
     const key = randomUUID();
     const declared = this.draw(2) === 0 ? { sha256 } : {};
-    const body = { filename: `${key}.png`, media_type: 'image/png', byte_size: bytes.byteLength, role: 'reference_image', ...declared };
+    const body = {
+      filename: `${key}.png`,
+      media_type: 'image/png',
+      byte_size: bytes.byteLength,
+      role: 'reference_image',
+      ...declared,
+    };
     const prepared = await this.insist(goOn, (through) => this.api.prepare(through, key, body));
     const target = prepared?.data;
     if (!target) return;
@@ -45,8 +54,14 @@ export class Uploader {
     await this.insist(goOn, (through) => this.api.create(through, createKey, wishWith([uploadId], createKey)));
   }
 
-  /** Again, through either process, until an answer says how it stands; gives up after a few tries, and is asked again at the end. */
-  private async insist(goOn: () => boolean, ask: (through: RestName) => Promise<Answer | undefined>): Promise<Answer | undefined> {
+  /**
+   * Again, through either process, until an answer says how it stands; gives up after a few tries, and is asked again
+   * at the end.
+   */
+  private async insist(
+    goOn: () => boolean,
+    ask: (through: RestName) => Promise<Answer | undefined>,
+  ): Promise<Answer | undefined> {
     for (let tries = 0; tries < MAX_TRIES && goOn(); tries += 1) {
       const answer = await ask(oneOf(this.draw, REST));
       if (answer && answer.status < 300) return answer;

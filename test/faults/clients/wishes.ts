@@ -17,7 +17,11 @@ const WISHES: readonly [(draw: Draw) => JsonObject, ...((draw: Draw) => JsonObje
   (draw) => test('slow', { n: between(draw, 1, 2), delay_ms: between(draw, 100, 3_000) }),
   (draw) => test('slow', { delay_ms: between(draw, 100, 1_000) }),
   (draw) => test('partial', { n: 3, deliver: between(draw, 0, 2) }),
-  (draw) => test('fail', { error_code: oneOf(draw, ['CONTENT_REJECTED_OUTPUT', 'PROVIDER_UNAVAILABLE', 'INTERNAL_ERROR']), retryable_attempts: between(draw, 0, 2) }),
+  (draw) =>
+    test('fail', {
+      error_code: oneOf(draw, ['CONTENT_REJECTED_OUTPUT', 'PROVIDER_UNAVAILABLE', 'INTERNAL_ERROR']),
+      retryable_attempts: between(draw, 0, 2),
+    }),
   () => test('refuse', { error_code: 'CONTENT_REJECTED_INPUT' }),
   (draw) => test('late_success_after_cancel', { delay_ms: between(draw, 500, 3_000) }),
   () => test('unknown_acceptance'),
@@ -25,8 +29,18 @@ const WISHES: readonly [(draw: Draw) => JsonObject, ...((draw: Draw) => JsonObje
   () => test('bad_output'),
   () => test('wrong_output'),
   (draw) => (draw(3) === 0 ? test('hang') : test('succeed', { n: 2 })),
-  (draw) => (draw(2) === 0 ? { model_key: 'sandbox-image', operation: 'image_generation', parameters: { size: '256x256' } } : test('slow', { delay_ms: 500 })),
-  (draw) => (draw(6) === 0 ? { model_key: 'sandbox-video', operation: 'video_generation', parameters: { duration_seconds: 1, size: '256x256', fps: 12 } } : test('succeed')),
+  (draw) =>
+    draw(2) === 0
+      ? { model_key: 'sandbox-image', operation: 'image_generation', parameters: { size: '256x256' } }
+      : test('slow', { delay_ms: 500 }),
+  (draw) =>
+    draw(6) === 0
+      ? {
+          model_key: 'sandbox-video',
+          operation: 'video_generation',
+          parameters: { duration_seconds: 1, size: '256x256', fps: 12 },
+        }
+      : test('succeed'),
 ];
 
 /** The body of a create under this key, which it carries as its trace. */
@@ -36,10 +50,19 @@ export function drawWish(draw: Draw, key: string): JsonObject {
 
 /** One with reference files. */
 export function wishWith(uploadIds: readonly string[], key: string): JsonObject {
-  return { ...test('succeed'), prompt: 'A test card over a picture', reference_upload_ids: [...uploadIds], client_trace_id: key };
+  return {
+    ...test('succeed'),
+    prompt: 'A test card over a picture',
+    reference_upload_ids: [...uploadIds],
+    client_trace_id: key,
+  };
 }
 
 /** One that costs so much and does not end before this. */
 export function slowWish(credits: number, delayMs: number, key: string): JsonObject {
-  return { ...test('slow', { n: credits, delay_ms: delayMs }), prompt: 'A test card for the poor', client_trace_id: key };
+  return {
+    ...test('slow', { n: credits, delay_ms: delayMs }),
+    prompt: 'A test card for the poor',
+    client_trace_id: key,
+  };
 }

@@ -10,16 +10,27 @@ import { booksIn } from './books-at-rest.js';
 import type { Installation } from './installation.js';
 
 /**
- * Everything the operator finds when all is at rest. Accounts and ledgers are read from the database as they are; generations
- * and uploads through the program's own adapters. The ids are those that clients know; what nobody knows is found by lists.
+ * Everything the operator finds when all is at rest. Accounts and ledgers are read from the database as they are;
+ * generations and uploads through the program's own adapters. The ids are those that clients know; what nobody knows is
+ * found by lists.
  */
-export async function findAtRest(installation: Installation, uploadIds: readonly string[], generationIds: readonly string[]): Promise<AtRest> {
+export async function findAtRest(
+  installation: Installation,
+  uploadIds: readonly string[],
+  generationIds: readonly string[],
+): Promise<AtRest> {
   const { context } = installation.operator;
   const { accounts, texts } = await databaseOf(installation);
-  const ledgerIds = accounts.flatMap(({ entries }) => entries.flatMap(({ generationId }) => (generationId === undefined ? [] : [generationId])));
+  const ledgerIds = accounts.flatMap(({ entries }) =>
+    entries.flatMap(({ generationId }) => (generationId === undefined ? [] : [generationId])),
+  );
   return {
     accounts,
-    generations: await generationsOf(context, accounts.map(({ accountId }) => accountId), [...generationIds, ...ledgerIds]),
+    generations: await generationsOf(
+      context,
+      accounts.map(({ accountId }) => accountId),
+      [...generationIds, ...ledgerIds],
+    ),
     uploads: await uploadsOf(context, uploadIds),
     objects: await objectsOf(installation),
     verifyFindings: (await verifyCredits(context)).findings,
@@ -28,13 +39,18 @@ export async function findAtRest(installation: Installation, uploadIds: readonly
 }
 
 /** Generations by the lists of their accounts, and whatever stands at other ids that something names. */
-async function generationsOf({ generations }: Context, accountIds: readonly string[], ids: readonly string[]): Promise<GenerationRecord[]> {
+async function generationsOf(
+  { generations }: Context,
+  accountIds: readonly string[],
+  ids: readonly string[],
+): Promise<GenerationRecord[]> {
   const records = new Map<string, GenerationRecord>();
   for (const accountId of accountIds) {
-    for (const generation of await allPages((page) => generations.list(accountId, undefined, page), 500)) records.set(generation.generationId, generation);
+    for (const generation of await allPages((page) => generations.list(accountId, undefined, page), 500))
+      records.set(generation.generationId, generation);
   }
   for (const id of new Set(ids)) {
-    const record = records.get(id) ?? await generations.read(id);
+    const record = records.get(id) ?? (await generations.read(id));
     if (record) records.set(id, record);
   }
   return [...records.values()];
@@ -43,10 +59,15 @@ async function generationsOf({ generations }: Context, accountIds: readonly stri
 async function uploadsOf({ uploads, objects, digests }: Context, ids: readonly string[]): Promise<AtRest['uploads']> {
   const found = await Promise.all([...new Set(ids)].map((id) => uploads.read(id)));
   const records = found.filter((record): record is UploadRecord => record !== null);
-  return Promise.all(records.map(async (record) => {
-    const bytes = record.kind === 'upload' && record.status === 'ready' && record.objectKey !== undefined ? await objects.read(record.objectKey) : null;
-    return { record, ...(bytes ? { stored: await digests.ofBytes(bytes) } : {}) };
-  }));
+  return Promise.all(
+    records.map(async (record) => {
+      const bytes =
+        record.kind === 'upload' && record.status === 'ready' && record.objectKey !== undefined
+          ? await objects.read(record.objectKey)
+          : null;
+      return { record, ...(bytes ? { stored: await digests.ofBytes(bytes) } : {}) };
+    }),
+  );
 }
 
 async function objectsOf({ s3, bucket }: Installation): Promise<AtRest['objects']> {
@@ -64,7 +85,12 @@ async function databaseOf({ mongo, database }: Installation): Promise<Pick<AtRes
   try {
     const db = client.db(database);
     const collections = await db.listCollections({}, { nameOnly: true }).toArray();
-    const texts = await Promise.all(collections.map(async ({ name }) => ({ where: `collection ${name}`, text: JSON.stringify(await db.collection(name).find().toArray()) })));
+    const texts = await Promise.all(
+      collections.map(async ({ name }) => ({
+        where: `collection ${name}`,
+        text: JSON.stringify(await db.collection(name).find().toArray()),
+      })),
+    );
     return { accounts: await booksIn(db), texts };
   } finally {
     await client.close();

@@ -21,8 +21,9 @@ interface AccountRow extends Omit<Account, 'accountId' | 'holds'> {
 }
 
 /**
- * All accounts with their entries, as they lie in the database, read without the program: those entries that have left their
- * account, and those that wait in it. An entry that is in both places and differs is there twice, for the checker to find.
+ * All accounts with their entries, as they lie in the database, read without the program: those entries that have left
+ * their account, and those that wait in it. An entry that is in both places and differs is there twice, for the checker
+ * to find.
  */
 export async function booksIn(db: Db): Promise<AtRest['accounts']> {
   const accounts: Collection<AccountRow> = db.collection('accounts');
@@ -36,7 +37,10 @@ export async function booksIn(db: Db): Promise<AtRest['accounts']> {
   return rows.map((row) => accountOf(row, moved.get(row._id.toString()) ?? []));
 }
 
-function accountOf({ _id, holds, outbox, ...rest }: AccountRow, moved: readonly EntryRow[]): AtRest['accounts'][number] {
+function accountOf(
+  { _id, holds, outbox, ...rest }: AccountRow,
+  moved: readonly EntryRow[],
+): AtRest['accounts'][number] {
   const accountId = _id.toString();
   const entries = new Map<string, Entry>();
   for (const row of [...moved, ...outbox]) {
@@ -46,14 +50,29 @@ function accountOf({ _id, holds, outbox, ...rest }: AccountRow, moved: readonly 
   return {
     ...rest,
     accountId,
-    holds: new Map(holds.map(({ generation, credits, heldAt }) => [generation.toString(), { generationId: generation.toString(), credits, heldAt }])),
+    holds: new Map(
+      holds.map(({ generation, credits, heldAt }) => [
+        generation.toString(),
+        { generationId: generation.toString(), credits, heldAt },
+      ]),
+    ),
     entries: [...entries.values()].sort((a, b) => a.sequence - b.sequence),
   };
 }
 
-function entryOf(accountId: string, { sequence, kind, from, to, credits, at, availableAfter, generation, operation, reason }: EntryRow): Entry {
+function entryOf(
+  accountId: string,
+  { sequence, kind, from, to, credits, at, availableAfter, generation, operation, reason }: EntryRow,
+): Entry {
   return {
-    accountId, sequence, kind, from, to, credits, at, availableAfter,
+    accountId,
+    sequence,
+    kind,
+    from,
+    to,
+    credits,
+    at,
+    availableAfter,
     ...(generation === undefined ? {} : { generationId: generation.toString() }),
     ...(operation === undefined ? {} : { operationId: operation }),
     ...(reason === undefined ? {} : { reason }),

@@ -1,7 +1,10 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** Passes on everything between its own port and another, and counts what comes in: what a process sends while its link is in trouble. */
+/**
+ * Passes on everything between its own port and another, and counts what comes in: what a process sends while its link
+ * is in trouble.
+ */
 export class CountedPort {
   /** Pieces of data that clients sent, as they arrived: about one a request. */
   received = 0;
@@ -31,7 +34,9 @@ export class CountedPort {
 
   private pass(client: Socket): void {
     const upstream = connect({ host: '127.0.0.1', port: this.upstreamPort });
-    client.on('data', () => { this.received += 1; });
+    client.on('data', () => {
+      this.received += 1;
+    });
     client.pipe(upstream).pipe(client);
     this.join(client, upstream);
     this.join(upstream, client);

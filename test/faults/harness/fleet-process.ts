@@ -71,7 +71,9 @@ export class FleetProcess {
     if (this.isToEnd) await this.started?.untilEnded();
     if (this.started) return this.started;
     if (this.isClosed) throw new Error(`${this.name} was ended for good.`);
-    this.starting ??= this.launch().finally(() => { this.starting = undefined; });
+    this.starting ??= this.launch().finally(() => {
+      this.starting = undefined;
+    });
     return this.starting;
   }
 
@@ -87,7 +89,7 @@ export class FleetProcess {
   /** Stops it in good order; one that has not ended after `graceMs` is killed, and the answer says so. */
   async stop(graceMs: number): Promise<number | string | undefined> {
     const late = sleep(graceMs, 'late', { ref: false });
-    if (await Promise.race([this.end('SIGTERM'), late]) !== 'late') return this.lastEnd;
+    if ((await Promise.race([this.end('SIGTERM'), late])) !== 'late') return this.lastEnd;
     await this.end('SIGKILL');
     return `nothing within ${graceMs} ms`;
   }
@@ -144,7 +146,9 @@ export class FleetProcess {
     this.isToEnd = false;
     this.hasServed = false;
     this.starts += 1;
-    const started = await (await supervision()).start({
+    const started = await (
+      await supervision()
+    ).start({
       program: process.execPath,
       args: [PROGRAM, 'serve', '--role', role, '--config', configFile],
       environment: { PATH: process.env['PATH'] ?? '', HOME: folder, ...environment },
@@ -156,7 +160,8 @@ export class FleetProcess {
     void started.ended.then((how) => {
       this.lastEnd = how;
       const wasServing = this.isServing();
-      if (wasServing && !this.isToEnd) this.crashes.push(`${name} ended by itself with ${how}: ${this.log.slice(-LOG_TAIL)}`);
+      if (wasServing && !this.isToEnd)
+        this.crashes.push(`${name} ended by itself with ${how}: ${this.log.slice(-LOG_TAIL)}`);
       this.started = undefined;
     });
     return started;

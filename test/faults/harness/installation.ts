@@ -39,8 +39,8 @@ export interface InstallationOptions {
 }
 
 /**
- * Two REST processes and three workers of the compiled program over a MongoDB server and an S3 server of their own, each
- * process with links of its own to both. All of it ends with the test process, however that ends.
+ * Two REST processes and three workers of the compiled program over a MongoDB server and an S3 server of their own,
+ * each process with links of its own to both. All of it ends with the test process, however that ends.
  */
 export class Installation {
   readonly members = new Map<ProcessName, FleetMember>();
@@ -60,10 +60,15 @@ export class Installation {
     this.urls = { 'rest-1': `http://127.0.0.1:${ports['rest-1']}`, 'rest-2': `http://127.0.0.1:${ports['rest-2']}` };
   }
 
-  /** Everything but the processes of the program. Throws `ServerAbsent` where a server's program is not on this machine. */
+  /**
+   * Everything but the processes of the program. Throws `ServerAbsent` where a server's program is not on this machine.
+   */
   static async open(options: InstallationOptions): Promise<Installation> {
     const toxiproxy = new Toxiproxy((await toxiproxyServer()).url);
-    const [mongo, s3] = await Promise.all([ServerProcess.start('mongo-replica-set'), ServerProcess.start(options.objects)]);
+    const [mongo, s3] = await Promise.all([
+      ServerProcess.start('mongo-replica-set'),
+      ServerProcess.start(options.objects),
+    ]);
     const folder = options.logs;
     mkdirSync(folder, { recursive: true });
     // While the folder is empty, its configuration is the default one.
@@ -78,9 +83,16 @@ export class Installation {
     const config = await loadConfig({ file: configFile, folder, environment: {} });
     await migrateStores(config);
     const operator = await openProgram(config, 'tool');
-    const secrets = [{ name: "the installation's secret", text: secret }, { name: "the object store's secret key", text: s3.s3.secretKey }];
-    const installation = new Installation(mongo, s3, operator, database, bucket, secrets, { 'rest-1': await freePort(), 'rest-2': await freePort() });
-    for (const name of PROCESSES) installation.members.set(name, await installation.member(name, toxiproxy, options, configFile));
+    const secrets = [
+      { name: "the installation's secret", text: secret },
+      { name: "the object store's secret key", text: s3.s3.secretKey },
+    ];
+    const installation = new Installation(mongo, s3, operator, database, bucket, secrets, {
+      'rest-1': await freePort(),
+      'rest-2': await freePort(),
+    });
+    for (const name of PROCESSES)
+      installation.members.set(name, await installation.member(name, toxiproxy, options, configFile));
     return installation;
   }
 
@@ -113,7 +125,12 @@ export class Installation {
     return member;
   }
 
-  private async member(name: ProcessName, toxiproxy: Toxiproxy, { name: run, logs }: InstallationOptions, configFile: string): Promise<FleetMember> {
+  private async member(
+    name: ProcessName,
+    toxiproxy: Toxiproxy,
+    { name: run, logs }: InstallationOptions,
+    configFile: string,
+  ): Promise<FleetMember> {
     const trouble = await TroubledS3.open(this.s3.port);
     const ways = {
       mongo: await toxiproxy.link(`${run}-${name}-mongo`, this.mongo.port),
@@ -127,7 +144,14 @@ export class Installation {
       ...mutated(process.env['FAULT_MUTANT']),
       ...(isRest ? { DARKROOM_REST_PORT: new URL(this.urls[name]).port } : {}),
     };
-    const member = new FleetProcess({ name, role: isRest ? 'rest' : 'worker', folder: logs, configFile, environment, logFile: join(logs, `${name}.log`) });
+    const member = new FleetProcess({
+      name,
+      role: isRest ? 'rest' : 'worker',
+      folder: logs,
+      configFile,
+      environment,
+      logFile: join(logs, `${name}.log`),
+    });
     return { process: member, ways };
   }
 }

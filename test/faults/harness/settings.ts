@@ -2,12 +2,20 @@ interface Places {
   readonly mongoUrl: string;
   readonly database: string;
   readonly bucket: string;
-  readonly s3: { readonly endpoint: string; readonly region: string; readonly accessKey: string; readonly secretKey: string };
+  readonly s3: {
+    readonly endpoint: string;
+    readonly region: string;
+    readonly accessKey: string;
+    readonly secretKey: string;
+  };
 }
 
 export const STOP_GRACE_MS = 5_000;
 
-/** Every lease and wait as short as it may be, so that a fault outlasts it. Clients reach the object store by its own address. */
+/**
+ * Every lease and wait as short as it may be, so that a fault outlasts it. Clients reach the object store by its own
+ * address.
+ */
 export function configText({ mongoUrl, database, bucket, s3 }: Places): string {
   return `
 secret_file: secret

@@ -13,7 +13,9 @@ export type Toxic =
 /** Upstream is what a process sends, downstream what it is answered. */
 export type Direction = 'upstream' | 'downstream';
 
-interface ProxyFacts { readonly listen: string }
+interface ProxyFacts {
+  readonly listen: string;
+}
 
 /** A client of toxiproxy's HTTP interface. */
 export class Toxiproxy {
@@ -21,7 +23,12 @@ export class Toxiproxy {
 
   /** A link of its own name to a port of this machine, listening on a free one. */
   async link(name: string, upstreamPort: number): Promise<Link> {
-    const { listen } = await this.ask<ProxyFacts>('POST', '/proxies', { name, listen: '127.0.0.1:0', upstream: `127.0.0.1:${upstreamPort}`, enabled: true });
+    const { listen } = await this.ask<ProxyFacts>('POST', '/proxies', {
+      name,
+      listen: '127.0.0.1:0',
+      upstream: `127.0.0.1:${upstreamPort}`,
+      enabled: true,
+    });
     return new Link(this, name, await CountedPort.open(Number(listen.split(':').at(-1))));
   }
 
@@ -37,11 +44,15 @@ export class Toxiproxy {
   async delete(path: string): Promise<void> {
     const response = await this.send('DELETE', path);
     const text = await response.text();
-    if (!response.ok && response.status !== 404) throw new Error(`toxiproxy answered DELETE ${path} with ${response.status}: ${text}`);
+    if (!response.ok && response.status !== 404)
+      throw new Error(`toxiproxy answered DELETE ${path} with ${response.status}: ${text}`);
   }
 
   private send(method: string, path: string, body?: object): Promise<Response> {
-    return fetch(this.url + path, { method, ...(body ? { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } } : {}) });
+    return fetch(this.url + path, {
+      method,
+      ...(body ? { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } } : {}),
+    });
   }
 }
 
@@ -49,7 +60,11 @@ export class Toxiproxy {
 export class Link {
   private toxics = 0;
 
-  constructor(private readonly toxiproxy: Toxiproxy, private readonly name: string, private readonly counted: CountedPort) {}
+  constructor(
+    private readonly toxiproxy: Toxiproxy,
+    private readonly name: string,
+    private readonly counted: CountedPort,
+  ) {}
 
   get port(): number {
     return this.counted.port;

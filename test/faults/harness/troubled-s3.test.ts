@@ -20,10 +20,15 @@ describe('an object store in trouble', () => {
     server = createServer((request, response) => {
       const chunks: Buffer[] = [];
       request.on('error', () => undefined);
-      request.on('data', (chunk: Buffer) => { received += chunk.byteLength; chunks.push(chunk); });
+      request.on('data', (chunk: Buffer) => {
+        received += chunk.byteLength;
+        chunks.push(chunk);
+      });
       request.on('end', () => {
         const body = request.method === 'GET' ? Buffer.from(BODY) : Buffer.concat(chunks);
-        response.writeHead(200, { 'Content-Length': body.byteLength, 'X-Host': request.headers.host, 'X-Path': request.url }).end(body);
+        response
+          .writeHead(200, { 'Content-Length': body.byteLength, 'X-Host': request.headers.host, 'X-Path': request.url })
+          .end(body);
       });
     });
     server.listen(0, '127.0.0.1');
@@ -94,7 +99,9 @@ describe('an object store in trouble', () => {
     };
     expect(await statuses(4)).to.include.members([503, 500]);
     proxy.cure(slow);
-    expect(await statuses(4)).to.include(500).and.not.include(503);
+    expect(await statuses(4))
+      .to.include(500)
+      .and.not.include(503);
     proxy.cure(broken);
     expect(await statuses(4)).to.deep.equal([200, 200, 200, 200]);
   });

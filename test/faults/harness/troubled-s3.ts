@@ -1,16 +1,29 @@
 import { once } from 'node:events';
-import { Agent, createServer, request as sendRequest, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  Agent,
+  createServer,
+  request as sendRequest,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /**
- * How an object store in trouble answers: it asks to slow down, it fails, it takes half of what it is sent, or it gives half
- * of what it should.
+ * How an object store in trouble answers: it asks to slow down, it fails, it takes half of what it is sent, or it gives
+ * half of what it should.
  */
 export type Trouble = 'slow-down' | 'internal-error' | 'half-requests' | 'half-answers';
 
 const REFUSALS = {
-  'slow-down': { status: 503, body: '<?xml version="1.0" encoding="UTF-8"?><Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>' },
-  'internal-error': { status: 500, body: '<?xml version="1.0" encoding="UTF-8"?><Error><Code>InternalError</Code><Message>We encountered an internal error.</Message></Error>' },
+  'slow-down': {
+    status: 503,
+    body: '<?xml version="1.0" encoding="UTF-8"?><Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>',
+  },
+  'internal-error': {
+    status: 500,
+    body: '<?xml version="1.0" encoding="UTF-8"?><Error><Code>InternalError</Code><Message>We encountered an internal error.</Message></Error>',
+  },
 } as const;
 
 /** A trouble under way. */
@@ -83,9 +96,21 @@ export class TroubledS3 {
     return undefined;
   }
 
-  private pass(request: IncomingMessage, response: ServerResponse, trouble: 'half-requests' | 'half-answers' | undefined): void {
+  private pass(
+    request: IncomingMessage,
+    response: ServerResponse,
+    trouble: 'half-requests' | 'half-answers' | undefined,
+  ): void {
     const { method, url, headers } = request;
-    const upstream = sendRequest({ host: '127.0.0.1', port: this.upstreamPort, agent: this.agent, method, path: url, headers, setHost: false });
+    const upstream = sendRequest({
+      host: '127.0.0.1',
+      port: this.upstreamPort,
+      agent: this.agent,
+      method,
+      path: url,
+      headers,
+      setHost: false,
+    });
     const cut = () => {
       upstream.destroy();
       request.socket.destroy();
@@ -107,17 +132,24 @@ export class TroubledS3 {
 /** Half of nothing is nothing: what has no body cannot be halved. */
 function isFor(trouble: Trouble, { method, headers }: IncomingMessage): boolean {
   switch (trouble) {
-    case 'half-requests': return Number(headers['content-length'] ?? 0) > 1;
-    case 'half-answers': return method === 'GET';
+    case 'half-requests':
+      return Number(headers['content-length'] ?? 0) > 1;
+    case 'half-answers':
+      return method === 'GET';
     case 'slow-down':
-    case 'internal-error': return true;
+    case 'internal-error':
+      return true;
   }
 }
 
 function refuse(request: IncomingMessage, response: ServerResponse, trouble: keyof typeof REFUSALS): void {
   const { status, body } = REFUSALS[trouble];
   request.resume();
-  request.on('end', () => response.writeHead(status, { 'Content-Type': 'application/xml', 'Content-Length': Buffer.byteLength(body) }).end(body));
+  request.on('end', () =>
+    response
+      .writeHead(status, { 'Content-Type': 'application/xml', 'Content-Length': Buffer.byteLength(body) })
+      .end(body),
+  );
 }
 
 /** Passes on half of what was announced and breaks the connection; a message without a body is passed on whole. */

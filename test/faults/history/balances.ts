@@ -6,10 +6,15 @@ const CLOCKS_MS = 100;
 
 /**
  * Whether an account may have had, at some moment of a span, an amount available that fits. An entry says when it was
- * decided; it is written after that, at the latest when the next one that says a later time was decided on it. An amount
- * counts from its entry's time until the next entry must have been written.
+ * decided; it is written after that, at the latest when the next one that says a later time was decided on it. An
+ * amount counts from its entry's time until the next entry must have been written.
  */
-export function mayHaveHad(entries: readonly Entry[], facts: Facts, { from, until }: Span, fits: (available: number) => boolean): boolean {
+export function mayHaveHad(
+  entries: readonly Entry[],
+  facts: Facts,
+  { from, until }: Span,
+  fits: (available: number) => boolean,
+): boolean {
   return entries.some((entry, index) => {
     if (!fits(entry.availableAfter) || entry.at > until + CLOCKS_MS) return false;
     const next = entries[index + 1];

@@ -16,15 +16,27 @@ import { checkUploads } from './rules/uploads.js';
 import { checkViews } from './rules/views.js';
 
 const RULES = [
-  checkBooks, checkBalances, checkCharges, checkViews, checkCancels, checkKeys, checkRefusals,
-  checkUploads, checkOutputs, checkStrangers, checkAccess, checkAnswers, checkRest, checkEnds,
+  checkBooks,
+  checkBalances,
+  checkCharges,
+  checkViews,
+  checkCancels,
+  checkKeys,
+  checkRefusals,
+  checkUploads,
+  checkOutputs,
+  checkStrangers,
+  checkAccess,
+  checkAnswers,
+  checkRest,
+  checkEnds,
 ];
 
 /**
  * Everything in a history that contradicts what was promised. Pure, and shares no code with the program: it knows what
- * clients saw and when, what the operator finds at rest, and the contract. How entries add up, the form of a task and the order
- * of its views are rules of `test/history`, which the simulation uses too. The rules here go by the times of clients, for which
- * the simulation has the exact order of events.
+ * clients saw and when, what the operator finds at rest, and the contract. How entries add up, the form of a task and
+ * the order of its views are rules of `test/history`, which the simulation uses too. The rules here go by the times of
+ * clients, for which the simulation has the exact order of events.
  */
 export function checkHistory(history: History): Finding[] {
   const known = new Known(history);

@@ -5,7 +5,14 @@ import type { Upload } from '../../../core/uploads/upload.js';
 import type { Answer, Exchange, History, Request } from './history.js';
 
 /** A history whose every part can be changed, to break one promise of it. */
-export type Draft<T> = T extends ReadonlyMap<infer K, infer V> ? Map<K, Draft<V>> : JsonObject extends T ? T : T extends object ? { -readonly [M in keyof T]: Draft<T[M]> } : T;
+export type Draft<T> =
+  T extends ReadonlyMap<infer K, infer V>
+    ? Map<K, Draft<V>>
+    : JsonObject extends T
+      ? T
+      : T extends object
+        ? { -readonly [M in keyof T]: Draft<T[M]> }
+        : T;
 
 const id = (last: number) => `019a0000-0000-7000-8000-${String(last).padStart(12, '0')}`;
 const time = (at: number) => new Date(at).toISOString();
@@ -14,7 +21,17 @@ const sha = (digit: string) => digit.repeat(64);
 export const RICH = { accountId: id(1), appId: id(2) };
 export const POOR = { accountId: id(3), appId: id(4) };
 /** One of each end, one made with a reference, and one that a poor account could pay. */
-export const IDS = { succeeded: id(11), cancelled: id(12), failed: id(13), stopped: id(14), poor: id(15), upload: id(21), media: id(22), output: id(23), random: id(99) } as const;
+export const IDS = {
+  succeeded: id(11),
+  cancelled: id(12),
+  failed: id(13),
+  stopped: id(14),
+  poor: id(15),
+  upload: id(21),
+  media: id(22),
+  output: id(23),
+  random: id(99),
+} as const;
 /** Long after everything that is told here. */
 export const QUIET_AT = 1_000_000;
 
@@ -34,40 +51,161 @@ interface Story {
 }
 
 const STORIES: readonly Story[] = [
-  { generationId: IDS.succeeded, key: 'key-succeeded', owner: RICH, n: 2, createdAt: 1_000, endedAt: 3_000, status: 'succeeded', outputs: 1, wasBegun: true, asked: { behaviour: 'partial', deliver: 1 } },
-  { generationId: IDS.cancelled, key: 'key-cancelled', owner: RICH, n: 1, createdAt: 4_000, endedAt: 4_500, status: 'cancelled', outputs: 0, wasBegun: false, asked: { behaviour: 'slow' } },
-  { generationId: IDS.failed, key: 'key-failed', owner: RICH, n: 3, createdAt: 5_000, endedAt: 6_000, status: 'failed', outputs: 0, wasBegun: true, asked: { behaviour: 'fail' } },
-  { generationId: IDS.stopped, key: 'key-stopped', owner: RICH, n: 1, createdAt: 7_000, endedAt: 9_000, status: 'cancelled', outputs: 0, wasBegun: true, asked: { behaviour: 'slow' } },
-  { generationId: IDS.poor, key: 'poor-1', owner: POOR, n: 2, createdAt: 20_100, endedAt: 30_000, status: 'succeeded', outputs: 2, wasBegun: true, asked: {} },
+  {
+    generationId: IDS.succeeded,
+    key: 'key-succeeded',
+    owner: RICH,
+    n: 2,
+    createdAt: 1_000,
+    endedAt: 3_000,
+    status: 'succeeded',
+    outputs: 1,
+    wasBegun: true,
+    asked: { behaviour: 'partial', deliver: 1 },
+  },
+  {
+    generationId: IDS.cancelled,
+    key: 'key-cancelled',
+    owner: RICH,
+    n: 1,
+    createdAt: 4_000,
+    endedAt: 4_500,
+    status: 'cancelled',
+    outputs: 0,
+    wasBegun: false,
+    asked: { behaviour: 'slow' },
+  },
+  {
+    generationId: IDS.failed,
+    key: 'key-failed',
+    owner: RICH,
+    n: 3,
+    createdAt: 5_000,
+    endedAt: 6_000,
+    status: 'failed',
+    outputs: 0,
+    wasBegun: true,
+    asked: { behaviour: 'fail' },
+  },
+  {
+    generationId: IDS.stopped,
+    key: 'key-stopped',
+    owner: RICH,
+    n: 1,
+    createdAt: 7_000,
+    endedAt: 9_000,
+    status: 'cancelled',
+    outputs: 0,
+    wasBegun: true,
+    asked: { behaviour: 'slow' },
+  },
+  {
+    generationId: IDS.poor,
+    key: 'poor-1',
+    owner: POOR,
+    n: 2,
+    createdAt: 20_100,
+    endedAt: 30_000,
+    status: 'succeeded',
+    outputs: 2,
+    wasBegun: true,
+    asked: {},
+  },
 ];
 
 const MODEL: JsonObject = {
-  model_key: 'sandbox-test', price: 1, price_unit: 'image',
-  input_schema: { type: 'object', properties: { n: { type: 'integer', default: 1 }, behaviour: { type: 'string', default: 'succeed' }, deliver: { type: 'integer' }, error_code: { type: 'string', default: 'PROVIDER_REJECTED' }, size: { type: 'string' } } },
+  model_key: 'sandbox-test',
+  price: 1,
+  price_unit: 'image',
+  input_schema: {
+    type: 'object',
+    properties: {
+      n: { type: 'integer', default: 1 },
+      behaviour: { type: 'string', default: 'succeed' },
+      deliver: { type: 'integer' },
+      error_code: { type: 'string', default: 'PROVIDER_REJECTED' },
+      size: { type: 'string' },
+    },
+  },
 };
 
 function bodyOf(story: Pick<Story, 'key' | 'n' | 'generationId' | 'asked'>): JsonObject {
   const references = story.generationId === IDS.succeeded ? { reference_upload_ids: [IDS.upload] } : {};
-  return { model_key: 'sandbox-test', operation: 'image_generation', prompt: 'A test', parameters: { n: story.n, size: '128x128', ...story.asked }, client_trace_id: story.key, ...references };
+  return {
+    model_key: 'sandbox-test',
+    operation: 'image_generation',
+    prompt: 'A test',
+    parameters: { n: story.n, size: '128x128', ...story.asked },
+    client_trace_id: story.key,
+    ...references,
+  };
 }
 
 function outputsOf({ generationId, outputs }: Story): Output[] {
   return Array.from({ length: outputs }, (_, index) => ({
-    mediaId: generationId === IDS.succeeded ? IDS.output : id(200 + index), kind: 'image', objectKey: `outputs/${generationId}/1/${index}`,
-    contentType: 'image/png', byteSize: 500, sha256: sha('a'), widthPx: 128, heightPx: 128,
+    mediaId: generationId === IDS.succeeded ? IDS.output : id(200 + index),
+    kind: 'image',
+    objectKey: `outputs/${generationId}/1/${index}`,
+    contentType: 'image/png',
+    byteSize: 500,
+    sha256: sha('a'),
+    widthPx: 128,
+    heightPx: 128,
   }));
 }
 
 function recordOf(story: Story): Generation {
   const { generationId, owner, key, n, createdAt, endedAt, status, wasBegun } = story;
   return {
-    kind: 'generation', generationId, ...owner, version: 9, status, modelKey: 'sandbox-test', modality: 'image', operation: 'image_generation', prompt: 'A test',
+    kind: 'generation',
+    generationId,
+    ...owner,
+    version: 9,
+    status,
+    modelKey: 'sandbox-test',
+    modality: 'image',
+    operation: 'image_generation',
+    prompt: 'A test',
     parameters: { n, size: '128x128', ...story.asked },
-    references: generationId === IDS.succeeded ? [{ uploadId: IDS.upload, role: 'reference_image', objectKey: 'media/u', mediaType: 'image/png', byteSize: 100, sha256: sha('b') }] : [],
-    clientTraceId: key, createdAt, updatedAt: endedAt, completedAt: endedAt, estimatedCredits: n, reservedCredits: n, chargedCredits: story.outputs,
-    terms: { priceVersion: '1', creditsByOutputs: Array.from({ length: n + 1 }, (_, index) => index), cancelFloorCredits: 0, queueDeadlineAt: createdAt + 60_000, runTimeoutMs: 20_000, maxAttempts: 3 },
-    fence: wasBegun ? 1 : 0, attemptsMade: wasBegun ? 1 : 0, outputs: outputsOf(story), settledAt: endedAt, dueAt: endedAt + 1_000_000,
-    ...(wasBegun ? { runDeadlineAt: createdAt + 20_100, attempt: { number: 1, phase: 'submitted', token: 't', reference: 'r', startedAt: createdAt + 100 } } : {}),
+    references:
+      generationId === IDS.succeeded
+        ? [
+            {
+              uploadId: IDS.upload,
+              role: 'reference_image',
+              objectKey: 'media/u',
+              mediaType: 'image/png',
+              byteSize: 100,
+              sha256: sha('b'),
+            },
+          ]
+        : [],
+    clientTraceId: key,
+    createdAt,
+    updatedAt: endedAt,
+    completedAt: endedAt,
+    estimatedCredits: n,
+    reservedCredits: n,
+    chargedCredits: story.outputs,
+    terms: {
+      priceVersion: '1',
+      creditsByOutputs: Array.from({ length: n + 1 }, (_, index) => index),
+      cancelFloorCredits: 0,
+      queueDeadlineAt: createdAt + 60_000,
+      runTimeoutMs: 20_000,
+      maxAttempts: 3,
+    },
+    fence: wasBegun ? 1 : 0,
+    attemptsMade: wasBegun ? 1 : 0,
+    outputs: outputsOf(story),
+    settledAt: endedAt,
+    dueAt: endedAt + 1_000_000,
+    ...(wasBegun
+      ? {
+          runDeadlineAt: createdAt + 20_100,
+          attempt: { number: 1, phase: 'submitted', token: 't', reference: 'r', startedAt: createdAt + 100 },
+        }
+      : {}),
     ...(status === 'cancelled' && wasBegun ? { cancelRequestedAt: createdAt + 500 } : {}),
     ...(status === 'failed' ? { error: { code: 'PROVIDER_REJECTED', message: 'No.', retryable: false } } : {}),
   };
@@ -84,11 +222,26 @@ function accountOf({ accountId }: typeof RICH, granted: number): Account & { ent
   const own = STORIES.filter(({ owner }) => owner.accountId === accountId);
   for (const { generationId, n, outputs, createdAt, endedAt } of own) {
     add({ kind: 'hold', from: 'available', to: 'reserved', credits: n, at: createdAt, generationId });
-    if (outputs > 0) add({ kind: 'charge', from: 'reserved', to: 'spent', credits: outputs, at: endedAt, generationId });
-    if (outputs < n) add({ kind: 'release', from: 'reserved', to: 'available', credits: n - outputs, at: endedAt, generationId });
+    if (outputs > 0)
+      add({ kind: 'charge', from: 'reserved', to: 'spent', credits: outputs, at: endedAt, generationId });
+    if (outputs < n)
+      add({ kind: 'release', from: 'reserved', to: 'available', credits: n - outputs, at: endedAt, generationId });
   }
   const spent = own.reduce((sum, { outputs }) => sum + outputs, 0);
-  return { accountId, name: 'test', currency: 'credits', createdAt: 0, version: 9, issued: granted, available, reserved: 0, spent, lastSequence: entries.length, holds: new Map(), entries };
+  return {
+    accountId,
+    name: 'test',
+    currency: 'credits',
+    createdAt: 0,
+    version: 9,
+    issued: granted,
+    available,
+    reserved: 0,
+    spent,
+    lastSequence: entries.length,
+    holds: new Map(),
+    entries,
+  };
 }
 
 /** The task as a client sees it: queued, running, or as it ended. */
@@ -96,10 +249,30 @@ function taskOf(story: Story, shown: 'queued' | 'running' | 'ended', at: number)
   const isOver = shown === 'ended';
   const { generationId, key, n, createdAt, endedAt, status, outputs } = story;
   return {
-    generation_id: generationId, status: isOver ? status : shown, model_key: 'sandbox-test', modality: 'image', operation: 'image_generation', created_at: time(createdAt), updated_at: time(at),
-    ...(isOver ? { completed_at: time(endedAt) } : { poll_after_ms: 2_000 }), estimated_credits: n, reserved_credits: n, charged_credits: isOver ? outputs : 0,
-    outputs: isOver ? outputsOf(story).map(({ mediaId, widthPx, heightPx }) => ({ media_id: mediaId, media_type: 'image', url: `http://store/${mediaId}?at=${at}`, width: widthPx, height: heightPx })) : [],
-    ...(isOver && status === 'failed' ? { error: { code: 'PROVIDER_REJECTED', message: 'No.', retryable: false } } : {}), client_trace_id: key,
+    generation_id: generationId,
+    status: isOver ? status : shown,
+    model_key: 'sandbox-test',
+    modality: 'image',
+    operation: 'image_generation',
+    created_at: time(createdAt),
+    updated_at: time(at),
+    ...(isOver ? { completed_at: time(endedAt) } : { poll_after_ms: 2_000 }),
+    estimated_credits: n,
+    reserved_credits: n,
+    charged_credits: isOver ? outputs : 0,
+    outputs: isOver
+      ? outputsOf(story).map(({ mediaId, widthPx, heightPx }) => ({
+          media_id: mediaId,
+          media_type: 'image',
+          url: `http://store/${mediaId}?at=${at}`,
+          width: widthPx,
+          height: heightPx,
+        }))
+      : [],
+    ...(isOver && status === 'failed'
+      ? { error: { code: 'PROVIDER_REJECTED', message: 'No.', retryable: false } }
+      : {}),
+    client_trace_id: key,
   };
 }
 
@@ -117,58 +290,159 @@ function exchangesOf(story: Story, by: string): Exchange[] {
     exchange(by, createdAt - 40, create),
     exchange(by, createdAt + 20, create, refused(503, 'SERVICE_UNAVAILABLE'), 'rest-2'),
     exchange(by, createdAt + 90, create, ok(202, taskOf(story, 'queued', createdAt)), 'rest-2'),
-    ...(wasBegun ? [exchange(by, createdAt + 200, { operation: 'get', generationId }, ok(200, taskOf(story, 'running', createdAt + 150)))] : []),
-    ...(status === 'cancelled' ? [exchange(by, createdAt + 450, { operation: 'cancel', generationId }, ok(200, wasBegun ? taskOf(story, 'running', createdAt + 500) : taskOf(story, 'ended', endedAt)))] : []),
+    ...(wasBegun
+      ? [
+          exchange(
+            by,
+            createdAt + 200,
+            { operation: 'get', generationId },
+            ok(200, taskOf(story, 'running', createdAt + 150)),
+          ),
+        ]
+      : []),
+    ...(status === 'cancelled'
+      ? [
+          exchange(
+            by,
+            createdAt + 450,
+            { operation: 'cancel', generationId },
+            ok(200, wasBegun ? taskOf(story, 'running', createdAt + 500) : taskOf(story, 'ended', endedAt)),
+          ),
+        ]
+      : []),
     exchange(by, endedAt + 100, { operation: 'get', generationId }, ok(200, taskOf(story, 'ended', endedAt)), 'rest-2'),
     exchange(by, QUIET_AT + 10, { operation: 'get', generationId }, ok(200, taskOf(story, 'ended', endedAt))),
   ];
 }
 
 function uploadExchanges(): Exchange[] {
-  const prepare: Request = { operation: 'prepare', key: 'prepare-1', body: { filename: 'prepare-1.png', media_type: 'image/png', byte_size: 100, role: 'reference_image' } };
-  const complete: Request = { operation: 'complete', key: 'complete-1', uploadId: IDS.upload, body: { sha256: sha('b') } };
-  const completed = ok(200, { upload_id: IDS.upload, media_id: IDS.media, status: 'ready', media_type: 'image', byte_size: 100 });
+  const prepare: Request = {
+    operation: 'prepare',
+    key: 'prepare-1',
+    body: { filename: 'prepare-1.png', media_type: 'image/png', byte_size: 100, role: 'reference_image' },
+  };
+  const complete: Request = {
+    operation: 'complete',
+    key: 'complete-1',
+    uploadId: IDS.upload,
+    body: { sha256: sha('b') },
+  };
+  const completed = ok(200, {
+    upload_id: IDS.upload,
+    media_id: IDS.media,
+    status: 'ready',
+    media_type: 'image',
+    byte_size: 100,
+  });
   return [
     exchange('rich', 100, prepare, ok(201, { upload_id: IDS.upload, upload_url: 'http://store/put', method: 'PUT' })),
-    exchange('rich', 200, { operation: 'put', uploadId: IDS.upload, sha256: sha('c'), byteSize: 100 }, { status: 400 }, 'store'),
-    exchange('rich', 300, { operation: 'put', uploadId: IDS.upload, sha256: sha('b'), byteSize: 100 }, { status: 200 }, 'store'),
+    exchange(
+      'rich',
+      200,
+      { operation: 'put', uploadId: IDS.upload, sha256: sha('c'), byteSize: 100 },
+      { status: 400 },
+      'store',
+    ),
+    exchange(
+      'rich',
+      300,
+      { operation: 'put', uploadId: IDS.upload, sha256: sha('b'), byteSize: 100 },
+      { status: 200 },
+      'store',
+    ),
     exchange('rich', 400, complete),
     exchange('rich', 500, complete, refused(409, 'IDEMPOTENCY_IN_PROGRESS'), 'rest-2'),
     exchange('rich', 600, complete, completed, 'rest-2'),
-    exchange('rich', 700, { ...complete, key: 'complete-2', uploadId: IDS.random }, refused(422, 'FIELD_INVALID', 'No such upload.')),
+    exchange(
+      'rich',
+      700,
+      { ...complete, key: 'complete-2', uploadId: IDS.random },
+      refused(422, 'FIELD_INVALID', 'No such upload.'),
+    ),
     exchange('poor', 800, { ...complete, key: 'complete-3' }, refused(422, 'FIELD_INVALID', 'No such upload.')),
   ];
 }
 
 /** Strangers, a revoked key, and a poor account where three creates of 2 credits meet 3. */
 function otherExchanges(): Exchange[] {
-  const poor = (key: string): Request => ({ operation: 'create', key, body: bodyOf({ key, n: 2, generationId: '', asked: {} }) });
+  const poor = (key: string): Request => ({
+    operation: 'create',
+    key,
+    body: bodyOf({ key, n: 2, generationId: '', asked: {} }),
+  });
   return [
-    exchange('rich', 1_500, { operation: 'create', key: 'key-succeeded', body: { prompt: 'Another', client_trace_id: 'key-succeeded' } }, refused(409, 'IDEMPOTENCY_PAYLOAD_MISMATCH')),
+    exchange(
+      'rich',
+      1_500,
+      { operation: 'create', key: 'key-succeeded', body: { prompt: 'Another', client_trace_id: 'key-succeeded' } },
+      refused(409, 'IDEMPOTENCY_PAYLOAD_MISMATCH'),
+    ),
     exchange('poor', 10_000, { operation: 'get', generationId: IDS.succeeded }, refused(404, 'TASK_NOT_FOUND')),
     exchange('poor', 10_100, { operation: 'get', generationId: IDS.random }, refused(404, 'TASK_NOT_FOUND')),
     exchange('poor', 10_200, { operation: 'cancel', generationId: IDS.succeeded }, refused(404, 'TASK_NOT_FOUND')),
-    exchange('leaver', 11_000, { operation: 'credits' }, ok(200, { balance_credits: 99, available_credits: 99, remaining_credits: 99 })),
-    exchange('leaver', 13_000, { operation: 'credits' }, ok(200, { balance_credits: 99, available_credits: 99, remaining_credits: 99 })),
+    exchange(
+      'leaver',
+      11_000,
+      { operation: 'credits' },
+      ok(200, { balance_credits: 99, available_credits: 99, remaining_credits: 99 }),
+    ),
+    exchange(
+      'leaver',
+      13_000,
+      { operation: 'credits' },
+      ok(200, { balance_credits: 99, available_credits: 99, remaining_credits: 99 }),
+    ),
     exchange('leaver', 18_000, { operation: 'credits' }, refused(401, 'DEVELOPER_TOKEN_REVOKED'), 'rest-2'),
     exchange('poor', 20_150, poor('poor-2'), refused(402, 'CREDITS_INSUFFICIENT')),
     exchange('poor', 20_150, poor('poor-3'), refused(402, 'CREDITS_INSUFFICIENT'), 'rest-2'),
-    exchange('rich', 25_000, { operation: 'fetch', generationId: IDS.succeeded, mediaId: IDS.output }, {
-      status: 200, bytes: { contentType: 'image/png', byteSize: 500, sha256: sha('a'), kind: 'image', widthPx: 128, heightPx: 128 },
-    }, 'store'),
+    exchange(
+      'rich',
+      25_000,
+      { operation: 'fetch', generationId: IDS.succeeded, mediaId: IDS.output },
+      {
+        status: 200,
+        bytes: {
+          contentType: 'image/png',
+          byteSize: 500,
+          sha256: sha('a'),
+          kind: 'image',
+          widthPx: 128,
+          heightPx: 128,
+        },
+      },
+      'store',
+    ),
   ];
 }
 
 const UPLOAD: Upload = {
-  kind: 'upload', uploadId: IDS.upload, ...RICH, version: 4, status: 'ready', filename: 'prepare-1.png', mediaType: 'image/png', byteSize: 100, declaredSha256: sha('b'), role: 'reference_image',
-  stagingKey: 'staging/u', createdAt: 100, expiresAt: 900_000, objectKey: 'media/u', ready: { mediaId: IDS.media, sha256: sha('b'), widthPx: 24, heightPx: 16, at: 600 }, dueAt: 90_000_000,
+  kind: 'upload',
+  uploadId: IDS.upload,
+  ...RICH,
+  version: 4,
+  status: 'ready',
+  filename: 'prepare-1.png',
+  mediaType: 'image/png',
+  byteSize: 100,
+  declaredSha256: sha('b'),
+  role: 'reference_image',
+  stagingKey: 'staging/u',
+  createdAt: 100,
+  expiresAt: 900_000,
+  objectKey: 'media/u',
+  ready: { mediaId: IDS.media, sha256: sha('b'), widthPx: 24, heightPx: 16, at: 600 },
+  dueAt: 90_000_000,
 };
 
 /** A short history in which every promise is kept, told anew each time. */
 export function cleanHistory(): Draft<History> {
   const history: History = {
     facts: {
-      parties: [{ name: 'rich', ...RICH }, { name: 'poor', ...POOR }, { name: 'leaver', ...RICH }],
+      parties: [
+        { name: 'rich', ...RICH },
+        { name: 'poor', ...POOR },
+        { name: 'leaver', ...RICH },
+      ],
       granted: { [RICH.accountId]: 100, [POOR.accountId]: 3 },
       models: [MODEL],
       bursts: [{ by: 'poor', keys: ['poor-1', 'poor-2', 'poor-3'], cost: 2, balance: 3, isExact: true }],
@@ -181,12 +455,24 @@ export function cleanHistory(): Draft<History> {
       writingMs: 3_000,
       slackMs: 10_000,
     },
-    exchanges: [...uploadExchanges(), ...otherExchanges(), ...STORIES.flatMap((story) => exchangesOf(story, story.owner === RICH ? 'rich' : 'poor'))],
+    exchanges: [
+      ...uploadExchanges(),
+      ...otherExchanges(),
+      ...STORIES.flatMap((story) => exchangesOf(story, story.owner === RICH ? 'rich' : 'poor')),
+    ],
     atRest: {
       accounts: [accountOf(RICH, 100), accountOf(POOR, 3)],
-      generations: [...STORIES.map(recordOf), { kind: 'void', generationId: id(50), ...RICH, version: 1, createdAt: 1, dueAt: 1 }],
+      generations: [
+        ...STORIES.map(recordOf),
+        { kind: 'void', generationId: id(50), ...RICH, version: 1, createdAt: 1, dueAt: 1 },
+      ],
       uploads: [{ record: UPLOAD, stored: { byteSize: 100, sha256: sha('b') } }],
-      objects: [{ key: 'media/u', byteSize: 100 }, ...STORIES.flatMap((story) => outputsOf(story).map(({ objectKey, byteSize }) => ({ key: objectKey, byteSize })))],
+      objects: [
+        { key: 'media/u', byteSize: 100 },
+        ...STORIES.flatMap((story) =>
+          outputsOf(story).map(({ objectKey, byteSize }) => ({ key: objectKey, byteSize })),
+        ),
+      ],
       verifyFindings: [],
       texts: [{ where: 'the log of rest-1', text: 'serving' }],
     },

@@ -11,7 +11,10 @@ const ROUNDS_THAT_ARE_NOTICED = 5;
 /** Of what must succeed, and nobody cancelled. */
 const SUCCEEDED_SHARE = 0.7;
 
-/** What is too little in a history to prove anything, a sentence each: a run in which nothing happened breaks no promise either. */
+/**
+ * What is too little in a history to prove anything, a sentence each: a run in which nothing happened breaks no promise
+ * either.
+ */
 export function whatIsMissing(history: History, rounds: number): string[] {
   const known = new Known(history);
   const generations = known.generations().filter(({ status }) => taskHasEnded(status));
@@ -21,14 +24,24 @@ export function whatIsMissing(history: History, rounds: number): string[] {
     return generation.status !== 'cancelled' && body !== undefined && mustSucceed(wishOf(history.facts.models, body));
   });
   const granted = meant.filter(({ status }) => status === 'succeeded').length;
-  const fetched = known.answered('fetch').filter((exchange) => isSuccess(exchange) && exchange.answer.bytes !== undefined).length;
+  const fetched = known
+    .answered('fetch')
+    .filter((exchange) => isSuccess(exchange) && exchange.answer.bytes !== undefined).length;
   const unsure = history.exchanges.filter(({ answered }) => !answered || answered.answer.status === 503).length;
   const [leastSucceeded, leastFetched] = [rounds * SUCCEEDED_A_ROUND, rounds * FETCHED_A_ROUND];
   const leastUnsure = rounds < ROUNDS_THAT_ARE_NOTICED ? 0 : rounds * UNSURE_A_ROUND;
   return [
-    ...(succeeded < leastSucceeded ? [`Only ${succeeded} generations succeeded in ${rounds} rounds, and ${leastSucceeded} should at least.`] : []),
-    ...(granted < SUCCEEDED_SHARE * meant.length ? [`Of ${meant.length} generations that could only succeed ${granted} did.`] : []),
-    ...(fetched < leastFetched ? [`Only ${fetched} outputs were fetched in ${rounds} rounds, and ${leastFetched} should be at least.`] : []),
-    ...(unsure < leastUnsure ? [`Only ${unsure} requests got no answer, or a 503, in ${rounds} rounds, and ${leastUnsure} should at least.`] : []),
+    ...(succeeded < leastSucceeded
+      ? [`Only ${succeeded} generations succeeded in ${rounds} rounds, and ${leastSucceeded} should at least.`]
+      : []),
+    ...(granted < SUCCEEDED_SHARE * meant.length
+      ? [`Of ${meant.length} generations that could only succeed ${granted} did.`]
+      : []),
+    ...(fetched < leastFetched
+      ? [`Only ${fetched} outputs were fetched in ${rounds} rounds, and ${leastFetched} should be at least.`]
+      : []),
+    ...(unsure < leastUnsure
+      ? [`Only ${unsure} requests got no answer, or a 503, in ${rounds} rounds, and ${leastUnsure} should at least.`]
+      : []),
   ];
 }

@@ -3,7 +3,9 @@ import type { GenerationRecord } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { UploadRecord } from '../../../core/uploads/upload.js';
 
-/** Who sends a request: one credential of one App. Times everywhere are milliseconds of one clock that never goes back. */
+/**
+ * Who sends a request: one credential of one App. Times everywhere are milliseconds of one clock that never goes back.
+ */
 export interface Party {
   readonly name: string;
   readonly accountId: string;
@@ -41,7 +43,9 @@ export interface Fetched {
   readonly heightPx?: number;
 }
 
-/** One request as its client saw it. Without an answer it may have happened, may yet happen, or may never have arrived. */
+/**
+ * One request as its client saw it. Without an answer it may have happened, may yet happen, or may never have arrived.
+ */
 export interface Exchange {
   /** The name of a party. */
   readonly by: string;
@@ -52,7 +56,9 @@ export interface Exchange {
   readonly answered?: { readonly at: number; readonly answer: Answer };
 }
 
-/** K creates of the same cost, each with a key of its own, at once, by a party whose account has nothing else to pay. */
+/**
+ * K creates of the same cost, each with a key of its own, at once, by a party whose account has nothing else to pay.
+ */
 export interface Burst {
   readonly by: string;
   readonly keys: readonly string[];
@@ -81,15 +87,24 @@ export interface Facts {
   readonly secrets: readonly { readonly name: string; readonly text: string }[];
   /** When the last fault was healed and no client sent anything new any more. */
   readonly quietAt: number;
-  /** When a process was last told by a store that it cannot be had: a machine too busy to answer in time is a fault too. */
+  /**
+   * When a process was last told by a store that it cannot be had: a machine too busy to answer in time is a fault too.
+   */
   readonly troubledUntil: number;
-  /** When faults were under way or had just been healed, and when a store could not be had: what ran then may have come to nothing. */
+  /**
+   * When faults were under way or had just been healed, and when a store could not be had: what ran then may have come
+   * to nothing.
+   */
   readonly troubles: readonly Span[];
-  /** Calm in one piece in which whatever waits is found and begun: a lost wake-up, even, for which recovery looks last. */
+  /**
+   * Calm in one piece in which whatever waits is found and begun: a lost wake-up, even, for which recovery looks last.
+   */
   readonly enoughCalmMs: number;
   /** How long after it was decided an entry of the ledger may be written, while there is no trouble. */
   readonly writingMs: number;
-  /** How late after its deadline, or after all trouble, something may end: leases, a pass of recovery, a busy machine. */
+  /**
+   * How late after its deadline, or after all trouble, something may end: leases, a pass of recovery, a busy machine.
+   */
   readonly slackMs: number;
 }
 
@@ -97,8 +112,13 @@ export interface Facts {
 export interface AtRest {
   readonly accounts: readonly (Account & { readonly entries: readonly Entry[] })[];
   readonly generations: readonly GenerationRecord[];
-  /** What is on record of every upload that some client knows, and what stands in the store where its bytes should be. */
-  readonly uploads: readonly { readonly record: UploadRecord; readonly stored?: { readonly byteSize: number; readonly sha256: string } }[];
+  /**
+   * What is on record of every upload that some client knows, and what stands in the store where its bytes should be.
+   */
+  readonly uploads: readonly {
+    readonly record: UploadRecord;
+    readonly stored?: { readonly byteSize: number; readonly sha256: string };
+  }[];
   readonly objects: readonly { readonly key: string; readonly byteSize: number }[];
   /** What the program's own `verify` found. */
   readonly verifyFindings: readonly string[];

@@ -27,7 +27,8 @@ export class Known {
     for (const { request, answered } of history.exchanges) {
       if (request.operation !== 'create') continue;
       // A key may have been tried with another payload: what succeeded counts.
-      if (answered?.answer.status === 202 || !this.bodies.has(traceOf(request.body))) this.bodies.set(traceOf(request.body), request.body);
+      if (answered?.answer.status === 202 || !this.bodies.has(traceOf(request.body)))
+        this.bodies.set(traceOf(request.body), request.body);
     }
   }
 
@@ -67,7 +68,9 @@ export class Known {
   }
 
   answered<O extends Request['operation']>(...operations: readonly O[]): Answered<O>[] {
-    return this.history.exchanges.flatMap((exchange) => (isAnswered(exchange, operations) ? [{ ...exchange, ...exchange.answered }] : []));
+    return this.history.exchanges.flatMap((exchange) =>
+      isAnswered(exchange, operations) ? [{ ...exchange, ...exchange.answered }] : [],
+    );
   }
 
   private addEntry(entry: Entry): void {
@@ -78,9 +81,15 @@ export class Known {
   }
 }
 
-type WithAnswer<O extends Request['operation']> = Exchange & { readonly request: OperationOf<O>; readonly answered: NonNullable<Exchange['answered']> };
+type WithAnswer<O extends Request['operation']> = Exchange & {
+  readonly request: OperationOf<O>;
+  readonly answered: NonNullable<Exchange['answered']>;
+};
 
-function isAnswered<O extends Request['operation']>(exchange: Exchange, operations: readonly O[]): exchange is WithAnswer<O> {
+function isAnswered<O extends Request['operation']>(
+  exchange: Exchange,
+  operations: readonly O[],
+): exchange is WithAnswer<O> {
   return exchange.answered !== undefined && operations.some((operation) => operation === exchange.request.operation);
 }
 
@@ -107,6 +116,13 @@ export function taskHasEnded(status: string): boolean {
 
 /** A request in a sentence. */
 export function told({ by, through, request, sentAt }: Exchange): string {
-  const subject = 'key' in request ? `under key ${request.key}` : 'generationId' in request ? `of ${request.generationId}` : 'uploadId' in request ? `to ${request.uploadId}` : '';
+  const subject =
+    'key' in request
+      ? `under key ${request.key}`
+      : 'generationId' in request
+        ? `of ${request.generationId}`
+        : 'uploadId' in request
+          ? `to ${request.uploadId}`
+          : '';
   return `${request.operation} ${subject} by ${by} through ${through} at ${Math.round(sentAt)}`;
 }

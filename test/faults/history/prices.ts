@@ -1,6 +1,9 @@
 import type { Json, JsonObject } from '../../../core/json.js';
 
-/** The price of a request by the public catalog alone: so much an image, or a second of a video. Undefined where it does not say. */
+/**
+ * The price of a request by the public catalog alone: so much an image, or a second of a video. Undefined where it does
+ * not say.
+ */
 export function priceOf(models: readonly JsonObject[], body: JsonObject, delivered?: number): number | undefined {
   const model = models.find((candidate) => candidate['model_key'] === body['model_key']);
   const price = model?.['price'];
@@ -8,7 +11,8 @@ export function priceOf(models: readonly JsonObject[], body: JsonObject, deliver
   const wanted = numberOf(parameterOf(model, body, 'n')) ?? 1;
   const count = Math.min(delivered ?? wanted, wanted);
   if (model['price_unit'] === 'image') return price * count;
-  if (model['price_unit'] === 'second') return count === 0 ? 0 : price * (numberOf(parameterOf(model, body, 'duration_seconds')) ?? 1);
+  if (model['price_unit'] === 'second')
+    return count === 0 ? 0 : price * (numberOf(parameterOf(model, body, 'duration_seconds')) ?? 1);
   return undefined;
 }
 

@@ -2,7 +2,10 @@ import type { JsonObject } from '../../../core/json.js';
 import { textOf } from '../../history/values.js';
 import { parameterIn } from './prices.js';
 
-/** How a generation may end when nothing goes wrong and nobody cancels it: with so many outputs, with this error, or either way. */
+/**
+ * How a generation may end when nothing goes wrong and nobody cancels it: with so many outputs, with this error, or
+ * either way.
+ */
 export interface Wish {
   readonly outputs?: number;
   readonly error?: string;
@@ -20,12 +23,17 @@ export function wishOf(models: readonly JsonObject[], body: JsonObject): Wish {
       return outputs === 0 ? { error: 'OUTPUT_INVALID' } : { outputs };
     }
     // Each worker's sandbox counts attempts for itself: three that fall to different workers all fail.
-    case 'fail': return Number(parameter('retryable_attempts') ?? 0) > 0 ? { ...all, error } : { error };
-    case 'refuse': return { error };
+    case 'fail':
+      return Number(parameter('retryable_attempts') ?? 0) > 0 ? { ...all, error } : { error };
+    case 'refuse':
+      return { error };
     case 'bad_output':
-    case 'wrong_output': return { error: 'OUTPUT_INVALID' };
-    case 'hang': return { error: 'TASK_TIMEOUT' };
-    default: return all;
+    case 'wrong_output':
+      return { error: 'OUTPUT_INVALID' };
+    case 'hang':
+      return { error: 'TASK_TIMEOUT' };
+    default:
+      return all;
   }
 }
 

@@ -5,7 +5,10 @@ import { toldStruck, type Struck } from './struck.js';
 
 export interface Measured {
   readonly struck: readonly Struck[];
-  /** From the moment all of a round's faults were healed to the first success of a request sent after it, in milliseconds. */
+  /**
+   * From the moment all of a round's faults were healed to the first success of a request sent after it, in
+   * milliseconds.
+   */
   readonly recoveriesMs: readonly number[];
   readonly starts: number;
   /** From the first start until the last fault was healed, and until the last check could begin. */
@@ -14,14 +17,24 @@ export interface Measured {
 }
 
 /** What happened, in a few lines. */
-export function tellFigures({ exchanges, atRest }: History, { struck, recoveriesMs, starts, underFaultsMs, wallMs }: Measured): string[] {
+export function tellFigures(
+  { exchanges, atRest }: History,
+  { struck, recoveriesMs, starts, underFaultsMs, wallMs }: Measured,
+): string[] {
   const byKey = new Map<string, { requests: number; outcome: string }>();
   for (const { request, answered } of exchanges) {
     if (request.operation !== 'create') continue;
     const known = byKey.get(request.key) ?? { requests: 0, outcome: 'unknown' };
     const isAccepted = known.outcome === 'accepted' || (answered !== undefined && isSuccess(answered));
     const code = answered?.answer.code;
-    byKey.set(request.key, { requests: known.requests + 1, outcome: isAccepted ? 'accepted' : code !== undefined && answered && answered.answer.status < 500 ? 'refused' : known.outcome });
+    byKey.set(request.key, {
+      requests: known.requests + 1,
+      outcome: isAccepted
+        ? 'accepted'
+        : code !== undefined && answered && answered.answer.status < 500
+          ? 'refused'
+          : known.outcome,
+    });
   }
   const keys = [...byKey.values()];
   const unanswered = exchanges.filter(({ answered }) => !answered).length;
@@ -39,14 +52,22 @@ export function tellFigures({ exchanges, atRest }: History, { struck, recoveries
 /** Objects that no record names, by the folder they lie in. They cost room and nothing else. */
 function leftovers({ objects, generations, uploads }: History['atRest']): string[] {
   const named = new Set<string>();
-  for (const record of generations) if (record.kind === 'generation') for (const { objectKey } of record.outputs) named.add(objectKey);
-  for (const { record } of uploads) if (record.kind === 'upload') for (const key of [record.objectKey, record.stagingKey]) if (key !== undefined) named.add(key);
-  return objects.filter(({ key }) => !named.has(key) && key !== INSTALLATION_KEY).map(({ key }) => key.split('/')[0] ?? key);
+  for (const record of generations)
+    if (record.kind === 'generation') for (const { objectKey } of record.outputs) named.add(objectKey);
+  for (const { record } of uploads)
+    if (record.kind === 'upload')
+      for (const key of [record.objectKey, record.stagingKey]) if (key !== undefined) named.add(key);
+  return objects
+    .filter(({ key }) => !named.has(key) && key !== INSTALLATION_KEY)
+    .map(({ key }) => key.split('/')[0] ?? key);
 }
 
 function counted(names: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
   if (counts.size === 0) return 'none';
-  return [...counts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, count]) => `${count} ${name}`).join(', ');
+  return [...counts]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, count]) => `${count} ${name}`)
+    .join(', ');
 }

@@ -36,7 +36,9 @@ export class OwnerlessWatch {
     } else {
       known.until = now;
       if (now - known.from <= this.allowanceMs) return;
-      known.overtakenBy += begun.filter(({ modelKey, createdAt }) => modelKey === g.modelKey && createdAt > g.createdAt).length;
+      known.overtakenBy += begun.filter(
+        ({ modelKey, createdAt }) => modelKey === g.modelKey && createdAt > g.createdAt,
+      ).length;
     }
   }
 }

@@ -5,23 +5,40 @@ type ActionTo<T extends Action['to']> = Extract<Action, { readonly to: T }>;
 
 /** A fault under way. */
 export interface Performed {
-  /** What it has hit so far: processes and stores that were there to be struck, requests in trouble, pieces sent into a bad link. */
+  /**
+   * What it has hit so far: processes and stores that were there to be struck, requests in trouble, pieces sent into a
+   * bad link.
+   */
   hits(): number;
   /** Takes away this fault and no other. Starts again what was ended, if it can start by now. */
   undo(): Promise<void>;
 }
 
-/** Does what a fault says. What another fault has ended is waited for, or started again, so that there is something to strike. */
-export async function perform(installation: Installation, action: Action, pause: (ms: number) => Promise<void>): Promise<Performed> {
+/**
+ * Does what a fault says. What another fault has ended is waited for, or started again, so that there is something to
+ * strike.
+ */
+export async function perform(
+  installation: Installation,
+  action: Action,
+  pause: (ms: number) => Promise<void>,
+): Promise<Performed> {
   switch (action.to) {
-    case 'processes': return troubleProcesses(installation, action);
-    case 'store': return troubleStore(installation, action, pause);
-    case 'links': return troubleLinks(installation, action);
-    case 's3': return troubleS3(installation, action);
+    case 'processes':
+      return troubleProcesses(installation, action);
+    case 'store':
+      return troubleStore(installation, action, pause);
+    case 'links':
+      return troubleLinks(installation, action);
+    case 's3':
+      return troubleS3(installation, action);
   }
 }
 
-async function troubleProcesses(installation: Installation, { does, processes }: ActionTo<'processes'>): Promise<Performed> {
+async function troubleProcesses(
+  installation: Installation,
+  { does, processes }: ActionTo<'processes'>,
+): Promise<Performed> {
   const troubled = processes.map((name) => installation.process(name));
   await Promise.all(troubled.map((process) => process.ensureStarted()));
   const struck = troubled.filter((process) => {
@@ -29,15 +46,30 @@ async function troubleProcesses(installation: Installation, { does, processes }:
     return does === 'SIGTERM' ? process.askToEnd() : process.kill();
   });
   const hits = () => struck.length;
-  if (does === 'freeze') return { hits, undo: async () => { for (const process of troubled) process.thaw(); } };
+  if (does === 'freeze')
+    return {
+      hits,
+      undo: async () => {
+        for (const process of troubled) process.thaw();
+      },
+    };
   // Not waited for: it may be long in starting while another fault lasts, and is waited for when all are healed.
   // One that cannot be started says so there again.
-  return { hits, undo: async () => { for (const process of troubled) process.startAgain().catch(() => undefined); } };
+  return {
+    hits,
+    undo: async () => {
+      for (const process of troubled) process.startAgain().catch(() => undefined);
+    },
+  };
 }
 
 const LOOK_EVERY_MS = 20;
 
-async function troubleStore(installation: Installation, { does, store }: ActionTo<'store'>, pause: (ms: number) => Promise<void>): Promise<Performed> {
+async function troubleStore(
+  installation: Installation,
+  { does, store }: ActionTo<'store'>,
+  pause: (ms: number) => Promise<void>,
+): Promise<Performed> {
   const server = store === 'mongo' ? installation.mongo : installation.s3;
   while (server.pid === undefined) await pause(LOOK_EVERY_MS);
   if (does === 'freeze') {
@@ -48,12 +80,22 @@ async function troubleStore(installation: Installation, { does, store }: ActionT
   return { hits: () => 1, undo: () => server.restart() };
 }
 
-async function troubleLinks(installation: Installation, { store, processes, toxic, directions }: ActionTo<'links'>): Promise<Performed> {
+async function troubleLinks(
+  installation: Installation,
+  { store, processes, toxic, directions }: ActionTo<'links'>,
+): Promise<Performed> {
   const links = processes.map((name) => installation.ways(name)[store]);
-  const antidotes = await Promise.all(links.flatMap((link) => directions.map((direction) => link.poison(toxic, direction))));
+  const antidotes = await Promise.all(
+    links.flatMap((link) => directions.map((direction) => link.poison(toxic, direction))),
+  );
   const sent = () => links.reduce((sum, link) => sum + link.sent, 0);
   const before = sent();
-  return { hits: () => sent() - before, undo: async () => { await Promise.all(antidotes.map((take) => take())); } };
+  return {
+    hits: () => sent() - before,
+    undo: async () => {
+      await Promise.all(antidotes.map((take) => take()));
+    },
+  };
 }
 
 async function troubleS3(installation: Installation, { processes, trouble }: ActionTo<'s3'>): Promise<Performed> {
@@ -63,6 +105,8 @@ async function troubleS3(installation: Installation, { processes, trouble }: Act
   });
   return {
     hits: () => suffering.reduce((sum, { suffered }) => sum + suffered.hits, 0),
-    undo: async () => { for (const { store, suffered } of suffering) store.cure(suffered); },
+    undo: async () => {
+      for (const { store, suffered } of suffering) store.cure(suffered);
+    },
   };
 }

@@ -31,8 +31,14 @@ export interface Play {
   readonly signal: AbortSignal;
 }
 
-/** One round: its faults, each for its time, beside a burst on a poor account and the revocation of a key; then all is healed. */
-export async function playRound(round: Round, { installation, society, rich, seed, signal }: Play): Promise<PlayedRound> {
+/**
+ * One round: its faults, each for its time, beside a burst on a poor account and the revocation of a key; then all is
+ * healed.
+ */
+export async function playRound(
+  round: Round,
+  { installation, society, rich, seed, signal }: Play,
+): Promise<PlayedRound> {
   const pause = (ms: number) => sleep(ms, undefined, { signal });
   const poor = await society.settle(`poor-${round.number}`, BURST.balance);
   const leaving = await society.giveKey(`leaver-${round.number}`, rich.party);
@@ -43,7 +49,12 @@ export async function playRound(round: Round, { installation, society, rich, see
     await society.revoke(leaving, signal);
     await pause(USED_AFTER_REVOCATION_MS);
   };
-  const aftermath = Promise.all([usesItsKey, revoke().finally(() => { isOver = true; })]).then(() => undefined);
+  const aftermath = Promise.all([
+    usesItsKey,
+    revoke().finally(() => {
+      isOver = true;
+    }),
+  ]).then(() => undefined);
   // Nobody waits for it should the round fail, and its own failure is of no interest then.
   aftermath.catch(() => undefined);
   const from = society.now() + Math.min(...round.faults.map(({ afterMs }) => afterMs));
@@ -56,7 +67,11 @@ export async function playRound(round: Round, { installation, society, rich, see
 }
 
 /** One that is cut short is not undone: the installation is ended then. */
-async function playFault(installation: Installation, { kind, action, afterMs, forMs }: Fault, pause: (ms: number) => Promise<void>): Promise<Struck> {
+async function playFault(
+  installation: Installation,
+  { kind, action, afterMs, forMs }: Fault,
+  pause: (ms: number) => Promise<void>,
+): Promise<Struck> {
   await pause(afterMs);
   const performed = await perform(installation, action, pause);
   await pause(forMs);

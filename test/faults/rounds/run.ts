@@ -25,7 +25,10 @@ const UPLOADERS = 2;
 const GRANTED = 1_000_000;
 /** What leases, recovery, graces and retries may add to a deadline, on a machine that is busy with five processes. */
 const SLACK_MS = 30_000;
-/** How long recovery may put off something whose wake-up it sent again, and that one was lost too; and then it has to be done. */
+/**
+ * How long recovery may put off something whose wake-up it sent again, and that one was lost too; and then it has to be
+ * done.
+ */
 const ENOUGH_CALM_MS = 60_000 + SLACK_MS;
 /** What is left of trouble once it is over: a lease, recovery's grace and one pass of it. */
 const AFTERMATH_MS = 6_000;
@@ -58,7 +61,13 @@ export class Run {
   private readonly signal: AbortSignal;
 
   /** Whatever goes on in a run ends with it, and with the signal. */
-  constructor(private readonly installation: Installation, private readonly rounds: readonly Round[], private readonly seed: number, private readonly again: string, signal: AbortSignal) {
+  constructor(
+    private readonly installation: Installation,
+    private readonly rounds: readonly Round[],
+    private readonly seed: number,
+    private readonly again: string,
+    signal: AbortSignal,
+  ) {
     this.signal = AbortSignal.any([signal, this.over.signal]);
     // As many as there are faults, revocations and clients that wait.
     setMaxListeners(0, this.signal);
@@ -92,18 +101,40 @@ export class Run {
     await this.stopAll();
     const { parties, granted, bursts, revocations } = society;
     const secrets = [...society.secrets, ...installation.secrets];
-    const facts = { parties, granted, bursts, revocations, secrets, models, quietAt, ...this.trouble(), enoughCalmMs: ENOUGH_CALM_MS, writingMs: WRITING_MS, slackMs: SLACK_MS };
+    const facts = {
+      parties,
+      granted,
+      bursts,
+      revocations,
+      secrets,
+      models,
+      quietAt,
+      ...this.trouble(),
+      enoughCalmMs: ENOUGH_CALM_MS,
+      writingMs: WRITING_MS,
+      slackMs: SLACK_MS,
+    };
     return { facts, exchanges: recorder.exchanges, atRest: await this.atRest() };
   }
 
   /** What was wrong with the processes themselves, and what the run has too little of to prove anything. */
   complaints(history: History): string[] {
-    return [...this.installation.processes.flatMap(({ crashes }) => crashes), ...this.complained, ...whatIsMissing(history, this.rounds.length)];
+    return [
+      ...this.installation.processes.flatMap(({ crashes }) => crashes),
+      ...this.complained,
+      ...whatIsMissing(history, this.rounds.length),
+    ];
   }
 
   figures(history: History): string[] {
     const starts = this.installation.processes.reduce((sum, process) => sum + process.starts, 0);
-    return tellFigures(history, { struck: this.struck, recoveriesMs: this.recoveriesMs, starts, underFaultsMs: this.underFaultsMs, wallMs: Date.now() - this.startedAt });
+    return tellFigures(history, {
+      struck: this.struck,
+      recoveriesMs: this.recoveriesMs,
+      starts,
+      underFaultsMs: this.underFaultsMs,
+      wallMs: Date.now() - this.startedAt,
+    });
   }
 
   private async playRounds(): Promise<void> {
@@ -114,8 +145,12 @@ export class Run {
     const goOn = () => this.isLoaded && !this.signal.aborted;
     const draw = (index: number) => drawsFrom(seed * 100 + index);
     const load = Promise.all([
-      ...Array.from({ length: CLIENTS }, (_, index) => new OrdinaryClient(index % 4 === 3 ? other : rich, draw(index)).run(goOn)),
-      ...Array.from({ length: UPLOADERS }, (_, index) => new Uploader(index === 0 ? rich : other, draw(50 + index)).run(goOn)),
+      ...Array.from({ length: CLIENTS }, (_, index) =>
+        new OrdinaryClient(index % 4 === 3 ? other : rich, draw(index)).run(goOn),
+      ),
+      ...Array.from({ length: UPLOADERS }, (_, index) =>
+        new Uploader(index === 0 ? rich : other, draw(50 + index)).run(goOn),
+      ),
       new Stranger(other, draw(60)).run(goOn),
       new Stranger(neighbour, draw(61)).run(goOn),
     ]);
@@ -131,7 +166,13 @@ export class Run {
 
   private async playRound(round: Round, rich: ApiClient): Promise<void> {
     try {
-      const { aftermath, trouble, struck } = await playRound(round, { installation: this.installation, society: this.society, rich, seed: this.seed, signal: this.signal });
+      const { aftermath, trouble, struck } = await playRound(round, {
+        installation: this.installation,
+        society: this.society,
+        rich,
+        seed: this.seed,
+        signal: this.signal,
+      });
       this.aftermaths.push(aftermath);
       this.troubles.push(trouble);
       this.struck.push(...struck);
@@ -149,9 +190,18 @@ export class Run {
     let exact = 0;
     for (let number = 1; number <= MOST_BURSTS && exact < EXACT_BURSTS; number += 1) {
       this.signal.throwIfAborted();
-      if (await this.society.burst(await this.society.settle(`exact-${number}`, 9), { balance: 9, creates: 7, cost: 2, mayBeExact: true })) exact += 1;
+      if (
+        await this.society.burst(await this.society.settle(`exact-${number}`, 9), {
+          balance: 9,
+          creates: 7,
+          cost: 2,
+          mayBeExact: true,
+        })
+      )
+        exact += 1;
     }
-    if (exact < EXACT_BURSTS) this.complained.push(`Only ${exact} of ${MOST_BURSTS} bursts were answered at once while nothing went wrong.`);
+    if (exact < EXACT_BURSTS)
+      this.complained.push(`Only ${exact} of ${MOST_BURSTS} bursts were answered at once while nothing went wrong.`);
   }
 
   /** A generation's end is shown before its hold is settled; recovery does what was cut. */
@@ -167,10 +217,12 @@ export class Run {
   }
 
   private async stopAll(): Promise<void> {
-    await Promise.all(this.installation.processes.map(async (process) => {
-      const how = await process.stop(STOP_GRACE_MS + SLACK_MS);
-      if (how !== 0) this.complained.push(`${process.name} was asked to stop at rest, and ended with ${how}`);
-    }));
+    await Promise.all(
+      this.installation.processes.map(async (process) => {
+        const how = await process.stop(STOP_GRACE_MS + SLACK_MS);
+        if (how !== 0) this.complained.push(`${process.name} was asked to stop at rest, and ended with ${how}`);
+      }),
+    );
   }
 
   private pause(ms: number): Promise<void> {
@@ -186,14 +238,18 @@ export class Run {
   private trouble(): Pick<History['facts'], 'troubles' | 'troubledUntil'> {
     const unanswered = this.installation.processes.flatMap(({ storeTroublesAt }) => storeTroublesAt);
     const spans = [...this.troubles, ...unanswered.map((at) => ({ from: at - STORE_PATIENCE_MS, until: at }))];
-    return { troubles: spans.map(({ from, until }) => ({ from, until: until + AFTERMATH_MS })), troubledUntil: Math.max(0, ...unanswered) };
+    return {
+      troubles: spans.map(({ from, until }) => ({ from, until: until + AFTERMATH_MS })),
+      troubledUntil: Math.max(0, ...unanswered),
+    };
   }
 
   private atRest(): Promise<AtRest> {
-    const told = (field: string) => this.recorder.exchanges.flatMap(({ answered }) => {
-      const id = answered?.answer.data?.[field];
-      return id === undefined ? [] : [textOf(id)];
-    });
+    const told = (field: string) =>
+      this.recorder.exchanges.flatMap(({ answered }) => {
+        const id = answered?.answer.data?.[field];
+        return id === undefined ? [] : [textOf(id)];
+      });
     return findAtRest(this.installation, told('upload_id'), told('generation_id'));
   }
 }

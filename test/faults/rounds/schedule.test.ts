@@ -8,26 +8,37 @@ import { drawRounds, FAULT_KINDS, PROCESSES } from './schedule.js';
 
 describe('rounds of faults', () => {
   it('have every kind in twenty rounds, one to three at a time', () => {
-    fc.assert(fc.property(fc.nat(), (seed) => {
-      const rounds = drawRounds(seed, 20);
-      expect(new Set(rounds.flatMap(({ faults }) => faults.map(({ kind }) => kind)))).to.have.lengthOf(FAULT_KINDS.length);
-      for (const { faults } of rounds) expect(faults.length).to.be.within(1, 3);
-    }));
+    fc.assert(
+      fc.property(fc.nat(), (seed) => {
+        const rounds = drawRounds(seed, 20);
+        expect(new Set(rounds.flatMap(({ faults }) => faults.map(({ kind }) => kind)))).to.have.lengthOf(
+          FAULT_KINDS.length,
+        );
+        for (const { faults } of rounds) expect(faults.length).to.be.within(1, 3);
+      }),
+    );
   });
 
   it('are the same for the same seed', () => {
-    fc.assert(fc.property(fc.nat(), (seed) => {
-      expect(drawRounds(seed, 10)).to.deep.equal(drawRounds(seed, 10));
-    }));
+    fc.assert(
+      fc.property(fc.nat(), (seed) => {
+        expect(drawRounds(seed, 10)).to.deep.equal(drawRounds(seed, 10));
+      }),
+    );
   });
 
   it('are done to processes that are there, and end', () => {
-    fc.assert(fc.property(fc.nat(), (seed) => {
-      for (const { action, afterMs, forMs } of drawRounds(seed, 20).flatMap(({ faults }) => faults)) {
-        if ('processes' in action) expect(PROCESSES).to.include.members([...action.processes]).and.to.satisfy(() => action.processes.length > 0);
-        expect(afterMs).to.be.within(0, 2_000);
-        expect(forMs).to.be.within(0, 7_000);
-      }
-    }));
+    fc.assert(
+      fc.property(fc.nat(), (seed) => {
+        for (const { action, afterMs, forMs } of drawRounds(seed, 20).flatMap(({ faults }) => faults)) {
+          if ('processes' in action)
+            expect(PROCESSES)
+              .to.include.members([...action.processes])
+              .and.to.satisfy(() => action.processes.length > 0);
+          expect(afterMs).to.be.within(0, 2_000);
+          expect(forMs).to.be.within(0, 7_000);
+        }
+      }),
+    );
   });
 });

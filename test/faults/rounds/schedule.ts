@@ -11,9 +11,19 @@ export type StoreName = 'mongo' | 's3';
 
 /** What is done, and to whom. */
 export type Action =
-  | { readonly to: 'processes'; readonly does: 'SIGKILL' | 'SIGTERM' | 'freeze'; readonly processes: readonly ProcessName[] }
+  | {
+      readonly to: 'processes';
+      readonly does: 'SIGKILL' | 'SIGTERM' | 'freeze';
+      readonly processes: readonly ProcessName[];
+    }
   | { readonly to: 'store'; readonly does: 'SIGKILL' | 'freeze'; readonly store: StoreName }
-  | { readonly to: 'links'; readonly store: StoreName; readonly processes: readonly ProcessName[]; readonly toxic: Toxic; readonly directions: readonly Direction[] }
+  | {
+      readonly to: 'links';
+      readonly store: StoreName;
+      readonly processes: readonly ProcessName[];
+      readonly toxic: Toxic;
+      readonly directions: readonly Direction[];
+    }
   | { readonly to: 's3'; readonly trouble: Trouble; readonly processes: readonly ProcessName[] };
 
 export interface Fault {
@@ -44,15 +54,19 @@ const KINDS = {
   'a REST process stopped': (draw: Draw) => processes('SIGTERM', [oneOf(draw, REST)], between(draw, 0, 2_000)),
   'a worker stopped': (draw: Draw) => processes('SIGTERM', [oneOf(draw, WORKERS)], between(draw, 0, 2_000)),
   'a REST process frozen': (draw: Draw) => processes('freeze', [oneOf(draw, REST)], PAST_THE_LEASES_MS + draw(1_000)),
-  'a worker frozen': (draw: Draw) => processes('freeze', [oneOf(draw, WORKERS)], PAST_THE_LEASES_MS - 2_000 + draw(2_000)),
+  'a worker frozen': (draw: Draw) =>
+    processes('freeze', [oneOf(draw, WORKERS)], PAST_THE_LEASES_MS - 2_000 + draw(2_000)),
   'MongoDB killed': (draw: Draw) => store('SIGKILL', 'mongo', between(draw, 0, 3_000)),
   'MongoDB frozen': (draw: Draw) => store('freeze', 'mongo', between(draw, 500, 4_000)),
   'S3 killed': (draw: Draw) => store('SIGKILL', 's3', between(draw, 0, 3_000)),
-  'a link slowed': (draw: Draw) => links(draw, { type: 'latency', attributes: { latency: between(draw, 50, 800), jitter: 50 } }, 4_000),
-  'a link narrowed': (draw: Draw) => links(draw, { type: 'bandwidth', attributes: { rate: between(draw, 1, 20) } }, 4_000),
+  'a link slowed': (draw: Draw) =>
+    links(draw, { type: 'latency', attributes: { latency: between(draw, 50, 800), jitter: 50 } }, 4_000),
+  'a link narrowed': (draw: Draw) =>
+    links(draw, { type: 'bandwidth', attributes: { rate: between(draw, 1, 20) } }, 4_000),
   'a link cut': (draw: Draw) => links(draw, { type: 'reset_peer', attributes: { timeout: draw(300) } }, 3_000),
   'a link black-holed': (draw: Draw) => links(draw, { type: 'timeout', attributes: { timeout: 0 } }, 5_000),
-  'a link that ends early': (draw: Draw) => links(draw, { type: 'limit_data', attributes: { bytes: between(draw, 500, 20_000) } }, 4_000),
+  'a link that ends early': (draw: Draw) =>
+    links(draw, { type: 'limit_data', attributes: { bytes: between(draw, 500, 20_000) } }, 4_000),
   'S3 asks to slow down': (draw: Draw) => trouble(draw, 'slow-down', usersOfS3(draw)),
   'S3 fails': (draw: Draw) => trouble(draw, 'internal-error', usersOfS3(draw)),
   // REST processes send the store no bodies: clients do, by its own address.
@@ -65,8 +79,8 @@ export type FaultKind = keyof typeof KINDS;
 export const FAULT_KINDS = Object.keys(KINDS) as FaultKind[];
 
 /**
- * The rounds of one seed, each with one to three faults that overlap. Kinds are dealt like cards, so that a run of so many
- * rounds has each of them: a fault that happens not to be drawn proves nothing.
+ * The rounds of one seed, each with one to three faults that overlap. Kinds are dealt like cards, so that a run of so
+ * many rounds has each of them: a fault that happens not to be drawn proves nothing.
  */
 export function drawRounds(seed: number, count: number): Round[] {
   const draw = drawsFrom(seed);
@@ -78,7 +92,12 @@ export function drawRounds(seed: number, count: number): Round[] {
   return Array.from({ length: count }, (_, index) => {
     const kinds = new Set(Array.from({ length: between(draw, 1, 3) }, deal));
     const faults = [...kinds].map((kind) => ({ kind, ...KINDS[kind](draw), afterMs: between(draw, 300, 2_000) }));
-    return { number: index + 1, faults, burstAfterMs: between(draw, 200, 3_000), revokeAfterMs: between(draw, 200, 3_000) };
+    return {
+      number: index + 1,
+      faults,
+      burstAfterMs: between(draw, 200, 3_000),
+      revokeAfterMs: between(draw, 200, 3_000),
+    };
   });
 }
 
@@ -89,10 +108,14 @@ export function toldRound({ number, faults }: Round): string {
 
 function toldDeed(action: Action): string {
   switch (action.to) {
-    case 'processes': return action.processes.join(', ');
-    case 'store': return action.store;
-    case 'links': return `${action.store} of ${action.processes.join(', ')}, ${action.directions.join(' and ')}, ${JSON.stringify(action.toxic.attributes)}`;
-    case 's3': return action.processes.join(', ');
+    case 'processes':
+      return action.processes.join(', ');
+    case 'store':
+      return action.store;
+    case 'links':
+      return `${action.store} of ${action.processes.join(', ')}, ${action.directions.join(' and ')}, ${JSON.stringify(action.toxic.attributes)}`;
+    case 's3':
+      return action.processes.join(', ');
   }
 }
 
@@ -113,7 +136,10 @@ function links(draw: Draw, toxic: Toxic, atMostMs: number): Drawn {
   const directions = oneOf<readonly Direction[]>(draw, [['upstream'], ['downstream'], ['upstream', 'downstream']]);
   const to = oneOf<StoreName>(draw, ['mongo', 's3']);
   const whom = to === 's3' ? usersOfS3(draw) : oneOrAll(draw, PROCESSES);
-  return { action: { to: 'links', store: to, processes: whom, toxic, directions }, forMs: between(draw, 1_000, atMostMs) };
+  return {
+    action: { to: 'links', store: to, processes: whom, toxic, directions },
+    forMs: between(draw, 1_000, atMostMs),
+  };
 }
 
 function trouble(draw: Draw, what: Trouble, whom: readonly ProcessName[]): Drawn {

@@ -19,7 +19,12 @@ export class Settling {
   private turn = 0;
 
   /** Nobody is asked any more once the signal says so. */
-  constructor(private readonly recorder: Recorder, private readonly society: Society, private readonly quietAt: number, private readonly signal: AbortSignal) {}
+  constructor(
+    private readonly recorder: Recorder,
+    private readonly society: Society,
+    private readonly quietAt: number,
+    private readonly signal: AbortSignal,
+  ) {}
 
   /** Sends every request of unknown outcome again, with its key, until an answer says how it stands. */
   async learnOutcomes(until: number): Promise<void> {
@@ -52,26 +57,38 @@ export class Settling {
   /** One request of every key that never succeeded, unless all that was sent was answered and refused. */
   private unknown(): Keyed[] {
     const byKey = new Map<string, Keyed[]>();
-    for (const exchange of [...this.recorder.sent('create'), ...this.recorder.sent('prepare'), ...this.recorder.sent('complete')]) {
+    for (const exchange of [
+      ...this.recorder.sent('create'),
+      ...this.recorder.sent('prepare'),
+      ...this.recorder.sent('complete'),
+    ]) {
       const { operation, key } = exchange.request;
       const name = `${this.society.clientOf(exchange.by).party.appId} ${operation} ${key}`;
       byKey.set(name, [...(byKey.get(name) ?? []), exchange]);
     }
-    return [...byKey.values()].filter((exchanges) => !this.isKnown(exchanges)).flatMap((exchanges) => exchanges.slice(0, 1));
+    return [...byKey.values()]
+      .filter((exchanges) => !this.isKnown(exchanges))
+      .flatMap((exchanges) => exchanges.slice(0, 1));
   }
 
   /** A refusal stands only if nothing that was sent before it can still arrive. */
   private isKnown(exchanges: readonly Exchange[]): boolean {
     const isAllAnswered = exchanges.every(({ answered }) => answered !== undefined);
-    return exchanges.some(({ answered, sentAt }) => answered && (isSuccess(answered) || (isOutcome(answered.answer) && (isAllAnswered || sentAt >= this.quietAt))));
+    return exchanges.some(
+      ({ answered, sentAt }) =>
+        answered && (isSuccess(answered) || (isOutcome(answered.answer) && (isAllAnswered || sentAt >= this.quietAt))),
+    );
   }
 
   private sendAgain({ by, request }: Keyed): Promise<Answer | undefined> {
     const api = this.society.clientOf(by);
     switch (request.operation) {
-      case 'create': return api.create(this.nextRest(), request.key, request.body);
-      case 'prepare': return api.prepare(this.nextRest(), request.key, request.body);
-      case 'complete': return api.complete(this.nextRest(), request.key, request.uploadId, request.body);
+      case 'create':
+        return api.create(this.nextRest(), request.key, request.body);
+      case 'prepare':
+        return api.prepare(this.nextRest(), request.key, request.body);
+      case 'complete':
+        return api.complete(this.nextRest(), request.key, request.uploadId, request.body);
     }
   }
 

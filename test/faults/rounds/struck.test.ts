@@ -7,10 +7,13 @@ import { drawRounds } from './schedule.js';
 import { toldStruck, whatHitNothing, type Struck } from './struck.js';
 
 describe('faults that were played', () => {
-  const all = (hits: (struck: Omit<Struck, 'hits'>) => number): Struck[] => drawRounds(1, 20).flatMap(({ faults }) => faults.map(({ kind, action }) => {
-    const struck = { kind, action: action.to };
-    return { ...struck, hits: hits(struck) };
-  }));
+  const all = (hits: (struck: Omit<Struck, 'hits'>) => number): Struck[] =>
+    drawRounds(1, 20).flatMap(({ faults }) =>
+      faults.map(({ kind, action }) => {
+        const struck = { kind, action: action.to };
+        return { ...struck, hits: hits(struck) };
+      }),
+    );
 
   it('have all hit something', () => {
     expect(whatHitNothing(all(() => 1))).to.deep.equal([]);
@@ -23,14 +26,23 @@ describe('faults that were played', () => {
   });
 
   it('may miss one link, or one store', () => {
-    expect(whatHitNothing(all(({ kind }) => (kind === 'a link cut' || kind === 'S3 takes half' ? 0 : 1)))).to.deep.equal([]);
+    expect(
+      whatHitNothing(all(({ kind }) => (kind === 'a link cut' || kind === 'S3 takes half' ? 0 : 1))),
+    ).to.deep.equal([]);
   });
 
   it('are named when they were never played', () => {
-    expect(whatHitNothing(all(() => 1).filter(({ kind }) => kind !== 'a worker frozen'))).to.deep.equal(['a worker frozen']);
+    expect(whatHitNothing(all(() => 1).filter(({ kind }) => kind !== 'a worker frozen'))).to.deep.equal([
+      'a worker frozen',
+    ]);
   });
 
   it('are told by what they hit', () => {
-    expect(toldStruck([{ kind: 'a link cut', action: 'links', hits: 3 }, { kind: 'a link cut', action: 'links', hits: 4 }])).to.equal('2 a link cut (7 pieces sent)');
+    expect(
+      toldStruck([
+        { kind: 'a link cut', action: 'links', hits: 3 },
+        { kind: 'a link cut', action: 'links', hits: 4 },
+      ]),
+    ).to.equal('2 a link cut (7 pieces sent)');
   });
 });

@@ -14,7 +14,10 @@ export function toldStruck(struck: readonly Struck[]): string {
     const known = kinds.get(kind) ?? { times: 0, hits: 0, action };
     kinds.set(kind, { action, times: known.times + 1, hits: known.hits + hits });
   }
-  return [...kinds].sort(([a], [b]) => (a < b ? -1 : 1)).map(([kind, { times, hits, action }]) => `${times} ${kind} (${HIT[action](hits)})`).join(', ');
+  return [...kinds]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([kind, { times, hits, action }]) => `${times} ${kind} (${HIT[action](hits)})`)
+    .join(', ');
 }
 
 const HIT: Readonly<Record<Struck['action'], (hits: number) => string>> = {
@@ -25,13 +28,15 @@ const HIT: Readonly<Record<Struck['action'], (hits: number) => string>> = {
 };
 
 /**
- * The kinds of fault that hit nothing in a whole run that has them all. Processes and stores are there to be struck, each
- * time. Whether somebody uses a certain link, or asks S3, while it is in trouble is up to chance: of those that all kinds
- * together hit nothing would be none.
+ * The kinds of fault that hit nothing in a whole run that has them all. Processes and stores are there to be struck,
+ * each time. Whether somebody uses a certain link, or asks S3, while it is in trouble is up to chance: of those that
+ * all kinds together hit nothing would be none.
  */
 export function whatHitNothing(struck: readonly Struck[]): string[] {
   const hitsOf = (are: (one: Struck) => boolean) => struck.filter(are).reduce((sum, { hits }) => sum + hits, 0);
-  const certain = FAULT_KINDS.filter((kind) => struck.every((one) => one.kind !== kind || one.action === 'processes' || one.action === 'store'));
+  const certain = FAULT_KINDS.filter((kind) =>
+    struck.every((one) => one.kind !== kind || one.action === 'processes' || one.action === 'store'),
+  );
   return [
     ...certain.filter((kind) => hitsOf((one) => one.kind === kind) === 0),
     ...(hitsOf(({ action }) => action === 'links') === 0 ? ['any trouble of a link'] : []),

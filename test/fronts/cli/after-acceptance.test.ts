@@ -1,5 +1,7 @@
-// Goal: once a generation is accepted, the command waits longer than a restart takes, and then says where the generation is to be found.
-// Method: command lines and a service in this process, over a link that turns chosen requests away as a server that starts anew does.
+// Goal: once a generation is accepted, the command waits longer than a restart takes, and then says where the
+// generation is to be found.
+// Method: command lines and a service in this process, over a link that turns chosen requests away as a server that
+// starts anew does.
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -21,23 +23,35 @@ describe('darkroom generate, once accepted', () => {
     service = await CliService.start();
     link = createServer((request, response) => {
       const chunks: Buffer[] = [];
-      request.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => {
-        const path = request.url ?? '';
-        const kind = request.method === 'GET' && path.startsWith(`${BASE}/`) ? 'polls' : request.method === 'POST' && path === BASE ? 'creates' : undefined;
-        if (kind === 'polls') polls += 1;
-        if (kind !== undefined && away[kind] > 0) {
-          away[kind] -= 1;
-          response.writeHead(503, { 'retry-after': '0' }).end();
-          return;
-        }
-        const { connection: _, host: __, 'content-length': ___, ...headers } = request.headers;
-        const body = chunks.length === 0 ? {} : { body: Buffer.concat(chunks) };
-        void fetch(`${service.url}${path}`, { method: request.method ?? 'GET', headers: headers as Record<string, string>, ...body }).then(async (answer) => {
-          const text = await answer.text();
-          const shown = away.outputs > 0 ? text.replaceAll(`${service.url}/objects/`, `${service.url}/nowhere/`) : text;
-          response.writeHead(answer.status, { 'content-type': 'application/json' }).end(shown);
+      request
+        .on('data', (chunk: Buffer) => chunks.push(chunk))
+        .on('end', () => {
+          const path = request.url ?? '';
+          const kind =
+            request.method === 'GET' && path.startsWith(`${BASE}/`)
+              ? 'polls'
+              : request.method === 'POST' && path === BASE
+                ? 'creates'
+                : undefined;
+          if (kind === 'polls') polls += 1;
+          if (kind !== undefined && away[kind] > 0) {
+            away[kind] -= 1;
+            response.writeHead(503, { 'retry-after': '0' }).end();
+            return;
+          }
+          const { 'connection': _, 'host': __, 'content-length': ___, ...headers } = request.headers;
+          const body = chunks.length === 0 ? {} : { body: Buffer.concat(chunks) };
+          void fetch(`${service.url}${path}`, {
+            method: request.method ?? 'GET',
+            headers: headers as Record<string, string>,
+            ...body,
+          }).then(async (answer) => {
+            const text = await answer.text();
+            const shown =
+              away.outputs > 0 ? text.replaceAll(`${service.url}/objects/`, `${service.url}/nowhere/`) : text;
+            response.writeHead(answer.status, { 'content-type': 'application/json' }).end(shown);
+          });
         });
-      });
     });
     await once(link.listen(0, '127.0.0.1'), 'listening');
     url = `http://127.0.0.1:${(link.address() as AddressInfo).port}`;
@@ -51,7 +65,17 @@ describe('darkroom generate, once accepted', () => {
     polls = 0;
   });
 
-  const quick = (...more: string[]) => ['generate', 'x', '--model', 'sandbox-test', '--param', 'size=128x128', '--url', url, ...more];
+  const quick = (...more: string[]) => [
+    'generate',
+    'x',
+    '--model',
+    'sandbox-test',
+    '--param',
+    'size=128x128',
+    '--url',
+    url,
+    ...more,
+  ];
   const ending = (stderr: string, state: string) => {
     const id = /^accepted as (\S{36})$/m.exec(stderr)?.[1];
     return ` Generation ${id} ${state}; fetch it with: npx darkroom status ${id} --out <path> --url ${url}\n`;
@@ -91,6 +115,8 @@ describe('darkroom generate, once accepted', () => {
     away.creates = Infinity;
     const { code, stderr } = await service.run(quick());
     expect(code).to.equal(1);
-    expect(stderr).to.match(/^darkroom: .+ Whether it was accepted is not known; the same command with --idempotency-key [0-9a-f-]{36} finds out and does not spend twice\.\n$/m);
+    expect(stderr).to.match(
+      /^darkroom: .+ Whether it was accepted is not known; the same command with --idempotency-key [0-9a-f-]{36} finds out and does not spend twice\.\n$/m,
+    );
   });
 });

@@ -1,4 +1,5 @@
-// Goal: a command says in one sentence what went wrong, with an exit code that says whose fault it was; keys stay with their owner.
+// Goal: a command says in one sentence what went wrong, with an exit code that says whose fault it was; keys stay with
+// their owner.
 // Method: command lines run in this process: a table of those that are wrong, and logins with files looked at after.
 import { once } from 'node:events';
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -13,52 +14,170 @@ import { CliService } from '../../harness/cli-service.js';
 
 describe('command line', () => {
   let service: CliService;
-  before(async () => { service = await CliService.start(); });
+  before(async () => {
+    service = await CliService.start();
+  });
   after(() => service.stop());
 
-  const FAULTS: readonly { readonly args: readonly string[]; readonly code: number; readonly stderr: RegExp; readonly environment?: Record<string, string> }[] = [
+  const FAULTS: readonly {
+    readonly args: readonly string[];
+    readonly code: number;
+    readonly stderr: RegExp;
+    readonly environment?: Record<string, string>;
+  }[] = [
     { args: [], code: 2, stderr: /^Usage: darkroom/ },
     { args: ['develop'], code: 2, stderr: /^darkroom: unknown command 'develop'\n$/ },
     { args: ['generate'], code: 2, stderr: /^darkroom: missing required argument 'prompt'\n$/ },
     { args: ['generate', 'x', '--colour'], code: 2, stderr: /^darkroom: unknown option '--colour'\n$/ },
     { args: ['generate', ''], code: 2, stderr: /^darkroom: The prompt must not be empty\.\n$/ },
-    { args: ['generate', 'x', '--timeout', 'soon'], code: 2, stderr: /^darkroom: .*It must be a number of seconds above 0\.\n$/ },
-    { args: ['generate', 'x', '--model', 'none'], code: 2, stderr: /^darkroom: There is no model none; the server has sandbox-image, .+\.\n$/ },
-    { args: ['generate', 'x', '--param', 'n'], code: 2, stderr: /^darkroom: --param must be written as name=value, not n\.\n$/ },
-    { args: ['generate', 'x', '--param', 'n=two'], code: 2, stderr: /^darkroom: The parameter n must be an integer, not two\.\n$/ },
-    { args: ['generate', 'x', '--param', 'n=9'], code: 3, stderr: /^darkroom: .*n must be at most 4.* \(FIELD_INVALID, request .+\)\n$/ },
-    { args: ['generate', 'x', '--reference', 'none.png'], code: 2, stderr: /^darkroom: There is no file none\.png\.\n$/ },
-    { args: ['generate', 'x', '--reference', 'words.png'], code: 3, stderr: /^darkroom: words\.png: The file .+ \(FIELD_INVALID, request .+\)\n$/m },
-    { args: ['generate', 'x', '--reference', 'words.txt'], code: 2, stderr: /^darkroom: words\.txt must be one of image\/png, image\/jpeg, image\/webp\.\n$/ },
-    { args: ['generate', 'x', '--start-frame', 'words.png'], code: 2, stderr: /^darkroom: sandbox-image does not take a start_frame\.\n$/ },
-    { args: ['generate', 'x', '-r', 'words.png', '-r', './words.png'], code: 2, stderr: /^darkroom: \.\/words\.png is given twice; give each reference_image once\.\n$/ },
-    { args: ['generate', 'x', '--idempotency-key', 'a b'], code: 2, stderr: /^darkroom: --idempotency-key must be 1 to 255 visible ASCII characters\.\n$/ },
-    { args: ['status', 'nothing'], code: 3, stderr: /^darkroom: There is no such generation\. \(TASK_NOT_FOUND, request .+\)\n$/ },
-    { args: ['credits', '--url', 'ftp://x'], code: 2, stderr: /^darkroom: The server's address must be an http or https URL, such as http:\/\/127\.0\.0\.1:8080, not ftp:\/\/x\.\n$/ },
-    { args: ['credits'], environment: { DARKROOM_API_KEY: 'svc_live_wrong' }, code: 3, stderr: /^darkroom: The credential is not valid\. \(DEVELOPER_TOKEN_INVALID, request .+\)\n$/ },
-    { args: ['credits'], environment: { DARKROOM_API_KEY: '' }, code: 2, stderr: /^darkroom: There is no API key for http:\S+; run darkroom login --url http:\S+, or set DARKROOM_API_KEY\.\n$/ },
+    {
+      args: ['generate', 'x', '--timeout', 'soon'],
+      code: 2,
+      stderr: /^darkroom: .*It must be a number of seconds above 0\.\n$/,
+    },
+    {
+      args: ['generate', 'x', '--model', 'none'],
+      code: 2,
+      stderr: /^darkroom: There is no model none; the server has sandbox-image, .+\.\n$/,
+    },
+    {
+      args: ['generate', 'x', '--param', 'n'],
+      code: 2,
+      stderr: /^darkroom: --param must be written as name=value, not n\.\n$/,
+    },
+    {
+      args: ['generate', 'x', '--param', 'n=two'],
+      code: 2,
+      stderr: /^darkroom: The parameter n must be an integer, not two\.\n$/,
+    },
+    {
+      args: ['generate', 'x', '--param', 'n=9'],
+      code: 3,
+      stderr: /^darkroom: .*n must be at most 4.* \(FIELD_INVALID, request .+\)\n$/,
+    },
+    {
+      args: ['generate', 'x', '--reference', 'none.png'],
+      code: 2,
+      stderr: /^darkroom: There is no file none\.png\.\n$/,
+    },
+    {
+      args: ['generate', 'x', '--reference', 'words.png'],
+      code: 3,
+      stderr: /^darkroom: words\.png: The file .+ \(FIELD_INVALID, request .+\)\n$/m,
+    },
+    {
+      args: ['generate', 'x', '--reference', 'words.txt'],
+      code: 2,
+      stderr: /^darkroom: words\.txt must be one of image\/png, image\/jpeg, image\/webp\.\n$/,
+    },
+    {
+      args: ['generate', 'x', '--start-frame', 'words.png'],
+      code: 2,
+      stderr: /^darkroom: sandbox-image does not take a start_frame\.\n$/,
+    },
+    {
+      args: ['generate', 'x', '-r', 'words.png', '-r', './words.png'],
+      code: 2,
+      stderr: /^darkroom: \.\/words\.png is given twice; give each reference_image once\.\n$/,
+    },
+    {
+      args: ['generate', 'x', '--idempotency-key', 'a b'],
+      code: 2,
+      stderr: /^darkroom: --idempotency-key must be 1 to 255 visible ASCII characters\.\n$/,
+    },
+    {
+      args: ['status', 'nothing'],
+      code: 3,
+      stderr: /^darkroom: There is no such generation\. \(TASK_NOT_FOUND, request .+\)\n$/,
+    },
+    {
+      args: ['credits', '--url', 'ftp://x'],
+      code: 2,
+      stderr:
+        /^darkroom: The server's address must be an http or https URL, such as http:\/\/127\.0\.0\.1:8080, not ftp:\/\/x\.\n$/,
+    },
+    {
+      args: ['credits'],
+      environment: { DARKROOM_API_KEY: 'svc_live_wrong' },
+      code: 3,
+      stderr: /^darkroom: The credential is not valid\. \(DEVELOPER_TOKEN_INVALID, request .+\)\n$/,
+    },
+    {
+      args: ['credits'],
+      environment: { DARKROOM_API_KEY: '' },
+      code: 2,
+      stderr:
+        /^darkroom: There is no API key for http:\S+; run darkroom login --url http:\S+, or set DARKROOM_API_KEY\.\n$/,
+    },
     { args: ['grants', 'create', 'nobody', '5'], code: 2, stderr: /^darkroom: account_id must be a UUID\.\n$/ },
-    { args: ['grants', 'create', 'nobody', '5.5'], code: 2, stderr: /^darkroom: Credits must be a whole number, not 5\.5\.\n$/ },
-    { args: ['grants', 'create', 'nobody', '99999999999999999'], code: 2, stderr: /^darkroom: Credits must be from -9007199254740991 to 9007199254740991, not 99999999999999999\.\n$/ },
-    { args: ['init', '--account', 'x', '--credits', '9007199254740992'], code: 2, stderr: /^darkroom: --credits must be a whole number from 0 to 9007199254740991, not 9007199254740992\.\n$/ },
-    { args: ['keys', 'expire', 'nothing', 'soon'], code: 2, stderr: /^darkroom: A time is written as now, 90d, .+, not soon\.\n$/ },
-    { args: ['grants', 'create', '0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02', '-5'], code: 2, stderr: /^darkroom: There is no account .+\.\n$/ },
-    { args: ['accounts', 'create', ' '], code: 2, stderr: /^darkroom: A name must have 1 to 100 characters, none of them a control character\.\n$/ },
-    ...['accounts show', 'apps list', 'keys list', 'ledger'].map((command) => ({ args: [...command.split(' '), '0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02'], code: 2, stderr: /^darkroom: There is no account 0190a5c2-\S+\.\n$/ })),
-    { args: ['accounts', 'list', '--cursor', 'there'], code: 2, stderr: /^darkroom: A list goes on from what an earlier page of the same list ended with, and from nothing else\.\n$/ },
+    {
+      args: ['grants', 'create', 'nobody', '5.5'],
+      code: 2,
+      stderr: /^darkroom: Credits must be a whole number, not 5\.5\.\n$/,
+    },
+    {
+      args: ['grants', 'create', 'nobody', '99999999999999999'],
+      code: 2,
+      stderr: /^darkroom: Credits must be from -9007199254740991 to 9007199254740991, not 99999999999999999\.\n$/,
+    },
+    {
+      args: ['init', '--account', 'x', '--credits', '9007199254740992'],
+      code: 2,
+      stderr: /^darkroom: --credits must be a whole number from 0 to 9007199254740991, not 9007199254740992\.\n$/,
+    },
+    {
+      args: ['keys', 'expire', 'nothing', 'soon'],
+      code: 2,
+      stderr: /^darkroom: A time is written as now, 90d, .+, not soon\.\n$/,
+    },
+    {
+      args: ['grants', 'create', '0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02', '-5'],
+      code: 2,
+      stderr: /^darkroom: There is no account .+\.\n$/,
+    },
+    {
+      args: ['accounts', 'create', ' '],
+      code: 2,
+      stderr: /^darkroom: A name must have 1 to 100 characters, none of them a control character\.\n$/,
+    },
+    ...['accounts show', 'apps list', 'keys list', 'ledger'].map((command) => ({
+      args: [...command.split(' '), '0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02'],
+      code: 2,
+      stderr: /^darkroom: There is no account 0190a5c2-\S+\.\n$/,
+    })),
+    {
+      args: ['accounts', 'list', '--cursor', 'there'],
+      code: 2,
+      stderr:
+        /^darkroom: A list goes on from what an earlier page of the same list ended with, and from nothing else\.\n$/,
+    },
     { args: ['ledger', 'nobody'], code: 2, stderr: /^darkroom: account_id must be a UUID\.\n$/ },
     { args: ['serve', '--config', '.'], code: 1, stderr: /^darkroom: \.: This is a folder; a file is needed\.\n$/ },
-    { args: ['credits'], environment: { DARKROOM_PROFILE: '.', DARKROOM_API_KEY: '' }, code: 1, stderr: /^darkroom: \. is a folder; DARKROOM_PROFILE must name a file\.\n$/ },
+    {
+      args: ['credits'],
+      environment: { DARKROOM_PROFILE: '.', DARKROOM_API_KEY: '' },
+      code: 1,
+      stderr: /^darkroom: \. is a folder; DARKROOM_PROFILE must name a file\.\n$/,
+    },
     { args: ['catalog', 'check', 'none.yaml'], code: 1, stderr: /^darkroom: none\.yaml: There is no such file\.\n$/ },
     { args: ['serve', '--config', 'none.yaml'], code: 1, stderr: /^darkroom: none\.yaml: There is no such file\.\n$/ },
-    { args: ['serve'], environment: { DARKROOM_REST_PORT: 'x', DARKROOM_LOG_LEVEL: 'y' }, code: 1, stderr: /^darkroom: 2 things are wrong:\nDARKROOM_REST_PORT must be .+\nDARKROOM_LOG_LEVEL must be .+\n$/ },
+    {
+      args: ['serve'],
+      environment: { DARKROOM_REST_PORT: 'x', DARKROOM_LOG_LEVEL: 'y' },
+      code: 1,
+      stderr: /^darkroom: 2 things are wrong:\nDARKROOM_REST_PORT must be .+\nDARKROOM_LOG_LEVEL must be .+\n$/,
+    },
   ];
   for (const { args, code, stderr, environment = {} } of FAULTS) {
-    it(`answers darkroom ${args.join(' ') || '(nothing)'}${Object.keys(environment).map((name) => ` with another ${name}`).join('')} with ${code}`, async () => {
+    it(`answers darkroom ${args.join(' ') || '(nothing)'}${Object.keys(environment)
+      .map((name) => ` with another ${name}`)
+      .join('')} with ${code}`, async () => {
       writeFileSync(join(service.folder, 'words.txt'), 'no picture');
       writeFileSync(join(service.folder, 'words.png'), 'no picture');
       const ran = await service.run(args, { environment });
-      expect(ran.stderr.replace(/^uploading .*\n/, '')).to.match(stderr).and.not.to.match(/\n {4}at /);
+      expect(ran.stderr.replace(/^uploading .*\n/, ''))
+        .to.match(stderr)
+        .and.not.to.match(/\n {4}at /);
       expect({ code: ran.code, stdout: ran.stdout }).to.deep.equal({ code, stdout: '' });
     });
   }
@@ -66,7 +185,10 @@ describe('command line', () => {
   it('puts a refusal on stdout as JSON when asked for JSON', async () => {
     const { code, stdout } = await service.run(['status', 'nothing', '--json']);
     expect(code).to.equal(3);
-    expect(JSON.parse(stdout)).to.have.property('error').that.includes({ code: 'TASK_NOT_FOUND' }).and.has.property('request_id');
+    expect(JSON.parse(stdout))
+      .to.have.property('error')
+      .that.includes({ code: 'TASK_NOT_FOUND' })
+      .and.has.property('request_id');
   });
 
   it('says who cannot be reached', async () => {
@@ -76,12 +198,18 @@ describe('command line', () => {
   });
 
   it('says when something else answers', async () => {
-    const other = createServer((_, response) => { response.end('<h1>hello</h1>'); });
+    const other = createServer((_, response) => {
+      response.end('<h1>hello</h1>');
+    });
     await once(other.listen(0, '127.0.0.1'), 'listening');
     const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
     const ran = await service.run(['models', '--url', url]);
     other.close();
-    expect(ran).to.deep.equal({ code: 1, stdout: '', stderr: `darkroom: ${url} answered with status 200 and not as a Darkroom service does; check the address.\n` });
+    expect(ran).to.deep.equal({
+      code: 1,
+      stdout: '',
+      stderr: `darkroom: ${url} answered with status 200 and not as a Darkroom service does; check the address.\n`,
+    });
   });
 
   it('keeps a piped key where only its owner can read it, and uses it', async () => {
@@ -91,25 +219,42 @@ describe('command line', () => {
     expect(wrong.code).to.equal(3);
     expect(existsSync(profile)).to.equal(false);
 
-    const { code, stdout } = await service.run(['login', '--url', `${service.url}/`], { environment, stdin: `${service.secret}\n` });
-    expect({ code, stdout }).to.deep.equal({ code: 0, stdout: `Logged in to ${service.url}. The account has 10000 credits.\n` });
+    const { code, stdout } = await service.run(['login', '--url', `${service.url}/`], {
+      environment,
+      stdin: `${service.secret}\n`,
+    });
+    expect({ code, stdout }).to.deep.equal({
+      code: 0,
+      stdout: `Logged in to ${service.url}. The account has 10000 credits.\n`,
+    });
     expect(statSync(profile).mode & 0o777).to.equal(0o600);
-    expect(JSON.parse(readFileSync(profile, 'utf8'))).to.deep.equal({ last_url: service.url, keys: { [service.url]: service.secret } });
+    expect(JSON.parse(readFileSync(profile, 'utf8'))).to.deep.equal({
+      last_url: service.url,
+      keys: { [service.url]: service.secret },
+    });
     expect((await service.run(['credits'], { environment })).stdout).to.equal('10000 credits\n');
 
     chmodSync(profile, 0o640);
     const open = await service.run(['credits'], { environment });
-    expect(open).to.deep.equal({ code: 1, stdout: '', stderr: `darkroom: ${profile} holds API keys and can be read by others; run chmod 600 ${profile} first.\n` });
+    expect(open).to.deep.equal({
+      code: 1,
+      stdout: '',
+      stderr: `darkroom: ${profile} holds API keys and can be read by others; run chmod 600 ${profile} first.\n`,
+    });
     chmodSync(profile, 0o600);
     writeFileSync(profile, '{');
-    expect((await service.run(['credits'], { environment })).stderr).to.equal(`darkroom: ${profile} is not a profile; remove it and log in again.\n`);
+    expect((await service.run(['credits'], { environment })).stderr).to.equal(
+      `darkroom: ${profile} is not a profile; remove it and log in again.\n`,
+    );
   });
 
   it('stores the key below XDG_CONFIG_HOME, and sends it to no other server', async () => {
     const environment = { XDG_CONFIG_HOME: join(service.folder, 'xdg'), DARKROOM_API_KEY: '' };
     expect((await service.run(['login'], { environment, stdin: service.secret })).code).to.equal(0);
     expect(existsSync(join(service.folder, 'xdg', 'darkroom', 'profile.json'))).to.equal(true);
-    expect((await service.run(['credits', '--url', 'http://127.0.0.1:9'], { environment })).stderr).to.match(/^darkroom: There is no API key for http:\/\/127\.0\.0\.1:9;/);
+    expect((await service.run(['credits', '--url', 'http://127.0.0.1:9'], { environment })).stderr).to.match(
+      /^darkroom: There is no API key for http:\/\/127\.0\.0\.1:9;/,
+    );
   });
 
   it('keeps the key of a first start for its owner', async () => {
@@ -123,7 +268,10 @@ describe('command line', () => {
   async function firstStart(name: string, profile: string): Promise<string> {
     const { port } = new URL(service.url);
     const environment = {
-      DARKROOM_DATA_FOLDER: name, DARKROOM_PROFILE: profile, DARKROOM_REST_PORT: '0', DARKROOM_REST_PUBLIC_URL: `http://pictures.example:${port}`,
+      DARKROOM_DATA_FOLDER: name,
+      DARKROOM_PROFILE: profile,
+      DARKROOM_REST_PORT: '0',
+      DARKROOM_REST_PUBLIC_URL: `http://pictures.example:${port}`,
     };
     const server = new CliRun(service.folder, ['serve'], { environment });
     await server.until('stdout', 'or, to have it saved');
@@ -134,9 +282,14 @@ describe('command line', () => {
   it('says what a first start has done to the profile', async () => {
     const profile = join(service.folder, 'shared.json');
     const url = `http://pictures.example:${new URL(service.url).port}`;
-    writeFileSync(profile, JSON.stringify({ last_url: 'http://127.0.0.1:1', keys: { [url]: 'svc_live_old' } }), { mode: 0o600 });
+    writeFileSync(profile, JSON.stringify({ last_url: 'http://127.0.0.1:1', keys: { [url]: 'svc_live_old' } }), {
+      mode: 0o600,
+    });
     const shown = await firstStart('again', profile);
-    expect(shown).to.include('The key kept for this address before is replaced').and.to.include(`--url ${url}`).and.not.include('svc_live_old');
+    expect(shown)
+      .to.include('The key kept for this address before is replaced')
+      .and.to.include(`--url ${url}`)
+      .and.not.include('svc_live_old');
     const kept = JSON.parse(readFileSync(profile, 'utf8')) as { last_url: string; keys: Record<string, string> };
     expect(kept.last_url, 'the usual server stays the one it was').to.equal('http://127.0.0.1:1');
     expect(kept.keys[url]).to.match(/^svc_live_[0-9A-Za-z]{49}$/);
@@ -146,14 +299,25 @@ describe('command line', () => {
   it('offers no command that needs a key which could not be kept', async () => {
     writeFileSync(join(service.folder, 'in-the-way'), '');
     const shown = await firstStart('unkept', join(service.folder, 'in-the-way', 'profile.json'));
-    expect(shown).to.match(/or, to have it saved: DARKROOM_API_KEY="\$\(cat '\S+unkept\/first-key'\)" npx darkroom generate .+ --url http\S+\n$/).and.not.include('is kept in');
+    expect(shown)
+      .to.match(
+        /or, to have it saved: DARKROOM_API_KEY="\$\(cat '\S+unkept\/first-key'\)" npx darkroom generate .+ --url http\S+\n$/,
+      )
+      .and.not.include('is kept in');
   });
 
   it('has help with an example for every command', async () => {
-    const leaves = (command: Command): Command[] => (command.commands.length === 0 ? [command] : command.commands.flatMap(leaves));
+    const leaves = (command: Command): Command[] =>
+      command.commands.length === 0 ? [command] : command.commands.flatMap(leaves);
     for (const command of leaves(createProgram(quietIo()))) {
       let help = '';
-      command.configureOutput({ writeOut: (text) => { help += text; } }).outputHelp();
+      command
+        .configureOutput({
+          writeOut: (text) => {
+            help += text;
+          },
+        })
+        .outputHelp();
       expect(help, command.name()).to.match(/Examples?:\n {2}\$ .*darkroom /);
       expect(command.description(), command.name()).not.to.equal('');
       expect(help, command.name()).not.to.include('(default: [])');

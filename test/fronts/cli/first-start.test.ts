@@ -1,7 +1,7 @@
-// Goal: the key of a first start is told once, to a terminal or in a file that its owner alone can read, never to a pipe or
-// a log; and what it says to try works with the catalog that is configured.
-// Method: the service over an empty folder in this process, its output piped, and once as a process behind a pseudo-terminal; the
-// commands it prints are carried out by sh.
+// Goal: the key of a first start is told once, to a terminal or in a file that its owner alone can read, never to a
+// pipe or a log; and what it says to try works with the catalog that is configured.
+// Method: the service over an empty folder in this process, its output piped, and once as a process behind a
+// pseudo-terminal; the commands it prints are carried out by sh.
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -23,9 +23,15 @@ describe('a first start', () => {
   let environment: Record<string, string>;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'darkroom-first-start-'));
-    environment = { DARKROOM_PROFILE: join(folder, 'profile.json'), DARKROOM_REST_PORT: '0', DARKROOM_LOG_FORMAT: 'json' };
+    environment = {
+      DARKROOM_PROFILE: join(folder, 'profile.json'),
+      DARKROOM_REST_PORT: '0',
+      DARKROOM_LOG_FORMAT: 'json',
+    };
   });
-  afterEach(() => { rmSync(folder, { recursive: true, force: true }); });
+  afterEach(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
 
   async function whileServing(until: string, look: (stdout: string) => Promise<void> | void): Promise<void> {
     const server = new CliRun(folder, ['serve'], { environment });
@@ -38,7 +44,10 @@ describe('a first start', () => {
     }
   }
 
-  for (const [how, args, until] of [['text', [], 'to have it saved'], ['JSON', ['--json'], '}\n']] as const) {
+  for (const [how, args, until] of [
+    ['text', [], 'to have it saved'],
+    ['JSON', ['--json'], '}\n'],
+  ] as const) {
     it(`writes the key to a private file where stdout is no terminal, and to no pipe: ${how}`, async () => {
       const server = new CliRun(folder, ['serve', ...args], { environment });
       await server.until('stdout', until);
@@ -55,7 +64,9 @@ describe('a first start', () => {
   it('shows the key to a terminal, and writes it to no file', async function () {
     if (!hasTerminals) this.skip();
     const child = spawn('python3', ['-c', BEHIND_A_TERMINAL, process.execPath, MAIN, 'serve'], {
-      cwd: folder, env: { PATH: process.env['PATH'], HOME: folder, ...environment }, stdio: ['pipe', 'pipe', 'pipe'],
+      cwd: folder,
+      env: { PATH: process.env['PATH'], HOME: folder, ...environment },
+      stdio: ['pipe', 'pipe', 'pipe'],
     });
     let shown = '';
     child.stdout.setEncoding('utf8');
@@ -67,7 +78,12 @@ describe('a first start', () => {
     if (child.exitCode === null) await once(child, 'exit');
     expect(shown).to.match(KEY);
     expect(() => statSync(join(folder, 'data', 'first-key'))).to.throw('ENOENT');
-    expect(shown.split('\n').filter((line) => line.startsWith('{')).join('\n')).not.to.match(KEY);
+    expect(
+      shown
+        .split('\n')
+        .filter((line) => line.startsWith('{'))
+        .join('\n'),
+    ).not.to.match(KEY);
   });
 
   it('suggests a model of the configured catalog, in a request that is accepted each time it is sent', async () => {
@@ -83,9 +99,13 @@ describe('a first start', () => {
   });
 
   it('suggests none where no model makes a picture of words alone', async () => {
-    const video = readFileSync(SHIPPED, 'utf8').split(/^(?= {2}- model_key:)/m).filter((part, index) => index === 0 || part.includes('modality: video'));
+    const video = readFileSync(SHIPPED, 'utf8')
+      .split(/^(?= {2}- model_key:)/m)
+      .filter((part, index) => index === 0 || part.includes('modality: video'));
     writeFileSync(join(folder, 'catalog.yaml'), video.join(''));
     environment['DARKROOM_CATALOG'] = join(folder, 'catalog.yaml');
-    await whileServing('/models lists what there is.', (stdout) => { expect(stdout).not.to.include('curl'); });
+    await whileServing('/models lists what there is.', (stdout) => {
+      expect(stdout).not.to.include('curl');
+    });
   });
 });

@@ -1,5 +1,6 @@
 // Goal: `darkroom generate` makes what it is asked for, never twice and never over another file, and Ctrl-C cancels.
-// Method: command lines and a service with the sandbox provider in this process, over a link that loses answers where that matters.
+// Method: command lines and a service with the sandbox provider in this process, over a link that loses answers where
+// that matters.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,23 +11,46 @@ import { image } from '../../fixtures/images.js';
 
 const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
 
-interface Task { readonly generation_id: string; readonly status: string; readonly charged_credits: number; readonly files: readonly string[] }
-interface Balance { readonly balance_credits: number }
-interface Ledger { readonly entries: readonly { readonly kind: string; readonly generation_id?: string }[] }
+interface Task {
+  readonly generation_id: string;
+  readonly status: string;
+  readonly charged_credits: number;
+  readonly files: readonly string[];
+}
+interface Balance {
+  readonly balance_credits: number;
+}
+interface Ledger {
+  readonly entries: readonly { readonly kind: string; readonly generation_id?: string }[];
+}
 
 describe('darkroom generate', () => {
   let service: CliService;
-  before(async () => { service = await CliService.start(); });
+  before(async () => {
+    service = await CliService.start();
+  });
   after(() => service.stop());
 
   const at = (name: string) => join(service.folder, name);
   const balance = async () => (await service.json<Balance>(['credits'])).balance_credits;
-  const quick = (prompt: string, ...more: string[]) => ['generate', prompt, '--model', 'sandbox-test', '--param', 'size=128x128', ...more];
+  const quick = (prompt: string, ...more: string[]) => [
+    'generate',
+    prompt,
+    '--model',
+    'sandbox-test',
+    '--param',
+    'size=128x128',
+    ...more,
+  ];
 
   it('writes the picture, with only its path on stdout when piped', async () => {
     const { code, stdout, stderr } = await service.run(quick('a boat', '--out', 'boat.png'));
     expect({ code, stdout }).to.deep.equal({ code: 0, stdout: 'boat.png\n' });
-    expect(stderr.split('\n')).to.include.members(['estimated at 1 credit', 'succeeded', 'succeeded, 1 credit charged']);
+    expect(stderr.split('\n')).to.include.members([
+      'estimated at 1 credit',
+      'succeeded',
+      'succeeded, 1 credit charged',
+    ]);
     expect(stderr).to.match(/^accepted as [0-9a-f-]{36}$/m);
     expect(readFileSync(at('boat.png')).subarray(0, 8)).to.deep.equal(PNG);
   });
@@ -52,7 +76,9 @@ describe('darkroom generate', () => {
     for (const out of ['mine.png', 'ours.png']) {
       const { code, stderr } = await service.run(quick('x', '--out', out));
       expect(code, stderr).to.equal(2);
-      expect(stderr).to.match(/^darkroom: (mine|ours-2)\.png is there already; give --force to overwrite it, or another --out\.\n$/);
+      expect(stderr).to.match(
+        /^darkroom: (mine|ours-2)\.png is there already; give --force to overwrite it, or another --out\.\n$/,
+      );
     }
     const refusals: readonly (readonly [string, string])[] = [
       ['nowhere/x.png', 'There is no folder nowhere to write to.'],
@@ -60,13 +86,25 @@ describe('darkroom generate', () => {
       ['mine.png/x.png', 'There is no folder mine.png to write to.'],
       ['-', '--out must be a file or a folder; results are not written to standard output.'],
       ['', '--out must be a file or a folder.'],
-      ['x.mp4', 'x.mp4 would hold png or jpeg or webp, so that it cannot end in .mp4; end it in .png or .jpg or .jpeg or .webp, or leave the ending out.'],
+      [
+        'x.mp4',
+        'x.mp4 would hold png or jpeg or webp, so that it cannot end in .mp4; end it in .png or .jpg or .jpeg or .webp, or leave the ending out.',
+      ],
     ];
     for (const [out, sentence] of refusals) {
-      expect(await service.run(quick('x', '--out', out)), out).to.deep.equal({ code: 2, stdout: '', stderr: `darkroom: ${sentence}\n` });
+      expect(await service.run(quick('x', '--out', out)), out).to.deep.equal({
+        code: 2,
+        stdout: '',
+        stderr: `darkroom: ${sentence}\n`,
+      });
     }
     const jpeg = await service.run(['generate', 'x', '--param', 'format=jpeg', '--out', 'x.png']);
-    expect(jpeg).to.deep.equal({ code: 2, stdout: '', stderr: 'darkroom: x.png would hold jpeg, so that it cannot end in .png; end it in .jpg or .jpeg, or leave the ending out.\n' });
+    expect(jpeg).to.deep.equal({
+      code: 2,
+      stdout: '',
+      stderr:
+        'darkroom: x.png would hold jpeg, so that it cannot end in .png; end it in .jpg or .jpeg, or leave the ending out.\n',
+    });
     expect(await balance()).to.equal(before);
     expect((await service.run(quick('x', '--out', 'mine.png', '--force'))).code).to.equal(0);
     expect(readFileSync(at('mine.png')).subarray(0, 8)).to.deep.equal(PNG);
@@ -75,14 +113,34 @@ describe('darkroom generate', () => {
   it('uploads references by what they are, not by what they are called', async () => {
     writeFileSync(at('day.txt'), await image('webp', 64, 64));
     writeFileSync(at('second.jpg'), await image('jpeg', 64, 64));
-    const { code, stderr } = await service.run(['generate', 'by night', '--param', 'size=256x256', '--reference', 'day.txt', '-r', 'second.jpg', '--out', 'night.png']);
+    const { code, stderr } = await service.run([
+      'generate',
+      'by night',
+      '--param',
+      'size=256x256',
+      '--reference',
+      'day.txt',
+      '-r',
+      'second.jpg',
+      '--out',
+      'night.png',
+    ]);
     expect(code, stderr).to.equal(0);
     expect(stderr).to.include('uploading day.txt\nuploading second.jpg\n');
   });
 
   it('makes a video from a first frame', async () => {
     writeFileSync(at('first.png'), await image('png', 64, 64));
-    const { code, stdout, stderr } = await service.run(['generate', 'snow', '-m', 'sandbox-video', '--start-frame', 'first.png', '--out', 'snow']);
+    const { code, stdout, stderr } = await service.run([
+      'generate',
+      'snow',
+      '-m',
+      'sandbox-video',
+      '--start-frame',
+      'first.png',
+      '--out',
+      'snow',
+    ]);
     expect(code, stderr).to.equal(0);
     expect(stdout).to.equal('snow.mp4\n');
     expect(readFileSync(at('snow.mp4')).subarray(4, 8).toString('latin1')).to.equal('ftyp');
@@ -97,7 +155,9 @@ describe('darkroom generate', () => {
     expect(failed).to.deep.include({ status: 'failed', charged_credits: 0, files: [] });
     const fetched = await service.run(['status', failed.generation_id, '--out', 'nothing.png']);
     expect(fetched.code).to.equal(4);
-    expect(fetched.stderr).to.match(/^darkroom: Generation \S+ has nothing to download: it failed, .+ \(PROVIDER_REJECTED\)\.\n$/);
+    expect(fetched.stderr).to.match(
+      /^darkroom: Generation \S+ has nothing to download: it failed, .+ \(PROVIDER_REJECTED\)\.\n$/,
+    );
   });
 
   it('gives the same generation for the same key, and is charged once', async () => {
@@ -105,9 +165,13 @@ describe('darkroom generate', () => {
     const [first, second] = [await service.json<Task>(again), await service.json<Task>([...again, '--force'])];
     expect(second.generation_id).to.equal(first.generation_id);
     const { entries } = await service.json<Ledger>(['ledger', service.accountId, '--limit', '1000']);
-    expect(entries.filter(({ generation_id, kind }) => generation_id === first.generation_id && kind === 'charge')).to.have.lengthOf(1);
+    expect(
+      entries.filter(({ generation_id, kind }) => generation_id === first.generation_id && kind === 'charge'),
+    ).to.have.lengthOf(1);
     const replayed = await service.run([...again, '--force']);
-    expect(replayed.stderr).to.include(`accepted as ${first.generation_id}\nmade before under this key; nothing new is charged\n`);
+    expect(replayed.stderr).to.include(
+      `accepted as ${first.generation_id}\nmade before under this key; nothing new is charged\n`,
+    );
     const other = await service.run(quick('another', '--idempotency-key', 'intent-1'));
     expect(other.code).to.equal(3);
     expect(other.stderr).to.match(/IDEMPOTENCY_PAYLOAD_MISMATCH, request/);
@@ -117,12 +181,18 @@ describe('darkroom generate', () => {
     const slow = quick('slow', '--param', 'delay_ms=60000');
     const { code, stdout } = await service.run([...slow, '--no-wait']);
     expect(code).to.equal(0);
-    expect(await service.json<Task>(['status', stdout.trim()])).to.have.property('status').that.is.oneOf(['queued', 'running']);
+    expect(await service.json<Task>(['status', stdout.trim()]))
+      .to.have.property('status')
+      .that.is.oneOf(['queued', 'running']);
     expect(await service.json<Task>(['cancel', stdout.trim()])).to.have.property('generation_id', stdout.trim());
     const late = await service.run([...slow, '--timeout', '0.2']);
     expect(late.code).to.equal(1);
-    expect(late.stderr).to.match(/It was still (queued|running) when the time to wait was over\. Generation (\S{36}) goes on; fetch it with: npx darkroom status \2 --out <path>\n$/);
-    expect(await service.json<{ error: object }>([...slow, '--timeout', '0.2'])).to.have.property('error').that.includes.keys('message', 'generation_id');
+    expect(late.stderr).to.match(
+      /It was still (queued|running) when the time to wait was over\. Generation (\S{36}) goes on; fetch it with: npx darkroom status \2 --out <path>\n$/,
+    );
+    expect(await service.json<{ error: object }>([...slow, '--timeout', '0.2']))
+      .to.have.property('error')
+      .that.includes.keys('message', 'generation_id');
   });
 
   it('cancels on Ctrl-C, waits for the end and exits with 130', async () => {
@@ -141,7 +211,9 @@ describe('darkroom generate', () => {
   });
 
   it('leaves at once on a second Ctrl-C', async () => {
-    const running = service.start(quick('x', '--param', 'behaviour=late_success_after_cancel', '--param', 'delay_ms=60000'));
+    const running = service.start(
+      quick('x', '--param', 'behaviour=late_success_after_cancel', '--param', 'delay_ms=60000'),
+    );
     await running.until('stderr', '\nrunning\n');
     running.signal('SIGINT');
     await running.until('stderr', '\ncancelling\n');
@@ -150,10 +222,19 @@ describe('darkroom generate', () => {
     expect(code).to.equal(130);
     const id = /accepted as (\S+)/.exec(stderr)?.[1] ?? '';
     // Its cancel may have been taken or be on its way.
-    const state = stderr.includes(' is being cancelled; ') ? 'is being cancelled' : 'goes on unless the server has heard of the cancel';
-    expect(stderr.endsWith(`\ndarkroom: Interrupted. Generation ${id} ${state}; fetch it with: npx darkroom status ${id} --out <path>\n`), stderr).to.equal(true);
+    const state = stderr.includes(' is being cancelled; ')
+      ? 'is being cancelled'
+      : 'goes on unless the server has heard of the cancel';
+    expect(
+      stderr.endsWith(
+        `\ndarkroom: Interrupted. Generation ${id} ${state}; fetch it with: npx darkroom status ${id} --out <path>\n`,
+      ),
+      stderr,
+    ).to.equal(true);
     expect(await service.json<Task>(['status', id])).to.have.property('status', 'running');
-    expect((await service.run(['cancel', id])).stdout).to.match(/\n\nCancel asked for; still running\. See how it ends with: npx darkroom status \S{36}\n$/);
+    expect((await service.run(['cancel', id])).stdout).to.match(
+      /\n\nCancel asked for; still running\. See how it ends with: npx darkroom status \S{36}\n$/,
+    );
   });
 
   describe('over a link that loses answers', () => {
@@ -163,29 +244,46 @@ describe('darkroom generate', () => {
       lost = [];
       link = createServer((request, response) => {
         const chunks: Buffer[] = [];
-        request.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => {
-          const { connection: _, host: __, 'content-length': ___, ...headers } = request.headers;
-          const body = chunks.length === 0 ? {} : { body: Buffer.concat(chunks) };
-          const route = `${request.method} ${request.url}`;
-          void fetch(`${service.url}${request.url}`, { method: request.method ?? 'GET', headers: headers as Record<string, string>, ...body }).then(async (answer) => {
-            const text = await answer.text();
-            // The service has done it; the client is never told. The next one is turned away, and only the third gets through.
-            const times = lost.filter((before) => before === route).length;
-            lost.push(route);
-            if (times === 0) response.destroy();
-            else if (times === 1) response.writeHead(503, { 'retry-after': '0' }).end();
-            else response.writeHead(answer.status, { 'content-type': 'application/json', 'idempotency-replayed': answer.headers.get('idempotency-replayed') ?? 'false' }).end(text);
+        request
+          .on('data', (chunk: Buffer) => chunks.push(chunk))
+          .on('end', () => {
+            const { 'connection': _, 'host': __, 'content-length': ___, ...headers } = request.headers;
+            const body = chunks.length === 0 ? {} : { body: Buffer.concat(chunks) };
+            const route = `${request.method} ${request.url}`;
+            void fetch(`${service.url}${request.url}`, {
+              method: request.method ?? 'GET',
+              headers: headers as Record<string, string>,
+              ...body,
+            }).then(async (answer) => {
+              const text = await answer.text();
+              // The service has done it; the client is never told. The next one is turned away, and only the third gets
+              // through.
+              const times = lost.filter((before) => before === route).length;
+              lost.push(route);
+              if (times === 0) response.destroy();
+              else if (times === 1) response.writeHead(503, { 'retry-after': '0' }).end();
+              else
+                response
+                  .writeHead(answer.status, {
+                    'content-type': 'application/json',
+                    'idempotency-replayed': answer.headers.get('idempotency-replayed') ?? 'false',
+                  })
+                  .end(text);
+            });
           });
-        });
       });
       link.listen(0, '127.0.0.1', done);
     });
-    after(() => { link.close(); });
+    after(() => {
+      link.close();
+    });
 
     it('goes on with an upload that was prepared or completed unheard', async () => {
       writeFileSync(at('far.png'), await image('png', 64, 64));
       const url = `http://127.0.0.1:${(link.address() as AddressInfo).port}`;
-      const { code, stderr } = await service.run(quick('from afar', '--reference', 'far.png', '--out', 'afar.png', '--url', url));
+      const { code, stderr } = await service.run(
+        quick('from afar', '--reference', 'far.png', '--out', 'afar.png', '--url', url),
+      );
       expect(code, stderr).to.equal(0);
       expect(lost.filter((route) => route === 'POST /api/v1/developer/uploads')).to.have.lengthOf(3);
       expect(lost.filter((route) => route.endsWith('/complete'))).to.have.length.above(3);
@@ -193,7 +291,10 @@ describe('darkroom generate', () => {
     });
 
     it('sends the create again with the same key, and holds credits once', async () => {
-      const count = async () => (await service.json<Ledger>(['ledger', service.accountId, '--limit', '1000'])).entries.filter(({ kind }) => kind === 'hold').length;
+      const count = async () =>
+        (await service.json<Ledger>(['ledger', service.accountId, '--limit', '1000'])).entries.filter(
+          ({ kind }) => kind === 'hold',
+        ).length;
       const before = await count();
       const url = `http://127.0.0.1:${(link.address() as AddressInfo).port}`;
       const task = await service.json<Task>(quick('lost and found', '--out', 'found.png', '--url', url));

@@ -23,7 +23,11 @@ export class GrpcService {
   private server: GrpcServer | undefined;
   private port = 0;
 
-  private constructor(readonly harness: ServiceHarness, readonly owner: Owner, private readonly credentials: ServerCredentials | undefined) {}
+  private constructor(
+    readonly harness: ServiceHarness,
+    readonly owner: Owner,
+    private readonly credentials: ServerCredentials | undefined,
+  ) {}
 
   static async open(options: HarnessOptions = {}, credentials?: ServerCredentials): Promise<GrpcService> {
     const harness = await openServiceHarness(options);
@@ -36,7 +40,9 @@ export class GrpcService {
   async start(): Promise<void> {
     this.server = createGrpcServer({
       context: this.harness.context,
-      callers: { find: ({ token, certificateNames }) => CALLERS[token ?? (certificateNames.length > 0 ? 'operator' : '')] },
+      callers: {
+        find: ({ token, certificateNames }) => CALLERS[token ?? (certificateNames.length > 0 ? 'operator' : '')],
+      },
       logger: pino({ level: 'silent' }),
       ...(this.credentials === undefined ? {} : { credentials: this.credentials }),
     });
@@ -71,6 +77,9 @@ export class GrpcService {
 /** A server that is not ours, on a port of its own. */
 export function bound(server: Server): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) => { if (error) reject(error); else resolve(port); });
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) => {
+      if (error) reject(error);
+      else resolve(port);
+    });
   });
 }

@@ -1,6 +1,7 @@
-// Goal: an operator's command with --grpc waits for a server as long as the server asks, says so, and never waits for ever.
-// Method: a listener that says nothing, and a server that says when to come back; commands in this process, and one in a process of its
-// own, which open connections must not keep.
+// Goal: an operator's command with --grpc waits for a server as long as the server asks, says so, and never waits for
+// ever.
+// Method: a listener that says nothing, and a server that says when to come back; commands in this process, and one in
+// a process of its own, which open connections must not keep.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
@@ -22,8 +23,13 @@ describe('a server that says nothing', () => {
     const calls = new GrpcCalls({ address, host: '127.0.0.1' });
     const failed: unknown = await calls.call(Access.method.listAccounts, {}, 50).catch((error: unknown) => error);
     expect(failed).to.have.property('message', `${address} cannot be reached: it did not answer in time.`);
-    const unmade: unknown = await calls.call(Access.method.createAccount, { displayName: 'x' }, 50).catch((error: unknown) => error);
-    expect(unmade).to.have.property('message', `${address} cannot be reached: it did not answer in time. Nothing was done.`);
+    const unmade: unknown = await calls
+      .call(Access.method.createAccount, { displayName: 'x' }, 50)
+      .catch((error: unknown) => error);
+    expect(unmade).to.have.property(
+      'message',
+      `${address} cannot be reached: it did not answer in time. Nothing was done.`,
+    );
     calls.close();
     silent.close();
   });
@@ -32,13 +38,17 @@ describe('a server that says nothing', () => {
     const server = new Server();
     server.addService(serviceDefinition(Access), {
       createAccount: () => undefined,
-      listAccounts(_: unknown, send: sendUnaryData<object>) { send(null, create(ListAccountsResponseSchema)); },
+      listAccounts(_: unknown, send: sendUnaryData<object>) {
+        send(null, create(ListAccountsResponseSchema));
+      },
     });
     const address = `127.0.0.1:${await bound(server)}`;
     const calls = new GrpcCalls({ address, host: '127.0.0.1' });
     // Connects, so that the next call is sent at once.
     await calls.call(Access.method.listAccounts, {});
-    const failed: unknown = await calls.call(Access.method.createAccount, { displayName: 'x' }, 500).catch((error: unknown) => error);
+    const failed: unknown = await calls
+      .call(Access.method.createAccount, { displayName: 'x' }, 500)
+      .catch((error: unknown) => error);
     expect(failed).to.have.property('message', `${address} did not answer in time. Whether it was done is not known.`);
     calls.close();
     server.forceShutdown();
@@ -46,7 +56,9 @@ describe('a server that says nothing', () => {
 
   it('ends with its work, whatever a server that does not even begin TLS keeps open', async () => {
     const sockets: Socket[] = [];
-    const mute = createServer((socket) => { sockets.push(socket.on('error', () => undefined)); });
+    const mute = createServer((socket) => {
+      sockets.push(socket.on('error', () => undefined));
+    });
     await once(mute.listen(0, '127.0.0.1'), 'listening');
     const { port } = mute.address() as AddressInfo;
     // Gives up long before the command would, and has more to say than a pipe takes at once.
@@ -60,11 +72,19 @@ describe('a server that says nothing', () => {
         await sleep(100);
       });
       process.stdout.write('x'.repeat(1_000_000));`;
-    const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     let printed = 0;
-    child.stdout.on('data', (chunk: Buffer) => { printed += chunk.length; });
-    const [code] = await once(child, 'close') as [number | null];
-    expect({ code, printed, connections: sockets.length }).to.deep.equal({ code: 1, printed: 1_000_000, connections: 1 });
+    child.stdout.on('data', (chunk: Buffer) => {
+      printed += chunk.length;
+    });
+    const [code] = (await once(child, 'close')) as [number | null];
+    expect({ code, printed, connections: sockets.length }).to.deep.equal({
+      code: 1,
+      printed: 1_000_000,
+      connections: 1,
+    });
     for (const socket of sockets) socket.destroy();
     mute.close();
   });
@@ -72,7 +92,9 @@ describe('a server that says nothing', () => {
 
 describe('a server that has too much to do', () => {
   let grpc: GrpcService;
-  before(async () => { grpc = await GrpcService.open(); });
+  before(async () => {
+    grpc = await GrpcService.open();
+  });
   after(() => grpc.close());
 
   it('is asked again when it says, even for what must not be done twice: nothing came of a call it did not take', async () => {
@@ -81,13 +103,21 @@ describe('a server that has too much to do', () => {
     server.addService(serviceDefinition(Access), {
       createAccount(_: unknown, send: sendUnaryData<object>) {
         asked += 1;
-        if (asked < 3) send(errorStatus(new ServiceError('RATE_LIMITED', undefined, { retryAfterMs: 1 }), { requestId: 'r', bodyField: '' }));
+        if (asked < 3)
+          send(
+            errorStatus(new ServiceError('RATE_LIMITED', undefined, { retryAfterMs: 1 }), {
+              requestId: 'r',
+              bodyField: '',
+            }),
+          );
         else send(errorStatus(new ServiceError('CONFLICT', 'That is there.'), { requestId: 'r', bodyField: '' }));
       },
     });
     const address = `127.0.0.1:${await bound(server)}`;
     const calls = new GrpcCalls({ address, host: '127.0.0.1' });
-    const failed: unknown = await calls.call(Access.method.createAccount, { displayName: 'x' }).catch((error: unknown) => error);
+    const failed: unknown = await calls
+      .call(Access.method.createAccount, { displayName: 'x' })
+      .catch((error: unknown) => error);
     expect(failed).to.be.instanceOf(ServiceError).and.to.include({ code: 'CONFLICT', message: 'That is there.' });
     expect(asked).to.equal(3);
     calls.close();
@@ -100,13 +130,20 @@ describe('a server that has too much to do', () => {
     server.addService(serviceDefinition(Access), {
       listAccounts(_: unknown, send: sendUnaryData<object>) {
         asked += 1;
-        send(errorStatus(new ServiceError('RATE_LIMITED', 'Too much.', { retryAfterMs: asked === 1 ? 2_001 : 60_001 }), { requestId: 'r', bodyField: '' }));
+        send(
+          errorStatus(new ServiceError('RATE_LIMITED', 'Too much.', { retryAfterMs: asked === 1 ? 2_001 : 60_001 }), {
+            requestId: 'r',
+            bodyField: '',
+          }),
+        );
       },
     });
     const ran = await grpc.run(['accounts', 'list', '--grpc', `127.0.0.1:${await bound(server)}`]);
     expect(ran).to.deep.equal({
-      code: 3, stdout: '',
-      stderr: 'darkroom: The server asks to wait (RATE_LIMITED); going on in 3 seconds, Ctrl-C leaves.\ndarkroom: Too much. (RATE_LIMITED, request r)\n',
+      code: 3,
+      stdout: '',
+      stderr:
+        'darkroom: The server asks to wait (RATE_LIMITED); going on in 3 seconds, Ctrl-C leaves.\ndarkroom: Too much. (RATE_LIMITED, request r)\n',
     });
     expect(asked).to.equal(2);
     server.forceShutdown();

@@ -1,5 +1,5 @@
-// Goal: an operator's command with --grpc says in one sentence what went wrong, with an exit code that says whose fault it
-// was; no token leaves the machine in the clear, and nothing is done twice because an answer was lost.
+// Goal: an operator's command with --grpc says in one sentence what went wrong, with an exit code that says whose fault
+// it was; no token leaves the machine in the clear, and nothing is done twice because an answer was lost.
 // Method: command lines run in this process, against a gRPC front whose ports lose answers.
 import { createServer } from 'node:http';
 import { once } from 'node:events';
@@ -40,32 +40,132 @@ class LostAnswers {
   };
 }
 
-describe('operators\' commands with --grpc, when something is wrong', () => {
+describe("operators' commands with --grpc, when something is wrong", () => {
   let grpc: GrpcService;
-  before(async () => { grpc = await GrpcService.open(); });
+  before(async () => {
+    grpc = await GrpcService.open();
+  });
   after(() => grpc.close());
 
-  const FAULTS: readonly { readonly args: readonly string[]; readonly token?: string; readonly code: number; readonly stderr: RegExp }[] = [
-    { args: ['--grpc', 'HERE'], token: '', code: 3, stderr: /^darkroom: The server asks who calls; set DARKROOM_SERVICE_TOKEN, or give --grpc-cert and --grpc-key\. \(DEVELOPER_TOKEN_REQUIRED, request \S+\)\n$/ },
-    { args: ['--grpc', 'HERE'], token: 'nobody', code: 3, stderr: /^darkroom: The server does not know the token in DARKROOM_SERVICE_TOKEN\. \(DEVELOPER_TOKEN_INVALID, request \S+\)\n$/ },
-    { args: ['--grpc', 'HERE'], token: 'revoked', code: 3, stderr: /^darkroom: The credential has been revoked\. \(DEVELOPER_TOKEN_REVOKED, request \S+\)\n$/ },
-    { args: ['--grpc', 'HERE'], token: 'expired', code: 3, stderr: /^darkroom: The credential has expired\. \(DEVELOPER_TOKEN_EXPIRED, request \S+\)\n$/ },
-    { args: ['--grpc', 'HERE'], token: 'two words', code: 2, stderr: /^darkroom: DARKROOM_SERVICE_TOKEN must be one word of visible ASCII characters\.\n$/ },
-    { args: ['--grpc', 'http://darkroom.example:50051'], code: 2, stderr: /^darkroom: Tokens and secrets would travel to darkroom\.example in plain text; leave http:\/\/ away, and TLS is used\.\n$/ },
-    { args: ['--grpc', 'http://[2001:db8::1]:50051'], code: 2, stderr: /^darkroom: Tokens and secrets would travel to 2001:db8::1 in plain text; .+\.\n$/ },
-    { args: ['--grpc', 'http://127.0.0.1.example:50051'], token: '', code: 2, stderr: /^darkroom: Tokens and secrets would travel to 127\.0\.0\.1\.example in plain text; .+\.\n$/ },
-    ...['there', ':50051', '127.0.0.1', '127.0.0.1:port', '127.0.0.1:70000', 'grpc://127.0.0.1:50051', 'http://me@127.0.0.1:50051', '127.0.0.1:50051/x'].map((address) => (
-      { args: ['--grpc', address], code: 2, stderr: /^darkroom: The server's gRPC address must be host:port, such as 127\.0\.0\.1:50051, not \S+\.\n$/ })),
-    { args: ['--grpc', 'no-such-host.invalid:50051'], code: 1, stderr: /^darkroom: no-such-host\.invalid:50051 cannot be reached: its name cannot be looked up\.\n$/ },
-    { args: ['--grpc', 'https://HERE'], code: 1, stderr: /^darkroom: 127\.0\.0\.1:\d+ cannot be reached: it does not speak TLS\.\n$/ },
-    { args: ['--grpc', 'HERE', '--grpc-cert', 'words.pem'], code: 2, stderr: /^darkroom: --grpc-cert and --grpc-key belong together: give both or neither\.\n$/ },
-    { args: ['--grpc', 'HERE', '--grpc-ca', 'none.pem'], code: 2, stderr: /^darkroom: --grpc-ca none\.pem cannot be read\.\n$/ },
-    { args: ['--grpc', 'HERE', '--grpc-cert', 'words.pem', '--grpc-key', 'words.pem'], code: 2, stderr: /^darkroom: --grpc-cert words\.pem is not a certificate, or a chain of whole ones, in PEM form\.\n$/ },
-    { args: ['--grpc', 'HERE', '--grpc-ca', 'words.pem'], code: 2, stderr: /^darkroom: --grpc-ca words\.pem is not a certificate, or a list of whole ones, in PEM form\.\n$/ },
-    { args: ['--grpc', 'HERE', '--grpc-key', 'words.pem'], code: 2, stderr: /^darkroom: --grpc-cert and --grpc-key belong together: give both or neither\.\n$/ },
-    { args: ['--grpc', 'http://HERE', '--grpc-ca', 'words.pem'], code: 2, stderr: /^darkroom: --grpc-ca, --grpc-cert and --grpc-key are for TLS; leave http:\/\/ away\.\n$/ },
-    { args: ['--grpc-ca', 'words.pem'], code: 2, stderr: /^darkroom: --grpc-ca, --grpc-cert and --grpc-key need --grpc, which says where the server is\.\n$/ },
-    { args: ['--grpc', 'HERE', '--config', 'darkroom.yaml'], code: 2, stderr: /^darkroom: option '--grpc <host:port>' cannot be used with option '-c, --config <file>'\n$/ },
+  const FAULTS: readonly {
+    readonly args: readonly string[];
+    readonly token?: string;
+    readonly code: number;
+    readonly stderr: RegExp;
+  }[] = [
+    {
+      args: ['--grpc', 'HERE'],
+      token: '',
+      code: 3,
+      stderr:
+        /^darkroom: The server asks who calls; set DARKROOM_SERVICE_TOKEN, or give --grpc-cert and --grpc-key\. \(DEVELOPER_TOKEN_REQUIRED, request \S+\)\n$/,
+    },
+    {
+      args: ['--grpc', 'HERE'],
+      token: 'nobody',
+      code: 3,
+      stderr:
+        /^darkroom: The server does not know the token in DARKROOM_SERVICE_TOKEN\. \(DEVELOPER_TOKEN_INVALID, request \S+\)\n$/,
+    },
+    {
+      args: ['--grpc', 'HERE'],
+      token: 'revoked',
+      code: 3,
+      stderr: /^darkroom: The credential has been revoked\. \(DEVELOPER_TOKEN_REVOKED, request \S+\)\n$/,
+    },
+    {
+      args: ['--grpc', 'HERE'],
+      token: 'expired',
+      code: 3,
+      stderr: /^darkroom: The credential has expired\. \(DEVELOPER_TOKEN_EXPIRED, request \S+\)\n$/,
+    },
+    {
+      args: ['--grpc', 'HERE'],
+      token: 'two words',
+      code: 2,
+      stderr: /^darkroom: DARKROOM_SERVICE_TOKEN must be one word of visible ASCII characters\.\n$/,
+    },
+    {
+      args: ['--grpc', 'http://darkroom.example:50051'],
+      code: 2,
+      stderr:
+        /^darkroom: Tokens and secrets would travel to darkroom\.example in plain text; leave http:\/\/ away, and TLS is used\.\n$/,
+    },
+    {
+      args: ['--grpc', 'http://[2001:db8::1]:50051'],
+      code: 2,
+      stderr: /^darkroom: Tokens and secrets would travel to 2001:db8::1 in plain text; .+\.\n$/,
+    },
+    {
+      args: ['--grpc', 'http://127.0.0.1.example:50051'],
+      token: '',
+      code: 2,
+      stderr: /^darkroom: Tokens and secrets would travel to 127\.0\.0\.1\.example in plain text; .+\.\n$/,
+    },
+    ...[
+      'there',
+      ':50051',
+      '127.0.0.1',
+      '127.0.0.1:port',
+      '127.0.0.1:70000',
+      'grpc://127.0.0.1:50051',
+      'http://me@127.0.0.1:50051',
+      '127.0.0.1:50051/x',
+    ].map((address) => ({
+      args: ['--grpc', address],
+      code: 2,
+      stderr: /^darkroom: The server's gRPC address must be host:port, such as 127\.0\.0\.1:50051, not \S+\.\n$/,
+    })),
+    {
+      args: ['--grpc', 'no-such-host.invalid:50051'],
+      code: 1,
+      stderr: /^darkroom: no-such-host\.invalid:50051 cannot be reached: its name cannot be looked up\.\n$/,
+    },
+    {
+      args: ['--grpc', 'https://HERE'],
+      code: 1,
+      stderr: /^darkroom: 127\.0\.0\.1:\d+ cannot be reached: it does not speak TLS\.\n$/,
+    },
+    {
+      args: ['--grpc', 'HERE', '--grpc-cert', 'words.pem'],
+      code: 2,
+      stderr: /^darkroom: --grpc-cert and --grpc-key belong together: give both or neither\.\n$/,
+    },
+    {
+      args: ['--grpc', 'HERE', '--grpc-ca', 'none.pem'],
+      code: 2,
+      stderr: /^darkroom: --grpc-ca none\.pem cannot be read\.\n$/,
+    },
+    {
+      args: ['--grpc', 'HERE', '--grpc-cert', 'words.pem', '--grpc-key', 'words.pem'],
+      code: 2,
+      stderr: /^darkroom: --grpc-cert words\.pem is not a certificate, or a chain of whole ones, in PEM form\.\n$/,
+    },
+    {
+      args: ['--grpc', 'HERE', '--grpc-ca', 'words.pem'],
+      code: 2,
+      stderr: /^darkroom: --grpc-ca words\.pem is not a certificate, or a list of whole ones, in PEM form\.\n$/,
+    },
+    {
+      args: ['--grpc', 'HERE', '--grpc-key', 'words.pem'],
+      code: 2,
+      stderr: /^darkroom: --grpc-cert and --grpc-key belong together: give both or neither\.\n$/,
+    },
+    {
+      args: ['--grpc', 'http://HERE', '--grpc-ca', 'words.pem'],
+      code: 2,
+      stderr: /^darkroom: --grpc-ca, --grpc-cert and --grpc-key are for TLS; leave http:\/\/ away\.\n$/,
+    },
+    {
+      args: ['--grpc-ca', 'words.pem'],
+      code: 2,
+      stderr: /^darkroom: --grpc-ca, --grpc-cert and --grpc-key need --grpc, which says where the server is\.\n$/,
+    },
+    {
+      args: ['--grpc', 'HERE', '--config', 'darkroom.yaml'],
+      code: 2,
+      stderr: /^darkroom: option '--grpc <host:port>' cannot be used with option '-c, --config <file>'\n$/,
+    },
   ];
   for (const { args, token = 'operator', code, stderr } of FAULTS) {
     it(`answers accounts list ${args.join(' ')} of ${token || 'nobody'} with ${code}`, async () => {
@@ -80,55 +180,87 @@ describe('operators\' commands with --grpc, when something is wrong', () => {
     expect((await grpc.operate(LIST, 'reader')).code).to.equal(0);
     const refused = await grpc.operate(['accounts', 'create', 'x', '--json'], 'reader');
     expect(refused.code).to.equal(3);
-    expect(refused.stderr).to.match(/^darkroom: The service reader does not have the scope access:write\. \(DEVELOPER_SCOPE_INSUFFICIENT, request \S+\)\n$/);
-    expect((JSON.parse(refused.stdout) as { error: object }).error).to.include({ code: 'DEVELOPER_SCOPE_INSUFFICIENT' }).and.to.have.property('request_id');
+    expect(refused.stderr).to.match(
+      /^darkroom: The service reader does not have the scope access:write\. \(DEVELOPER_SCOPE_INSUFFICIENT, request \S+\)\n$/,
+    );
+    expect((JSON.parse(refused.stdout) as { error: object }).error)
+      .to.include({ code: 'DEVELOPER_SCOPE_INSUFFICIENT' })
+      .and.to.have.property('request_id');
   });
 
   it('is not an option of commands that only make sense on stores', async () => {
     for (const command of [['serve'], ['migrate'], ['init'], ['catalog', 'check'], ['backup', 'x'], ['restore', 'x']]) {
-      expect(await grpc.operate(command), command.join(' ')).to.deep.equal({ code: 2, stdout: '', stderr: "darkroom: unknown option '--grpc'; this command works on this machine only\n" });
+      expect(await grpc.operate(command), command.join(' ')).to.deep.equal({
+        code: 2,
+        stdout: '',
+        stderr: "darkroom: unknown option '--grpc'; this command works on this machine only\n",
+      });
     }
   });
 
   it('says who cannot be reached, after some tries', async () => {
     const address = `127.0.0.1:${await freePort()}`;
-    expect(await grpc.run([...LIST, '--grpc', address])).to.deep.equal({ code: 1, stdout: '', stderr: `darkroom: ${address} cannot be reached: nothing listens there.\n` });
+    expect(await grpc.run([...LIST, '--grpc', address])).to.deep.equal({
+      code: 1,
+      stdout: '',
+      stderr: `darkroom: ${address} cannot be reached: nothing listens there.\n`,
+    });
   });
 
   it('says that nothing was done when no try has reached a server', async () => {
     const address = `127.0.0.1:${await freePort()}`;
     const stderr = `darkroom: ${address} cannot be reached: nothing listens there. Nothing was done.\n`;
-    const commands = [['grants', 'create', grpc.owner.accountId, '5'], ['accounts', 'create', 'x']];
+    const commands = [
+      ['grants', 'create', grpc.owner.accountId, '5'],
+      ['accounts', 'create', 'x'],
+    ];
     const ran = await Promise.all(commands.map((command) => grpc.run([...command, '--grpc', address])));
     expect(ran).to.deep.equal(commands.map(() => ({ code: 1, stdout: '', stderr })));
   });
 
   it('shows what lies behind with DARKROOM_DEBUG=1', async () => {
-    const { stderr } = await grpc.run([...LIST, '--grpc', 'no-such-host.invalid:50051'], 'operator', { DARKROOM_DEBUG: '1' });
-    expect(stderr).to.match(/\[cause\]: .*UNAVAILABLE.*Name resolution failed/).and.not.to.include('Bearer');
+    const { stderr } = await grpc.run([...LIST, '--grpc', 'no-such-host.invalid:50051'], 'operator', {
+      DARKROOM_DEBUG: '1',
+    });
+    expect(stderr)
+      .to.match(/\[cause\]: .*UNAVAILABLE.*Name resolution failed/)
+      .and.not.to.include('Bearer');
   });
 
   it('says when something else answers', async () => {
-    const http = createServer((_, response) => { response.end('<h1>hello</h1>'); });
+    const http = createServer((_, response) => {
+      response.end('<h1>hello</h1>');
+    });
     await once(http.listen(0, '127.0.0.1'), 'listening');
     const webAddress = `127.0.0.1:${(http.address() as AddressInfo).port}`;
-    expect((await grpc.run([...LIST, '--grpc', webAddress])).stderr).to.equal(`darkroom: ${webAddress} cannot be reached: it does not speak gRPC.\n`);
+    expect((await grpc.run([...LIST, '--grpc', webAddress])).stderr).to.equal(
+      `darkroom: ${webAddress} cannot be reached: it does not speak gRPC.\n`,
+    );
     http.close();
     const other = new Server();
     const port = await bound(other);
     const stranger = await grpc.run([...LIST, '--grpc', `127.0.0.1:${port}`]);
-    expect(stranger).to.deep.equal({ code: 1, stdout: '', stderr: `darkroom: 127.0.0.1:${port} answered with UNIMPLEMENTED and not as a Darkroom service of this version does; check the address.\n` });
+    expect(stranger).to.deep.equal({
+      code: 1,
+      stdout: '',
+      stderr: `darkroom: 127.0.0.1:${port} answered with UNIMPLEMENTED and not as a Darkroom service of this version does; check the address.\n`,
+    });
     other.forceShutdown();
   });
 });
 
-describe('operators\' commands with --grpc, when an answer is lost', () => {
+describe("operators' commands with --grpc, when an answer is lost", () => {
   const lost = new LostAnswers();
   let grpc: GrpcService;
-  before(async () => { grpc = await GrpcService.open(accounts(lost.interceptor)); });
+  before(async () => {
+    grpc = await GrpcService.open(accounts(lost.interceptor));
+  });
   after(() => grpc.close());
 
-  const kinds = async (accountId: string) => (await grpc.harness.context.accounts.entries(accountId, { limit: 100 })).items.map(({ kind, credits }) => `${kind} ${credits}`);
+  const kinds = async (accountId: string) =>
+    (await grpc.harness.context.accounts.entries(accountId, { limit: 100 })).items.map(
+      ({ kind, credits }) => `${kind} ${credits}`,
+    );
 
   it('ask again for what changes nothing', async () => {
     lost.lose('accounts.list');
@@ -150,7 +282,9 @@ describe('operators\' commands with --grpc, when an answer is lost', () => {
     lost.lose('accounts.create');
     const { code, stdout, stderr } = await grpc.operate(['accounts', 'create', 'twice']);
     expect({ code, stdout }).to.deep.equal({ code: 1, stdout: '' });
-    expect(stderr).to.match(/^darkroom: The service cannot answer right now\. \(SERVICE_UNAVAILABLE, request \S+\)\. Whether it was done is not known\.\n$/);
+    expect(stderr).to.match(
+      /^darkroom: The service cannot answer right now\. \(SERVICE_UNAVAILABLE, request \S+\)\. Whether it was done is not known\.\n$/,
+    );
     const { items } = await grpc.harness.context.accounts.list({ limit: 100 });
     expect(items.map(({ name }) => name)).to.deep.equal(['owner', 'twice']);
   });
@@ -161,20 +295,24 @@ describe('a server that stops while an operator waits for a grant', () => {
   let gate: Gate | undefined;
   let reach: () => void = () => undefined;
   before(async () => {
-    grpc = await GrpcService.open(accounts(async (call) => {
-      const answer = await call.proceed();
-      if (call.name === 'accounts.apply' && gate !== undefined) {
-        reach();
-        await gate.wait();
-      }
-      return answer;
-    }));
+    grpc = await GrpcService.open(
+      accounts(async (call) => {
+        const answer = await call.proceed();
+        if (call.name === 'accounts.apply' && gate !== undefined) {
+          reach();
+          await gate.wait();
+        }
+        return answer;
+      }),
+    );
   });
   after(() => grpc.close());
 
   /** The grant is in the ledger and its server gone, before anybody heard of it. */
   async function cutShort(...args: readonly string[]): Promise<{ readonly ended: Promise<Ran> }> {
-    const isReached = new Promise<void>((resolve) => { reach = resolve; });
+    const isReached = new Promise<void>((resolve) => {
+      reach = resolve;
+    });
     const held = new Gate();
     gate = held;
     const ended = grpc.operate(['grants', 'create', grpc.owner.accountId, '5', ...args]);
@@ -185,7 +323,10 @@ describe('a server that stops while an operator waits for a grant', () => {
     return { ended };
   }
 
-  const grants = async () => (await grpc.harness.context.accounts.entries(grpc.owner.accountId, { limit: 100 })).items.slice(1).map(({ operationId }) => operationId);
+  const grants = async () =>
+    (await grpc.harness.context.accounts.entries(grpc.owner.accountId, { limit: 100 })).items
+      .slice(1)
+      .map(({ operationId }) => operationId);
 
   it('leaves a name that finds out what became of it, when it stays away', async () => {
     const { code, stdout, stderr } = await (await cutShort('--json')).ended;
@@ -196,8 +337,17 @@ describe('a server that stops while an operator waits for a grant', () => {
     });
     expect(await grants()).to.deep.equal([error.operation_id]);
     await grpc.start();
-    const again = await grpc.operate(['grants', 'create', grpc.owner.accountId, '5', '--operation-id', error.operation_id]);
-    expect(again.stdout).to.match(/^The operation \S+ was made already at \S+; nothing changed\. owner has 105 credits available\.\n$/);
+    const again = await grpc.operate([
+      'grants',
+      'create',
+      grpc.owner.accountId,
+      '5',
+      '--operation-id',
+      error.operation_id,
+    ]);
+    expect(again.stdout).to.match(
+      /^The operation \S+ was made already at \S+; nothing changed\. owner has 105 credits available\.\n$/,
+    );
   });
 
   it('has granted once when it is back in time', async () => {

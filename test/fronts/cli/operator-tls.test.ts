@@ -1,6 +1,7 @@
-// Goal: a command with --grpc talks to nobody but the server it was told, whose certificate it trusts, and shows the server its own.
-// Method: command lines run in this process, against a gRPC front with TLS; certificates made for the run by an authority of
-// the test and by a stranger.
+// Goal: a command with --grpc talks to nobody but the server it was told, whose certificate it trusts, and shows the
+// server its own.
+// Method: command lines run in this process, against a gRPC front with TLS; certificates made for the run by an
+// authority of the test and by a stranger.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +20,7 @@ interface Asked extends Pick<Subject, 'commonName' | 'days'> {
   readonly token?: string;
 }
 
-describe('operators\' commands with --grpc over TLS', () => {
+describe("operators' commands with --grpc over TLS", () => {
   const folder = mkdtempSync(join(tmpdir(), 'darkroom-cli-tls-'));
   let ours: Authority;
   let strangers: Authority;
@@ -30,14 +31,26 @@ describe('operators\' commands with --grpc over TLS', () => {
     strangers = await orSkip(this, Authority.make(folder, 'strangers'));
   });
   afterEach(() => grpc?.close());
-  after(() => { rmSync(folder, { recursive: true }); });
+  after(() => {
+    rmSync(folder, { recursive: true });
+  });
 
   /** `accounts list` on a server with this certificate. */
   async function ask({ names, clients = false, args, token, ...about }: Asked): Promise<Ran> {
     const { cert, key } = ours.issue({ names, usage: 'serverAuth', ...about });
-    grpc = await GrpcService.open({}, ServerCredentials.createSsl(clients ? ours.cert : null, [{ cert_chain: cert, private_key: key }], clients));
+    grpc = await GrpcService.open(
+      {},
+      ServerCredentials.createSsl(clients ? ours.cert : null, [{ cert_chain: cert, private_key: key }], clients),
+    );
     const { address } = grpc;
-    return grpc.run(['accounts', 'list', ...args.map((arg) => arg.replace('HERE', address).replace('PORT', address.split(':')[1] ?? ''))], token);
+    return grpc.run(
+      [
+        'accounts',
+        'list',
+        ...args.map((arg) => arg.replace('HERE', address).replace('PORT', address.split(':')[1] ?? '')),
+      ],
+      token,
+    );
   }
 
   const own = ({ certFile, keyFile }: Pair) => ['--grpc-cert', certFile, '--grpc-key', keyFile];
@@ -46,7 +59,10 @@ describe('operators\' commands with --grpc over TLS', () => {
   it('trust the authority that is named, and the name or address that was given', async () => {
     expect(await ask({ names: ['IP:127.0.0.1'], args: trusting('HERE') })).to.deep.include({ code: 0, stderr: '' });
     await grpc?.close();
-    expect(await ask({ names: ['DNS:localhost'], args: trusting('localhost:PORT') })).to.deep.include({ code: 0, stderr: '' });
+    expect(await ask({ names: ['DNS:localhost'], args: trusting('localhost:PORT') })).to.deep.include({
+      code: 0,
+      stderr: '',
+    });
   });
 
   it('trust no other authority, no certificate for another name and none that is over, and say which it is', async () => {
@@ -57,57 +73,111 @@ describe('operators\' commands with --grpc over TLS', () => {
       expect(code).to.equal(1);
     };
     const here = ['IP:127.0.0.1'];
-    await refused({ names: here, args: ['--grpc', 'https://HERE'] }, 'is of an authority this machine does not know; name it with --grpc-ca');
-    await refused({ names: here, args: ['--grpc', 'HERE', '--grpc-ca', strangers.certFile] }, 'is not of an authority in the file of --grpc-ca');
-    await refused({ names: ['DNS:localhost', 'IP:10.0.0.5'], args: trusting('HERE') }, 'is for localhost, 10.0.0.5, not for 127.0.0.1');
-    await refused({ names: ['DNS:darkroom.example'], args: trusting('localhost:PORT') }, 'is for darkroom.example, not for localhost');
-    await refused({ names: [], commonName: 'studio', args: trusting('localhost:PORT') }, 'is for studio, not for localhost');
+    await refused(
+      { names: here, args: ['--grpc', 'https://HERE'] },
+      'is of an authority this machine does not know; name it with --grpc-ca',
+    );
+    await refused(
+      { names: here, args: ['--grpc', 'HERE', '--grpc-ca', strangers.certFile] },
+      'is not of an authority in the file of --grpc-ca',
+    );
+    await refused(
+      { names: ['DNS:localhost', 'IP:10.0.0.5'], args: trusting('HERE') },
+      'is for localhost, 10.0.0.5, not for 127.0.0.1',
+    );
+    await refused(
+      { names: ['DNS:darkroom.example'], args: trusting('localhost:PORT') },
+      'is for darkroom.example, not for localhost',
+    );
+    await refused(
+      { names: [], commonName: 'studio', args: trusting('localhost:PORT') },
+      'is for studio, not for localhost',
+    );
     const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
     await refused({ names: here, days: -1, args: trusting('HERE') }, `ended on ${yesterday}`);
   });
 
   it('say so when the server wants TLS and this was not said', async () => {
     const { code, stderr } = await ask({ names: ['IP:127.0.0.1'], args: ['--grpc', 'HERE'] });
-    expect(stderr).to.match(/^darkroom: \S+ cannot be reached: the connection was cut; if it wants TLS, write https:\/\/ before it\.\n$/);
+    expect(stderr).to.match(
+      /^darkroom: \S+ cannot be reached: the connection was cut; if it wants TLS, write https:\/\/ before it\.\n$/,
+    );
     expect(code).to.equal(1);
   });
 
   it('need no token where the certificate says who calls', async () => {
     const certificate = ours.issue({ names: ['DNS:operator'] });
-    expect(await ask({ names: ['IP:127.0.0.1'], clients: true, token: '', args: [...trusting('HERE'), ...own(certificate)] })).to.deep.include({ code: 0, stderr: '' });
+    expect(
+      await ask({
+        names: ['IP:127.0.0.1'],
+        clients: true,
+        token: '',
+        args: [...trusting('HERE'), ...own(certificate)],
+      }),
+    ).to.deep.include({ code: 0, stderr: '' });
   });
 
   it('say that the server wants a certificate, and one it trusts', async () => {
-    const asked = (certificate: readonly string[]) => ask({ names: ['IP:127.0.0.1'], clients: true, args: [...trusting('HERE'), ...certificate] });
+    const asked = (certificate: readonly string[]) =>
+      ask({ names: ['IP:127.0.0.1'], clients: true, args: [...trusting('HERE'), ...certificate] });
     const none = await asked([]);
     expect(none.stderr).to.match(/^darkroom: \S+ cannot be reached: it wants a client certificate that it trusts\.\n$/);
     await grpc?.close();
     const stranger = await asked(own(strangers.issue({ names: ['DNS:operator'] })));
-    expect(stranger.stderr).to.match(/^darkroom: \S+ cannot be reached: the connection was cut, as by a server that does not accept the client certificate\.\n$/);
+    expect(stranger.stderr).to.match(
+      /^darkroom: \S+ cannot be reached: the connection was cut, as by a server that does not accept the client certificate\.\n$/,
+    );
     expect([none.code, stranger.code]).to.deep.equal([1, 1]);
   });
 
   it('show no certificate that no server takes, and say what is wrong with it', async () => {
     const refused = async ({ certFile, keyFile }: Pick<Pair, 'certFile' | 'keyFile'>, sentence: string) => {
-      const { code, stderr } = await ask({ names: ['IP:127.0.0.1'], clients: true, args: [...trusting('HERE'), '--grpc-cert', certFile, '--grpc-key', keyFile] });
+      const { code, stderr } = await ask({
+        names: ['IP:127.0.0.1'],
+        clients: true,
+        args: [...trusting('HERE'), '--grpc-cert', certFile, '--grpc-key', keyFile],
+      });
       await grpc?.close();
       expect(stderr).to.equal(`darkroom: ${sentence}\n`);
       expect(code).to.equal(2);
     };
-    const [one, other, over, ofServer] = [ours.issue({}), ours.issue({}), ours.issue({ days: -1 }), ours.issue({ usage: 'serverAuth' })];
+    const [one, other, over, ofServer] = [
+      ours.issue({}),
+      ours.issue({}),
+      ours.issue({ days: -1 }),
+      ours.issue({ usage: 'serverAuth' }),
+    ];
     const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
-    await refused({ certFile: one.certFile, keyFile: other.keyFile }, `--grpc-key ${other.keyFile} is not the key of --grpc-cert ${one.certFile}.`);
+    await refused(
+      { certFile: one.certFile, keyFile: other.keyFile },
+      `--grpc-key ${other.keyFile} is not the key of --grpc-cert ${one.certFile}.`,
+    );
     await refused(over, `--grpc-cert ${over.certFile} ended on ${yesterday}.`);
     await refused(ofServer, `--grpc-cert ${ofServer.certFile} is not made for clients.`);
-    await refused({ ...one, keyFile: one.certFile }, `--grpc-key ${one.certFile} is not a private key in PEM form that opens without a password.`);
+    await refused(
+      { ...one, keyFile: one.certFile },
+      `--grpc-key ${one.certFile} is not a private key in PEM form that opens without a password.`,
+    );
   });
 
   it('say why the server knows nobody by a certificate', async () => {
-    const asked = async (clients: boolean, subject: Subject) => (await ask({ names: ['IP:127.0.0.1'], clients, token: '', args: [...trusting('HERE'), ...own(ours.issue(subject))] })).stderr;
+    const asked = async (clients: boolean, subject: Subject) =>
+      (
+        await ask({
+          names: ['IP:127.0.0.1'],
+          clients,
+          token: '',
+          args: [...trusting('HERE'), ...own(ours.issue(subject))],
+        })
+      ).stderr;
     const nameless = await asked(true, { commonName: 'operator' });
-    expect(nameless).to.match(/^darkroom: The server does not know a caller by the client certificate: it has no URI or DNS name\. \(DEVELOPER_TOKEN_REQUIRED, request \S+\)\n$/);
+    expect(nameless).to.match(
+      /^darkroom: The server does not know a caller by the client certificate: it has no URI or DNS name\. \(DEVELOPER_TOKEN_REQUIRED, request \S+\)\n$/,
+    );
     await grpc?.close();
     const unseen = await asked(false, { names: ['DNS:operator'] });
-    expect(unseen).to.match(/^darkroom: The server has seen no client certificate: it asks for none, or something in between ends TLS; set DARKROOM_SERVICE_TOKEN\. \(DEVELOPER_TOKEN_REQUIRED, request \S+\)\n$/);
+    expect(unseen).to.match(
+      /^darkroom: The server has seen no client certificate: it asks for none, or something in between ends TLS; set DARKROOM_SERVICE_TOKEN\. \(DEVELOPER_TOKEN_REQUIRED, request \S+\)\n$/,
+    );
   });
 });

@@ -1,6 +1,7 @@
-// Goal: an operator's commands say the same, refusals and exit codes included, whether they work on the stores or over gRPC.
-// Method: one sequence of commands run twice, each time against a service of its own; the two transcripts are compared word by word once
-// ids, times and secrets are replaced by the order in which they came up.
+// Goal: an operator's commands say the same, refusals and exit codes included, whether they work on the stores or over
+// gRPC.
+// Method: one sequence of commands run twice, each time against a service of its own; the two transcripts are compared
+// word by word once ids, times and secrets are replaced by the order in which they came up.
 import { expect } from 'chai';
 import type { Ran } from '../../harness/cli-run.js';
 import { CliService } from '../../harness/cli-service.js';
@@ -18,7 +19,11 @@ class Names {
   /** Cursors are what they stand for; ids count, and times and secrets are just that. */
   anonymous(text: string): string {
     return text
-      .replaceAll(/(--cursor |"next_cursor": ")([\w-]+)/g, (_, before: string, cursor: string) => `${before}${Buffer.from(cursor, 'base64url').toString('utf8').replace('\n', ' ')}`)
+      .replaceAll(
+        /(--cursor |"next_cursor": ")([\w-]+)/g,
+        (_, before: string, cursor: string) =>
+          `${before}${Buffer.from(cursor, 'base64url').toString('utf8').replace('\n', ' ')}`,
+      )
       .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi, (id) => this.nameOf(id.toLowerCase()))
       .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '<time>')
       .replaceAll(/svc_live_[0-9A-Za-z]{49}/g, '<secret>');
@@ -32,7 +37,10 @@ class Names {
 }
 
 /** Runs commands and keeps what they said. */
-function recorder(run: Run, demoAccountId: string): { readonly transcript: string[]; readonly record: Run; readonly made: Made } {
+function recorder(
+  run: Run,
+  demoAccountId: string,
+): { readonly transcript: string[]; readonly record: Run; readonly made: Made } {
   const names = new Names();
   const transcript: string[] = [];
   const record: Run = async (...args) => {
@@ -41,19 +49,46 @@ function recorder(run: Run, demoAccountId: string): { readonly transcript: strin
     return ran;
   };
   names.anonymous(demoAccountId);
-  return { transcript, record, made: async <T>(...args: readonly string[]): Promise<T> => JSON.parse((await record(...args, '--json')).stdout) as T };
+  return {
+    transcript,
+    record,
+    made: async <T>(...args: readonly string[]): Promise<T> =>
+      JSON.parse((await record(...args, '--json')).stdout) as T,
+  };
 }
 
 async function runCreditCommands({ accountId: demoAccountId }: CliService, run: Run): Promise<string[]> {
   const { transcript, record, made } = recorder(run, demoAccountId);
-  const { account_id: account } = await made<{ account_id: string }>('accounts', 'create', '  North  ', '--currency', 'frames');
+  const { account_id: account } = await made<{ account_id: string }>(
+    'accounts',
+    'create',
+    '  North  ',
+    '--currency',
+    'frames',
+  );
   await record('accounts', 'create', 'Süd \u{1f3a8}', '--currency', '');
   const { app_id: app } = await made<{ app_id: string }>('apps', 'create', account, 'site');
   await record('apps', 'create', account.toUpperCase(), 'other');
-  const { key_id: key } = await made<{ key_id: string }>('keys', 'create', app, '--name', 'laptop', '--scope', 'credits:read', '--expires', '2999-01-31T12:00:00.123Z');
+  const { key_id: key } = await made<{ key_id: string }>(
+    'keys',
+    'create',
+    app,
+    '--name',
+    'laptop',
+    '--scope',
+    'credits:read',
+    '--expires',
+    '2999-01-31T12:00:00.123Z',
+  );
   await record('keys', 'create', app, '--name', 'desk');
   await made('grants', 'create', account, '50', '--operation-id', 'invoice-1', '--reason', '');
-  for (const [verb, credits, id] of [['grants', '50', 'invoice-1'], ['grants', '51', 'invoice-1'], ['adjustments', '50', 'invoice-1'], ['adjustments', '-20', 'oops'], ['adjustments', '-31', 'more']] as const) {
+  for (const [verb, credits, id] of [
+    ['grants', '50', 'invoice-1'],
+    ['grants', '51', 'invoice-1'],
+    ['adjustments', '50', 'invoice-1'],
+    ['adjustments', '-20', 'oops'],
+    ['adjustments', '-31', 'more'],
+  ] as const) {
     await record(verb, 'create', account, credits, '--operation-id', id, '--reason', 'r');
   }
   await record('accounts', 'show', account);
@@ -82,9 +117,18 @@ async function runCreditCommands({ accountId: demoAccountId }: CliService, run: 
 async function runWorkCommands(service: CliService, run: Run): Promise<string[]> {
   const { accountId: account } = service;
   const { transcript, record, made } = recorder(run, account);
-  for (const prompt of ['a lighthouse', 'a boat \u{1f6a3}\u001b[2J']) expect((await service.run(['generate', prompt, '-m', 'sandbox-test'])).code).to.equal(0);
+  for (const prompt of ['a lighthouse', 'a boat \u{1f6a3}\u001b[2J'])
+    expect((await service.run(['generate', prompt, '-m', 'sandbox-test'])).code).to.equal(0);
   await record('generations', 'list');
-  const { generations: [newest], next_cursor: cursor } = await made<{ generations: { generation_id: string; app_id: string }[]; next_cursor: string }>('generations', 'list', '--limit', '1');
+  const {
+    generations: [newest],
+    next_cursor: cursor,
+  } = await made<{ generations: { generation_id: string; app_id: string }[]; next_cursor: string }>(
+    'generations',
+    'list',
+    '--limit',
+    '1',
+  );
   await record('generations', 'list', '--limit', '1', '--cursor', cursor, '--json');
   await record('generations', 'list', '--cursor', cursor, '--account', account);
   await record('generations', 'list', '--account', account, '--status', 'succeeded', '--status', 'queued');
@@ -147,8 +191,11 @@ function refusals(account: string, app: string): readonly (readonly string[])[] 
   ];
 }
 
-describe('operators\' commands on the stores and over gRPC', () => {
-  for (const [what, commands] of [['accounts and credits', runCreditCommands], ['work and suspensions', runWorkCommands]] as const) {
+describe("operators' commands on the stores and over gRPC", () => {
+  for (const [what, commands] of [
+    ['accounts and credits', runCreditCommands],
+    ['work and suspensions', runWorkCommands],
+  ] as const) {
     it(`say the same of ${what}`, () => compareTranscripts(commands));
   }
 });
@@ -163,7 +210,10 @@ async function compareTranscripts(commands: typeof runCreditCommands): Promise<v
       await service.stop();
     }
   };
-  const [onStores, overGrpc] = await Promise.all([transcriptOf(() => []), transcriptOf((address) => ['--grpc', address])]);
+  const [onStores, overGrpc] = await Promise.all([
+    transcriptOf(() => []),
+    transcriptOf((address) => ['--grpc', address]),
+  ]);
   for (const [index, said] of onStores.entries()) expect(overGrpc[index]).to.equal(said);
   expect(overGrpc).to.have.length(onStores.length);
 }

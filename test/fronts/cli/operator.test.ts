@@ -1,6 +1,7 @@
-// Goal: the operator's commands work on a data folder beside the live server, or through its gRPC front, and what they do is in
-// force there.
-// Method: commands and server in this process, the same suite both ways; results are read from --json and by calling the server.
+// Goal: the operator's commands work on a data folder beside the live server, or through its gRPC front, and what they
+// do is in force there.
+// Method: commands and server in this process, the same suite both ways; results are read from --json and by calling
+// the server.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -8,8 +9,15 @@ import { CliService } from '../../harness/cli-service.js';
 import { refusedStart } from '../../harness/refused-start.js';
 import { freePort } from '../../servers/free-port.js';
 
-interface Account { readonly account_id: string; readonly available_credits: number }
-interface NewKey { readonly key_id: string; readonly secret: string; readonly scopes: readonly string[] }
+interface Account {
+  readonly account_id: string;
+  readonly available_credits: number;
+}
+interface NewKey {
+  readonly key_id: string;
+  readonly secret: string;
+  readonly scopes: readonly string[];
+}
 
 /** Where the commands do their work: the same suite holds either way. */
 const WAYS: Readonly<Record<string, (grpcAddress: string) => readonly string[]>> = {
@@ -41,42 +49,81 @@ for (const [name, way] of Object.entries(WAYS)) {
       const { account, appId } = await newAccount();
       const key = await operated<NewKey>('keys', 'create', appId, '--name', 'laptop');
       expect(key.secret).to.match(/^svc_live_[0-9A-Za-z]{49}$/);
-      const grant = (credits: string) => operate('grants', 'create', account.account_id, credits, '--operation-id', 'invoice-1');
+      const grant = (credits: string) =>
+        operate('grants', 'create', account.account_id, credits, '--operation-id', 'invoice-1');
       expect((await grant('50')).stdout).to.equal('studio has 50 frames available (operation invoice-1).\n');
-      expect((await grant('50')).stdout).to.match(/^The operation invoice-1 was made already at \S+; nothing changed\. studio has 50 frames available\.\n$/);
-      expect(await grant('51')).to.deep.equal({ code: 1, stdout: '', stderr: 'darkroom: The operation id invoice-1 was used before, for another amount or kind.\n' });
+      expect((await grant('50')).stdout).to.match(
+        /^The operation invoice-1 was made already at \S+; nothing changed\. studio has 50 frames available\.\n$/,
+      );
+      expect(await grant('51')).to.deep.equal({
+        code: 1,
+        stdout: '',
+        stderr: 'darkroom: The operation id invoice-1 was used before, for another amount or kind.\n',
+      });
       expect((await operate('grants', 'create', account.account_id, '-5')).code, 'less than nothing').to.equal(2);
       const { code, stdout } = await service.run(['credits'], { environment: { DARKROOM_API_KEY: key.secret } });
       expect({ code, stdout }).to.deep.equal({ code: 0, stdout: '50 frames\n' });
-      expect((await service.run(['generate', 'x', '-m', 'sandbox-test'], { environment: { DARKROOM_API_KEY: key.secret } })).code).to.equal(0);
-      expect((await operate('adjustments', 'create', account.account_id, '-9', '--reason', 'granted too much')).stdout).to.include('has 40 frames available');
+      expect(
+        (await service.run(['generate', 'x', '-m', 'sandbox-test'], { environment: { DARKROOM_API_KEY: key.secret } }))
+          .code,
+      ).to.equal(0);
+      expect(
+        (await operate('adjustments', 'create', account.account_id, '-9', '--reason', 'granted too much')).stdout,
+      ).to.include('has 40 frames available');
       const refused = await operate('adjustments', 'create', account.account_id, '-41', '--reason', 'too much');
-      expect(refused).to.deep.equal({ code: 1, stdout: '', stderr: 'darkroom: The adjustment would take the balance below zero.\n' });
-      const { entries } = await operated<{ entries: { kind: string; credits: number }[] }>('ledger', account.account_id);
-      expect(entries.map(({ kind, credits }) => `${kind} ${credits}`)).to.deep.equal(['grant 50', 'hold 1', 'charge 1', 'adjustment 9']);
+      expect(refused).to.deep.equal({
+        code: 1,
+        stdout: '',
+        stderr: 'darkroom: The adjustment would take the balance below zero.\n',
+      });
+      const { entries } = await operated<{ entries: { kind: string; credits: number }[] }>(
+        'ledger',
+        account.account_id,
+      );
+      expect(entries.map(({ kind, credits }) => `${kind} ${credits}`)).to.deep.equal([
+        'grant 50',
+        'hold 1',
+        'charge 1',
+        'adjustment 9',
+      ]);
       expect((await operate('verify')).code).to.equal(0);
     });
 
     it('end keys, at once and for good', async () => {
       const { account, appId } = await newAccount();
-      const create = (...more: string[]) => operated<NewKey>('keys', 'create', appId, '--name', 'k', '--scope', 'credits:read', ...more);
+      const create = (...more: string[]) =>
+        operated<NewKey>('keys', 'create', appId, '--name', 'k', '--scope', 'credits:read', ...more);
       const [revoked, expired, kept] = [await create(), await create(), await create('--expires', '90d')];
       expect(kept.scopes).to.deep.equal(['credits:read']);
-      const answerTo = async (key: NewKey) => (await service.json<{ error?: { code: string } }>(['credits'], { environment: { DARKROOM_API_KEY: key.secret } })).error?.code;
+      const answerTo = async (key: NewKey) =>
+        (
+          await service.json<{ error?: { code: string } }>(['credits'], {
+            environment: { DARKROOM_API_KEY: key.secret },
+          })
+        ).error?.code;
       expect(await answerTo(revoked)).to.equal(undefined);
       await operate('keys', 'revoke', revoked.key_id);
       await operate('keys', 'expire', expired.key_id, 'now');
       // The server may remember a key for a few seconds.
       let answer: string | undefined;
-      do answer = await answerTo(revoked); while (answer !== 'DEVELOPER_TOKEN_REVOKED');
+      do answer = await answerTo(revoked);
+      while (answer !== 'DEVELOPER_TOKEN_REVOKED');
       expect(await answerTo(expired)).to.equal('DEVELOPER_TOKEN_EXPIRED');
       expect(await answerTo(kept)).to.equal(undefined);
       expect(await operate('keys', 'expire', revoked.key_id, '90d')).to.deep.equal({
-        code: 1, stdout: '', stderr: `darkroom: Key ${revoked.key_id} (k) is revoked already; nothing was changed.\n`,
+        code: 1,
+        stdout: '',
+        stderr: `darkroom: Key ${revoked.key_id} (k) is revoked already; nothing was changed.\n`,
       });
-      expect((await operate('keys', 'create', appId, '--name', 'k', '--scope', 'everything')).code, 'a scope there is not').to.equal(2);
+      expect(
+        (await operate('keys', 'create', appId, '--name', 'k', '--scope', 'everything')).code,
+        'a scope there is not',
+      ).to.equal(2);
       const { stdout } = await operate('keys', 'list', account.account_id);
-      expect(stdout).to.match(/ revoked /).and.to.match(/ expired /).and.to.match(/ until \d{4}-/);
+      expect(stdout)
+        .to.match(/ revoked /)
+        .and.to.match(/ expired /)
+        .and.to.match(/ until \d{4}-/);
       expect(stdout).not.to.include(revoked.secret.slice(9));
     });
 
@@ -84,13 +131,21 @@ for (const [name, way] of Object.entries(WAYS)) {
       await newAccount();
       const seen: string[] = [];
       for (let cursor: string | undefined, pages = 0; pages < 100; pages += 1) {
-        const page: { accounts: Account[]; next_cursor?: string } = await operated('accounts', 'list', '--limit', '1', ...(cursor === undefined ? [] : ['--cursor', cursor]));
+        const page: { accounts: Account[]; next_cursor?: string } = await operated(
+          'accounts',
+          'list',
+          '--limit',
+          '1',
+          ...(cursor === undefined ? [] : ['--cursor', cursor]),
+        );
         seen.push(...page.accounts.map(({ account_id }) => account_id));
         cursor = page.next_cursor;
         if (cursor === undefined) break;
       }
       const all = await operated<{ accounts: Account[] }>('accounts', 'list');
-      expect(seen).to.deep.equal(all.accounts.map(({ account_id }) => account_id)).and.to.have.length.above(1);
+      expect(seen)
+        .to.deep.equal(all.accounts.map(({ account_id }) => account_id))
+        .and.to.have.length.above(1);
     });
 
     it('find nothing to recover in a service that runs', async () => {
@@ -101,7 +156,9 @@ for (const [name, way] of Object.entries(WAYS)) {
 
 describe('operator commands on the stores beside a live server', () => {
   let service: CliService;
-  before(async () => { service = await CliService.start(); });
+  before(async () => {
+    service = await CliService.start();
+  });
   after(() => service.stop());
 
   it('keep a key from nobody because of a faulty catalog', async () => {
@@ -111,16 +168,25 @@ describe('operator commands on the stores beside a live server', () => {
     const checked = await service.run(['catalog', 'check'], { environment });
     expect(checked.code).to.equal(1);
     expect(checked.stderr).to.match(/faulty\.yaml:2: models must have at least 1 item\.\n$/);
-    expect(refusedStart((await service.run(['serve'], { environment })).stderr)).to.match(/faulty\.yaml:2: models must have at least 1 item\.\n$/);
+    expect(refusedStart((await service.run(['serve'], { environment })).stderr)).to.match(
+      /faulty\.yaml:2: models must have at least 1 item\.\n$/,
+    );
   });
 
   it('make a data folder with somebody in it', async () => {
     const inFolder = { DARKROOM_DATA_FOLDER: 'second' };
     const missing = await service.run(['accounts', 'list'], { environment: inFolder });
     expect(missing.code).to.equal(1);
-    expect(missing.stderr).to.match(/^darkroom: There is no Darkroom data in .+second; run darkroom init, or name the right data_folder\.\n$/);
-    const made = await service.json<{ account_id: string; secret: string }>(['init', '--account', 'mine', '--credits', '7'], { environment: inFolder });
-    expect(await service.json<Account>(['accounts', 'show', made.account_id], { environment: inFolder })).to.have.property('available_credits', 7);
+    expect(missing.stderr).to.match(
+      /^darkroom: There is no Darkroom data in .+second; run darkroom init, or name the right data_folder\.\n$/,
+    );
+    const made = await service.json<{ account_id: string; secret: string }>(
+      ['init', '--account', 'mine', '--credits', '7'],
+      { environment: inFolder },
+    );
+    expect(
+      await service.json<Account>(['accounts', 'show', made.account_id], { environment: inFolder }),
+    ).to.have.property('available_credits', 7);
     expect((await service.run(['init'], { environment: inFolder })).code).to.equal(0);
   });
 });

@@ -1,15 +1,17 @@
-// Goal: the compiled program gives its process's streams, variables, folder and signals to the command line, and ends as the run
-// says: what `main.ts` and `process-io.ts` do, which no run in another process shows.
+// Goal: the compiled program gives its process's streams, variables, folder and signals to the command line, and ends
+// as the run says: what `main.ts` and `process-io.ts` do, which no run in another process shows.
 // Method: real processes. These are all of them that the suites of the command line start:
 //  1. --version, on stdout with code 0, and 2. an unknown command, on stderr with code 2;
-//  3. a key piped into stdin, kept below HOME, relative to the folder it was started in, and 4. used by the next process;
+// 3. a key piped into stdin, kept below HOME, relative to the folder it was started in, and 4. used by the next
+//   process;
 //  5. variables that name another server and key, and the code of a refusal;
 //  6. SIGINT once, and 7. twice, while a generation runs;
-//  8. SIGTERM to a service, whose log goes to stderr as JSON where that is no terminal, and 9. a command beside that process;
+// 8. SIGTERM to a service, whose log goes to stderr as JSON where that is no terminal, and 9. a command beside that
+//   process;
 //  10. a second service over the folder of one that another process has;
 //  11. a closed stdout, and 12. one that cannot be written, which is a failure nobody has foreseen.
-// Elsewhere: a terminal (first-start.test.ts), connections that libraries leave open (operator-grpc-waits.test.ts), `npm start`
-// (service/npm-start.test.ts).
+// Elsewhere: a terminal (first-start.test.ts), connections that libraries leave open (operator-grpc-waits.test.ts),
+// `npm start` (service/npm-start.test.ts).
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
@@ -25,11 +27,13 @@ const PACKAGE = new URL('../../../../package.json', import.meta.url);
 
 describe('the program as a process', () => {
   let service: CliService;
-  before(async () => { service = await CliService.start(); });
+  before(async () => {
+    service = await CliService.start();
+  });
   after(() => service.stop());
 
-  const start = (args: readonly string[], environment: Readonly<Record<string, string>> = service.caller, stdin = '') => (
-    new CliProcess(service.folder, args, { environment, stdin }));
+  const start = (args: readonly string[], environment: Readonly<Record<string, string>> = service.caller, stdin = '') =>
+    new CliProcess(service.folder, args, { environment, stdin });
 
   it('prints its version', async () => {
     const { version } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string };
@@ -37,18 +41,27 @@ describe('the program as a process', () => {
   });
 
   it('ends with the code of the run', async () => {
-    expect(await start(['develop']).ended).to.deep.equal({ code: 2, stdout: '', stderr: "darkroom: unknown command 'develop'\n" });
+    expect(await start(['develop']).ended).to.deep.equal({
+      code: 2,
+      stdout: '',
+      stderr: "darkroom: unknown command 'develop'\n",
+    });
   });
 
   it('reads what is piped in, and keeps it in the home folder', async () => {
     const { code, stdout, stderr } = await start(['login', '--url', service.url], {}, `${service.secret}\n`).ended;
-    expect({ code, stdout, stderr }).to.deep.equal({ code: 0, stdout: `Logged in to ${service.url}. The account has 10000 credits.\n`, stderr: '' });
+    expect({ code, stdout, stderr }).to.deep.equal({
+      code: 0,
+      stdout: `Logged in to ${service.url}. The account has 10000 credits.\n`,
+      stderr: '',
+    });
     expect(existsSync(join(service.folder, '.config', 'darkroom', 'profile.json'))).to.equal(true);
     expect((await start(['credits'], {}).ended).stdout).to.equal('10000 credits\n');
   });
 
   it('reads its variables', async () => {
-    const { code, stderr } = await start(['credits'], { DARKROOM_URL: service.url, DARKROOM_API_KEY: 'svc_live_wrong' }).ended;
+    const { code, stderr } = await start(['credits'], { DARKROOM_URL: service.url, DARKROOM_API_KEY: 'svc_live_wrong' })
+      .ended;
     expect(code).to.equal(3);
     expect(stderr).to.match(/^darkroom: The credential is not valid\. \(DEVELOPER_TOKEN_INVALID, request .+\)\n$/);
   });
@@ -63,14 +76,25 @@ describe('the program as a process', () => {
   });
 
   it('leaves at once on a second SIGINT', async () => {
-    const running = start(['generate', 'x', '--model', 'sandbox-test', '--param', 'behaviour=late_success_after_cancel', '--param', 'delay_ms=60000']);
+    const running = start([
+      'generate',
+      'x',
+      '--model',
+      'sandbox-test',
+      '--param',
+      'behaviour=late_success_after_cancel',
+      '--param',
+      'delay_ms=60000',
+    ]);
     await running.until('stderr', '\nrunning\n');
     running.signal('SIGINT');
     await running.until('stderr', '\ncancelling\n');
     running.signal('SIGINT');
     const { code, stderr } = await running.ended;
     expect(code).to.equal(130);
-    expect(stderr).to.match(/\ndarkroom: Interrupted\. Generation \S{36} .+; fetch it with: npx darkroom status \S{36} --out <path>\n$/);
+    expect(stderr).to.match(
+      /\ndarkroom: Interrupted\. Generation \S{36} .+; fetch it with: npx darkroom status \S{36} --out <path>\n$/,
+    );
   });
 
   it('serves until SIGTERM, for commands of other processes too, and logs to stderr', async () => {
@@ -82,7 +106,10 @@ describe('the program as a process', () => {
     server.signal('SIGTERM');
     const { code, stderr } = await server.ended;
     expect(code, stderr).to.equal(0);
-    const lines = stderr.trimEnd().split('\n').map((line) => JSON.parse(line) as { pid: number; msg: string });
+    const lines = stderr
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { pid: number; msg: string });
     expect(lines.map(({ msg }) => msg).slice(-2)).to.deep.equal(['stopping', 'stopped']);
     expect(lines.every(({ pid }) => pid === server.child.pid)).to.equal(true);
   });
@@ -90,7 +117,9 @@ describe('the program as a process', () => {
   it('says in one sentence that the folder has a server already', async () => {
     const { code, stderr } = await start(['serve'], { DARKROOM_REST_PORT: '0' }).ended;
     expect(code).to.equal(1);
-    expect(refusedStart(stderr)).to.equal(`darkroom: Another server (process ${process.pid}) is using ${join(service.folder, 'data')}; stop it first, or choose another data folder.\n`);
+    expect(refusedStart(stderr)).to.equal(
+      `darkroom: Another server (process ${process.pid}) is using ${join(service.folder, 'data')}; stop it first, or choose another data folder.\n`,
+    );
   });
 
   it('is silent when its output is not read to the end', async () => {
@@ -104,8 +133,10 @@ describe('the program as a process', () => {
     const full = openSync('/dev/full', 'w');
     const child = spawn(process.execPath, [MAIN, '--version'], { stdio: ['ignore', full, 'pipe'] });
     let stderr = '';
-    child.stderr?.setEncoding('utf8').on('data', (text: string) => { stderr += text; });
-    const [code] = await once(child, 'close') as [number | null];
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text;
+    });
+    const [code] = (await once(child, 'close')) as [number | null];
     closeSync(full);
     expect(code).to.equal(1);
     expect(stderr).to.include('ENOSPC');

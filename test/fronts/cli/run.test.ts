@@ -1,6 +1,6 @@
 // Goal: runs of the command line in one process share nothing: each has its own output, variables, folder and terminal.
-// Method: commands that wait for a server at the same time, compared with the same commands one after another; files of one name in two
-// folders; streams that are terminals.
+// Method: commands that wait for a server at the same time, compared with the same commands one after another; files of
+// one name in two folders; streams that are terminals.
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -25,8 +25,15 @@ describe('runs of the command line in one process', () => {
       const isKnown = request.headers.authorization === `Bearer key-of-${name}`;
       const envelope = isKnown
         ? { success: true, code: 'OK', message: '', request_id: name, data: { balance_credits: 7, currency: name } }
-        : { success: false, code: 'DEVELOPER_TOKEN_INVALID', message: `It is not the key of ${name}.`, request_id: name };
-      waiting.push(() => { response.writeHead(isKnown ? 200 : 401).end(JSON.stringify(envelope)); });
+        : {
+            success: false,
+            code: 'DEVELOPER_TOKEN_INVALID',
+            message: `It is not the key of ${name}.`,
+            request_id: name,
+          };
+      waiting.push(() => {
+        response.writeHead(isKnown ? 200 : 401).end(JSON.stringify(envelope));
+      });
       if (waiting.length >= together) for (const answer of waiting.splice(0)) answer();
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -52,19 +59,31 @@ describe('runs of the command line in one process', () => {
     together = 2 * NAMES.length;
     expect(await Promise.all(commands.map(runOf))).to.deep.equal(alone);
     together = 1;
-    expect(new Set(alone.map(({ stdout, stderr }) => stdout + stderr)).size, 'one help, all else different').to.equal(3 * NAMES.length + 1);
+    expect(new Set(alone.map(({ stdout, stderr }) => stdout + stderr)).size, 'one help, all else different').to.equal(
+      3 * NAMES.length + 1,
+    );
     expect(alone.slice(0, 4).map(({ code }) => code)).to.deep.equal([0, 3, 0, 2]);
   });
 
   it('take relative paths each from its own folder, and name them as they were given', async () => {
-    for (const [name, text] of [['one', 'version: 1\nmodels: []\n'], ['two', 'version: 2\n']] as const) {
+    for (const [name, text] of [
+      ['one', 'version: 1\nmodels: []\n'],
+      ['two', 'version: 2\n'],
+    ] as const) {
       mkdirSync(join(folder, name));
       writeFileSync(join(folder, name, 'models.yaml'), text);
     }
-    const checked = await Promise.all(['one', 'two'].map((name) => new CliRun(join(folder, name), ['catalog', 'check', 'models.yaml']).ended));
-    expect(checked.map(({ stderr }) => stderr.split('\n').find((line) => line.includes('models.yaml'))?.replace('darkroom: ', ''))).to.deep.equal([
-      'models.yaml:2: models must have at least 1 item.', 'models.yaml:1: models is required.',
-    ]);
+    const checked = await Promise.all(
+      ['one', 'two'].map((name) => new CliRun(join(folder, name), ['catalog', 'check', 'models.yaml']).ended),
+    );
+    expect(
+      checked.map(({ stderr }) =>
+        stderr
+          .split('\n')
+          .find((line) => line.includes('models.yaml'))
+          ?.replace('darkroom: ', ''),
+      ),
+    ).to.deep.equal(['models.yaml:2: models must have at least 1 item.', 'models.yaml:1: models is required.']);
   });
 
   it('ask for a key on a terminal, where it is not shown', async () => {
@@ -72,7 +91,9 @@ describe('runs of the command line in one process', () => {
     const login = new CliRun(folder, ['login'], { environment, columns: 80, stdin: 'key-of-typeX\u007fd\r' });
     const { code, stdout, stderr } = await login.ended;
     expect({ code, stdout, stderr }).to.deep.equal({
-      code: 0, stdout: `Logged in to ${url}/typed. The account has 7 typed.\n`, stderr: `API key for ${url}/typed: \n`,
+      code: 0,
+      stdout: `Logged in to ${url}/typed. The account has 7 typed.\n`,
+      stderr: `API key for ${url}/typed: \n`,
     });
     expect(login.rawModes).to.deep.equal([true, false]);
     expect(existsSync(join(folder, 'typed.json'))).to.equal(true);
@@ -83,7 +104,8 @@ describe('runs of the command line in one process', () => {
 
   it('break lines of help at the width of the terminal', async () => {
     const longest = async (columns?: number) => {
-      const { stdout } = await new CliRun(folder, ['credits', '--help'], columns === undefined ? {} : { columns }).ended;
+      const { stdout } = await new CliRun(folder, ['credits', '--help'], columns === undefined ? {} : { columns })
+        .ended;
       return Math.max(...stdout.split('\n').map((line) => line.length));
     };
     const [narrow, piped, wide] = [await longest(70), await longest(), await longest(140)];

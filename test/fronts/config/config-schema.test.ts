@@ -1,6 +1,7 @@
-// Goal: the JSON Schema of the configuration says what the program takes, no more and no less, and is what editors are given.
-// Method: try values of every kind at every key under the schema and under the program; compile it by another validator than the
-// program's own engine settings; run the command, with and without a module.
+// Goal: the JSON Schema of the configuration says what the program takes, no more and no less, and is what editors are
+// given.
+// Method: try values of every kind at every key under the schema and under the program; compile it by another validator
+// than the program's own engine settings; run the command, with and without a module.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,36 +17,95 @@ import { ROOT } from '../../docs/pages.js';
 import { CliRun } from '../../harness/cli-run.js';
 
 const SAMPLES: readonly Json[] = [
-  null, true, 'true', '', ' ', '\0', 'text', 'mongo', 'files', 'timers', 'info', 'http://host/', 'http://host/?q', 'mongodb://host/', [], ['10.0.0.0/8'], ['text'], [7], {}, { a: 1 },
-  -1, 0, 0.05, 0.1, 0.5, 1, 1.5, 16, 60, 61, 300, 301, 1_024, 10_000, 65_536, 10_000_001, 2 ** 40, 2 ** 52,
+  null,
+  true,
+  'true',
+  '',
+  ' ',
+  '\0',
+  'text',
+  'mongo',
+  'files',
+  'timers',
+  'info',
+  'http://host/',
+  'http://host/?q',
+  'mongodb://host/',
+  [],
+  ['10.0.0.0/8'],
+  ['text'],
+  [7],
+  {},
+  { a: 1 },
+  -1,
+  0,
+  0.05,
+  0.1,
+  0.5,
+  1,
+  1.5,
+  16,
+  60,
+  61,
+  300,
+  301,
+  1_024,
+  10_000,
+  65_536,
+  10_000_001,
+  2 ** 40,
+  2 ** 52,
 ];
-const compile = (schema: JsonObject) => new Ajv2020({ strict: false, formats: { uri: (text: string) => URL.canParse(text), 'ip-network': isNetwork } }).compile(schema);
+const compile = (schema: JsonObject) =>
+  new Ajv2020({
+    strict: false,
+    formats: { 'uri': (text: string) => URL.canParse(text), 'ip-network': isNetwork },
+  }).compile(schema);
 
 /** A file that holds one key alone. */
 function fileWith(path: string, value: Json): Json {
   const isOption = /^providers\.[^.]+\.(?!kind$)/.test(path);
   const file = path.split('.').reduceRight<Json>((below, name) => ({ [name]: below }), value) as JsonObject;
   // An instance without a kind is refused for that.
-  return isOption ? { providers: { sandbox: { kind: 'sandbox', ...((file['providers'] as JsonObject)['sandbox'] as JsonObject) } } } : file;
+  return isOption
+    ? { providers: { sandbox: { kind: 'sandbox', ...((file['providers'] as JsonObject)['sandbox'] as JsonObject) } } }
+    : file;
 }
 
 describe('the JSON Schema of the configuration', () => {
   const takes = compile(configSchema(BUILT_IN_DRIVERS));
 
   it('takes at every key what the program takes, and nothing else', () => {
-    const differing = [...CONFIG_KEYS].filter(([path]) => !path.endsWith('.kind')).flatMap(([path, key]) =>
-      SAMPLES.filter((value) => takes(fileWith(path, value)) !== (key.read(value) !== undefined)).map((value) => `${path}: ${JSON.stringify(value)}`));
+    const differing = [...CONFIG_KEYS]
+      .filter(([path]) => !path.endsWith('.kind'))
+      .flatMap(([path, key]) =>
+        SAMPLES.filter((value) => takes(fileWith(path, value)) !== (key.read(value) !== undefined)).map(
+          (value) => `${path}: ${JSON.stringify(value)}`,
+        ),
+      );
     expect(differing).to.deep.equal([]);
   });
 
   it('has every key with its default and its bounds, and refuses any other', () => {
     for (const [path, { byDefault }] of CONFIG_KEYS) expect(takes(fileWith(path, byDefault)), path).to.equal(true);
-    for (const file of [{ colour: 'red' }, { rest: { prot: 80 } }, { mongo: { user: 'x' } }, { providers: { a: { kind: 'camera' } } }, { providers: { A: { kind: 'sandbox' } } }, { providers: { a: { kind: 'sandbox', lens: 1 } } }]) {
+    for (const file of [
+      { colour: 'red' },
+      { rest: { prot: 80 } },
+      { mongo: { user: 'x' } },
+      { providers: { a: { kind: 'camera' } } },
+      { providers: { A: { kind: 'sandbox' } } },
+      { providers: { a: { kind: 'sandbox', lens: 1 } } },
+    ]) {
       expect(takes(file), JSON.stringify(file)).to.equal(false);
     }
   });
 
-  for (const name of ['config/darkroom.example.yaml', 'config/distributed.example.yaml', 'deploy/compose/darkroom.yaml', 'deploy/image/darkroom.yaml']) {
+  for (const name of [
+    'config/darkroom.example.yaml',
+    'config/distributed.example.yaml',
+    'deploy/compose/darkroom.yaml',
+    'deploy/image/darkroom.yaml',
+  ]) {
     it(`takes ${name}`, () => {
       takes(parse(readFileSync(join(ROOT, name), 'utf8')) as Json);
       expect(takes.errors ?? []).to.deep.equal([]);
@@ -53,8 +113,15 @@ describe('the JSON Schema of the configuration', () => {
   }
 
   it('describes each section of the example as the example does, and marks secrets', () => {
-    const { properties } = configSchema(BUILT_IN_DRIVERS) as { properties: Record<string, { properties: Record<string, JsonObject>; description?: string }> };
-    expect(properties['rest']?.properties['port']).to.deep.include({ description: '0 takes any free port and says which.', minimum: 0, maximum: 65_535, default: 8080 });
+    const { properties } = configSchema(BUILT_IN_DRIVERS) as {
+      properties: Record<string, { properties: Record<string, JsonObject>; description?: string }>;
+    };
+    expect(properties['rest']?.properties['port']).to.deep.include({
+      description: '0 takes any free port and says which.',
+      minimum: 0,
+      maximum: 65_535,
+      default: 8080,
+    });
     expect(properties['mongo']?.properties['url']).to.deep.include({ writeOnly: true, type: ['string', 'null'] });
     expect(properties['providers']?.description).to.include('any number of instances');
   });
@@ -62,17 +129,27 @@ describe('the JSON Schema of the configuration', () => {
 
 describe('darkroom config schema', () => {
   let folder: string;
-  beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'darkroom-schema-')); });
-  afterEach(() => { rmSync(folder, { recursive: true, force: true }); });
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'darkroom-schema-'));
+  });
+  afterEach(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
 
   it('prints it, with the options of configured modules, whatever else is wrong with the file', async () => {
     const plain = await new CliRun(folder, ['config', 'schema']).ended;
     expect(JSON.parse(plain.stdout)).to.deep.equal(configSchema(BUILT_IN_DRIVERS));
-    writeFileSync(join(folder, 'camera.mjs'), "export default { kind: 'provider', name: 'camera', options: { type: 'object', properties: { lens: { type: 'string' } } }, open() {} };");
+    writeFileSync(
+      join(folder, 'camera.mjs'),
+      "export default { kind: 'provider', name: 'camera', options: { type: 'object', properties: { lens: { type: 'string' } } }, open() {} };",
+    );
     writeFileSync(join(folder, 'darkroom.yaml'), 'modules: [./camera.mjs]\nrest: { port: x }\n');
     const { stdout, code } = await new CliRun(folder, ['config', 'schema']).ended;
     expect(code).to.equal(0);
     const takes = compile(JSON.parse(stdout) as JsonObject);
-    expect([takes({ providers: { a: { kind: 'camera', lens: '50mm' } } }), takes({ providers: { a: { kind: 'camera', lens: 50 } } })]).to.deep.equal([true, false]);
+    expect([
+      takes({ providers: { a: { kind: 'camera', lens: '50mm' } } }),
+      takes({ providers: { a: { kind: 'camera', lens: 50 } } }),
+    ]).to.deep.equal([true, false]);
   });
 });

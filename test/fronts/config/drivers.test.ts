@@ -1,5 +1,6 @@
 // Goal: drivers are data that the configuration can rely on, and the program names none of them but in its list.
-// Method: hold every built-in driver to the rules of the interface; read the sources of apps for the names; choose drivers that are not there.
+// Method: hold every built-in driver to the rules of the interface; read the sources of apps for the names; choose
+// drivers that are not there.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,7 +23,11 @@ describe('built-in drivers', () => {
 
   for (const { kind, name, options } of BUILT_IN_DRIVERS) {
     it(`${name} describes its options by a JSON Schema that is closed, with defaults that it takes itself`, () => {
-      const plain = JSON.parse(JSON.stringify(options, (key, value: unknown) => (key === 'errorMessage' || key === 'format' ? undefined : value))) as typeof options;
+      const plain = JSON.parse(
+        JSON.stringify(options, (key, value: unknown) =>
+          key === 'errorMessage' || key === 'format' ? undefined : value,
+        ),
+      ) as typeof options;
       expect(checkSchema(plain)).to.deep.equal([]);
       expect(options).to.include({ type: 'object', additionalProperties: false });
       for (const [option] of optionsOf(options)) {
@@ -34,27 +39,45 @@ describe('built-in drivers', () => {
 
   it('marks every option that holds a secret', () => {
     const secrets = [...CONFIG_KEYS].filter(([, { isSecret }]) => isSecret).map(([path]) => path);
-    expect(secrets).to.deep.equal(['mongo.url', 'minio.access_key', 'minio.secret_key', 'minio.upload_access_key', 'minio.upload_secret_key']);
+    expect(secrets).to.deep.equal([
+      'mongo.url',
+      'minio.access_key',
+      'minio.secret_key',
+      'minio.upload_access_key',
+      'minio.upload_secret_key',
+    ]);
   });
 
   it('are named in apps by their list alone', () => {
     const names = BUILT_IN_DRIVERS.map(({ name }) => name);
     // `files`, `timers` and `sandbox` are words of other things too; a driver is named by them in quotes.
-    const named = new RegExp(`\\b(?:${names.filter((name) => !['files', 'timers', 'sandbox'].includes(name)).join('|')})(?:Driver)?\\b|'(?:files|timers|sandbox)'`, 'i');
-    const files = readdirSync(join(ROOT, 'apps'), { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts')).map((path) => `apps/${path}`);
-    const code = (path: string) => readFileSync(join(ROOT, path), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
+    const named = new RegExp(
+      `\\b(?:${names.filter((name) => !['files', 'timers', 'sandbox'].includes(name)).join('|')})(?:Driver)?\\b|'(?:files|timers|sandbox)'`,
+      'i',
+    );
+    const files = readdirSync(join(ROOT, 'apps'), { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.ts'))
+      .map((path) => `apps/${path}`);
+    const code = (path: string) =>
+      readFileSync(join(ROOT, path), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
     expect(files.filter((path) => named.test(code(path)))).to.deep.equal([LIST]);
   });
 });
 
 describe('a driver that is not there', () => {
-  for (const [path, known] of [['database', 'sqlite, mongo'], ['objects', 'files, minio'], ['wake_ups', 'timers, agenda']] as const) {
+  for (const [path, known] of [
+    ['database', 'sqlite, mongo'],
+    ['objects', 'files, minio'],
+    ['wake_ups', 'timers, agenda'],
+  ] as const) {
     it(`is refused as stores.${path}, with those that are`, async () => {
       const folder = mkdtempSync(join(tmpdir(), 'darkroom-drivers-'));
       writeFileSync(join(folder, 'darkroom.yaml'), `stores: { ${path}: punch-cards }\n`);
       try {
         const refused = await loadConfig({ folder, environment: {} }).catch((error: unknown) => error);
-        expect(refused).to.be.instanceOf(ConfigInvalid).with.property('message', `darkroom.yaml:1: stores.${path} must be one of ${known}, not punch-cards.`);
+        expect(refused)
+          .to.be.instanceOf(ConfigInvalid)
+          .with.property('message', `darkroom.yaml:1: stores.${path} must be one of ${known}, not punch-cards.`);
       } finally {
         rmSync(folder, { recursive: true });
       }

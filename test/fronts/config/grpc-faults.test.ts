@@ -9,20 +9,30 @@ import { grpcFaults } from '../../../apps/config/grpc-faults.js';
 import type { Config, GrpcConfig } from '../../../apps/config/config.js';
 
 const STORES = {
-  database: { driver: sqliteDriver, options: {} }, objects: { driver: filesDriver, options: {} }, wakeUps: { driver: timersDriver, options: {} },
+  database: { driver: sqliteDriver, options: {} },
+  objects: { driver: filesDriver, options: {} },
+  wakeUps: { driver: timersDriver, options: {} },
 };
 const TLS = { tlsCertFile: 'cert', tlsKeyFile: 'key' };
 
 function faults(grpc: Partial<GrpcConfig>, changes: Partial<Pick<Config, 'role' | 'stores'>> = {}): string {
-  return grpcFaults({ grpc: { host: '127.0.0.1', port: 9090, plaintext: false, ...grpc }, role: 'all', stores: STORES, ...changes }).join(' ');
+  return grpcFaults({
+    grpc: { host: '127.0.0.1', port: 9090, plaintext: false, ...grpc },
+    role: 'all',
+    stores: STORES,
+    ...changes,
+  }).join(' ');
 }
 
 describe('a gRPC front', () => {
   it('may ask nobody who they are on the loopback of a process of its own, and nowhere else', () => {
     for (const host of ['127.0.0.1', '127.9.9.9', '::1', 'localhost']) expect(faults({ host }), host).to.equal('');
     expect(faults({}, { role: 'rest' })).to.include('grpc.callers_file');
-    expect(faults({}, { stores: { ...STORES, database: { driver: mongoDriver, options: {} } } })).to.include('grpc.callers_file');
-    for (const host of ['0.0.0.0', '::', '10.0.0.1', 'localhost.example', '::ffff:10.0.0.1']) expect(faults({ host, ...TLS }), host).to.include('grpc.callers_file');
+    expect(faults({}, { stores: { ...STORES, database: { driver: mongoDriver, options: {} } } })).to.include(
+      'grpc.callers_file',
+    );
+    for (const host of ['0.0.0.0', '::', '10.0.0.1', 'localhost.example', '::ffff:10.0.0.1'])
+      expect(faults({ host, ...TLS }), host).to.include('grpc.callers_file');
     expect(faults({ callersFile: 'callers' }, { role: 'rest' })).to.equal('');
   });
 
@@ -41,5 +51,6 @@ describe('a gRPC front', () => {
     expect(faults({ ...TLS, tlsClientCaFile: 'ca', callersFile: 'callers' })).to.equal('');
   });
 
-  it('that is not configured has no faults', () => expect(grpcFaults({ role: 'rest', stores: STORES })).to.deep.equal([]));
+  it('that is not configured has no faults', () =>
+    expect(grpcFaults({ role: 'rest', stores: STORES })).to.deep.equal([]));
 });

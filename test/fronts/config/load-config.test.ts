@@ -1,5 +1,6 @@
 // Goal: the configuration is read from file and environment, and every mistake is named where it was made.
-// Method: files in a fresh folder and made-up environments, with all the complaints compared; the example file is held to the code both ways.
+// Method: files in a fresh folder and made-up environments, with all the complaints compared; the example file is held
+// to the code both ways.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,10 +19,17 @@ const DISTRIBUTED = fileURLToPath(new URL('../../../../config/distributed.exampl
 
 describe('configuration', () => {
   let folder: string;
-  beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'darkroom-config-')); });
-  afterEach(() => { rmSync(folder, { recursive: true, force: true }); });
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'darkroom-config-'));
+  });
+  afterEach(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
 
-  async function faultsOf(text: string | undefined, environment: Record<string, string> = {}): Promise<readonly string[]> {
+  async function faultsOf(
+    text: string | undefined,
+    environment: Record<string, string> = {},
+  ): Promise<readonly string[]> {
     if (text !== undefined) writeFileSync(join(folder, 'darkroom.yaml'), text);
     try {
       await loadConfig({ folder, environment });
@@ -39,13 +47,26 @@ describe('configuration', () => {
     expect(config.catalog).to.match(/[/\\]config[/\\]catalog\.yaml$/);
     expect(config.rest).to.deep.include({ host: '127.0.0.1', port: 8080 }).and.not.to.have.property('publicUrl');
     expect(config.worker).to.deep.equal({ enabled: true, recoveryIntervalMs: 15_000, stopGraceMs: 20_000 });
-    expect([...config.providers].map(([name, { driver, options }]) => [name, driver.name, options])).to.deep.equal([['sandbox', 'sandbox', { threads: 0 }]]);
+    expect([...config.providers].map(([name, { driver, options }]) => [name, driver.name, options])).to.deep.equal([
+      ['sandbox', 'sandbox', { threads: 0 }],
+    ]);
     expect(config.settings).to.deep.equal(DEFAULT_SETTINGS);
   });
 
   it('lets variables override the file, and the file the defaults', async () => {
-    writeFileSync(join(folder, 'mine.yaml'), 'rest:\n  port: 9000\n  public_url: https://pictures.example/api/\nsettings:\n  replay_window_hours: 0.5\nworker:\n');
-    const config = await loadConfig({ folder, environment: { DARKROOM_CONFIG: 'mine.yaml', DARKROOM_REST_PORT: '0', DARKROOM_WORKER_ENABLED: 'false', DARKROOM_LOG_LEVEL: '' } });
+    writeFileSync(
+      join(folder, 'mine.yaml'),
+      'rest:\n  port: 9000\n  public_url: https://pictures.example/api/\nsettings:\n  replay_window_hours: 0.5\nworker:\n',
+    );
+    const config = await loadConfig({
+      folder,
+      environment: {
+        DARKROOM_CONFIG: 'mine.yaml',
+        DARKROOM_REST_PORT: '0',
+        DARKROOM_WORKER_ENABLED: 'false',
+        DARKROOM_LOG_LEVEL: '',
+      },
+    });
     expect(config.file).to.equal(join(folder, 'mine.yaml'));
     expect(config.rest).to.deep.include({ port: 0, publicUrl: 'https://pictures.example/api' });
     expect(config.settings.replayWindowMs).to.equal(1_800_000);
@@ -53,83 +74,233 @@ describe('configuration', () => {
     expect(config.log.level).to.equal('info');
   });
 
-  const VECTORS: readonly { readonly of: string; readonly text?: string; readonly environment?: Record<string, string>; readonly faults: readonly string[] }[] = [
-    { of: 'a port out of range', text: 'rest:\n  port: 65536\n', faults: ['darkroom.yaml:2: rest.port must be an integer from 0 to 65535, not 65536.'] },
-    { of: 'a port as text', text: 'rest:\n  port: "80"\n', faults: ['darkroom.yaml:2: rest.port must be an integer from 0 to 65535, not 80.'] },
-    { of: 'a variable that is no number', environment: { DARKROOM_REST_PORT: 'eighty' }, faults: ['DARKROOM_REST_PORT must be an integer from 0 to 65535, not eighty.'] },
-    { of: 'an unknown variable', environment: { DARKROOM_REST_PROT: '80' }, faults: ['DARKROOM_REST_PROT is not a variable that darkroom knows.'] },
-    { of: 'an unknown key', text: 'rest:\n  prot: 80\n', faults: ['darkroom.yaml:2: rest.prot is not a key of the configuration.'] },
-    { of: 'an unknown section', text: '\nresting:\n  port: 80\n', faults: ['darkroom.yaml:2: resting is not a key of the configuration.'] },
-    { of: 'a path written as a key', text: 'rest.port: 80\n', faults: ['darkroom.yaml:1: rest.port is not a key of the configuration; write sections and their keys on lines of their own.'] },
-    { of: 'a section that is a value', text: 'rest: 80\n', faults: ['darkroom.yaml:1: rest must hold keys with values.'] },
-    { of: 'a key given twice', text: 'rest:\n  port: 80\n  port: 81\n', faults: ['darkroom.yaml:3: rest.port is given twice.'] },
-    { of: 'an empty value', text: 'data_folder:\n', faults: ['darkroom.yaml:1: data_folder must be text that is not empty, not null.'] },
-    { of: 'a public URL that is none', text: 'rest: { public_url: "ftp://x" }\n', faults: ['darkroom.yaml:1: rest.public_url must be an http or https URL without a query, not ftp://x.'] },
-    { of: 'proxies that are no list', text: 'rest: { trusted_proxies: 10.0.0.0/8 }\n', faults: ['darkroom.yaml:1: rest.trusted_proxies must be a list of addresses and networks, as 10.0.0.0/8, not 10.0.0.0/8.'] },
-    { of: 'a proxy by its name', environment: { DARKROOM_REST_TRUSTED_PROXIES: '10.0.0.0/8, proxy.example' }, faults: ['DARKROOM_REST_TRUSTED_PROXIES must be a list of addresses and networks, as 10.0.0.0/8, not ["10.0.0.0/8","proxy.example"].'] },
-    { of: 'faults in the order of the file', text: 'rest:\n  port: x\ncolour: red\nlog: { level: loud }\ndata_folder: 7\n', faults: [
-      'darkroom.yaml:2: rest.port must be an integer from 0 to 65535, not x.', 'darkroom.yaml:3: colour is not a key of the configuration.',
-      'darkroom.yaml:4: log.level must be one of trace, debug, info, warn, error, silent, not loud.', 'darkroom.yaml:5: data_folder must be text that is not empty, not 7.',
-    ] },
-    { of: 'a level that is none', text: 'log: { level: loud }\n', faults: ['darkroom.yaml:1: log.level must be one of trace, debug, info, warn, error, silent, not loud.'] },
-    { of: 'no time at all', text: 'settings:\n  lease_seconds: 0\n', faults: ['darkroom.yaml:2: settings.lease_seconds must be a number above 0 and at most 3600, not 0.'] },
-    { of: 'settings that contradict each other', text: 'settings:\n  output_retention_days: 100\n', faults: ['darkroom.yaml: Outputs must not be kept longer than their tasks.'] },
-    { of: 'a secret without repeating it', text: 'mongo:\n  url: postgres://me:hush@db\nminio:\n  secret_key: 7\n', faults: [
-      'darkroom.yaml:2: mongo.url must be an address that begins with mongodb:// or mongodb+srv://.',
-      'darkroom.yaml:4: minio.secret_key must be text that is not empty.',
-    ] },
-    { of: 'all that a store lacks', text: 'stores: { database: mongo, objects: minio }\n', faults: [
-      'darkroom.yaml: stores.database mongo needs mongo.url.', 'darkroom.yaml: stores.objects minio needs minio.endpoint.',
-      'darkroom.yaml: stores.objects minio needs minio.access_key.', 'darkroom.yaml: stores.objects minio needs minio.secret_key.',
-    ] },
-    { of: 'one of two keys that belong together', text: 'stores: { objects: minio }\nminio: { endpoint: "http://s3", access_key: a, secret_key: b, upload_access_key: c }\n', faults: [
-      'darkroom.yaml: minio.upload_access_key and minio.upload_secret_key belong together: give both or neither.',
-    ] },
-    { of: 'outputs larger than an S3 store takes', text: 'settings:\n  max_output_bytes: 51539607553\n', faults: [
-      'darkroom.yaml:2: settings.max_output_bytes must be an integer from 1 to 51539607552, not 51539607553.',
-    ] },
-    { of: 'wake-ups without their database', text: 'stores: { wake_ups: agenda }\n', faults: [
-      'darkroom.yaml: stores.wake_ups agenda keeps wake-ups in the database, so it needs stores.database mongo.',
-    ] },
-    { of: 'waits for a database that outlast a lease', text: 'stores: { database: mongo }\nmongo: { url: "mongodb://localhost/", timeout_seconds: 40 }\nsettings: { claim_lease_seconds: 39 }\n', faults: [
-      'darkroom.yaml: mongo.timeout_seconds must not be more than settings.claim_lease_seconds, or one slow answer ends the lease.',
-      'darkroom.yaml: mongo.timeout_seconds must not be more than settings.lease_seconds, or one slow answer ends the lease.',
-    ] },
-    { of: 'fewer connections than change streams leave any of', text: 'stores: { database: mongo, wake_ups: agenda }\nmongo: { url: "mongodb://localhost/", pool_size: 4 }\n', faults: [
-      'darkroom.yaml: stores.wake_ups agenda needs a mongo.pool_size of 5 at least.',
-    ] },
-    { of: 'one port for two listeners', text: 'rest: { port: 9000 }\ninternal: { port: 9000 }\n', faults: [
-      'darkroom.yaml: internal.port and rest.port are both 9000 of 127.0.0.1; give each a port of its own.',
-    ] },
-    { of: 'a process of several over stores that only one can use', text: 'role: worker\n', faults: [
-      'darkroom.yaml: role worker is one process of several, which cannot share a SQLite file; set stores.database to mongo, or role to all.',
-      'darkroom.yaml: role worker is one process of several, which cannot share a folder of one machine; set stores.objects to minio, or role to all.',
-      'darkroom.yaml: role worker is one process of several, which cannot share timers; set stores.wake_ups to agenda, or role to all.',
-    ] },
-    { of: 'a worker that is not to work', text: readFileSync(DISTRIBUTED, 'utf8'), environment: { DARKROOM_ROLE: 'worker', DARKROOM_WORKER_ENABLED: 'false' }, faults: [
-      'darkroom.yaml: role worker has nothing to do while worker.enabled is false.',
-    ] },
-    { of: 'a key that has moved', text: 'sandbox:\n  threads: 2\n  colour: red\n', faults: [
-      'darkroom.yaml:2: sandbox.threads is now providers.sandbox.threads.', 'darkroom.yaml:3: sandbox.colour is not a key of the configuration.',
-    ] },
-    { of: 'a variable that has moved', environment: { DARKROOM_SANDBOX_THREADS: '2' }, faults: ['DARKROOM_SANDBOX_THREADS is now DARKROOM_PROVIDERS_SANDBOX_THREADS.'] },
-    { of: 'providers that are no map', text: 'providers: [sandbox]\n', faults: ['darkroom.yaml:1: providers must hold keys with values.'] },
-    { of: 'providers that cannot be', text: 'providers:\n  a: sandbox\n  b: { threads: 1 }\n  c: { kind: camera, lens: 50mm }\n  D: { kind: sandbox }\n  e: { kind: sandbox, threads: 300, lens: 50mm }\n', faults: [
-      'darkroom.yaml:2: providers.a must hold keys with values.',
-      'darkroom.yaml:3: providers.b needs a kind, one of sandbox.',
-      'darkroom.yaml:4: providers.c.kind must be one of sandbox, not camera.',
-      'darkroom.yaml:5: providers.D must have a name of lower-case letters, digits, hyphens and underscores.',
-      'darkroom.yaml:6: providers.e.lens is not a key of the configuration.',
-      'darkroom.yaml:6: providers.e.threads must be an integer from 0 to 256, not 300.',
-    ] },
-    { of: 'two options with one variable', text: 'providers:\n  a-b: { kind: sandbox }\n  a_b: { kind: sandbox }\n', environment: { DARKROOM_PROVIDERS_A_B_THREADS: '2' }, faults: [
-      'DARKROOM_PROVIDERS_A_B_THREADS is the variable of both providers.a-b.threads and providers.a_b.threads; give one of them another name.',
-    ] },
-    { of: 'broken YAML', text: 'rest: [\n', faults: ['darkroom.yaml:2: The YAML cannot be read: Flow sequence in block collection must be sufficiently indented and end with a ].'] },
-    { of: 'a file that is a list', text: '- 1\n', faults: ['darkroom.yaml:1: The file must hold keys with values.'] },
-    { of: 'a file that is not there', environment: { DARKROOM_CONFIG: 'other.yaml' }, faults: ['other.yaml: There is no such file.'] },
+  const VECTORS: readonly {
+    readonly of: string;
+    readonly text?: string;
+    readonly environment?: Record<string, string>;
+    readonly faults: readonly string[];
+  }[] = [
     {
-      of: 'many things at once', text: 'rest:\n  port: x\nworker:\n  enabled: yes\n', environment: { DARKROOM_LOG_FORMAT: 'xml' },
+      of: 'a port out of range',
+      text: 'rest:\n  port: 65536\n',
+      faults: ['darkroom.yaml:2: rest.port must be an integer from 0 to 65535, not 65536.'],
+    },
+    {
+      of: 'a port as text',
+      text: 'rest:\n  port: "80"\n',
+      faults: ['darkroom.yaml:2: rest.port must be an integer from 0 to 65535, not 80.'],
+    },
+    {
+      of: 'a variable that is no number',
+      environment: { DARKROOM_REST_PORT: 'eighty' },
+      faults: ['DARKROOM_REST_PORT must be an integer from 0 to 65535, not eighty.'],
+    },
+    {
+      of: 'an unknown variable',
+      environment: { DARKROOM_REST_PROT: '80' },
+      faults: ['DARKROOM_REST_PROT is not a variable that darkroom knows.'],
+    },
+    {
+      of: 'an unknown key',
+      text: 'rest:\n  prot: 80\n',
+      faults: ['darkroom.yaml:2: rest.prot is not a key of the configuration.'],
+    },
+    {
+      of: 'an unknown section',
+      text: '\nresting:\n  port: 80\n',
+      faults: ['darkroom.yaml:2: resting is not a key of the configuration.'],
+    },
+    {
+      of: 'a path written as a key',
+      text: 'rest.port: 80\n',
+      faults: [
+        'darkroom.yaml:1: rest.port is not a key of the configuration; write sections and their keys on lines of their own.',
+      ],
+    },
+    {
+      of: 'a section that is a value',
+      text: 'rest: 80\n',
+      faults: ['darkroom.yaml:1: rest must hold keys with values.'],
+    },
+    {
+      of: 'a key given twice',
+      text: 'rest:\n  port: 80\n  port: 81\n',
+      faults: ['darkroom.yaml:3: rest.port is given twice.'],
+    },
+    {
+      of: 'an empty value',
+      text: 'data_folder:\n',
+      faults: ['darkroom.yaml:1: data_folder must be text that is not empty, not null.'],
+    },
+    {
+      of: 'a public URL that is none',
+      text: 'rest: { public_url: "ftp://x" }\n',
+      faults: ['darkroom.yaml:1: rest.public_url must be an http or https URL without a query, not ftp://x.'],
+    },
+    {
+      of: 'proxies that are no list',
+      text: 'rest: { trusted_proxies: 10.0.0.0/8 }\n',
+      faults: [
+        'darkroom.yaml:1: rest.trusted_proxies must be a list of addresses and networks, as 10.0.0.0/8, not 10.0.0.0/8.',
+      ],
+    },
+    {
+      of: 'a proxy by its name',
+      environment: { DARKROOM_REST_TRUSTED_PROXIES: '10.0.0.0/8, proxy.example' },
+      faults: [
+        'DARKROOM_REST_TRUSTED_PROXIES must be a list of addresses and networks, as 10.0.0.0/8, not ["10.0.0.0/8","proxy.example"].',
+      ],
+    },
+    {
+      of: 'faults in the order of the file',
+      text: 'rest:\n  port: x\ncolour: red\nlog: { level: loud }\ndata_folder: 7\n',
+      faults: [
+        'darkroom.yaml:2: rest.port must be an integer from 0 to 65535, not x.',
+        'darkroom.yaml:3: colour is not a key of the configuration.',
+        'darkroom.yaml:4: log.level must be one of trace, debug, info, warn, error, silent, not loud.',
+        'darkroom.yaml:5: data_folder must be text that is not empty, not 7.',
+      ],
+    },
+    {
+      of: 'a level that is none',
+      text: 'log: { level: loud }\n',
+      faults: ['darkroom.yaml:1: log.level must be one of trace, debug, info, warn, error, silent, not loud.'],
+    },
+    {
+      of: 'no time at all',
+      text: 'settings:\n  lease_seconds: 0\n',
+      faults: ['darkroom.yaml:2: settings.lease_seconds must be a number above 0 and at most 3600, not 0.'],
+    },
+    {
+      of: 'settings that contradict each other',
+      text: 'settings:\n  output_retention_days: 100\n',
+      faults: ['darkroom.yaml: Outputs must not be kept longer than their tasks.'],
+    },
+    {
+      of: 'a secret without repeating it',
+      text: 'mongo:\n  url: postgres://me:hush@db\nminio:\n  secret_key: 7\n',
+      faults: [
+        'darkroom.yaml:2: mongo.url must be an address that begins with mongodb:// or mongodb+srv://.',
+        'darkroom.yaml:4: minio.secret_key must be text that is not empty.',
+      ],
+    },
+    {
+      of: 'all that a store lacks',
+      text: 'stores: { database: mongo, objects: minio }\n',
+      faults: [
+        'darkroom.yaml: stores.database mongo needs mongo.url.',
+        'darkroom.yaml: stores.objects minio needs minio.endpoint.',
+        'darkroom.yaml: stores.objects minio needs minio.access_key.',
+        'darkroom.yaml: stores.objects minio needs minio.secret_key.',
+      ],
+    },
+    {
+      of: 'one of two keys that belong together',
+      text: 'stores: { objects: minio }\nminio: { endpoint: "http://s3", access_key: a, secret_key: b, upload_access_key: c }\n',
+      faults: [
+        'darkroom.yaml: minio.upload_access_key and minio.upload_secret_key belong together: give both or neither.',
+      ],
+    },
+    {
+      of: 'outputs larger than an S3 store takes',
+      text: 'settings:\n  max_output_bytes: 51539607553\n',
+      faults: ['darkroom.yaml:2: settings.max_output_bytes must be an integer from 1 to 51539607552, not 51539607553.'],
+    },
+    {
+      of: 'wake-ups without their database',
+      text: 'stores: { wake_ups: agenda }\n',
+      faults: [
+        'darkroom.yaml: stores.wake_ups agenda keeps wake-ups in the database, so it needs stores.database mongo.',
+      ],
+    },
+    {
+      of: 'waits for a database that outlast a lease',
+      text: 'stores: { database: mongo }\nmongo: { url: "mongodb://localhost/", timeout_seconds: 40 }\nsettings: { claim_lease_seconds: 39 }\n',
+      faults: [
+        'darkroom.yaml: mongo.timeout_seconds must not be more than settings.claim_lease_seconds, or one slow answer ends the lease.',
+        'darkroom.yaml: mongo.timeout_seconds must not be more than settings.lease_seconds, or one slow answer ends the lease.',
+      ],
+    },
+    {
+      of: 'fewer connections than change streams leave any of',
+      text: 'stores: { database: mongo, wake_ups: agenda }\nmongo: { url: "mongodb://localhost/", pool_size: 4 }\n',
+      faults: ['darkroom.yaml: stores.wake_ups agenda needs a mongo.pool_size of 5 at least.'],
+    },
+    {
+      of: 'one port for two listeners',
+      text: 'rest: { port: 9000 }\ninternal: { port: 9000 }\n',
+      faults: ['darkroom.yaml: internal.port and rest.port are both 9000 of 127.0.0.1; give each a port of its own.'],
+    },
+    {
+      of: 'a process of several over stores that only one can use',
+      text: 'role: worker\n',
+      faults: [
+        'darkroom.yaml: role worker is one process of several, which cannot share a SQLite file; set stores.database to mongo, or role to all.',
+        'darkroom.yaml: role worker is one process of several, which cannot share a folder of one machine; set stores.objects to minio, or role to all.',
+        'darkroom.yaml: role worker is one process of several, which cannot share timers; set stores.wake_ups to agenda, or role to all.',
+      ],
+    },
+    {
+      of: 'a worker that is not to work',
+      text: readFileSync(DISTRIBUTED, 'utf8'),
+      environment: { DARKROOM_ROLE: 'worker', DARKROOM_WORKER_ENABLED: 'false' },
+      faults: ['darkroom.yaml: role worker has nothing to do while worker.enabled is false.'],
+    },
+    {
+      of: 'a key that has moved',
+      text: 'sandbox:\n  threads: 2\n  colour: red\n',
+      faults: [
+        'darkroom.yaml:2: sandbox.threads is now providers.sandbox.threads.',
+        'darkroom.yaml:3: sandbox.colour is not a key of the configuration.',
+      ],
+    },
+    {
+      of: 'a variable that has moved',
+      environment: { DARKROOM_SANDBOX_THREADS: '2' },
+      faults: ['DARKROOM_SANDBOX_THREADS is now DARKROOM_PROVIDERS_SANDBOX_THREADS.'],
+    },
+    {
+      of: 'providers that are no map',
+      text: 'providers: [sandbox]\n',
+      faults: ['darkroom.yaml:1: providers must hold keys with values.'],
+    },
+    {
+      of: 'providers that cannot be',
+      text: 'providers:\n  a: sandbox\n  b: { threads: 1 }\n  c: { kind: camera, lens: 50mm }\n  D: { kind: sandbox }\n  e: { kind: sandbox, threads: 300, lens: 50mm }\n',
+      faults: [
+        'darkroom.yaml:2: providers.a must hold keys with values.',
+        'darkroom.yaml:3: providers.b needs a kind, one of sandbox.',
+        'darkroom.yaml:4: providers.c.kind must be one of sandbox, not camera.',
+        'darkroom.yaml:5: providers.D must have a name of lower-case letters, digits, hyphens and underscores.',
+        'darkroom.yaml:6: providers.e.lens is not a key of the configuration.',
+        'darkroom.yaml:6: providers.e.threads must be an integer from 0 to 256, not 300.',
+      ],
+    },
+    {
+      of: 'two options with one variable',
+      text: 'providers:\n  a-b: { kind: sandbox }\n  a_b: { kind: sandbox }\n',
+      environment: { DARKROOM_PROVIDERS_A_B_THREADS: '2' },
+      faults: [
+        'DARKROOM_PROVIDERS_A_B_THREADS is the variable of both providers.a-b.threads and providers.a_b.threads; give one of them another name.',
+      ],
+    },
+    {
+      of: 'broken YAML',
+      text: 'rest: [\n',
+      faults: [
+        'darkroom.yaml:2: The YAML cannot be read: Flow sequence in block collection must be sufficiently indented and end with a ].',
+      ],
+    },
+    { of: 'a file that is a list', text: '- 1\n', faults: ['darkroom.yaml:1: The file must hold keys with values.'] },
+    {
+      of: 'a file that is not there',
+      environment: { DARKROOM_CONFIG: 'other.yaml' },
+      faults: ['other.yaml: There is no such file.'],
+    },
+    {
+      of: 'many things at once',
+      text: 'rest:\n  port: x\nworker:\n  enabled: yes\n',
+      environment: { DARKROOM_LOG_FORMAT: 'xml' },
       faults: [
         'darkroom.yaml:2: rest.port must be an integer from 0 to 65535, not x.',
         'darkroom.yaml:4: worker.enabled must be true or false, not yes.',
@@ -138,20 +309,29 @@ describe('configuration', () => {
     },
   ];
   for (const { of, text, environment, faults } of VECTORS) {
-    it(`names ${of}`, async () => { expect(await faultsOf(text, environment)).to.deep.equal(faults); });
+    it(`names ${of}`, async () => {
+      expect(await faultsOf(text, environment)).to.deep.equal(faults);
+    });
   }
 
   it('takes a list from the file, and from a variable with commas', async () => {
     writeFileSync(join(folder, 'darkroom.yaml'), 'rest:\n  trusted_proxies:\n    - 10.0.0.0/8\n    - "::1"\n');
     expect((await loadConfig({ folder, environment: {} })).rest.trustedProxies).to.deep.equal(['10.0.0.0/8', '::1']);
-    expect((await loadConfig({ folder, environment: { DARKROOM_REST_TRUSTED_PROXIES: 'fd00::/8, 192.0.2.1' } })).rest.trustedProxies).to.deep.equal(['fd00::/8', '192.0.2.1']);
+    expect(
+      (await loadConfig({ folder, environment: { DARKROOM_REST_TRUSTED_PROXIES: 'fd00::/8, 192.0.2.1' } })).rest
+        .trustedProxies,
+    ).to.deep.equal(['fd00::/8', '192.0.2.1']);
   });
 
   it('takes any number of providers, each with options of its own, from the file and from variables', async () => {
-    writeFileSync(join(folder, 'darkroom.yaml'), 'providers:\n  day: { kind: sandbox, threads: 1 }\n  night-shift:\n    kind: sandbox\n');
+    writeFileSync(
+      join(folder, 'darkroom.yaml'),
+      'providers:\n  day: { kind: sandbox, threads: 1 }\n  night-shift:\n    kind: sandbox\n',
+    );
     const { providers } = await loadConfig({ folder, environment: { DARKROOM_PROVIDERS_NIGHT_SHIFT_THREADS: '2' } });
     expect([...providers].map(([name, { driver, options }]) => [name, driver.name, options])).to.deep.equal([
-      ['day', 'sandbox', { threads: 1 }], ['night-shift', 'sandbox', { threads: 2 }],
+      ['day', 'sandbox', { threads: 1 }],
+      ['night-shift', 'sandbox', { threads: 2 }],
     ]);
     writeFileSync(join(folder, 'darkroom.yaml'), 'providers: {}\n');
     expect((await loadConfig({ folder, environment: {} })).providers.size).to.equal(0);
@@ -178,7 +358,9 @@ describe('configuration', () => {
       else for (const [name, item] of Object.entries(value)) visit(item, path === '' ? name : `${path}.${name}`);
     };
     visit(new LocatedYaml(readFileSync(EXAMPLE, 'utf8')).value, '');
-    expect(Object.fromEntries(shown)).to.deep.equal(Object.fromEntries([...CONFIG_KEYS].map(([path, { byDefault }]) => [path, byDefault])));
+    expect(Object.fromEntries(shown)).to.deep.equal(
+      Object.fromEntries([...CONFIG_KEYS].map(([path, { byDefault }]) => [path, byDefault])),
+    );
     await loadConfig({ file: EXAMPLE, folder, environment: {} });
   });
 });

@@ -1,5 +1,6 @@
 // Goal: drivers of other packages join the built-in ones, and a module that cannot be used is named with what is wrong.
-// Method: modules written into a fresh folder, one for each mistake; test/install/outside-module.test.ts has a whole package.
+// Method: modules written into a fresh folder, one for each mistake; test/install/outside-module.test.ts has a whole
+// package.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,10 +20,16 @@ const DATABASE = `{ kind: 'database', name: 'cards', options: { type: 'object', 
 
 describe('modules of the configuration', () => {
   let folder: string;
-  beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'darkroom-modules-')); });
-  afterEach(() => { rmSync(folder, { recursive: true, force: true }); });
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'darkroom-modules-'));
+  });
+  afterEach(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
 
-  const write = (name: string, text: string) => { writeFileSync(join(folder, name), text); };
+  const write = (name: string, text: string) => {
+    writeFileSync(join(folder, name), text);
+  };
   async function load(text: string, environment: Record<string, string> = {}): Promise<Config> {
     write('darkroom.yaml', text);
     return loadConfig({ file: join(folder, 'darkroom.yaml'), folder: tmpdir(), environment });
@@ -39,23 +46,39 @@ describe('modules of the configuration', () => {
 
   it('bring drivers by a path from the file, with options that are checked as ours are', async () => {
     write('camera.mjs', `export default [${CAMERA}, ${DATABASE}];`);
-    const config = await load('modules: [./camera.mjs]\nproviders: { studio: { kind: camera, lens: 50mm } }\nstores: { database: cards, wake_ups: timers }\n'.replace(', wake_ups: timers', ''))
-      .catch((error: unknown) => error);
-    expect(config).to.be.instanceOf(ConfigInvalid).with.property('faults').that.deep.equals([
-      `${join(folder, 'darkroom.yaml')}: stores.wake_ups timers keeps wake-ups in the database, so it needs stores.database sqlite or mongo.`,
-    ]);
-    const { providers } = await load('modules: [./camera.mjs]\nproviders: { studio: { kind: camera, lens: 50mm }, sandbox: { kind: sandbox } }\n');
+    const config = await load(
+      'modules: [./camera.mjs]\nproviders: { studio: { kind: camera, lens: 50mm } }\nstores: { database: cards, wake_ups: timers }\n'.replace(
+        ', wake_ups: timers',
+        '',
+      ),
+    ).catch((error: unknown) => error);
+    expect(config)
+      .to.be.instanceOf(ConfigInvalid)
+      .with.property('faults')
+      .that.deep.equals([
+        `${join(folder, 'darkroom.yaml')}: stores.wake_ups timers keeps wake-ups in the database, so it needs stores.database sqlite or mongo.`,
+      ]);
+    const { providers } = await load(
+      'modules: [./camera.mjs]\nproviders: { studio: { kind: camera, lens: 50mm }, sandbox: { kind: sandbox } }\n',
+    );
     expect(providers.get('studio')?.options).to.deep.equal({ lens: '50mm', shots: 2 });
     expect(catalogTools({ providers }).providers?.get('studio')?.({})).to.equal('It needs film.');
-    expect([...catalogTools({ providers }).providers?.keys() ?? []]).to.deep.equal(['studio', 'sandbox']);
+    expect([...(catalogTools({ providers }).providers?.keys() ?? [])]).to.deep.equal(['studio', 'sandbox']);
   });
 
   it('bring drivers by the name of a package beside the file, and from a variable', async () => {
     mkdirSync(join(folder, 'node_modules/darkroom-camera'), { recursive: true });
-    write('node_modules/darkroom-camera/package.json', '{ "name": "darkroom-camera", "type": "module", "exports": "./index.js" }');
+    write(
+      'node_modules/darkroom-camera/package.json',
+      '{ "name": "darkroom-camera", "type": "module", "exports": "./index.js" }',
+    );
     write('node_modules/darkroom-camera/index.js', `export const drivers = [${CAMERA}];`);
     write('other.mjs', `export default ${DATABASE};`);
-    const { providers, stores } = await load('providers: { studio: { kind: camera } }\n', { DARKROOM_MODULES: 'darkroom-camera, ./other.mjs', DARKROOM_PROVIDERS_STUDIO_LENS: '35mm', DARKROOM_CARDS_DRAWER: 'bottom' });
+    const { providers, stores } = await load('providers: { studio: { kind: camera } }\n', {
+      DARKROOM_MODULES: 'darkroom-camera, ./other.mjs',
+      DARKROOM_PROVIDERS_STUDIO_LENS: '35mm',
+      DARKROOM_CARDS_DRAWER: 'bottom',
+    });
     expect(providers.get('studio')?.options).to.deep.equal({ lens: '35mm', shots: 2 });
     expect(stores.database.driver.name).to.equal('sqlite');
   });
@@ -74,13 +97,21 @@ describe('modules of the configuration', () => {
     expect(await faults('{}')).to.deep.equal([]);
     const other = await faults('modules: [./camera.mjs]\nproviders: { studio: { kind: camera, lens: 50mm } }\n');
     expect(new Set(other)).to.deep.equal(new Set(['must be a connected provider, one of studio; sandbox is none.']));
-    expect(new Set(await faults('providers: {}\n'))).to.deep.equal(new Set(['must be a connected provider, and none is configured.']));
+    expect(new Set(await faults('providers: {}\n'))).to.deep.equal(
+      new Set(['must be a connected provider, and none is configured.']),
+    );
   });
 
   it('have what their options want said, and no secret', async () => {
     write('camera.mjs', `export default [${CAMERA}];`);
-    expect(await faultsOf('modules: [./camera.mjs]\nproviders: { studio: { kind: camera } }\n')).to.deep.equal(['darkroom.yaml: providers.studio needs providers.studio.lens.']);
-    expect(await faultsOf('modules: [./camera.mjs]\nproviders:\n  studio:\n    kind: camera\n    lens: 7\n    api_key: no\n    shots: 10\n    film: x\n')).to.deep.equal([
+    expect(await faultsOf('modules: [./camera.mjs]\nproviders: { studio: { kind: camera } }\n')).to.deep.equal([
+      'darkroom.yaml: providers.studio needs providers.studio.lens.',
+    ]);
+    expect(
+      await faultsOf(
+        'modules: [./camera.mjs]\nproviders:\n  studio:\n    kind: camera\n    lens: 7\n    api_key: no\n    shots: 10\n    film: x\n',
+      ),
+    ).to.deep.equal([
       'darkroom.yaml:5: providers.studio.lens must be text that is not empty, not 7.',
       'darkroom.yaml:6: providers.studio.api_key must be text that is not empty.',
       'darkroom.yaml:7: providers.studio.shots must be an integer from 1 to 9, not 10.',
@@ -90,26 +121,35 @@ describe('modules of the configuration', () => {
 
   const REFUSED: Readonly<Record<string, string>> = {
     'throw new Error("No film left.\\nMore.");': 'cannot be loaded: No film left.',
-    'export const nothing = 1;': 'exports no drivers: its default export, or its export drivers, must be a list of them.',
+    'export const nothing = 1;':
+      'exports no drivers: its default export, or its export drivers, must be a list of them.',
     'export default [];': 'exports no drivers: its default export, or its export drivers, must be a list of them.',
-    'export default [{ name: "My Camera" }];': 'has a driver whose name is not one of lower-case letters, digits, hyphens and underscores.',
+    'export default [{ name: "My Camera" }];':
+      'has a driver whose name is not one of lower-case letters, digits, hyphens and underscores.',
     [`export default [${CAMERA}, ${CAMERA}];`]: 'has a driver called camera, and there is one of that name already.',
-    [`export default [${DATABASE.replace("'cards'", "'minio'")}];`]: 'has a driver called minio, and there is one of that name already.',
-    [`export default [${DATABASE.replace("'cards'", "'rest'")}];`]: 'has a driver called rest, which is a section of the configuration; it needs another name.',
+    [`export default [${DATABASE.replace("'cards'", "'minio'")}];`]:
+      'has a driver called minio, and there is one of that name already.',
+    [`export default [${DATABASE.replace("'cards'", "'rest'")}];`]:
+      'has a driver called rest, which is a section of the configuration; it needs another name.',
   };
   for (const [text, fault] of Object.entries(REFUSED)) {
     it(`are refused when one ${fault}`, async () => {
       write('broken.mjs', text);
-      expect(await faultsOf('rest: { port: 8080 }\nmodules: [./broken.mjs]\n')).to.deep.equal([`darkroom.yaml:2: The module ./broken.mjs ${fault}`]);
+      expect(await faultsOf('rest: { port: 8080 }\nmodules: [./broken.mjs]\n')).to.deep.equal([
+        `darkroom.yaml:2: The module ./broken.mjs ${fault}`,
+      ]);
     });
   }
 
   const BROKEN: Readonly<Record<string, string>> = {
-    [CAMERA.replace("kind: 'provider'", "kind: 'lamp'")]: 'The driver camera of the module ./broken.mjs must have a kind, one of database, objects, wake-ups, provider.',
+    [CAMERA.replace("kind: 'provider'", "kind: 'lamp'")]:
+      'The driver camera of the module ./broken.mjs must have a kind, one of database, objects, wake-ups, provider.',
     [DATABASE.replace(' inspect() {},', '')]: 'The driver cards of the module ./broken.mjs has no inspect.',
     [CAMERA.replace("lens: { type: 'string' }", "lens: { type: 'glass' }")]: 'have no usable JSON Schema for lens',
-    [CAMERA.replace('default: 2', 'default: 20')]: 'The options of the driver camera of the module ./broken.mjs have a default for shots that its JSON Schema refuses.',
-    [CAMERA.replace('lens:', '"Lens.size":')]: 'The options of the driver camera of the module ./broken.mjs may not have one called Lens.size: names have lower-case letters, digits and underscores.',
+    [CAMERA.replace('default: 2', 'default: 20')]:
+      'The options of the driver camera of the module ./broken.mjs have a default for shots that its JSON Schema refuses.',
+    [CAMERA.replace('lens:', '"Lens.size":')]:
+      'The options of the driver camera of the module ./broken.mjs may not have one called Lens.size: names have lower-case letters, digits and underscores.',
   };
   for (const [driver, fault] of Object.entries(BROKEN)) {
     it(`are refused with: ${fault}`, async () => {
@@ -119,7 +159,11 @@ describe('modules of the configuration', () => {
   }
 
   it('that are not there are named, with where they were looked for', async () => {
-    expect(await faultsOf('modules: [darkroom-nowhere]\n')).to.deep.equal([`darkroom.yaml:1: The module darkroom-nowhere is not there: no package and no file of that name is found from ${folder}.`]);
-    expect(await faultsOf('modules: camera\n')).to.deep.equal(['darkroom.yaml:1: modules must be a list of package names and paths, not camera.']);
+    expect(await faultsOf('modules: [darkroom-nowhere]\n')).to.deep.equal([
+      `darkroom.yaml:1: The module darkroom-nowhere is not there: no package and no file of that name is found from ${folder}.`,
+    ]);
+    expect(await faultsOf('modules: camera\n')).to.deep.equal([
+      'darkroom.yaml:1: modules must be a list of package names and paths, not camera.',
+    ]);
   });
 });

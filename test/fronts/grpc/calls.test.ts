@@ -1,5 +1,5 @@
-// Goal: over gRPC a service may do what its scopes say, for whom its metadata says and for nobody by default, as often as it may;
-// lists come in pages; a watched generation is told of until its end; every call is counted.
+// Goal: over gRPC a service may do what its scopes say, for whom its metadata says and for nobody by default, as often
+// as it may; lists come in pages; a watched generation is told of until its end; every call is counted.
 // Method: a server over a harness of its own and the library's own client, with services of chosen scopes.
 import { create, type MessageShape } from '@bufbuild/protobuf';
 import { type Metadata, status as Status } from '@grpc/grpc-js';
@@ -10,7 +10,12 @@ import { Credits, EntryKind } from '../../../apps/grpc/generated/darkroom/v1/cre
 import { Generations, GenerationStatus } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { Operations } from '../../../apps/grpc/generated/darkroom/v1/operations_pb.js';
 import { Uploads } from '../../../apps/grpc/generated/darkroom/v1/uploads_pb.js';
-import { BadRequestSchema, ErrorInfoSchema, RequestInfoSchema, RetryInfoSchema } from '../../../apps/grpc/generated/google/rpc/error_details_pb.js';
+import {
+  BadRequestSchema,
+  ErrorInfoSchema,
+  RequestInfoSchema,
+  RetryInfoSchema,
+} from '../../../apps/grpc/generated/google/rpc/error_details_pb.js';
 import { methodDefinition } from '../../../apps/grpc/service-definition.js';
 import { Metrics } from '../../../apps/metrics/metrics.js';
 import type { JsonObject } from '../../../core/json.js';
@@ -21,7 +26,9 @@ import { detail, errorOf, LIMITED, PICTURE, SERVICES, GrpcHarness } from './grpc
 
 describe('calls over gRPC', () => {
   let grpc: GrpcHarness;
-  beforeEach(async () => { grpc = await GrpcHarness.open(); });
+  beforeEach(async () => {
+    grpc = await GrpcHarness.open();
+  });
   afterEach(() => grpc.close());
 
   it('are refused in order: who, what, for whom', async () => {
@@ -42,7 +49,11 @@ describe('calls over gRPC', () => {
     ];
     for (const [metadata, status, reason] of cases) {
       const error = await ask(metadata);
-      expect([error.code, detail(error, ErrorInfoSchema)?.reason, detail(error, ErrorInfoSchema)?.domain]).to.deep.equal([status, reason, 'darkroom']);
+      expect([
+        error.code,
+        detail(error, ErrorInfoSchema)?.reason,
+        detail(error, ErrorInfoSchema)?.domain,
+      ]).to.deep.equal([status, reason, 'darkroom']);
     }
   });
 
@@ -50,11 +61,17 @@ describe('calls over gRPC', () => {
     const read = (service: string) => unary(grpc.client, Credits.method.getBalance, {}, grpc.as(service));
     for (let times = 0; times < 2; times += 1) await read('limited');
     const error = await errorOf(read('limited'));
-    expect([error.code, detail(error, ErrorInfoSchema)?.reason]).to.deep.equal([Status.RESOURCE_EXHAUSTED, 'RATE_LIMITED']);
+    expect([error.code, detail(error, ErrorInfoSchema)?.reason]).to.deep.equal([
+      Status.RESOURCE_EXHAUSTED,
+      'RATE_LIMITED',
+    ]);
     expect(Number(detail(error, RetryInfoSchema)?.retryDelay?.seconds)).to.be.within(1, 60);
-    const write = () => unary(grpc.client, Generations.method.estimateGeneration, { input: PICTURE }, grpc.as('limited'));
+    const write = () =>
+      unary(grpc.client, Generations.method.estimateGeneration, { input: PICTURE }, grpc.as('limited'));
     await write();
-    expect((await errorOf(write())).details).to.equal('limited may send 1 writes a minute; wait for the time in RetryInfo.');
+    expect((await errorOf(write())).details).to.equal(
+      'limited may send 1 writes a minute; wait for the time in RetryInfo.',
+    );
     await read('all');
 
     SERVICES['limited'] = { ...LIMITED, ratesPerMinute: { reads: 3 } };
@@ -65,11 +82,14 @@ describe('calls over gRPC', () => {
   });
 
   it('take more of a rate the larger their requests are, and one alone never more than the whole', async () => {
-    const write = (service: string, prompt: string) => unary(grpc.client, Generations.method.estimateGeneration, { input: { ...PICTURE, prompt } }, grpc.as(service));
+    const write = (service: string, prompt: string) =>
+      unary(grpc.client, Generations.method.estimateGeneration, { input: { ...PICTURE, prompt } }, grpc.as(service));
     const [small, large] = ['x', 'x'.repeat(40 * 1024)];
     SERVICES['by-size'] = { ...LIMITED, name: 'by-size', ratesPerMinute: { writes: 5 } };
     expect((await errorOf(write('by-size', large))).details, 'three of five').to.include('prompt');
-    expect((await errorOf(write('by-size', large))).details).to.equal('by-size may send 5 writes a minute, and this one counts as 3 for its size; wait for the time in RetryInfo.');
+    expect((await errorOf(write('by-size', large))).details).to.equal(
+      'by-size may send 5 writes a minute, and this one counts as 3 for its size; wait for the time in RetryInfo.',
+    );
     SERVICES['by-size'] = { ...LIMITED, name: 'one-write', ratesPerMinute: { writes: 1 } };
     expect((await errorOf(write('by-size', large))).details, 'the whole rate').to.include('prompt');
     expect((await errorOf(write('by-size', small))).code).to.equal(Status.RESOURCE_EXHAUSTED);
@@ -80,21 +100,48 @@ describe('calls over gRPC', () => {
     const metadata = grpc.as('all');
     metadata.set('x-request-id', 'mine-1');
     const input = { ...PICTURE, referenceUploadIds: ['nothing'] };
-    const error = await errorOf(unary(grpc.client, Generations.method.createGeneration, { input, idempotencyKey: 'k' }, metadata));
-    expect(detail(error, BadRequestSchema)?.fieldViolations[0]).to.include({ field: 'input.reference_upload_ids[0]', reason: 'FIELD_INVALID' });
+    const error = await errorOf(
+      unary(grpc.client, Generations.method.createGeneration, { input, idempotencyKey: 'k' }, metadata),
+    );
+    expect(detail(error, BadRequestSchema)?.fieldViolations[0]).to.include({
+      field: 'input.reference_upload_ids[0]',
+      reason: 'FIELD_INVALID',
+    });
     expect(detail(error, RequestInfoSchema)?.requestId).to.equal('mine-1');
     expect(detail(error, RetryInfoSchema), 'nothing gets better by waiting').to.equal(undefined);
   });
 
   it('are logged with the service that made them, and the code they were refused with', async () => {
     const lines: Record<string, unknown>[] = [];
-    const logged = await GrpcHarness.open({ logger: pino({ level: 'debug' }, { write: (line: string) => { lines.push(JSON.parse(line) as Record<string, unknown>); } }) });
+    const logged = await GrpcHarness.open({
+      logger: pino(
+        { level: 'debug' },
+        {
+          write: (line: string) => {
+            lines.push(JSON.parse(line) as Record<string, unknown>);
+          },
+        },
+      ),
+    });
     await unary(logged.client, Credits.method.getBalance, {}, logged.as('all'));
     await errorOf(unary(logged.client, Credits.method.getBalance, {}, logged.as('reader')));
-    await errorOf(unary(logged.client, Credits.method.getBalance, {}, logged.as('svc_live_0123456789abcdefghijklmnopqrstuvwxyz0123456')));
+    await errorOf(
+      unary(
+        logged.client,
+        Credits.method.getBalance,
+        {},
+        logged.as('svc_live_0123456789abcdefghijklmnopqrstuvwxyz0123456'),
+      ),
+    );
     await errorOf(unary(logged.client, Credits.method.getBalance, {}, logged.as('revoked')));
-    expect(lines.filter(({ msg }) => msg === 'request').map(({ level, caller, code, front }) => [level, caller, code, front])).to.deep.equal([
-      [20, 'all', undefined, 'grpc'], [30, 'reader', 'DEVELOPER_SCOPE_INSUFFICIENT', 'grpc'], [30, undefined, 'DEVELOPER_TOKEN_INVALID', 'grpc'],
+    expect(
+      lines
+        .filter(({ msg }) => msg === 'request')
+        .map(({ level, caller, code, front }) => [level, caller, code, front]),
+    ).to.deep.equal([
+      [20, 'all', undefined, 'grpc'],
+      [30, 'reader', 'DEVELOPER_SCOPE_INSUFFICIENT', 'grpc'],
+      [30, undefined, 'DEVELOPER_TOKEN_INVALID', 'grpc'],
       [30, 'revoked', 'DEVELOPER_TOKEN_REVOKED', 'grpc'],
     ]);
     await logged.close();
@@ -102,18 +149,46 @@ describe('calls over gRPC', () => {
 
   it('are told at info once for each create and each refusal, with the field and the ids they are about', async () => {
     const lines: Record<string, unknown>[] = [];
-    const logged = await GrpcHarness.open({ logger: pino({ level: 'info' }, { write: (line: string) => { lines.push(JSON.parse(line) as Record<string, unknown>); } }) });
+    const logged = await GrpcHarness.open({
+      logger: pino(
+        { level: 'info' },
+        {
+          write: (line: string) => {
+            lines.push(JSON.parse(line) as Record<string, unknown>);
+          },
+        },
+      ),
+    });
     const { accountId } = logged.owner;
     const generationId = await logged.picture('k');
     await logged.picture('k');
-    const get = (id: string) => unary(logged.client, Generations.method.getGeneration, { generationId: id }, logged.as('all'));
+    const get = (id: string) =>
+      unary(logged.client, Generations.method.getGeneration, { generationId: id }, logged.as('all'));
     await get(generationId);
     const nobodys = '0198C0DE-0000-7000-8000-000000000000';
     await errorOf(get(nobodys));
     await errorOf(get('no-id'));
-    await errorOf(unary(logged.client, Generations.method.createGeneration, { input: { ...PICTURE, referenceUploadIds: ['x'] }, idempotencyKey: 'other' }, logged.as('all')));
-    await errorOf(unary(logged.client, Uploads.method.completeUpload, { uploadId: nobodys, idempotencyKey: 'c' }, logged.as('all')));
-    const told = lines.filter(({ msg }) => msg === 'request').map((line) => [line['level'], line['accountId'], line['code'], line['field'], line['generationId'], line['uploadId']]);
+    await errorOf(
+      unary(
+        logged.client,
+        Generations.method.createGeneration,
+        { input: { ...PICTURE, referenceUploadIds: ['x'] }, idempotencyKey: 'other' },
+        logged.as('all'),
+      ),
+    );
+    await errorOf(
+      unary(logged.client, Uploads.method.completeUpload, { uploadId: nobodys, idempotencyKey: 'c' }, logged.as('all')),
+    );
+    const told = lines
+      .filter(({ msg }) => msg === 'request')
+      .map((line) => [
+        line['level'],
+        line['accountId'],
+        line['code'],
+        line['field'],
+        line['generationId'],
+        line['uploadId'],
+      ]);
     expect(told).to.deep.equal([
       [30, accountId, undefined, undefined, generationId, undefined],
       [30, accountId, 'TASK_NOT_FOUND', undefined, nobodys.toLowerCase(), undefined],
@@ -127,31 +202,58 @@ describe('calls over gRPC', () => {
   it('are refused as over REST where parameters are nested deeper than anybody reads', async () => {
     const nested = (levels: number): JsonObject => (levels === 0 ? {} : { in: nested(levels - 1) });
     const reasonOf = async (levels: number) => {
-      const asked = unary(grpc.client, Generations.method.estimateGeneration, { input: { ...PICTURE, parameters: nested(levels) } }, grpc.as('all'));
+      const asked = unary(
+        grpc.client,
+        Generations.method.estimateGeneration,
+        { input: { ...PICTURE, parameters: nested(levels) } },
+        grpc.as('all'),
+      );
       return detail(await errorOf(asked), ErrorInfoSchema)?.reason;
     };
-    expect([await reasonOf(30), await reasonOf(31), await reasonOf(60)]).to.deep.equal(['FIELD_REQUIRED', 'BODY_INVALID', 'BODY_INVALID']);
+    expect([await reasonOf(30), await reasonOf(31), await reasonOf(60)]).to.deep.equal([
+      'FIELD_REQUIRED',
+      'BODY_INVALID',
+      'BODY_INVALID',
+    ]);
   });
 
   it('list the generations of the App in pages, and take a token for no other list', async () => {
     const ids: string[] = [];
     for (const key of ['a', 'b', 'c']) ids.unshift(await grpc.picture(key));
-    const list = (pageSize: number, pageToken: string, metadata = grpc.as('reader')) => unary(grpc.client, Generations.method.listGenerations, { pageSize, pageToken, readMask: { paths: ['generation_id', 'status'] } }, metadata);
+    const list = (pageSize: number, pageToken: string, metadata = grpc.as('reader')) =>
+      unary(
+        grpc.client,
+        Generations.method.listGenerations,
+        { pageSize, pageToken, readMask: { paths: ['generation_id', 'status'] } },
+        metadata,
+      );
     const first = await list(2, '');
     const second = await list(2, first.nextPageToken);
     expect([...first.generations, ...second.generations].map(({ generationId }) => generationId)).to.deep.equal(ids);
     expect([first.nextPageToken === '', second.nextPageToken]).to.deep.equal([false, '']);
     expect(first.generations[0]).to.include({ status: GenerationStatus.QUEUED, modelKey: '' });
     const other = await newOwner(grpc.harness.context, 'other', 0);
-    for (const asked of [list(2, first.nextPageToken, grpc.as('reader', other)), list(2, 'nonsense'), list(-1, '')]) expect((await errorOf(asked)).code).to.equal(Status.INVALID_ARGUMENT);
-    const mask = unary(grpc.client, Generations.method.getGeneration, { generationId: ids[0] ?? '', readMask: { paths: ['secret'] } }, grpc.as('reader'));
+    for (const asked of [list(2, first.nextPageToken, grpc.as('reader', other)), list(2, 'nonsense'), list(-1, '')])
+      expect((await errorOf(asked)).code).to.equal(Status.INVALID_ARGUMENT);
+    const mask = unary(
+      grpc.client,
+      Generations.method.getGeneration,
+      { generationId: ids[0] ?? '', readMask: { paths: ['secret'] } },
+      grpc.as('reader'),
+    );
     expect((await errorOf(mask)).details).to.include('"secret"');
   });
 
   it('tell of a watched generation until it has ended, each time as it is', async () => {
     const generationId = await grpc.picture('watched');
     const { path, requestSerialize, responseDeserialize } = methodDefinition(Generations.method.watchGeneration);
-    const stream = grpc.client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, create(Generations.method.watchGeneration.input, { generationId }), grpc.as('reader'));
+    const stream = grpc.client.makeServerStreamRequest(
+      path,
+      requestSerialize,
+      responseDeserialize,
+      create(Generations.method.watchGeneration.input, { generationId }),
+      grpc.as('reader'),
+    );
     const seen: GenerationStatus[] = [];
     for await (const message of stream) {
       const { generation } = message as MessageShape<typeof Generations.method.watchGeneration.output>;
@@ -165,17 +267,29 @@ describe('calls over gRPC', () => {
   it('tell nothing more to a service that was revoked while it watched', async () => {
     const generationId = await grpc.picture('watched');
     const { path, requestSerialize, responseDeserialize } = methodDefinition(Generations.method.watchGeneration);
-    const stream = grpc.client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, create(Generations.method.watchGeneration.input, { generationId }), grpc.as('limited'));
+    const stream = grpc.client.makeServerStreamRequest(
+      path,
+      requestSerialize,
+      responseDeserialize,
+      create(Generations.method.watchGeneration.input, { generationId }),
+      grpc.as('limited'),
+    );
     let told = 0;
-    const error = await errorOf((async () => {
-      for await (const _ of stream) {
-        told += 1;
-        SERVICES['limited'] = { ...LIMITED, isRevoked: true };
-        await grpc.harness.startWorker();
-      }
-    })());
+    const error = await errorOf(
+      (async () => {
+        for await (const _ of stream) {
+          told += 1;
+          SERVICES['limited'] = { ...LIMITED, isRevoked: true };
+          await grpc.harness.startWorker();
+        }
+      })(),
+    );
     SERVICES['limited'] = LIMITED;
-    expect([told, error.code, detail(error, ErrorInfoSchema)?.reason]).to.deep.equal([1, Status.UNAUTHENTICATED, 'DEVELOPER_TOKEN_REVOKED']);
+    expect([told, error.code, detail(error, ErrorInfoSchema)?.reason]).to.deep.equal([
+      1,
+      Status.UNAUTHENTICATED,
+      'DEVELOPER_TOKEN_REVOKED',
+    ]);
   });
 
   it('let operators do their work: accounts, keys, credits, the ledger, recovery', async () => {
@@ -184,20 +298,50 @@ describe('calls over gRPC', () => {
     const { account } = await unary(client, Access.method.createAccount, { displayName: 'new' }, metadata);
     const accountId = account?.accountId ?? '';
     const { app } = await unary(client, Access.method.createApp, { accountId, displayName: 'app' }, metadata);
-    const { apiKey, secret } = await unary(client, Access.method.createApiKey, { appId: app?.appId ?? '', displayName: 'key', scopes: ['credits:read'] }, metadata);
+    const { apiKey, secret } = await unary(
+      client,
+      Access.method.createApiKey,
+      { appId: app?.appId ?? '', displayName: 'key', scopes: ['credits:read'] },
+      metadata,
+    );
     expect((await grpc.harness.authenticator.authenticate(secret)).scopes).to.deep.equal(['credits:read']);
     await unary(client, Access.method.revokeApiKey, { keyId: apiKey?.keyId ?? '' }, metadata);
-    expect((await unary(client, Access.method.listApiKeys, { accountId }, metadata)).apiKeys[0]?.revokeTime).not.to.equal(undefined);
+    expect(
+      (await unary(client, Access.method.listApiKeys, { accountId }, metadata)).apiKeys[0]?.revokeTime,
+    ).not.to.equal(undefined);
     const grant = { accountId, operationId: 'g', credits: 50n, reason: 'first' };
-    for (let times = 0; times < 2; times += 1) expect((await unary(client, Credits.method.grantCredits, grant, metadata)).account?.credits).to.include({ issued: 50n, available: 50n });
-    expect((await errorOf(unary(client, Credits.method.grantCredits, { ...grant, operationId: 'h', credits: 2n ** 60n }, metadata))).code).to.equal(Status.INVALID_ARGUMENT);
-    await unary(client, Credits.method.adjustCredits, { accountId, operationId: 'a', credits: -20n, reason: 'too much' }, metadata);
+    for (let times = 0; times < 2; times += 1)
+      expect((await unary(client, Credits.method.grantCredits, grant, metadata)).account?.credits).to.include({
+        issued: 50n,
+        available: 50n,
+      });
+    expect(
+      (
+        await errorOf(
+          unary(client, Credits.method.grantCredits, { ...grant, operationId: 'h', credits: 2n ** 60n }, metadata),
+        )
+      ).code,
+    ).to.equal(Status.INVALID_ARGUMENT);
+    await unary(
+      client,
+      Credits.method.adjustCredits,
+      { accountId, operationId: 'a', credits: -20n, reason: 'too much' },
+      metadata,
+    );
     const { entries } = await unary(client, Credits.method.listEntries, { accountId }, metadata);
-    expect(entries.map(({ kind, credits, availableAfter }) => [kind, credits, availableAfter])).to.deep.equal([[EntryKind.GRANT, 50n, 50n], [EntryKind.ADJUSTMENT, 20n, 30n]]);
-    expect(await unary(client, Credits.method.verifyCredits, {}, metadata)).to.deep.include({ accounts: 2n, findings: [] });
+    expect(entries.map(({ kind, credits, availableAfter }) => [kind, credits, availableAfter])).to.deep.equal([
+      [EntryKind.GRANT, 50n, 50n],
+      [EntryKind.ADJUSTMENT, 20n, 30n],
+    ]);
+    expect(await unary(client, Credits.method.verifyCredits, {}, metadata)).to.deep.include({
+      accounts: 2n,
+      findings: [],
+    });
     expect(await unary(client, Operations.method.runRecovery, {}, metadata)).to.include({ failed: 0n });
     expect((await unary(client, Operations.method.getRetention, {}, metadata)).outputs?.seconds).to.equal(604_800n);
-    expect((await errorOf(unary(client, Credits.method.grantCredits, grant, grpc.as('reader', {})))).code).to.equal(Status.PERMISSION_DENIED);
+    expect((await errorOf(unary(client, Credits.method.grantCredits, grant, grpc.as('reader', {})))).code).to.equal(
+      Status.PERMISSION_DENIED,
+    );
   });
 });
 
@@ -211,9 +355,18 @@ describe('metrics of the gRPC front', () => {
     await errorOf(unary(grpc.client, Generations.method.getGeneration, { generationId: 'none' }, grpc.as('reader')));
     await errorOf(unary(grpc.client, Generations.method.getGeneration, { generationId }, grpc.as('nobody')));
     const families = parseExposition(await metrics.text());
-    const calls = (method: string, code: string) => valueOf(families, 'darkroom_grpc_calls_total', { method: `darkroom.v1.Generations/${method}`, code });
-    expect([calls('CreateGeneration', 'OK'), calls('GetGeneration', 'OK'), calls('GetGeneration', 'TASK_NOT_FOUND'), calls('GetGeneration', 'DEVELOPER_TOKEN_INVALID')]).to.deep.equal([2, 1, 1, 1]);
-    expect([valueOf(families, 'darkroom_grpc_calls_total', {}), valueOf(families, 'darkroom_grpc_calls_in_flight', {})]).to.deep.equal([5, 0]);
+    const calls = (method: string, code: string) =>
+      valueOf(families, 'darkroom_grpc_calls_total', { method: `darkroom.v1.Generations/${method}`, code });
+    expect([
+      calls('CreateGeneration', 'OK'),
+      calls('GetGeneration', 'OK'),
+      calls('GetGeneration', 'TASK_NOT_FOUND'),
+      calls('GetGeneration', 'DEVELOPER_TOKEN_INVALID'),
+    ]).to.deep.equal([2, 1, 1, 1]);
+    expect([
+      valueOf(families, 'darkroom_grpc_calls_total', {}),
+      valueOf(families, 'darkroom_grpc_calls_in_flight', {}),
+    ]).to.deep.equal([5, 0]);
     expect(valueOf(families, 'darkroom_grpc_call_duration_seconds_count', {})).to.equal(5);
     await grpc.close();
   });

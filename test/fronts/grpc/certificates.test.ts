@@ -1,7 +1,7 @@
-// Goal: certificates that cannot be used are refused in one sentence that names the key; renewed ones are used without a
-// restart, and a renewal with a mistake in it locks nobody out.
-// Method: files with one fault each; then the library's server over files that are replaced while it listens, and Node's TLS to
-// see which certificate it shows and whose it takes, asked until that is another.
+// Goal: certificates that cannot be used are refused in one sentence that names the key; renewed ones are used without
+// a restart, and a renewal with a mistake in it locks nobody out.
+// Method: files with one fault each; then the library's server over files that are replaced while it listens, and
+// Node's TLS to see which certificate it shows and whose it takes, asked until that is another.
 import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -39,19 +39,36 @@ describe('certificates of the gRPC front', () => {
       const { certFile, keyFile } = pair;
       writeFileSync(at('chain'), `${pair.cert.toString()}${whole()}`);
       writeFileSync(at('authorities'), `The one:\n${whole()}and the other:\n${issue().cert.toString()}`);
-      expect(readCertificates({ certFile: at('chain'), keyFile, clientCaFile: at('authorities') })).to.have.all.keys('minVersion', 'secureOptions', 'cert', 'key', 'ca');
+      expect(readCertificates({ certFile: at('chain'), keyFile, clientCaFile: at('authorities') })).to.have.all.keys(
+        'minVersion',
+        'secureOptions',
+        'cert',
+        'key',
+        'ca',
+      );
       expect(readCertificates({ certFile, keyFile }), 'asks nobody for a certificate').to.not.have.property('ca');
       writeFileSync(at('both'), `${pair.key.toString()}${pair.cert.toString()}`);
-      expect(readCertificates({ certFile: at('both'), keyFile: at('both') }), 'both in one file').to.have.property('key');
+      expect(readCertificates({ certFile: at('both'), keyFile: at('both') }), 'both in one file').to.have.property(
+        'key',
+      );
     });
 
     const locked = '-----BEGIN ENCRYPTED PRIVATE KEY-----\nMAo=\n-----END ENCRYPTED PRIVATE KEY-----\n';
-    const WRONG: Readonly<Record<string, readonly [file: 'certFile' | 'keyFile' | 'clientCaFile', text: () => string | undefined, key: string]>> = {
+    const WRONG: Readonly<
+      Record<
+        string,
+        readonly [file: 'certFile' | 'keyFile' | 'clientCaFile', text: () => string | undefined, key: string]
+      >
+    > = {
       'certificate that is not there': ['certFile', () => undefined, 'grpc.tls_cert_file'],
       'certificate of no text': ['certFile', () => '', 'grpc.tls_cert_file'],
       'certificate that is none': ['certFile', () => GARBAGE, 'grpc.tls_cert_file'],
       'certificate that is a key': ['certFile', () => pair.key.toString(), 'grpc.tls_cert_file'],
-      'certificate whose chain is cut': ['certFile', () => `${pair.cert.toString()}${whole().slice(0, 200)}`, 'grpc.tls_cert_file'],
+      'certificate whose chain is cut': [
+        'certFile',
+        () => `${pair.cert.toString()}${whole().slice(0, 200)}`,
+        'grpc.tls_cert_file',
+      ],
       'key that is not there': ['keyFile', () => undefined, 'grpc.tls_key_file'],
       'key of no text': ['keyFile', () => '', 'grpc.tls_key_file'],
       'key that is a certificate': ['keyFile', whole, 'grpc.tls_key_file'],
@@ -60,15 +77,28 @@ describe('certificates of the gRPC front', () => {
       'authority that is not there': ['clientCaFile', () => undefined, 'grpc.tls_client_ca_file'],
       'authority of no text': ['clientCaFile', () => '', 'grpc.tls_client_ca_file'],
       'authority that is none': ['clientCaFile', () => GARBAGE, 'grpc.tls_client_ca_file'],
-      'list of authorities that is cut': ['clientCaFile', () => `${whole()}${whole().slice(0, 200)}`, 'grpc.tls_client_ca_file'],
+      'list of authorities that is cut': [
+        'clientCaFile',
+        () => `${whole()}${whole().slice(0, 200)}`,
+        'grpc.tls_client_ca_file',
+      ],
     };
     for (const [what, [file, text, key]] of Object.entries(WRONG)) {
       it(`are refused: ${what}`, () => {
         rmSync(at('wrong'), { force: true });
         const content = text();
         if (content !== undefined) writeFileSync(at('wrong'), content);
-        const read = (): unknown => readCertificates({ certFile: pair.certFile, keyFile: pair.keyFile, clientCaFile: authority.certFile, [file]: at('wrong') });
-        expect(read).to.throw(ConfigInvalid).with.property('message').which.matches(new RegExp(`^${key.replaceAll('.', '\\.')} ${at('wrong')} [^\\n]+\\.$`));
+        const read = (): unknown =>
+          readCertificates({
+            certFile: pair.certFile,
+            keyFile: pair.keyFile,
+            clientCaFile: authority.certFile,
+            [file]: at('wrong'),
+          });
+        expect(read)
+          .to.throw(ConfigInvalid)
+          .with.property('message')
+          .which.matches(new RegExp(`^${key.replaceAll('.', '\\.')} ${at('wrong')} [^\\n]+\\.$`));
       });
     }
   });
@@ -85,21 +115,52 @@ describe('certificates of the gRPC front', () => {
       copyFileSync(pair.keyFile, at('server.key'));
       copyFileSync(authority.certFile, at('callers.pem'));
       lines = [];
-      certificates = new WatchedCertificates(files(), pino({ messageKey: 'msg' }, { write: (line: string) => { lines.push((JSON.parse(line) as { msg: string }).msg); } }), 5);
+      certificates = new WatchedCertificates(
+        files(),
+        pino(
+          { messageKey: 'msg' },
+          {
+            write: (line: string) => {
+              lines.push((JSON.parse(line) as { msg: string }).msg);
+            },
+          },
+        ),
+        5,
+      );
       server = new Server();
-      port = await new Promise((resolve, reject) => { server.bindAsync('127.0.0.1:0', certificates, (error, bound) => { if (error) reject(error); else resolve(bound); }); });
+      port = await new Promise((resolve, reject) => {
+        server.bindAsync('127.0.0.1:0', certificates, (error, bound) => {
+          if (error) reject(error);
+          else resolve(bound);
+        });
+      });
     });
     afterEach(() => {
       server.forceShutdown();
       certificates.close();
     });
 
-    const until = async (holds: () => boolean | Promise<boolean>): Promise<void> => { while (!await holds()) await sleep(5); };
-    const to = (own: Pair, more: ConnectionOptions = {}) => connect({ port, host: '127.0.0.1', servername: 'localhost', ca: authority.cert, cert: own.cert, key: own.key, ALPNProtocols: ['h2'], ...more });
+    const until = async (holds: () => boolean | Promise<boolean>): Promise<void> => {
+      while (!(await holds())) await sleep(5);
+    };
+    const to = (own: Pair, more: ConnectionOptions = {}) =>
+      connect({
+        port,
+        host: '127.0.0.1',
+        servername: 'localhost',
+        ca: authority.cert,
+        cert: own.cert,
+        key: own.key,
+        ALPNProtocols: ['h2'],
+        ...more,
+      });
 
     /** Whether the server speaks to a caller with this certificate, or breaks off. */
     const isHeard = async (socket: TLSSocket): Promise<boolean> => {
-      const heard = await Promise.race([once(socket, 'data').then(() => true), once(socket, 'close').then(() => false)]).catch(() => false);
+      const heard = await Promise.race([
+        once(socket, 'data').then(() => true),
+        once(socket, 'close').then(() => false),
+      ]).catch(() => false);
       socket.destroy();
       return heard;
     };
@@ -109,7 +170,7 @@ describe('certificates of the gRPC front', () => {
       const socket = to(own);
       await once(socket, 'secureConnect');
       const shown = socket.getPeerX509Certificate()?.serialNumber;
-      return await isHeard(socket) ? shown : undefined;
+      return (await isHeard(socket)) ? shown : undefined;
     }
 
     it('are shown from then on, while older connections go on', async () => {
@@ -120,11 +181,16 @@ describe('certificates of the gRPC front', () => {
       const renewed = issue();
       writeFileSync(at('server.pem'), renewed.cert);
       await until(() => lines.length > 0);
-      expect([lines, await shownTo(own)], 'half of a pair is of no use').to.deep.equal([['certificates not read'], first]);
+      expect([lines, await shownTo(own)], 'half of a pair is of no use').to.deep.equal([
+        ['certificates not read'],
+        first,
+      ]);
       writeFileSync(at('server.key'), renewed.key);
       await until(() => lines.length > 1);
       expect(lines[1]).to.equal('certificates read');
-      expect(await shownTo(own)).to.be.a('string').and.not.equal(first);
+      expect(await shownTo(own))
+        .to.be.a('string')
+        .and.not.equal(first);
       expect(before.destroyed).to.equal(false);
       before.destroy();
     });
@@ -134,7 +200,9 @@ describe('certificates of the gRPC front', () => {
       const first = await shownTo(own);
       for (const path of Object.values(files())) rmSync(path);
       await until(() => lines.length > 0);
-      expect(await shownTo(own)).to.be.a('string').and.equal(first);
+      expect(await shownTo(own))
+        .to.be.a('string')
+        .and.equal(first);
     });
 
     it('let nobody in any more for whom another authority vouches, not as one who was here before either', async () => {
@@ -147,7 +215,10 @@ describe('certificates of the gRPC front', () => {
       first.destroy();
       const again = to(old, { session });
       await once(again, 'secureConnect');
-      expect([again.isSessionReused(), await isHeard(again)], 'nobody is let in for what was shown before').to.deep.equal([false, true]);
+      expect(
+        [again.isSessionReused(), await isHeard(again)],
+        'nobody is let in for what was shown before',
+      ).to.deep.equal([false, true]);
       copyFileSync(next.certFile, at('callers.pem'));
       await until(() => isHeard(to(young)));
       expect([await isHeard(to(old)), await isHeard(to(old, { session }))]).to.deep.equal([false, false]);

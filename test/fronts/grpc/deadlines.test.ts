@@ -1,7 +1,8 @@
-// Goal: a deadline that has passed, or a call that was cancelled, ends what only reads, also in the middle of a long work; what has
-// begun to write goes on to its end, so that its key answers, and nothing is begun for somebody who has gone.
-// Method: a server over a harness whose stores wait at a gate; the client leaves before it is opened. No time is measured: what
-// must end would otherwise go on for ever.
+// Goal: a deadline that has passed, or a call that was cancelled, ends what only reads, also in the middle of a long
+// work; what has begun to write goes on to its end, so that its key answers, and nothing is begun for somebody who has
+// gone.
+// Method: a server over a harness whose stores wait at a gate; the client leaves before it is opened. No time is
+// measured: what must end would otherwise go on for ever.
 import { EventEmitter, once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { constants, type ClientHttp2Session } from 'node:http2';
@@ -40,7 +41,11 @@ interface Sent {
 
 /** A harness whose stores may be stopped, and what its server says of calls that have ended. */
 class StoppedStage {
-  private constructor(private readonly grpc: GrpcHarness, private readonly ended: EndedCall[], private readonly ends: EventEmitter) {}
+  private constructor(
+    private readonly grpc: GrpcHarness,
+    private readonly ended: EndedCall[],
+    private readonly ends: EventEmitter,
+  ) {}
 
   static async open(interceptor: Interceptor, ports: Partial<Ports> = {}): Promise<StoppedStage> {
     let isSet = false;
@@ -49,7 +54,13 @@ class StoppedStage {
     const grpc = await GrpcHarness.open({
       ports,
       around: (all) => ({ ...all, ...interceptedStores(all, guarded) }),
-      observer: { begun: () => undefined, ended: (call) => { ended.push(call); ends.emit('ended'); } },
+      observer: {
+        begun: () => undefined,
+        ended: (call) => {
+          ended.push(call);
+          ends.emit('ended');
+        },
+      },
     });
     isSet = true;
     return new StoppedStage(grpc, ended, ends);
@@ -75,13 +86,26 @@ class StoppedStage {
     return this.grpc.as('all');
   }
 
-  send<I extends DescMessage, O extends DescMessage>(desc: DescMethodUnary<I, O>, init: MessageInitShape<I>, options: CallOptions = {}): Sent {
+  send<I extends DescMessage, O extends DescMessage>(
+    desc: DescMethodUnary<I, O>,
+    init: MessageInitShape<I>,
+    options: CallOptions = {},
+  ): Sent {
     const { path, requestSerialize, responseDeserialize } = methodDefinition(desc);
     let cancel: () => void = () => undefined;
     const refused = new Promise<ServiceError>((resolve, reject) => {
-      const call = this.client.makeUnaryRequest(path, requestSerialize, responseDeserialize, create(desc.input, init), this.metadata, options, (error) => {
-        if (error) resolve(error); else reject(new Error('It was answered.'));
-      });
+      const call = this.client.makeUnaryRequest(
+        path,
+        requestSerialize,
+        responseDeserialize,
+        create(desc.input, init),
+        this.metadata,
+        options,
+        (error) => {
+          if (error) resolve(error);
+          else reject(new Error('It was answered.'));
+        },
+      );
       cancel = () => call.cancel();
     });
     return { cancel, refused };
@@ -89,9 +113,14 @@ class StoppedStage {
 
   /** As a client's library does not: with a deadline that the client itself does not watch. */
   sendRaw<I extends DescMessage, O extends DescMessage>(
-    session: ClientHttp2Session, desc: DescMethodUnary<I, O>, init: MessageInitShape<I>, headers: Readonly<Record<string, string>>,
+    session: ClientHttp2Session,
+    desc: DescMethodUnary<I, O>,
+    init: MessageInitShape<I>,
+    headers: Readonly<Record<string, string>>,
   ): RawCall {
-    const named = Object.fromEntries(Object.entries(this.metadata.getMap()).map(([name, value]) => [name, String(value)]));
+    const named = Object.fromEntries(
+      Object.entries(this.metadata.getMap()).map(([name, value]) => [name, String(value)]),
+    );
     const call = new RawCall(session, methodDefinition(desc).path, { ...named, ...headers });
     call.stream.end(frame(toBinary(desc.input, create(desc.input, init))));
     return call;
@@ -139,7 +168,9 @@ class HeldReads {
     const scope = scopeOf(call);
     this.reached.push(scope);
     this.arrivals.emit('reached');
-    return new Promise<never>((_, reject) => { scope.onOver(() => reject(new CallOver())); });
+    return new Promise<never>((_, reject) => {
+      scope.onOver(() => reject(new CallOver()));
+    });
   };
 
   /** The call of the next read, which may be yet to come. */
@@ -153,7 +184,9 @@ class HeldReads {
 /** Keeps the first call of the name, and what follows, waiting until it is opened. */
 class Stop extends Gate {
   private arrive: () => void = () => undefined;
-  readonly isReached = new Promise<void>((resolve) => { this.arrive = resolve; });
+  readonly isReached = new Promise<void>((resolve) => {
+    this.arrive = resolve;
+  });
 
   /** `seen` is told of every call. */
   at(name: string, seen: (name: string) => void = () => undefined): Interceptor {
@@ -188,7 +221,12 @@ describe('a call that is given up', () => {
     const session = await openSession(grpc.port);
     // A deadline that passes on the way to the store shows nothing here; then one twice as far away is tried.
     for (let timeoutMs = 50; reads.reached.length === 0; timeoutMs *= 2) {
-      const late = grpc.sendRaw(session, getGeneration, { generationId: grpc.owner.appId }, { 'grpc-timeout': `${timeoutMs}m` });
+      const late = grpc.sendRaw(
+        session,
+        getGeneration,
+        { generationId: grpc.owner.appId },
+        { 'grpc-timeout': `${timeoutMs}m` },
+      );
       expect(Number((await late.status)['grpc-status'])).to.equal(Status.DEADLINE_EXCEEDED);
       // The server's timer may fire up to a millisecond before its clock shows the deadline.
       expect(await grpc.nextEnd()).to.be.oneOf(['DEADLINE_EXCEEDED', 'CANCELLED']);
@@ -202,9 +240,18 @@ describe('a call that is given up', () => {
     const reads = new HeldReads();
     const grpc = await StoppedStage.open(reads.interceptor);
     const session = await openSession(grpc.port);
-    for (const [timeout, timeoutMs] of [['1H', HOUR_MS], ['300M', 5 * HOUR_MS], ['90000S', 25 * HOUR_MS]] as const) {
+    for (const [timeout, timeoutMs] of [
+      ['1H', HOUR_MS],
+      ['300M', 5 * HOUR_MS],
+      ['90000S', 25 * HOUR_MS],
+    ] as const) {
       const before = Date.now();
-      const call = grpc.sendRaw(session, getGeneration, { generationId: grpc.owner.appId }, { 'grpc-timeout': timeout });
+      const call = grpc.sendRaw(
+        session,
+        getGeneration,
+        { generationId: grpc.owner.appId },
+        { 'grpc-timeout': timeout },
+      );
       const { deadline } = await reads.next();
       // Counted from some time between the two by the one clock of this process.
       expect(deadline, timeout).to.be.within(before + timeoutMs, Date.now() + timeoutMs);
@@ -231,7 +278,11 @@ describe('a call that is given up', () => {
   it('begins nothing when its caller has gone before the write', async () => {
     const stop = new Stop();
     const written: string[] = [];
-    const grpc = await StoppedStage.open(stop.at('credentials.readApp', (name) => { if (!name.includes('.read')) written.push(name); }));
+    const grpc = await StoppedStage.open(
+      stop.at('credentials.readApp', (name) => {
+        if (!name.includes('.read')) written.push(name);
+      }),
+    );
     await grpc.giveUpAt(stop, grpc.send(createGeneration, CREATE));
     expect(written).to.deep.equal([]);
     expect((await unary(grpc.client, createGeneration, CREATE, grpc.metadata)).replayed).to.equal(false);
@@ -244,14 +295,21 @@ describe('a call that is given up', () => {
     const grant = { accountId: grpc.owner.accountId, operationId: 'g', credits: 5n, reason: '' };
     await grpc.giveUpAt(stop, grpc.send(Credits.method.grantCredits, grant));
     expect(await grpc.harness.context.accounts.read(grpc.owner.accountId)).to.include({ issued: 1_000 });
-    expect((await unary(grpc.client, Credits.method.grantCredits, grant, grpc.metadata)).earlierTime, 'it is the first').to.equal(undefined);
+    expect(
+      (await unary(grpc.client, Credits.method.grantCredits, grant, grpc.metadata)).earlierTime,
+      'it is the first',
+    ).to.equal(undefined);
     await grpc.close();
   });
 
   it('ends the recovery it asked for after what that is at', async () => {
     const stop = new Stop();
     const done: string[] = [];
-    const grpc = await StoppedStage.open(stop.at('generations.due', (name) => { done.push(name); }));
+    const grpc = await StoppedStage.open(
+      stop.at('generations.due', (name) => {
+        done.push(name);
+      }),
+    );
     await grpc.giveUpAt(stop, grpc.send(Operations.method.runRecovery, {}));
     expect(done, 'nothing of what comes after in a pass').to.deep.equal(['generations.due']);
     await grpc.close();
@@ -273,14 +331,19 @@ describe('a verification that is given up, over SQLite', () => {
   it('stops between two accounts, though the store never waits for anything and the accounts never end', async () => {
     let reads = 0;
     let begin: () => void = () => undefined;
-    const isUnderWay = new Promise<void>((resolve) => { begin = resolve; });
-    const grpc = await StoppedStage.open(async (call) => {
-      if (call.name === 'accounts.read' && (reads += 1) === 20) begin();
-      if (call.name !== 'accounts.list') return call.proceed();
-      const [{ limit, cursor }, scope] = call.args as [PageRequest, Cancellation];
-      const page = await stores.accounts.list({ limit, ...(cursor === ANEW ? {} : { cursor }) }, scope);
-      return { ...page, nextCursor: page.nextCursor ?? ANEW };
-    }, { accounts: stores.accounts, generations: stores.generations });
+    const isUnderWay = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
+    const grpc = await StoppedStage.open(
+      async (call) => {
+        if (call.name === 'accounts.read' && (reads += 1) === 20) begin();
+        if (call.name !== 'accounts.list') return call.proceed();
+        const [{ limit, cursor }, scope] = call.args as [PageRequest, Cancellation];
+        const page = await stores.accounts.list({ limit, ...(cursor === ANEW ? {} : { cursor }) }, scope);
+        return { ...page, nextCursor: page.nextCursor ?? ANEW };
+      },
+      { accounts: stores.accounts, generations: stores.generations },
+    );
     for (let n = 0; n < 5; n += 1) await createAccount(grpc.harness.context, { name: `account ${n}` });
     const sent = grpc.send(Credits.method.verifyCredits, {});
     await isUnderWay;

@@ -1,9 +1,16 @@
-// Goal: tools that know nothing but the address find the services and their messages, and learn whether they are served; a
-// client that another toolchain makes from the proto files works.
-// Method: reflection and health asked by clients made from their own proto files; the client of docs/grpc.md, made at run time
-// by a loader that shares no code with the server's messages.
+// Goal: tools that know nothing but the address find the services and their messages, and learn whether they are
+// served; a client that another toolchain makes from the proto files works.
+// Method: reflection and health asked by clients made from their own proto files; the client of docs/grpc.md, made at
+// run time by a loader that shares no code with the server's messages.
 import { fileURLToPath } from 'node:url';
-import { credentials, loadPackageDefinition, Metadata, type Client, type GrpcObject, type ServiceClientConstructor } from '@grpc/grpc-js';
+import {
+  credentials,
+  loadPackageDefinition,
+  Metadata,
+  type Client,
+  type GrpcObject,
+  type ServiceClientConstructor,
+} from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { expect } from 'chai';
 import { pino } from 'pino';
@@ -13,20 +20,34 @@ import { newOwner } from '../../fixtures/owner.js';
 import { openServiceHarness, type ServiceHarness } from '../../harness/service-harness.js';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
-const NAMES = ['Access', 'Catalog', 'Credits', 'Generations', 'Operations', 'Uploads'].map((name) => `darkroom.v1.${name}`);
+const NAMES = ['Access', 'Catalog', 'Credits', 'Generations', 'Operations', 'Uploads'].map(
+  (name) => `darkroom.v1.${name}`,
+);
 
 type Loose = Client & Readonly<Record<string, (...args: unknown[]) => never>>;
 
 /** A client of a service, made of its proto file at run time. */
 function clientOf(file: string, folder: string, service: string, port: number): Loose {
-  const loaded = loadPackageDefinition(loadSync(file, { includeDirs: [folder], keepCase: true, enums: String, longs: Number, defaults: true }));
-  const constructor = service.split('.').reduce<unknown>((part, name) => (part as GrpcObject)[name], loaded) as ServiceClientConstructor;
+  const loaded = loadPackageDefinition(
+    loadSync(file, { includeDirs: [folder], keepCase: true, enums: String, longs: Number, defaults: true }),
+  );
+  const constructor = service
+    .split('.')
+    .reduce<unknown>((part, name) => (part as GrpcObject)[name], loaded) as ServiceClientConstructor;
   return new constructor(`127.0.0.1:${port}`, credentials.createInsecure()) as unknown as Loose;
 }
 
-async function unary(client: Loose, method: string, request: object, metadata = new Metadata()): Promise<Record<string, unknown>> {
+async function unary(
+  client: Loose,
+  method: string,
+  request: object,
+  metadata = new Metadata(),
+): Promise<Record<string, unknown>> {
   return new Promise((resolve, reject) => {
-    client[method]?.(request, metadata, (error: Error | null, answer: Record<string, unknown>) => { if (error) reject(error); else resolve(answer); });
+    client[method]?.(request, metadata, (error: Error | null, answer: Record<string, unknown>) => {
+      if (error) reject(error);
+      else resolve(answer);
+    });
   });
 }
 
@@ -42,7 +63,11 @@ describe('the gRPC front to whoever comes across it', () => {
   let port: number;
   before(async () => {
     harness = await openServiceHarness();
-    server = createGrpcServer({ context: harness.context, callers: { find: () => ({ name: 'local', scopes: SCOPES }) }, logger: pino({ level: 'silent' }) });
+    server = createGrpcServer({
+      context: harness.context,
+      callers: { find: () => ({ name: 'local', scopes: SCOPES }) },
+      logger: pino({ level: 'silent' }),
+    });
     port = await server.listen('127.0.0.1', 0);
   });
   after(async () => {
@@ -51,16 +76,32 @@ describe('the gRPC front to whoever comes across it', () => {
   });
 
   it('tells its services, and the file of each with all that it needs', async () => {
-    const client = clientOf('grpc/reflection/v1/reflection.proto', `${ROOT}node_modules/@grpc/reflection/build/proto`, 'grpc.reflection.v1.ServerReflection', port);
+    const client = clientOf(
+      'grpc/reflection/v1/reflection.proto',
+      `${ROOT}node_modules/@grpc/reflection/build/proto`,
+      'grpc.reflection.v1.ServerReflection',
+      port,
+    );
     const ask = async (request: object) => {
-      const stream = client['ServerReflectionInfo']?.() as unknown as AsyncIterable<unknown> & { write(message: object): void; end(): void };
+      const stream = client['ServerReflectionInfo']?.() as unknown as AsyncIterable<unknown> & {
+        write(message: object): void;
+        end(): void;
+      };
       stream.write(request);
       stream.end();
       return (await streamed(stream))[0] ?? {};
     };
     const { list_services_response: listed } = await ask({ list_services: '*' });
-    expect((listed as { service: { name: string }[] }).service.map(({ name }) => name)).to.include.members([...NAMES, 'grpc.health.v1.Health']);
-    for (const name of [...NAMES, 'grpc.health.v1.HealthCheckResponse', 'google.rpc.ErrorInfo', 'google.rpc.RetryInfo']) {
+    expect((listed as { service: { name: string }[] }).service.map(({ name }) => name)).to.include.members([
+      ...NAMES,
+      'grpc.health.v1.Health',
+    ]);
+    for (const name of [
+      ...NAMES,
+      'grpc.health.v1.HealthCheckResponse',
+      'google.rpc.ErrorInfo',
+      'google.rpc.RetryInfo',
+    ]) {
       const { file_descriptor_response: found } = await ask({ file_containing_symbol: name });
       expect((found as { file_descriptor_proto: Buffer[] }).file_descriptor_proto.length, name).to.be.at.least(1);
     }
@@ -68,8 +109,14 @@ describe('the gRPC front to whoever comes across it', () => {
   });
 
   it('says of itself and of each service that it is served', async () => {
-    const client = clientOf('health/v1/health.proto', `${ROOT}node_modules/grpc-health-check/proto`, 'grpc.health.v1.Health', port);
-    for (const service of ['', ...NAMES]) expect(await unary(client, 'check', { service }), service).to.deep.equal({ status: 'SERVING' });
+    const client = clientOf(
+      'health/v1/health.proto',
+      `${ROOT}node_modules/grpc-health-check/proto`,
+      'grpc.health.v1.Health',
+      port,
+    );
+    for (const service of ['', ...NAMES])
+      expect(await unary(client, 'check', { service }), service).to.deep.equal({ status: 'SERVING' });
     client.close();
   });
 
@@ -80,15 +127,29 @@ describe('the gRPC front to whoever comes across it', () => {
     metadata.set('darkroom-app-id', appId);
     const client = clientOf('darkroom/v1/generations.proto', `${ROOT}proto`, 'darkroom.v1.Generations', port);
     const input = {
-      model_key: 'picture', operation: 'OPERATION_IMAGE_GENERATION', prompt: 'a lighthouse', parameters: { fields: { size: { kind: 'stringValue', stringValue: '96x64' } } },
+      model_key: 'picture',
+      operation: 'OPERATION_IMAGE_GENERATION',
+      prompt: 'a lighthouse',
+      parameters: { fields: { size: { kind: 'stringValue', stringValue: '96x64' } } },
     };
-    const { generation, replayed } = await unary(client, 'CreateGeneration', { input, idempotency_key: 'first' }, metadata);
+    const { generation, replayed } = await unary(
+      client,
+      'CreateGeneration',
+      { input, idempotency_key: 'first' },
+      metadata,
+    );
     expect([(generation as { status: string }).status, replayed]).to.deep.equal(['GENERATION_STATUS_QUEUED', false]);
     await harness.startWorker();
     const { generation_id: id } = generation as { generation_id: string };
-    const told = await streamed(client['WatchGeneration']?.({ generation_id: id }, metadata) as unknown as AsyncIterable<unknown>);
+    const told = await streamed(
+      client['WatchGeneration']?.({ generation_id: id }, metadata) as unknown as AsyncIterable<unknown>,
+    );
     const last = told.at(-1)?.['generation'] as { status: string; charged_credits: number; outputs: object[] };
-    expect([last.status, last.outputs.length, last.charged_credits > 0]).to.deep.equal(['GENERATION_STATUS_SUCCEEDED', 1, true]);
+    expect([last.status, last.outputs.length, last.charged_credits > 0]).to.deep.equal([
+      'GENERATION_STATUS_SUCCEEDED',
+      1,
+      true,
+    ]);
     client.close();
   });
 });

@@ -1,7 +1,15 @@
-// Goal: whoever is refused over gRPC for a field that is missing or cannot be is told which one, by its name in the proto files; and
-// there is no field of any request that is taken whatever is in it.
+// Goal: whoever is refused over gRPC for a field that is missing or cannot be is told which one, by its name in the
+// proto files; and there is no field of any request that is taken whatever is in it.
 // Method: every field of every method's request, one at a time, made wrong in a request that is right otherwise.
-import { create, fromJson, ScalarType, type DescMessage, type DescMethod, type JsonObject, type JsonValue } from '@bufbuild/protobuf';
+import {
+  create,
+  fromJson,
+  ScalarType,
+  type DescMessage,
+  type DescMethod,
+  type JsonObject,
+  type JsonValue,
+} from '@bufbuild/protobuf';
 import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
 import { type ServiceError, status as Status } from '@grpc/grpc-js';
 import { expect } from 'chai';
@@ -44,23 +52,37 @@ const GENERATION: readonly Fault[] = [{ field: 'generation_id', bad: 'x', code: 
 const MASK = each('read_mask', 'secret', 'outputs.url');
 const KEY: readonly Fault[] = [
   { field: 'idempotency_key', code: 'IDEMPOTENCY_KEY_REQUIRED' },
-  ...['', 'two words', 'x'.repeat(256), 'é'].map((bad) => ({ field: 'idempotency_key', bad, code: 'IDEMPOTENCY_KEY_INVALID' } as const)),
+  ...['', 'two words', 'x'.repeat(256), 'é'].map(
+    (bad) => ({ field: 'idempotency_key', bad, code: 'IDEMPOTENCY_KEY_INVALID' }) as const,
+  ),
 ];
 const DIGEST = each('sha256', '', 'x'.repeat(64), 'a'.repeat(63));
 const INPUT: readonly Fault[] = [
-  required('input.model_key'), ...each('input.model_key', '', 'none'),
-  required('input.operation'), ...each('input.operation', 99, 'OPERATION_VIDEO_GENERATION'),
-  required('input.prompt'), ...each('input.prompt', '', 'x'.repeat(8_001), 'a\0b'),
+  required('input.model_key'),
+  ...each('input.model_key', '', 'none'),
+  required('input.operation'),
+  ...each('input.operation', 99, 'OPERATION_VIDEO_GENERATION'),
+  required('input.prompt'),
+  ...each('input.prompt', '', 'x'.repeat(8_001), 'a\0b'),
   ...each('input.negative_prompt', 'x'.repeat(8_001)),
   { field: 'input.parameters', bad: { size: 'large' }, told: 'input.parameters.size' },
-  { field: 'input.parameters', bad: { size: '96x64', '0': 1 }, told: 'input.parameters.0' },
+  { field: 'input.parameters', bad: { 'size': '96x64', '0': 1 }, told: 'input.parameters.0' },
   { field: 'input.parameters', bad: { size: '96x64', tuning: { '0': 'a\0b' } }, told: 'input.parameters.tuning.0' },
   { field: 'input.reference_upload_ids', bad: ['x'], told: 'input.reference_upload_ids[0]' },
   { field: 'input.reference_upload_ids', bad: [ID, ID], told: 'input.reference_upload_ids[1]' },
   ...each('input.client_trace_id', '', 'two words', 'x'.repeat(129)),
 ];
-const RIGHT_INPUT = { model_key: 'picture', operation: 'OPERATION_IMAGE_GENERATION', prompt: 'a lighthouse', parameters: { size: '96x64' } };
-const OPERATION = [...ACCOUNT, ...each('operation_id', '', 'x'.repeat(256), 'a\0b'), ...each('reason', 'x'.repeat(1_001), 'a\0b')];
+const RIGHT_INPUT = {
+  model_key: 'picture',
+  operation: 'OPERATION_IMAGE_GENERATION',
+  prompt: 'a lighthouse',
+  parameters: { size: '96x64' },
+};
+const OPERATION = [
+  ...ACCOUNT,
+  ...each('operation_id', '', 'x'.repeat(256), 'a\0b'),
+  ...each('reason', 'x'.repeat(1_001), 'a\0b'),
+];
 const END = '9999-12-31T23:59:59Z';
 
 /** By the name of the method. */
@@ -72,15 +94,32 @@ const ASKED: Readonly<Record<string, Asked>> = {
   CancelGeneration: { right: { generation_id: ID }, faults: GENERATION },
   WatchGeneration: { right: { generation_id: ID }, faults: [...GENERATION, ...MASK] },
   PrepareUpload: {
-    right: { filename: 'a.png', media_type: 'image/png', byte_size: 10, role: 'REFERENCE_ROLE_REFERENCE_IMAGE', idempotency_key: 'k' },
+    right: {
+      filename: 'a.png',
+      media_type: 'image/png',
+      byte_size: 10,
+      role: 'REFERENCE_ROLE_REFERENCE_IMAGE',
+      idempotency_key: 'k',
+    },
     faults: [
-      required('filename'), ...each('filename', '', 'a/b', 'x'.repeat(256)),
-      required('media_type'), ...each('media_type', ''), { field: 'media_type', bad: 'image/gif', code: 'UPLOAD_TYPE_NOT_ALLOWED' },
-      required('byte_size'), ...each('byte_size', 0, -1), { field: 'byte_size', bad: 2 ** 40, code: 'UPLOAD_FILE_TOO_LARGE' },
-      required('role'), ...each('role', 99), ...DIGEST, ...KEY,
+      required('filename'),
+      ...each('filename', '', 'a/b', 'x'.repeat(256)),
+      required('media_type'),
+      ...each('media_type', ''),
+      { field: 'media_type', bad: 'image/gif', code: 'UPLOAD_TYPE_NOT_ALLOWED' },
+      required('byte_size'),
+      ...each('byte_size', 0, -1),
+      { field: 'byte_size', bad: 2 ** 40, code: 'UPLOAD_FILE_TOO_LARGE' },
+      required('role'),
+      ...each('role', 99),
+      ...DIGEST,
+      ...KEY,
     ],
   },
-  CompleteUpload: { right: { upload_id: ID, idempotency_key: 'k' }, faults: [...each('upload_id', '', 'x', ID), ...DIGEST, ...KEY] },
+  CompleteUpload: {
+    right: { upload_id: ID, idempotency_key: 'k' },
+    faults: [...each('upload_id', '', 'x', ID), ...DIGEST, ...KEY],
+  },
   GetBalance: { right: {}, faults: [] },
   GrantCredits: {
     right: { account_id: 'OWNER', operation_id: 'g', credits: '1', reason: '' },
@@ -105,29 +144,51 @@ const ASKED: Readonly<Record<string, Asked>> = {
   CreateApiKey: {
     right: { app_id: 'APP', display_name: 'new', scopes: ['credits:read'], expire_time: END },
     faults: [
-      ...each('app_id', '', 'x'), ...NAME, required('scopes'), ...each('scopes', ['credits:write'], ['credits:read', '']),
+      ...each('app_id', '', 'x'),
+      ...NAME,
+      required('scopes'),
+      ...each('scopes', ['credits:write'], ['credits:read', '']),
       ...each('expire_time', '1970-01-01T00:00:00Z'),
     ],
   },
   ListApiKeys: { right: { account_id: 'OWNER' }, faults: [...ACCOUNT, ...PAGE] },
   RevokeApiKey: { right: { key_id: ID }, faults: each('key_id', '', 'x') },
-  ExpireApiKey: { right: { key_id: ID, expire_time: END }, faults: [...each('key_id', '', 'x'), required('expire_time')] },
+  ExpireApiKey: {
+    right: { key_id: ID, expire_time: END },
+    faults: [...each('key_id', '', 'x'), required('expire_time')],
+  },
   RunRecovery: { right: {}, faults: [] },
   GetRetention: { right: {}, faults: [] },
-  SearchGenerations: { right: {}, faults: [...each('account_id', 'x'), ...each('app_id', 'x'), ...each('statuses', [99]), ...PAGE] },
+  SearchGenerations: {
+    right: {},
+    faults: [...each('account_id', 'x'), ...each('app_id', 'x'), ...each('statuses', [99]), ...PAGE],
+  },
   InspectGeneration: { right: { generation_id: ID }, faults: each('generation_id', '', 'x') },
   StopGeneration: { right: { generation_id: ID }, faults: each('generation_id', '', 'x') },
 };
 
-const METHODS: readonly DescMethod[] = [Generations, Uploads, Credits, Catalog, Access, Operations].flatMap(({ methods }): DescMethod[] => methods);
+const METHODS: readonly DescMethod[] = [Generations, Uploads, Credits, Catalog, Access, Operations].flatMap(
+  ({ methods }): DescMethod[] => methods,
+);
 
-/** The names of a request's fields that can be wrong, those of the message that a generation is asked for with included. */
+/**
+ * The names of a request's fields that can be wrong, those of the message that a generation is asked for with included.
+ */
 function fieldsOf(message: DescMessage, before = ''): string[] {
-  return message.fields.filter(({ scalar }) => scalar !== ScalarType.BOOL).flatMap((field) => (
-    field.message?.typeName === GenerationInputSchema.typeName ? fieldsOf(field.message, `${field.name}.`) : [`${before}${field.name}`]));
+  return message.fields
+    .filter(({ scalar }) => scalar !== ScalarType.BOOL)
+    .flatMap((field) =>
+      field.message?.typeName === GenerationInputSchema.typeName
+        ? fieldsOf(field.message, `${field.name}.`)
+        : [`${before}${field.name}`],
+    );
 }
 
-function withFault(right: JsonObject, [name = '', ...inner]: readonly string[], bad: JsonValue | undefined): JsonObject {
+function withFault(
+  right: JsonObject,
+  [name = '', ...inner]: readonly string[],
+  bad: JsonValue | undefined,
+): JsonObject {
   const { [name]: before, ...others } = right;
   if (inner.length > 0) return { ...others, [name]: withFault(before as JsonObject, inner, bad) };
   return bad === undefined ? others : { ...others, [name]: bad };
@@ -135,13 +196,17 @@ function withFault(right: JsonObject, [name = '', ...inner]: readonly string[], 
 
 describe('fields of requests over gRPC', () => {
   let grpc: GrpcHarness;
-  before(async () => { grpc = await GrpcHarness.open(); });
+  before(async () => {
+    grpc = await GrpcHarness.open();
+  });
   after(() => grpc.close());
 
   /** Rejects as the call does. */
   function ask(method: DescMethod, json: JsonObject): Promise<unknown> {
     const { accountId, appId } = grpc.owner;
-    const named = JSON.parse(JSON.stringify(json).replaceAll('"OWNER"', `"${accountId}"`).replaceAll('"APP"', `"${appId}"`)) as JsonObject;
+    const named = JSON.parse(
+      JSON.stringify(json).replaceAll('"OWNER"', `"${accountId}"`).replaceAll('"APP"', `"${appId}"`),
+    ) as JsonObject;
     const { path, requestSerialize, responseDeserialize } = methodDefinition(method);
     // A mask of paths that are none has no JSON.
     const { read_mask: mask, ...others } = named;
@@ -149,18 +214,30 @@ describe('fields of requests over gRPC', () => {
     const request = Object.assign(fromJson(method.input, others), readMask);
     return new Promise((resolve, reject) => {
       if (method.methodKind === 'server_streaming') {
-        grpc.client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, grpc.as('all')).on('data', resolve).on('error', reject);
+        grpc.client
+          .makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, grpc.as('all'))
+          .on('data', resolve)
+          .on('error', reject);
       } else {
-        grpc.client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, grpc.as('all'), (error, answer) => {
-          if (error) reject(error); else resolve(answer);
-        });
+        grpc.client.makeUnaryRequest(
+          path,
+          requestSerialize,
+          responseDeserialize,
+          request,
+          grpc.as('all'),
+          (error, answer) => {
+            if (error) reject(error);
+            else resolve(answer);
+          },
+        );
       }
     });
   }
 
   it('are all looked at here', () => {
     expect(METHODS.map(({ name }) => name)).to.have.members(Object.keys(ASKED));
-    for (const { name, input } of METHODS) expect(new Set(ASKED[name]?.faults.map(({ field }) => field)), name).to.deep.equal(new Set(fieldsOf(input)));
+    for (const { name, input } of METHODS)
+      expect(new Set(ASKED[name]?.faults.map(({ field }) => field)), name).to.deep.equal(new Set(fieldsOf(input)));
   });
 
   for (const method of METHODS) {
@@ -171,7 +248,10 @@ describe('fields of requests over gRPC', () => {
         expect(detail(error, ErrorInfoSchema)?.reason).to.equal(code);
         if (told === null) return expect(detail(error, BadRequestSchema)).to.equal(undefined);
         expect(error.code).to.equal(Status.INVALID_ARGUMENT);
-        const violations = detail(error, BadRequestSchema)?.fieldViolations.map(({ field: name, reason }) => [name, reason]);
+        const violations = detail(error, BadRequestSchema)?.fieldViolations.map(({ field: name, reason }) => [
+          name,
+          reason,
+        ]);
         expect(violations).to.deep.equal([[told, code]]);
         expect(error.details, 'as if it were HTTP').not.to.match(/header|Idempotency-Key|body/);
       });
@@ -180,12 +260,18 @@ describe('fields of requests over gRPC', () => {
 
   it('are right otherwise: none is refused but for what there is not', async () => {
     for (const method of METHODS) {
-      const code = await ask(method, ASKED[method.name]?.right ?? {}).then(() => 'OK', (error: ServiceError) => detail(error, ErrorInfoSchema)?.reason);
-      expect(code, method.name).to.be.oneOf(method.name === 'CompleteUpload' ? ['FIELD_INVALID'] : ['OK', 'TASK_NOT_FOUND', 'NOT_FOUND']);
+      const code = await ask(method, ASKED[method.name]?.right ?? {}).then(
+        () => 'OK',
+        (error: ServiceError) => detail(error, ErrorInfoSchema)?.reason,
+      );
+      expect(code, method.name).to.be.oneOf(
+        method.name === 'CompleteUpload' ? ['FIELD_INVALID'] : ['OK', 'TASK_NOT_FOUND', 'NOT_FOUND'],
+      );
     }
   });
 
   it('take as many to a page as there may be, and no more, whatever is asked for', async () => {
-    for (const page_size of [0, 1_000, 2_147_483_647]) expect(await ask(Access.method.listAccounts, { page_size })).to.have.property('nextPageToken', '');
+    for (const page_size of [0, 1_000, 2_147_483_647])
+      expect(await ask(Access.method.listAccounts, { page_size })).to.have.property('nextPageToken', '');
   });
 });

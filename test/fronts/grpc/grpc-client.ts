@@ -1,4 +1,11 @@
-import { create, fromBinary, type DescMessage, type DescMethodUnary, type MessageInitShape, type MessageShape } from '@bufbuild/protobuf';
+import {
+  create,
+  fromBinary,
+  type DescMessage,
+  type DescMethodUnary,
+  type MessageInitShape,
+  type MessageShape,
+} from '@bufbuild/protobuf';
 import { anyUnpack } from '@bufbuild/protobuf/wkt';
 import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { expect } from 'chai';
@@ -34,15 +41,20 @@ export interface OpenGrpcClient {
 
 /** A server on a free port of this machine that knows the services of fixtures, and a client of it. */
 export async function serveGrpc(context: Context): Promise<OpenGrpcClient> {
-  const server = createGrpcServer({ context, callers: new CallersFile(fixtureCallers(), 'callers.yaml'), logger: pino({ level: 'silent' }) });
+  const server = createGrpcServer({
+    context,
+    callers: new CallersFile(fixtureCallers(), 'callers.yaml'),
+    logger: pino({ level: 'silent' }),
+  });
   const port = await server.listen('127.0.0.1', 0);
   const opened = openGrpcClient(`127.0.0.1:${port}`, context);
   return { client: opened.client, close: () => opened.close().then(() => server.close(1_000)) };
 }
 
 /**
- * A client of the server at an address that holds each answer to its code's status. For a key of a fixture it calls as the service
- * that stands for its kind, and acts for the key's account and App. `context` is over the stores of the server.
+ * A client of the server at an address that holds each answer to its code's status. For a key of a fixture it calls as
+ * the service that stands for its kind, and acts for the key's account and App. `context` is over the stores of the
+ * server.
  */
 export function openGrpcClient(address: string, context: Context): OpenGrpcClient {
   const client = new Client(address, credentials.createInsecure());
@@ -59,7 +71,10 @@ export function openGrpcClient(address: string, context: Context): OpenGrpcClien
   };
 }
 
-async function metadataOf({ credentials: keys, digests }: Context, { credential, appId }: FrontRequest): Promise<Metadata> {
+async function metadataOf(
+  { credentials: keys, digests }: Context,
+  { credential, appId }: FrontRequest,
+): Promise<Metadata> {
   const metadata = new Metadata();
   if (credential === undefined) return metadata;
   const key = await keys.findKey({ digest: digests.keyed(credential) });
@@ -70,40 +85,95 @@ async function metadataOf({ credentials: keys, digests }: Context, { credential,
   return metadata;
 }
 
-async function ask(client: Client, { operation, id = '', key, body }: FrontRequest, metadata: Metadata): Promise<GrpcAnswer> {
+async function ask(
+  client: Client,
+  { operation, id = '', key, body }: FrontRequest,
+  metadata: Metadata,
+): Promise<GrpcAnswer> {
   const { method } = Generations;
   const keyed = key === undefined ? {} : { idempotencyKey: key };
-  const call = <I extends DescMessage, O extends DescMessage>(desc: DescMethodUnary<I, O>, init: MessageInitShape<I>, shown: (response: MessageShape<O>) => JsonObject): Promise<GrpcAnswer> => (
-    unary(client, desc, init, metadata).then((response) => ({
-      status: 0, code: 'OK', message: '', data: shown(response), replayed: 'replayed' in response && response.replayed === true,
-    }), refusal)
-  );
+  const call = <I extends DescMessage, O extends DescMessage>(
+    desc: DescMethodUnary<I, O>,
+    init: MessageInitShape<I>,
+    shown: (response: MessageShape<O>) => JsonObject,
+  ): Promise<GrpcAnswer> =>
+    unary(client, desc, init, metadata).then(
+      (response) => ({
+        status: 0,
+        code: 'OK',
+        message: '',
+        data: shown(response),
+        replayed: 'replayed' in response && response.replayed === true,
+      }),
+      refusal,
+    );
   switch (operation) {
-    case 'listModels': return call(Catalog.method.listModels, {}, ({ models }) => ({ models: models.map(modelOf) }));
-    case 'getCredits': return call(Credits.method.getBalance, {}, ({ availableCredits, currency }) => {
-      const available = Number(availableCredits);
-      return { mode: 'formal', balance_credits: available, available_credits: available, remaining_credits: available, currency };
-    });
-    case 'estimateGeneration': return call(method.estimateGeneration, { input: inputOf(body) }, (estimate) => ({
-      model_key: estimate.modelKey, operation: Operation[estimate.operation].toLowerCase(), estimated_credits: Number(estimate.estimatedCredits), currency: estimate.currency,
-    }));
-    case 'createGeneration': return call(method.createGeneration, { input: inputOf(body), ...keyed }, ({ generation }) => taskOf(present(generation)));
-    case 'getGeneration': return call(method.getGeneration, { generationId: id }, ({ generation }) => taskOf(present(generation)));
-    case 'cancelGeneration': return call(method.cancelGeneration, { generationId: id }, ({ generation }) => taskOf(present(generation)));
-    case 'prepareUpload': return call(Uploads.method.prepareUpload, { ...prepareOf(body), ...keyed }, preparedOf);
-    case 'completeUpload': return call(Uploads.method.completeUpload, { uploadId: id, ...completeOf(body), ...keyed }, ({ uploadId, mediaId, modality: kind, byteSize }) => ({
-      upload_id: uploadId, media_id: mediaId, status: 'ready', media_type: modality(kind) ?? '', byte_size: Number(byteSize),
-    }));
+    case 'listModels':
+      return call(Catalog.method.listModels, {}, ({ models }) => ({ models: models.map(modelOf) }));
+    case 'getCredits':
+      return call(Credits.method.getBalance, {}, ({ availableCredits, currency }) => {
+        const available = Number(availableCredits);
+        return {
+          mode: 'formal',
+          balance_credits: available,
+          available_credits: available,
+          remaining_credits: available,
+          currency,
+        };
+      });
+    case 'estimateGeneration':
+      return call(method.estimateGeneration, { input: inputOf(body) }, (estimate) => ({
+        model_key: estimate.modelKey,
+        operation: Operation[estimate.operation].toLowerCase(),
+        estimated_credits: Number(estimate.estimatedCredits),
+        currency: estimate.currency,
+      }));
+    case 'createGeneration':
+      return call(method.createGeneration, { input: inputOf(body), ...keyed }, ({ generation }) =>
+        taskOf(present(generation)),
+      );
+    case 'getGeneration':
+      return call(method.getGeneration, { generationId: id }, ({ generation }) => taskOf(present(generation)));
+    case 'cancelGeneration':
+      return call(method.cancelGeneration, { generationId: id }, ({ generation }) => taskOf(present(generation)));
+    case 'prepareUpload':
+      return call(Uploads.method.prepareUpload, { ...prepareOf(body), ...keyed }, preparedOf);
+    case 'completeUpload':
+      return call(
+        Uploads.method.completeUpload,
+        { uploadId: id, ...completeOf(body), ...keyed },
+        ({ uploadId, mediaId, modality: kind, byteSize }) => ({
+          upload_id: uploadId,
+          media_id: mediaId,
+          status: 'ready',
+          media_type: modality(kind) ?? '',
+          byte_size: Number(byteSize),
+        }),
+      );
   }
 }
 
 /** One call, with the message types of its method. Rejects with the library's error. */
-export function unary<I extends DescMessage, O extends DescMessage>(client: Client, desc: DescMethodUnary<I, O>, init: MessageInitShape<I>, metadata: Metadata): Promise<MessageShape<O>> {
+export function unary<I extends DescMessage, O extends DescMessage>(
+  client: Client,
+  desc: DescMethodUnary<I, O>,
+  init: MessageInitShape<I>,
+  metadata: Metadata,
+): Promise<MessageShape<O>> {
   const { path, requestSerialize, responseDeserialize } = methodDefinition(desc);
   return new Promise((resolve, reject) => {
-    client.makeUnaryRequest(path, requestSerialize, responseDeserialize, create(desc.input, init), metadata, { deadline: Date.now() + 60_000 }, (error, response) => {
-      if (error) reject(error); else resolve(response as MessageShape<O>);
-    });
+    client.makeUnaryRequest(
+      path,
+      requestSerialize,
+      responseDeserialize,
+      create(desc.input, init),
+      metadata,
+      { deadline: Date.now() + 60_000 },
+      (error, response) => {
+        if (error) reject(error);
+        else resolve(response as MessageShape<O>);
+      },
+    );
   });
 }
 
@@ -111,7 +181,9 @@ export function unary<I extends DescMessage, O extends DescMessage>(client: Clie
 export function refusal(error: ServiceError): GrpcAnswer {
   const [bytes] = error.metadata.get(DETAILS_KEY);
   if (!(bytes instanceof Buffer)) throw error;
-  const info = fromBinary(StatusSchema, bytes).details.map((detail) => anyUnpack(detail, ErrorInfoSchema)).find((detail) => detail !== undefined);
+  const info = fromBinary(StatusSchema, bytes)
+    .details.map((detail) => anyUnpack(detail, ErrorInfoSchema))
+    .find((detail) => detail !== undefined);
   if (!info) throw error;
   return { status: error.code, code: info.reason, message: error.details, replayed: false };
 }

@@ -22,19 +22,50 @@ export const SERVICES: Record<string, ServiceCaller> = {
   expired: { name: 'expired', scopes: [...SCOPES], expiresAt: 1 },
   revoked: { name: 'revoked', scopes: [...SCOPES], isRevoked: true },
 };
-export const PICTURE = { modelKey: 'picture', operation: Operation.IMAGE_GENERATION, prompt: 'a lighthouse', parameters: { size: '96x64' } };
+export const PICTURE = {
+  modelKey: 'picture',
+  operation: Operation.IMAGE_GENERATION,
+  prompt: 'a lighthouse',
+  parameters: { size: '96x64' },
+};
 
-export interface StageOptions extends HarnessOptions, Partial<Pick<GrpcServerOptions, 'observer' | 'requestTimeoutMs' | 'logger' | 'requireStores'>> {}
+export interface StageOptions
+  extends
+    HarnessOptions,
+    Partial<Pick<GrpcServerOptions, 'observer' | 'requestTimeoutMs' | 'logger' | 'requireStores'>> {}
 
 /** A server over a harness of its own, a client of it, and an account to act for. */
 export class GrpcHarness {
-  private constructor(readonly harness: ServiceHarness, readonly server: GrpcServer, readonly client: Client, readonly owner: Owner) {}
+  private constructor(
+    readonly harness: ServiceHarness,
+    readonly server: GrpcServer,
+    readonly client: Client,
+    readonly owner: Owner,
+  ) {}
 
-  static async open({ observer, requestTimeoutMs, requireStores, logger = pino({ level: 'silent' }), ...options }: StageOptions = {}): Promise<GrpcHarness> {
+  static async open({
+    observer,
+    requestTimeoutMs,
+    requireStores,
+    logger = pino({ level: 'silent' }),
+    ...options
+  }: StageOptions = {}): Promise<GrpcHarness> {
     const harness = await openServiceHarness(options);
-    const server = createGrpcServer({ context: harness.context, callers: { find: ({ token }) => SERVICES[token ?? ''] }, logger, observer, requestTimeoutMs, requireStores });
+    const server = createGrpcServer({
+      context: harness.context,
+      callers: { find: ({ token }) => SERVICES[token ?? ''] },
+      logger,
+      observer,
+      requestTimeoutMs,
+      requireStores,
+    });
     const port = await server.listen('127.0.0.1', 0);
-    return new GrpcHarness(harness, server, new Client(`127.0.0.1:${port}`, credentials.createInsecure()), await newOwner(harness.context, 'owner', 1_000));
+    return new GrpcHarness(
+      harness,
+      server,
+      new Client(`127.0.0.1:${port}`, credentials.createInsecure()),
+      await newOwner(harness.context, 'owner', 1_000),
+    );
   }
 
   get port(): number {
@@ -50,7 +81,12 @@ export class GrpcHarness {
   }
 
   async picture(key: string): Promise<string> {
-    const { generation } = await unary(this.client, Generations.method.createGeneration, { input: PICTURE, idempotencyKey: key }, this.as('all'));
+    const { generation } = await unary(
+      this.client,
+      Generations.method.createGeneration,
+      { input: PICTURE, idempotencyKey: key },
+      this.as('all'),
+    );
     return generation?.generationId ?? '';
   }
 
@@ -61,9 +97,18 @@ export class GrpcHarness {
   }
 }
 
-export const errorOf = (asked: Promise<unknown>): Promise<ServiceError> => asked.then(() => { throw new Error('It was answered.'); }, (error: ServiceError) => error);
+export const errorOf = (asked: Promise<unknown>): Promise<ServiceError> =>
+  asked.then(
+    () => {
+      throw new Error('It was answered.');
+    },
+    (error: ServiceError) => error,
+  );
 
-export function detail<Desc extends DescMessage>({ metadata }: ServiceError, schema: Desc): MessageShape<Desc> | undefined {
+export function detail<Desc extends DescMessage>(
+  { metadata }: ServiceError,
+  schema: Desc,
+): MessageShape<Desc> | undefined {
   const { details } = fromBinary(StatusSchema, metadata.get(DETAILS_KEY)[0] as Buffer);
   return details.map((packed) => anyUnpack(packed, schema)).find((found) => found !== undefined);
 }

@@ -1,10 +1,19 @@
-// Goal: nothing is read of strangers, nothing they send is unpacked, and nobody keeps a call open by sending nothing; what is no
-// message is refused with its code like everything else; a stop waits for calls whose request was still on its way.
+// Goal: nothing is read of strangers, nothing they send is unpacked, and nobody keeps a call open by sending nothing;
+// what is no message is refused with its code like everything else; a stop waits for calls whose request was still on
+// its way.
 // Method: calls written by hand over HTTP/2, for no client's library would make them.
 import { gzipSync } from 'node:zlib';
 import type { ClientHttp2Session } from 'node:http2';
 import { create, toBinary } from '@bufbuild/protobuf';
-import { Client, compressionAlgorithms, credentials, Metadata, status as Status, type ServerInterceptingCallInterface, type ServerInterceptor } from '@grpc/grpc-js';
+import {
+  Client,
+  compressionAlgorithms,
+  credentials,
+  Metadata,
+  status as Status,
+  type ServerInterceptingCallInterface,
+  type ServerInterceptor,
+} from '@grpc/grpc-js';
 import { expect } from 'chai';
 import { guardCalls } from '../../../apps/grpc/calls/guarded-call.js';
 import { Credits } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
@@ -29,12 +38,19 @@ describe('calls that are looked at before they are read', () => {
     await grpc.close();
   });
 
-  const headersOf = (service: string) => Object.fromEntries(Object.entries(grpc.as(service).getMap()).map(([name, value]) => [name, String(value)]));
+  const headersOf = (service: string) =>
+    Object.fromEntries(Object.entries(grpc.as(service).getMap()).map(([name, value]) => [name, String(value)]));
 
   it('are refused without a word of theirs, when nobody knows who they are from', async () => {
     await open();
-    for (const [token, says] of [[undefined, 'authorization'], ['Bearer nobody', 'not valid']] as const) {
-      const call = new RawCall(session, GET, { 'grpc-encoding': 'gzip', ...(token === undefined ? {} : { authorization: token }) });
+    for (const [token, says] of [
+      [undefined, 'authorization'],
+      ['Bearer nobody', 'not valid'],
+    ] as const) {
+      const call = new RawCall(session, GET, {
+        'grpc-encoding': 'gzip',
+        ...(token === undefined ? {} : { authorization: token }),
+      });
       // Neither whole nor ended: whoever would read it first would wait, or find that it is no gzip.
       call.stream.write(frame(Buffer.from('no gzip'), { compressed: true }).subarray(0, 9));
       const told = await call.status;
@@ -45,10 +61,17 @@ describe('calls that are looked at before they are read', () => {
 
   it('may be compressed where they are from a service, and nowhere else', async () => {
     await open();
-    const packing = new Client(`127.0.0.1:${grpc.port}`, credentials.createInsecure(), { 'grpc.default_compression_algorithm': compressionAlgorithms.gzip });
+    const packing = new Client(`127.0.0.1:${grpc.port}`, credentials.createInsecure(), {
+      'grpc.default_compression_algorithm': compressionAlgorithms.gzip,
+    });
     expect((await unary(packing, Credits.method.getBalance, {}, grpc.as('all'))).availableCredits).to.equal(1_000n);
     packing.close();
-    for (const path of ['/darkroom.v1.Catalog/ListModels', '/grpc.health.v1.Health/Check', '/grpc.health.v1.Health/Watch', '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo']) {
+    for (const path of [
+      '/darkroom.v1.Catalog/ListModels',
+      '/grpc.health.v1.Health/Check',
+      '/grpc.health.v1.Health/Watch',
+      '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo',
+    ]) {
       const call = new RawCall(session, path, { 'grpc-encoding': 'gzip' });
       call.stream.write(Buffer.concat(Array.from({ length: 100 }, () => ZEROS)));
       const told = await call.status;
@@ -65,7 +88,10 @@ describe('calls that are looked at before they are read', () => {
       const call = new RawCall(session, GET, headersOf('all'));
       call.stream.end(frame(bytes));
       const told = await call.status;
-      expect([Number(told['grpc-status']), told['grpc-status-details-bin'] === undefined]).to.deep.equal([Status.INVALID_ARGUMENT, false]);
+      expect([Number(told['grpc-status']), told['grpc-status-details-bin'] === undefined]).to.deep.equal([
+        Status.INVALID_ARGUMENT,
+        false,
+      ]);
       expect(told['grpc-message']).to.include('GetGenerationRequest');
     }
     expect(ended).to.deep.equal(Array.from({ length: 3 }, () => [GET.slice(1), 'BODY_INVALID']));
@@ -80,21 +106,47 @@ describe('calls that are looked at before they are read', () => {
       return Number((await call.status)['grpc-status']);
     };
     expect(await refusedAs('/darkroom.v1.Generations/CreateGeneration')).to.equal(Status.PERMISSION_DENIED);
-    expect([await refusedAs(GET), await refusedAs(GET), await refusedAs(GET)]).to.deep.equal([Status.INVALID_ARGUMENT, Status.INVALID_ARGUMENT, Status.RESOURCE_EXHAUSTED]);
+    expect([await refusedAs(GET), await refusedAs(GET), await refusedAs(GET)]).to.deep.equal([
+      Status.INVALID_ARGUMENT,
+      Status.INVALID_ARGUMENT,
+      Status.RESOURCE_EXHAUSTED,
+    ]);
     delete SERVICES['narrow'];
   });
 
   it('are left alone when they had ended before anything of them arrived', async () => {
     await open();
     const events: string[] = [];
-    const note = (what: string) => () => { events.push(what); };
-    const noting = { onReceiveMetadata: note('metadata'), onReceiveMessage: note('message'), onReceiveHalfClose: note('end'), onCancel: note('cancel') };
-    const guard = guardCalls({ open: new Set(), closed: new Set(), callers: { find: () => undefined }, clock: { now: Date.now }, requestTimeoutMs: 1 });
-    const guarded = (call: object) => guard({ path: GET, requestStream: false } as Parameters<ServerInterceptor>[0], call as ServerInterceptingCallInterface);
+    const note = (what: string) => () => {
+      events.push(what);
+    };
+    const noting = {
+      onReceiveMetadata: note('metadata'),
+      onReceiveMessage: note('message'),
+      onReceiveHalfClose: note('end'),
+      onCancel: note('cancel'),
+    };
+    const guard = guardCalls({
+      open: new Set(),
+      closed: new Set(),
+      callers: { find: () => undefined },
+      clock: { now: Date.now },
+      requestTimeoutMs: 1,
+    });
+    const guarded = (call: object) =>
+      guard(
+        { path: GET, requestStream: false } as Parameters<ServerInterceptor>[0],
+        call as ServerInterceptingCallInterface,
+      );
     guarded({ start: () => undefined, sendStatus: note('status') }).start(noting);
-    // The control: a call whose metadata arrives and whose request does not. Timers of one length fire in the order of their start.
+    // The control: a call whose metadata arrives and whose request does not. Timers of one length fire in the order of
+    // their start.
     await new Promise<void>((refused) => {
-      const begun = { start: (listener: Parameters<ServerInterceptingCallInterface['start']>[0]) => listener.onReceiveMetadata(new Metadata()), sendStatus: () => refused() };
+      const begun = {
+        start: (listener: Parameters<ServerInterceptingCallInterface['start']>[0]) =>
+          listener.onReceiveMetadata(new Metadata()),
+        sendStatus: () => refused(),
+      };
       guarded(begun).start({ ...noting, onReceiveMetadata: () => undefined });
     });
     expect(events).to.deep.equal([]);
@@ -106,28 +158,53 @@ describe('calls that are looked at before they are read', () => {
     const endless = new RawCall(session, GET, headersOf('all'));
     endless.stream.write(frame(Buffer.alloc(0)));
     const open3 = new RawCall(session, '/grpc.health.v1.Health/Watch');
-    for (const call of [silent, endless, open3]) expect(Number((await call.status)['grpc-status'])).to.equal(Status.DEADLINE_EXCEEDED);
+    for (const call of [silent, endless, open3])
+      expect(Number((await call.status)['grpc-status'])).to.equal(Status.DEADLINE_EXCEEDED);
   });
 
   it('are served when they were open before the server was asked to stop, and their request came after', async () => {
     const gate = new Gate();
     let holds = false;
-    await open({ around: (ports) => ({ ...ports, generations: intercepted('generations', ports.generations, async (call) => {
-      if (holds && call.name === 'generations.insert') await gate.wait();
-      return call.proceed();
-    }) }) });
+    await open({
+      around: (ports) => ({
+        ...ports,
+        generations: intercepted('generations', ports.generations, async (call) => {
+          if (holds && call.name === 'generations.insert') await gate.wait();
+          return call.proceed();
+        }),
+      }),
+    });
     const generationId = await grpc.picture('one');
-    const asked = (method: 'createGeneration' | 'watchGeneration') => new RawCall(session, `/darkroom.v1.Generations/${Generations.method[method].name}`, headersOf('all'));
+    const asked = (method: 'createGeneration' | 'watchGeneration') =>
+      new RawCall(session, `/darkroom.v1.Generations/${Generations.method[method].name}`, headersOf('all'));
     const [late, watch] = [asked('createGeneration'), asked('watchGeneration')];
     // Answered after both were there.
     await unary(grpc.client, Credits.method.getBalance, {}, grpc.as('all'));
-    const pinged = new Promise((resolve) => { session.ping(resolve); });
+    const pinged = new Promise((resolve) => {
+      session.ping(resolve);
+    });
     await pinged;
     holds = true;
     const closed = grpc.server.close(600_000);
-    late.stream.end(frame(toBinary(Generations.method.createGeneration.input, create(Generations.method.createGeneration.input, { input: PICTURE, idempotencyKey: 'late' }))));
-    watch.stream.end(frame(toBinary(Generations.method.watchGeneration.input, create(Generations.method.watchGeneration.input, { generationId }))));
-    expect(Number((await watch.status)['grpc-status']), 'whoever begins to watch is sent away').to.equal(Status.UNAVAILABLE);
+    late.stream.end(
+      frame(
+        toBinary(
+          Generations.method.createGeneration.input,
+          create(Generations.method.createGeneration.input, { input: PICTURE, idempotencyKey: 'late' }),
+        ),
+      ),
+    );
+    watch.stream.end(
+      frame(
+        toBinary(
+          Generations.method.watchGeneration.input,
+          create(Generations.method.watchGeneration.input, { generationId }),
+        ),
+      ),
+    );
+    expect(Number((await watch.status)['grpc-status']), 'whoever begins to watch is sent away').to.equal(
+      Status.UNAVAILABLE,
+    );
     expect(gate.reached).to.equal(true);
     gate.open();
     expect(Number((await late.status)['grpc-status'])).to.equal(Status.OK);

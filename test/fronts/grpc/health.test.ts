@@ -1,6 +1,15 @@
-// Goal: the health of the front says whether work should be sent here, and takes nothing from strangers into its keeping.
+// Goal: the health of the front says whether work should be sent here, and takes nothing from strangers into its
+// keeping.
 // Method: the library's own health client, on a server whose readiness the test decides.
-import { Client, credentials, Server, ServerCredentials, status as Status, type ClientReadableStream, type ServiceError } from '@grpc/grpc-js';
+import {
+  Client,
+  credentials,
+  Server,
+  ServerCredentials,
+  status as Status,
+  type ClientReadableStream,
+  type ServiceError,
+} from '@grpc/grpc-js';
 import { expect } from 'chai';
 import { HealthImplementation, service } from 'grpc-health-check';
 import { Health } from '../../../apps/grpc/health.js';
@@ -21,7 +30,10 @@ describe('the health of the gRPC front', () => {
     health = new Health([OWN]);
     health.addTo(server);
     const port = await new Promise<number>((resolve, reject) => {
-      server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) => { if (error) reject(error); else resolve(bound); });
+      server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) => {
+        if (error) reject(error);
+        else resolve(bound);
+      });
     });
     client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
   });
@@ -31,13 +43,18 @@ describe('the health of the gRPC front', () => {
     server.forceShutdown();
   });
 
-  const check = (name: string): Promise<string | ServiceError> => new Promise((resolve) => {
-    const { path, requestSerialize, responseDeserialize } = definitionOf('Check');
-    client.makeUnaryRequest(path, requestSerialize, responseDeserialize, { service: name }, (error, answer) => { resolve(error ?? (answer as { status: string }).status); });
-  });
+  const check = (name: string): Promise<string | ServiceError> =>
+    new Promise((resolve) => {
+      const { path, requestSerialize, responseDeserialize } = definitionOf('Check');
+      client.makeUnaryRequest(path, requestSerialize, responseDeserialize, { service: name }, (error, answer) => {
+        resolve(error ?? (answer as { status: string }).status);
+      });
+    });
   const watch = (name: string): ClientReadableStream<{ readonly status: string }> => {
     const { path, requestSerialize, responseDeserialize } = definitionOf('Watch');
-    return client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, { service: name }) as ClientReadableStream<{ readonly status: string }>;
+    return client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, {
+      service: name,
+    }) as ClientReadableStream<{ readonly status: string }>;
   };
 
   it('is that of the process: not serving while it is not ready, nor from the moment it stops', async () => {
@@ -68,6 +85,8 @@ describe('the health of the gRPC front', () => {
     }
     const implementation: unknown = Reflect.get(health, 'implementation');
     expect(implementation).to.be.instanceOf(HealthImplementation);
-    expect([...(Reflect.get(implementation as object, 'watchers') as Map<string, unknown>).keys()]).to.deep.equal(['unknown']);
+    expect([...(Reflect.get(implementation as object, 'watchers') as Map<string, unknown>).keys()]).to.deep.equal([
+      'unknown',
+    ]);
   });
 });

@@ -1,9 +1,16 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampDate, type Duration, type Timestamp } from '@bufbuild/protobuf/wkt';
 import { PriceUnit, type Model } from '../../../apps/grpc/generated/darkroom/v1/catalog_pb.js';
-import { GenerationStatus, type Generation, type GenerationInputSchema } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
+import {
+  GenerationStatus,
+  type Generation,
+  type GenerationInputSchema,
+} from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { Modality, Operation, ReferenceRole } from '../../../apps/grpc/generated/darkroom/v1/media_pb.js';
-import type { PrepareUploadRequestSchema, PrepareUploadResponse } from '../../../apps/grpc/generated/darkroom/v1/uploads_pb.js';
+import type {
+  PrepareUploadRequestSchema,
+  PrepareUploadResponse,
+} from '../../../apps/grpc/generated/darkroom/v1/uploads_pb.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import { LeftOut, type Reason } from '../vectors/left-out.js';
 
@@ -11,14 +18,18 @@ const NO_WORD = 1_000;
 
 type Field = (value: Json) => unknown;
 
-const text: Field = (value) => (typeof value === 'string' && !/\p{Surrogate}/u.test(value) ? value : no('another type'));
+const text: Field = (value) =>
+  typeof value === 'string' && !/\p{Surrogate}/u.test(value) ? value : no('another type');
 const texts: Field = (value) => (Array.isArray(value) ? value.map((item) => text(item)) : no('another type'));
-const integer: Field = (value) => (typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : no('another type'));
-const object: Field = (value) => (value !== null && typeof value === 'object' && !Array.isArray(value) ? value : no('another type'));
+const integer: Field = (value) =>
+  typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : no('another type');
+const object: Field = (value) =>
+  value !== null && typeof value === 'object' && !Array.isArray(value) ? value : no('another type');
 /** A word that there is not is a number that stands for nothing. */
-const word = (numbers: Readonly<Record<string, number | string>>): Field => (value) => (
-  typeof value === 'string' ? numbers[value.toUpperCase()] ?? NO_WORD : no('another type')
-);
+const word =
+  (numbers: Readonly<Record<string, number | string>>): Field =>
+  (value) =>
+    typeof value === 'string' ? (numbers[value.toUpperCase()] ?? NO_WORD) : no('another type');
 
 const INPUT: Readonly<Record<string, readonly [name: string, field: Field]>> = {
   model_key: ['modelKey', text],
@@ -40,16 +51,20 @@ const PREPARE: typeof INPUT = {
 
 const COMPLETE: typeof INPUT = { sha256: ['sha256', text] };
 
-export const inputOf = (body: Json | undefined) => messageOf(INPUT, body) as MessageInitShape<typeof GenerationInputSchema>;
-export const prepareOf = (body: Json | undefined) => messageOf(PREPARE, body) as MessageInitShape<typeof PrepareUploadRequestSchema>;
+export const inputOf = (body: Json | undefined) =>
+  messageOf(INPUT, body) as MessageInitShape<typeof GenerationInputSchema>;
+export const prepareOf = (body: Json | undefined) =>
+  messageOf(PREPARE, body) as MessageInitShape<typeof PrepareUploadRequestSchema>;
 export const completeOf = (body: Json | undefined) => messageOf(COMPLETE, body) as { readonly sha256?: string };
 
 function messageOf(fields: typeof INPUT, body: Json | undefined): Record<string, unknown> {
   const given = object(body ?? {}) as JsonObject;
-  return Object.fromEntries(Object.entries(given).map(([name, value]) => {
-    const [messageName, field] = fields[name] ?? no('no such field');
-    return [messageName, field(value)];
-  }));
+  return Object.fromEntries(
+    Object.entries(given).map(([name, value]) => {
+      const [messageName, field] = fields[name] ?? no('no such field');
+      return [messageName, field(value)];
+    }),
+  );
 }
 
 function no(reason: Reason): never {
@@ -71,9 +86,16 @@ export function taskOf(g: Generation): JsonObject {
     estimated_credits: Number(g.estimatedCredits),
     reserved_credits: Number(g.reservedCredits),
     charged_credits: Number(g.chargedCredits),
-    outputs: g.outputs.map((output) => defined({
-      media_id: output.mediaId, media_type: modality(output.modality), url: output.url, width: output.width, height: output.height, duration_ms: ms(output.duration),
-    })),
+    outputs: g.outputs.map((output) =>
+      defined({
+        media_id: output.mediaId,
+        media_type: modality(output.modality),
+        url: output.url,
+        width: output.width,
+        height: output.height,
+        duration_ms: ms(output.duration),
+      }),
+    ),
     error: g.error && { code: g.error.code, message: g.error.message, retryable: g.error.retryable },
     client_trace_id: g.clientTraceId,
   });
@@ -81,8 +103,14 @@ export function taskOf(g: Generation): JsonObject {
 
 export function preparedOf(prepared: PrepareUploadResponse): JsonObject {
   return defined({
-    upload_id: prepared.uploadId, upload_url: prepared.uploadUrl, method: prepared.method, required_headers: { ...prepared.requiredHeaders },
-    expires_at: time(prepared.expireTime), media_type: prepared.mediaType, byte_size: Number(prepared.byteSize), role: ReferenceRole[prepared.role]?.toLowerCase(),
+    upload_id: prepared.uploadId,
+    upload_url: prepared.uploadUrl,
+    method: prepared.method,
+    required_headers: { ...prepared.requiredHeaders },
+    expires_at: time(prepared.expireTime),
+    media_type: prepared.mediaType,
+    byte_size: Number(prepared.byteSize),
+    role: ReferenceRole[prepared.role]?.toLowerCase(),
   });
 }
 
@@ -93,7 +121,7 @@ export function modelOf(model: Model): JsonObject {
     display_name: model.displayName,
     modality: modality(model.modality),
     operations: model.operations.map((operation) => Operation[operation]?.toLowerCase() ?? ''),
-    input_schema: (model.inputSchema ?? {}),
+    input_schema: model.inputSchema ?? {},
     description: model.description,
     limits: limits && {
       max_reference_uploads: limits.maxReferenceUploads,
@@ -111,8 +139,11 @@ export function modelOf(model: Model): JsonObject {
 export const modality = (value: Modality): string | undefined => Modality[value]?.toLowerCase();
 
 const time = (at: Timestamp | undefined): string | undefined => at && timestampDate(at).toISOString();
-const ms = (length: Duration | undefined): number | undefined => length && Number(length.seconds) * 1_000 + length.nanos / 1_000_000;
+const ms = (length: Duration | undefined): number | undefined =>
+  length && Number(length.seconds) * 1_000 + length.nanos / 1_000_000;
 
 function defined(members: Readonly<Record<string, Json | undefined>>): JsonObject {
-  return Object.fromEntries(Object.entries(members).filter((member): member is [string, Json] => member[1] !== undefined));
+  return Object.fromEntries(
+    Object.entries(members).filter((member): member is [string, Json] => member[1] !== undefined),
+  );
 }

@@ -1,6 +1,7 @@
-// Goal: the proto files are as the field writes them, keep what was promised, and the types the program is built with are theirs.
-// Method: buf's own lint; buf's own comparison with what was published, of the files and of copies with one change each; and
-// everything generated anew into another folder and compared, file by file.
+// Goal: the proto files are as the field writes them, keep what was promised, and the types the program is built with
+// are theirs.
+// Method: buf's own lint; buf's own comparison with what was published, of the files and of copies with one change
+// each; and everything generated anew into another folder and compared, file by file.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -42,7 +43,9 @@ function breakingWith(file: string, from: string, to: string): string {
 }
 
 function filesIn(folder: string): Map<string, string> {
-  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts')).toSorted();
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .toSorted();
   return new Map(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
 }
 
@@ -52,7 +55,9 @@ describe('the proto files', () => {
   it('give the types that are checked in; `npm run proto` makes them anew', () => {
     const folder = mkdtempSync(join(tmpdir(), 'darkroom-proto-'));
     try {
-      const template = readFileSync(join(ROOT, 'proto/buf.gen.yaml'), 'utf8').replace('out: apps/grpc/generated', `out: ${folder}`).replace('clean: true\n', '');
+      const template = readFileSync(join(ROOT, 'proto/buf.gen.yaml'), 'utf8')
+        .replace('out: apps/grpc/generated', `out: ${folder}`)
+        .replace('clean: true\n', '');
       expect(buf('generate', '--template', JSON.stringify(parse(template)))).to.equal('');
       const [anew, checkedIn] = [filesIn(folder), filesIn(GENERATED)];
       expect([...anew.keys()]).to.deep.equal([...checkedIn.keys()]);
@@ -62,24 +67,78 @@ describe('the proto files', () => {
     }
   });
 
-  it('keep what was promised to callers; CONTRIBUTING.md says what to do when they must not', () => expect(breaking('proto')).to.equal(''));
+  it('keep what was promised to callers; CONTRIBUTING.md says what to do when they must not', () =>
+    expect(breaking('proto')).to.equal(''));
 
   const BREAKING: Readonly<Record<string, readonly [file: string, from: string, to: string, says: string]>> = {
-    'a field is gone': ['generations.proto', 'int64 charged_credits = 12;', 'reserved 12;', 'field "12" with name "charged_credits"'],
-    'a field has another number': ['generations.proto', 'int64 charged_credits = 12;', 'int64 charged_credits = 112;', 'field "12" with name "charged_credits"'],
-    'a field has another type': ['generations.proto', 'int64 charged_credits = 12;', 'string charged_credits = 12;', 'from "int64" to "string"'],
-    'a field has another name, and so another JSON': ['generations.proto', 'int64 charged_credits = 12;', 'int64 cost_credits = 12;', '"charged_credits" to "cost_credits"'],
-    'a value of an enum is gone': ['generations.proto', 'GENERATION_STATUS_CANCELLED = 5;', 'GENERATION_STATUS_EXPIRED = 6;', 'value "5" on enum "GenerationStatus"'],
-    'a method is gone': ['operations.proto', 'rpc RunRecovery(RunRecoveryRequest) returns (RunRecoveryResponse);', '', 'RPC "RunRecovery"'],
-    'a stream is an answer': ['generations.proto', 'returns (stream WatchGenerationResponse)', 'returns (WatchGenerationResponse)', 'server streaming'],
+    'a field is gone': [
+      'generations.proto',
+      'int64 charged_credits = 12;',
+      'reserved 12;',
+      'field "12" with name "charged_credits"',
+    ],
+    'a field has another number': [
+      'generations.proto',
+      'int64 charged_credits = 12;',
+      'int64 charged_credits = 112;',
+      'field "12" with name "charged_credits"',
+    ],
+    'a field has another type': [
+      'generations.proto',
+      'int64 charged_credits = 12;',
+      'string charged_credits = 12;',
+      'from "int64" to "string"',
+    ],
+    'a field has another name, and so another JSON': [
+      'generations.proto',
+      'int64 charged_credits = 12;',
+      'int64 cost_credits = 12;',
+      '"charged_credits" to "cost_credits"',
+    ],
+    'a value of an enum is gone': [
+      'generations.proto',
+      'GENERATION_STATUS_CANCELLED = 5;',
+      'GENERATION_STATUS_EXPIRED = 6;',
+      'value "5" on enum "GenerationStatus"',
+    ],
+    'a method is gone': [
+      'operations.proto',
+      'rpc RunRecovery(RunRecoveryRequest) returns (RunRecoveryResponse);',
+      '',
+      'RPC "RunRecovery"',
+    ],
+    'a stream is an answer': [
+      'generations.proto',
+      'returns (stream WatchGenerationResponse)',
+      'returns (WatchGenerationResponse)',
+      'server streaming',
+    ],
   };
   for (const [what, [file, from, to, says]] of Object.entries(BREAKING)) {
     it(`break a promise when ${what}`, () => expect(breakingWith(file, from, to)).to.include(says));
   }
 
   it('may grow: a field, a value, a method', () => {
-    expect(breakingWith('generations.proto', 'int64 charged_credits = 12;', 'int64 charged_credits = 12;\n  string label = 99;')).to.equal('');
-    expect(breakingWith('generations.proto', 'GENERATION_STATUS_CANCELLED = 5;', 'GENERATION_STATUS_CANCELLED = 5;\n  GENERATION_STATUS_EXPIRED = 6;')).to.equal('');
-    expect(breakingWith('operations.proto', 'service Operations {', 'service Operations {\n  rpc RunAgain(RunRecoveryRequest) returns (RunRecoveryResponse);')).to.equal('');
+    expect(
+      breakingWith(
+        'generations.proto',
+        'int64 charged_credits = 12;',
+        'int64 charged_credits = 12;\n  string label = 99;',
+      ),
+    ).to.equal('');
+    expect(
+      breakingWith(
+        'generations.proto',
+        'GENERATION_STATUS_CANCELLED = 5;',
+        'GENERATION_STATUS_CANCELLED = 5;\n  GENERATION_STATUS_EXPIRED = 6;',
+      ),
+    ).to.equal('');
+    expect(
+      breakingWith(
+        'operations.proto',
+        'service Operations {',
+        'service Operations {\n  rpc RunAgain(RunRecoveryRequest) returns (RunRecoveryResponse);',
+      ),
+    ).to.equal('');
   });
 });

@@ -16,12 +16,27 @@ export class RawCall {
   readonly status: Promise<IncomingHttpHeaders>;
 
   constructor(session: ClientHttp2Session, path: string, headers: Readonly<Record<string, string>> = {}) {
-    this.stream = session.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers', ...headers });
+    this.stream = session.request({
+      ':method': 'POST',
+      ':path': path,
+      'content-type': 'application/grpc',
+      'te': 'trailers',
+      ...headers,
+    });
     let ending: IncomingHttpHeaders = {};
-    const note = (told: IncomingHttpHeaders): void => { if (told['grpc-status'] !== undefined) ending = told; };
+    const note = (told: IncomingHttpHeaders): void => {
+      if (told['grpc-status'] !== undefined) ending = told;
+    };
     // A call that is refused without an answer has its status in its only headers.
-    this.stream.on('response', note).on('trailers', note).on('error', () => undefined).on('end', () => this.stream.close()).resume();
-    this.status = new Promise((resolve) => { this.stream.once('close', () => resolve(ending)); });
+    this.stream
+      .on('response', note)
+      .on('trailers', note)
+      .on('error', () => undefined)
+      .on('end', () => this.stream.close())
+      .resume();
+    this.status = new Promise((resolve) => {
+      this.stream.once('close', () => resolve(ending));
+    });
   }
 }
 

@@ -1,13 +1,17 @@
-// Goal: the fields of a message are counted on the wire as they are in the message, no bytes at all lead the count astray, and
-// texts arrive as they were sent.
-// Method: parameters of any shape in a message made by the library, against a count over the JSON; every kind of field written as
-// another type; bytes of any kind, against what the library makes of them.
+// Goal: the fields of a message are counted on the wire as they are in the message, no bytes at all lead the count
+// astray, and texts arrive as they were sent.
+// Method: parameters of any shape in a message made by the library, against a count over the JSON; every kind of field
+// written as another type; bytes of any kind, against what the library makes of them.
 import { create, fromBinary, toBinary, type Message } from '@bufbuild/protobuf';
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { bytesFault } from '../../../apps/grpc/calls/request-bytes.js';
-import { CreateGenerationRequestSchema, Generations, type CreateGenerationRequest } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
+import {
+  CreateGenerationRequestSchema,
+  Generations,
+  type CreateGenerationRequest,
+} from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { SearchGenerationsRequestSchema } from '../../../apps/grpc/generated/darkroom/v1/operations_pb.js';
 import { RefusedRequest } from '../../../apps/grpc/calls/refused-request.js';
 import { serviceDefinition } from '../../../apps/grpc/service-definition.js';
@@ -21,10 +25,12 @@ function fieldsOf(value: Json): number {
 }
 
 const fault = (bytes: Uint8Array, most = 2_100) => bytesFault(CreateGenerationRequestSchema, bytes, most);
-const received = (bytes: Uint8Array): unknown => serviceDefinition(Generations)['createGeneration']?.requestDeserialize(Buffer.from(bytes));
+const received = (bytes: Uint8Array): unknown =>
+  serviceDefinition(Generations)['createGeneration']?.requestDeserialize(Buffer.from(bytes));
 
 /** `input` of a request: a message in field 1. */
-const request = (input: Uint8Array): Uint8Array => new BinaryWriter().tag(1, WireType.LengthDelimited).bytes(input).finish();
+const request = (input: Uint8Array): Uint8Array =>
+  new BinaryWriter().tag(1, WireType.LengthDelimited).bytes(input).finish();
 /** `parameters` of an input, with its members as they are written. */
 const parameters = (...entries: readonly Uint8Array[]): Uint8Array => {
   const struct = new BinaryWriter();
@@ -32,73 +38,136 @@ const parameters = (...entries: readonly Uint8Array[]): Uint8Array => {
   return new BinaryWriter().tag(5, WireType.LengthDelimited).bytes(struct.finish()).finish();
 };
 /** A member: its name, and a value that is a number. */
-const member = (name: string): BinaryWriter => new BinaryWriter().tag(1, WireType.LengthDelimited).string(name).tag(2, WireType.LengthDelimited).bytes(new BinaryWriter().tag(2, WireType.Bit64).double(1).finish());
+const member = (name: string): BinaryWriter =>
+  new BinaryWriter()
+    .tag(1, WireType.LengthDelimited)
+    .string(name)
+    .tag(2, WireType.LengthDelimited)
+    .bytes(new BinaryWriter().tag(2, WireType.Bit64).double(1).finish());
 const MANY = parameters(...Array.from({ length: 5_000 }, (_, index) => member(`k${index}`).finish()));
 
 describe('the fields of a request on the wire', () => {
   it('are those of the message and of what is in it', () => {
     // The library writes no member called `__proto__`.
     const value = (fc.jsonValue() as fc.Arbitrary<Json>).filter((json) => !JSON.stringify(json).includes('__proto__'));
-    fc.assert(fc.property(fc.dictionary(fc.string().filter((name) => name !== '__proto__'), value), fc.array(fc.string(), { maxLength: 5 }), (members: JsonObject, ids) => {
-      const bytes = toBinary(CreateGenerationRequestSchema, create(CreateGenerationRequestSchema, { input: { prompt: 'x', parameters: members, referenceUploadIds: ids }, idempotencyKey: 'k' }));
-      const count = 1 + 1 + 1 + fieldsOf(members) + ids.length;
-      expect([fault(bytes, count - 1), fault(bytes, count)]).to.deep.equal(['too many fields', undefined]);
-    }), { numRuns: 500 });
+    fc.assert(
+      fc.property(
+        fc.dictionary(
+          fc.string().filter((name) => name !== '__proto__'),
+          value,
+        ),
+        fc.array(fc.string(), { maxLength: 5 }),
+        (members: JsonObject, ids) => {
+          const bytes = toBinary(
+            CreateGenerationRequestSchema,
+            create(CreateGenerationRequestSchema, {
+              input: { prompt: 'x', parameters: members, referenceUploadIds: ids },
+              idempotencyKey: 'k',
+            }),
+          );
+          const count = 1 + 1 + 1 + fieldsOf(members) + ids.length;
+          expect([fault(bytes, count - 1), fault(bytes, count)]).to.deep.equal(['too many fields', undefined]);
+        },
+      ),
+      { numRuns: 500 },
+    );
   });
 
   it('come to an end, whatever the bytes are', () => {
-    const noise = fc.oneof(fc.uint8Array({ maxLength: 300 }), fc.array(fc.constantFrom(0x0a, 0x2a, 0x12, 0x32, 0x03, 0x08, 0xff, 0x7f, 0x02, 0x00), { maxLength: 300 }).map((bytes) => Uint8Array.from(bytes)));
-    fc.assert(fc.property(noise, fc.nat({ max: 50 }), (bytes, most) => {
-      expect(fault(bytes, most)).to.be.oneOf([undefined, 'too many fields', 'malformed', 'a member named __proto__']);
-      expect(fault(bytes, bytes.length), 'every field takes a byte at least').to.not.equal('too many fields');
-    }), { numRuns: 2_000 });
+    const noise = fc.oneof(
+      fc.uint8Array({ maxLength: 300 }),
+      fc
+        .array(fc.constantFrom(0x0a, 0x2a, 0x12, 0x32, 0x03, 0x08, 0xff, 0x7f, 0x02, 0x00), { maxLength: 300 })
+        .map((bytes) => Uint8Array.from(bytes)),
+    );
+    fc.assert(
+      fc.property(noise, fc.nat({ max: 50 }), (bytes, most) => {
+        expect(fault(bytes, most)).to.be.oneOf([undefined, 'too many fields', 'malformed', 'a member named __proto__']);
+        expect(fault(bytes, bytes.length), 'every field takes a byte at least').to.not.equal('too many fields');
+      }),
+      { numRuns: 2_000 },
+    );
   });
 
   it('are taken for nothing else when they are of another type than their field', () => {
     // The length of what follows is a number for the count, and a length for the decoder.
     const hidden: Readonly<Record<string, Uint8Array>> = {
-      'parameters as a number': request(Uint8Array.from([5 << 3 | 0, ...MANY.subarray(1)])),
-      'an operation as text': request(Buffer.concat([Uint8Array.from([2 << 3 | 2, 0xff, 0xff, 0x03]), MANY])),
-      'an operation in eight bytes': request(Buffer.concat([Uint8Array.from([2 << 3 | 1, 0x01]), MANY])),
-      'a prompt as a number': request(Buffer.concat([Uint8Array.from([3 << 3 | 0, 0x00]), MANY])),
-      'a name as a number': request(parameters(Uint8Array.from([1 << 3 | 0, 0x00]))),
-      'a value as a number': request(parameters(Uint8Array.from([2 << 3 | 0, 0x00]))),
-      'a third field of a member': request(parameters(Uint8Array.from([3 << 3 | 0, 0x00]))),
-      'a group that is a known field': request(Uint8Array.from([5 << 3 | 3, 5 << 3 | 4])),
-      'a group without an end': request(Uint8Array.from([9 << 3 | 3])),
-      'the end of no group': request(Uint8Array.from([9 << 3 | 4])),
-      'a text that is longer than its message': Buffer.concat([Uint8Array.from([0x0a, 0x02, 3 << 3 | 2, 0x20]), Buffer.alloc(0x20)]),
+      'parameters as a number': request(Uint8Array.from([(5 << 3) | 0, ...MANY.subarray(1)])),
+      'an operation as text': request(Buffer.concat([Uint8Array.from([(2 << 3) | 2, 0xff, 0xff, 0x03]), MANY])),
+      'an operation in eight bytes': request(Buffer.concat([Uint8Array.from([(2 << 3) | 1, 0x01]), MANY])),
+      'a prompt as a number': request(Buffer.concat([Uint8Array.from([(3 << 3) | 0, 0x00]), MANY])),
+      'a name as a number': request(parameters(Uint8Array.from([(1 << 3) | 0, 0x00]))),
+      'a value as a number': request(parameters(Uint8Array.from([(2 << 3) | 0, 0x00]))),
+      'a third field of a member': request(parameters(Uint8Array.from([(3 << 3) | 0, 0x00]))),
+      'a group that is a known field': request(Uint8Array.from([(5 << 3) | 3, (5 << 3) | 4])),
+      'a group without an end': request(Uint8Array.from([(9 << 3) | 3])),
+      'the end of no group': request(Uint8Array.from([(9 << 3) | 4])),
+      'a text that is longer than its message': Buffer.concat([
+        Uint8Array.from([0x0a, 0x02, (3 << 3) | 2, 0x20]),
+        Buffer.alloc(0x20),
+      ]),
     };
-    for (const [name, bytes] of Object.entries(hidden)) expect(fault(bytes), name).to.be.oneOf(['malformed', 'too many fields']);
+    for (const [name, bytes] of Object.entries(hidden))
+      expect(fault(bytes), name).to.be.oneOf(['malformed', 'too many fields']);
     expect(fault(request(MANY))).to.equal('too many fields');
-    expect(fault(request(Uint8Array.from([9 << 3 | 3, 5 << 3 | 0, 0x01, 9 << 3 | 4])), 100), 'a group that the message does not know').to.equal(undefined);
+    expect(
+      fault(request(Uint8Array.from([(9 << 3) | 3, (5 << 3) | 0, 0x01, (9 << 3) | 4])), 100),
+      'a group that the message does not know',
+    ).to.equal(undefined);
   });
 
   it('have no more in them than was counted, whatever type they are written as', () => {
-    const one = fc.record({ field: fc.integer({ min: 1, max: 8 }), wireType: fc.constantFrom(0, 1, 2, 3, 4, 5), bytes: fc.uint8Array({ maxLength: 12 }) });
-    const written = fc.array(one, { maxLength: 6 }).map((fields) => Buffer.concat(fields.flatMap(({ field, wireType, bytes }) => [
-      Uint8Array.from([field << 3 | wireType]), wireType === 2 ? Uint8Array.from([bytes.length]) : new Uint8Array(), bytes,
-    ])));
+    const one = fc.record({
+      field: fc.integer({ min: 1, max: 8 }),
+      wireType: fc.constantFrom(0, 1, 2, 3, 4, 5),
+      bytes: fc.uint8Array({ maxLength: 12 }),
+    });
+    const written = fc
+      .array(one, { maxLength: 6 })
+      .map((fields) =>
+        Buffer.concat(
+          fields.flatMap(({ field, wireType, bytes }) => [
+            Uint8Array.from([(field << 3) | wireType]),
+            wireType === 2 ? Uint8Array.from([bytes.length]) : new Uint8Array(),
+            bytes,
+          ]),
+        ),
+      );
     const hidden = parameters(...Array.from({ length: 100 }, (_, index) => member(`k${index}`).finish()));
-    fc.assert(fc.property(written, fc.constantFrom(0, 1, 2, 3, 5), fc.integer({ min: 0, max: 30 }), (inner, wireType, before) => {
-      const bytes = request(Buffer.concat([inner, Uint8Array.from([5 << 3 | wireType, before]), hidden]));
-      if (fault(bytes, 30) !== undefined) return;
-      let members: object | undefined;
-      try {
-        members = fromBinary(CreateGenerationRequestSchema, bytes).input?.parameters;
-      } catch {
-        return;
-      }
-      expect(Object.keys(members ?? {}).length).to.be.at.most(30);
-    }), { numRuns: 5_000 });
+    fc.assert(
+      fc.property(
+        written,
+        fc.constantFrom(0, 1, 2, 3, 5),
+        fc.integer({ min: 0, max: 30 }),
+        (inner, wireType, before) => {
+          const bytes = request(Buffer.concat([inner, Uint8Array.from([(5 << 3) | wireType, before]), hidden]));
+          if (fault(bytes, 30) !== undefined) return;
+          let members: object | undefined;
+          try {
+            members = fromBinary(CreateGenerationRequestSchema, bytes).input?.parameters;
+          } catch {
+            return;
+          }
+          expect(Object.keys(members ?? {}).length).to.be.at.most(30);
+        },
+      ),
+      { numRuns: 5_000 },
+    );
   });
 
   it('count each of many values written as one', () => {
     const { number } = SearchGenerationsRequestSchema.field.statuses;
-    const packed = (values: readonly number[]) => new BinaryWriter().tag(number, WireType.LengthDelimited).bytes(Uint8Array.from(values)).finish();
+    const packed = (values: readonly number[]) =>
+      new BinaryWriter().tag(number, WireType.LengthDelimited).bytes(Uint8Array.from(values)).finish();
     const bytes = packed(Array.from({ length: 3_000 }, () => 1));
-    expect([bytesFault(SearchGenerationsRequestSchema, bytes, 3_000), bytesFault(SearchGenerationsRequestSchema, bytes, 3_001)]).to.deep.equal(['too many fields', undefined]);
-    expect(bytesFault(SearchGenerationsRequestSchema, Buffer.concat([packed([0x80]), packed([1])]), 10), 'a value that goes on behind its field').to.equal('malformed');
+    expect([
+      bytesFault(SearchGenerationsRequestSchema, bytes, 3_000),
+      bytesFault(SearchGenerationsRequestSchema, bytes, 3_001),
+    ]).to.deep.equal(['too many fields', undefined]);
+    expect(
+      bytesFault(SearchGenerationsRequestSchema, Buffer.concat([packed([0x80]), packed([1])]), 10),
+      'a value that goes on behind its field',
+    ).to.equal('malformed');
   });
 
   it('have no member that the decoder would drop', () => {
@@ -106,15 +175,33 @@ describe('the fields of a request on the wire', () => {
     const refused = named('__proto__');
     expect(refused).to.be.instanceOf(RefusedRequest);
     const { code, message } = (refused as RefusedRequest).refusal;
-    expect([code, message]).to.deep.equal(['FIELD_INVALID', 'unknown field "__proto__": no member of an object may have this name.']);
-    for (const name of ['constructor', 'proto', '', '__proto__ ']) expect(named(name), name).to.not.be.instanceOf(RefusedRequest);
-    const twice = new BinaryWriter().tag(1, WireType.LengthDelimited).string('size').raw(member('__proto__').finish()).finish();
+    expect([code, message]).to.deep.equal([
+      'FIELD_INVALID',
+      'unknown field "__proto__": no member of an object may have this name.',
+    ]);
+    for (const name of ['constructor', 'proto', '', '__proto__ '])
+      expect(named(name), name).to.not.be.instanceOf(RefusedRequest);
+    const twice = new BinaryWriter()
+      .tag(1, WireType.LengthDelimited)
+      .string('size')
+      .raw(member('__proto__').finish())
+      .finish();
     expect(received(request(parameters(twice)))).to.be.instanceOf(RefusedRequest);
   });
 
   it('keep a byte order mark at the beginning of a text or a name', () => {
-    const bytes = toBinary(CreateGenerationRequestSchema, create(CreateGenerationRequestSchema, { input: { prompt: '\ufeffa cat', parameters: { '\ufeffn': '\ufeff' } }, idempotencyKey: '\ufeff' }));
+    const bytes = toBinary(
+      CreateGenerationRequestSchema,
+      create(CreateGenerationRequestSchema, {
+        input: { prompt: '\ufeffa cat', parameters: { '\ufeffn': '\ufeff' } },
+        idempotencyKey: '\ufeff',
+      }),
+    );
     const { input, idempotencyKey } = received(bytes) as Message & CreateGenerationRequest;
-    expect([input?.prompt, input?.parameters, idempotencyKey]).to.deep.equal(['\ufeffa cat', { '\ufeffn': '\ufeff' }, '\ufeff']);
+    expect([input?.prompt, input?.parameters, idempotencyKey]).to.deep.equal([
+      '\ufeffa cat',
+      { '\ufeffn': '\ufeff' },
+      '\ufeff',
+    ]);
   });
 });

@@ -19,10 +19,21 @@ import { detail, errorOf, PICTURE, GrpcHarness } from './grpc-harness.js';
 describe('a gRPC server', () => {
   it('says that it will be back when a store is away, and after what time to try again', async () => {
     const grpc = await GrpcHarness.open({
-      around: (ports) => ({ ...ports, generations: intercepted('generations', ports.generations, () => Promise.reject(new StoreUnavailable('The line broke.'))) }),
+      around: (ports) => ({
+        ...ports,
+        generations: intercepted('generations', ports.generations, () =>
+          Promise.reject(new StoreUnavailable('The line broke.')),
+        ),
+      }),
     });
-    const error = await errorOf(unary(grpc.client, Generations.method.getGeneration, { generationId: grpc.owner.appId }, grpc.as('reader')));
-    expect([error.code, detail(error, ErrorInfoSchema)?.reason, detail(error, RetryInfoSchema)?.retryDelay?.seconds]).to.deep.equal([Status.UNAVAILABLE, 'SERVICE_UNAVAILABLE', 2n]);
+    const error = await errorOf(
+      unary(grpc.client, Generations.method.getGeneration, { generationId: grpc.owner.appId }, grpc.as('reader')),
+    );
+    expect([
+      error.code,
+      detail(error, ErrorInfoSchema)?.reason,
+      detail(error, RetryInfoSchema)?.retryDelay?.seconds,
+    ]).to.deep.equal([Status.UNAVAILABLE, 'SERVICE_UNAVAILABLE', 2n]);
     expect(error.details, 'what broke is our own affair').not.to.include('line');
     await grpc.close();
   });
@@ -30,12 +41,25 @@ describe('a gRPC server', () => {
   it('finishes what is under way when it is asked to stop', async () => {
     let reached: () => void = () => undefined;
     let release: () => void = () => undefined;
-    const isReached = new Promise<void>((resolve) => { reached = resolve; });
-    const isReleased = new Promise<void>((resolve) => { release = resolve; });
-    const grpc = await GrpcHarness.open({
-      around: (ports) => ({ ...ports, generations: intercepted('generations', ports.generations, async (call) => { reached(); await isReleased; return call.proceed(); }) }),
+    const isReached = new Promise<void>((resolve) => {
+      reached = resolve;
     });
-    const asked = errorOf(unary(grpc.client, Generations.method.getGeneration, { generationId: grpc.owner.appId }, grpc.as('reader')));
+    const isReleased = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const grpc = await GrpcHarness.open({
+      around: (ports) => ({
+        ...ports,
+        generations: intercepted('generations', ports.generations, async (call) => {
+          reached();
+          await isReleased;
+          return call.proceed();
+        }),
+      }),
+    });
+    const asked = errorOf(
+      unary(grpc.client, Generations.method.getGeneration, { generationId: grpc.owner.appId }, grpc.as('reader')),
+    );
     await isReached;
     const closed = grpc.server.close(60_000);
     release();
@@ -49,10 +73,24 @@ describe('a gRPC server', () => {
     const grpc = await GrpcHarness.open();
     const { path, requestSerialize, responseDeserialize } = methodDefinition(Generations.method.watchGeneration);
     const request = create(Generations.method.watchGeneration.input, { generationId: await grpc.picture('watched') });
-    const stream = grpc.client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, grpc.as('reader'));
+    const stream = grpc.client.makeServerStreamRequest(
+      path,
+      requestSerialize,
+      responseDeserialize,
+      request,
+      grpc.as('reader'),
+    );
     let closed: Promise<void> | undefined;
-    const error = await errorOf((async () => { for await (const _ of stream) closed ??= grpc.server.close(3_600_000); })());
-    expect([error.code, detail(error, ErrorInfoSchema)?.reason, detail(error, RetryInfoSchema)?.retryDelay?.seconds]).to.deep.equal([Status.UNAVAILABLE, 'SERVICE_UNAVAILABLE', 1n]);
+    const error = await errorOf(
+      (async () => {
+        for await (const _ of stream) closed ??= grpc.server.close(3_600_000);
+      })(),
+    );
+    expect([
+      error.code,
+      detail(error, ErrorInfoSchema)?.reason,
+      detail(error, RetryInfoSchema)?.retryDelay?.seconds,
+    ]).to.deep.equal([Status.UNAVAILABLE, 'SERVICE_UNAVAILABLE', 1n]);
     grpc.client.close();
     await closed;
     await grpc.harness.close();
@@ -74,11 +112,25 @@ describe('a gRPC server', () => {
   it('takes no time that is none, and no text that a store would cut', async () => {
     const grpc = await GrpcHarness.open();
     const metadata = grpc.as('all', {});
-    const key = (seconds: bigint, nanos = 0) => unary(grpc.client, Access.method.createApiKey, { appId: grpc.owner.appId, displayName: 'key', scopes: ['credits:read'], expireTime: { seconds, nanos } }, metadata);
-    for (const asked of [key(253_402_300_800n), key(2n ** 63n - 1n), key(-1n), key(10_000_000_000n, -1)]) expect((await errorOf(asked)).code).to.equal(Status.INVALID_ARGUMENT);
+    const key = (seconds: bigint, nanos = 0) =>
+      unary(
+        grpc.client,
+        Access.method.createApiKey,
+        { appId: grpc.owner.appId, displayName: 'key', scopes: ['credits:read'], expireTime: { seconds, nanos } },
+        metadata,
+      );
+    for (const asked of [key(253_402_300_800n), key(2n ** 63n - 1n), key(-1n), key(10_000_000_000n, -1)])
+      expect((await errorOf(asked)).code).to.equal(Status.INVALID_ARGUMENT);
     expect((await key(253_402_300_799n)).apiKey?.expireTime?.seconds).to.equal(253_402_300_799n);
-    const grant = (operationId: string, reason: string) => unary(grpc.client, Credits.method.grantCredits, { accountId: grpc.owner.accountId, operationId, credits: 1n, reason }, metadata);
-    for (const asked of [grant('a\0b', 'fine'), grant('a', 'b\0c')]) expect((await errorOf(asked)).code).to.equal(Status.INVALID_ARGUMENT);
+    const grant = (operationId: string, reason: string) =>
+      unary(
+        grpc.client,
+        Credits.method.grantCredits,
+        { accountId: grpc.owner.accountId, operationId, credits: 1n, reason },
+        metadata,
+      );
+    for (const asked of [grant('a\0b', 'fine'), grant('a', 'b\0c')])
+      expect((await errorOf(asked)).code).to.equal(Status.INVALID_ARGUMENT);
     await grpc.close();
   });
 
@@ -87,7 +139,9 @@ describe('a gRPC server', () => {
     const watch = healthService['Watch'];
     if (watch === undefined) throw new Error('The health service has no watch.');
     const { path, requestSerialize, responseDeserialize } = watch;
-    const stream = grpc.client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, { service: 'darkroom.v1.Generations' });
+    const stream = grpc.client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, {
+      service: 'darkroom.v1.Generations',
+    });
     const told: string[] = [];
     let closed: Promise<void> | undefined;
     const seen = (async () => {
@@ -105,17 +159,32 @@ describe('a gRPC server', () => {
 
   it('refuses a message that is too large, whatever is in it', async () => {
     const grpc = await GrpcHarness.open();
-    const error = await errorOf(unary(grpc.client, Generations.method.createGeneration, { input: { prompt: 'x'.repeat(1 << 20) } }, grpc.as('all')));
+    const error = await errorOf(
+      unary(
+        grpc.client,
+        Generations.method.createGeneration,
+        { input: { prompt: 'x'.repeat(1 << 20) } },
+        grpc.as('all'),
+      ),
+    );
     expect(error.code).to.equal(Status.RESOURCE_EXHAUSTED);
     await grpc.close();
   });
 
   it('says in one sentence that a port is taken', async () => {
     const grpc = await GrpcHarness.open();
-    const other = createGrpcServer({ context: grpc.harness.context, callers: { find: () => undefined }, logger: pino({ level: 'silent' }) });
+    const other = createGrpcServer({
+      context: grpc.harness.context,
+      callers: { find: () => undefined },
+      logger: pino({ level: 'silent' }),
+    });
     const taken = grpc.port;
     const refused: unknown = await other.listen('127.0.0.1', taken).catch((error: unknown) => error);
-    expect(refused).to.be.instanceOf(Error).with.property('message').that.includes(`port ${taken} of 127.0.0.1`).and.includes('grpc.port');
+    expect(refused)
+      .to.be.instanceOf(Error)
+      .with.property('message')
+      .that.includes(`port ${taken} of 127.0.0.1`)
+      .and.includes('grpc.port');
     await other.close(0);
     await grpc.close();
   });

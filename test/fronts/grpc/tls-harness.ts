@@ -21,7 +21,14 @@ export interface TlsStageOptions {
 
 /** The gRPC front as it is configured with TLS, over a small harness, with an authority that made its certificate. */
 export class TlsStage {
-  private constructor(readonly log: Readonly<Record<string, unknown>>[], readonly folder: string, readonly authority: Authority, readonly harness: ServiceHarness, private readonly server: GrpcServer, private readonly port: number) {}
+  private constructor(
+    readonly log: Readonly<Record<string, unknown>>[],
+    readonly folder: string,
+    readonly authority: Authority,
+    readonly harness: ServiceHarness,
+    private readonly server: GrpcServer,
+    private readonly port: number,
+  ) {}
 
   /** Rejects with `ServerAbsent` where no certificate can be made. */
   static async open({ callers, asksForCertificates }: TlsStageOptions): Promise<TlsStage> {
@@ -30,11 +37,33 @@ export class TlsStage {
       const authority = await Authority.make(folder, 'ours');
       const { certFile, keyFile } = authority.issue({ names: ['DNS:localhost'], usage: 'serverAuth' });
       const callersFile = join(folder, 'callers.yaml');
-      writeFileSync(callersFile, JSON.stringify({ callers: callers.map((caller) => ({ scopes: ['access:read'], ...caller })) }));
-      const files = { callersFile, tlsCertFile: certFile, tlsKeyFile: keyFile, ...(asksForCertificates ? { tlsClientCaFile: authority.certFile } : {}) };
+      writeFileSync(
+        callersFile,
+        JSON.stringify({ callers: callers.map((caller) => ({ scopes: ['access:read'], ...caller })) }),
+      );
+      const files = {
+        callersFile,
+        tlsCertFile: certFile,
+        tlsKeyFile: keyFile,
+        ...(asksForCertificates ? { tlsClientCaFile: authority.certFile } : {}),
+      };
       const log: Record<string, unknown>[] = [];
       const harness = await openServiceHarness();
-      const server = openGrpc({ host: '127.0.0.1', port: 0, plaintext: false, ...files }, { context: harness.context, logger: pino({ level: 'info' }, { write: (line: string) => { log.push(JSON.parse(line) as Record<string, unknown>); } }), observer: undefined });
+      const server = openGrpc(
+        { host: '127.0.0.1', port: 0, plaintext: false, ...files },
+        {
+          context: harness.context,
+          logger: pino(
+            { level: 'info' },
+            {
+              write: (line: string) => {
+                log.push(JSON.parse(line) as Record<string, unknown>);
+              },
+            },
+          ),
+          observer: undefined,
+        },
+      );
       return new TlsStage(log, folder, authority, harness, server, await server.listen('127.0.0.1', 0));
     } catch (error) {
       rmSync(folder, { recursive: true });
@@ -42,7 +71,10 @@ export class TlsStage {
     }
   }
 
-  /** What one call on a connection of its own is answered: `OK`, the code of the refusal, or the library's status without one. */
+  /**
+   * What one call on a connection of its own is answered: `OK`, the code of the refusal, or the library's status
+   * without one.
+   */
   async ask(channel: ChannelCredentials, authorization?: string): Promise<string> {
     const client = new Client(`localhost:${this.port}`, channel);
     const metadata = new Metadata();
@@ -60,15 +92,24 @@ export class TlsStage {
 
   /** The way in for whoever trusts the authority, with a certificate of his own or without. */
   channel(own?: Pair): ChannelCredentials {
-    return own === undefined ? credentials.createSsl(this.authority.cert) : credentials.createSsl(this.authority.cert, own.key, own.cert);
+    return own === undefined
+      ? credentials.createSsl(this.authority.cert)
+      : credentials.createSsl(this.authority.cert, own.key, own.cert);
   }
 
   /** The version that was agreed on once the server has spoken, or why TLS came to nothing. */
   async shakeHands(options: ConnectionOptions): Promise<string> {
-    const socket = connect({ host: '127.0.0.1', servername: 'localhost', port: this.port, ca: this.authority.cert, ALPNProtocols: ['h2'], ...options });
+    const socket = connect({
+      host: '127.0.0.1',
+      servername: 'localhost',
+      port: this.port,
+      ca: this.authority.cert,
+      ALPNProtocols: ['h2'],
+      ...options,
+    });
     try {
       const said = await Promise.race([once(socket, 'data'), once(socket, 'close').then(() => 'closed')]);
-      return said === 'closed' ? said : socket.getProtocol() ?? '';
+      return said === 'closed' ? said : (socket.getProtocol() ?? '');
     } catch (error) {
       return (error as NodeJS.ErrnoException).code ?? String(error);
     } finally {

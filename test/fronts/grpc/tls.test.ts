@@ -1,7 +1,7 @@
-// Goal: over TLS a service is who its token or its certificate says, nobody else is anybody, and what TLS is there to refuse
-// does not come as far as a call.
-// Method: the front as it is configured, with certificates made for the run by authorities of ours and of others; the library's
-// own client for calls, and Node's TLS for why a connection did not come about.
+// Goal: over TLS a service is who its token or its certificate says, nobody else is anybody, and what TLS is there to
+// refuse does not come as far as a call.
+// Method: the front as it is configured, with certificates made for the run by authorities of ours and of others; the
+// library's own client for calls, and Node's TLS for why a connection did not come about.
 import { credentials } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import { digestOf } from '../../../apps/grpc/callers/callers-file.js';
@@ -15,16 +15,23 @@ const BY_TOKEN = { name: 'studio', token_sha256: digestOf(TOKEN) };
 
 describe('gRPC over TLS', () => {
   let grpc: TlsStage | undefined;
-  const at = (): TlsStage => { if (!grpc) throw new Error('Nothing is there.'); return grpc; };
+  const at = (): TlsStage => {
+    if (!grpc) throw new Error('Nothing is there.');
+    return grpc;
+  };
 
-  before(async function () { grpc = await orSkip(this, TlsStage.open({ callers: [BY_TOKEN], asksForCertificates: false })); });
+  before(async function () {
+    grpc = await orSkip(this, TlsStage.open({ callers: [BY_TOKEN], asksForCertificates: false }));
+  });
   after(() => grpc?.close());
 
   it('lets a token in, and nobody who has none', async () => {
     expect(await at().ask(at().channel(), BEARER)).to.equal('OK');
     expect(await at().ask(at().channel())).to.equal('DEVELOPER_TOKEN_REQUIRED');
     expect(await at().ask(at().channel(), 'Bearer another')).to.equal('DEVELOPER_TOKEN_INVALID');
-    expect(await at().ask(at().channel(), TOKEN), 'a token without a word before it').to.equal('DEVELOPER_TOKEN_INVALID');
+    expect(await at().ask(at().channel(), TOKEN), 'a token without a word before it').to.equal(
+      'DEVELOPER_TOKEN_INVALID',
+    );
   });
 
   it('asks for no certificate, and takes none for anybody', async () => {
@@ -49,7 +56,10 @@ describe('gRPC over TLS', () => {
 
 describe('gRPC over mutual TLS', () => {
   let grpc: TlsStage | undefined;
-  const at = (): TlsStage => { if (!grpc) throw new Error('Nothing is there.'); return grpc; };
+  const at = (): TlsStage => {
+    if (!grpc) throw new Error('Nothing is there.');
+    return grpc;
+  };
   const callers = [
     BY_TOKEN,
     { name: 'billing', certificate: 'spiffe://example/billing' },
@@ -58,9 +68,12 @@ describe('gRPC over mutual TLS', () => {
     { name: 'late', certificate: 'late', expires_at: '2020-01-01T00:00:00Z' },
     { name: 'narrow', certificate: 'narrow', scopes: ['credits:read'] },
   ];
-  const asked = (subject: Subject, authorization?: string): Promise<string> => at().ask(at().channel(at().authority.issue(subject)), authorization);
+  const asked = (subject: Subject, authorization?: string): Promise<string> =>
+    at().ask(at().channel(at().authority.issue(subject)), authorization);
 
-  before(async function () { grpc = await orSkip(this, TlsStage.open({ callers, asksForCertificates: true })); });
+  before(async function () {
+    grpc = await orSkip(this, TlsStage.open({ callers, asksForCertificates: true }));
+  });
   after(() => grpc?.close());
 
   it('knows a service by a URI or a DNS name of its certificate', async () => {
@@ -69,11 +82,18 @@ describe('gRPC over mutual TLS', () => {
   });
 
   it('refuses a certificate of our authority that names nobody', async () => {
-    for (const names of [['DNS:somebody'], ['URI:spiffe://example/billing/2'], ['URI:SPIFFE://example/billing'], ['DNS:*.internal']]) {
+    for (const names of [
+      ['DNS:somebody'],
+      ['URI:spiffe://example/billing/2'],
+      ['URI:SPIFFE://example/billing'],
+      ['DNS:*.internal'],
+    ]) {
       expect(await asked({ names }), names.join()).to.equal('DEVELOPER_TOKEN_INVALID');
     }
     expect(await asked({ names: ['email:batch@internal', 'IP:127.0.0.1'] })).to.equal('DEVELOPER_TOKEN_REQUIRED');
-    expect(await asked({ commonName: 'batch.internal' }), 'a common name is no name').to.equal('DEVELOPER_TOKEN_REQUIRED');
+    expect(await asked({ commonName: 'batch.internal' }), 'a common name is no name').to.equal(
+      'DEVELOPER_TOKEN_REQUIRED',
+    );
   });
 
   it('refuses names that pass for others: of another kind, or written like a list', async () => {
@@ -83,7 +103,9 @@ describe('gRPC over mutual TLS', () => {
   });
 
   it('refuses a certificate that names two services, of which one may be revoked', async () => {
-    expect(await asked({ names: ['URI:spiffe://example/billing', 'DNS:batch.internal'] })).to.equal('DEVELOPER_TOKEN_INVALID');
+    expect(await asked({ names: ['URI:spiffe://example/billing', 'DNS:batch.internal'] })).to.equal(
+      'DEVELOPER_TOKEN_INVALID',
+    );
     expect(await asked({ names: ['DNS:batch.internal', 'DNS:gone'] })).to.equal('DEVELOPER_TOKEN_INVALID');
     expect(await asked({ names: ['DNS:batch.internal', 'DNS:BATCH.internal'] }), 'one service twice').to.equal('OK');
   });
@@ -106,14 +128,23 @@ describe('gRPC over mutual TLS', () => {
     const other = await Authority.make(at().folder, 'theirs');
     const names = ['URI:spiffe://example/billing'];
     const { authority } = at();
-    const refused = [authority.issue({ names, days: -1 }), authority.issue({ names, usage: 'serverAuth' }), other.issue({ names }), undefined];
+    const refused = [
+      authority.issue({ names, days: -1 }),
+      authority.issue({ names, usage: 'serverAuth' }),
+      other.issue({ names }),
+      undefined,
+    ];
     for (const [index, own] of refused.entries()) {
-      expect(await at().shakeHands(own === undefined ? {} : { cert: own.cert, key: own.key }), `${index}`).to.match(/^closed$|^ECONNRESET$|ALERT_CERTIFICATE_REQUIRED$/);
+      expect(await at().shakeHands(own === undefined ? {} : { cert: own.cert, key: own.key }), `${index}`).to.match(
+        /^closed$|^ECONNRESET$|ALERT_CERTIFICATE_REQUIRED$/,
+      );
       expect(await at().ask(at().channel(own), BEARER), `${index}, with a token`).to.equal('status 14');
     }
     expect(await at().ask(credentials.createInsecure(), BEARER)).to.equal('status 14');
     expect(await asked({ names })).to.equal('OK');
-    const told = at().log.filter(({ msg }) => msg === 'TLS refused').map(({ reason, peer }) => [peer, reason] as const);
+    const told = at()
+      .log.filter(({ msg }) => msg === 'TLS refused')
+      .map(({ reason, peer }) => [peer, reason] as const);
     // Each twice: by the socket, and by the library as often as it tried.
     expect(told).to.have.length.at.least(2 * refused.length);
     expect(told.map(([peer]) => peer)).to.include('127.0.0.1');

@@ -1,6 +1,7 @@
-// Goal: a service that is taken out of the callers' file is refused without a restart, and a mistake in the file locks nobody
-// out who may call.
-// Method: the file rewritten, broken, removed and put back under a running watch, and asked until it answers differently.
+// Goal: a service that is taken out of the callers' file is refused without a restart, and a mistake in the file locks
+// nobody out who may call.
+// Method: the file rewritten, broken, removed and put back under a running watch, and asked until it answers
+// differently.
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +12,10 @@ import { CallersInvalid, digestOf } from '../../../apps/grpc/callers/callers-fil
 import { WatchedCallers } from '../../../apps/grpc/callers/watched-callers.js';
 
 const INTERVAL_MS = 5;
-const listing = (...tokens: readonly string[]): string => JSON.stringify({ callers: tokens.map((token) => ({ name: token, token_sha256: digestOf(token), scopes: ['credits:read'] })) });
+const listing = (...tokens: readonly string[]): string =>
+  JSON.stringify({
+    callers: tokens.map((token) => ({ name: token, token_sha256: digestOf(token), scopes: ['credits:read'] })),
+  });
 
 describe('a file of callers that is watched', () => {
   let folder: string;
@@ -20,20 +24,31 @@ describe('a file of callers that is watched', () => {
   let warnings: string[];
   let logger: Logger;
   const known = (token: string): boolean => callers?.find({ token, certificateNames: [] }) !== undefined;
-  const until = async (holds: () => boolean): Promise<void> => { while (!holds()) await sleep(5); };
+  const until = async (holds: () => boolean): Promise<void> => {
+    while (!holds()) await sleep(5);
+  };
 
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'darkroom-callers-'));
     path = join(folder, 'callers.yaml');
     warnings = [];
-    logger = pino({ level: 'warn' }, { write: (line: string) => { warnings.push(line); } });
+    logger = pino(
+      { level: 'warn' },
+      {
+        write: (line: string) => {
+          warnings.push(line);
+        },
+      },
+    );
   });
   afterEach(() => {
     callers?.close();
     rmSync(folder, { recursive: true });
   });
 
-  /** A second watch of the same interval, begun after the first, has seen two changes: the first has looked meanwhile. */
+  /**
+   * A second watch of the same interval, begun after the first, has seen two changes: the first has looked meanwhile.
+   */
   async function untilLookedAtAgain(): Promise<void> {
     const other = join(folder, 'other.yaml');
     writeFileSync(other, listing('first'));
@@ -81,7 +96,9 @@ describe('a file of callers that is watched', () => {
     writeFileSync(path, listing('two'));
     await until(() => known('two'));
     expect(known('one')).to.equal(false);
-    expect(warnings.join(''), 'a slip has a sentence and no stack').to.include('callers.yaml:1').and.not.include('    at ');
+    expect(warnings.join(''), 'a slip has a sentence and no stack')
+      .to.include('callers.yaml:1')
+      .and.not.include('    at ');
   });
 
   it('has to be usable at the start', () => {

@@ -1,14 +1,36 @@
-// Goal: whatever a line of the log is about, nothing that opens a door stands in it, at the top, within, or in a child's lines.
-// Method: one recognisable secret under every name it could come by, at every depth we look at, through logger and child.
+// Goal: whatever a line of the log is about, nothing that opens a door stands in it, at the top, within, or in a
+// child's lines.
+// Method: one recognisable secret under every name it could come by, at every depth we look at, through logger and
+// child.
 import { expect } from 'chai';
 import { createLogger, logTo } from '../../../apps/logging/logging.js';
 
 const SECRET = 'svc_live_this-must-not-be-written';
-const NAMES = ['authorization', 'cookie', 'secret', 'credential', 'idempotencyKey', 'url', 'headers', 'request', 'config', 'options'];
+const NAMES = [
+  'authorization',
+  'cookie',
+  'secret',
+  'credential',
+  'idempotencyKey',
+  'url',
+  'headers',
+  'request',
+  'config',
+  'options',
+];
 
 function logged(write: (logger: ReturnType<typeof createLogger>) => void): string {
   const lines: string[] = [];
-  write(createLogger({ level: 'info', format: 'json' }, { write: (line: string) => { lines.push(line); } }));
+  write(
+    createLogger(
+      { level: 'info', format: 'json' },
+      {
+        write: (line: string) => {
+          lines.push(line);
+        },
+      },
+    ),
+  );
   return lines.join('');
 }
 
@@ -31,18 +53,29 @@ describe('the log', () => {
 
   it('writes each object that an error carries once, however they refer to one another, and leaves out their secrets', () => {
     let reads = 0;
-    const objects = Array.from({ length: 30 }, (): Record<string, unknown> => ({ get counted() { return reads += 1; } }));
+    const objects = Array.from({ length: 30 }, (): Record<string, unknown> => ({
+      get counted() {
+        return (reads += 1);
+      },
+    }));
     for (const one of objects) for (const [index, other] of objects.entries()) one[`to${index}`] = other;
     for (const one of objects) one['secret'] = SECRET;
-    const text = logged((logger) => logger.error({ err: Object.assign(new Error('It broke.'), { client: objects[0] }) }, 'an error with a graph'));
+    const text = logged((logger) =>
+      logger.error({ err: Object.assign(new Error('It broke.'), { client: objects[0] }) }, 'an error with a graph'),
+    );
     expect(reads).to.be.at.most(3 * objects.length);
     expect(text).to.include('It broke.').and.not.include(SECRET);
   });
 
   it('says what an error and its causes say, each once', () => {
-    const refused = new Error('connect ECONNREFUSED 127.0.0.1:27017', { cause: new Error('connect ECONNREFUSED 127.0.0.1:27017') });
-    const messageOf = (error: Error) => (JSON.parse(logged((logger) => logTo(logger).warn('event', { error }))) as { err: Error }).err.message;
-    expect(messageOf(new Error('MongoDB could not answer.', { cause: refused }))).to.equal('MongoDB could not answer: connect ECONNREFUSED 127.0.0.1:27017');
+    const refused = new Error('connect ECONNREFUSED 127.0.0.1:27017', {
+      cause: new Error('connect ECONNREFUSED 127.0.0.1:27017'),
+    });
+    const messageOf = (error: Error) =>
+      (JSON.parse(logged((logger) => logTo(logger).warn('event', { error }))) as { err: Error }).err.message;
+    expect(messageOf(new Error('MongoDB could not answer.', { cause: refused }))).to.equal(
+      'MongoDB could not answer: connect ECONNREFUSED 127.0.0.1:27017',
+    );
     expect(messageOf(new Error('It broke.'))).to.equal('It broke.');
     const circular = new Error('round');
     circular.cause = circular;
@@ -50,7 +83,9 @@ describe('the log', () => {
   });
 
   it('names levels and keeps what a line is about', () => {
-    const line = JSON.parse(logged((logger) => logTo(logger).info('serving', { address: 'here', generationId: 'g' }))) as Record<string, unknown>;
+    const line = JSON.parse(
+      logged((logger) => logTo(logger).info('serving', { address: 'here', generationId: 'g' })),
+    ) as Record<string, unknown>;
     expect(line).to.include({ level: 'info', msg: 'serving', address: 'here', generationId: 'g' });
   });
 });

@@ -1,7 +1,7 @@
 // Goal: every request of the REST front is counted once, under labels from bounded sets whatever a client sends; no id,
 // secret or path of anybody's becomes a label.
-// Method: shared vectors and hostile requests against a measured server; label values are held to sets that are written down
-// here or belong to the catalogues, and searched for everything that names somebody.
+// Method: shared vectors and hostile requests against a measured server; label values are held to sets that are written
+// down here or belong to the catalogues, and searched for everything that names somebody.
 import { expect } from 'chai';
 import { Metrics } from '../../../apps/metrics/metrics.js';
 import { measuredPorts } from '../../../apps/metrics/measured-ports.js';
@@ -24,9 +24,46 @@ import { PICTURE } from '../vectors/vector.js';
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   route: [...ROUTES.map(({ path }) => BASE + path), '/healthz', '/readyz', '/objects/:key', 'none'],
   method: [
-    'GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'other', 'create', 'read', 'apply', 'entries', 'findOperation', 'list', 'holdsBefore',
-    'insert', 'replace', 'remove', 'due', 'usage', 'uncharged', 'removeExpired', 'insertApp', 'readApp', 'listApps', 'insertKey', 'findKey', 'replaceKey', 'listKeys', 'signPut',
-    'signGet', 'stat', 'write', 'copy', 'schedule', 'submit', 'poll', 'output', 'cancel', 'recover',
+    'GET',
+    'HEAD',
+    'POST',
+    'PUT',
+    'DELETE',
+    'PATCH',
+    'OPTIONS',
+    'other',
+    'create',
+    'read',
+    'apply',
+    'entries',
+    'findOperation',
+    'list',
+    'holdsBefore',
+    'insert',
+    'replace',
+    'remove',
+    'due',
+    'usage',
+    'uncharged',
+    'removeExpired',
+    'insertApp',
+    'readApp',
+    'listApps',
+    'insertKey',
+    'findKey',
+    'replaceKey',
+    'listKeys',
+    'signPut',
+    'signGet',
+    'stat',
+    'write',
+    'copy',
+    'schedule',
+    'submit',
+    'poll',
+    'output',
+    'cancel',
+    'recover',
   ],
   code: [...Object.keys(ERRORS), ...Object.keys(TASK_ERRORS), 'none', 'unknown'],
   port: ['accounts', 'generations', 'claims', 'uploads', 'credentials', 'objects', 'wakeUps'],
@@ -41,7 +78,13 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   direction: ['read', 'written'],
   state: ['running', 'waiting'],
 };
-const ODD_REQUESTS = ['TRACE / HTTP/1.1', 'PROPFIND /api/v1/developer/credits HTTP/1.1', 'GET /api/v1/developer/generations/%2e%2e/x HTTP/1.1', 'DELETE /objects/a?signature=s HTTP/1.1', 'GET /nowhere/8 HTTP/1.1'];
+const ODD_REQUESTS = [
+  'TRACE / HTTP/1.1',
+  'PROPFIND /api/v1/developer/credits HTTP/1.1',
+  'GET /api/v1/developer/generations/%2e%2e/x HTTP/1.1',
+  'DELETE /objects/a?signature=s HTTP/1.1',
+  'GET /nowhere/8 HTTP/1.1',
+];
 
 describe('metrics of the REST front', () => {
   let harness: ServiceHarness;
@@ -53,7 +96,10 @@ describe('metrics of the REST front', () => {
     metrics = new Metrics();
     harness = await openServiceHarness({ around: (ports) => measuredPorts(ports, metrics) });
     fixture = await createRequestFixture(harness.context);
-    running = await serve(harness, { observer: metrics.http, limits: { writesPerMinute: 0, maxHeaderBytes: 4_096, headersTimeoutMs: 10_000 } });
+    running = await serve(harness, {
+      observer: metrics.http,
+      limits: { writesPerMinute: 0, maxHeaderBytes: 4_096, headersTimeoutMs: 10_000 },
+    });
   });
   afterEach(async () => {
     await running.server.close(100);
@@ -66,17 +112,37 @@ describe('metrics of the REST front', () => {
     const credential = fixture.secrets.get('owner') as string;
     const poor = fixture.secrets.get('poor') as string;
     await sendHttp(running.origin, { operation: 'createGeneration', credential, key: 'a', body: PICTURE });
-    await sendHttp(running.origin, { operation: 'createGeneration', credential: poor, key: 'b', body: { ...PICTURE, parameters: { size: '96x64', n: 4 } } });
-    await sendHttp(running.origin, { operation: 'getGeneration', credential, id: fixture.ids.get('own-generation') as string });
-    await sendHttp(running.origin, { operation: 'getGeneration', credential, id: fixture.ids.get('foreign-generation') as string });
+    await sendHttp(running.origin, {
+      operation: 'createGeneration',
+      credential: poor,
+      key: 'b',
+      body: { ...PICTURE, parameters: { size: '96x64', n: 4 } },
+    });
+    await sendHttp(running.origin, {
+      operation: 'getGeneration',
+      credential,
+      id: fixture.ids.get('own-generation') as string,
+    });
+    await sendHttp(running.origin, {
+      operation: 'getGeneration',
+      credential,
+      id: fixture.ids.get('foreign-generation') as string,
+    });
     const families = await scrape();
     const create = { route: '/api/v1/developer/generations', method: 'POST' };
     const get = { route: '/api/v1/developer/generations/:generation_id', method: 'GET' };
     const counted = (labels: Record<string, string>) => valueOf(families, 'darkroom_http_requests_total', labels);
-    expect([counted({ ...create, status: '202' }), counted({ ...create, status: '402' }), counted({ ...get, status: '200' }), counted({ ...get, status: '404' })]).to.deep.equal([1, 1, 1, 1]);
+    expect([
+      counted({ ...create, status: '202' }),
+      counted({ ...create, status: '402' }),
+      counted({ ...get, status: '200' }),
+      counted({ ...get, status: '404' }),
+    ]).to.deep.equal([1, 1, 1, 1]);
     expect(counted({})).to.equal(4);
     expect(valueOf(families, 'darkroom_http_request_duration_seconds_count', create)).to.equal(2);
-    expect(valueOf(families, 'darkroom_http_refusals_total', { route: create.route, code: 'CREDITS_INSUFFICIENT' })).to.equal(1);
+    expect(
+      valueOf(families, 'darkroom_http_refusals_total', { route: create.route, code: 'CREDITS_INSUFFICIENT' }),
+    ).to.equal(1);
     expect(valueOf(families, 'darkroom_http_refusals_total', { route: get.route, code: 'TASK_NOT_FOUND' })).to.equal(1);
     expect(valueOf(families, 'darkroom_http_refusals_total')).to.equal(2);
     expect(valueOf(families, 'darkroom_http_requests_in_flight')).to.equal(0);
@@ -92,23 +158,42 @@ describe('metrics of the REST front', () => {
       if (vector.settings !== undefined || vector.steps.some((step) => 'event' in step)) continue;
       // Refusals leave nothing behind, so that one fixture will do for all of them.
       const isRefused = vector.steps.every((step) => 'code' in step && step.code !== 'OK');
-      await playOn(vector, {
-        client: { front: 'REST', send: (request) => send(running.origin, request) }, context: harness.context, put: async () => 500, advance: async () => undefined,
-      }, isRefused ? fixture : undefined);
+      await playOn(
+        vector,
+        {
+          client: { front: 'REST', send: (request) => send(running.origin, request) },
+          context: harness.context,
+          put: async () => 500,
+          advance: async () => undefined,
+        },
+        isRefused ? fixture : undefined,
+      );
     }
     expect(valueOf(await scrape(), 'darkroom_http_requests_total')).to.equal(sent);
     expect(sent).to.be.greaterThan(40);
     await harness.startWorker();
-    for (const { requestLine = 'POST /api/v1/developer/generations HTTP/1.1', headers = [] } of Object.values(HTTP_VECTORS).flat()) {
-      await exchange(running.port, `${[requestLine, 'Host: x', 'Connection: close', ...headers].join('\r\n').slice(0, 20_000)}\r\n\r\n`);
+    for (const { requestLine = 'POST /api/v1/developer/generations HTTP/1.1', headers = [] } of Object.values(
+      HTTP_VECTORS,
+    ).flat()) {
+      await exchange(
+        running.port,
+        `${[requestLine, 'Host: x', 'Connection: close', ...headers].join('\r\n').slice(0, 20_000)}\r\n\r\n`,
+      );
     }
-    for (const requestLine of ODD_REQUESTS) await exchange(running.port, `${requestLine}\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    for (const requestLine of ODD_REQUESTS)
+      await exchange(running.port, `${requestLine}\r\nHost: x\r\nConnection: close\r\n\r\n`);
     const text = await metrics.text();
-    const strangers = parseExposition(text).filter(({ name }) => name.startsWith('darkroom_')).flatMap(({ samples }) => samples)
+    const strangers = parseExposition(text)
+      .filter(({ name }) => name.startsWith('darkroom_'))
+      .flatMap(({ samples }) => samples)
       .flatMap(({ name, labels }) => Object.entries(labels).map(([label, value]) => ({ name, label, value })))
-      .filter(({ label, value }) => label !== 'le' && !(label === 'status' && /^[2-5]\d\d$/.test(value)) && !ALLOWED[label]?.includes(value));
+      .filter(
+        ({ label, value }) =>
+          label !== 'le' && !(label === 'status' && /^[2-5]\d\d$/.test(value)) && !ALLOWED[label]?.includes(value),
+      );
     expect(strangers).to.deep.equal([]);
-    for (const secret of [...fixture.accountIds, ...fixture.ids.values(), ...fixture.secrets.values()]) expect(text).not.to.include(secret);
+    for (const secret of [...fixture.accountIds, ...fixture.ids.values(), ...fixture.secrets.values()])
+      expect(text).not.to.include(secret);
     expect(text).not.to.match(/[0-9a-f]{8}-[0-9a-f]{4}-/);
     expect(valueOf(parseExposition(text), 'darkroom_http_requests_in_flight')).to.equal(0);
   });

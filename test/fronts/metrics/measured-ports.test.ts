@@ -1,7 +1,7 @@
-// Goal: what the metrics say is what happened, however a generation went and whichever process did what; measuring changes
-// no answer and no error.
-// Method: processes with measured ports over stores in memory and a clock moved by hand; the counts are compared with the
-// stores and ledgers afterwards, and the contracts of the stores run on measured ones.
+// Goal: what the metrics say is what happened, however a generation went and whichever process did what; measuring
+// changes no answer and no error.
+// Method: processes with measured ports over stores in memory and a clock moved by hand; the counts are compared with
+// the stores and ledgers afterwards, and the contracts of the stores run on measured ones.
 import { expect } from 'chai';
 import { Registry } from 'prom-client';
 import { observedCalls } from '../../../apps/metrics/observed-calls.js';
@@ -22,7 +22,8 @@ import { plainImage } from '../../fixtures/plain-media.js';
 const FINISHED = 'darkroom_generations_finished_total';
 
 async function create(harness: CoreHarness, { context }: MeasuredProcess, parameters = {}): Promise<string> {
-  return (await createGeneration(context, harness.caller, harness.ports.ids.uuid(), harness.body(parameters))).generation.generationId;
+  return (await createGeneration(context, harness.caller, harness.ports.ids.uuid(), harness.body(parameters)))
+    .generation.generationId;
 }
 
 describe('measured ports', () => {
@@ -42,23 +43,34 @@ describe('measured ports', () => {
     await untilSettled(harness, held);
     await create(harness, one, { count: 4 });
     await create(harness, one, { count: 3 });
-    expect(await create(harness, one, { count: 4 }).catch((error: unknown) => error)).to.have.property('code', 'CREDITS_INSUFFICIENT');
+    expect(await create(harness, one, { count: 4 }).catch((error: unknown) => error)).to.have.property(
+      'code',
+      'CREDITS_INSUFFICIENT',
+    );
 
     const labels = { model: 'plain-image' };
-    expect(await one.value('darkroom_generations_accepted_total', labels)).to.equal((await harness.generations()).length);
+    expect(await one.value('darkroom_generations_accepted_total', labels)).to.equal(
+      (await harness.generations()).length,
+    );
     expect(await one.value(FINISHED, { ...labels, status: 'succeeded', code: 'none' })).to.equal(1);
     expect(await one.value(FINISHED, { ...labels, status: 'failed', code: 'CONTENT_REJECTED_INPUT' })).to.equal(1);
     expect(await one.value(FINISHED, { ...labels, status: 'cancelled', code: 'none' })).to.equal(1);
     expect(await one.value(FINISHED)).to.equal(3);
     expect(await one.value('darkroom_generation_run_seconds_count', labels)).to.equal(3);
     expect(await one.value('darkroom_generation_wait_seconds_count', labels)).to.equal(3);
-    expect(await one.value('darkroom_provider_refusals_total', { provider: 'scripted', code: 'CONTENT_REJECTED_INPUT' })).to.equal(1);
+    expect(
+      await one.value('darkroom_provider_refusals_total', { provider: 'scripted', code: 'CONTENT_REJECTED_INPUT' }),
+    ).to.equal(1);
     const account = await harness.account();
-    expect(await one.value('darkroom_holds_opened_total') - await one.value('darkroom_holds_closed_total')).to.equal(account.holds.size);
+    expect(
+      (await one.value('darkroom_holds_opened_total')) - (await one.value('darkroom_holds_closed_total')),
+    ).to.equal(account.holds.size);
     expect(await one.value('darkroom_credits_moved_total', { kind: 'charge', to: 'spent' })).to.equal(account.spent);
     for (const kind of ['hold', 'release']) {
       const entries = (await harness.entries()).filter((entry) => entry.kind === kind);
-      expect(await one.value('darkroom_credits_moved_total', { kind }), kind).to.equal(entries.reduce((sum, { credits }) => sum + credits, 0));
+      expect(await one.value('darkroom_credits_moved_total', { kind }), kind).to.equal(
+        entries.reduce((sum, { credits }) => sum + credits, 0),
+      );
     }
   });
 
@@ -83,7 +95,10 @@ describe('measured ports', () => {
     harness.clock.jump(70_000);
     const recovery = new Recovery(one.context);
     isLedgerAway = true;
-    expect((await new Recovery(other.context).pass()).generations.failed, 'ended by another process, and not settled').to.equal(1);
+    expect(
+      (await new Recovery(other.context).pass()).generations.failed,
+      'ended by another process, and not settled',
+    ).to.equal(1);
     gate.open();
     await harness.clock.advance(31_000);
     expect((await harness.generation(generationId)).lateReport?.state).to.equal('succeeded');
@@ -99,7 +114,10 @@ describe('measured ports', () => {
     expect([await one.value(FINISHED), await other.value(FINISHED)]).to.deep.equal([0, 1]);
     expect(await other.value(FINISHED, { status: 'failed', code: 'TASK_TIMEOUT' })).to.equal(1);
     const away = { port: 'accounts', reason: 'unavailable' };
-    expect(await one.value('darkroom_store_failures_total', away) + await other.value('darkroom_store_failures_total', away)).to.equal(turnedAway);
+    expect(
+      (await one.value('darkroom_store_failures_total', away)) +
+        (await other.value('darkroom_store_failures_total', away)),
+    ).to.equal(turnedAway);
   });
 
   it('do not take an end for theirs that another process wrote and they could not settle', async () => {
@@ -129,11 +147,16 @@ describe('measured ports', () => {
     harness.clock.jump(20_000);
     await one.dispatcher.deliver(ran);
     await harness.clock.advance(7_000);
-    harness.provider.onlyTask.report = { state: 'failed', failure: { code: 'PROVIDER_REJECTED', message: 'No.', mayRetry: false } };
+    harness.provider.onlyTask.report = {
+      state: 'failed',
+      failure: { code: 'PROVIDER_REJECTED', message: 'No.', mayRetry: false },
+    };
     await untilSettled(harness, ran);
     const g = await harness.generation(ran);
     expect(await one.value('darkroom_generation_wait_seconds_sum')).to.equal(20);
-    expect(await one.value('darkroom_generation_run_seconds_sum')).to.equal(((g.completedAt ?? 0) - g.createdAt) / 1_000 - 20);
+    expect(await one.value('darkroom_generation_run_seconds_sum')).to.equal(
+      ((g.completedAt ?? 0) - g.createdAt) / 1_000 - 20,
+    );
     expect(await one.value('darkroom_generation_wait_seconds_count')).to.equal(2);
     expect(await one.value('darkroom_generation_run_seconds_count')).to.equal(1);
   });
@@ -194,7 +217,9 @@ describe('measured ports', () => {
       return call.proceed();
     };
     const one = new MeasuredProcess(harness, 'one', broken);
-    const error: unknown = await createGeneration(one.context, harness.caller, 'k', harness.body()).catch((thrown: unknown) => thrown);
+    const error: unknown = await createGeneration(one.context, harness.caller, 'k', harness.body()).catch(
+      (thrown: unknown) => thrown,
+    );
     expect(error).to.be.instanceOf(StoreUnavailable).and.have.property('message', 'The claims are away.');
     expect(await one.context.uploads.read('x').catch((thrown: unknown) => thrown)).to.be.instanceOf(TypeError);
     const g = await harness.create();
@@ -203,7 +228,9 @@ describe('measured ports', () => {
     expect(await one.value('darkroom_store_failures_total', { port: 'uploads', reason: 'unexpected' })).to.equal(1);
     expect(await one.value('darkroom_store_failures_total')).to.equal(2);
     expect(await one.value('darkroom_store_conflicts_total', { port: 'generations', method: 'replace' })).to.equal(1);
-    expect(await one.value('darkroom_store_call_duration_seconds_count', { port: 'claims', method: 'insert' })).to.equal(1);
+    expect(
+      await one.value('darkroom_store_call_duration_seconds_count', { port: 'claims', method: 'insert' }),
+    ).to.equal(1);
   });
 
   it('tell how many commands went into one write of an account', async () => {
@@ -257,13 +284,25 @@ describe('measured ports', () => {
 describe('a prepared histogram', () => {
   it('holds a value in the buckets it is not above, under its labels', async () => {
     const registry = new Registry();
-    const histogram = new PreparedHistogram({ name: 'waits', help: 'Waits.', labelNames: ['of'], buckets: [1, 2], registers: [registry] });
+    const histogram = new PreparedHistogram({
+      name: 'waits',
+      help: 'Waits.',
+      labelNames: ['of'],
+      buckets: [1, 2],
+      registers: [registry],
+    });
     const observe = histogram.prepare({ of: 'a' });
     histogram.prepare({ of: 'never' });
     for (const value of [0, 1, 1.5, 2, 7]) observe(value);
     const families = parseExposition(await registry.metrics());
     const bucket = (le: string) => valueOf(families, 'waits_bucket', { of: 'a', le });
-    expect([bucket('1'), bucket('2'), bucket('+Inf'), valueOf(families, 'waits_count'), valueOf(families, 'waits_sum')]).to.deep.equal([2, 4, 5, 5, 11.5]);
+    expect([
+      bucket('1'),
+      bucket('2'),
+      bucket('+Inf'),
+      valueOf(families, 'waits_count'),
+      valueOf(families, 'waits_sum'),
+    ]).to.deep.equal([2, 4, 5, 5, 11.5]);
     expect(families[0]?.samples.map(({ labels }) => labels['of'])).to.deep.equal(['a', 'a', 'a', 'a', 'a']);
     expect(families[0]?.type).to.equal('histogram');
   });
@@ -279,8 +318,15 @@ describe('observed calls', () => {
   }
 
   it('pass arguments, answers and errors through, though the observer breaks', async () => {
-    const broken = (): never => { throw new Error('The observer broke.'); };
-    const port = observedCalls(new Port(), { say: true }, () => ({ begun: broken, answered: broken, failed: broken, ended: broken }));
+    const broken = (): never => {
+      throw new Error('The observer broke.');
+    };
+    const port = observedCalls(new Port(), { say: true }, () => ({
+      begun: broken,
+      answered: broken,
+      failed: broken,
+      ended: broken,
+    }));
     expect(await port.say('hello')).to.equal('port: hello');
     expect(await port.say('').catch((error: Error) => error.message)).to.equal('There is nothing to say.');
   });

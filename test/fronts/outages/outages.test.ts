@@ -1,6 +1,7 @@
-// Goal: an outage of a store is told once, counted, and summed up at its end, whoever runs into it; what is no outage stays loud.
-// Method: a REST server and recovery over memory stores that fail when the test says so; the lines of the log are counted and
-// measured.
+// Goal: an outage of a store is told once, counted, and summed up at its end, whoever runs into it; what is no outage
+// stays loud.
+// Method: a REST server and recovery over memory stores that fail when the test says so; the lines of the log are
+// counted and measured.
 import { expect } from 'chai';
 import type { Logger } from 'pino';
 import { createLogger, logTo } from '../../../apps/logging/logging.js';
@@ -14,7 +15,16 @@ import { createRequestFixture } from '../../harness/request-fixture.js';
 import { openServiceHarness, type ServiceHarness } from '../../harness/service-harness.js';
 import { sendHttp, serve, type RunningServer } from '../http/host/rest-client.js';
 
-interface Line { readonly level: string; readonly msg: string; readonly store?: string; readonly failedCalls?: number; readonly warnings?: number; readonly awayMs?: number; readonly fault?: string; readonly err?: object }
+interface Line {
+  readonly level: string;
+  readonly msg: string;
+  readonly store?: string;
+  readonly failedCalls?: number;
+  readonly warnings?: number;
+  readonly awayMs?: number;
+  readonly fault?: string;
+  readonly err?: object;
+}
 
 /** What a log at this level got. */
 class Kept {
@@ -22,7 +32,14 @@ class Kept {
   readonly logger: Logger;
 
   constructor(level: 'debug' | 'info') {
-    this.logger = createLogger({ level, format: 'json' }, { write: (line: string) => { this.texts.push(line); } });
+    this.logger = createLogger(
+      { level, format: 'json' },
+      {
+        write: (line: string) => {
+          this.texts.push(line);
+        },
+      },
+    );
   }
 
   get lines(): readonly Line[] {
@@ -34,7 +51,10 @@ class Kept {
   }
 }
 
-const REFUSED = new StoreUnavailable('MongoDB could not answer (MongoServerSelectionError).', new Error('connect ECONNREFUSED 127.0.0.1:27017'));
+const REFUSED = new StoreUnavailable(
+  'MongoDB could not answer (MongoServerSelectionError).',
+  new Error('connect ECONNREFUSED 127.0.0.1:27017'),
+);
 
 describe('an outage of a store', () => {
   let clock: ManualClock;
@@ -61,7 +81,9 @@ describe('an outage of a store', () => {
     let credential: string;
 
     beforeEach(async () => {
-      harness = await openServiceHarness({ around: (ports) => outages.watched({ ...ports, ...interceptedStores(ports, mayFail) }) });
+      harness = await openServiceHarness({
+        around: (ports) => outages.watched({ ...ports, ...interceptedStores(ports, mayFail) }),
+      });
       credential = (await createRequestFixture(harness.context)).secrets.get('owner') as string;
       running = await serve(harness, { logger: kept.logger });
     });
@@ -79,8 +101,18 @@ describe('an outage of a store', () => {
       failing = () => undefined;
       expect((await ask()).status).to.equal(200);
       await clock.advance(5_000);
-      expect(kept.lines.filter(({ msg }) => msg !== 'request').map(({ msg, store, fault, failedCalls, awayMs }) => ({ msg, store, fault, failedCalls, awayMs }))).to.deep.equal([
-        { msg: 'store away', store: 'database', fault: 'MongoDB could not answer (MongoServerSelectionError): connect ECONNREFUSED 127.0.0.1:27017', failedCalls: undefined, awayMs: undefined },
+      expect(
+        kept.lines
+          .filter(({ msg }) => msg !== 'request')
+          .map(({ msg, store, fault, failedCalls, awayMs }) => ({ msg, store, fault, failedCalls, awayMs })),
+      ).to.deep.equal([
+        {
+          msg: 'store away',
+          store: 'database',
+          fault: 'MongoDB could not answer (MongoServerSelectionError): connect ECONNREFUSED 127.0.0.1:27017',
+          failedCalls: undefined,
+          awayMs: undefined,
+        },
         { msg: 'store back', store: 'database', fault: undefined, failedCalls: 100, awayMs: 12_000 },
       ]);
       const requests = kept.texts.filter((text) => text.includes('"request"'));
@@ -92,7 +124,10 @@ describe('an outage of a store', () => {
     it('shows each failure with its stack at debug level', async () => {
       kept = new Kept('debug');
       const watched = new Outages({ clock, logger: kept.logger });
-      const { accounts } = watched.watched({ ...harness.context, ...interceptedStores(harness.context, () => Promise.reject(REFUSED)) });
+      const { accounts } = watched.watched({
+        ...harness.context,
+        ...interceptedStores(harness.context, () => Promise.reject(REFUSED)),
+      });
       for (let asked = 0; asked < 3; asked += 1) await accounts.read('x').catch(() => undefined);
       expect(kept.named('store call failed')).to.have.length(3);
       expect(kept.texts.join('')).to.include(' at ');
@@ -101,7 +136,9 @@ describe('an outage of a store', () => {
     it('leaves a failure that is no outage as loud as it was', async () => {
       failing = (name) => (name === 'accounts.read' ? new TypeError('x is not a function') : undefined);
       expect((await ask()).status).to.equal(500);
-      expect(kept.named('request failed').map(({ level, err }) => [level, err !== undefined])).to.deep.equal([['error', true]]);
+      expect(kept.named('request failed').map(({ level, err }) => [level, err !== undefined])).to.deep.equal([
+        ['error', true],
+      ]);
       expect(kept.named('store away')).to.have.length(0);
     });
   });
@@ -115,7 +152,9 @@ describe('an outage of a store', () => {
       await harness.clock.advance(60_000);
       const context = harness.process(mayFail, {});
       const log = outages.quiet(logTo(kept.logger));
-      await harness.clock.run(new Recovery({ ...context, ...outages.watched(context), log }).pass()).catch(() => undefined);
+      await harness.clock
+        .run(new Recovery({ ...context, ...outages.watched(context), log }).pass())
+        .catch(() => undefined);
       return kept.lines;
     }
 
@@ -124,26 +163,43 @@ describe('an outage of a store', () => {
       const lines = await recovered();
       expect(lines.map(({ msg, store }) => [msg, store])).to.deep.equal([['store away', 'database']]);
       outages.close();
-      expect(kept.lines.at(-1)).to.include({ msg: 'store back', warnings: GENERATIONS }).and.have.property('failedCalls').at.least(GENERATIONS);
+      expect(kept.lines.at(-1))
+        .to.include({ msg: 'store back', warnings: GENERATIONS })
+        .and.have.property('failedCalls')
+        .at.least(GENERATIONS);
     });
 
     it('leaves in every other warning', async () => {
       failing = (name) => (name === 'generations.replace' ? new TypeError('x is not a function') : undefined);
-      expect((await recovered()).map(({ msg }) => msg)).to.deep.equal(Array.from({ length: GENERATIONS }, () => 'generation not recovered'));
+      expect((await recovered()).map(({ msg }) => msg)).to.deep.equal(
+        Array.from({ length: GENERATIONS }, () => 'generation not recovered'),
+      );
     });
   });
 
   describe('of one store', () => {
     it('is told apart from those of others, and is not ended by what needs no store', async () => {
       const { context } = await CoreHarness.open();
-      const ports = outages.watched({ ...context, ...interceptedStores(context, mayFail), wakeUps: intercepted('wakeUps', context.wakeUps, mayFail) });
+      const ports = outages.watched({
+        ...context,
+        ...interceptedStores(context, mayFail),
+        wakeUps: intercepted('wakeUps', context.wakeUps, mayFail),
+      });
       failing = (name) => (/^(?:objects|wakeUps)\./.test(name) && name !== 'objects.signGet' ? REFUSED : undefined);
       await ports.objects.stat('objects/a').catch(() => undefined);
       await ports.wakeUps.schedule({ kind: 'generation', id: 'a' }, 0).catch(() => undefined);
       await ports.accounts.read('0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02');
-      await ports.objects.signGet({ key: 'objects/a', mediaType: 'image/png', filename: 'a.png', expiresAt: clock.now() + 1_000 });
+      await ports.objects.signGet({
+        key: 'objects/a',
+        mediaType: 'image/png',
+        filename: 'a.png',
+        expiresAt: clock.now() + 1_000,
+      });
       await clock.advance(60_000);
-      expect(kept.lines.map(({ msg, store }) => [msg, store])).to.deep.equal([['store away', 'objects'], ['store away', 'wake-ups']]);
+      expect(kept.lines.map(({ msg, store }) => [msg, store])).to.deep.equal([
+        ['store away', 'objects'],
+        ['store away', 'wake-ups'],
+      ]);
       failing = () => undefined;
       await ports.objects.stat('objects/a');
       await clock.advance(60_000);
@@ -159,7 +215,10 @@ describe('an outage of a store', () => {
         await clock.advance(1_000);
       }
       await clock.advance(5_000);
-      expect(kept.lines.map(({ msg, failedCalls }) => [msg, failedCalls])).to.deep.equal([['store away', undefined], ['store back', 40]]);
+      expect(kept.lines.map(({ msg, failedCalls }) => [msg, failedCalls])).to.deep.equal([
+        ['store away', undefined],
+        ['store back', 40],
+      ]);
     });
 
     it('keeps no timer once it is closed', async () => {

@@ -1,5 +1,5 @@
-// Goal: while the database is known to be away, requests are refused at once and never reach it; a slow or failed call shuts
-// nothing by itself, and the first probe that is answered with yes lets everybody in.
+// Goal: while the database is known to be away, requests are refused at once and never reach it; a slow or failed call
+// shuts nothing by itself, and the first probe that is answered with yes lets everybody in.
 // Method: a store that hangs until the test lets it go, behind both fronts; calls that reach it and probes are counted.
 import { expect } from 'chai';
 import { Outages } from '../../../apps/outages/outages.js';
@@ -26,15 +26,29 @@ class Database {
   private readonly probing: ((isReady: boolean) => void)[] = [];
   /** What the log has from `info` up. */
   readonly lines: { readonly msg: string; readonly refusedRequests?: number }[] = [];
-  readonly logger = createLogger({ level: 'info', format: 'json' }, { write: (line: string) => { this.lines.push(JSON.parse(line) as { readonly msg: string }); } });
+  readonly logger = createLogger(
+    { level: 'info', format: 'json' },
+    {
+      write: (line: string) => {
+        this.lines.push(JSON.parse(line) as { readonly msg: string });
+      },
+    },
+  );
   private readonly outages = new Outages({ clock: this.clock, logger: this.logger });
-  readonly gate = new StoreGate(() => this.probe(), this.clock, () => this.outages.refused());
+  readonly gate = new StoreGate(
+    () => this.probe(),
+    this.clock,
+    () => this.outages.refused(),
+  );
 
   readonly around = (ports: Ports): Ports => {
     const stores = interceptedStores(ports, async (call) => {
       if (call.name.startsWith('objects.')) return call.proceed();
       this.reached += 1;
-      if (this.isAway) await new Promise<void>((_, reject) => this.hanging.push(() => reject(new StoreUnavailable('It did not answer in time.'))));
+      if (this.isAway)
+        await new Promise<void>((_, reject) =>
+          this.hanging.push(() => reject(new StoreUnavailable('It did not answer in time.'))),
+        );
       return call.proceed();
     });
     return this.outages.watched({ ...ports, ...stores }, () => this.gate.suspect());
@@ -66,7 +80,10 @@ describe('a gate before the stores', () => {
     const database = new Database();
     const harness = await openServiceHarness({ around: database.around });
     const credential = (await createRequestFixture(harness.context)).secrets.get('owner') as string;
-    const { server, origin } = await serve(harness, { logger: database.logger, requireStores: (wouldAsk) => database.gate.requireOpen(wouldAsk) });
+    const { server, origin } = await serve(harness, {
+      logger: database.logger,
+      requireStores: (wouldAsk) => database.gate.requireOpen(wouldAsk),
+    });
     const ask = () => sendHttp(origin, { operation: 'getCredits', credential });
     try {
       database.isAway = true;
@@ -99,7 +116,11 @@ describe('a gate before the stores', () => {
       await database.answerProbe(true);
       expect((await ask()).status).to.equal(200);
       await database.timeOut();
-      expect((await Promise.all([...first, second])).map(({ status }) => status).every((status) => status === 503 || status === 200)).to.equal(true);
+      expect(
+        (await Promise.all([...first, second]))
+          .map(({ status }) => status)
+          .every((status) => status === 503 || status === 200),
+      ).to.equal(true);
       await database.clock.advance(60_000);
       expect(database.probes, 'no probe once it is open').to.equal(2);
       expect(database.lines.find(({ msg }) => msg === 'store back')).to.have.property('refusedRequests', 51);
@@ -118,9 +139,15 @@ describe('a gate before the stores', () => {
       await database.answerProbe(false);
       const reached = database.reached;
       for (let asked = 0; asked < 20; asked += 1) {
-        expect(await errorOf(unary(grpc.client, Credits.method.getBalance, {}, grpc.as('all')))).to.have.property('code', 14);
+        expect(await errorOf(unary(grpc.client, Credits.method.getBalance, {}, grpc.as('all')))).to.have.property(
+          'code',
+          14,
+        );
       }
-      expect(await errorOf(unary(grpc.client, Credits.method.getBalance, {}, grpc.as('nobody')))).to.have.property('code', 16);
+      expect(await errorOf(unary(grpc.client, Credits.method.getBalance, {}, grpc.as('nobody')))).to.have.property(
+        'code',
+        16,
+      );
       expect(database.reached).to.equal(reached);
       database.isAway = false;
       await database.clock.advance(500);
@@ -134,7 +161,10 @@ describe('a gate before the stores', () => {
   it('takes a probe that fails for a no, and asks nothing more once it is closed', async () => {
     const clock = new ManualClock();
     let probes = 0;
-    const gate = new StoreGate(() => { probes += 1; return Promise.reject(new Error('no')); }, clock);
+    const gate = new StoreGate(() => {
+      probes += 1;
+      return Promise.reject(new Error('no'));
+    }, clock);
     gate.suspect();
     await settled();
     expect(() => gate.requireOpen()).to.throw('The service cannot answer right now.');

@@ -13,20 +13,29 @@ const OF_HTTP = /header|Idempotency-Key|Authorization|Bearer|X-[A-Z]|application
 const OF_GRPC = /[a-z]_[a-z]|metadata|grpc/i;
 
 describe('the sentence of a refusal', () => {
-  for (const [code, { message }] of Object.entries({ ...ERRORS, ...TASK_ERRORS }) as [ErrorCode, { readonly message: string }][]) {
+  for (const [code, { message }] of Object.entries({ ...ERRORS, ...TASK_ERRORS }) as [
+    ErrorCode,
+    { readonly message: string },
+  ][]) {
     it(`of ${code} names no front in core`, () => {
       expect(message).not.to.match(OF_HTTP).and.not.to.match(OF_GRPC);
     });
   }
 
-  it('is the front\'s own where it has one for the code', () => {
-    expect(messageOf(new ServiceError('IDEMPOTENCY_KEY_REQUIRED'), HTTP_MESSAGES)).to.equal('Send an Idempotency-Key header.');
-    expect(messageOf(new ServiceError('IDEMPOTENCY_KEY_REQUIRED'), GRPC_MESSAGES)).to.equal('idempotency_key is required.');
+  it("is the front's own where it has one for the code", () => {
+    expect(messageOf(new ServiceError('IDEMPOTENCY_KEY_REQUIRED'), HTTP_MESSAGES)).to.equal(
+      'Send an Idempotency-Key header.',
+    );
+    expect(messageOf(new ServiceError('IDEMPOTENCY_KEY_REQUIRED'), GRPC_MESSAGES)).to.equal(
+      'idempotency_key is required.',
+    );
     expect(messageOf(new ServiceError('TASK_NOT_FOUND'), HTTP_MESSAGES)).to.equal(ERRORS.TASK_NOT_FOUND.message);
   });
 
   it('stays where the refusal says more than its code', () => {
-    expect(messageOf(new ServiceError('DEVELOPER_TOKEN_REQUIRED', 'More is known.'), HTTP_MESSAGES)).to.equal('More is known.');
+    expect(messageOf(new ServiceError('DEVELOPER_TOKEN_REQUIRED', 'More is known.'), HTTP_MESSAGES)).to.equal(
+      'More is known.',
+    );
   });
 
   it('over gRPC names nothing of HTTP', () => {

@@ -1,4 +1,5 @@
-// Goal: a process that is asked to stop once stops in order, however many of its signals reach it, and one that is asked again ends.
+// Goal: a process that is asked to stop once stops in order, however many of its signals reach it, and one that is
+// asked again ends.
 // Method: a clock that the test moves.
 import { expect } from 'chai';
 import { StopRequest, type StopSignal } from '../../../apps/service/stop-request.js';
@@ -15,7 +16,12 @@ describe('a request to stop', () => {
 
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     it(`is one when ${signal} comes twice at once, and two when it comes again later`, () => {
-      expect(taken([0, signal], [0, signal], [500, signal], [501, signal])).to.deep.equal(['first', 'same', 'same', 'second']);
+      expect(taken([0, signal], [0, signal], [500, signal], [501, signal])).to.deep.equal([
+        'first',
+        'same',
+        'same',
+        'second',
+      ]);
     });
 
     it(`is heard again when ${signal} is repeated quickly`, () => {

@@ -1,6 +1,7 @@
-// Goal: a process that started while its object store was away signs nothing and reads nothing before the store was opened and
-// found to be the right one, and tries again at bounded intervals; what is wrong is told once.
-// Method: a store in memory behind an opening that the test lets fail, on a clock that the test moves; tries are counted.
+// Goal: a process that started while its object store was away signs nothing and reads nothing before the store was
+// opened and found to be the right one, and tries again at bounded intervals; what is wrong is told once.
+// Method: a store in memory behind an opening that the test lets fail, on a clock that the test moves; tries are
+// counted.
 import { expect } from 'chai';
 import { MemoryObjectStore } from '../../../adapters/memory/memory-object-store.js';
 import { AwaitedObjects } from '../../../apps/stores/awaited-objects.js';
@@ -25,12 +26,20 @@ describe('an object store that was away at the start', () => {
     events = [];
     refusal = AWAY;
     mismatch = undefined;
-    const opened = { store: new MemoryObjectStore({ clock }), identity: () => Promise.resolve('an id'), close: async () => { events.push('closed'); } };
+    const opened = {
+      store: new MemoryObjectStore({ clock }),
+      identity: () => Promise.resolve('an id'),
+      close: async () => {
+        events.push('closed');
+      },
+    };
     const open = () => {
       tries.push(clock.now());
       return refusal ? Promise.reject(refusal) : Promise.resolve(opened);
     };
-    const tell = (event: string): void => { events.push(event); };
+    const tell = (event: string): void => {
+      events.push(event);
+    };
     objects = new AwaitedObjects({ open, clock, log: { info: tell, warn: tell } }, AWAY);
     objects.begin(async (identity) => {
       expect(await identity()).to.equal('an id');
@@ -38,15 +47,41 @@ describe('an object store that was away at the start', () => {
     });
   });
 
-  const signs = () => objects.signPut({ ...TARGET, expiresAt: clock.now() + 60_000 }).then(() => true, (error: unknown) => error instanceof StoreUnavailable ? false : Promise.reject(error as Error));
+  const signs = () =>
+    objects.signPut({ ...TARGET, expiresAt: clock.now() + 60_000 }).then(
+      () => true,
+      (error: unknown) => (error instanceof StoreUnavailable ? false : Promise.reject(error as Error)),
+    );
 
   it('is asked for nothing, and is tried again at intervals that grow to ten seconds', async () => {
     for (const call of [
-      signs(), objects.signGet({ key: 'objects/a', mediaType: 'image/png', filename: 'a.png', expiresAt: clock.now() + 1 }).then(() => true, () => false),
-      objects.stat('objects/a').then(() => true, () => false), objects.read('objects/a').then(() => true, () => false), objects.remove('objects/a').then(() => true, () => false),
-      objects.write('objects/a', streamOf(bytesOf('x')), { mediaType: 'image/png', maxBytes: 1 }).then(() => true, () => false),
-      objects.copy('objects/a', 'objects/b', 'x').then(() => true, () => false),
-    ]) expect(await call).to.equal(false);
+      signs(),
+      objects.signGet({ key: 'objects/a', mediaType: 'image/png', filename: 'a.png', expiresAt: clock.now() + 1 }).then(
+        () => true,
+        () => false,
+      ),
+      objects.stat('objects/a').then(
+        () => true,
+        () => false,
+      ),
+      objects.read('objects/a').then(
+        () => true,
+        () => false,
+      ),
+      objects.remove('objects/a').then(
+        () => true,
+        () => false,
+      ),
+      objects.write('objects/a', streamOf(bytesOf('x')), { mediaType: 'image/png', maxBytes: 1 }).then(
+        () => true,
+        () => false,
+      ),
+      objects.copy('objects/a', 'objects/b', 'x').then(
+        () => true,
+        () => false,
+      ),
+    ])
+      expect(await call).to.equal(false);
     await clock.advance(60_000);
     const pauses = tries.map((at, index) => at - (tries[index - 1] ?? Date.UTC(2030, 0, 1)));
     expect(pauses).to.deep.equal([1_000, 2_000, 4_000, 8_000, 10_000, 10_000, 10_000, 10_000]);
@@ -61,7 +96,10 @@ describe('an object store that was away at the start', () => {
     expect(await signs()).to.equal(true);
     const asked = tries.length;
     await clock.advance(600_000);
-    expect([tries.length, events]).to.deep.equal([asked, ['object store not reached at the start', 'object store reached']]);
+    expect([tries.length, events]).to.deep.equal([
+      asked,
+      ['object store not reached at the start', 'object store reached'],
+    ]);
   });
 
   it('stays shut while it is refused or another one, which is told once for each reason, and may be put right', async () => {
@@ -71,7 +109,11 @@ describe('an object store that was away at the start', () => {
     mismatch = new Error('These are other objects.');
     await clock.advance(60_000);
     expect(await signs()).to.equal(false);
-    expect(events).to.deep.equal(['object store not reached at the start', 'object store refused', 'object store refused']);
+    expect(events).to.deep.equal([
+      'object store not reached at the start',
+      'object store refused',
+      'object store refused',
+    ]);
     mismatch = undefined;
     await clock.advance(10_000);
     expect(await signs()).to.equal(true);

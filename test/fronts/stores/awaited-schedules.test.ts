@@ -16,7 +16,14 @@ function schedules(interceptor: Interceptor): AwaitedSchedules {
 /** Whether it has settled by the time everything that can go on has gone on. */
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   const pending = Symbol('pending');
-  return (await Promise.race([promise, new Promise((resolve) => { setImmediate(resolve, pending); })])) !== pending;
+  return (
+    (await Promise.race([
+      promise,
+      new Promise((resolve) => {
+        setImmediate(resolve, pending);
+      }),
+    ])) !== pending
+  );
 }
 
 describe('schedules under way when a process stops', () => {

@@ -26,33 +26,65 @@ const REFUSED: readonly (readonly [CredentialKind, ErrorCode])[] = [
 
 /** The App of another account. */
 const FOREIGN_APP = {
-  app: 'foreign', code: 'DEVELOPER_SCOPE_INSUFFICIENT', says: 'X-App-Id',
+  app: 'foreign',
+  code: 'DEVELOPER_SCOPE_INSUFFICIENT',
+  says: 'X-App-Id',
   otherwise: { over: 'gRPC', code: 'NOT_FOUND', says: 'has no App', because: 'no App of its own' },
 } as const satisfies Partial<CallStep>;
 
-const otherScope = (scope: Scope): CredentialKind => (scope === 'credits:read' ? 'only generations:read' : 'only credits:read');
+const otherScope = (scope: Scope): CredentialKind =>
+  scope === 'credits:read' ? 'only generations:read' : 'only credits:read';
 
-/** Every protected operation with every kind of credential that must not get through, and with the least one that must. */
+/**
+ * Every protected operation with every kind of credential that must not get through, and with the least one that must.
+ */
 export const ACCESS_VECTORS: readonly Vector[] = [
   ...PROTECTED.flatMap(({ request, scope }) => [
     ...REFUSED.map(([as, code]) => once(`${request.operation} with credential: ${as}`, { ...request, as, code })),
-    once(`${request.operation} without its scope`, { ...request, as: otherScope(scope), code: 'DEVELOPER_SCOPE_INSUFFICIENT', says: scope }),
+    once(`${request.operation} without its scope`, {
+      ...request,
+      as: otherScope(scope),
+      code: 'DEVELOPER_SCOPE_INSUFFICIENT',
+      says: scope,
+    }),
     once(`${request.operation} with no more than its scope`, { ...request, as: `only ${scope}`, code: 'OK' }),
     once(`${request.operation} naming its own App`, { ...request, app: 'own', code: 'OK' }),
     once(`${request.operation} naming another App`, { ...request, ...FOREIGN_APP }),
   ]),
-  ...(['none', 'garbage', 'revoked'] satisfies CredentialKind[]).map((as) => once(`listModels with credential: ${as}`, { operation: 'listModels', as, code: 'OK' })),
-  ...(['createGeneration', 'estimateGeneration'] satisfies OperationName[]).map((operation) => once(`${operation} for a suspended account`, {
-    operation, as: 'suspended', body: PICTURE, code: 'DEVELOPER_TOKEN_REVOKED', says: 'The account is suspended.',
-  })),
+  ...(['none', 'garbage', 'revoked'] satisfies CredentialKind[]).map((as) =>
+    once(`listModels with credential: ${as}`, { operation: 'listModels', as, code: 'OK' }),
+  ),
+  ...(['createGeneration', 'estimateGeneration'] satisfies OperationName[]).map((operation) =>
+    once(`${operation} for a suspended account`, {
+      operation,
+      as: 'suspended',
+      body: PICTURE,
+      code: 'DEVELOPER_TOKEN_REVOKED',
+      says: 'The account is suspended.',
+    }),
+  ),
   once('a credential is looked at before the scope, the App, the key and the body', {
-    operation: 'createGeneration', as: 'revoked', app: 'foreign', key: null, body: {}, code: 'DEVELOPER_TOKEN_REVOKED',
+    operation: 'createGeneration',
+    as: 'revoked',
+    app: 'foreign',
+    key: null,
+    body: {},
+    code: 'DEVELOPER_TOKEN_REVOKED',
   }),
   once('the scope is looked at before the App, the key and the body', {
-    operation: 'createGeneration', as: 'only credits:read', app: 'foreign', key: null, body: {}, code: 'DEVELOPER_SCOPE_INSUFFICIENT', says: 'scope',
+    operation: 'createGeneration',
+    as: 'only credits:read',
+    app: 'foreign',
+    key: null,
+    body: {},
+    code: 'DEVELOPER_SCOPE_INSUFFICIENT',
+    says: 'scope',
   }),
   once('the App is looked at before the key and the body', {
-    operation: 'createGeneration', key: null, body: {}, ...FOREIGN_APP,
+    operation: 'createGeneration',
+    key: null,
+    body: {},
+    ...FOREIGN_APP,
   }),
 ];
 

@@ -7,9 +7,9 @@ import type { Vector } from './vector.js';
 
 /** Everything every front must answer alike, by topic. */
 export const VECTORS_BY_TOPIC: Readonly<Record<string, readonly Vector[]>> = {
-  access: ACCESS_VECTORS,
-  idempotency: IDEMPOTENCY_VECTORS,
+  'access': ACCESS_VECTORS,
+  'idempotency': IDEMPOTENCY_VECTORS,
   'fields of a generation': GENERATION_FIELD_VECTORS,
-  generations: GENERATION_VECTORS,
-  uploads: UPLOAD_VECTORS,
+  'generations': GENERATION_VECTORS,
+  'uploads': UPLOAD_VECTORS,
 };

@@ -2,8 +2,14 @@ import type { Vector } from './vector.js';
 import { CLIP, HELD_PICTURE, once, PICTURE } from './vector.js';
 
 const UNKNOWN_IDS = [
-  '0198c0de-0000-7000-8000-000000000000', '00000000-0000-0000-0000-000000000000', 'not-an-id', '%00', '{@own-generation}',
-  '@foreign-generation', '@other-app-generation', '@void-generation',
+  '0198c0de-0000-7000-8000-000000000000',
+  '00000000-0000-0000-0000-000000000000',
+  'not-an-id',
+  '%00',
+  '{@own-generation}',
+  '@foreign-generation',
+  '@other-app-generation',
+  '@void-generation',
 ];
 
 const THREE_PICTURES = { ...PICTURE, parameters: { size: '96x64', n: 3 } };
@@ -13,41 +19,110 @@ const OPEN = ['completed_at', 'error'];
 
 /** A generation from its creation to each of its ends, its price and who may see it. */
 export const GENERATION_VECTORS: readonly Vector[] = [
-  once('the catalog lists the models', { operation: 'listModels', as: 'none', code: 'OK', data: { models: [{ model_key: 'picture', price_unit: 'image', price: 10, limits: { max_outputs: 4, negative_prompt: true } }] } }),
+  once('the catalog lists the models', {
+    operation: 'listModels',
+    as: 'none',
+    code: 'OK',
+    data: {
+      models: [
+        { model_key: 'picture', price_unit: 'image', price: 10, limits: { max_outputs: 4, negative_prompt: true } },
+      ],
+    },
+  }),
   once('the balance of an account', {
-    operation: 'getCredits', code: 'OK',
-    data: { mode: 'formal', balance_credits: 1_000, available_credits: 1_000, remaining_credits: 1_000, currency: 'credits' },
+    operation: 'getCredits',
+    code: 'OK',
+    data: {
+      mode: 'formal',
+      balance_credits: 1_000,
+      available_credits: 1_000,
+      remaining_credits: 1_000,
+      currency: 'credits',
+    },
   }),
   once('an estimate', {
-    operation: 'estimateGeneration', body: THREE_PICTURES, code: 'OK',
+    operation: 'estimateGeneration',
+    body: THREE_PICTURES,
+    code: 'OK',
     data: { model_key: 'picture', operation: 'image_generation', estimated_credits: 30, currency: 'credits' },
   }),
   ...(['estimateGeneration', 'createGeneration'] as const).flatMap((operation) => [
-    once(`${operation} above the balance`, { operation, as: 'poor', body: THREE_PICTURES, code: 'CREDITS_INSUFFICIENT', says: 'This would reserve 30 credits; the account has 25 available.' }),
+    once(`${operation} above the balance`, {
+      operation,
+      as: 'poor',
+      body: THREE_PICTURES,
+      code: 'CREDITS_INSUFFICIENT',
+      says: 'This would reserve 30 credits; the account has 25 available.',
+    }),
     once(`${operation} above a balance that the credential may not read`, {
-      operation, as: 'poor-writer', body: THREE_PICTURES, code: 'CREDITS_INSUFFICIENT', says: 'This would reserve 30 credits, more than the account has available.',
+      operation,
+      as: 'poor-writer',
+      body: THREE_PICTURES,
+      code: 'CREDITS_INSUFFICIENT',
+      says: 'This would reserve 30 credits, more than the account has available.',
     }),
   ]),
   {
     name: 'a creation reserves its price until the balance is used up',
     steps: [
       {
-        operation: 'createGeneration', as: 'poor', body: { ...PICTURE, parameters: { size: '96x64', n: 2 }, client_trace_id: 'trace-1' }, code: 'OK', without: OPEN, replayed: false,
-        data: { status: 'queued', model_key: 'picture', modality: 'image', operation: 'image_generation', estimated_credits: 20, reserved_credits: 20, charged_credits: 0, poll_after_ms: 2_000, outputs: [], client_trace_id: 'trace-1' },
+        operation: 'createGeneration',
+        as: 'poor',
+        body: { ...PICTURE, parameters: { size: '96x64', n: 2 }, client_trace_id: 'trace-1' },
+        code: 'OK',
+        without: OPEN,
+        replayed: false,
+        data: {
+          status: 'queued',
+          model_key: 'picture',
+          modality: 'image',
+          operation: 'image_generation',
+          estimated_credits: 20,
+          reserved_credits: 20,
+          charged_credits: 0,
+          poll_after_ms: 2_000,
+          outputs: [],
+          client_trace_id: 'trace-1',
+        },
       },
-      { operation: 'getCredits', as: 'poor', code: 'OK', data: { balance_credits: 5, available_credits: 5, remaining_credits: 5 } },
-      { operation: 'createGeneration', as: 'poor', body: PICTURE, code: 'CREDITS_INSUFFICIENT', says: 'the account has 5 available' },
+      {
+        operation: 'getCredits',
+        as: 'poor',
+        code: 'OK',
+        data: { balance_credits: 5, available_credits: 5, remaining_credits: 5 },
+      },
+      {
+        operation: 'createGeneration',
+        as: 'poor',
+        body: PICTURE,
+        code: 'CREDITS_INSUFFICIENT',
+        says: 'the account has 5 available',
+      },
     ],
   },
   {
     name: 'a generation that succeeds is charged what was delivered',
     steps: [
       { event: 'start-worker' },
-      { operation: 'createGeneration', body: { ...PICTURE, parameters: { size: '96x64', n: 2 } }, code: 'OK', save: 'g' },
+      {
+        operation: 'createGeneration',
+        body: { ...PICTURE, parameters: { size: '96x64', n: 2 } },
+        code: 'OK',
+        save: 'g',
+      },
       { event: 'await', generation: '@g', status: 'succeeded' },
       {
-        operation: 'getGeneration', id: '@g', code: 'OK', without: [...ENDED, 'error', 'client_trace_id'],
-        data: { charged_credits: 20, outputs: [{ media_type: 'image', width: 96, height: 64 }, { media_type: 'image', width: 96, height: 64 }] },
+        operation: 'getGeneration',
+        id: '@g',
+        code: 'OK',
+        without: [...ENDED, 'error', 'client_trace_id'],
+        data: {
+          charged_credits: 20,
+          outputs: [
+            { media_type: 'image', width: 96, height: 64 },
+            { media_type: 'image', width: 96, height: 64 },
+          ],
+        },
       },
       { operation: 'cancelGeneration', id: '@g', code: 'OK', data: { status: 'succeeded', charged_credits: 20 } },
       { operation: 'getCredits', code: 'OK', data: { balance_credits: 980 } },
@@ -59,15 +134,33 @@ export const GENERATION_VECTORS: readonly Vector[] = [
       { event: 'start-worker' },
       { operation: 'createGeneration', body: { ...PICTURE, model_key: 'picture-refused' }, code: 'OK', save: 'g' },
       { event: 'await', generation: '@g', status: 'failed' },
-      { operation: 'getGeneration', id: '@g', code: 'OK', without: ENDED, data: { charged_credits: 0, outputs: [], error: { code: 'CONTENT_REJECTED_INPUT', retryable: false } } },
+      {
+        operation: 'getGeneration',
+        id: '@g',
+        code: 'OK',
+        without: ENDED,
+        data: { charged_credits: 0, outputs: [], error: { code: 'CONTENT_REJECTED_INPUT', retryable: false } },
+      },
       { operation: 'getCredits', code: 'OK', data: { balance_credits: 1_000 } },
     ],
   },
   {
     name: 'a queued generation is cancelled at once, and again to no effect',
     steps: [
-      { operation: 'createGeneration', body: CLIP, code: 'OK', save: 'g', data: { modality: 'video', reserved_credits: 11 } },
-      { operation: 'cancelGeneration', id: '@g', code: 'OK', without: [...ENDED, 'error'], data: { status: 'cancelled', charged_credits: 0, outputs: [] } },
+      {
+        operation: 'createGeneration',
+        body: CLIP,
+        code: 'OK',
+        save: 'g',
+        data: { modality: 'video', reserved_credits: 11 },
+      },
+      {
+        operation: 'cancelGeneration',
+        id: '@g',
+        code: 'OK',
+        without: [...ENDED, 'error'],
+        data: { status: 'cancelled', charged_credits: 0, outputs: [] },
+      },
       { operation: 'cancelGeneration', id: '@g', code: 'OK', data: { status: 'cancelled', charged_credits: 0 } },
       { operation: 'getCredits', code: 'OK', data: { balance_credits: 1_000 } },
     ],
@@ -84,10 +177,28 @@ export const GENERATION_VECTORS: readonly Vector[] = [
       { operation: 'getCredits', code: 'OK', data: { balance_credits: 1_000 } },
     ],
   },
-  once('an id in capitals is the same id', { operation: 'getGeneration', id: '@OWN-GENERATION', code: 'OK', data: { generation_id: '@own-generation' } }),
-  once('a generation past its retention', { operation: 'getGeneration', id: '@expired-generation', code: 'GENERATION_JOB_NOT_FOUND' }),
-  once('cancelling a generation past its retention', { operation: 'cancelGeneration', id: '@expired-generation', code: 'TASK_NOT_FOUND' }),
-  once("a stranger's generation past its retention", { operation: 'getGeneration', as: 'stranger', id: '@expired-generation', code: 'TASK_NOT_FOUND' }),
+  once('an id in capitals is the same id', {
+    operation: 'getGeneration',
+    id: '@OWN-GENERATION',
+    code: 'OK',
+    data: { generation_id: '@own-generation' },
+  }),
+  once('a generation past its retention', {
+    operation: 'getGeneration',
+    id: '@expired-generation',
+    code: 'GENERATION_JOB_NOT_FOUND',
+  }),
+  once('cancelling a generation past its retention', {
+    operation: 'cancelGeneration',
+    id: '@expired-generation',
+    code: 'TASK_NOT_FOUND',
+  }),
+  once("a stranger's generation past its retention", {
+    operation: 'getGeneration',
+    as: 'stranger',
+    id: '@expired-generation',
+    code: 'TASK_NOT_FOUND',
+  }),
   ...UNKNOWN_IDS.flatMap((id) => [
     once(`the status of ${id}`, { operation: 'getGeneration', id, code: 'TASK_NOT_FOUND' }),
     once(`cancelling ${id}`, { operation: 'cancelGeneration', id, code: 'TASK_NOT_FOUND' }),

@@ -18,9 +18,13 @@ export async function openInMemory({ worker, settings }: Pick<Needs, 'worker' | 
     context: harness.context,
     startWorker: () => harness.startWorker(),
     clients: { REST: checkedRestClient(rest.origin), gRPC: grpc.client },
-    put: async (target, body) => harness.objects.handle({
-      method: target['method'] as string, url: target['upload_url'] as string, headers: target['required_headers'] as Record<string, string>, body,
-    }).status,
+    put: async (target, body) =>
+      harness.objects.handle({
+        method: target['method'] as string,
+        url: target['upload_url'] as string,
+        headers: target['required_headers'] as Record<string, string>,
+        body,
+      }).status,
     advance: async (byMs) => harness.clock.advance(byMs),
     close: async () => {
       await Promise.all([rest.server.close(1_000), grpc.close()]);

@@ -26,7 +26,9 @@ const FILES = ['./vectors.test.js', '../../service/vectors.test.js'];
 class QuietReporter extends Mocha.reporters.Base {
   constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
     super(runner, options);
-    runner.on('suite', ({ title, parent }) => { if (parent?.root === true) process.stdout.write(`${title}\n`); });
+    runner.on('suite', ({ title, parent }) => {
+      if (parent?.root === true) process.stdout.write(`${title}\n`);
+    });
     runner.once('end', () => {
       process.stdout.write('\n');
       Mocha.reporters.Base.list(this.failures);
@@ -43,7 +45,9 @@ await runProgram(USAGE, async () => {
   const mocha = new Mocha({ reporter: QuietReporter, timeout: 300_000, color: false, grep: suites });
   for (const file of FILES) mocha.addFile(fileURLToPath(new URL(file, import.meta.url)));
   await mocha.loadFilesAsync();
-  const failures = await new Promise<number>((resolve) => { mocha.run(resolve); });
+  const failures = await new Promise<number>((resolve) => {
+    mocha.run(resolve);
+  });
   process.stdout.write(report());
   return failures === 0 ? 0 : 1;
 });

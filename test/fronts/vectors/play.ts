@@ -43,16 +43,23 @@ export interface VectorTarget {
   advance(byMs: number): Promise<void>;
 }
 
-interface Play extends VectorTarget { readonly fixture: RequestFixture; readonly targets: Map<string, JsonObject> }
+interface Play extends VectorTarget {
+  readonly fixture: RequestFixture;
+  readonly targets: Map<string, JsonObject>;
+}
 
 const CLAIMED = { createGeneration: 'create', prepareUpload: 'prepare', completeUpload: 'complete' } as const;
 
 /**
- * Plays one vector and checks every answer and what is left after a refusal. Others may have played on the target: only the
- * accounts of the fixture, by default new ones, are looked at.
+ * Plays one vector and checks every answer and what is left after a refusal. Others may have played on the target: only
+ * the accounts of the fixture, by default new ones, are looked at.
  */
 export async function playOn(vector: Vector, target: VectorTarget, fixture?: RequestFixture): Promise<void> {
-  const played: Play = { ...target, fixture: fixture ?? (await createRequestFixture(target.context)), targets: new Map() };
+  const played: Play = {
+    ...target,
+    fixture: fixture ?? (await createRequestFixture(target.context)),
+    targets: new Map(),
+  };
   for (const [index, step] of vector.steps.entries()) {
     await ('event' in step ? happen(played, step) : request(played, step, `key-${index}`));
   }
@@ -62,7 +69,11 @@ async function request(target: Play, step: CallStep, freshKey: string): Promise<
   const { context, fixture, client } = target;
   const key = KEYED.includes(step.operation) ? (step.key ?? (step.key === null ? undefined : freshKey)) : undefined;
   const as: CredentialKind = step.as ?? 'owner';
-  const claim = { ...fixture.owners.get(as) as { accountId: string; appId: string }, operation: CLAIMED[step.operation as keyof typeof CLAIMED], key: key ?? '' };
+  const claim = {
+    ...(fixture.owners.get(as) as { accountId: string; appId: string }),
+    operation: CLAIMED[step.operation as keyof typeof CLAIMED],
+    key: key ?? '',
+  };
   const before = await remains(context, fixture.accountIds);
   const wasFree = key !== undefined && (await isKeyFree(context, claim));
 
@@ -116,19 +127,25 @@ function expectPart(whole: Json | undefined, part: Json, where: string): void {
 async function happen(played: Play, step: EventStep): Promise<void> {
   const { fixture, targets } = played;
   switch (step.event) {
-    case 'advance': return played.advance(step.byMs);
-    case 'start-worker': return;
+    case 'advance':
+      return played.advance(step.byMs);
+    case 'start-worker':
+      return;
     case 'put': {
       const status = await played.put(targets.get(step.upload.slice(1)) as JsonObject, await referenceFile(step.file));
       if (step.accepted === 'either') expect(status, `the target and ${step.file}`).to.be.oneOf([200, 410]);
       else expect(status === 200, `the target took ${step.file} (status ${status})`).to.equal(step.accepted);
       return;
     }
-    case 'await': return untilStatus(played, resolveId(step.generation, fixture.ids), step.status);
+    case 'await':
+      return untilStatus(played, resolveId(step.generation, fixture.ids), step.status);
   }
 }
 
-/** Asks until the generation has the status and, if that is its end, its hold has ended too, which follows a moment later. */
+/**
+ * Asks until the generation has the status and, if that is its end, its hold has ended too, which follows a moment
+ * later.
+ */
 async function untilStatus({ fixture, client, context }: Play, id: string, wanted: string): Promise<void> {
   const credential = fixture.secrets.get('owner') as string;
   let status: Json | undefined;
@@ -137,7 +154,8 @@ async function untilStatus({ fixture, client, context }: Play, id: string, wante
     status = (await client.send({ operation: 'getGeneration', credential, id })).data?.['status'];
     if (status !== 'queued' && status !== 'running') expect(status).to.equal(wanted);
   }
-  const isHeld = async () => (await context.accounts.read((fixture.owners.get('owner') as { accountId: string }).accountId))?.holds.has(id);
+  const isHeld = async () =>
+    (await context.accounts.read((fixture.owners.get('owner') as { accountId: string }).accountId))?.holds.has(id);
   if (wanted === 'running') return;
   while (await isHeld()) await sleep(5);
 }

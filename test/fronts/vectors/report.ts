@@ -8,15 +8,24 @@ import type { Vector } from './vector.js';
 const NAME_WIDTH = 44;
 const NUMBER_WIDTH = 10;
 
-/** A table of what was played, by topic, lane and front, and every reason for what was not or was answered otherwise. */
+/**
+ * A table of what was played, by topic, lane and front, and every reason for what was not or was answered otherwise.
+ */
 export function report(): string {
   const lanes = [...new Set(tally().map(({ lane }) => lane))];
   return [...lanes.map(tableOf), reasons(), ''].join('\n');
 }
 
 function tableOf(lane: string): string {
-  const rows = Object.entries(VECTORS_BY_TOPIC).map(([topic, vectors]) => row(topic, FRONTS.map((front) => played(lane, front, topic, vectors.length))));
-  const leftOut = FRONTS.map((front) => String(tally().filter((one) => one.lane === lane && one.front === front && one.reason !== undefined).length));
+  const rows = Object.entries(VECTORS_BY_TOPIC).map(([topic, vectors]) =>
+    row(
+      topic,
+      FRONTS.map((front) => played(lane, front, topic, vectors.length)),
+    ),
+  );
+  const leftOut = FRONTS.map((front) =>
+    String(tally().filter((one) => one.lane === lane && one.front === front && one.reason !== undefined).length),
+  );
   return [row(lane, FRONTS), ...rows, row('left out', leftOut), ''].join('\n');
 }
 
@@ -33,15 +42,30 @@ function row(name: string, numbers: readonly string[]): string {
 
 function reasons(): string {
   const lines = FRONTS.flatMap((front) => [
-    ...(Object.keys(REASONS) as Reason[]).flatMap((reason) => line(front, 'left out', LEFT_OUT[front][reason]?.length ?? 0, REASONS[reason])),
-    ...(Object.keys(DIFFERENCES) as Difference[]).flatMap((difference) => line(front, 'answered otherwise', different(front, difference), DIFFERENCES[difference])),
+    ...(Object.keys(REASONS) as Reason[]).flatMap((reason) =>
+      line(front, 'left out', LEFT_OUT[front][reason]?.length ?? 0, REASONS[reason]),
+    ),
+    ...(Object.keys(DIFFERENCES) as Difference[]).flatMap((difference) =>
+      line(front, 'answered otherwise', different(front, difference), DIFFERENCES[difference]),
+    ),
   ]);
   const http = Object.values(HTTP_VECTORS).flat().length;
-  return [...lines, ...line('REST', 'alone', http, 'They are about the bytes of HTTP, in test/fronts/http/host/http-vectors.test.ts, and not played here.')].join('\n');
+  return [
+    ...lines,
+    ...line(
+      'REST',
+      'alone',
+      http,
+      'They are about the bytes of HTTP, in test/fronts/http/host/http-vectors.test.ts, and not played here.',
+    ),
+  ].join('\n');
 }
 
 function different(front: FrontName, difference: Difference): number {
-  const isSo = ({ steps }: Vector) => steps.some((step) => 'operation' in step && step.otherwise?.over === front && step.otherwise.because === difference);
+  const isSo = ({ steps }: Vector) =>
+    steps.some(
+      (step) => 'operation' in step && step.otherwise?.over === front && step.otherwise.because === difference,
+    );
   return Object.values(VECTORS_BY_TOPIC).flat().filter(isSo).length;
 }
 

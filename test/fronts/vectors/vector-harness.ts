@@ -23,28 +23,44 @@ export interface Needs {
   readonly settings: Partial<Settings>;
 }
 
-interface Group { readonly name: string; readonly parts: readonly Part[]; readonly needs: Needs }
+interface Group {
+  readonly name: string;
+  readonly parts: readonly Part[];
+  readonly needs: Needs;
+}
 
-interface Part { readonly name: string; readonly vectors: readonly Vector[] }
+interface Part {
+  readonly name: string;
+  readonly vectors: readonly Vector[];
+}
 
 const READS = ['listModels', 'getCredits', 'estimateGeneration', 'getGeneration'];
 const ALL = Object.values(VECTORS_BY_TOPIC).flat();
 const PLAIN: Needs = { worker: false, time: false, settings: {} };
 const LOW_BOUNDS = { maxOpenGenerationsPerAccount: 2, maxUnfinishedUploadsPerApp: 2 };
 
-const has = (event: string) => ({ steps }: Vector) => steps.some((step) => 'event' in step && step.event === event);
-const isPlain = (vector: Vector) => vector.settings === undefined && !has('start-worker')(vector) && !has('advance')(vector);
-const topicOf = (vector: Vector) => Object.entries(VECTORS_BY_TOPIC).find(([, vectors]) => vectors.includes(vector))?.[0] ?? '';
+const has =
+  (event: string) =>
+  ({ steps }: Vector) =>
+    steps.some((step) => 'event' in step && step.event === event);
+const isPlain = (vector: Vector) =>
+  vector.settings === undefined && !has('start-worker')(vector) && !has('advance')(vector);
+const topicOf = (vector: Vector) =>
+  Object.entries(VECTORS_BY_TOPIC).find(([, vectors]) => vectors.includes(vector))?.[0] ?? '';
 
 /**
- * One service each. Vectors that leave no trace are played first: for them all there is one fixture, so that hardly anything is
- * stored, and to compare what is stored before and after each refusal costs little.
+ * One service each. Vectors that leave no trace are played first: for them all there is one fixture, so that hardly
+ * anything is stored, and to compare what is stored before and after each refusal costs little.
  */
 export const GROUPS: readonly Group[] = [
   group('alone', ALL.filter(isPlain), PLAIN),
   group('with its worker', ALL.filter(has('start-worker')), { ...PLAIN, worker: true }),
   group('with time that passes', ALL.filter(has('advance')), { ...PLAIN, time: true }),
-  group('with low bounds', ALL.filter(({ settings }) => settings !== undefined), { ...PLAIN, settings: LOW_BOUNDS }),
+  group(
+    'with low bounds',
+    ALL.filter(({ settings }) => settings !== undefined),
+    { ...PLAIN, settings: LOW_BOUNDS },
+  ),
 ];
 
 function group(name: string, vectors: readonly Vector[], needs: Needs): Group {
@@ -62,7 +78,9 @@ export function playAllVectors(lane: string, open: (needs: Needs, suite: Suite) 
       let vectorHarness: VectorHarness | undefined;
       /** For all vectors that leave no trace in it. */
       let shared: Promise<RequestFixture> | undefined;
-      before(async function raise() { vectorHarness = await open(needs, this); });
+      before(async function raise() {
+        vectorHarness = await open(needs, this);
+      });
       after(() => vectorHarness?.close());
 
       for (const [part, front] of parts.flatMap((each) => FRONTS.map((over) => [each, over] as const))) {
@@ -70,7 +88,9 @@ export function playAllVectors(lane: string, open: (needs: Needs, suite: Suite) 
           for (const vector of part.vectors) {
             it(vector.name, async function plays() {
               const { clients, ...target } = vectorHarness as VectorHarness;
-              const fixture = leavesNoTrace(vector) ? (shared ??= createRequestFixture(target.context)) : createRequestFixture(target.context, neededBy(vector));
+              const fixture = leavesNoTrace(vector)
+                ? (shared ??= createRequestFixture(target.context))
+                : createRequestFixture(target.context, neededBy(vector));
               const played = playOn(vector, { ...target, client: clients[front] }, await fixture);
               const reason = whyLeftOut(front, vector.name);
               if (reason !== undefined) expect(await reasonOf(played), 'why it is left out').to.equal(reason);
@@ -98,8 +118,11 @@ function leavesNoTrace({ steps }: Vector): boolean {
 
 /** What was not left out after all has no reason. */
 function reasonOf(played: Promise<void>): Promise<string | undefined> {
-  return played.then(() => undefined, (error: unknown) => {
-    if (error instanceof LeftOut) return error.reason;
-    throw error;
-  });
+  return played.then(
+    () => undefined,
+    (error: unknown) => {
+      if (error instanceof LeftOut) return error.reason;
+      throw error;
+    },
+  );
 }

@@ -7,14 +7,34 @@ import type { FrontName } from './fronts.js';
 import type { Difference } from './left-out.js';
 
 export type OperationName =
-  | 'listModels' | 'getCredits'
-  | 'createGeneration' | 'estimateGeneration' | 'getGeneration' | 'cancelGeneration'
-  | 'prepareUpload' | 'completeUpload';
+  | 'listModels'
+  | 'getCredits'
+  | 'createGeneration'
+  | 'estimateGeneration'
+  | 'getGeneration'
+  | 'cancelGeneration'
+  | 'prepareUpload'
+  | 'completeUpload';
 
-/** Whose credential a request carries. `owner` has all scopes and 1,000 credits; `poor` has all scopes and 25, `poor-writer` the same account and generations:write alone. `suspended` is of an account that is. */
+/**
+ * Whose credential a request carries. `owner` has all scopes and 1,000 credits; `poor` has all scopes and 25,
+ * `poor-writer` the same account and generations:write alone. `suspended` is of an account that is.
+ */
 export type CredentialKind =
-  | 'owner' | 'poor' | 'poor-writer' | 'stranger' | 'other-app' | 'suspended'
-  | 'none' | 'garbage' | 'anonymous' | 'oauth' | 'unknown' | 'mistyped' | 'expired' | 'revoked'
+  | 'owner'
+  | 'poor'
+  | 'poor-writer'
+  | 'stranger'
+  | 'other-app'
+  | 'suspended'
+  | 'none'
+  | 'garbage'
+  | 'anonymous'
+  | 'oauth'
+  | 'unknown'
+  | 'mistyped'
+  | 'expired'
+  | 'revoked'
   | `only ${Scope}`;
 
 /**
@@ -39,15 +59,28 @@ export interface CallStep {
   readonly says?: string;
   readonly replayed?: boolean;
   /** What one front answers instead, where the same request means something else in its words. */
-  readonly otherwise?: { readonly over: FrontName; readonly code: ErrorCode; readonly says: string; readonly because: Difference };
+  readonly otherwise?: {
+    readonly over: FrontName;
+    readonly code: ErrorCode;
+    readonly says: string;
+    readonly because: Difference;
+  };
   /** Remembers the answer's generation or upload under this name. */
   readonly save?: string;
 }
 
 /** What happens between requests. */
 export type EventStep =
-  /** `either`: an S3 store takes what was signed; one whose addresses the service answers itself knows that it has no use any more. */
-  | { readonly event: 'put'; readonly upload: string; readonly file: ReferenceFile; readonly accepted: boolean | 'either' }
+  /**
+   * `either`: an S3 store takes what was signed; one whose addresses the service answers itself knows that it has no
+   * use any more.
+   */
+  | {
+      readonly event: 'put';
+      readonly upload: string;
+      readonly file: ReferenceFile;
+      readonly accepted: boolean | 'either';
+    }
   | { readonly event: 'advance'; readonly byMs: number }
   /** The service that plays this vector has a worker, from its start. */
   | { readonly event: 'start-worker' }
@@ -65,7 +98,22 @@ export function once(name: string, step: CallStep): Vector {
   return { name, steps: [step] };
 }
 
-export const PICTURE = { model_key: 'picture', operation: 'image_generation', prompt: 'a lighthouse', parameters: { size: '96x64' } } as const;
+export const PICTURE = {
+  model_key: 'picture',
+  operation: 'image_generation',
+  prompt: 'a lighthouse',
+  parameters: { size: '96x64' },
+} as const;
 export const HELD_PICTURE = { ...PICTURE, model_key: 'picture-held' } as const;
-export const CLIP = { model_key: 'clip', operation: 'video_generation', prompt: 'waves', parameters: { duration_seconds: 2 } } as const;
-export const PNG_UPLOAD = { filename: 'a.png', media_type: 'image/png', byte_size: '@size:png', role: 'reference_image' } as const;
+export const CLIP = {
+  model_key: 'clip',
+  operation: 'video_generation',
+  prompt: 'waves',
+  parameters: { duration_seconds: 2 },
+} as const;
+export const PNG_UPLOAD = {
+  filename: 'a.png',
+  media_type: 'image/png',
+  byte_size: '@size:png',
+  role: 'reference_image',
+} as const;

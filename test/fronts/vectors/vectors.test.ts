@@ -1,7 +1,7 @@
 // Goal: over every front each request of the shared vectors gets the same code and the same state, with the front's own
 // status for it and in its documented shape, and a refused one leaves nothing behind (invariant 19).
-// Method: REST and gRPC on free ports over one harness in memory for each group of vectors; stores compared before and after.
-// What a front leaves out is in one table by its reason, and must be impossible to say over it.
+// Method: REST and gRPC on free ports over one harness in memory for each group of vectors; stores compared before and
+// after. What a front leaves out is in one table by its reason, and must be impossible to say over it.
 import { expect } from 'chai';
 import { ROUTES } from '../../../apps/http/developer/routes.js';
 import { VECTORS_BY_TOPIC } from './all.js';
@@ -15,13 +15,17 @@ describe('every front answers the shared vectors', () => playAllVectors('in memo
 
 describe('the shared vectors', () => {
   it('ask for every operation, and no two have one name', () => {
-    const operations = new Set(VECTORS.flatMap(({ steps }) => steps).flatMap((step) => ('operation' in step ? step.operation : [])));
+    const operations = new Set(
+      VECTORS.flatMap(({ steps }) => steps).flatMap((step) => ('operation' in step ? step.operation : [])),
+    );
     expect([...operations]).to.have.members(ROUTES.map(({ operation }) => operation.operationId));
     expect(new Set(VECTORS.map(({ name }) => name)).size).to.equal(VECTORS.length);
   });
 
   it('are each in one group, with the settings that they need', () => {
-    expect(GROUPS.flatMap(({ parts }) => parts).flatMap(({ vectors }) => vectors)).to.have.members(VECTORS).and.to.have.length(VECTORS.length);
+    expect(GROUPS.flatMap(({ parts }) => parts).flatMap(({ vectors }) => vectors))
+      .to.have.members(VECTORS)
+      .and.to.have.length(VECTORS.length);
     for (const { parts, needs } of GROUPS) {
       for (const { settings } of parts.flatMap(({ vectors }) => vectors)) {
         if (settings === undefined) expect(needs.settings).to.deep.equal({});

@@ -23,7 +23,11 @@ describe('the secret of an installation', () => {
   });
 
   it('is made by nobody who only reads', () => {
-    for (const needs of [{ inUse: false, isShared: false }, { inUse: true, isShared: false }, { inUse: false, isShared: true }]) {
+    for (const needs of [
+      { inUse: false, isShared: false },
+      { inUse: true, isShared: false },
+      { inUse: false, isShared: true },
+    ]) {
       expect(() => readSecrets(path, needs)).to.throw(/^\S+ is (?:missing|not there yet).*\.$/);
     }
     expect(readToken(path)).to.equal(undefined);

@@ -1,4 +1,5 @@
-// Goal: what a store has to tidy up is done with every recovery, the one at the start too, and its failure ends nothing.
+// Goal: what a store has to tidy up is done with every recovery, the one at the start too, and its failure ends
+// nothing.
 // Method: a worker over memory stores; calls are counted.
 import { expect } from 'chai';
 import { Worker } from '../../../apps/worker/worker.js';
@@ -9,8 +10,16 @@ describe('a worker', () => {
   it('has its stores tidied with every recovery', async () => {
     const harness = await CoreHarness.open();
     let calls = 0;
-    const tidy = () => { calls += 1; return calls === 1 ? Promise.reject(new StoreUnavailable('It is away.')) : Promise.resolve(); };
-    const worker = new Worker(harness.process(), { workerId: 'w', recoveryIntervalMs: 1_000, stopGraceMs: 1_000, tidy });
+    const tidy = () => {
+      calls += 1;
+      return calls === 1 ? Promise.reject(new StoreUnavailable('It is away.')) : Promise.resolve();
+    };
+    const worker = new Worker(harness.process(), {
+      workerId: 'w',
+      recoveryIntervalMs: 1_000,
+      stopGraceMs: 1_000,
+      tidy,
+    });
     await worker.start();
     await harness.clock.advance(10);
     expect(calls, 'at the start').to.equal(1);

@@ -29,7 +29,9 @@ interface Knowledge {
 type Success = Extract<Answer, { outcome: 'success' }>;
 type Refused = Extract<Answer, { outcome: 'refused' }>;
 
-/** Invariants 11, 12 and 13: what is accepted under a key, what an acceptance promises, and that a refusal was right. */
+/**
+ * Invariants 11, 12 and 13: what is accepted under a key, what an acceptance promises, and that a refusal was right.
+ */
 export class Accepted implements GenerationListener {
   /** Ids of generations and uploads that were given out as new. */
   private readonly givenAsNew = new Set<string>();
@@ -41,7 +43,11 @@ export class Accepted implements GenerationListener {
     const { generationId } = g;
     const key = this.requireClaimed('create', generationId, g, `generation ${generationId}`);
     const fitting = this.known.keys.matching(key, (request) => this.isWhatWasAsked(g, request));
-    demand(fitting.length > 0, 11, () => `generation ${generationId} is not what anybody asked for under key ${key.key}`);
+    demand(
+      fitting.length > 0,
+      11,
+      () => `generation ${generationId} is not what anybody asked for under key ${key.key}`,
+    );
   }
 
   /** Called by whoever follows uploads. */
@@ -50,16 +56,30 @@ export class Accepted implements GenerationListener {
     const key = this.requireClaimed('prepare', uploadId, upload, `upload ${uploadId}`);
     const fitting = this.known.keys.matching(key, ({ body }) => {
       const sha256 = body['sha256'];
-      return body['filename'] === upload.filename && body['media_type'] === upload.mediaType && body['byte_size'] === upload.byteSize && body['role'] === upload.role
-        && (typeof sha256 === 'string' ? sha256.toLowerCase() : undefined) === upload.declaredSha256;
+      return (
+        body['filename'] === upload.filename &&
+        body['media_type'] === upload.mediaType &&
+        body['byte_size'] === upload.byteSize &&
+        body['role'] === upload.role &&
+        (typeof sha256 === 'string' ? sha256.toLowerCase() : undefined) === upload.declaredSha256
+      );
     });
     demand(fitting.length > 0, 11, () => `upload ${uploadId} is not what anybody asked for under key ${key.key}`);
   }
 
   /** What comes to be was claimed for its own App, the claim still names it, and somebody may hope for it. */
-  private requireClaimed(operation: 'create' | 'prepare', id: string, { accountId, appId }: Pick<Party, 'accountId' | 'appId'>, what: string): ClaimKey {
+  private requireClaimed(
+    operation: 'create' | 'prepare',
+    id: string,
+    { accountId, appId }: Pick<Party, 'accountId' | 'appId'>,
+    what: string,
+  ): ClaimKey {
     const key = this.known.claims.keyOf(operation, id);
-    demand(key?.accountId === accountId && key.appId === appId, 11, () => `${what} of App ${appId} was inserted, and no claim of it ever named it`);
+    demand(
+      key?.accountId === accountId && key.appId === appId,
+      11,
+      () => `${what} of App ${appId} was inserted, and no claim of it ever named it`,
+    );
     const claim = this.known.claims.at(key);
     demand(claim?.subjectId === id, 11, () => `${what} was inserted, and key ${key.key} now names ${claim?.subjectId}`);
     demandHoped(this.known.keys.at(key), what);
@@ -78,7 +98,8 @@ export class Accepted implements GenerationListener {
   }
 
   answered({ request }: Asked, answer: Answer): void {
-    if (request.operation === 'create' && answer.outcome === 'success') this.acknowledged.add(textOf(answer.data['generation_id']));
+    if (request.operation === 'create' && answer.outcome === 'success')
+      this.acknowledged.add(textOf(answer.data['generation_id']));
   }
 
   private requireOneEffect(party: Party, request: KeyedRequest, { replayed }: Success, id: string): void {
@@ -88,8 +109,16 @@ export class Accepted implements GenerationListener {
     if (!use) return;
     if (this.known.claims.wasExpired(key)) delete use.shown;
     const { shown } = use;
-    demand(shown === undefined || shown.id === id, 11, () => `key ${key.key} was answered with ${id}, and before with ${shown?.id}`);
-    demand(shown === undefined || shown.payload === payload, 11, () => `key ${key.key} was answered for another request than the one it was first used with`);
+    demand(
+      shown === undefined || shown.id === id,
+      11,
+      () => `key ${key.key} was answered with ${id}, and before with ${shown?.id}`,
+    );
+    demand(
+      shown === undefined || shown.payload === payload,
+      11,
+      () => `key ${key.key} was answered for another request than the one it was first used with`,
+    );
     use.shown = { id, payload };
     // Completing an upload twice has one effect, and two processes may both have had a part in it.
     if (replayed || request.operation === 'complete') return;
@@ -100,65 +129,134 @@ export class Accepted implements GenerationListener {
   /** An answer is replayed for a while only. Whose clock counts is not known here, so any that may be right will do. */
   private requireInWindow(asked: Asked, key: ClaimKey): void {
     const claim = this.known.claims.at(key);
-    const lateMs = this.known.order.arrivedAt(asked) - (claim?.createdAt ?? Infinity) - this.known.settings.replayWindowMs;
-    demand(lateMs <= 2 * MAX_SKEW_MS, 11, () => `request ${asked.number} was answered from key ${key.key} ${lateMs} ms after its replay window`);
+    const lateMs =
+      this.known.order.arrivedAt(asked) - (claim?.createdAt ?? Infinity) - this.known.settings.replayWindowMs;
+    demand(
+      lateMs <= 2 * MAX_SKEW_MS,
+      11,
+      () => `request ${asked.number} was answered from key ${key.key} ${lateMs} ms after its replay window`,
+    );
   }
 
   private async requireDurable(asked: Asked, party: Party, request: KeyedRequest, id: string): Promise<void> {
     const { claims, books, durable } = this.known;
     const key = keyFor(party, request);
     const claim = claims.at(key);
-    demand(claim?.subjectId === id || claims.wasExpired(key), 12, () => `${id} was accepted under key ${key.key}, which now names ${claim?.subjectId}`);
+    demand(
+      claim?.subjectId === id || claims.wasExpired(key),
+      12,
+      () => `${id} was accepted under key ${key.key}, which now names ${claim?.subjectId}`,
+    );
     const made = claims.keyOf(request.operation, id);
-    demand(made !== undefined && same([made.accountId, made.appId, made.key], [key.accountId, key.appId, key.key]), 11, () => `${id} was given to key ${key.key}, and made under ${made?.key}`);
+    demand(
+      made !== undefined && same([made.accountId, made.appId, made.key], [key.accountId, key.appId, key.key]),
+      11,
+      () => `${id} was given to key ${key.key}, and made under ${made?.key}`,
+    );
     const record = request.operation === 'create' ? await durable.generations.read(id) : await durable.uploads.read(id);
-    demand(record !== null && record.kind !== 'void', 12, () => `${id} was accepted, and ${record ? 'is ruled out' : 'is not stored'}`);
-    demand(record.accountId === party.accountId && record.appId === party.appId, 17, () => `${id} was given to App ${party.appId}, and belongs to ${record.appId}`);
+    demand(
+      record !== null && record.kind !== 'void',
+      12,
+      () => `${id} was accepted, and ${record ? 'is ruled out' : 'is not stored'}`,
+    );
+    demand(
+      record.accountId === party.accountId && record.appId === party.appId,
+      17,
+      () => `${id} was given to App ${party.appId}, and belongs to ${record.appId}`,
+    );
     if (record.kind === 'upload') this.requireOpenTarget(asked, record);
     if (record.kind !== 'generation') return;
     const money = books.moneyOf(id);
-    demand(money?.held === BigInt(record.reservedCredits) && (money.isOpen || hasEnded(record)), 12, () => `generation ${id} was accepted, and is ${record.status} without a hold`);
+    demand(
+      money?.held === BigInt(record.reservedCredits) && (money.isOpen || hasEnded(record)),
+      12,
+      () => `generation ${id} was accepted, and is ${record.status} without a hold`,
+    );
     // What the record no longer has may be what was asked for.
     const accepted = this.known.generations.lives.get(id)?.asked ?? record;
-    const fitting = this.known.keys.matching(key, (sent) => payloadOf(sent) === payloadOf(request) && this.isWhatWasAsked(accepted, sent));
-    demand(fitting.length > 0, 11, () => `generation ${id} was given to a request that did not ask for it, under key ${key.key}`);
+    const fitting = this.known.keys.matching(
+      key,
+      (sent) => payloadOf(sent) === payloadOf(request) && this.isWhatWasAsked(accepted, sent),
+    );
+    demand(
+      fitting.length > 0,
+      11,
+      () => `generation ${id} was given to a request that did not ask for it, under key ${key.key}`,
+    );
   }
 
   /** Whose clock counts is not known here either. */
   private requireOpenTarget(asked: Asked, { uploadId, expiresAt }: Upload): void {
     const lateMs = this.known.order.arrivedAt(asked) - expiresAt;
-    demand(lateMs <= 2 * MAX_SKEW_MS, 11, () => `request ${asked.number} was given the target of upload ${uploadId} ${lateMs} ms after it had expired`);
+    demand(
+      lateMs <= 2 * MAX_SKEW_MS,
+      11,
+      () => `request ${asked.number} was given the target of upload ${uploadId} ${lateMs} ms after it had expired`,
+    );
   }
 
   private refused(asked: Asked, { accountId }: Party, { code, message }: Refused): void {
     const { request } = asked;
     const { claims, keys, books, prices, order, settings } = this.known;
     const since = order.arrivedOrder(asked);
-    demand(code !== 'INTERNAL_ERROR', 12, () => `request ${asked.number} (${request.operation}) was answered with INTERNAL_ERROR: ${message}`);
+    demand(
+      code !== 'INTERNAL_ERROR',
+      12,
+      () => `request ${asked.number} (${request.operation}) was answered with INTERNAL_ERROR: ${message}`,
+    );
     if (code === 'IDEMPOTENCY_PAYLOAD_MISMATCH' && isKeyed(request) && asked.party) {
       const use = keys.at(keyFor(asked.party, request));
-      demand((use?.payloads.size ?? 0) > 1, 11, () => `request ${asked.number} was refused as another request than key ${request.key} was used with, and there was only ever this one`);
+      demand(
+        (use?.payloads.size ?? 0) > 1,
+        11,
+        () =>
+          `request ${asked.number} was refused as another request than key ${request.key} was used with, and there was only ever this one`,
+      );
     }
     if (code === 'QUEUE_FULL') {
-      const wasFull = books.openHoldsOf(accountId)?.wasEver(since, (count) => count >= settings.maxOpenGenerationsPerAccount) ?? false;
-      demand(wasFull, 13, () => `request ${asked.number} was refused for a full queue, and account ${accountId} never had ${settings.maxOpenGenerationsPerAccount} open generations meanwhile`);
+      const wasFull =
+        books.openHoldsOf(accountId)?.wasEver(since, (count) => count >= settings.maxOpenGenerationsPerAccount) ??
+        false;
+      demand(
+        wasFull,
+        13,
+        () =>
+          `request ${asked.number} was refused for a full queue, and account ${accountId} never had ${settings.maxOpenGenerationsPerAccount} open generations meanwhile`,
+      );
     }
     if (code === 'CREDITS_INSUFFICIENT' && (request.operation === 'create' || request.operation === 'estimate')) {
       const price = prices.ofBody(request.body);
-      const wasShort = price !== undefined && (books.availableOf(accountId)?.wasEver(since, (available) => available < price) ?? true);
-      demand(wasShort, 13, () => `request ${asked.number} for ${price} credits was refused, and account ${accountId} had as many all the time`);
+      const wasShort =
+        price !== undefined && (books.availableOf(accountId)?.wasEver(since, (available) => available < price) ?? true);
+      demand(
+        wasShort,
+        13,
+        () =>
+          `request ${asked.number} for ${price} credits was refused, and account ${accountId} had as many all the time`,
+      );
     }
     if (request.operation === 'create' && asked.party && (code === 'QUEUE_FULL' || code === 'CREDITS_INSUFFICIENT')) {
       const key = keyFor(asked.party, request);
-      demand(!claims.hasStoodSince(key, since), 11, () => `request ${asked.number} was refused with ${code}, and generation ${claims.at(key)?.subjectId} stands under its key ${key.key}`);
+      demand(
+        !claims.hasStoodSince(key, since),
+        11,
+        () =>
+          `request ${asked.number} was refused with ${code}, and generation ${claims.at(key)?.subjectId} stands under its key ${key.key}`,
+      );
     }
   }
 
   private isWhatWasAsked(g: Generation, { body }: KeyedRequest): boolean {
-    if (body['model_key'] !== g.modelKey || body['prompt'] !== g.prompt || body['operation'] !== g.operation) return false;
+    if (body['model_key'] !== g.modelKey || body['prompt'] !== g.prompt || body['operation'] !== g.operation)
+      return false;
     if (body['negative_prompt'] !== g.negativePrompt || body['client_trace_id'] !== g.clientTraceId) return false;
-    return same(withDefaults(this.known.prices.model(g.modelKey), asObject(body['parameters'])), g.parameters)
-      && same(referencesIn(body), g.references.map(({ uploadId }) => uploadId));
+    return (
+      same(withDefaults(this.known.prices.model(g.modelKey), asObject(body['parameters'])), g.parameters) &&
+      same(
+        referencesIn(body),
+        g.references.map(({ uploadId }) => uploadId),
+      )
+    );
   }
 }
 

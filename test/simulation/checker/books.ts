@@ -27,7 +27,10 @@ export class Books {
   private readonly byGeneration = new Map<string, GenerationMoney>();
   private readonly listeners: BooksListener[] = [];
 
-  constructor(private readonly durable: Pick<Durable, 'accounts'>, private readonly order: EventOrder) {}
+  constructor(
+    private readonly durable: Pick<Durable, 'accounts'>,
+    private readonly order: EventOrder,
+  ) {}
 
   readonly handlers: Handlers = {
     'accounts.create': ({ args: [account], result }) => {
@@ -68,11 +71,20 @@ export class Books {
   }
 
   private open({ accountId, version, issued, available, reserved, spent, lastSequence, holds }: Account): void {
-    const isEmpty = version === 0 && issued === 0 && available === 0 && reserved === 0 && spent === 0 && lastSequence === 0 && holds.size === 0;
+    const isEmpty =
+      version === 0 &&
+      issued === 0 &&
+      available === 0 &&
+      reserved === 0 &&
+      spent === 0 &&
+      lastSequence === 0 &&
+      holds.size === 0;
     demand(isEmpty, 1, () => `account ${accountId} began with something in its books`);
     this.accounts.set(accountId, {
-      version: 0, ledger: new AccountLedger(accountId, this.byGeneration),
-      available: new ValueHistory(0), openHolds: new ValueHistory(0),
+      version: 0,
+      ledger: new AccountLedger(accountId, this.byGeneration),
+      available: new ValueHistory(0),
+      openHolds: new ValueHistory(0),
     });
   }
 
@@ -81,14 +93,24 @@ export class Books {
     const books = this.accounts.get(accountId);
     demand(books !== undefined, 1, () => `a change was written to account ${accountId}, which does not exist`);
     const isNext = change.expectedVersion === books.version && change.version === books.version + 1;
-    demand(isNext, 1, () => `account ${accountId} went from version ${books.version} to ${change.version}, by a change made for ${change.expectedVersion}`);
+    demand(
+      isNext,
+      1,
+      () =>
+        `account ${accountId} went from version ${books.version} to ${change.version}, by a change made for ${change.expectedVersion}`,
+    );
     const before = new Set(books.ledger.holds.keys());
     const closed = change.entries.map((entry) => this.add(books, entry)).filter((id) => id !== undefined);
     books.version = change.version;
     this.compareHolds(change, books, before);
     for (const generationId of new Set(closed)) this.conclude(generationId);
     for (const name of ['issued', 'available', 'reserved', 'spent'] as const) {
-      demand(isAmount(change[name]) && BigInt(change[name]) === books.ledger.credits[name], 1, () => `account ${accountId} says ${change[name]} ${name} at version ${change.version}, and its entries say ${books.ledger.credits[name]}`);
+      demand(
+        isAmount(change[name]) && BigInt(change[name]) === books.ledger.credits[name],
+        1,
+        () =>
+          `account ${accountId} says ${change[name]} ${name} at version ${change.version}, and its entries say ${books.ledger.credits[name]}`,
+      );
     }
     await this.compareStored(accountId, books);
   }
@@ -120,32 +142,70 @@ export class Books {
   private conclude(generationId: string): void {
     const money = this.byGeneration.get(generationId);
     if (!money) return;
-    demand(money.charged + money.released === money.held, 4, () => `generation ${generationId} is charged ${money.charged} and released ${money.released} of ${money.held}`);
+    demand(
+      money.charged + money.released === money.held,
+      4,
+      () => `generation ${generationId} is charged ${money.charged} and released ${money.released} of ${money.held}`,
+    );
     demand(money.isOpen, 4, () => `the hold of generation ${generationId} is ended a second time`);
     money.isOpen = false;
     for (const listener of this.listeners) listener.closed?.(generationId, money);
   }
 
-  private compareHolds({ accountId, holdsOpened, holdsClosed }: AccountChange, { ledger }: AccountBooks, before: ReadonlySet<string>): void {
+  private compareHolds(
+    { accountId, holdsOpened, holdsClosed }: AccountChange,
+    { ledger }: AccountBooks,
+    before: ReadonlySet<string>,
+  ): void {
     const expected = new Set(before);
     for (const generationId of holdsClosed) expected.delete(generationId);
     for (const hold of holdsOpened) {
       expected.add(hold.generationId);
-      demand(ledger.holds.get(hold.generationId) === BigInt(hold.credits), 4, () => `account ${accountId} opens a hold of ${hold.credits} for generation ${hold.generationId}, and its entries do not`);
+      demand(
+        ledger.holds.get(hold.generationId) === BigInt(hold.credits),
+        4,
+        () =>
+          `account ${accountId} opens a hold of ${hold.credits} for generation ${hold.generationId}, and its entries do not`,
+      );
     }
-    const isSame = expected.size === ledger.holds.size && [...expected].every((generationId) => ledger.holds.has(generationId));
-    demand(isSame, 4, () => `account ${accountId} has holds for ${[...expected].join(', ')}; by its entries for ${[...ledger.holds.keys()].join(', ')}`);
+    const isSame =
+      expected.size === ledger.holds.size && [...expected].every((generationId) => ledger.holds.has(generationId));
+    demand(
+      isSame,
+      4,
+      () =>
+        `account ${accountId} has holds for ${[...expected].join(', ')}; by its entries for ${[...ledger.holds.keys()].join(', ')}`,
+    );
   }
 
-  private async compareStored(accountId: string, { version, ledger: { sequence, credits, holds } }: AccountBooks): Promise<void> {
+  private async compareStored(
+    accountId: string,
+    { version, ledger: { sequence, credits, holds } }: AccountBooks,
+  ): Promise<void> {
     const stored = await this.durable.accounts.read(accountId);
     demand(stored !== null, 1, () => `account ${accountId} is gone`);
-    const isSame = stored.version === version && stored.lastSequence === sequence
-      && (['issued', 'available', 'reserved', 'spent'] as const).every((book) => BigInt(stored[book]) === credits[book]);
-    demand(isSame, 1, () => `account ${accountId} is stored as version ${stored.version}, ${stored.issued} issued, ${stored.available} available, ${stored.reserved} reserved, ${stored.spent} spent; by its entries it is version ${version}, ${credits.issued}, ${credits.available}, ${credits.reserved}, ${credits.spent}`);
-    demand(stored.holds.size === holds.size, 4, () => `account ${accountId} is stored with ${stored.holds.size} holds; by its entries it has ${holds.size}`);
+    const isSame =
+      stored.version === version &&
+      stored.lastSequence === sequence &&
+      (['issued', 'available', 'reserved', 'spent'] as const).every((book) => BigInt(stored[book]) === credits[book]);
+    demand(
+      isSame,
+      1,
+      () =>
+        `account ${accountId} is stored as version ${stored.version}, ${stored.issued} issued, ${stored.available} available, ${stored.reserved} reserved, ${stored.spent} spent; by its entries it is version ${version}, ${credits.issued}, ${credits.available}, ${credits.reserved}, ${credits.spent}`,
+    );
+    demand(
+      stored.holds.size === holds.size,
+      4,
+      () => `account ${accountId} is stored with ${stored.holds.size} holds; by its entries it has ${holds.size}`,
+    );
     for (const hold of stored.holds.values()) {
-      demand(holds.get(hold.generationId) === BigInt(hold.credits), 4, () => `account ${accountId} is stored with a hold of ${hold.credits} for generation ${hold.generationId}; its entries say ${holds.get(hold.generationId)}`);
+      demand(
+        holds.get(hold.generationId) === BigInt(hold.credits),
+        4,
+        () =>
+          `account ${accountId} is stored with a hold of ${hold.credits} for generation ${hold.generationId}; its entries say ${holds.get(hold.generationId)}`,
+      );
     }
   }
 }

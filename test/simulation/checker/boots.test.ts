@@ -1,5 +1,6 @@
 // Goal: the checker knows what may be taken from a process that is gone, and which boot is whose.
-// Method: an checker over stores with one process at a time is shown take-overs, and leases that carry what they should not.
+// Method: an checker over stores with one process at a time is shown take-overs, and leases that carry what they should
+// not.
 import { expect } from 'chai';
 import type { Generation } from '../../../core/generation/generation.js';
 import { CheckedService } from './checked-service.js';
@@ -15,7 +16,13 @@ describe('the checker of boots', () => {
       await alone.world.clock.advance(10);
       const g = await alone.world.generation(id);
       expect(g.attempt?.phase).to.equal(phase);
-      const lease = { worker: 'worker-2', fence: 2, renewedAt: alone.now, expiresAt: alone.now + alone.world.settings.leaseMs, bootId: 'boot-2' };
+      const lease = {
+        worker: 'worker-2',
+        fence: 2,
+        renewedAt: alone.now,
+        expiresAt: alone.now + alone.world.settings.leaseMs,
+        bootId: 'boot-2',
+      };
       const taken: Generation = { ...g, version: g.version + 1, lease, fence: 2, updatedAt: alone.now };
       await alone.world.ports.generations.replace(taken, g.version);
       await alone.show('generations.replace', [taken, g.version], 'applied');
@@ -25,7 +32,10 @@ describe('the checker of boots', () => {
   });
 
   it('14: finds a lease that carries two boots of one process, or none', async () => {
-    for (const [bootId, saying] of [['another', 'goes with'], [undefined, 'does not say of which boot']] as const) {
+    for (const [bootId, saying] of [
+      ['another', 'goes with'],
+      [undefined, 'does not say of which boot'],
+    ] as const) {
       const world = await CheckedService.open();
       world.world.provider.newReport = () => ({ state: 'running' });
       const ids = [await world.created('one'), await world.created('two')];

@@ -7,12 +7,17 @@ type MethodOf<P extends keyof Watched> = Extract<keyof Watched[P], string>;
 /** Every call the checker may look at, as in `accounts.apply`. */
 export type CallName = { [P in keyof Watched]: `${P}.${MethodOf<P>}` }[keyof Watched];
 
-type FunctionOf<K extends CallName> = K extends `${infer P extends keyof Watched}.${infer M}` ? (M extends keyof Watched[P] ? Watched[P][M] : never) : never;
+type FunctionOf<K extends CallName> = K extends `${infer P extends keyof Watched}.${infer M}`
+  ? M extends keyof Watched[P]
+    ? Watched[P][M]
+    : never
+  : never;
 
 /** An effect with the arguments and the result of its call. */
-export type EffectOf<K extends CallName> = FunctionOf<K> extends (...args: infer Args) => Promise<infer Result>
-  ? Omit<Effect, 'args' | 'result'> & { readonly args: Args; readonly result: Result }
-  : never;
+export type EffectOf<K extends CallName> =
+  FunctionOf<K> extends (...args: infer Args) => Promise<infer Result>
+    ? Omit<Effect, 'args' | 'result'> & { readonly args: Args; readonly result: Result }
+    : never;
 
 /** What somebody wants to look at after which calls. */
 export type Handlers = { readonly [K in CallName]?: (effect: EffectOf<K>) => Promise<void> | void };

@@ -17,8 +17,13 @@ import { Violation, type Answer, type Asked, type Party, type Request } from '..
 import { SimulationChecker } from './checker.js';
 
 const OPERATION_IDS: Readonly<Record<string, string>> = {
-  create: 'createGeneration', estimate: 'estimateGeneration', get: 'getGeneration', cancel: 'cancelGeneration', credits: 'getCredits',
-  prepare: 'prepareUpload', complete: 'completeUpload',
+  create: 'createGeneration',
+  estimate: 'estimateGeneration',
+  get: 'getGeneration',
+  cancel: 'cancelGeneration',
+  credits: 'getCredits',
+  prepare: 'prepareUpload',
+  complete: 'completeUpload',
 };
 
 export const SECRET = `svc_live_${'Secret0'.repeat(7)}`;
@@ -34,9 +39,17 @@ export class CheckedService {
   private readonly found: Violation[] = [];
   private asked = 0;
 
-  private constructor(readonly world: CoreHarness, isExclusive: boolean) {
+  private constructor(
+    readonly world: CoreHarness,
+    isExclusive: boolean,
+  ) {
     this.checker = new SimulationChecker({
-      durable: world.ports, models: world.models, settings: world.settings, recoveryIntervalMs: 5_000, secrets: () => [SECRET], isExclusive,
+      durable: world.ports,
+      models: world.models,
+      settings: world.settings,
+      recoveryIntervalMs: 5_000,
+      secrets: () => [SECRET],
+      isExclusive,
     });
     const intercept = (call: PortCall): Promise<unknown> => this.intercept(call);
     const provider = intercepted('provider', world.provider, intercept);
@@ -47,7 +60,10 @@ export class CheckedService {
   static async open(credits = 1_000, { isExclusive = false } = {}): Promise<CheckedService> {
     const models = [
       imageModel({ cancelFloorCredits: 3 }),
-      imageModel({ modelKey: 'odd', price: imagePrice(1, { microcreditsPerUnit: 2_333_334, baseMicrocredits: 100_001, minimumCredits: 3 }) }),
+      imageModel({
+        modelKey: 'odd',
+        price: imagePrice(1, { microcreditsPerUnit: 2_333_334, baseMicrocredits: 100_001, minimumCredits: 3 }),
+      }),
     ];
     const checked = new CheckedService(await CoreHarness.open({ models, credits: 0 }), isExclusive);
     checked.caller = await checked.newCaller(credits);
@@ -104,7 +120,11 @@ export class CheckedService {
     const body = { filename: 'a.png', media_type: 'image/png', byte_size: bytes.byteLength, role: 'reference_image' };
     const prepared = await this.ask({ operation: 'prepare', key: `up-${this.asked}`, body });
     if (prepared.outcome !== 'success') throw new Error('Not prepared.');
-    const { upload_id: uploadId, upload_url: url, required_headers: headers } = prepared.data as { upload_id: string; upload_url: string; required_headers: Record<string, string> };
+    const {
+      upload_id: uploadId,
+      upload_url: url,
+      required_headers: headers,
+    } = prepared.data as { upload_id: string; upload_url: string; required_headers: Record<string, string> };
     const { status } = this.world.ports.objects.handle({ method: 'PUT', url, headers, body: bytes });
     await this.checker.sent(uploadId, bytes, status);
     await this.ask({ operation: 'complete', key: `done-${this.asked}`, uploadId, body: {} });
@@ -144,12 +164,24 @@ export class CheckedService {
   }
 
   private async answerTo(request: Request, caller: Caller): Promise<Answer> {
-    const route = ROUTES.find(({ operation }) => operation.operationId === OPERATION_IDS[request.operation]) as ProtectedRoute;
-    const params = request.operation === 'complete' ? { upload_id: request.uploadId } : { generation_id: 'generationId' in request ? request.generationId : '' };
+    const route = ROUTES.find(
+      ({ operation }) => operation.operationId === OPERATION_IDS[request.operation],
+    ) as ProtectedRoute;
+    const params =
+      request.operation === 'complete'
+        ? { upload_id: request.uploadId }
+        : { generation_id: 'generationId' in request ? request.generationId : '' };
     try {
-      const answered = await this.world.clock.run(route.operation.answer({
-        context: this.context, caller, params, query: {}, idempotencyKey: 'key' in request ? request.key : '', body: 'body' in request ? request.body : {},
-      }));
+      const answered = await this.world.clock.run(
+        route.operation.answer({
+          context: this.context,
+          caller,
+          params,
+          query: {},
+          idempotencyKey: 'key' in request ? request.key : '',
+          body: 'body' in request ? request.body : {},
+        }),
+      );
       if ('stream' in answered) throw new Error(`${route.path} answers with a stream.`);
       const { data, replayed = false } = answered;
       return { outcome: 'success', data: JSON.parse(JSON.stringify(data)) as JsonObject, replayed };
@@ -166,7 +198,8 @@ export class CheckedService {
     if (port === 'provider') await this.noting(() => this.checker.calling(shown));
     const target: unknown = args === call.args ? undefined : Reflect.get(this.world.ports, port);
     const changed: unknown = typeof target === 'object' && target !== null ? Reflect.get(target, method) : undefined;
-    const result: unknown = typeof changed === 'function' ? await Reflect.apply(changed, target, [...args]) : await call.proceed();
+    const result: unknown =
+      typeof changed === 'function' ? await Reflect.apply(changed, target, [...args]) : await call.proceed();
     await this.noting(() => this.checker.effect({ ...shown, result }));
     return result;
   }

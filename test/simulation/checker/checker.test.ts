@@ -1,6 +1,6 @@
 // Goal: the checker finds nothing in what is right, and names the invariant that each made-up breach breaks.
-// Method: real core on memory adapters before the checker's eyes; then one call is changed on its way to the store, one answer
-// on its way out, or one thing is shown that never happened.
+// Method: real core on memory adapters before the checker's eyes; then one call is changed on its way to the store, one
+// answer on its way out, or one thing is shown that never happened.
 import { expect } from 'chai';
 import type { AccountChange } from '../../../core/credits/account.js';
 import type { Generation } from '../../../core/generation/generation.js';
@@ -13,7 +13,11 @@ import { ATTRIBUTION } from '../../fixtures/stored-records.js';
 const HOUR_MS = 3_600_000;
 
 /** Changes the first argument of a call whenever it is one of these. */
-function changing<T extends object>(name: string, when: (value: T) => boolean, change: (value: T) => T): (call: PortCall) => readonly unknown[] {
+function changing<T extends object>(
+  name: string,
+  when: (value: T) => boolean,
+  change: (value: T) => T,
+): (call: PortCall) => readonly unknown[] {
   return (call) => {
     const [value, ...rest] = call.args;
     return call.name === name && when(value as T) ? [change(value as T), ...rest] : call.args;
@@ -21,27 +25,46 @@ function changing<T extends object>(name: string, when: (value: T) => boolean, c
 }
 
 const always = (): boolean => true;
-const refused = (code: 'CREDITS_INSUFFICIENT' | 'QUEUE_FULL' | 'IDEMPOTENCY_PAYLOAD_MISMATCH' | 'INTERNAL_ERROR' | 'GENERATION_JOB_NOT_FOUND'): Answer => ({ outcome: 'refused', code, message: 'No.' });
-const withData = (changes: Record<string, string | number | undefined>) => (answer: Answer): Answer => (
-  answer.outcome === 'success' ? { ...answer, data: { ...answer.data, ...changes } as typeof answer.data } : answer
-);
+const refused = (
+  code:
+    | 'CREDITS_INSUFFICIENT'
+    | 'QUEUE_FULL'
+    | 'IDEMPOTENCY_PAYLOAD_MISMATCH'
+    | 'INTERNAL_ERROR'
+    | 'GENERATION_JOB_NOT_FOUND',
+): Answer => ({ outcome: 'refused', code, message: 'No.' });
+const withData =
+  (changes: Record<string, string | number | undefined>) =>
+  (answer: Answer): Answer =>
+    answer.outcome === 'success' ? { ...answer, data: { ...answer.data, ...changes } as typeof answer.data } : answer;
 
 describe('the checker', () => {
   let checked: CheckedService;
   const newest = (id: string): Promise<Generation> => checked.world.generation(id);
-  beforeEach(async () => { checked = await CheckedService.open(); });
+  beforeEach(async () => {
+    checked = await CheckedService.open();
+  });
 
   it('finds nothing in lives that are right', async () => {
     const stranger = await checked.newCaller(5);
     const uploadId = await checked.uploaded();
-    const first = await checked.created('one', { count: 2 }, { reference_upload_ids: [uploadId.toUpperCase()], client_trace_id: 'mine' });
-    await checked.create('one', { count: 2 }, { reference_upload_ids: [uploadId.toUpperCase()], client_trace_id: 'mine' });
+    const first = await checked.created(
+      'one',
+      { count: 2 },
+      { reference_upload_ids: [uploadId.toUpperCase()], client_trace_id: 'mine' },
+    );
+    await checked.create(
+      'one',
+      { count: 2 },
+      { reference_upload_ids: [uploadId.toUpperCase()], client_trace_id: 'mine' },
+    );
     await checked.create('one', { count: 3 });
     await checked.finished(first);
     const odd = await checked.created('two', { count: 3 }, { model_key: 'odd' });
     await checked.ask({ operation: 'cancel', generationId: odd });
     await checked.ask({ operation: 'cancel', generationId: odd });
-    for (const generationId of [first, odd, checked.caller.appId]) await checked.ask({ operation: 'get', generationId });
+    for (const generationId of [first, odd, checked.caller.appId])
+      await checked.ask({ operation: 'get', generationId });
     await checked.ask({ operation: 'get', generationId: first }, { caller: stranger });
     await checked.ask({ operation: 'create', key: 'dear', body: checked.world.body() }, { caller: stranger });
     await checked.ask({ operation: 'credits' });
@@ -55,7 +78,10 @@ describe('the checker', () => {
   });
 
   it('1: finds totals that do not follow from the entries', async () => {
-    checked.tamper = changing<AccountChange>('accounts.apply', always, (change) => ({ ...change, spent: change.spent + 1 }));
+    checked.tamper = changing<AccountChange>('accounts.apply', always, (change) => ({
+      ...change,
+      spent: change.spent + 1,
+    }));
     await checked.create('one');
     checked.expectFirst(1, 'spent');
   });
@@ -67,20 +93,34 @@ describe('the checker', () => {
   });
 
   it('2: finds a book below zero', async () => {
-    checked.tamper = changing<AccountChange>('accounts.apply', always, (change) => ({ ...change, entries: change.entries.map((entry) => ({ ...entry, credits: 1_001 })) }));
+    checked.tamper = changing<AccountChange>('accounts.apply', always, (change) => ({
+      ...change,
+      entries: change.entries.map((entry) => ({ ...entry, credits: 1_001 })),
+    }));
     await checked.create('one');
     checked.expectFirst(2, 'available -1');
   });
 
   it('3: finds a price that was rounded twice', async () => {
-    checked.tamper = changing<Generation>('generations.insert', always, (g) => ({ ...g, estimatedCredits: g.estimatedCredits + 1, reservedCredits: g.reservedCredits + 1 }));
+    checked.tamper = changing<Generation>('generations.insert', always, (g) => ({
+      ...g,
+      estimatedCredits: g.estimatedCredits + 1,
+      reservedCredits: g.reservedCredits + 1,
+    }));
     await checked.create('one', { count: 2 }, { model_key: 'odd' });
     checked.expectFirst(3, 'its price is 5');
   });
 
   it('3: finds a success that is charged for more than was delivered', async () => {
-    checked.world.provider.newReport = () => ({ state: 'succeeded', outputs: [{ kind: 'image', mediaType: 'image/png' }] });
-    checked.tamper = changing<Generation>('generations.replace', ({ status }) => status === 'succeeded', (g) => ({ ...g, chargedCredits: g.reservedCredits }));
+    checked.world.provider.newReport = () => ({
+      state: 'succeeded',
+      outputs: [{ kind: 'image', mediaType: 'image/png' }],
+    });
+    checked.tamper = changing<Generation>(
+      'generations.replace',
+      ({ status }) => status === 'succeeded',
+      (g) => ({ ...g, chargedCredits: g.reservedCredits }),
+    );
     await checked.finished(await checked.created('one', { count: 2 }));
     checked.expectFirst(3, '10 is due');
   });
@@ -90,7 +130,11 @@ describe('the checker', () => {
     const id = await checked.created('one');
     await checked.world.clock.run(checked.dispatcher.deliver(id));
     await checked.world.clock.advance(2_000);
-    checked.tamper = changing<Generation>('generations.replace', ({ status }) => status === 'cancelled', (g) => ({ ...g, chargedCredits: 0, unchargedBytes: 2_048 }));
+    checked.tamper = changing<Generation>(
+      'generations.replace',
+      ({ status }) => status === 'cancelled',
+      (g) => ({ ...g, chargedCredits: 0, unchargedBytes: 2_048 }),
+    );
     await checked.ask({ operation: 'cancel', generationId: id });
     await checked.finished(id);
     checked.expectFirst(3, 'charged 0, where 3 is due');
@@ -99,34 +143,78 @@ describe('the checker', () => {
   it('4: finds a generation that was inserted without a hold', async () => {
     const id = await checked.created('one');
     const money = await CheckedService.open();
-    money.tamper = (call) => (call.name === 'accounts.apply' ? [{ ...(call.args[0] as AccountChange), entries: [], holdsOpened: [], lastSequence: 1 }] : call.args);
+    money.tamper = (call) =>
+      call.name === 'accounts.apply'
+        ? [{ ...(call.args[0] as AccountChange), entries: [], holdsOpened: [], lastSequence: 1 }]
+        : call.args;
     await money.create('one');
     money.expectFirst(1, 'available');
-    checked.tamper = changing<Generation>('generations.insert', always, (g) => ({ ...g, generationId: id.replace(/^0190/, '0191') }));
+    checked.tamper = changing<Generation>('generations.insert', always, (g) => ({
+      ...g,
+      generationId: id.replace(/^0190/, '0191'),
+    }));
     await checked.create('two');
     checked.expectFirst(11, 'no claim of it ever named it');
   });
 
   it('4: finds a hold that is ended while its generation runs', async () => {
     const id = await checked.created('one');
-    await checked.context.accountWriter.execute(checked.caller.accountId, { kind: 'settle', generationId: id, charge: 0 });
+    await checked.context.accountWriter.execute(checked.caller.accountId, {
+      kind: 'settle',
+      generationId: id,
+      charge: 0,
+    });
     checked.expectFirst(4, 'was ended while it is queued');
   });
 
   it('4: finds a hold that no claim asked for', async () => {
-    await checked.context.accountWriter.execute(checked.caller.accountId, { kind: 'hold', generationId: checked.caller.appId, credits: 1, maxOpenHolds: 9, attribution: ATTRIBUTION });
+    await checked.context.accountWriter.execute(checked.caller.accountId, {
+      kind: 'hold',
+      generationId: checked.caller.appId,
+      credits: 1,
+      maxOpenHolds: 9,
+      attribution: ATTRIBUTION,
+    });
     checked.expectFirst(4, 'no claim');
   });
 
   it('5: finds a second charge', async () => {
     const id = await checked.created('one');
     await checked.finished(id);
-    const { version, issued, available, reserved, spent, lastSequence } = await checked.world.account(checked.caller.accountId);
+    const { version, issued, available, reserved, spent, lastSequence } = await checked.world.account(
+      checked.caller.accountId,
+    );
     const { accountId } = checked.caller;
-    const hold = { accountId, sequence: lastSequence + 1, kind: 'charge', from: 'reserved', to: 'spent', credits: 1, at: 0, availableAfter: available, generationId: id };
-    await checked.show('accounts.apply', [{
-      accountId, expectedVersion: version, version: version + 1, issued, available, reserved, spent, lastSequence: lastSequence + 1, holdsOpened: [], holdsClosed: [], entries: [{ ...hold, credits: 0 }],
-    }], 'applied');
+    const hold = {
+      accountId,
+      sequence: lastSequence + 1,
+      kind: 'charge',
+      from: 'reserved',
+      to: 'spent',
+      credits: 1,
+      at: 0,
+      availableAfter: available,
+      generationId: id,
+    };
+    await checked.show(
+      'accounts.apply',
+      [
+        {
+          accountId,
+          expectedVersion: version,
+          version: version + 1,
+          issued,
+          available,
+          reserved,
+          spent,
+          lastSequence: lastSequence + 1,
+          holdsOpened: [],
+          holdsClosed: [],
+          entries: [{ ...hold, credits: 0 }],
+        },
+      ],
+      'applied',
+    );
     checked.expectFirst(5, 'second time');
   });
 
@@ -169,7 +257,15 @@ describe('the checker', () => {
   it('10: finds a submission of what was cancelled while queued', async () => {
     const id = await checked.created('one');
     await checked.ask({ operation: 'cancel', generationId: id });
-    await checked.noting(() => checked.checker.calling({ at: 0, process: 'worker-2', processNow: 0, call: 'provider.submit', args: [{ generationId: id, token: 'x' }] }));
+    await checked.noting(() =>
+      checked.checker.calling({
+        at: 0,
+        process: 'worker-2',
+        processNow: 0,
+        call: 'provider.submit',
+        args: [{ generationId: id, token: 'x' }],
+      }),
+    );
     checked.expectFirst(10, 'cancelled while queued');
   });
 
@@ -180,7 +276,10 @@ describe('the checker', () => {
   });
 
   it('11: finds a mismatch where there is none, and a key with two answers', async () => {
-    await checked.ask({ operation: 'create', key: 'one', body: checked.world.body() }, { twist: () => refused('IDEMPOTENCY_PAYLOAD_MISMATCH') });
+    await checked.ask(
+      { operation: 'create', key: 'one', body: checked.world.body() },
+      { twist: () => refused('IDEMPOTENCY_PAYLOAD_MISMATCH') },
+    );
     checked.expectFirst(11, 'only ever this one');
     const other = await CheckedService.open();
     const first = await other.create('one');
@@ -191,24 +290,39 @@ describe('the checker', () => {
   });
 
   it('12: finds an acceptance of nothing', async () => {
-    await checked.ask({ operation: 'create', key: 'one', body: checked.world.body() }, { twist: withData({ generation_id: '01900000-0000-7000-8000-00000000ffff' }) });
+    await checked.ask(
+      { operation: 'create', key: 'one', body: checked.world.body() },
+      { twist: withData({ generation_id: '01900000-0000-7000-8000-00000000ffff' }) },
+    );
     checked.expectFirst(12, 'which never was');
   });
 
   it('13: finds a refusal for credits that were there, and for a queue that was not full', async () => {
-    await checked.ask({ operation: 'create', key: 'one', body: checked.world.body() }, { twist: () => refused('CREDITS_INSUFFICIENT') });
+    await checked.ask(
+      { operation: 'create', key: 'one', body: checked.world.body() },
+      { twist: () => refused('CREDITS_INSUFFICIENT') },
+    );
     checked.expectFirst(13, 'had as many all the time');
     const other = await CheckedService.open();
-    await other.ask({ operation: 'create', key: 'one', body: other.world.body() }, { twist: () => refused('QUEUE_FULL') });
+    await other.ask(
+      { operation: 'create', key: 'one', body: other.world.body() },
+      { twist: () => refused('QUEUE_FULL') },
+    );
     other.expectFirst(13, 'full queue');
   });
 
   it('13: finds what a refusal left behind', async () => {
-    await checked.ask({ operation: 'create', key: 'one', body: checked.world.body({ count: 99 }) }, { twist: () => refused('QUEUE_FULL') });
+    await checked.ask(
+      { operation: 'create', key: 'one', body: checked.world.body({ count: 99 }) },
+      { twist: () => refused('QUEUE_FULL') },
+    );
     const late = await CheckedService.open(5);
     await late.create('one', { count: 1 });
     late.expectNothing();
-    const g: Generation = await (async () => { const id = await checked.created('two'); return newest(id); })();
+    const g: Generation = await (async () => {
+      const id = await checked.created('two');
+      return newest(id);
+    })();
     checked.expectFirst(13, 'full queue');
     expect(g.status).to.equal('queued');
   });
@@ -218,15 +332,29 @@ describe('the checker', () => {
     const id = await checked.created('one');
     await checked.world.clock.run(checked.dispatcher.deliver(id));
     const g = await newest(id);
-    const lease = { worker: 'worker-2', fence: 2, renewedAt: checked.now, expiresAt: checked.now + checked.world.settings.leaseMs, bootId: 'boot-2' };
-    await checked.show('generations.replace', [{ ...g, version: g.version + 1, lease, fence: 2, updatedAt: checked.now }, g.version], 'applied');
+    const lease = {
+      worker: 'worker-2',
+      fence: 2,
+      renewedAt: checked.now,
+      expiresAt: checked.now + checked.world.settings.leaseMs,
+      bootId: 'boot-2',
+    };
+    await checked.show(
+      'generations.replace',
+      [{ ...g, version: g.version + 1, lease, fence: 2, updatedAt: checked.now }, g.version],
+      'applied',
+    );
     checked.expectFirst(14, 'had the lease until');
     const other = await CheckedService.open();
     other.world.provider.newReport = () => ({ state: 'running' });
     const second = await other.created('one');
     await other.world.clock.run(other.dispatcher.deliver(second));
     const mine = await other.world.generation(second);
-    await other.show('generations.replace', [{ ...mine, version: mine.version + 1, progress: 0.5 }, mine.version], 'applied');
+    await other.show(
+      'generations.replace',
+      [{ ...mine, version: mine.version + 1, progress: 0.5 }, mine.version],
+      'applied',
+    );
     other.expectFirst(14, 'worker-2 wrote renew');
   });
 
@@ -234,12 +362,20 @@ describe('the checker', () => {
     const id = await checked.created('one');
     await checked.ask({ operation: 'cancel', generationId: id });
     const g = await newest(id);
-    await checked.show('generations.replace', [{ ...g, version: g.version + 1, chargedCredits: 10, lateReport: { state: 'succeeded', at: 1 } }, g.version], 'applied');
+    await checked.show(
+      'generations.replace',
+      [{ ...g, version: g.version + 1, chargedCredits: 10, lateReport: { state: 'succeeded', at: 1 } }, g.version],
+      'applied',
+    );
     checked.expectFirst(7, 'late-report changed chargedCredits');
   });
 
   it('16: finds an upload that is not what was sent, and bytes that change', async () => {
-    checked.tamper = changing<Upload>('uploads.replace', ({ status }) => status === 'ready', (upload) => ({ ...upload, ...(upload.ready ? { ready: { ...upload.ready, sha256: 'ab' } } : {}) }));
+    checked.tamper = changing<Upload>(
+      'uploads.replace',
+      ({ status }) => status === 'ready',
+      (upload) => ({ ...upload, ...(upload.ready ? { ready: { ...upload.ready, sha256: 'ab' } } : {}) }),
+    );
     await checked.uploaded();
     checked.expectFirst(16, 'which nobody sent to it');
     const other = await CheckedService.open();
@@ -252,7 +388,8 @@ describe('the checker', () => {
   it('16: finds an output that is not there', async () => {
     const id = await checked.created('one');
     checked.tamper = (call) => {
-      if (call.name === 'generations.replace' && (call.args[0] as Generation).status === 'succeeded') void checked.world.ports.objects.remove(`outputs/${id}/1/0`);
+      if (call.name === 'generations.replace' && (call.args[0] as Generation).status === 'succeeded')
+        void checked.world.ports.objects.remove(`outputs/${id}/1/0`);
       return call.args;
     };
     await checked.finished(id);
@@ -262,7 +399,10 @@ describe('the checker', () => {
   it('17: finds a refusal that tells a stranger something', async () => {
     const id = await checked.created('one');
     const caller = await checked.newCaller(0);
-    await checked.ask({ operation: 'get', generationId: id }, { caller, twist: () => refused('GENERATION_JOB_NOT_FOUND') });
+    await checked.ask(
+      { operation: 'get', generationId: id },
+      { caller, twist: () => refused('GENERATION_JOB_NOT_FOUND') },
+    );
     checked.expectFirst(17, 'was refused with GENERATION_JOB_NOT_FOUND');
   });
 

@@ -23,19 +23,21 @@ import { EventOrder } from './event-order.js';
 import { Uploads } from './uploads.js';
 import { Views } from './views.js';
 
-const WRITES = /^(?:accounts\.(?:create|apply)|(?:generations|claims|uploads)\.(?:insert|replace)|credentials\.(?:insert|replace))/;
+const WRITES =
+  /^(?:accounts\.(?:create|apply)|(?:generations|claims|uploads)\.(?:insert|replace)|credentials\.(?:insert|replace))/;
 const OURS = ['TypeError', 'RangeError', 'ReferenceError'];
 
 /**
- * The independent check of `docs/correctness.md`. It shares no code with core: it has its own books, its own prices and its
- * own table of what may follow what, and compares them after every call with what is stored.
+ * The independent check of `docs/correctness.md`. It shares no code with core: it has its own books, its own prices and
+ * its own table of what may follow what, and compares them after every call with what is stored.
  *
- * Two invariants are not here. 19 compares adapters and fronts, of which a simulation has one set. Of 20, that no account
- * starves another cannot be told from the order of starts, since every worker has a line of its own and runs take as long
- * as their provider likes; the workload sees to that.
+ * Two invariants are not here. 19 compares adapters and fronts, of which a simulation has one set. Of 20, that no
+ * account starves another cannot be told from the order of starts, since every worker has a line of its own and runs
+ * take as long as their provider likes; the workload sees to that.
  *
- * What fault runs can see as well is a rule of `test/history`: how entries add up, one hold and one charge a generation, the
- * form of a task and the order of its views. All else here needs calls on ports, which only a simulation sees.
+ * What fault runs can see as well is a rule of `test/history`: how entries add up, one hold and one charge a
+ * generation, the form of a task and the order of its views. All else here needs calls on ports, which only a
+ * simulation sees.
  *
  * It relies on effects being shown one at a time, each before the next takes place.
  */
@@ -67,7 +69,14 @@ export class SimulationChecker implements Observer {
     this.generations = new Generations(durable, settings);
     this.objects = new GuardedObjects(durable.objects);
     const { books, generations, objects } = this;
-    const claims = new Claims(settings, clocks, order, (operation, id) => (operation === 'create' ? generations : this.uploads).standingAt(id), (id) => books.moneyOf(id)?.isOpen ?? false, isExclusive);
+    const claims = new Claims(
+      settings,
+      clocks,
+      order,
+      (operation, id) => (operation === 'create' ? generations : this.uploads).standingAt(id),
+      (id) => books.moneyOf(id)?.isOpen ?? false,
+      isExclusive,
+    );
     this.accepted = new Accepted({ durable, settings, order, books, claims, keys, prices, generations });
     this.uploads = new Uploads(settings, clocks, objects, (upload) => this.accepted.prepared(upload));
     this.provider = new ProviderCalls(generations, prices);
@@ -80,9 +89,17 @@ export class SimulationChecker implements Observer {
 
     const charges = new Charges({ settings, books, claims, prices, provider: this.provider, generations, clocks });
     books.listen(charges);
-    const listeners = [new Leases(settings, clocks, isExclusive), this.provider, this.accepted, charges, this.uploads, new Outputs(settings, objects, prices)];
+    const listeners = [
+      new Leases(settings, clocks, isExclusive),
+      this.provider,
+      this.accepted,
+      charges,
+      this.uploads,
+      new Outputs(settings, objects, prices),
+    ];
     for (const listener of listeners) generations.listen(listener);
-    for (const { handlers } of [books, claims, generations, this.uploads, objects, this.provider, this.suspensions]) this.calls.add(handlers);
+    for (const { handlers } of [books, claims, generations, this.uploads, objects, this.provider, this.suspensions])
+      this.calls.add(handlers);
   }
 
   /** How often each step of a generation was seen, as `running cancel running`. */

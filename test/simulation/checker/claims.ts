@@ -32,7 +32,11 @@ export class Claims {
   readonly handlers: Handlers = {
     'claims.insert': ({ args: [claim], result, process }) => {
       const known = this.standing.get(keyName(claim));
-      demand(result.inserted === (known === undefined), 11, () => `key ${claim.key} was ${result.inserted ? 'claimed twice' : 'refused, and free'}`);
+      demand(
+        result.inserted === (known === undefined),
+        11,
+        () => `key ${claim.key} was ${result.inserted ? 'claimed twice' : 'refused, and free'}`,
+      );
       if (result.inserted) this.keep(claim, process);
     },
     'claims.replace': ({ args: [next], result, process }) => {
@@ -58,7 +62,11 @@ export class Claims {
   /** Whether what a key was claimed for stands, and the key was not freed since. */
   hasStoodSince(key: ClaimKey, order: number): boolean {
     const claim = this.at(key);
-    return claim !== undefined && this.standingAt(key.operation, claim.subjectId) === 'effect' && (this.freedAt.get(keyName(key)) ?? -1) < order;
+    return (
+      claim !== undefined &&
+      this.standingAt(key.operation, claim.subjectId) === 'effect' &&
+      (this.freedAt.get(keyName(key)) ?? -1) < order
+    );
   }
 
   /** Whether a claim of this key was ever removed because its retention was over. */
@@ -71,46 +79,90 @@ export class Claims {
     const named = `${operation} ${subjectId}`;
     const { claimLeaseMs, claimRetentionMs } = this.settings;
     const isTimed = leaseExpiresAt === createdAt + claimLeaseMs && removeAt === createdAt + claimRetentionMs;
-    demand(isTimed, 11, () => `the claim of ${key} made at ${createdAt} is leased until ${leaseExpiresAt} and kept until ${removeAt}`);
-    demand(operation === 'complete' || !this.namedBy.has(named), 11, () => `id ${subjectId} was claimed under a second time, for ${key}`);
+    demand(
+      isTimed,
+      11,
+      () => `the claim of ${key} made at ${createdAt} is leased until ${leaseExpiresAt} and kept until ${removeAt}`,
+    );
+    demand(
+      operation === 'complete' || !this.namedBy.has(named),
+      11,
+      () => `id ${subjectId} was claimed under a second time, for ${key}`,
+    );
     this.namedBy.set(named, claim);
     this.standing.set(keyName(claim), claim);
     this.madeBy.set(keyName(claim), process);
   }
 
-  /** Only a claim that has lapsed, or whose process is gone, is taken over, and only once nothing can come of it any more. Its maker read the clock for `createdAt`. */
+  /**
+   * Only a claim that has lapsed, or whose process is gone, is taken over, and only once nothing can come of it any
+   * more. Its maker read the clock for `createdAt`.
+   */
   private takeOver(next: Claim, process: string): void {
     const before = this.standing.get(keyName(next));
     demand(before !== undefined, 11, () => `a claim of ${next.key} was taken over, and none stood`);
     const { claimLeaseMs } = this.settings;
-    const hasLapsed = before.leaseExpiresAt <= next.createdAt || before.leaseExpiresAt > next.createdAt + claimLeaseMs + MAX_SKEW_MS;
+    const hasLapsed =
+      before.leaseExpiresAt <= next.createdAt || before.leaseExpiresAt > next.createdAt + claimLeaseMs + MAX_SKEW_MS;
     const isOfTheDead = this.isExclusive && this.madeBy.get(keyName(next)) !== process;
-    demand(hasLapsed || isOfTheDead, 11, () => `the claim of ${next.key} was leased until ${before.leaseExpiresAt} and taken over at ${next.createdAt}`);
-    demand(next.version === before.version + 1 && next.digest === before.digest, 11, () => `the claim of ${next.key} was taken over by another request, or out of turn`);
+    demand(
+      hasLapsed || isOfTheDead,
+      11,
+      () => `the claim of ${next.key} was leased until ${before.leaseExpiresAt} and taken over at ${next.createdAt}`,
+    );
+    demand(
+      next.version === before.version + 1 && next.digest === before.digest,
+      11,
+      () => `the claim of ${next.key} was taken over by another request, or out of turn`,
+    );
     if (next.operation !== 'complete') {
       const standing = this.standingAt(next.operation, before.subjectId);
-      demand(standing === 'precluded', 11, () => `the claim of ${next.key} was taken over while its ${before.subjectId} was not ruled out: ${standing}`);
+      demand(
+        standing === 'precluded',
+        11,
+        () => `the claim of ${next.key} was taken over while its ${before.subjectId} was not ruled out: ${standing}`,
+      );
     }
     this.keep(next, process);
   }
 
-  /** A completion that succeeded says so on its claim, and changes nothing else there, but that a key of an upload already ready goes sooner. */
+  /**
+   * A completion that succeeded says so on its claim, and changes nothing else there, but that a key of an upload
+   * already ready goes sooner.
+   */
   private finish(next: Claim): void {
     const before = this.standing.get(keyName(next));
-    const isSame = before !== undefined && next.version === before.version + 1 && next.digest === before.digest && next.subjectId === before.subjectId && (next.removeAt === before.removeAt || next.removeAt === before.createdAt + this.settings.replayWindowMs);
-    demand(next.operation === 'complete' && isSame, 11, () => `the claim of ${next.key} was marked as finished by another request`);
+    const isSame =
+      before !== undefined &&
+      next.version === before.version + 1 &&
+      next.digest === before.digest &&
+      next.subjectId === before.subjectId &&
+      (next.removeAt === before.removeAt || next.removeAt === before.createdAt + this.settings.replayWindowMs);
+    demand(
+      next.operation === 'complete' && isSame,
+      11,
+      () => `the claim of ${next.key} was marked as finished by another request`,
+    );
     this.standing.set(keyName(next), next);
   }
 
   /** A key is freed only by a refusal, and what was refused has no effect. */
   private free(key: ClaimKey, expectedVersion: number): void {
     const before = this.standing.get(keyName(key));
-    demand(before?.version === expectedVersion, 11, () => `the claim of ${key.key} was removed at version ${expectedVersion}, and has ${before?.version}`);
+    demand(
+      before?.version === expectedVersion,
+      11,
+      () => `the claim of ${key.key} was removed at version ${expectedVersion}, and has ${before?.version}`,
+    );
     if (key.operation !== 'complete') {
       const standing = this.standingAt(key.operation, before.subjectId);
       demand(standing !== 'effect', 11, () => `key ${key.key} was freed, and ${before.subjectId} was made under it`);
       // Credits that nothing leads to any more would be missing until recovery comes across them.
-      demand(standing === 'precluded' || !this.isHeld(before.subjectId), 12, () => `key ${key.key} was freed, and credits are held for ${before.subjectId}`);
+      demand(
+        standing === 'precluded' || !this.isHeld(before.subjectId),
+        12,
+        () => `key ${key.key} was freed, and credits are held for ${before.subjectId}`,
+      );
     }
     this.standing.delete(keyName(key));
     this.freedAt.set(keyName(key), this.order.position);
@@ -119,8 +171,14 @@ export class Claims {
   private removeExpired({ args: [now], result, at, process, processNow }: EffectOf<'claims.removeExpired'>): void {
     if (result === 0) return;
     demand(canBeDue(now, at), 11, () => `${process} removed claims as of ${now}, which is ${now - at} ms ahead`);
-    demand(now <= processNow || !this.clocks.isSteady(process, at), 11, () => `${process} removed claims as of ${now}, at ${processNow} by its clock`);
-    const due = [...this.standing].filter(([, { removeAt }]) => removeAt <= now).sort(([a, { removeAt: atA }], [b, { removeAt: atB }]) => atA - atB || (a < b ? -1 : 1));
+    demand(
+      now <= processNow || !this.clocks.isSteady(process, at),
+      11,
+      () => `${process} removed claims as of ${now}, at ${processNow} by its clock`,
+    );
+    const due = [...this.standing]
+      .filter(([, { removeAt }]) => removeAt <= now)
+      .sort(([a, { removeAt: atA }], [b, { removeAt: atB }]) => atA - atB || (a < b ? -1 : 1));
     demand(result <= due.length, 11, () => `${result} claims were removed as expired, and ${due.length} were`);
     for (const [name] of due.slice(0, result)) {
       this.standing.delete(name);

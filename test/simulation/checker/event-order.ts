@@ -3,7 +3,10 @@ import type { Asked } from '../observed.js';
 /** Numbers everything that is shown to the checker, so that two things at the same millisecond still have an order. */
 export class EventOrder {
   position = 0;
-  private readonly asked = new Map<number, { readonly order: number; arrived?: { readonly order: number; readonly at: number } }>();
+  private readonly asked = new Map<
+    number,
+    { readonly order: number; arrived?: { readonly order: number; readonly at: number } }
+  >();
 
   tick(): number {
     this.position += 1;

@@ -46,13 +46,24 @@ export class Generations {
   private readonly records = new Map<string, GenerationRecord>();
   private readonly listeners: GenerationListener[] = [];
 
-  constructor(private readonly durable: Pick<Durable, 'generations'>, private readonly settings: Settings) {}
+  constructor(
+    private readonly durable: Pick<Durable, 'generations'>,
+    private readonly settings: Settings,
+  ) {}
 
   readonly handlers: Handlers = {
     'generations.insert': async (effect) => {
-      const { args: [record], result } = effect;
+      const {
+        args: [record],
+        result,
+      } = effect;
       const known = this.records.get(record.generationId);
-      demand(result.inserted === (known === undefined), 7, () => `generation ${record.generationId} was ${result.inserted ? 'inserted over another one' : 'refused, and free'}`);
+      demand(
+        result.inserted === (known === undefined),
+        7,
+        () =>
+          `generation ${record.generationId} was ${result.inserted ? 'inserted over another one' : 'refused, and free'}`,
+      );
       if (result.inserted) await this.inserted(record, effect);
     },
     'generations.replace': async (effect) => {
@@ -81,23 +92,44 @@ export class Generations {
     const { generationId } = record;
     this.records.set(generationId, record);
     demand(record.version === 1, 7, () => `${generationId} was inserted as version ${record.version}`);
-    if (record.kind !== 'generation') return demand(record.kind === 'void', 7, () => `${generationId} was inserted as ${record.kind}`);
+    if (record.kind !== 'generation')
+      return demand(record.kind === 'void', 7, () => `${generationId} was inserted as ${record.kind}`);
     const { accountId, appId, updatedAt, createdAt, fence, attemptsMade } = record;
-    demand(record.status === 'queued' && fence === 0 && attemptsMade === 0 && updatedAt === createdAt, 7, () => `generation ${generationId} was inserted ${record.status}, with fence ${fence} and ${attemptsMade} attempts`);
+    demand(
+      record.status === 'queued' && fence === 0 && attemptsMade === 0 && updatedAt === createdAt,
+      7,
+      () =>
+        `generation ${generationId} was inserted ${record.status}, with fence ${fence} and ${attemptsMade} attempts`,
+    );
     const known = this.lives.get(generationId);
     demand(known === undefined, 7, () => `generation ${generationId} was inserted a second time`);
-    this.lives.set(generationId, { generationId, accountId, appId, asked: record, newest: record, shown: new Set([shownAs(record)]), insertedAt: by.at });
+    this.lives.set(generationId, {
+      generationId,
+      accountId,
+      appId,
+      asked: record,
+      newest: record,
+      shown: new Set([shownAs(record)]),
+      insertedAt: by.at,
+    });
     this.requireShape(record);
     await this.requireStored(record);
     for (const listener of this.listeners) await listener.inserted?.(record, by);
   }
 
   private async replaced(effect: EffectOf<'generations.replace'>): Promise<void> {
-    const { args: [next, expectedVersion] } = effect;
+    const {
+      args: [next, expectedVersion],
+    } = effect;
     const { generationId } = next;
     const before = this.records.get(generationId);
     const isNext = before?.version === expectedVersion && next.version === expectedVersion + 1;
-    demand(isNext, 7, () => `generation ${generationId} went from version ${before?.version} to ${next.version}, by a change made for ${expectedVersion}`);
+    demand(
+      isNext,
+      7,
+      () =>
+        `generation ${generationId} went from version ${before?.version} to ${next.version}, by a change made for ${expectedVersion}`,
+    );
     this.records.set(generationId, next);
     demand(before.kind === 'generation', 7, () => `generation ${generationId} came back from ${before.kind}`);
     if (next.kind !== 'generation') return this.retired(before, next, effect);
@@ -105,7 +137,12 @@ export class Generations {
     const event = classify(before, next, effect.process);
     const fault = faultOf(before, event, next);
     demand(fault === undefined, 7, () => `generation ${generationId}, version ${next.version}: ${fault}`);
-    demand(next.updatedAt >= before.updatedAt && next.chargedCredits >= before.chargedCredits, 8, () => `generation ${generationId} went back, from ${before.updatedAt} and ${before.chargedCredits} charged to ${next.updatedAt} and ${next.chargedCredits}`);
+    demand(
+      next.updatedAt >= before.updatedAt && next.chargedCredits >= before.chargedCredits,
+      8,
+      () =>
+        `generation ${generationId} went back, from ${before.updatedAt} and ${before.chargedCredits} charged to ${next.updatedAt} and ${next.chargedCredits}`,
+    );
     if (event === 'content-removed') this.contentRemoved(before, effect);
     this.note(before, next, event, effect.at);
     this.requireShape(next);
@@ -124,41 +161,95 @@ export class Generations {
     if (next.settledAt !== undefined) life.settledAt ??= at;
   }
 
-  private contentRemoved({ generationId, completedAt = Infinity }: Generation, { at, process, processNow }: Step['by']): void {
+  private contentRemoved(
+    { generationId, completedAt = Infinity }: Generation,
+    { at, process, processNow }: Step['by'],
+  ): void {
     const isDue = canBeDue(completedAt + this.settings.unchargedContentRetentionMs, at);
-    demand(isDue, 7, () => `generation ${generationId} ended at ${completedAt}, and its content was removed at ${processNow} by the clock of ${process}`);
+    demand(
+      isDue,
+      7,
+      () =>
+        `generation ${generationId} ended at ${completedAt}, and its content was removed at ${processNow} by the clock of ${process}`,
+    );
   }
 
   /** Only a settled generation goes, and only when its retention is over. */
   private retired(before: Generation, next: Tombstone, { at, process, processNow }: Step['by']): void {
     const { generationId, completedAt = Infinity } = before;
-    demand(next.kind === 'expired' && before.settledAt !== undefined, 7, () => `generation ${generationId} became ${next.kind}, ${before.status} and ${before.settledAt === undefined ? 'not ' : ''}settled`);
-    demand(next.accountId === before.accountId && next.appId === before.appId && next.createdAt === before.createdAt, 7, () => `what remains of generation ${generationId} belongs to somebody else`);
-    demand(canBeDue(completedAt + this.settings.taskRetentionMs, at), 7, () => `generation ${generationId} ended at ${completedAt} and was retired at ${processNow} by the clock of ${process}`);
+    demand(
+      next.kind === 'expired' && before.settledAt !== undefined,
+      7,
+      () =>
+        `generation ${generationId} became ${next.kind}, ${before.status} and ${before.settledAt === undefined ? 'not ' : ''}settled`,
+    );
+    demand(
+      next.accountId === before.accountId && next.appId === before.appId && next.createdAt === before.createdAt,
+      7,
+      () => `what remains of generation ${generationId} belongs to somebody else`,
+    );
+    demand(
+      canBeDue(completedAt + this.settings.taskRetentionMs, at),
+      7,
+      () =>
+        `generation ${generationId} ended at ${completedAt} and was retired at ${processNow} by the clock of ${process}`,
+    );
     const hasFiles = before.outputs.length > 0 && before.outputsRemovedAt === undefined;
     demand(!hasFiles, 7, () => `generation ${generationId} was retired before its outputs were`);
   }
 
-  private removed({ args: [generationId, expectedVersion], at, process, processNow }: EffectOf<'generations.remove'>): void {
+  private removed({
+    args: [generationId, expectedVersion],
+    at,
+    process,
+    processNow,
+  }: EffectOf<'generations.remove'>): void {
     const before = this.records.get(generationId);
-    demand(before?.version === expectedVersion, 7, () => `generation ${generationId} was removed at version ${expectedVersion}, and has ${before?.version}`);
+    demand(
+      before?.version === expectedVersion,
+      7,
+      () => `generation ${generationId} was removed at version ${expectedVersion}, and has ${before?.version}`,
+    );
     demand(before.kind !== 'generation', 7, () => `generation ${generationId} was removed, and not retired`);
-    demand(canBeDue(before.dueAt, at), 7, () => `what remained of ${generationId} was to stay until ${before.dueAt}, and was removed at ${processNow} by the clock of ${process}`);
+    demand(
+      canBeDue(before.dueAt, at),
+      7,
+      () =>
+        `what remained of ${generationId} was to stay until ${before.dueAt}, and was removed at ${processNow} by the clock of ${process}`,
+    );
     this.records.delete(generationId);
   }
 
   private requireShape(generation: Generation): void {
     const fault = shapeFault(generation);
-    demand(fault === undefined, 9, () => `generation ${generation.generationId}, version ${generation.version}, is ${generation.status} and ${fault}`);
+    demand(
+      fault === undefined,
+      9,
+      () =>
+        `generation ${generation.generationId}, version ${generation.version}, is ${generation.status} and ${fault}`,
+    );
   }
 
   private async requireStored({ generationId, version }: Generation): Promise<void> {
     const stored = await this.durable.generations.read(generationId);
-    demand(stored?.kind === 'generation' && stored.version === version, 7, () => `generation ${generationId} was written as version ${version}, and is stored as ${stored?.kind} ${stored?.version}`);
+    demand(
+      stored?.kind === 'generation' && stored.version === version,
+      7,
+      () =>
+        `generation ${generationId} was written as version ${version}, and is stored as ${stored?.kind} ${stored?.version}`,
+    );
   }
 }
 
 /** What a client sees change, as one text. */
-export function shownAs({ status, chargedCredits, updatedAt }: { readonly status: string; readonly chargedCredits: number; readonly updatedAt: number }): string {
+export function shownAs({
+  status,
+  chargedCredits,
+  updatedAt,
+}: {
+  readonly status: string;
+  readonly chargedCredits: number;
+  readonly updatedAt: number;
+}): string {
   return `${status} ${chargedCredits} ${updatedAt}`;
 }

@@ -13,7 +13,9 @@ interface Guarded {
   readonly mayGo?: (at: number) => boolean;
 }
 
-/** Invariant 16: bytes that somebody was promised must stay as they are, unless the object store itself spoiled them. */
+/**
+ * Invariant 16: bytes that somebody was promised must stay as they are, unless the object store itself spoiled them.
+ */
 export class GuardedObjects {
   private readonly guarded = new Map<string, Guarded>();
   private readonly spoiledKeys = new Set<string>();
@@ -30,7 +32,11 @@ export class GuardedObjects {
     'objects.remove': ({ args: [key], process, at, processNow }) => {
       const guarded = this.guarded.get(key);
       if (!guarded) return;
-      demand(guarded.mayGo?.(at) ?? false, 16, () => `${process} removed ${key}, of ${guarded.of}, at ${processNow} by its clock`);
+      demand(
+        guarded.mayGo?.(at) ?? false,
+        16,
+        () => `${process} removed ${key}, of ${guarded.of}, at ${processNow} by its clock`,
+      );
       this.guarded.delete(key);
     },
   };
@@ -66,7 +72,11 @@ export class GuardedObjects {
       length += chunk.byteLength;
     }
     const digest = hash.digest('hex');
-    demand(digest === sha256 && length === byteSize, 16, () => `the bytes of ${of} at ${objectKey} are ${length} with ${digest}, and should be ${byteSize} with ${sha256}`);
+    demand(
+      digest === sha256 && length === byteSize,
+      16,
+      () => `the bytes of ${of} at ${objectKey} are ${length} with ${digest}, and should be ${byteSize} with ${sha256}`,
+    );
   }
 
   async requireAllStanding(): Promise<void> {

@@ -8,7 +8,13 @@ import { canonical } from '../../history/values.js';
 export type KeyedRequest = Extract<Request, { operation: 'create' | 'prepare' | 'complete' }>;
 
 /** Refusals after which the client cannot know that nothing was or will be done under its key. */
-const TELLS_NOTHING: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR', 'IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_REPLAY_EXPIRED', 'REQUEST_TIMEOUT']);
+const TELLS_NOTHING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'SERVICE_UNAVAILABLE',
+  'INTERNAL_ERROR',
+  'IDEMPOTENCY_IN_PROGRESS',
+  'IDEMPOTENCY_REPLAY_EXPIRED',
+  'REQUEST_TIMEOUT',
+]);
 
 interface Sent {
   readonly number: number;
@@ -76,7 +82,9 @@ export class Keys {
   }
 
   private find({ number, request, party }: Asked): Sent | undefined {
-    return party && isKeyed(request) ? this.at(keyFor(party, request))?.sent.find((sent) => sent.number === number) : undefined;
+    return party && isKeyed(request)
+      ? this.at(keyFor(party, request))?.sent.find((sent) => sent.number === number)
+      : undefined;
   }
 }
 
@@ -92,7 +100,11 @@ export function isWhollyRefused({ sent }: KeyUse): boolean {
 /** Something came to be under a key: not if all who used the key were told that nothing has. */
 export function demandHoped(use: KeyUse | undefined, what: string): void {
   demand(use !== undefined, 11, () => `${what} was made under a key nobody sent`);
-  demand(!isWhollyRefused(use), 13, () => `${what} was made under key ${use.key.key}, and every request under it was refused`);
+  demand(
+    !isWhollyRefused(use),
+    13,
+    () => `${what} was made under key ${use.key.key}, and every request under it was refused`,
+  );
 }
 
 export function isKeyed(request: Request): request is KeyedRequest {

@@ -7,68 +7,137 @@ const BY_HOLDER = new Set(['renew', 'begin-attempt', 'accepted', 'attempt-failed
 const GIVES_LEASE = new Set(['start', 'take-over', 're-lease']);
 
 /**
- * Invariant 14: who may write what. The store lets a write through only onto the version it was decided on, so the version
- * before is what its writer saw; but the clock went on, and may have jumped, between the decision and the write. Where the
- * record says when the decision was made, that time is used; elsewhere the clock at the write, if it is steady.
+ * Invariant 14: who may write what. The store lets a write through only onto the version it was decided on, so the
+ * version before is what its writer saw; but the clock went on, and may have jumped, between the decision and the
+ * write. Where the record says when the decision was made, that time is used; elsewhere the clock at the write, if it
+ * is steady.
  */
 export class Leases implements GenerationListener {
   /** Which process signs its leases with which boot, and the other way round. */
   private readonly boots = new Map<string, string>();
 
   /** Where there is one process at a time, whoever held a lease before is gone. */
-  constructor(private readonly settings: Settings, private readonly clocks: ProcessClocks, private readonly isExclusive: boolean) {}
+  constructor(
+    private readonly settings: Settings,
+    private readonly clocks: ProcessClocks,
+    private readonly isExclusive: boolean,
+  ) {}
 
   stepped(step: Step): void {
     const { before, next, event } = step;
     if (GIVES_LEASE.has(event)) this.given(step);
-    else demand(next.fence === before.fence, 14, () => `generation ${next.generationId}: ${event} moved the fence from ${before.fence} to ${next.fence}`);
+    else
+      demand(
+        next.fence === before.fence,
+        14,
+        () => `generation ${next.generationId}: ${event} moved the fence from ${before.fence} to ${next.fence}`,
+      );
     if (BY_HOLDER.has(event)) this.byHolder(step);
     if (event === 'expire' || event === 'give-up') this.tooLate(step);
   }
 
   private given({ before, next, event, by }: Step): void {
     const { generationId, lease } = next;
-    demand(next.fence === before.fence + 1, 14, () => `generation ${generationId}: ${event} moved the fence from ${before.fence} to ${next.fence}`);
-    demand(lease?.worker === by.process && lease.fence === next.fence, 14, () => `generation ${generationId}: ${by.process} gave the lease to ${lease?.worker} with fence ${lease?.fence}`);
-    demand(lease.expiresAt === lease.renewedAt + this.settings.leaseMs, 14, () => `generation ${generationId}: the lease of ${lease.renewedAt} ends at ${lease.expiresAt}`);
+    demand(
+      next.fence === before.fence + 1,
+      14,
+      () => `generation ${generationId}: ${event} moved the fence from ${before.fence} to ${next.fence}`,
+    );
+    demand(
+      lease?.worker === by.process && lease.fence === next.fence,
+      14,
+      () => `generation ${generationId}: ${by.process} gave the lease to ${lease?.worker} with fence ${lease?.fence}`,
+    );
+    demand(
+      lease.expiresAt === lease.renewedAt + this.settings.leaseMs,
+      14,
+      () => `generation ${generationId}: the lease of ${lease.renewedAt} ends at ${lease.expiresAt}`,
+    );
     this.requireNotAhead(by, lease.renewedAt, () => `generation ${generationId}: ${event}`);
     this.requireOwnBoot(by, lease.bootId);
     const old = before.lease;
-    const hasLapsed = old === undefined || old.expiresAt <= lease.renewedAt || old.renewedAt > lease.renewedAt + MAX_SKEW_MS;
+    const hasLapsed =
+      old === undefined || old.expiresAt <= lease.renewedAt || old.renewedAt > lease.renewedAt + MAX_SKEW_MS;
     // What a process that is gone was about to hand over may still arrive; all else of its is nobody's.
     const isNobodys = this.isOfTheDead(old, by) && before.attempt?.phase !== 'submitting';
-    demand(hasLapsed || isNobodys || event === 're-lease', 14, () => `generation ${generationId}: ${by.process} took over at ${lease.renewedAt} by its clock, and ${old?.worker} had the lease until ${old?.expiresAt}`);
-    if (event === 'start') demand(lease.renewedAt <= before.terms.queueDeadlineAt, 7, () => `generation ${generationId} was started at ${lease.renewedAt}, after its queue deadline ${before.terms.queueDeadlineAt}`);
+    demand(
+      hasLapsed || isNobodys || event === 're-lease',
+      14,
+      () =>
+        `generation ${generationId}: ${by.process} took over at ${lease.renewedAt} by its clock, and ${old?.worker} had the lease until ${old?.expiresAt}`,
+    );
+    if (event === 'start')
+      demand(
+        lease.renewedAt <= before.terms.queueDeadlineAt,
+        7,
+        () =>
+          `generation ${generationId} was started at ${lease.renewedAt}, after its queue deadline ${before.terms.queueDeadlineAt}`,
+      );
   }
 
   private byHolder({ before, next, event, by }: Step): void {
     const { generationId } = next;
-    demand(before.lease !== undefined, 14, () => `generation ${generationId}: ${by.process} wrote ${event}, and nobody had the lease`);
+    demand(
+      before.lease !== undefined,
+      14,
+      () => `generation ${generationId}: ${by.process} wrote ${event}, and nobody had the lease`,
+    );
     const { worker, fence } = before.lease;
-    demand(worker === by.process && fence === before.fence, 14, () => `generation ${generationId}: ${by.process} wrote ${event}, and ${worker} had the lease with fence ${fence} of ${before.fence}`);
+    demand(
+      worker === by.process && fence === before.fence,
+      14,
+      () =>
+        `generation ${generationId}: ${by.process} wrote ${event}, and ${worker} had the lease with fence ${fence} of ${before.fence}`,
+    );
     if (next.lease) {
-      demand(next.lease.worker === worker && next.lease.fence === fence, 14, () => `generation ${generationId}: ${event} gave the lease of ${worker} to ${next.lease?.worker}`);
+      demand(
+        next.lease.worker === worker && next.lease.fence === fence,
+        14,
+        () => `generation ${generationId}: ${event} gave the lease of ${worker} to ${next.lease?.worker}`,
+      );
       this.requireNotAhead(by, next.lease.renewedAt, () => `generation ${generationId}: ${event}`);
     }
     if (event === 'begin-attempt') {
       const isNext = next.attempt?.number === next.attemptsMade && next.attemptsMade === before.attemptsMade + 1;
-      demand(isNext, 7, () => `generation ${generationId} made attempt ${next.attempt?.number} after ${before.attemptsMade}`);
-      demand(before.cancelRequestedAt === undefined, 10, () => `generation ${generationId} began attempt ${next.attempt?.number} after a cancel`);
+      demand(
+        isNext,
+        7,
+        () => `generation ${generationId} made attempt ${next.attempt?.number} after ${before.attemptsMade}`,
+      );
+      demand(
+        before.cancelRequestedAt === undefined,
+        10,
+        () => `generation ${generationId} began attempt ${next.attempt?.number} after a cancel`,
+      );
     }
   }
 
   /**
-   * Ended from outside: its time must be over, and nobody at work on it. `completedAt` is when that was decided, unless the
-   * generation had been touched by a clock further ahead. A give-up for another reason than time is looked at elsewhere.
+   * Ended from outside: its time must be over, and nobody at work on it. `completedAt` is when that was decided, unless
+   * the generation had been touched by a clock further ahead. A give-up for another reason than time is looked at
+   * elsewhere.
    */
   private tooLate({ before, next, event, by }: Step): void {
     if (next.error?.code !== 'TASK_TIMEOUT' || !this.clocks.isSteady(by.process, by.at)) return;
     const { generationId, completedAt = 0 } = next;
     const deadlineAt = event === 'give-up' ? before.terms.queueDeadlineAt : (before.runDeadlineAt ?? Infinity);
-    demand(completedAt > deadlineAt, 7, () => `generation ${generationId}: ${event} at ${completedAt}, and its deadline is ${deadlineAt}`);
+    demand(
+      completedAt > deadlineAt,
+      7,
+      () => `generation ${generationId}: ${event} at ${completedAt}, and its deadline is ${deadlineAt}`,
+    );
     const { lease } = before;
-    const isLive = lease !== undefined && !this.isOfTheDead(lease, by) && lease.expiresAt > Math.max(completedAt, by.processNow) && lease.renewedAt <= by.processNow + MAX_SKEW_MS;
-    demand(!isLive, 14, () => `generation ${generationId}: ${by.process} wrote ${event} at ${completedAt}, and ${lease?.worker} had the lease until ${lease?.expiresAt}`);
+    const isLive =
+      lease !== undefined &&
+      !this.isOfTheDead(lease, by) &&
+      lease.expiresAt > Math.max(completedAt, by.processNow) &&
+      lease.renewedAt <= by.processNow + MAX_SKEW_MS;
+    demand(
+      !isLive,
+      14,
+      () =>
+        `generation ${generationId}: ${by.process} wrote ${event} at ${completedAt}, and ${lease?.worker} had the lease until ${lease?.expiresAt}`,
+    );
   }
 
   private isOfTheDead(lease: { readonly worker: string } | undefined, by: Step['by']): boolean {
@@ -77,13 +146,24 @@ export class Leases implements GenerationListener {
 
   private requireOwnBoot({ process }: Step['by'], bootId: string | undefined): void {
     demand(bootId !== undefined, 14, () => `${process} took a lease that does not say of which boot it is`);
-    for (const [one, other] of [[process, bootId], [bootId, process]] as const) {
-      demand((this.boots.get(one) ?? other) === other, 14, () => `${process} took a lease of boot ${bootId}, and ${one} goes with ${this.boots.get(one)}`);
+    for (const [one, other] of [
+      [process, bootId],
+      [bootId, process],
+    ] as const) {
+      demand(
+        (this.boots.get(one) ?? other) === other,
+        14,
+        () => `${process} took a lease of boot ${bootId}, and ${one} goes with ${this.boots.get(one)}`,
+      );
       this.boots.set(one, other);
     }
   }
 
   private requireNotAhead({ process, at, processNow }: Step['by'], time: number, what: () => string): void {
-    demand(time <= processNow || !this.clocks.isSteady(process, at), 14, () => `${what()} by ${process} carries ${time}, and its clock says ${processNow}`);
+    demand(
+      time <= processNow || !this.clocks.isSteady(process, at),
+      14,
+      () => `${what()} by ${process} carries ${time}, and its clock says ${processNow}`,
+    );
   }
 }

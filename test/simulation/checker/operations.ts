@@ -13,7 +13,10 @@ export class Operations {
   /** Before anybody asks for anything, accounts are set up with what they begin with. */
   private isSettingUp = true;
 
-  constructor(private readonly books: Books, private readonly order: EventOrder) {
+  constructor(
+    private readonly books: Books,
+    private readonly order: EventOrder,
+  ) {
     books.listen({ operated: (entry) => this.operated(entry) });
   }
 
@@ -24,27 +27,51 @@ export class Operations {
     this.asked.set(name, [...(this.asked.get(name) ?? []), request]);
   }
 
-  /** An operator who was told that it is done finds it in the ledger, and who was told that it cannot be done was told so rightly. */
+  /**
+   * An operator who was told that it is done finds it in the ledger, and who was told that it cannot be done was told
+   * so rightly.
+   */
   served(asked: Asked, answer: Answer): void {
     const { request } = asked;
     if (request.operation !== 'grant' && request.operation !== 'adjust') return;
     const { accountId, operationId, credits } = request;
     if (answer.outcome === 'success') {
       const entry = this.done.get(nameOf(accountId, operationId));
-      demand(entry !== undefined && isOf(entry, request), 1, () => `${request.operation} ${operationId} of ${credits} to account ${accountId} was acknowledged, and the ledger has ${entry ? `a ${entry.kind} of ${entry.credits}` : 'nothing'} under it`);
+      demand(
+        entry !== undefined && isOf(entry, request),
+        1,
+        () =>
+          `${request.operation} ${operationId} of ${credits} to account ${accountId} was acknowledged, and the ledger has ${entry ? `a ${entry.kind} of ${entry.credits}` : 'nothing'} under it`,
+      );
     }
     if (answer.outcome === 'refused' && answer.code === 'CREDITS_INSUFFICIENT') {
-      const couldNot = this.books.availableOf(accountId)?.wasEver(this.order.arrivedOrder(asked), (available) => available + credits < 0) ?? true;
-      demand(couldNot, 13, () => `adjustment ${operationId} of ${credits} was refused, and account ${accountId} always had enough`);
+      const couldNot =
+        this.books
+          .availableOf(accountId)
+          ?.wasEver(this.order.arrivedOrder(asked), (available) => available + credits < 0) ?? true;
+      demand(
+        couldNot,
+        13,
+        () => `adjustment ${operationId} of ${credits} was refused, and account ${accountId} always had enough`,
+      );
     }
   }
 
   private operated(entry: Entry): void {
     const { accountId, operationId = '' } = entry;
     const name = nameOf(accountId, operationId);
-    demand(!this.done.has(name), 1, () => `operation ${operationId} of account ${accountId} has a second entry, ${entry.sequence}`);
+    demand(
+      !this.done.has(name),
+      1,
+      () => `operation ${operationId} of account ${accountId} has a second entry, ${entry.sequence}`,
+    );
     const isAsked = this.isSettingUp || (this.asked.get(name) ?? []).some((request) => isOf(entry, request));
-    demand(isAsked, 1, () => `entry ${entry.sequence} of account ${accountId}, a ${entry.kind} of ${entry.credits} under ${operationId}, was asked for by nobody`);
+    demand(
+      isAsked,
+      1,
+      () =>
+        `entry ${entry.sequence} of account ${accountId}, a ${entry.kind} of ${entry.credits} under ${operationId}, was asked for by nobody`,
+    );
     this.done.set(name, entry);
   }
 }

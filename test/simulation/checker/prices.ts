@@ -4,17 +4,28 @@ import { demand } from './demand.js';
 import { textOf } from '../../history/values.js';
 
 /** A fraction of whole numbers, so that nothing is rounded before the end. */
-interface Fraction { readonly over: bigint; readonly under: bigint }
+interface Fraction {
+  readonly over: bigint;
+  readonly under: bigint;
+}
 
 const times = (a: Fraction, b: Fraction): Fraction => ({ over: a.over * b.over, under: a.under * b.under });
-const plus = (a: Fraction, b: Fraction): Fraction => ({ over: a.over * b.under + b.over * a.under, under: a.under * b.under });
+const plus = (a: Fraction, b: Fraction): Fraction => ({
+  over: a.over * b.under + b.over * a.under,
+  under: a.under * b.under,
+});
 const whole = (value: number | bigint): Fraction => ({ over: BigInt(value), under: 1n });
 
 /** The parameters with the defaults of the model's schema, which are all at its top. */
 export function withDefaults(model: Model, parameters: JsonObject): JsonObject {
   const properties = asObject(model.inputSchema['properties']);
-  const missing = Object.entries(properties).filter(([name, schema]) => parameters[name] === undefined && asObject(schema)['default'] !== undefined);
-  return { ...parameters, ...Object.fromEntries(missing.map(([name, schema]) => [name, asObject(schema)['default'] ?? null])) };
+  const missing = Object.entries(properties).filter(
+    ([name, schema]) => parameters[name] === undefined && asObject(schema)['default'] !== undefined,
+  );
+  return {
+    ...parameters,
+    ...Object.fromEntries(missing.map(([name, schema]) => [name, asObject(schema)['default'] ?? null])),
+  };
 }
 
 /** What models cost, worked out anew from their terms. */
@@ -76,10 +87,13 @@ function creditsFor({ price }: Model, parameters: JsonObject, count: number): nu
 
 function units(price: Model['price'], parameters: JsonObject, count: number): Fraction {
   switch (price.unit) {
-    case 'task': return whole(1);
+    case 'task':
+      return whole(1);
     case 'image':
-    case 'video': return whole(count);
-    case 'second': return whole(count * Math.ceil(Number(parameters[price.durationParameter ?? ''] ?? 1)));
+    case 'video':
+      return whole(count);
+    case 'second':
+      return whole(count * Math.ceil(Number(parameters[price.durationParameter ?? ''] ?? 1)));
     case 'megapixel': {
       const [width, height] = textOf(parameters[price.sizeParameter ?? ''] ?? '1000x1000').split('x');
       return { over: BigInt(width ?? 0) * BigInt(height ?? 0) * BigInt(count), under: 1_000_000n };

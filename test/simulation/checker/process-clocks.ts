@@ -8,7 +8,9 @@ const JITTER_MS = 5;
 /** A call may take effect this long after the clock was read for it, and longer only where nothing hangs on it. */
 const MEMORY_MS = 120_000;
 
-/** How far apart the clocks of two machines may be. What is further ahead than that was left by a clock that was wrong. */
+/**
+ * How far apart the clocks of two machines may be. What is further ahead than that was left by a clock that was wrong.
+ */
 export const MAX_SKEW_MS = 60_000;
 /** So no clock is further off true time than this, but for a leap, which nobody may believe. */
 const FARTHEST_OFF_MS = MAX_SKEW_MS / 2;
@@ -19,12 +21,20 @@ export function canBeDue(time: number, at: number): boolean {
 }
 
 /**
- * What is known of every process's clock. A check of ours that says "too early by the writer's clock" knows the clock when
- * the write took effect, and not when it was decided; if the clock jumped in between, it says nothing.
+ * What is known of every process's clock. A check of ours that says "too early by the writer's clock" knows the clock
+ * when the write took effect, and not when it was decided; if the clock jumped in between, it says nothing.
  */
 export class ProcessClocks {
   private readonly seen = new Map<string, Seen>();
-  note({ at, process, processNow }: { readonly at: number; readonly process: string; readonly processNow: number }): void {
+  note({
+    at,
+    process,
+    processNow,
+  }: {
+    readonly at: number;
+    readonly process: string;
+    readonly processNow: number;
+  }): void {
     const offset = processNow - at;
     const last = this.seen.get(process);
     if (last === undefined) this.seen.set(process, { offset, jumpedAt: -Infinity });

@@ -24,8 +24,9 @@ interface Cancelled {
 }
 
 /**
- * Invariants 5 and 10, and what the provider really said, whether its answers arrived or not. A worker may read a generation, then a
- * cancel is written, then the worker submits: so one submission may follow a cancel, in each lease that was given before it.
+ * Invariants 5 and 10, and what the provider really said, whether its answers arrived or not. A worker may read a
+ * generation, then a cancel is written, then the worker submits: so one submission may follow a cancel, in each lease
+ * that was given before it.
  */
 export class ProviderCalls implements GenerationListener {
   private readonly tasks = new Map<string, Task>();
@@ -38,7 +39,10 @@ export class ProviderCalls implements GenerationListener {
   private readonly handedOver = new Set<string>();
   private readonly refused = new Set<string>();
 
-  constructor(private readonly generations: Generations, private readonly prices: Prices) {}
+  constructor(
+    private readonly generations: Generations,
+    private readonly prices: Prices,
+  ) {}
 
   readonly handlers: Handlers = {
     'provider.submit': ({ args: [{ token }], result }) => {
@@ -56,7 +60,8 @@ export class ProviderCalls implements GenerationListener {
       if (!task) return;
       task.states.add(result.state);
       // One that stopped before it was asked to has failed; and what it lists may turn out not to be there.
-      const isAsked = this.generations.lives.get(this.tokens.get(task.token) ?? '')?.newest.cancelRequestedAt !== undefined;
+      const isAsked =
+        this.generations.lives.get(this.tokens.get(task.token) ?? '')?.newest.cancelRequestedAt !== undefined;
       if (result.state === 'cancelled' && (!isAsked || result.outputs.length > 0)) task.states.add('failed');
     },
   };
@@ -71,22 +76,41 @@ export class ProviderCalls implements GenerationListener {
 
   stepped({ before, next, event, by }: Step): void {
     const { generationId, attempt } = next;
-    if (event === 'cancel') this.cancelled.set(generationId, { wasQueued: before.status === 'queued', submittedBy: new Set() });
+    if (event === 'cancel')
+      this.cancelled.set(generationId, { wasQueued: before.status === 'queued', submittedBy: new Set() });
     if (event === 'start' || event === 'begin-attempt') {
-      demand(attempt !== undefined && !this.tokens.has(attempt.token), 5, () => `generation ${generationId} began an attempt with the token of another, ${attempt?.token}`);
+      demand(
+        attempt !== undefined && !this.tokens.has(attempt.token),
+        5,
+        () => `generation ${generationId} began an attempt with the token of another, ${attempt?.token}`,
+      );
       this.tokens.set(attempt.token, generationId);
       this.maySubmit.add(`${by.process} ${attempt.token}`);
     }
     const ended = before.attempt;
     if (event === 'yield' && ended && !attempt) {
-      demand(!this.handedOver.has(ended.token), 5, () => `generation ${generationId} forgot attempt ${ended.number}, which ${by.process} had handed over`);
+      demand(
+        !this.handedOver.has(ended.token),
+        5,
+        () => `generation ${generationId} forgot attempt ${ended.number}, which ${by.process} had handed over`,
+      );
     }
     if (event === 'attempt-failed' && ended && !this.mayGuess(ended.token)) {
-      demand(this.isKnownToHaveEnded(ended), 5, () => `generation ${generationId} gives attempt ${ended.number} up for another one, and the provider may still have it`);
+      demand(
+        this.isKnownToHaveEnded(ended),
+        5,
+        () =>
+          `generation ${generationId} gives attempt ${ended.number} up for another one, and the provider may still have it`,
+      );
     }
     if (event === 'accepted') {
       const task = this.tasks.get(attempt?.reference ?? '');
-      demand(task?.token === attempt?.token, 3, () => `generation ${generationId} has task ${attempt?.reference} on record, which the provider never gave for token ${attempt?.token}`);
+      demand(
+        task?.token === attempt?.token,
+        3,
+        () =>
+          `generation ${generationId} has task ${attempt?.reference} on record, which the provider never gave for token ${attempt?.token}`,
+      );
     }
   }
 
@@ -99,7 +123,11 @@ export class ProviderCalls implements GenerationListener {
   /** Whether anything the provider did, or kept silent about, lets a worker say that the task failed by itself. */
   mayHaveFailed(reference: string): boolean {
     const task = this.tasks.get(reference);
-    return task === undefined || task.polls >= MAX_SILENT_POLLS || ['failed', 'unknown', 'succeeded'].some((state) => task.states.has(state));
+    return (
+      task === undefined ||
+      task.polls >= MAX_SILENT_POLLS ||
+      ['failed', 'unknown', 'succeeded'].some((state) => task.states.has(state))
+    );
   }
 
   hasStopped(reference: string): boolean {
@@ -107,18 +135,41 @@ export class ProviderCalls implements GenerationListener {
   }
 
   /** An attempt is on record before anybody is asked to make it, with what the client asked for. */
-  private submitting({ generationId, token, modelKey, prompt, parameters, references }: Submission, process: string): void {
+  private submitting(
+    { generationId, token, modelKey, prompt, parameters, references }: Submission,
+    process: string,
+  ): void {
     const cancelled = this.cancelled.get(generationId);
-    demand(cancelled?.wasQueued !== true, 10, () => `${process} submits generation ${generationId}, which was cancelled while queued`);
+    demand(
+      cancelled?.wasQueued !== true,
+      10,
+      () => `${process} submits generation ${generationId}, which was cancelled while queued`,
+    );
     this.handedOver.add(token);
-    demand(this.tokens.get(token) === generationId, 5, () => `${process} submits generation ${generationId} with token ${token}, which is on no record of it`);
-    demand(this.maySubmit.delete(`${process} ${token}`), 5, () => `${process} submits generation ${generationId} with token ${token}, which the provider may have already`);
+    demand(
+      this.tokens.get(token) === generationId,
+      5,
+      () => `${process} submits generation ${generationId} with token ${token}, which is on no record of it`,
+    );
+    demand(
+      this.maySubmit.delete(`${process} ${token}`),
+      5,
+      () => `${process} submits generation ${generationId} with token ${token}, which the provider may have already`,
+    );
     const newest = this.generations.lives.get(generationId)?.newest;
-    const isTrue = newest?.modelKey === modelKey && newest.prompt === prompt && newest.references.length === references.length && same(newest.parameters, parameters);
+    const isTrue =
+      newest?.modelKey === modelKey &&
+      newest.prompt === prompt &&
+      newest.references.length === references.length &&
+      same(newest.parameters, parameters);
     demand(isTrue, 11, () => `${process} submits generation ${generationId} with another request than it has`);
     if (!cancelled) return;
     const submitter = `${process} ${newest.fence}`;
-    demand(!cancelled.submittedBy.has(submitter), 10, () => `${process} submits generation ${generationId} again, after a cancel`);
+    demand(
+      !cancelled.submittedBy.has(submitter),
+      10,
+      () => `${process} submits generation ${generationId} again, after a cancel`,
+    );
     cancelled.submittedBy.add(submitter);
   }
 

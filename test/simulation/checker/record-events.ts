@@ -4,11 +4,28 @@ import { changedMembers } from '../../history/values.js';
 
 /** From status, event and status: everything that may happen to a generation, as the documentation has it. */
 const ALLOWED = new Set([
-  'queued start running', 'queued cancel cancelled', 'queued give-up failed', 'queued postpone queued',
-  'running take-over running', 'running renew running', 'running re-lease running', 'running begin-attempt running', 'running accepted running',
-  'running attempt-failed running', 'running yield running', 'running cancel running', 'running postpone running',
-  'running succeed succeeded', 'running fail failed', 'running expire failed', 'running stop cancelled',
-  ...['succeeded', 'failed', 'cancelled'].flatMap((ended) => ['settle', 'postpone', 'content-removed', 'outputs-removed', 'late-report'].map((event) => `${ended} ${event} ${ended}`)),
+  'queued start running',
+  'queued cancel cancelled',
+  'queued give-up failed',
+  'queued postpone queued',
+  'running take-over running',
+  'running renew running',
+  'running re-lease running',
+  'running begin-attempt running',
+  'running accepted running',
+  'running attempt-failed running',
+  'running yield running',
+  'running cancel running',
+  'running postpone running',
+  'running succeed succeeded',
+  'running fail failed',
+  'running expire failed',
+  'running stop cancelled',
+  ...['succeeded', 'failed', 'cancelled'].flatMap((ended) =>
+    ['settle', 'postpone', 'content-removed', 'outputs-removed', 'late-report'].map(
+      (event) => `${ended} ${event} ${ended}`,
+    ),
+  ),
 ]);
 
 const ENDING = ['status', 'completedAt', 'updatedAt', 'lease', 'unchargedBytes'];
@@ -41,8 +58,8 @@ export function hasEnded({ status }: Pick<Generation, 'status'>): boolean {
 }
 
 /**
- * Which event turned one version into the next, told from the two alone. A failure that the holder of the lease wrote is
- * a `fail`, anybody else's an `expire`: only who wrote it tells them apart.
+ * Which event turned one version into the next, told from the two alone. A failure that the holder of the lease wrote
+ * is a `fail`, anybody else's an `expire`: only who wrote it tells them apart.
  */
 export function classify(before: Generation, next: Generation, process?: string): string {
   if (before.status !== next.status) return classifyMove(before, next, process);
@@ -52,13 +69,20 @@ export function classify(before: Generation, next: Generation, process?: string)
 
 function classifyMove(before: Generation, next: Generation, process: string | undefined): string {
   switch (`${before.status} ${next.status}`) {
-    case 'queued running': return 'start';
-    case 'queued cancelled': return 'cancel';
-    case 'queued failed': return 'give-up';
-    case 'running succeeded': return 'succeed';
-    case 'running cancelled': return 'stop';
-    case 'running failed': return before.lease !== undefined && before.lease.worker === (process ?? before.lease.worker) ? 'fail' : 'expire';
-    default: return 'unknown';
+    case 'queued running':
+      return 'start';
+    case 'queued cancelled':
+      return 'cancel';
+    case 'queued failed':
+      return 'give-up';
+    case 'running succeeded':
+      return 'succeed';
+    case 'running cancelled':
+      return 'stop';
+    case 'running failed':
+      return before.lease !== undefined && before.lease.worker === (process ?? before.lease.worker) ? 'fail' : 'expire';
+    default:
+      return 'unknown';
   }
 }
 
@@ -75,8 +99,10 @@ function classifyStep(before: Generation, next: Generation): string {
   if (!before.attempt && next.attempt) return 'begin-attempt';
   if (before.attempt && !next.attempt) return before.attemptsMade === next.attemptsMade ? 'attempt-failed' : 'yield';
   if (before.lease && !next.lease) return 'yield';
-  if (before.attempt?.phase !== next.attempt?.phase || before.attempt?.reference !== next.attempt?.reference) return 'accepted';
-  const isRenewed = before.lease?.renewedAt !== next.lease?.renewedAt || before.lease?.expiresAt !== next.lease?.expiresAt;
+  if (before.attempt?.phase !== next.attempt?.phase || before.attempt?.reference !== next.attempt?.reference)
+    return 'accepted';
+  const isRenewed =
+    before.lease?.renewedAt !== next.lease?.renewedAt || before.lease?.expiresAt !== next.lease?.expiresAt;
   return isRenewed || before.updatedAt !== next.updatedAt || before.progress !== next.progress ? 'renew' : 'postpone';
 }
 
@@ -87,10 +113,15 @@ function isOwnLive({ lease }: Generation, next: Generation): boolean {
 
 /** What is wrong with a step, if anything: no such row, or more changed than this event may change. */
 export function faultOf(before: Generation, event: string, next: Generation): string | undefined {
-  if (!ALLOWED.has(`${before.status} ${event} ${next.status}`)) return `there is no ${event} from ${before.status} to ${next.status}`;
+  if (!ALLOWED.has(`${before.status} ${event} ${next.status}`))
+    return `there is no ${event} from ${before.status} to ${next.status}`;
   const may = MAY_CHANGE[event] ?? [];
-  const more = changedMembers(before, next).filter((name) => name !== 'version' && name !== 'dueAt' && !may.includes(name));
-  return more.length === 0 ? undefined : `${event} changed ${more.map((name) => `${name} (${show(before, name)} to ${show(next, name)})`).join(', ')}`;
+  const more = changedMembers(before, next).filter(
+    (name) => name !== 'version' && name !== 'dueAt' && !may.includes(name),
+  );
+  return more.length === 0
+    ? undefined
+    : `${event} changed ${more.map((name) => `${name} (${show(before, name)} to ${show(next, name)})`).join(', ')}`;
 }
 
 function show(generation: Generation, name: string): string {

@@ -11,22 +11,49 @@ export function shapeFault(g: Generation): string | undefined {
   const faults: readonly (readonly [boolean, string])[] = [
     [(g.completedAt !== undefined) === ended, `completed at ${g.completedAt}`],
     [(g.error !== undefined) === (g.status === 'failed'), `has the error ${g.error?.code}`],
-    [g.status === 'succeeded' ? g.outputs.length > 0 : g.status === 'cancelled' || g.outputs.length === 0, `has ${g.outputs.length} outputs`],
+    [
+      g.status === 'succeeded' ? g.outputs.length > 0 : g.status === 'cancelled' || g.outputs.length === 0,
+      `has ${g.outputs.length} outputs`,
+    ],
     [g.createdAt <= g.updatedAt, `was updated at ${g.updatedAt}, before it was made at ${g.createdAt}`],
-    [g.completedAt === undefined || g.completedAt <= g.updatedAt, `was completed at ${g.completedAt}, after ${g.updatedAt}`],
+    [
+      g.completedAt === undefined || g.completedAt <= g.updatedAt,
+      `was completed at ${g.completedAt}, after ${g.updatedAt}`,
+    ],
     [(g.lease !== undefined) <= (g.status === 'running'), 'has a lease'],
     [g.lease === undefined || g.lease.fence === g.fence, `has fence ${g.fence} and a lease with ${g.lease?.fence}`],
     [(g.settledAt !== undefined) <= ended, 'settled'],
     [(g.outputsRemovedAt !== undefined) <= (g.settledAt !== undefined), 'without its files before it was settled'],
-    [g.contentRemovedAt === undefined || (g.settledAt !== undefined && g.chargedCredits === 0), `without its content, though charged ${g.chargedCredits}`],
-    [g.contentRemovedAt === undefined || contentOf(g) === '["",null,{},[]]', 'with some of its content, which was removed'],
-    [g.unchargedBytes === (ended && g.chargedCredits === 0 && g.contentRemovedAt === undefined ? Math.max(2_048, Buffer.byteLength(contentOf(g))) : undefined), `counts ${g.unchargedBytes} bytes`],
+    [
+      g.contentRemovedAt === undefined || (g.settledAt !== undefined && g.chargedCredits === 0),
+      `without its content, though charged ${g.chargedCredits}`,
+    ],
+    [
+      g.contentRemovedAt === undefined || contentOf(g) === '["",null,{},[]]',
+      'with some of its content, which was removed',
+    ],
+    [
+      g.unchargedBytes ===
+        (ended && g.chargedCredits === 0 && g.contentRemovedAt === undefined
+          ? Math.max(2_048, Buffer.byteLength(contentOf(g)))
+          : undefined),
+      `counts ${g.unchargedBytes} bytes`,
+    ],
     [(g.lateReport !== undefined) <= ended, 'reported on late'],
     [g.status !== 'queued' || (g.attempt === undefined && g.runDeadlineAt === undefined), 'has begun'],
     [g.status !== 'running' || g.runDeadlineAt !== undefined, 'has no deadline'],
-    [g.attemptsMade >= (g.attempt?.number ?? 0) && g.attemptsMade <= g.terms.maxAttempts, `has made ${g.attemptsMade} attempts of ${g.terms.maxAttempts}`],
-    [g.attempt === undefined || (g.attempt.phase === 'submitted') === (g.attempt.reference !== undefined), 'has an attempt whose reference and phase differ'],
-    [[g.createdAt, g.updatedAt, g.dueAt, g.fence, g.version].every(Number.isSafeInteger), 'has a time that is no whole number'],
+    [
+      g.attemptsMade >= (g.attempt?.number ?? 0) && g.attemptsMade <= g.terms.maxAttempts,
+      `has made ${g.attemptsMade} attempts of ${g.terms.maxAttempts}`,
+    ],
+    [
+      g.attempt === undefined || (g.attempt.phase === 'submitted') === (g.attempt.reference !== undefined),
+      'has an attempt whose reference and phase differ',
+    ],
+    [
+      [g.createdAt, g.updatedAt, g.dueAt, g.fence, g.version].every(Number.isSafeInteger),
+      'has a time that is no whole number',
+    ],
   ];
   return faults.find(([holds]) => !holds)?.[1];
 }

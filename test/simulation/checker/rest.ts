@@ -33,9 +33,14 @@ export class Rest {
     const { books, generations, objects, accepted } = this.known;
     await books.compareAll();
     const held = books.openHolds();
-    demand(held.length === 0, 6, () => `at rest credits are still held for ${held.map((id) => `${id} (${this.standing(id)})`).join(', ')}`);
+    demand(
+      held.length === 0,
+      6,
+      () => `at rest credits are still held for ${held.map((id) => `${id} (${this.standing(id)})`).join(', ')}`,
+    );
     for (const life of generations.lives.values()) await this.requireEnded(life);
-    for (const id of accepted.acknowledged) demand(generations.lives.has(id), 12, () => `generation ${id} was accepted, and never was`);
+    for (const id of accepted.acknowledged)
+      demand(generations.lives.has(id), 12, () => `generation ${id} was accepted, and never was`);
     this.requireRefusedLeftNothing();
     await objects.requireAllStanding();
   }
@@ -44,33 +49,68 @@ export class Rest {
     const { generationId, newest, endedAt, settledAt } = life;
     const record = this.known.generations.record(generationId);
     const stored = await this.known.premises.durable.generations.read(generationId);
-    demand(stored?.kind === record?.kind && stored?.version === record?.version, 12, () => `at rest generation ${generationId} is stored as ${stored?.kind} ${stored?.version}, and was written as ${record?.kind} ${record?.version}`);
-    demand(hasEnded(newest) && endedAt !== undefined, 20, () => `at rest generation ${generationId} is ${newest.status}, and its deadline was ${deadlineOf(life)}`);
+    demand(
+      stored?.kind === record?.kind && stored?.version === record?.version,
+      12,
+      () =>
+        `at rest generation ${generationId} is stored as ${stored?.kind} ${stored?.version}, and was written as ${record?.kind} ${record?.version}`,
+    );
+    demand(
+      hasEnded(newest) && endedAt !== undefined,
+      20,
+      () => `at rest generation ${generationId} is ${newest.status}, and its deadline was ${deadlineOf(life)}`,
+    );
     demand(settledAt !== undefined, 6, () => `at rest generation ${generationId} is ${newest.status} and not settled`);
     if (this.quietAt === undefined) return;
     const lateMs = endedAt - Math.max(deadlineOf(life), this.quietAt);
-    demand(lateMs <= this.slackMs(), 20, () => `generation ${generationId} ended at ${endedAt}, ${lateMs} ms after its deadline ${deadlineOf(life)} and the end of faults`);
+    demand(
+      lateMs <= this.slackMs(),
+      20,
+      () =>
+        `generation ${generationId} ended at ${endedAt}, ${lateMs} ms after its deadline ${deadlineOf(life)} and the end of faults`,
+    );
     const unsettledMs = settledAt - Math.max(endedAt, this.quietAt);
-    demand(unsettledMs <= this.slackMs(), 6, () => `the hold of generation ${generationId} was ended ${unsettledMs} ms after it was ${newest.status}`);
+    demand(
+      unsettledMs <= this.slackMs(),
+      6,
+      () => `the hold of generation ${generationId} was ended ${unsettledMs} ms after it was ${newest.status}`,
+    );
   }
 
   /**
-   * How late an end may be once nothing goes wrong: a lease lapses, recovery passes, a worker waits for its provider to answer
-   * and to stop, and all clocks may differ. A time that a clock far ahead wrote is believed until true time reaches it.
+   * How late an end may be once nothing goes wrong: a lease lapses, recovery passes, a worker waits for its provider to
+   * answer and to stop, and all clocks may differ. A time that a clock far ahead wrote is believed until true time
+   * reaches it.
    */
   private slackMs(): number {
-    const { premises: { settings, recoveryIntervalMs } } = this.known;
-    const waitedFor = settings.leaseMs + settings.recoveryGraceMs + settings.cancelGraceMs + 3 * recoveryIntervalMs + 3 * settings.providerCallMs;
+    const {
+      premises: { settings, recoveryIntervalMs },
+    } = this.known;
+    const waitedFor =
+      settings.leaseMs +
+      settings.recoveryGraceMs +
+      settings.cancelGraceMs +
+      3 * recoveryIntervalMs +
+      3 * settings.providerCallMs;
     return waitedFor + MAX_SKEW_MS;
   }
 
   /** A key under which every request was refused has no effect: nothing inserted, nothing held. */
   private requireRefusedLeftNothing(): void {
     const { keys, claims, generations } = this.known;
-    const refused = new Set([...keys.all()].filter(isWhollyRefused).map(({ key }) => key).map(keyName));
+    const refused = new Set(
+      [...keys.all()]
+        .filter(isWhollyRefused)
+        .map(({ key }) => key)
+        .map(keyName),
+    );
     for (const life of generations.lives.values()) {
       const key = claims.keyOf('create', life.generationId);
-      demand(key === undefined || !refused.has(keyName(key)), 13, () => `generation ${life.generationId} stands under key ${key?.key}, and every request under it was refused`);
+      demand(
+        key === undefined || !refused.has(keyName(key)),
+        13,
+        () => `generation ${life.generationId} stands under key ${key?.key}, and every request under it was refused`,
+      );
     }
   }
 

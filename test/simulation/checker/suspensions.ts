@@ -14,7 +14,10 @@ interface Suspended {
   readonly spans: { readonly from: number; to: number }[];
 }
 
-/** Invariant 18: nothing is held on a suspended account, its keys open nothing, and no other account is taken for suspended. */
+/**
+ * Invariant 18: nothing is held on a suspended account, its keys open nothing, and no other account is taken for
+ * suspended.
+ */
 export class Suspensions {
   private readonly accounts = new Map<string, Suspended>();
 
@@ -27,7 +30,12 @@ export class Suspensions {
       const span = spans.at(-1);
       const wasSuspended = span?.to === Infinity;
       // Commands are written in batches: one that resumes may open holds after that.
-      demand(!wasSuspended || profile !== undefined || holdsOpened.length === 0, 18, () => `account ${accountId} opened a hold for ${holdsOpened[0]?.generationId} at version ${version}, and is suspended`);
+      demand(
+        !wasSuspended || profile !== undefined || holdsOpened.length === 0,
+        18,
+        () =>
+          `account ${accountId} opened a hold for ${holdsOpened[0]?.generationId} at version ${version}, and is suspended`,
+      );
       if (profile === undefined) return;
       const isSuspended = profile.suspendedAt !== undefined;
       if (span && wasSuspended && !isSuspended) span.to = at;
@@ -50,7 +58,12 @@ export class Suspensions {
     }
     if (answer.outcome !== 'success') return;
     const lasting = spans.find(({ from, to }) => from < arrivedAt - REACHES_ALL_WITHIN_MS && to > at);
-    demand(lasting === undefined, 18, () => `request ${asked.number} (${asked.request.operation}) arrived ${arrivedAt - (lasting?.from ?? 0)} ms after account ${accountId} was suspended, and was answered`);
+    demand(
+      lasting === undefined,
+      18,
+      () =>
+        `request ${asked.number} (${asked.request.operation}) arrived ${arrivedAt - (lasting?.from ?? 0)} ms after account ${accountId} was suspended, and was answered`,
+    );
   }
 
   private ofOperator(asked: Asked): void {
@@ -58,7 +71,11 @@ export class Suspensions {
     if (request.operation !== 'suspend' && request.operation !== 'resume') return;
     const said = request.operation === 'suspend' ? 1 : 0;
     const was = this.of(request.accountId).history.wasEver(this.order.arrivedOrder(asked), (value) => value === said);
-    demand(was, 18, () => `an operator was told that ${request.operation} of account ${request.accountId} is done, and it was not`);
+    demand(
+      was,
+      18,
+      () => `an operator was told that ${request.operation} of account ${request.accountId} is done, and it was not`,
+    );
   }
 
   private of(accountId: string): Suspended {

@@ -11,7 +11,16 @@ import type { GuardedObjects } from './guarded-objects.js';
 import { canBeDue, type ProcessClocks } from './process-clocks.js';
 import { changedMembers, textOf } from '../../history/values.js';
 
-const MAY_CHANGE = new Set(['version', 'status', 'objectKey', 'abandonedKeys', 'ready', 'lastUsedAt', 'stagingRemovedAt', 'dueAt']);
+const MAY_CHANGE = new Set([
+  'version',
+  'status',
+  'objectKey',
+  'abandonedKeys',
+  'ready',
+  'lastUsedAt',
+  'stagingRemovedAt',
+  'dueAt',
+]);
 const NEXT: Readonly<Record<Upload['status'], readonly Upload['status'][]>> = {
   prepared: ['prepared', 'ready', 'removing'],
   ready: ['ready', 'removing'],
@@ -38,11 +47,20 @@ export class Uploads implements GenerationListener {
   readonly handlers: Handlers = {
     'uploads.insert': ({ args: [record], result }) => {
       const isFree = !this.records.has(record.uploadId);
-      demand(result.inserted === isFree, 16, () => `upload ${record.uploadId} was ${result.inserted ? 'inserted over another one' : 'refused, and free'}`);
+      demand(
+        result.inserted === isFree,
+        16,
+        () => `upload ${record.uploadId} was ${result.inserted ? 'inserted over another one' : 'refused, and free'}`,
+      );
       if (!result.inserted) return;
       this.records.set(record.uploadId, record);
-      if (record.kind !== 'upload') return demand(record.kind === 'void', 16, () => `upload ${record.uploadId} was inserted as ${record.kind}`);
-      demand(record.status === 'prepared' && record.ready === undefined && record.objectKey === undefined, 16, () => `upload ${record.uploadId} was inserted ${record.status}`);
+      if (record.kind !== 'upload')
+        return demand(record.kind === 'void', 16, () => `upload ${record.uploadId} was inserted as ${record.kind}`);
+      demand(
+        record.status === 'prepared' && record.ready === undefined && record.objectKey === undefined,
+        16,
+        () => `upload ${record.uploadId} was inserted ${record.status}`,
+      );
       this.onPrepared(record);
     },
     'uploads.replace': async (effect) => {
@@ -51,7 +69,11 @@ export class Uploads implements GenerationListener {
     'uploads.remove': ({ args: [uploadId], result }) => {
       if (result !== 'applied') return;
       const record = this.records.get(uploadId);
-      demand(record !== undefined && record.kind !== 'upload', 16, () => `upload ${uploadId} was removed from the store while it is ${record?.kind}`);
+      demand(
+        record !== undefined && record.kind !== 'upload',
+        16,
+        () => `upload ${uploadId} was removed from the store while it is ${record?.kind}`,
+      );
       this.records.delete(uploadId);
     },
   };
@@ -80,11 +102,23 @@ export class Uploads implements GenerationListener {
   async inserted({ generationId, accountId, appId, references }: Generation): Promise<void> {
     for (const { uploadId, objectKey, sha256, byteSize } of references) {
       const record = this.records.get(uploadId);
-      demand(record?.accountId === accountId && record.appId === appId, 16, () => `generation ${generationId} of App ${appId} uses upload ${uploadId}, which belongs to ${record?.appId}`);
+      demand(
+        record?.accountId === accountId && record.appId === appId,
+        16,
+        () => `generation ${generationId} of App ${appId} uses upload ${uploadId}, which belongs to ${record?.appId}`,
+      );
       // One whose retention ended between the check and the insert is found missing when the generation is begun.
       if (record.kind !== 'upload' || record.status === 'removing') continue;
-      const isSame = record.status === 'ready' && record.objectKey === objectKey && record.ready?.sha256 === sha256 && record.byteSize === byteSize;
-      demand(isSame, 16, () => `generation ${generationId} uses upload ${uploadId}, which is ${record.status}, not as it was checked`);
+      const isSame =
+        record.status === 'ready' &&
+        record.objectKey === objectKey &&
+        record.ready?.sha256 === sha256 &&
+        record.byteSize === byteSize;
+      demand(
+        isSame,
+        16,
+        () => `generation ${generationId} uses upload ${uploadId}, which is ${record.status}, not as it was checked`,
+      );
       await this.objects.requireStanding(objectKey);
       // A mark of use may be lost; a store that answers keeps it.
       if (this.isQuiet) this.usedBy.set(uploadId, (this.usedBy.get(uploadId) ?? new Set()).add(generationId));
@@ -93,7 +127,8 @@ export class Uploads implements GenerationListener {
 
   /** A generation is given up for a missing reference only when one is missing. */
   async stepped({ event, next }: Step): Promise<void> {
-    if (next.completedAt !== undefined) for (const { uploadId } of next.references) this.usedBy.get(uploadId)?.delete(next.generationId);
+    if (next.completedAt !== undefined)
+      for (const { uploadId } of next.references) this.usedBy.get(uploadId)?.delete(next.generationId);
     if (event !== 'give-up' || next.error?.code !== 'INPUT_INVALID') return;
     for (const { objectKey } of next.references) if (!(await this.objects.isThere(objectKey))) return;
     demand(false, 16, () => `generation ${next.generationId} was given up for a missing reference, and none is`);
@@ -105,38 +140,101 @@ export class Uploads implements GenerationListener {
     const { data } = answer;
     const uploadId = request.uploadId.toLowerCase();
     const record = this.records.get(uploadId);
-    demand(record?.accountId === party.accountId && record.appId === party.appId, 17, () => `upload ${uploadId} was completed for App ${party.appId}, and belongs to ${record?.appId}`);
-    demand(data['status'] === 'ready' && data['upload_id'] === uploadId, 16, () => `completing upload ${uploadId} was answered with ${JSON.stringify(data)}`);
+    demand(
+      record?.accountId === party.accountId && record.appId === party.appId,
+      17,
+      () => `upload ${uploadId} was completed for App ${party.appId}, and belongs to ${record?.appId}`,
+    );
+    demand(
+      data['status'] === 'ready' && data['upload_id'] === uploadId,
+      16,
+      () => `completing upload ${uploadId} was answered with ${JSON.stringify(data)}`,
+    );
     if (record.kind !== 'upload') return;
     const { ready } = record;
-    demand(ready?.mediaId === data['media_id'] && record.byteSize === data['byte_size'], 16, () => `completing upload ${uploadId} was answered with ${JSON.stringify(data)}, and it is ${record.status} as ${ready?.mediaId}`);
+    demand(
+      ready?.mediaId === data['media_id'] && record.byteSize === data['byte_size'],
+      16,
+      () =>
+        `completing upload ${uploadId} was answered with ${JSON.stringify(data)}, and it is ${record.status} as ${ready?.mediaId}`,
+    );
     const declared = request.body['sha256'];
-    demand(typeof declared !== 'string' || declared.toLowerCase() === ready?.sha256, 16, () => `upload ${uploadId} was completed as ${textOf(declared)}, and has ${ready?.sha256}`);
+    demand(
+      typeof declared !== 'string' || declared.toLowerCase() === ready?.sha256,
+      16,
+      () => `upload ${uploadId} was completed as ${textOf(declared)}, and has ${ready?.sha256}`,
+    );
   }
 
-  private async replaced({ args: [next, expectedVersion], at, process, processNow }: EffectOf<'uploads.replace'>): Promise<void> {
+  private async replaced({
+    args: [next, expectedVersion],
+    at,
+    process,
+    processNow,
+  }: EffectOf<'uploads.replace'>): Promise<void> {
     const { uploadId } = next;
     const before = this.records.get(uploadId);
     const isNext = before?.version === expectedVersion && next.version === expectedVersion + 1;
-    demand(isNext, 16, () => `upload ${uploadId} went from version ${before?.version} to ${next.version}, by a change made for ${expectedVersion}`);
+    demand(
+      isNext,
+      16,
+      () =>
+        `upload ${uploadId} went from version ${before?.version} to ${next.version}, by a change made for ${expectedVersion}`,
+    );
     this.records.set(uploadId, next);
     demand(before.kind === 'upload', 16, () => `upload ${uploadId} came back from ${before.kind}`);
-    if (next.kind !== 'upload') return demand(next.kind === 'expired' && before.status === 'removing', 16, () => `upload ${uploadId} became ${next.kind} while ${before.status}`);
+    if (next.kind !== 'upload')
+      return demand(
+        next.kind === 'expired' && before.status === 'removing',
+        16,
+        () => `upload ${uploadId} became ${next.kind} while ${before.status}`,
+      );
 
-    demand(NEXT[before.status].includes(next.status), 16, () => `upload ${uploadId} went from ${before.status} to ${next.status}`);
-    const changed = changedMembers(before, next).filter((name) => !MAY_CHANGE.has(name) || (before.status !== 'prepared' && ['ready', 'objectKey', 'abandonedKeys'].includes(name)));
-    demand(changed.length === 0, 16, () => `upload ${uploadId} was ${before.status}, and its ${changed.join(', ')} changed`);
+    demand(
+      NEXT[before.status].includes(next.status),
+      16,
+      () => `upload ${uploadId} went from ${before.status} to ${next.status}`,
+    );
+    const changed = changedMembers(before, next).filter(
+      (name) =>
+        !MAY_CHANGE.has(name) ||
+        (before.status !== 'prepared' && ['ready', 'objectKey', 'abandonedKeys'].includes(name)),
+    );
+    demand(
+      changed.length === 0,
+      16,
+      () => `upload ${uploadId} was ${before.status}, and its ${changed.join(', ')} changed`,
+    );
     if (next.status === 'removing' && before.status !== 'removing') {
-      demand(canBeDue(before.dueAt, at), 16, () => `upload ${uploadId} was kept until ${before.dueAt}, and ${process} removes it at ${processNow} by its clock`);
+      demand(
+        canBeDue(before.dueAt, at),
+        16,
+        () =>
+          `upload ${uploadId} was kept until ${before.dueAt}, and ${process} removes it at ${processNow} by its clock`,
+      );
       const keptUntil = this.keptUntil(before);
-      demand(canBeDue(keptUntil, at), 16, () => `upload ${uploadId} was to be kept until ${keptUntil}, and ${process} removes it at ${processNow} by its clock`);
+      demand(
+        canBeDue(keptUntil, at),
+        16,
+        () =>
+          `upload ${uploadId} was to be kept until ${keptUntil}, and ${process} removes it at ${processNow} by its clock`,
+      );
       const [user] = this.usedBy.get(uploadId) ?? [];
-      demand(user === undefined || !this.clocks.isSteady(process, at), 16, () => `upload ${uploadId} is being removed, and generation ${user} needs it`);
+      demand(
+        user === undefined || !this.clocks.isSteady(process, at),
+        16,
+        () => `upload ${uploadId} is being removed, and generation ${user} needs it`,
+      );
       if (before.objectKey !== undefined) this.objects.release(before.objectKey);
     }
     if (next.stagingRemovedAt !== before.stagingRemovedAt) {
       const isDue = before.stagingRemovedAt === undefined && canBeDue(before.expiresAt, at);
-      demand(isDue, 16, () => `the target of upload ${uploadId} was swept at ${processNow} by the clock of ${process}, and was good until ${before.expiresAt}`);
+      demand(
+        isDue,
+        16,
+        () =>
+          `the target of upload ${uploadId} was swept at ${processNow} by the clock of ${process}, and was good until ${before.expiresAt}`,
+      );
     }
     if (next.status === 'ready' && before.status === 'prepared') await this.becomesReady(next);
   }
@@ -149,15 +247,31 @@ export class Uploads implements GenerationListener {
 
   private async becomesReady(upload: Upload): Promise<void> {
     const { uploadId, objectKey, ready, declaredSha256, byteSize } = upload;
-    demand(objectKey !== undefined && ready !== undefined, 16, () => `upload ${uploadId} is ready with nothing to show for it`);
+    demand(
+      objectKey !== undefined && ready !== undefined,
+      16,
+      () => `upload ${uploadId} is ready with nothing to show for it`,
+    );
     demand(upload.stagingRemovedAt === undefined, 16, () => `upload ${uploadId} is ready after its target was swept`);
     demand(objectKey !== upload.stagingKey, 16, () => `upload ${uploadId} is ready where clients can write`);
-    demand(declaredSha256 === undefined || declaredSha256 === ready.sha256, 16, () => `upload ${uploadId} was declared as ${declaredSha256} and is ready as ${ready.sha256}`);
+    demand(
+      declaredSha256 === undefined || declaredSha256 === ready.sha256,
+      16,
+      () => `upload ${uploadId} was declared as ${declaredSha256} and is ready as ${ready.sha256}`,
+    );
     demand(byteSize <= this.settings.maxUploadBytes, 16, () => `upload ${uploadId} is ready with ${byteSize} bytes`);
     const beginning = this.sentTo.get(uploadId)?.get(ready.sha256);
-    demand(beginning !== undefined, 16, () => `upload ${uploadId} is ready as ${ready.sha256}, which nobody sent to it`);
+    demand(
+      beginning !== undefined,
+      16,
+      () => `upload ${uploadId} is ready as ${ready.sha256}, which nobody sent to it`,
+    );
     // Simulated media say in their first words what they are.
-    demand(beginning.startsWith(`PLAIN ${upload.mediaType} `), 16, () => `upload ${uploadId} was declared as ${upload.mediaType}, and is ready as ${beginning}`);
+    demand(
+      beginning.startsWith(`PLAIN ${upload.mediaType} `),
+      16,
+      () => `upload ${uploadId} was declared as ${upload.mediaType}, and is ready as ${beginning}`,
+    );
     await this.objects.guard({ objectKey, sha256: ready.sha256, byteSize, of: `upload ${uploadId}` });
   }
 }

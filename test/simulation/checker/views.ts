@@ -48,23 +48,46 @@ export class Views {
       this.learn(textOf(answer.data['generation_id']), { position, ...viewOf(answer.data) });
     }
     if (answer.outcome === 'refused' && answer.code === 'GENERATION_JOB_NOT_FOUND' && request.operation === 'get') {
-      this.learn(request.generationId.toLowerCase(), { position, status: 'gone', rank: GONE_RANK, charged: 0, updatedAt: 0, end: 'gone' });
+      this.learn(request.generationId.toLowerCase(), {
+        position,
+        status: 'gone',
+        rank: GONE_RANK,
+        charged: 0,
+        updatedAt: 0,
+        end: 'gone',
+      });
     }
   }
 
   private task(asked: Asked, data: JsonObject): void {
     const id = textOf(data['generation_id']);
     const fault = taskFault(data);
-    demand(fault === undefined, 9, () => `request ${asked.number} was answered with generation ${id}, ${textOf(data['status'])}, whose ${fault}`);
+    demand(
+      fault === undefined,
+      9,
+      () => `request ${asked.number} was answered with generation ${id}, ${textOf(data['status'])}, whose ${fault}`,
+    );
     const { request, party } = asked;
-    const wanted = request.operation === 'get' || request.operation === 'cancel' ? request.generationId.toLowerCase() : id;
+    const wanted =
+      request.operation === 'get' || request.operation === 'cancel' ? request.generationId.toLowerCase() : id;
     demand(id === wanted, 17, () => `request ${asked.number} for generation ${wanted} was answered with ${id}`);
     const life = this.generations.lives.get(id);
     demand(life !== undefined, 12, () => `request ${asked.number} was answered with generation ${id}, which never was`);
-    demand(life.accountId === party?.accountId && life.appId === party.appId, 17, () => `request ${asked.number} of App ${party?.appId} was answered with generation ${id} of ${life.appId}`);
+    demand(
+      life.accountId === party?.accountId && life.appId === party.appId,
+      17,
+      () => `request ${asked.number} of App ${party?.appId} was answered with generation ${id} of ${life.appId}`,
+    );
     const view = viewOf(data);
-    const wasSo = life.shown.has(shownAs({ status: view.status, chargedCredits: view.charged, updatedAt: view.updatedAt }));
-    demand(wasSo, 8, () => `request ${asked.number} was shown generation ${id} as ${view.status}, charged ${view.charged}, updated at ${view.updatedAt}; it never was`);
+    const wasSo = life.shown.has(
+      shownAs({ status: view.status, chargedCredits: view.charged, updatedAt: view.updatedAt }),
+    );
+    demand(
+      wasSo,
+      8,
+      () =>
+        `request ${asked.number} was shown generation ${id} as ${view.status}, charged ${view.charged}, updated at ${view.updatedAt}; it never was`,
+    );
     this.requireNoStepBack(asked, id, view);
   }
 
@@ -72,7 +95,12 @@ export class Views {
     const before = this.seen.get(id)?.findLast(({ position }) => position < this.order.askedOrder(asked));
     if (!before) return;
     const invariant = brokenBy(before, view);
-    demand(invariant === undefined, invariant ?? 8, () => `request ${asked.number} was shown generation ${id} as ${view.status}, charged ${view.charged}, updated at ${view.updatedAt}; a client knew it before as ${before.status}, ${before.charged}, ${before.updatedAt}`);
+    demand(
+      invariant === undefined,
+      invariant ?? 8,
+      () =>
+        `request ${asked.number} was shown generation ${id} as ${view.status}, charged ${view.charged}, updated at ${view.updatedAt}; a client knew it before as ${before.status}, ${before.charged}, ${before.updatedAt}`,
+    );
   }
 
   /** Knowledge only grows: what is older than what is known already adds nothing. */
@@ -92,23 +120,40 @@ export class Views {
     if (code !== 'TASK_NOT_FOUND' && code !== 'GENERATION_JOB_NOT_FOUND') return;
     const id = request.generationId.toLowerCase();
     const record = this.generations.record(id);
-    const isOwn = record?.kind === 'generation' && record.accountId === party?.accountId && record.appId === party.appId;
+    const isOwn =
+      record?.kind === 'generation' && record.accountId === party?.accountId && record.appId === party.appId;
     // Inserted while the request was under way, it may have been looked for before.
     const stoodBefore = (this.generations.lives.get(id)?.insertedAt ?? Infinity) < this.order.arrivedAt(asked);
-    demand(!isOwn || !stoodBefore, 12, () => `request ${asked.number} was answered with ${code}, and generation ${id} is ${record?.kind === 'generation' ? record.status : 'there'}`);
+    demand(
+      !isOwn || !stoodBefore,
+      12,
+      () =>
+        `request ${asked.number} was answered with ${code}, and generation ${id} is ${record?.kind === 'generation' ? record.status : 'there'}`,
+    );
   }
 
   private balance(asked: Asked, accountId: string, data: JsonObject): void {
     const shown = [data['balance_credits'], data['available_credits'], data['remaining_credits']];
     const since = this.order.arrivedOrder(asked);
-    const wasSo = shown.every((value) => value === shown[0]) && (this.books.availableOf(accountId)?.wasEver(since, (available) => available === shown[0]) ?? false);
-    demand(wasSo, 1, () => `request ${asked.number} was shown ${textOf(shown)} credits, and account ${accountId} never had so many meanwhile`);
+    const wasSo =
+      shown.every((value) => value === shown[0]) &&
+      (this.books.availableOf(accountId)?.wasEver(since, (available) => available === shown[0]) ?? false);
+    demand(
+      wasSo,
+      1,
+      () =>
+        `request ${asked.number} was shown ${textOf(shown)} credits, and account ${accountId} never had so many meanwhile`,
+    );
   }
 
   private estimate({ number, request }: Asked, data: JsonObject): void {
     if (request.operation !== 'estimate') return;
     const price = this.prices.ofBody(request.body);
-    demand(data['estimated_credits'] === price, 3, () => `request ${number} was estimated at ${textOf(data['estimated_credits'])}, and its price is ${price}`);
+    demand(
+      data['estimated_credits'] === price,
+      3,
+      () => `request ${number} was estimated at ${textOf(data['estimated_credits'])}, and its price is ${price}`,
+    );
   }
 }
 
@@ -120,9 +165,18 @@ function viewOf(data: JsonObject): Omit<Seen, 'position'> {
   const { completed_at: completedAt, charged_credits: charged, error } = data;
   const status = textOf(data['status']);
   return {
-    constant: constantOf({ estimated: data['estimated_credits'], reserved: data['reserved_credits'], createdAt: data['created_at'], modelKey: data['model_key'], traceId: data['client_trace_id'] }),
+    constant: constantOf({
+      estimated: data['estimated_credits'],
+      reserved: data['reserved_credits'],
+      createdAt: data['created_at'],
+      modelKey: data['model_key'],
+      traceId: data['client_trace_id'],
+    }),
     // Outputs go with their retention.
     end: canonical([status, completedAt, charged, error]),
-     status, rank: rankOf(status), charged: Number(charged), updatedAt: Date.parse(textOf(data['updated_at'])),
+    status,
+    rank: rankOf(status),
+    charged: Number(charged),
+    updatedAt: Date.parse(textOf(data['updated_at'])),
   };
 }

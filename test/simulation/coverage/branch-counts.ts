@@ -11,7 +11,10 @@ interface ScriptCoverage { readonly url: string; readonly functions: readonly { 
 
 const CORE = /\/dist\/core\/(.+)\.js$/;
 
-/** Counts what of core this thread runs, block by block, as the engine itself sees it. Costs about a quarter of the speed. */
+/**
+ * Counts what of core this thread runs, block by block, as the engine itself sees it. Costs about a quarter of the
+ * speed.
+ */
 export class BranchCounter {
   private readonly session = new Session();
 

@@ -64,7 +64,9 @@ export const UNREACHED: readonly Unreached[] = [
 
 interface Stretch { readonly place: string; readonly text: string }
 
-/** Of what was never taken, what should have been: all that is named nowhere, or that begins like more than are named. */
+/**
+ * Of what was never taken, what should have been: all that is named nowhere, or that begins like more than are named.
+ */
 export function unexpected<S extends Stretch>(neverTaken: readonly S[]): S[] {
   const inScope = neverTaken.filter(({ place }) => !OUT_OF_SCOPE.test(place));
   const named = UNREACHED.flatMap((one) => {

@@ -12,8 +12,8 @@ import { checkRest, checkState } from './state-checks.js';
 const MAX_ROUNDS = 20;
 
 /**
- * Faults stop: every process is gone, a fresh worker recovers what they left, and time passes until nothing is open. Then
- * each key is sent once more to a fresh process, which must answer in keeping with what there is.
+ * Faults stop: every process is gone, a fresh worker recovers what they left, and time passes until nothing is open.
+ * Then each key is sent once more to a fresh process, which must answer in keeping with what there is.
  */
 export async function checkAftermath(run: SmallRun): Promise<void> {
   const { world, setting } = run;
@@ -29,25 +29,43 @@ export async function checkAftermath(run: SmallRun): Promise<void> {
     world.witness.throwViolation();
     const after = await generationOf(world, request.key);
     if (!isInKeeping(answer, before?.generationId, after?.generationId)) {
-      throw new Violation(11, `at rest, with ${before?.generationId ?? 'nothing'} under key ${request.key}, it was answered with ${describe(answer)}, and then there was ${after?.generationId ?? 'nothing'}`);
+      throw new Violation(
+        11,
+        `at rest, with ${before?.generationId ?? 'nothing'} under key ${request.key}, it was answered with ${describe(answer)}, and then there was ${after?.generationId ?? 'nothing'}`,
+      );
     }
     await late.untilRest();
   }
   const keys = new Set(setting.requests.map(({ key }) => key));
-  const made = (await Promise.all([...keys].map((key) => generationOf(world, key)))).filter((generation) => generation !== undefined);
-  if (made.length !== setting.accepted) throw new Violation(13, `in the end ${made.length} of ${keys.size} keys have a generation, not ${setting.accepted}`);
+  const made = (await Promise.all([...keys].map((key) => generationOf(world, key)))).filter(
+    (generation) => generation !== undefined,
+  );
+  if (made.length !== setting.accepted)
+    throw new Violation(
+      13,
+      `in the end ${made.length} of ${keys.size} keys have a generation, not ${setting.accepted}`,
+    );
 }
 
 /** With a generation there is a replay of it, or a refusal of another body; without one, a new one or a refusal. */
 function isInKeeping(answer: Answer, before: string | undefined, after: string | undefined): boolean {
-  if (answer.outcome === 'accepted') return answer.generation.generationId === after && answer.replayed === (before !== undefined) && (before ?? after) === after;
+  if (answer.outcome === 'accepted')
+    return (
+      answer.generation.generationId === after &&
+      answer.replayed === (before !== undefined) &&
+      (before ?? after) === after
+    );
   if (answer.outcome !== 'refused' || after !== before) return false;
-  return answer.code === 'IDEMPOTENCY_PAYLOAD_MISMATCH' || (before === undefined && answer.code === 'CREDITS_INSUFFICIENT');
+  return (
+    answer.code === 'IDEMPOTENCY_PAYLOAD_MISMATCH' || (before === undefined && answer.code === 'CREDITS_INSUFFICIENT')
+  );
 }
 
 function describe(answer: Answer): string {
   if (answer.outcome === 'refused') return answer.code;
-  return answer.outcome === 'broken' ? answer.message : `${answer.generation.generationId}${answer.replayed ? ', a replay' : ', a new one'}`;
+  return answer.outcome === 'broken'
+    ? answer.message
+    : `${answer.generation.generationId}${answer.replayed ? ', a replay' : ', a new one'}`;
 }
 
 async function generationOf(world: SmallService, key: string): Promise<{ readonly generationId: string } | undefined> {
@@ -87,7 +105,9 @@ class Late {
       world.witness.throwViolation();
       const snapshot = await world.snapshot();
       checkState(snapshot, world.witness.told);
-      const isAtRest = snapshot.account.holds.size === 0 && snapshot.records.every((record) => record.kind !== 'generation' || record.settledAt !== undefined);
+      const isAtRest =
+        snapshot.account.holds.size === 0 &&
+        snapshot.records.every((record) => record.kind !== 'generation' || record.settledAt !== undefined);
       if (!isAtRest && round < MAX_ROUNDS) continue;
       return checkRest(snapshot, world.witness.told);
     }
@@ -95,17 +115,21 @@ class Late {
 
   private async run<T>(work: Promise<T>): Promise<T> {
     const progress = { isDone: false };
-    const watched = work.finally(() => { progress.isDone = true; });
+    const watched = work.finally(() => {
+      progress.isDone = true;
+    });
     watched.catch(() => undefined);
     for (await settled(); !progress.isDone; await settled()) {
-      if (!this.fireBefore(Infinity)) throw new Violation(20, 'work after the faults waits for something that never comes');
+      if (!this.fireBefore(Infinity))
+        throw new Violation(20, 'work after the faults waits for something that never comes');
     }
     return watched;
   }
 
   private async pass(ms: number): Promise<void> {
     const until = this.world.time.now + ms;
-    do await settled(); while (this.fireBefore(until));
+    do await settled();
+    while (this.fireBefore(until));
     this.world.time.now = Math.max(until, this.world.time.now);
   }
 

@@ -18,17 +18,56 @@ export interface Case {
   readonly refusals: readonly ErrorCode[];
 }
 
-/** 10 credits an image. The trace id tells which key a generation came to be under; core itself does not record that. */
+/**
+ * 10 credits an image. The trace id tells which key a generation came to be under; core itself does not record that.
+ */
 function create(key: string, count = 1): Request {
-  const body = { model_key: 'plain-image', operation: 'image_generation', prompt: 'A house by the sea', parameters: { count }, client_trace_id: key };
+  const body = {
+    model_key: 'plain-image',
+    operation: 'image_generation',
+    prompt: 'A house by the sea',
+    parameters: { count },
+    client_trace_id: key,
+  };
   return { operation: 'create', key, body };
 }
 
 export const CASES: readonly Case[] = [
-  { name: 'twins', credits: 100, requests: [create('k'), create('k')], accepted: 1, refusals: ['IDEMPOTENCY_IN_PROGRESS'] },
-  // Enough for one hold: whoever holds under an id that was ruled out keeps its successor from being accepted, for a while.
-  { name: 'poor twins', credits: 10, requests: [create('k'), create('k')], accepted: 1, refusals: ['IDEMPOTENCY_IN_PROGRESS'] },
-  { name: 'two bodies', credits: 100, requests: [create('k'), create('k', 2)], accepted: 1, refusals: ['IDEMPOTENCY_PAYLOAD_MISMATCH'] },
-  { name: 'cancel', credits: 100, requests: [create('k'), { operation: 'cancel', key: 'k' }], accepted: 1, refusals: [] },
-  { name: 'two keys', credits: 15, requests: [create('k'), create('l')], accepted: 1, refusals: ['CREDITS_INSUFFICIENT'] },
+  {
+    name: 'twins',
+    credits: 100,
+    requests: [create('k'), create('k')],
+    accepted: 1,
+    refusals: ['IDEMPOTENCY_IN_PROGRESS'],
+  },
+  // Enough for one hold: whoever holds under an id that was ruled out keeps its successor from being accepted, for a
+  // while.
+  {
+    name: 'poor twins',
+    credits: 10,
+    requests: [create('k'), create('k')],
+    accepted: 1,
+    refusals: ['IDEMPOTENCY_IN_PROGRESS'],
+  },
+  {
+    name: 'two bodies',
+    credits: 100,
+    requests: [create('k'), create('k', 2)],
+    accepted: 1,
+    refusals: ['IDEMPOTENCY_PAYLOAD_MISMATCH'],
+  },
+  {
+    name: 'cancel',
+    credits: 100,
+    requests: [create('k'), { operation: 'cancel', key: 'k' }],
+    accepted: 1,
+    refusals: [],
+  },
+  {
+    name: 'two keys',
+    credits: 15,
+    requests: [create('k'), create('l')],
+    accepted: 1,
+    refusals: ['CREDITS_INSUFFICIENT'],
+  },
 ];

@@ -1,8 +1,9 @@
 // Goal: on one account two REST processes and a worker keep every promise about keys and money, however their calls to
 // the ports interleave, and wherever one of them dies.
 // Method: every state of five small cases that can be reached within the bounds is visited, by running the real core on
-// the adapters in memory, one chosen call at a time; each is held to a model of its own, and each in which no call is pending
-// is let come to rest. The default run visits some of the cases, those with a crash whole. Larger bounds are for `main.js`.
+// the adapters in memory, one chosen call at a time; each is held to a model of its own, and each in which no call is
+// pending is let come to rest. The default run visits some of the cases, those with a crash whole. Larger bounds are
+// for `main.js`.
 import { expect } from 'chai';
 import { RUN_SIZES, sizeOf } from '../../harness/run-sizes.js';
 import type { Bounds } from './bounds.js';
@@ -22,25 +23,36 @@ interface Part {
 
 const PARTS: readonly Part[] = [
   {
-    what: 'a worker beside them, any process dying anywhere', isWhole: true, always: ['two bodies', 'cancel'],
+    what: 'a worker beside them, any process dying anywhere',
+    isWhole: true,
+    always: ['two bodies', 'cancel'],
     bounds: { depth: WHOLE, crashes: 1, lost: 0, leaps: 0, retries: 0, recoveries: 0, wakes: 1 },
   },
   {
-    what: 'leases lapsing at any moment, recovery beside them', isWhole: false, always: ['cancel'],
+    what: 'leases lapsing at any moment, recovery beside them',
+    isWhole: false,
+    always: ['cancel'],
     bounds: { depth: 13, crashes: 0, lost: 0, leaps: 1, retries: 0, recoveries: 1, wakes: 0 },
   },
   {
-    what: 'leases lapsing at any moment, and any process dying anywhere', isWhole: true, always: ['poor twins', 'two bodies', 'cancel'],
+    what: 'leases lapsing at any moment, and any process dying anywhere',
+    isWhole: true,
+    always: ['poor twins', 'two bodies', 'cancel'],
     bounds: { depth: WHOLE, crashes: 1, lost: 0, leaps: 1, retries: 0, recoveries: 0, wakes: 0 },
   },
   {
-    what: 'any answer lost, any process dying anywhere', isWhole: false, always: ['cancel', 'two keys'],
+    what: 'any answer lost, any process dying anywhere',
+    isWhole: false,
+    always: ['cancel', 'two keys'],
     bounds: { depth: 5, crashes: 1, lost: 1, leaps: 1, retries: 1, recoveries: 1, wakes: 1 },
   },
 ];
 
-const SEARCHES = PARTS.flatMap((part) => CASES.map((setting) => ({ ...part, setting, isAlways: part.always.includes(setting.name) })));
-const PLAYED = sizeOf('exhaustiveSearches') === SEARCHES.length ? SEARCHES : SEARCHES.filter(({ isAlways }) => isAlways);
+const SEARCHES = PARTS.flatMap((part) =>
+  CASES.map((setting) => ({ ...part, setting, isAlways: part.always.includes(setting.name) })),
+);
+const PLAYED =
+  sizeOf('exhaustiveSearches') === SEARCHES.length ? SEARCHES : SEARCHES.filter(({ isAlways }) => isAlways);
 
 describe('every interleaving of a small case', () => {
   for (const { what, bounds, isWhole, setting } of PLAYED) {

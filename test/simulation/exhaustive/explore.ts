@@ -35,7 +35,12 @@ export async function explore(setting: Case, bounds: Bounds): Promise<Findings> 
 }
 
 /** Takes one run again, by the names of its choices, with every check; throws what it violates. */
-export async function replay(setting: Case, bounds: Bounds, choices: readonly string[], watch: (run: SmallRun, choice: string) => void): Promise<void> {
+export async function replay(
+  setting: Case,
+  bounds: Bounds,
+  choices: readonly string[],
+  watch: (run: SmallRun, choice: string) => void,
+): Promise<void> {
   const run = new SmallRun(setting, bounds, new Interned());
   await run.open();
   for (const name of choices) {
@@ -52,14 +57,16 @@ export async function replay(setting: Case, bounds: Bounds, choices: readonly st
 async function takeNamed(run: SmallRun, name: string): Promise<void> {
   const choices = run.choices();
   const choice = choices.find((one) => one.name === name);
-  if (!choice) throw new Misused(`Here one cannot choose "${name}", only: ${choices.map((one) => one.name).join('; ')}.`);
+  if (!choice)
+    throw new Misused(`Here one cannot choose "${name}", only: ${choices.map((one) => one.name).join('; ')}.`);
   await run.take(choice);
 }
 
 /** Textbook answers where nothing went wrong and no time passed. */
 function checkUndisturbed({ isUndisturbed, world: { witness }, setting, spent }: SmallRun): void {
   if (!isUndisturbed || spent.retries > 0) return;
-  if (witness.told.size !== setting.accepted) throw new Violation(13, `undisturbed, ${witness.told.size} keys were accepted, not ${setting.accepted}`);
+  if (witness.told.size !== setting.accepted)
+    throw new Violation(13, `undisturbed, ${witness.told.size} keys were accepted, not ${setting.accepted}`);
   const odd = [...witness.refusals].filter((code) => !setting.refusals.some((allowed) => allowed === code));
   if (odd.length > 0) throw new Violation(11, `undisturbed, a client was refused with ${odd.join()}`);
 }
@@ -75,7 +82,10 @@ class Exploration {
   private deepest = 0;
   private cuts = 0;
 
-  constructor(private readonly setting: Case, private readonly bounds: Bounds) {}
+  constructor(
+    private readonly setting: Case,
+    private readonly bounds: Bounds,
+  ) {}
 
   async all(): Promise<Findings> {
     try {
@@ -90,7 +100,12 @@ class Exploration {
         }
       }
     } catch (error) {
-      const message = error instanceof Error ? (error instanceof Violation ? error.message : error.stack ?? error.message) : String(error);
+      const message =
+        error instanceof Error
+          ? error instanceof Violation
+            ? error.message
+            : (error.stack ?? error.message)
+          : String(error);
       return { ...this.findings(), isWhole: false, violation: { message, choices: this.chosen() } };
     }
   }
@@ -100,7 +115,11 @@ class Exploration {
     const choices = run.choices();
     const [first] = choices;
     if (!first) throw new Error('A state without choices has no branches.');
-    this.way.push({ choices: choices.map(({ name }) => name), observed: run.processes.map(({ observed }) => observed), tried: 1 });
+    this.way.push({
+      choices: choices.map(({ name }) => name),
+      observed: run.processes.map(({ observed }) => observed),
+      tried: 1,
+    });
     this.steps += 1;
     await run.take(first);
   }
@@ -112,7 +131,8 @@ class Exploration {
     const snapshot = await run.world.snapshot();
     const digest = digestOf(run, snapshot, this.bounds);
     const before = this.seen.get(digest);
-    // A state that was cut short needs a second look if it can be reached sooner. Without cuts all that follows was seen.
+    // A state that was cut short needs a second look if it can be reached sooner. Without cuts all that follows was
+    // seen.
     if (before !== undefined && (before <= depth || this.cuts === 0)) return false;
     this.seen.set(digest, depth);
     checkState(snapshot, run.world.witness.told);
@@ -143,7 +163,9 @@ class Exploration {
     run.isObserving = false;
     for (const junction of this.way) {
       if (junction === last) {
-        run.processes.forEach((process, index) => { process.observed = junction.observed[index] ?? 0; });
+        run.processes.forEach((process, index) => {
+          process.observed = junction.observed[index] ?? 0;
+        });
         run.isObserving = true;
       }
       await takeNamed(run, junction.choices[junction.tried - 1] ?? '');
@@ -159,7 +181,15 @@ class Exploration {
 
   private findings(): Findings {
     const { runs, steps, deepest } = this;
-    return { setting: this.setting.name, states: this.seen.size, runs, steps, aftermaths: this.settledFrom.size, deepest, isWhole: this.cuts === 0 };
+    return {
+      setting: this.setting.name,
+      states: this.seen.size,
+      runs,
+      steps,
+      aftermaths: this.settledFrom.size,
+      deepest,
+      isWhole: this.cuts === 0,
+    };
   }
 }
 

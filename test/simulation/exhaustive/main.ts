@@ -21,7 +21,11 @@ const USAGE = `Visits every state of a small service that can be reached within 
 const NUMBERS = Object.keys(DEFAULT_BOUNDS) as (keyof Bounds)[];
 const NUMBER_OPTIONS = Object.fromEntries(NUMBERS.map((name) => [name, { type: 'string' as const }]));
 
-interface Asked { readonly bounds: Bounds; readonly cases: readonly Case[]; readonly choices: readonly string[] | undefined }
+interface Asked {
+  readonly bounds: Bounds;
+  readonly cases: readonly Case[];
+  readonly choices: readonly string[] | undefined;
+}
 
 function read(): Asked {
   const values = readOptions({ ...NUMBER_OPTIONS, case: { type: 'string' }, replay: { type: 'string' } });
@@ -29,8 +33,16 @@ function read(): Asked {
   const bounds = Object.fromEntries(NUMBERS.map((name) => [name, numberOf(name, given[name])])) as unknown as Bounds;
   const cases = values.case === undefined ? CASES : CASES.filter(({ name }) => name === values.case);
   if (cases.length === 0) throw new Misused(`There is no case "${values.case}".`);
-  if (values.replay !== undefined && cases.length !== 1) throw new Misused('A replay needs its case: give --case, too.');
-  return { bounds, cases, choices: values.replay?.split(';').map((choice) => choice.trim()).filter((choice) => choice !== '') };
+  if (values.replay !== undefined && cases.length !== 1)
+    throw new Misused('A replay needs its case: give --case, too.');
+  return {
+    bounds,
+    cases,
+    choices: values.replay
+      ?.split(';')
+      .map((choice) => choice.trim())
+      .filter((choice) => choice !== ''),
+  };
 }
 
 function numberOf(name: keyof Bounds, text: unknown): number {
@@ -40,7 +52,9 @@ function numberOf(name: keyof Bounds, text: unknown): number {
 /** Plays one run and tells it; answers whether nothing was violated. */
 async function tell(setting: Case, bounds: Bounds, choices: readonly string[]): Promise<boolean> {
   try {
-    await replay(setting, bounds, choices, (run, choice) => console.log(`  ${new Date(run.world.time.now).toISOString()}  ${choice}`));
+    await replay(setting, bounds, choices, (run, choice) =>
+      console.log(`  ${new Date(run.world.time.now).toISOString()}  ${choice}`),
+    );
   } catch (error) {
     if (!(error instanceof Violation)) throw error;
     console.log(error.message);

@@ -8,7 +8,13 @@ export function reportOf(findings: Findings, bounds: Bounds): string {
   const line = `${setting}: ${states} states, ${runs} runs, ${steps} steps, ${aftermaths} ends, deepest ${deepest}; ${violation ? 'stopped at a violation' : extent}`;
   if (!violation) return line;
   const { depth, ...budgets } = bounds;
-  const options = Object.entries({ depth, ...budgets }).map(([name, value]) => `--${name} ${value}`).join(' ');
-  return [line, violation.message, ...violation.choices.map((choice, index) => `  ${index + 1}. ${choice}`),
-    `Replay with: node dist/test/simulation/exhaustive/main.js --case "${setting}" ${options} --replay "${violation.choices.join('; ')}"`].join('\n');
+  const options = Object.entries({ depth, ...budgets })
+    .map(([name, value]) => `--${name} ${value}`)
+    .join(' ');
+  return [
+    line,
+    violation.message,
+    ...violation.choices.map((choice, index) => `  ${index + 1}. ${choice}`),
+    `Replay with: node dist/test/simulation/exhaustive/main.js --case "${setting}" ${options} --replay "${violation.choices.join('; ')}"`,
+  ].join('\n');
 }

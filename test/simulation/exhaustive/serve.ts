@@ -13,12 +13,23 @@ export type Answer =
   | { readonly outcome: 'broken'; readonly message: string };
 
 /** Does what a front does with a request. `generationId` is what a cancel is about. */
-export async function serve(context: Context, caller: Caller, request: Request, generationId: string | undefined): Promise<Answer> {
+export async function serve(
+  context: Context,
+  caller: Caller,
+  request: Request,
+  generationId: string | undefined,
+): Promise<Answer> {
   try {
-    if (request.operation === 'create') return { outcome: 'accepted', ...await createGeneration(context, caller, request.key, request.body) };
-    return { outcome: 'cancelled', generation: await cancelGeneration(context, caller, generationId ?? ''), replayed: false };
+    if (request.operation === 'create')
+      return { outcome: 'accepted', ...(await createGeneration(context, caller, request.key, request.body)) };
+    return {
+      outcome: 'cancelled',
+      generation: await cancelGeneration(context, caller, generationId ?? ''),
+      replayed: false,
+    };
   } catch (error) {
-    if (error instanceof ServiceError) return { outcome: 'refused', code: error.code, mayRetry: ERRORS[error.code].retry };
+    if (error instanceof ServiceError)
+      return { outcome: 'refused', code: error.code, mayRetry: ERRORS[error.code].retry };
     if (error instanceof StoreUnavailable) return { outcome: 'refused', code: 'UNAVAILABLE', mayRetry: true };
     return { outcome: 'broken', message: String(error) };
   }

@@ -20,13 +20,16 @@ export interface Timer {
 /**
  * Calls that happen at once, as a part of the step before them. No other process looks at what they touch (outputs lie
  * under keys of one fence; one worker at a time speaks with the provider about a task it has), and retention is further
- * away than time ever goes here. So whether such a call comes sooner or later, nobody can tell, and a crash around it is a
- * crash before the next call. Nor does it matter when the content of uncharged generations is summed: here it never comes near
- * its bound.
+ * away than time ever goes here. So whether such a call comes sooner or later, nobody can tell, and a crash around it
+ * is a crash before the next call. Nor does it matter when the content of uncharged generations is summed: here it
+ * never comes near its bound.
  */
-const UNSEEN = /^(?:objects|uploads)\.|^provider\.(?:poll|output|cancel|recover)$|^claims\.removeExpired$|^generations\.uncharged$|^wakeUps\.start$/;
+const UNSEEN =
+  /^(?:objects|uploads)\.|^provider\.(?:poll|output|cancel|recover)$|^claims\.removeExpired$|^generations\.uncharged$|^wakeUps\.start$/;
 
-/** One process: calls it waits for, timers it set, and all it has observed. What it does is a function of that alone. */
+/**
+ * One process: calls it waits for, timers it set, and all it has observed. What it does is a function of that alone.
+ */
 export class SmallProcess {
   isAlive = true;
   readonly pending: PendingCall[] = [];
@@ -36,7 +39,12 @@ export class SmallProcess {
   readonly ids: Ids;
 
   /** `number` tells this process's ids from any other's, so that they are the same however processes interleave. */
-  constructor(readonly name: string, private readonly number: number, private readonly time: { readonly now: number }, private readonly direct?: Interceptor) {
+  constructor(
+    readonly name: string,
+    private readonly number: number,
+    private readonly time: { readonly now: number },
+    private readonly direct?: Interceptor,
+  ) {
     const bytes = new SeededIds(1 + number * 7_919);
     let made = 0;
     this.ids = {

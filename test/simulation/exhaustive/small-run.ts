@@ -32,8 +32,8 @@ const READS = /\.(?:read|due|holdsBefore|entries|list|findOperation)$/;
 const SOON_MS = 1_000;
 
 /**
- * One run: two REST processes with a client each, and a worker, all in one small service. Between two choices everything
- * happens that can happen without one, so a run is the list of its choices.
+ * One run: two REST processes with a client each, and a worker, all in one small service. Between two choices
+ * everything happens that can happen without one, so a run is the list of its choices.
  */
 export class SmallRun {
   readonly world = new SmallService();
@@ -46,12 +46,17 @@ export class SmallRun {
   /** Off while known choices are taken again: then what was observed is known, too. */
   isObserving = true;
 
-  constructor(readonly setting: Case, private readonly bounds: Bounds, private readonly interned: Interned) {
+  constructor(
+    readonly setting: Case,
+    private readonly bounds: Bounds,
+    private readonly interned: Interned,
+  ) {
     this.seats = [this.seat('A', 0x0a, setting.requests[0]), this.seat('B', 0x0b, setting.requests[1])];
     this.worker = new SmallProcess('worker', 0x0c, this.world.time);
     this.workerContext = this.world.contextOf(this.worker);
     this.recovery = new Recovery(this.workerContext);
-    this.world.witness.isOrphan = (generationId) => !this.processes.some((process) => process.isAlive && process.hasMinted(generationId));
+    this.world.witness.isOrphan = (generationId) =>
+      !this.processes.some((process) => process.isAlive && process.hasMinted(generationId));
   }
 
   async open(): Promise<void> {
@@ -71,10 +76,14 @@ export class SmallRun {
     return this.processes.every(({ pending }) => pending.length === 0);
   }
 
-  /** Whether both clients asked and nothing has gone wrong, and no time has passed: then answers are as in a textbook. */
+  /**
+   * Whether both clients asked and nothing has gone wrong, and no time has passed: then answers are as in a textbook.
+   */
   get isUndisturbed(): boolean {
     const { crashes, lost, leaps } = this.spent;
-    return crashes + lost + leaps === 0 && this.seats.every(({ client }) => client === 'answered' || client === 'again');
+    return (
+      crashes + lost + leaps === 0 && this.seats.every(({ client }) => client === 'answered' || client === 'again')
+    );
   }
 
   async take(choice: Choice): Promise<void> {
@@ -88,14 +97,24 @@ export class SmallRun {
     for (const process of this.processes) {
       for (const pending of process.pending) this.addCall(choices, process, pending);
       this.addTimers(choices, process);
-      if (process.pending.length > 0) this.addWithin(choices, 'crashes', `${process.name} crashes`, async () => this.crash(process));
+      if (process.pending.length > 0)
+        this.addWithin(choices, 'crashes', `${process.name} crashes`, async () => this.crash(process));
     }
     for (const seat of this.seats) this.addRequest(choices, seat);
     // Before time has moved on nothing is old enough for recovery: a pass would read and do nothing.
-    if (this.spent.leaps > 0 && this.worker.isAlive && !this.isRecovering) this.addWithin(choices, 'recoveries', 'worker recovers', async () => this.recover());
-    this.addWithin(choices, 'leaps', 'time leaps', async () => { this.world.time.now += LEAP_MS; });
+    if (this.spent.leaps > 0 && this.worker.isAlive && !this.isRecovering)
+      this.addWithin(choices, 'recoveries', 'worker recovers', async () => this.recover());
+    this.addWithin(choices, 'leaps', 'time leaps', async () => {
+      this.world.time.now += LEAP_MS;
+    });
     const soon = this.soon();
-    if (soon !== undefined) choices.push({ name: 'time ticks', take: async () => { this.world.time.now = soon; } });
+    if (soon !== undefined)
+      choices.push({
+        name: 'time ticks',
+        take: async () => {
+          this.world.time.now = soon;
+        },
+      });
     return choices;
   }
 
@@ -105,7 +124,8 @@ export class SmallRun {
     if (pending.name === 'client.answer') return;
     const isRead = READS.test(pending.call.name);
     // A read has no effect to lose, and nobody waits for the answer of a schedule.
-    if (!isRead && pending.call.name !== 'wakeUps.schedule') this.addWithin(choices, 'lost', `${name}, answer lost`, () => this.happen(process, pending, true));
+    if (!isRead && pending.call.name !== 'wakeUps.schedule')
+      this.addWithin(choices, 'lost', `${name}, answer lost`, () => this.happen(process, pending, true));
     this.addWithin(choices, 'lost', `${name}, not reached`, async () => this.fail(process, pending));
   }
 
@@ -123,13 +143,21 @@ export class SmallRun {
 
   private addRequest(choices: Choice[], seat: Seat): void {
     const isKnown = seat.request.operation === 'create' || this.world.witness.told.has(seat.request.key);
-    if (seat.client === 'silent' && isKnown) choices.push({ name: `${seat.process.name} is asked`, take: async () => this.send(seat) });
-    if (seat.client === 'again') this.addWithin(choices, 'retries', `${seat.process.name} is asked again`, async () => this.send(seat));
+    if (seat.client === 'silent' && isKnown)
+      choices.push({ name: `${seat.process.name} is asked`, take: async () => this.send(seat) });
+    if (seat.client === 'again')
+      this.addWithin(choices, 'retries', `${seat.process.name} is asked again`, async () => this.send(seat));
   }
 
   private addWithin(choices: Choice[], what: keyof Spent, name: string, take: () => Promise<void>): void {
     if (this.spent[what] >= this.bounds[what]) return;
-    choices.push({ name, take: async () => { this.spent[what] += 1; await take(); } });
+    choices.push({
+      name,
+      take: async () => {
+        this.spent[what] += 1;
+        await take();
+      },
+    });
   }
 
   /** The call takes effect, and its answer arrives or is lost: a late answer is as good as a late next call. */
@@ -155,7 +183,10 @@ export class SmallRun {
 
   private fire(process: SmallProcess, timer: Timer): void {
     // What the wake-ups of a process do when their timer fires depends on the table they share.
-    this.observe(process, `timer ${timer.of} ${timer.at} ${process.timers.indexOf(timer)} ${timer.of === 'wake-ups' ? this.world.wakeUps() : ''}`);
+    this.observe(
+      process,
+      `timer ${timer.of} ${timer.at} ${process.timers.indexOf(timer)} ${timer.of === 'wake-ups' ? this.world.wakeUps() : ''}`,
+    );
     process.drop(timer);
     timer.callback();
   }
@@ -172,9 +203,13 @@ export class SmallRun {
     this.observe(seat.process, 'request');
     const { witness } = this.world;
     const { process } = seat;
-    void serve(seat.context, CALLER, seat.request, witness.told.get(seat.request.key)).then((answer) => process.interceptor({
-      name: 'client.answer', args: [], proceed: async () => this.answer(seat, answer),
-    }));
+    void serve(seat.context, CALLER, seat.request, witness.told.get(seat.request.key)).then((answer) =>
+      process.interceptor({
+        name: 'client.answer',
+        args: [],
+        proceed: async () => this.answer(seat, answer),
+      }),
+    );
   }
 
   private answer(seat: Seat, answer: Answer): void {
@@ -185,17 +220,27 @@ export class SmallRun {
   private recover(): void {
     this.isRecovering = true;
     this.observe(this.worker, 'recovery');
-    void this.recovery.pass().catch(() => undefined).then(() => { this.isRecovering = false; });
+    void this.recovery
+      .pass()
+      .catch(() => undefined)
+      .then(() => {
+        this.isRecovering = false;
+      });
   }
 
   private soon(): number | undefined {
     const { now } = this.world.time;
-    const coming = this.processes.flatMap(({ timers }) => timers.map(({ at }) => at)).filter((at) => at > now && at <= now + SOON_MS);
+    const coming = this.processes
+      .flatMap(({ timers }) => timers.map(({ at }) => at))
+      .filter((at) => at > now && at <= now + SOON_MS);
     return coming.length === 0 ? undefined : Math.min(...coming);
   }
 
   private observe(process: SmallProcess, text: string): void {
-    if (this.isObserving) process.observed = this.interned.numberOf(`${process.observed} ${this.world.time.now} ${this.interned.numberOf(text)}`);
+    if (this.isObserving)
+      process.observed = this.interned.numberOf(
+        `${process.observed} ${this.world.time.now} ${this.interned.numberOf(text)}`,
+      );
   }
 
   private seat(name: string, number: number, request: Request): Seat {
@@ -205,7 +250,11 @@ export class SmallRun {
 
   private restart(seat: Seat): void {
     seat.incarnation += 1;
-    seat.process = new SmallProcess(`${seat.process.name.slice(0, 1)}${seat.incarnation}`, seat.number + 16 * seat.incarnation, this.world.time);
+    seat.process = new SmallProcess(
+      `${seat.process.name.slice(0, 1)}${seat.incarnation}`,
+      seat.number + 16 * seat.incarnation,
+      this.world.time,
+    );
     seat.context = this.world.contextOf(seat.process);
   }
 }

@@ -22,7 +22,12 @@ export const SETTINGS = DEFAULT_SETTINGS;
 export const LEAP_MS = SETTINGS.claimLeaseMs + SETTINGS.recoveryGraceMs + 1_000;
 
 const ACCOUNT_ID = '01900000-0000-7000-9000-000000000001';
-export const CALLER: Caller = { accountId: ACCOUNT_ID, appId: '01900000-0000-7000-9000-000000000002', credentialId: '01900000-0000-7000-9000-000000000003', scopes: SCOPES };
+export const CALLER: Caller = {
+  accountId: ACCOUNT_ID,
+  appId: '01900000-0000-7000-9000-000000000002',
+  credentialId: '01900000-0000-7000-9000-000000000003',
+  scopes: SCOPES,
+};
 
 // One for all worlds, of which there is a new one for every run: a schema is compiled once for each model there is.
 const MODELS = [imageModel()];
@@ -38,10 +43,39 @@ export class SmallService {
   async open(credits: number): Promise<void> {
     const none = { issued: 0, available: 0, reserved: 0, spent: 0 };
     const { accounts } = this.stores;
-    await accounts.create({ accountId: ACCOUNT_ID, name: 'Small', currency: 'credits', createdAt: START, version: 0, ...none, lastSequence: 0, holds: new Map() });
+    await accounts.create({
+      accountId: ACCOUNT_ID,
+      name: 'Small',
+      currency: 'credits',
+      createdAt: START,
+      version: 0,
+      ...none,
+      lastSequence: 0,
+      holds: new Map(),
+    });
     await accounts.apply({
-      accountId: ACCOUNT_ID, expectedVersion: 0, version: 1, ...none, issued: credits, available: credits, lastSequence: 1, holdsOpened: [], holdsClosed: [],
-      entries: [{ accountId: ACCOUNT_ID, sequence: 1, kind: 'grant', from: 'issued', to: 'available', credits, at: START, availableAfter: credits, operationId: 'grant' }],
+      accountId: ACCOUNT_ID,
+      expectedVersion: 0,
+      version: 1,
+      ...none,
+      issued: credits,
+      available: credits,
+      lastSequence: 1,
+      holdsOpened: [],
+      holdsClosed: [],
+      entries: [
+        {
+          accountId: ACCOUNT_ID,
+          sequence: 1,
+          kind: 'grant',
+          from: 'issued',
+          to: 'available',
+          credits,
+          at: START,
+          availableAfter: credits,
+          operationId: 'grant',
+        },
+      ],
     });
   }
 
@@ -49,15 +83,23 @@ export class SmallService {
   contextOf(process: SmallProcess): Context {
     const { interceptor } = process;
     const provider = intercepted('provider', this.provider, interceptor);
-    return createContext({
-      ...interceptedStores(this.stores, interceptor),
-      ...STATELESS_PORTS,
-      wakeUps: intercepted('wakeUps', new MemoryWakeUps({ clock: process.clock('wake-ups'), table: this.table }), interceptor),
-      providers: { find: () => provider },
-      catalog: catalogOf(() => MODELS),
-      clock: process.clock('core'),
-      ids: process.ids,
-    }, SETTINGS, SILENT);
+    return createContext(
+      {
+        ...interceptedStores(this.stores, interceptor),
+        ...STATELESS_PORTS,
+        wakeUps: intercepted(
+          'wakeUps',
+          new MemoryWakeUps({ clock: process.clock('wake-ups'), table: this.table }),
+          interceptor,
+        ),
+        providers: { find: () => provider },
+        catalog: catalogOf(() => MODELS),
+        clock: process.clock('core'),
+        ids: process.ids,
+      },
+      SETTINGS,
+      SILENT,
+    );
   }
 
   /** A process whose calls are answered at once, for when nothing goes wrong any more. */
@@ -72,13 +114,22 @@ export class SmallService {
 
   async snapshot(): Promise<Snapshot> {
     const entries = (await this.stores.accounts.entries(ACCOUNT_ID, ALL)).items;
-    return { account: await this.account(), entries, records: await this.stores.generations.due(Number.MAX_SAFE_INTEGER, 1_000) };
+    return {
+      account: await this.account(),
+      entries,
+      records: await this.stores.generations.due(Number.MAX_SAFE_INTEGER, 1_000),
+    };
   }
 
   /** When each generation is due to be looked at, and which of all schedules said so. */
   wakeUps(): string {
     const ids = [...this.witness.scheduled.keys()];
-    return ids.map((id) => `${id} ${this.table.nextAt(new Set(ids.filter((other) => other !== id)))} ${this.witness.scheduled.get(id)}`).join();
+    return ids
+      .map(
+        (id) =>
+          `${id} ${this.table.nextAt(new Set(ids.filter((other) => other !== id)))} ${this.witness.scheduled.get(id)}`,
+      )
+      .join();
   }
 
   private async account(): Promise<Snapshot['account']> {

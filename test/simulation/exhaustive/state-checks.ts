@@ -9,7 +9,13 @@ export interface Snapshot {
   readonly records: readonly GenerationRecord[];
 }
 
-interface Ended { held: number; charged: number; released: number; charges: number; ends: number }
+interface Ended {
+  held: number;
+  charged: number;
+  released: number;
+  charges: number;
+  ends: number;
+}
 
 /** What must hold at every moment, whatever was cut. `told` are the generations clients know of, by key. */
 export function checkState({ account, entries, records }: Snapshot, told: ReadonlyMap<string, string>): void {
@@ -39,16 +45,34 @@ function checkBooks(account: Account, entries: readonly Entry[]): Map<string, En
     if (generationId === undefined) continue;
     const hold = holds.get(generationId) ?? { held: 0, charged: 0, released: 0, charges: 0, ends: 0 };
     holds.set(generationId, hold);
-    if (kind === 'hold') { hold.held += credits; continue; }
+    if (kind === 'hold') {
+      hold.held += credits;
+      continue;
+    }
     hold.ends += 1;
     hold.charges += kind === 'charge' ? 1 : 0;
     hold[kind === 'charge' ? 'charged' : 'released'] += credits;
     need(hold.charges > 1, false, 5, `a second charge of ${generationId}`);
   }
-  need([account.issued, account.available, account.reserved, account.spent], [-books.issued, books.available, books.reserved, books.spent], 1, 'books, and the sums of their entries');
-  need([...account.holds.values()].reduce((sum, hold) => sum + hold.credits, 0), account.reserved, 1, 'open holds, and the reserved book');
+  need(
+    [account.issued, account.available, account.reserved, account.spent],
+    [-books.issued, books.available, books.reserved, books.spent],
+    1,
+    'books, and the sums of their entries',
+  );
+  need(
+    [...account.holds.values()].reduce((sum, hold) => sum + hold.credits, 0),
+    account.reserved,
+    1,
+    'open holds, and the reserved book',
+  );
   for (const [generationId, hold] of holds) {
-    need(hold.charged + hold.released, account.holds.has(generationId) ? 0 : hold.held, 4, `what the hold of ${generationId} was settled with`);
+    need(
+      hold.charged + hold.released,
+      account.holds.has(generationId) ? 0 : hold.held,
+      4,
+      `what the hold of ${generationId} was settled with`,
+    );
   }
   return holds;
 }
@@ -57,17 +81,20 @@ function checkHold(g: Generation, account: Account, hold: Ended | undefined): vo
   const isOpen = account.holds.has(g.generationId);
   if (hold === undefined) throw new Violation(4, `generation ${g.generationId} never had a hold`);
   need(hold.held, g.reservedCredits, 4, `credits held for ${g.generationId} in all`);
-  if (g.status === 'queued' || g.status === 'running') need(isOpen, true, 4, `hold of ${g.generationId}, which is open`);
+  if (g.status === 'queued' || g.status === 'running')
+    need(isOpen, true, 4, `hold of ${g.generationId}, which is open`);
   if (g.settledAt !== undefined) need(isOpen, false, 4, `hold of ${g.generationId}, which is settled`);
   if (!isOpen) need(hold.charged, g.chargedCredits, 4, `what ${g.generationId} was charged`);
-  if (g.chargedCredits < 0 || g.chargedCredits > g.reservedCredits) throw new Violation(3, `generation ${g.generationId} is charged ${g.chargedCredits} of ${g.reservedCredits}`);
+  if (g.chargedCredits < 0 || g.chargedCredits > g.reservedCredits)
+    throw new Violation(3, `generation ${g.generationId} is charged ${g.chargedCredits} of ${g.reservedCredits}`);
 }
 
 /** What must hold once everything had its time: nothing is open, nothing is held. */
 export function checkRest(snapshot: Snapshot, told: ReadonlyMap<string, string>): void {
   checkState(snapshot, told);
   for (const record of snapshot.records) {
-    if (record.kind === 'generation' && record.settledAt === undefined) throw new Violation(20, `generation ${record.generationId} is ${record.status} at rest, not settled`);
+    if (record.kind === 'generation' && record.settledAt === undefined)
+      throw new Violation(20, `generation ${record.generationId} is ${record.status} at rest, not settled`);
   }
   need(snapshot.account.holds.size, 0, 6, 'open holds at rest');
 }

@@ -8,7 +8,9 @@ import type { WakeUpSubject } from '../../../core/ports/wake-ups.js';
 
 const ENDED = new Set(['succeeded', 'failed', 'cancelled']);
 
-/** Sees every effect on the stores and every answer to a client, in the order in which they happen, and remembers them. */
+/**
+ * Sees every effect on the stores and every answer to a client, in the order in which they happen, and remembers them.
+ */
 export class Witness {
   /** What stands in the stores, as far as their ports do not list it. */
   readonly claims = new Map<string, Claim>();
@@ -19,7 +21,10 @@ export class Witness {
   readonly refusals = new Set<string>();
   /** Whether the process that minted this id is dead: nobody else ever holds under it. */
   isOrphan: (generationId: string) => boolean = () => false;
-  /** Ids that were ruled out when their process was dead already: what is held under them must go before the key goes on. */
+  /**
+   * Ids that were ruled out when their process was dead already: what is held under them must go before the key goes
+   * on.
+   */
   private readonly orphansRuledOut = new Set<string>();
   /** Generations whose end a client was told while they had never begun. */
   private readonly neverToBegin = new Set<string>();
@@ -36,33 +41,59 @@ export class Witness {
   /** Everything remembered that a later check depends on. */
   summary(): string {
     const told = [...this.told].map(([key, generationId]) => `${key} ${generationId}`);
-    return JSON.stringify([[...this.claims.values()], [...this.scheduled], inOrder(told), inOrder(this.refusals), inOrder(this.neverToBegin), inOrder(this.orphansRuledOut)]);
+    return JSON.stringify([
+      [...this.claims.values()],
+      [...this.scheduled],
+      inOrder(told),
+      inOrder(this.refusals),
+      inOrder(this.neverToBegin),
+      inOrder(this.orphansRuledOut),
+    ]);
   }
 
   async effect(process: string, { name, args }: Pick<PortCall, 'name' | 'args'>, answer: unknown): Promise<void> {
     switch (name) {
-      case 'claims.insert': if (isInserted(answer)) this.claims.set((args[0] as Claim).key, args[0] as Claim); return;
-      case 'claims.replace': if (answer === 'applied') await this.takenOver(args[0] as Claim); return;
-      case 'claims.remove': if (answer === 'applied') this.claims.delete((args[0] as Claim).key); return;
-      case 'wakeUps.schedule': this.scheduled.set((args[0] as WakeUpSubject).id, (this.schedules += 1)); return;
-      case 'generations.insert': if (isInserted(answer)) await this.inserted(args[0] as GenerationRecord); return;
-      case 'generations.replace': if (answer === 'applied') this.replaced(process, args[0] as GenerationRecord); return;
-      case 'provider.submit': this.submitted((args[0] as { readonly generationId: string }).generationId); return;
+      case 'claims.insert':
+        if (isInserted(answer)) this.claims.set((args[0] as Claim).key, args[0] as Claim);
+        return;
+      case 'claims.replace':
+        if (answer === 'applied') await this.takenOver(args[0] as Claim);
+        return;
+      case 'claims.remove':
+        if (answer === 'applied') this.claims.delete((args[0] as Claim).key);
+        return;
+      case 'wakeUps.schedule':
+        this.scheduled.set((args[0] as WakeUpSubject).id, (this.schedules += 1));
+        return;
+      case 'generations.insert':
+        if (isInserted(answer)) await this.inserted(args[0] as GenerationRecord);
+        return;
+      case 'generations.replace':
+        if (answer === 'applied') this.replaced(process, args[0] as GenerationRecord);
+        return;
+      case 'provider.submit':
+        this.submitted((args[0] as { readonly generationId: string }).generationId);
+        return;
       default:
     }
   }
 
   answered(request: Request, answer: Answer): void {
     if (answer.outcome === 'broken') return this.violated(0, `a client's request broke: ${answer.message}`);
-    if (answer.outcome === 'refused') { this.refusals.add(answer.code); return; }
+    if (answer.outcome === 'refused') {
+      this.refusals.add(answer.code);
+      return;
+    }
     const { generation } = answer;
-    if (!this.generations.has(generation.generationId)) this.violated(12, `generation ${generation.generationId} was answered and is not stored`);
+    if (!this.generations.has(generation.generationId))
+      this.violated(12, `generation ${generation.generationId} was answered and is not stored`);
     if (answer.outcome === 'cancelled' && generation.status === 'cancelled' && generation.attemptsMade === 0) {
       this.neverToBegin.add(generation.generationId);
       if (generation.chargedCredits !== 0) this.violated(10, 'a generation cancelled in the queue was charged');
     }
     const before = this.told.get(request.key);
-    if (before !== undefined && before !== generation.generationId) this.violated(11, `key ${request.key} was answered with ${before} and with ${generation.generationId}`);
+    if (before !== undefined && before !== generation.generationId)
+      this.violated(11, `key ${request.key} was answered with ${before} and with ${generation.generationId}`);
     this.told.set(request.key, generation.generationId);
   }
 
@@ -70,27 +101,35 @@ export class Witness {
     const before = this.claims.get(claim.key);
     this.claims.set(claim.key, claim);
     if (before === undefined || !this.orphansRuledOut.has(before.subjectId)) return;
-    if (await this.hasHold(before.subjectId)) this.violated(6, `key ${claim.key} was taken over, and the hold of ${before.subjectId} left`);
+    if (await this.hasHold(before.subjectId))
+      this.violated(6, `key ${claim.key} was taken over, and the hold of ${before.subjectId} left`);
   }
 
   private async inserted(record: GenerationRecord): Promise<void> {
     this.generations.set(record.generationId, record);
     if (record.kind === 'void' && this.isOrphan(record.generationId)) this.orphansRuledOut.add(record.generationId);
-    if (record.kind === 'generation' && !(await this.hasHold(record.generationId))) this.violated(4, `generation ${record.generationId} was inserted without a hold`);
+    if (record.kind === 'generation' && !(await this.hasHold(record.generationId)))
+      this.violated(4, `generation ${record.generationId} was inserted without a hold`);
   }
 
   private replaced(process: string, record: GenerationRecord): void {
     const before = this.generations.get(record.generationId);
     this.generations.set(record.generationId, record);
-    if (before === undefined || record.version !== before.version + 1) this.violated(7, `generation ${record.generationId} skipped a version`);
+    if (before === undefined || record.version !== before.version + 1)
+      this.violated(7, `generation ${record.generationId} skipped a version`);
     if (before?.kind !== 'generation' || record.kind !== 'generation') return;
-    if (ENDED.has(before.status) && clientSide(before) !== clientSide(record)) this.violated(7, `generation ${record.generationId} changed after its end`);
-    const isWork = before.status === 'running' && (record.status !== 'running' || JSON.stringify(before.attempt) !== JSON.stringify(record.attempt));
-    if (isWork && before.lease?.worker !== process) this.violated(14, `${process} wrote as the holder of a lease that is ${before.lease?.worker ?? 'nobody'}'s`);
+    if (ENDED.has(before.status) && clientSide(before) !== clientSide(record))
+      this.violated(7, `generation ${record.generationId} changed after its end`);
+    const isWork =
+      before.status === 'running' &&
+      (record.status !== 'running' || JSON.stringify(before.attempt) !== JSON.stringify(record.attempt));
+    if (isWork && before.lease?.worker !== process)
+      this.violated(14, `${process} wrote as the holder of a lease that is ${before.lease?.worker ?? 'nobody'}'s`);
   }
 
   private submitted(generationId: string): void {
-    if (this.neverToBegin.has(generationId)) this.violated(10, `generation ${generationId} was submitted after its cancel was acknowledged`);
+    if (this.neverToBegin.has(generationId))
+      this.violated(10, `generation ${generationId} was submitted after its cancel was acknowledged`);
   }
 
   private violated(invariant: number, what: string): void {

@@ -11,7 +11,10 @@ const FARTHEST_MS = 29_000;
 
 /** Things that apply a process from outside, at any moment, until faults stop. */
 export class Disturbances {
-  constructor(private readonly context: RunContext, private readonly service: Service) {}
+  constructor(
+    private readonly context: RunContext,
+    private readonly service: Service,
+  ) {}
 
   /** Goes on for as long as the profile has any. */
   begin(): void {
@@ -29,22 +32,36 @@ export class Disturbances {
     const { chance, scheduler, tally, timeline } = this.context;
     tally.add(`process ${disturbance}`);
     switch (disturbance) {
-      case 'kill': return this.service.kill(process);
+      case 'kill':
+        return this.service.kill(process);
       case 'stop':
         if (!process.isStopping) this.service.stop(process).catch((error: unknown) => scheduler.fail(error));
         return;
       case 'sleep':
         process.asleepUntil = scheduler.now + chance.between(100, LONGEST_SLEEP_MS);
-        return timeline.note(scheduler.now, process.name, () => `! sleeps for ${process.asleepUntil - scheduler.now} ms`);
+        return timeline.note(
+          scheduler.now,
+          process.name,
+          () => `! sleeps for ${process.asleepUntil - scheduler.now} ms`,
+        );
       case 'set-clock':
-        process.skewMs = Math.max(-FARTHEST_MS, Math.min(FARTHEST_MS, process.skewMs + chance.between(-this.context.profile.skewMs, this.context.profile.skewMs)));
+        process.skewMs = Math.max(
+          -FARTHEST_MS,
+          Math.min(
+            FARTHEST_MS,
+            process.skewMs + chance.between(-this.context.profile.skewMs, this.context.profile.skewMs),
+          ),
+        );
         return timeline.note(scheduler.now, process.name, () => `! its clock is ${process.skewMs} ms off`);
       case 'lose-object':
         this.service.objects.loseOne().catch((error: unknown) => scheduler.fail(error));
         return;
-      case 'store-away': return this.service.sendStoreAway(chance.between(100, LONGEST_OUTAGE_MS >> 1));
-      case 'provider-away': return this.service.provider.goAway(chance.between(100, LONGEST_OUTAGE_MS));
-      case 'model-withdrawn': process.withdrawn = chance.pick(SIMULATED_MODELS).modelKey;
+      case 'store-away':
+        return this.service.sendStoreAway(chance.between(100, LONGEST_OUTAGE_MS >> 1));
+      case 'provider-away':
+        return this.service.provider.goAway(chance.between(100, LONGEST_OUTAGE_MS));
+      case 'model-withdrawn':
+        process.withdrawn = chance.pick(SIMULATED_MODELS).modelKey;
     }
   }
 }

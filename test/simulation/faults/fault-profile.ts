@@ -20,7 +20,9 @@ export interface CallOdds {
 
 export type CallFault = keyof CallOdds;
 
-/** Which faults a seed has, and how often. Most things are calm in most seeds: faults that hide each other find nothing. */
+/**
+ * Which faults a seed has, and how often. Most things are calm in most seeds: faults that hide each other find nothing.
+ */
 export interface FaultProfile {
   readonly odds: CallOdds;
   /** A few calls that are hit far more often than the others, each by one fault. */
@@ -45,23 +47,62 @@ export interface FaultProfile {
   readonly thinkMs: number;
 }
 
-export const DISTURBANCES = ['sleep', 'kill', 'stop', 'set-clock', 'lose-object', 'store-away', 'provider-away', 'model-withdrawn'] as const;
+export const DISTURBANCES = [
+  'sleep',
+  'kill',
+  'stop',
+  'set-clock',
+  'lose-object',
+  'store-away',
+  'provider-away',
+  'model-withdrawn',
+] as const;
 export type Disturbance = (typeof DISTURBANCES)[number];
 
-const NO_CALL_FAULTS: CallOdds = { crashBefore: 0, crashAfter: 0, lostRequest: 0, lostAnswer: 0, lateEffect: 0, sleepAfter: 0, slow: 0 };
+const NO_CALL_FAULTS: CallOdds = {
+  crashBefore: 0,
+  crashAfter: 0,
+  lostRequest: 0,
+  lostAnswer: 0,
+  lateEffect: 0,
+  sleepAfter: 0,
+  slow: 0,
+};
 export const CALL_FAULTS = Object.keys(NO_CALL_FAULTS) as readonly CallFault[];
 
 /** The calls that matter most; each is hit by each fault in a long run. */
 export const FAULTED_CALLS = [
-  'accounts.read', 'accounts.apply', 'generations.insert', 'generations.read', 'generations.replace', 'claims.insert', 'claims.replace',
-  'claims.remove', 'uploads.insert', 'uploads.read', 'uploads.replace', 'objects.write', 'objects.read', 'objects.copy', 'objects.remove',
-  'objects.stat', 'wakeUps.schedule', 'provider.submit', 'provider.poll', 'provider.output', 'provider.cancel', 'provider.recover',
+  'accounts.read',
+  'accounts.apply',
+  'generations.insert',
+  'generations.read',
+  'generations.replace',
+  'claims.insert',
+  'claims.replace',
+  'claims.remove',
+  'uploads.insert',
+  'uploads.read',
+  'uploads.replace',
+  'objects.write',
+  'objects.read',
+  'objects.copy',
+  'objects.remove',
+  'objects.stat',
+  'wakeUps.schedule',
+  'provider.submit',
+  'provider.poll',
+  'provider.output',
+  'provider.cancel',
+  'provider.recover',
 ] as const;
 
 export function drawFaultProfile(chance: Chance): FaultProfile {
-  const odds = Object.fromEntries(CALL_FAULTS.map((fault) => [fault, chance.happens(450) ? chance.pick([2, 5, 10, 30]) : 0])) as unknown as CallOdds;
+  const odds = Object.fromEntries(
+    CALL_FAULTS.map((fault) => [fault, chance.happens(450) ? chance.pick([2, 5, 10, 30]) : 0]),
+  ) as unknown as CallOdds;
   const focus = new Map<string, CallFault>();
-  for (let count = chance.pick([0, 0, 1, 2, 3]); count > 0; count -= 1) focus.set(chance.pick(FAULTED_CALLS), chance.pick(CALL_FAULTS));
+  for (let count = chance.pick([0, 0, 1, 2, 3]); count > 0; count -= 1)
+    focus.set(chance.pick(FAULTED_CALLS), chance.pick(CALL_FAULTS));
   const sometimes = (values: readonly number[]) => (chance.happens(500) ? chance.pick(values) : 0);
   return {
     odds,
@@ -82,6 +123,17 @@ export function drawFaultProfile(chance: Chance): FaultProfile {
 
 /** Nothing goes wrong. */
 export const NO_FAULTS: FaultProfile = {
-  odds: NO_CALL_FAULTS, focus: new Map(), focusPerMille: 0, latencyMs: 5, slowMs: 0, disturbanceEveryMs: 0, disturbances: [], skewMs: 0,
-  clientPerMille: 0, wakeUpPerMille: 0, providerPerMille: 0, objectPerMille: 0, thinkMs: 500,
+  odds: NO_CALL_FAULTS,
+  focus: new Map(),
+  focusPerMille: 0,
+  latencyMs: 5,
+  slowMs: 0,
+  disturbanceEveryMs: 0,
+  disturbances: [],
+  skewMs: 0,
+  clientPerMille: 0,
+  wakeUpPerMille: 0,
+  providerPerMille: 0,
+  objectPerMille: 0,
+  thinkMs: 500,
 };

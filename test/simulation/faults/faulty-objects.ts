@@ -11,7 +11,10 @@ export class FaultyObjects implements ObjectStore {
   readonly signGet: ObjectStore['signGet'];
   readonly stat: ObjectStore['stat'];
 
-  constructor(private readonly store: MemoryObjectStore, private readonly context: RunContext) {
+  constructor(
+    private readonly store: MemoryObjectStore,
+    private readonly context: RunContext,
+  ) {
     this.signPut = (target) => store.signPut(target);
     this.signGet = (target) => store.signGet(target);
     this.stat = (key) => store.stat(key);
@@ -61,7 +64,10 @@ export class FaultyObjects implements ObjectStore {
     if (!this.strikes(fault)) return;
     const bytes = await this.store.read(key);
     if (bytes === null) return;
-    await this.store.write(key, streamOf(cutShort(await collected(bytes))), { mediaType: 'application/octet-stream', maxBytes: Infinity });
+    await this.store.write(key, streamOf(cutShort(await collected(bytes))), {
+      mediaType: 'application/octet-stream',
+      maxBytes: Infinity,
+    });
   }
 
   private strikes(fault: string): boolean {

@@ -18,11 +18,14 @@ export interface Planned {
 }
 
 /** What is to become of one call; chance says how long it takes where nothing else does. */
-interface Fate { readonly fault: CallFault | undefined; readonly forMs: number | undefined }
+interface Fate {
+  readonly fault: CallFault | undefined;
+  readonly forMs: number | undefined;
+}
 
 /**
- * The way between a process and the stores: a call takes time to arrive, does its work at one moment, and its answer takes
- * time to come back. On either leg it may be lost, be late, or find its process dead.
+ * The way between a process and the stores: a call takes time to arrive, does its work at one moment, and its answer
+ * takes time to come back. On either leg it may be lost, be late, or find its process dead.
  */
 export class PortFaults {
   private readonly awayUntil = new Map<string, number>();
@@ -57,7 +60,9 @@ export class PortFaults {
       this.context.kill(process);
       return never();
     }
-    return new Promise((resolve, reject) => this.carry(process, call, { fault, forMs: planned?.forMs }, resolve, reject));
+    return new Promise((resolve, reject) =>
+      this.carry(process, call, { fault, forMs: planned?.forMs }, resolve, reject),
+    );
   }
 
   private planFor(name: string): Planned | undefined {
@@ -78,7 +83,13 @@ export class PortFaults {
     }
   }
 
-  private carry(process: SimulatedProcess, call: PortCall, fate: Fate, resolve: (value: unknown) => void, reject: (error: Error) => void): void {
+  private carry(
+    process: SimulatedProcess,
+    call: PortCall,
+    fate: Fate,
+    resolve: (value: unknown) => void,
+    reject: (error: Error) => void,
+  ): void {
     const { scheduler, chance } = this.context;
     const { fault } = fate;
     const slowLeg = fault === 'slow' && fate.forMs === undefined ? chance.pick(['there', 'back']) : 'none';
@@ -90,14 +101,18 @@ export class PortFaults {
     const isDropped = chance.happens(500);
     scheduler.after(delayMs, () => {
       if (!process.isAlive && isDropped) return;
-      this.takeEffect(process, call).then((outcome) => {
-        if (fault === 'lateEffect') return;
-        if (fault === 'sleepAfter') process.asleepUntil = scheduler.now + (fate.forMs ?? chance.between(SLEEP_MS.least, SLEEP_MS.most));
-        if (fault === 'crashAfter') this.context.kill(process);
-        else if (fault === 'lostAnswer') answer(() => reject(away(call.name)));
-        else if ('error' in outcome) answer(() => reject(outcome.error));
-        else answer(() => resolve(outcome.result));
-      }, (error: unknown) => scheduler.fail(error));
+      this.takeEffect(process, call).then(
+        (outcome) => {
+          if (fault === 'lateEffect') return;
+          if (fault === 'sleepAfter')
+            process.asleepUntil = scheduler.now + (fate.forMs ?? chance.between(SLEEP_MS.least, SLEEP_MS.most));
+          if (fault === 'crashAfter') this.context.kill(process);
+          else if (fault === 'lostAnswer') answer(() => reject(away(call.name)));
+          else if ('error' in outcome) answer(() => reject(outcome.error));
+          else answer(() => resolve(outcome.result));
+        },
+        (error: unknown) => scheduler.fail(error),
+      );
     });
   }
 
@@ -106,7 +121,10 @@ export class PortFaults {
     return fault === 'lateEffect' ? (forMs ?? this.context.chance.between(100, LATEST_EFFECT_MS)) : this.legMs(isSlow);
   }
 
-  private async takeEffect(process: SimulatedProcess, call: PortCall): Promise<{ readonly result: unknown } | { readonly error: Error }> {
+  private async takeEffect(
+    process: SimulatedProcess,
+    call: PortCall,
+  ): Promise<{ readonly result: unknown } | { readonly error: Error }> {
     const { scheduler, observer, timeline } = this.context;
     let result: unknown;
     try {
@@ -116,7 +134,14 @@ export class PortFaults {
       return { error: error instanceof Error ? error : new Error(String(error)) };
     }
     timeline.note(scheduler.now, process.name, () => `${call.name} ${brief(call.args)} -> ${brief(result)}`);
-    await observer.effect({ at: scheduler.now, process: process.name, processNow: process.clock.now(), call: call.name, args: call.args, result });
+    await observer.effect({
+      at: scheduler.now,
+      process: process.name,
+      processNow: process.clock.now(),
+      call: call.name,
+      args: call.args,
+      result,
+    });
     return { result };
   }
 
@@ -126,7 +151,11 @@ export class PortFaults {
     const focused = profile.focus.get(name);
     let fault = focused !== undefined && chance.happens(profile.focusPerMille) ? focused : undefined;
     for (const each of CALL_FAULTS) fault ??= chance.happens(profile.odds[each]) ? each : undefined;
-    if (profile !== NO_FAULTS && (this.awayUntil.get(name.slice(0, name.indexOf('.'))) ?? 0) > this.context.scheduler.now) fault ??= 'lostRequest';
+    if (
+      profile !== NO_FAULTS &&
+      (this.awayUntil.get(name.slice(0, name.indexOf('.'))) ?? 0) > this.context.scheduler.now
+    )
+      fault ??= 'lostRequest';
     if (fault !== undefined) tally.add(`fault ${fault} ${name}`);
     return fault;
   }
@@ -139,7 +168,9 @@ export class PortFaults {
 
 /** What the caller of a store hears; a provider's caller hears just some error. */
 function away(name: string): Error {
-  return name.startsWith('provider.') ? new Error('The line to the provider broke.') : new StoreUnavailable(`No answer to ${name}.`);
+  return name.startsWith('provider.')
+    ? new Error('The line to the provider broke.')
+    : new StoreUnavailable(`No answer to ${name}.`);
 }
 
 export function never(): Promise<never> {

@@ -1,4 +1,10 @@
-import type { Provider, ProviderFailure, ProviderOutput, ProviderReport, Submission } from '../../../core/ports/provider.js';
+import type {
+  Provider,
+  ProviderFailure,
+  ProviderOutput,
+  ProviderReport,
+  Submission,
+} from '../../../core/ports/provider.js';
 import { bytesOf, streamOf } from '../../fixtures/byte-streams.js';
 import { plainImage, plainVideo } from '../../fixtures/plain-media.js';
 import { NO_FAULTS } from './fault-profile.js';
@@ -6,9 +12,23 @@ import { never } from './port-faults.js';
 import type { RunContext } from '../harness/run-context.js';
 
 /** What is to become of the next tasks, where chance is not to say. */
-export interface Script { readonly ending: Ending; readonly onCancel?: OnCancel; readonly takesMs: number }
+export interface Script {
+  readonly ending: Ending;
+  readonly onCancel?: OnCancel;
+  readonly takesMs: number;
+}
 
-export type Ending = 'succeeds' | 'delivers some' | 'delivers none' | 'delivers rubbish' | 'stops by itself' | 'fails for now' | 'fails for good' | 'never ends' | 'is forgotten' | 'succeeds once';
+export type Ending =
+  | 'succeeds'
+  | 'delivers some'
+  | 'delivers none'
+  | 'delivers rubbish'
+  | 'stops by itself'
+  | 'fails for now'
+  | 'fails for good'
+  | 'never ends'
+  | 'is forgotten'
+  | 'succeeds once';
 export type OnCancel = 'stops' | 'stops with some' | 'goes on' | 'fails';
 
 interface Task {
@@ -24,12 +44,25 @@ interface Task {
   cancelledAt?: number;
 }
 
-const BAD_ENDINGS: readonly Ending[] = ['delivers some', 'delivers none', 'delivers rubbish', 'stops by itself', 'fails for now', 'fails for good', 'never ends', 'never ends', 'is forgotten'];
+const BAD_ENDINGS: readonly Ending[] = [
+  'delivers some',
+  'delivers none',
+  'delivers rubbish',
+  'stops by itself',
+  'fails for now',
+  'fails for good',
+  'never ends',
+  'never ends',
+  'is forgotten',
+];
 /** Waits it may ask for: none, a short one, one past the cap, and one past every deadline. */
 const RETRY_AFTER_MS: readonly number[] = [0, 3_000, 30_000, 86_400_000];
 const ON_CANCEL: readonly OnCancel[] = ['stops', 'stops', 'stops with some', 'goes on', 'fails'];
 
-/** Somebody else's service: it takes its time, breaks off, forgets, delivers too little, and goes on after it was told to stop. */
+/**
+ * Somebody else's service: it takes its time, breaks off, forgets, delivers too little, and goes on after it was told
+ * to stop.
+ */
 export class SimulatedProvider implements Provider {
   /** Generations in the order in which they were first handed over. */
   readonly handedOver = new Set<string>();
@@ -48,24 +81,51 @@ export class SimulatedProvider implements Provider {
   async submit(submission: Submission): ReturnType<Provider['submit']> {
     this.handedOver.add(submission.generationId);
     for (const reference of submission.references) for await (const _chunk of await reference.open());
-    switch (this.misbehaves(['refuses for now', 'refuses until later', 'refuses for good', 'breaks before', 'breaks after', 'hangs before', 'hangs after'] as const)) {
-      case 'refuses for now': return { accepted: false, failure: failure('PROVIDER_UNAVAILABLE', true) };
-      case 'refuses until later': return { accepted: false, failure: { ...failure('PROVIDER_UNAVAILABLE', true), retryAfterMs: this.context.chance.pick(RETRY_AFTER_MS) } };
-      case 'refuses for good': return { accepted: false, failure: failure('CONTENT_REJECTED_INPUT', false) };
-      case 'breaks before': throw new Error('The line broke.');
-      case 'hangs before': return never();
-      case 'breaks after': this.take(submission); throw new Error('The line broke.');
-      case 'hangs after': this.take(submission); return never();
-      case undefined: return { accepted: true, reference: this.take(submission).reference };
+    switch (
+      this.misbehaves([
+        'refuses for now',
+        'refuses until later',
+        'refuses for good',
+        'breaks before',
+        'breaks after',
+        'hangs before',
+        'hangs after',
+      ] as const)
+    ) {
+      case 'refuses for now':
+        return { accepted: false, failure: failure('PROVIDER_UNAVAILABLE', true) };
+      case 'refuses until later':
+        return {
+          accepted: false,
+          failure: { ...failure('PROVIDER_UNAVAILABLE', true), retryAfterMs: this.context.chance.pick(RETRY_AFTER_MS) },
+        };
+      case 'refuses for good':
+        return { accepted: false, failure: failure('CONTENT_REJECTED_INPUT', false) };
+      case 'breaks before':
+        throw new Error('The line broke.');
+      case 'hangs before':
+        return never();
+      case 'breaks after':
+        this.take(submission);
+        throw new Error('The line broke.');
+      case 'hangs after':
+        this.take(submission);
+        return never();
+      case undefined:
+        return { accepted: true, reference: this.take(submission).reference };
     }
   }
 
   async poll(reference: string): Promise<ProviderReport> {
     switch (this.misbehaves(['throws', 'hangs', 'does not know'] as const)) {
-      case 'throws': throw new Error('The provider is silent.');
-      case 'hangs': return never();
-      case 'does not know': return { state: 'unknown' };
-      case undefined: return this.reportOf(this.tasks.get(reference));
+      case 'throws':
+        throw new Error('The provider is silent.');
+      case 'hangs':
+        return never();
+      case 'does not know':
+        return { state: 'unknown' };
+      case undefined:
+        return this.reportOf(this.tasks.get(reference));
     }
   }
 
@@ -73,10 +133,14 @@ export class SimulatedProvider implements Provider {
     const task = this.tasks.get(reference);
     if (task === undefined) throw new Error('There is no such task.');
     switch (this.misbehaves(['throws', 'breaks', 'hangs'] as const)) {
-      case 'throws': throw new Error('The output is not there yet.');
-      case 'breaks': return breaking();
-      case 'hangs': return hanging();
-      case undefined: return streamOf(this.mediaOf(task, index));
+      case 'throws':
+        throw new Error('The output is not there yet.');
+      case 'breaks':
+        return breaking();
+      case 'hangs':
+        return hanging();
+      case undefined:
+        return streamOf(this.mediaOf(task, index));
     }
   }
 
@@ -89,11 +153,19 @@ export class SimulatedProvider implements Provider {
   async recover(token: string): ReturnType<Provider['recover']> {
     if (!this.canRecover) return 'unsupported';
     switch (this.misbehaves(['throws', 'hangs', 'does not find', 'does not know yet', 'does not know yet'] as const)) {
-      case 'throws': throw new Error('The provider is silent.');
-      case 'hangs': return never();
-      case 'does not find': return { found: false };
-      case 'does not know yet': return { found: 'not-yet', ...(this.context.chance.happens(500) ? { retryAfterMs: this.context.chance.pick(RETRY_AFTER_MS) } : {}) };
-      case undefined: return this.find(token);
+      case 'throws':
+        throw new Error('The provider is silent.');
+      case 'hangs':
+        return never();
+      case 'does not find':
+        return { found: false };
+      case 'does not know yet':
+        return {
+          found: 'not-yet',
+          ...(this.context.chance.happens(500) ? { retryAfterMs: this.context.chance.pick(RETRY_AFTER_MS) } : {}),
+        };
+      case undefined:
+        return this.find(token);
     }
   }
 
@@ -130,25 +202,36 @@ export class SimulatedProvider implements Provider {
       return { state: 'cancelled', outputs: task.onCancel === 'stops' ? [] : this.outputsOf(task, 1) };
     }
     if (now < task.endsAt || task.ending === 'never ends') return { state: 'running', ...this.hint() };
-    if (task.ending === 'succeeds once' && task.hasSucceeded === true) return { state: 'failed', failure: failure('PROVIDER_REJECTED', false) };
+    if (task.ending === 'succeeds once' && task.hasSucceeded === true)
+      return { state: 'failed', failure: failure('PROVIDER_REJECTED', false) };
     task.hasSucceeded = true;
     switch (task.ending) {
-      case 'is forgotten': return { state: 'unknown' };
-      case 'fails for now': return { state: 'failed', failure: failure('PROVIDER_UNAVAILABLE', true) };
-      case 'fails for good': return { state: 'failed', failure: failure('CONTENT_REJECTED_OUTPUT', false) };
-      case 'stops by itself': return { state: 'cancelled', outputs: this.outputsOf(task, 1) };
-      case 'delivers none': return { state: 'succeeded', outputs: [] };
-      case 'delivers some': return { state: 'succeeded', outputs: this.outputsOf(task, Math.max(1, task.count - 1)) };
+      case 'is forgotten':
+        return { state: 'unknown' };
+      case 'fails for now':
+        return { state: 'failed', failure: failure('PROVIDER_UNAVAILABLE', true) };
+      case 'fails for good':
+        return { state: 'failed', failure: failure('CONTENT_REJECTED_OUTPUT', false) };
+      case 'stops by itself':
+        return { state: 'cancelled', outputs: this.outputsOf(task, 1) };
+      case 'delivers none':
+        return { state: 'succeeded', outputs: [] };
+      case 'delivers some':
+        return { state: 'succeeded', outputs: this.outputsOf(task, Math.max(1, task.count - 1)) };
       case 'delivers rubbish':
       case 'succeeds once':
-      case 'succeeds': return { state: 'succeeded', outputs: this.outputsOf(task, task.count) };
+      case 'succeeds':
+        return { state: 'succeeded', outputs: this.outputsOf(task, task.count) };
     }
   }
 
   /** How far it is, and when to ask again, if it says. */
   private hint(): { readonly progress?: number; readonly pollAfterMs?: number } {
     const { chance } = this.context;
-    return { ...(chance.happens(700) ? { progress: chance.between(0, 100) / 100 } : {}), ...(chance.happens(700) ? { pollAfterMs: 1_000 } : {}) };
+    return {
+      ...(chance.happens(700) ? { progress: chance.between(0, 100) / 100 } : {}),
+      ...(chance.happens(700) ? { pollAfterMs: 1_000 } : {}),
+    };
   }
 
   private mediaOf(task: Task, index: number): Uint8Array {
@@ -156,9 +239,15 @@ export class SimulatedProvider implements Provider {
     this.fetched += 1;
     const note = `of ${task.reference}, number ${index}, fetched as ${this.fetched}`;
     const { parameters, operation } = task.submission;
-    const [widthPx = 64, heightPx = 64] = typeof parameters['size'] === 'string' ? parameters['size'].split('x').map(Number) : [];
+    const [widthPx = 64, heightPx = 64] =
+      typeof parameters['size'] === 'string' ? parameters['size'].split('x').map(Number) : [];
     if (task.ending === 'delivers rubbish' && (index > 0 || task.count === 1)) {
-      return this.context.chance.pick([bytesOf(note), plainVideo(64, 64, 9_000), plainImage(9, 9), new Uint8Array(2_000)]);
+      return this.context.chance.pick([
+        bytesOf(note),
+        plainVideo(64, 64, 9_000),
+        plainImage(9, 9),
+        new Uint8Array(2_000),
+      ]);
     }
     if (operation === 'video_generation') return plainVideo(widthPx, heightPx, Number(parameters['seconds']) * 1_000);
     return plainImage(widthPx, heightPx, 'image/png', note);
@@ -171,7 +260,9 @@ export class SimulatedProvider implements Provider {
 
   private outputsOf({ submission }: Task, count: number): ProviderOutput[] {
     const isVideo = submission.operation === 'video_generation';
-    return Array.from({ length: count }, () => (isVideo ? { kind: 'video', mediaType: 'video/mp4' } : { kind: 'image', mediaType: 'image/png' }));
+    return Array.from({ length: count }, () =>
+      isVideo ? { kind: 'video', mediaType: 'video/mp4' } : { kind: 'image', mediaType: 'image/png' },
+    );
   }
 
   private misbehaves<T extends string>(ways: readonly T[]): T | undefined {

@@ -9,12 +9,17 @@ const SHORT = { queueTimeoutMs: QUEUE_MS, runTimeoutMs: RUN_MS, provider: 'simul
 /** A round price an image, no floor, tries again and again. */
 const plain = imageModel({ ...SHORT, modelKey: 'plain', concurrency: 3, concurrencyPerAccount: 2 });
 
-/** A price that only comes out right when it is rounded once; a floor on cancel; acceptance that is never guessed at. */
+/**
+ * A price that only comes out right when it is rounded once; a floor on cancel; acceptance that is never guessed at.
+ */
 const odd = imageModel({
   ...SHORT,
   modelKey: 'odd',
   price: imagePrice(1, {
-    microcreditsPerUnit: 2_333_334, baseMicrocredits: 100_001, minimumCredits: 3, maximumCredits: 9,
+    microcreditsPerUnit: 2_333_334,
+    baseMicrocredits: 100_001,
+    minimumCredits: 3,
+    maximumCredits: 9,
     multipliers: [{ parameter: 'style', thousandthsByValue: { fine: 1_313, coarse: 501 } }],
   }),
   maxAttempts: 2,
@@ -29,7 +34,10 @@ const narrow = imageModel({
   inputSchema: {
     type: 'object',
     additionalProperties: false,
-    properties: { count: { type: 'integer', minimum: 1, maximum: 2, default: 1 }, size: { type: 'string', enum: ['64x64', '32x48'], default: '64x64' } },
+    properties: {
+      count: { type: 'integer', minimum: 1, maximum: 2, default: 1 },
+      size: { type: 'string', enum: ['64x64', '32x48'], default: '64x64' },
+    },
   },
   price: imagePrice(1, { unit: 'megapixel', sizeParameter: 'size', microcreditsPerUnit: 6_000_000_000 }),
   concurrency: 1,
@@ -44,8 +52,21 @@ const clip = imageModel({
   modelKey: 'clip',
   modality: 'video',
   operations: ['video_generation'],
-  inputSchema: { type: 'object', additionalProperties: false, properties: { seconds: { type: 'integer', minimum: 1, maximum: 5, default: 2 } } },
-  price: { version: '1', unit: 'second', microcreditsPerUnit: 2_500_000, baseMicrocredits: 0, durationParameter: 'seconds', multipliers: [], minimumCredits: 0, maximumCredits: 1_000 },
+  inputSchema: {
+    type: 'object',
+    additionalProperties: false,
+    properties: { seconds: { type: 'integer', minimum: 1, maximum: 5, default: 2 } },
+  },
+  price: {
+    version: '1',
+    unit: 'second',
+    microcreditsPerUnit: 2_500_000,
+    baseMicrocredits: 0,
+    durationParameter: 'seconds',
+    multipliers: [],
+    minimumCredits: 0,
+    maximumCredits: 1_000,
+  },
   maxAttempts: 2,
 });
 

@@ -20,7 +20,11 @@ export interface Credential extends Party {
 export class Network {
   private asked = 0;
 
-  constructor(private readonly context: RunContext, private readonly service: Service, private readonly chance: Chance) {}
+  constructor(
+    private readonly context: RunContext,
+    private readonly service: Service,
+    private readonly chance: Chance,
+  ) {}
 
   /** Asks whichever process takes it, or the one that is given. Never rejects: a broken line is an answer too. */
   async ask(request: Request, credential?: Credential, to = this.service.door()): Promise<Answer> {
@@ -30,14 +34,22 @@ export class Network {
     const asked: Asked = { number: this.asked, at: scheduler.now, ...(party ? { party } : {}), request };
     timeline.note(scheduler.now, `ask ${asked.number}`, () => `${to?.name ?? 'nobody'}: ${brief(request)}`);
     observer.asked(asked);
-    const answer = await Promise.race([this.carry(asked, credential?.secret, to), scheduler.pause(CLIENT_TIMEOUT_MS).then(() => LOST)]);
+    const answer = await Promise.race([
+      this.carry(asked, credential?.secret, to),
+      scheduler.pause(CLIENT_TIMEOUT_MS).then(() => LOST),
+    ]);
     timeline.note(scheduler.now, `ask ${asked.number}`, () => `-> ${brief(answer)}`);
     observer.answered(asked, answer, scheduler.now);
     return answer;
   }
 
   /** Sends a client's bytes to a signed address. */
-  async put(uploadId: string, url: string, headers: Readonly<Record<string, string>>, bytes: Uint8Array): Promise<void> {
+  async put(
+    uploadId: string,
+    url: string,
+    headers: Readonly<Record<string, string>>,
+    bytes: Uint8Array,
+  ): Promise<void> {
     const { scheduler, observer, timeline } = this.context;
     await scheduler.pause(this.chance.skewed(2_000));
     const { status } = this.service.durable.objects.handle({ method: 'PUT', url, headers, body: bytes });
@@ -52,7 +64,10 @@ export class Network {
     await scheduler.pause(fate === 'late' ? chance.between(1, LATEST_MS) : chance.skewed(5));
     if (fate === 'lost request') return never();
     // A proxy in between sends it again, and keeps the second answer to itself.
-    if (fate === 'twice') scheduler.after(chance.between(0, LATEST_MS), () => { this.arrive(asked, secret, this.service.door()).catch((error: unknown) => scheduler.fail(error)); });
+    if (fate === 'twice')
+      scheduler.after(chance.between(0, LATEST_MS), () => {
+        this.arrive(asked, secret, this.service.door()).catch((error: unknown) => scheduler.fail(error));
+      });
     const answer = await this.arrive(asked, secret, to);
     await scheduler.pause(chance.skewed(5));
     return fate === 'lost answer' ? never() : answer;
@@ -62,7 +77,9 @@ export class Network {
     const { scheduler, observer } = this.context;
     if (to === undefined || !to.takesRequests) return LOST;
     // A process that sleeps takes it when it wakes up.
-    await new Promise<void>((resolve) => { scheduler.after(0, resolve, to); });
+    await new Promise<void>((resolve) => {
+      scheduler.after(0, resolve, to);
+    });
     observer.arrived(asked, scheduler.now);
     const answer = await serve(to, asked.request, secret);
     if (!to.isAlive) return never();

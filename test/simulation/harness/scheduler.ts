@@ -1,7 +1,9 @@
 import { settled } from '../../fixtures/manual-clock.js';
 import type { Chance } from './chance.js';
 
-/** On whose behalf something happens. What belongs to one who is dead does not happen; what belongs to one asleep waits. */
+/**
+ * On whose behalf something happens. What belongs to one who is dead does not happen; what belongs to one asleep waits.
+ */
 export interface Owner {
   readonly isAlive: boolean;
   readonly asleepUntil: number;
@@ -37,14 +39,23 @@ export class Scheduler {
 
   /** Has `run` happen after `delayMs`, unless the returned function is called before. */
   after(delayMs: number, run: () => void, owner?: Owner): () => void {
-    const happening: Happening = { at: this.time + Math.ceil(delayMs), tie: this.chance.between(0, 0x7fffffff), owner, run };
+    const happening: Happening = {
+      at: this.time + Math.ceil(delayMs),
+      tie: this.chance.between(0, 0x7fffffff),
+      owner,
+      run,
+    };
     this.push(happening);
-    return () => { happening.run = undefined; };
+    return () => {
+      happening.run = undefined;
+    };
   }
 
   /** For actors that are part of the run themselves. */
   pause(delayMs: number): Promise<void> {
-    return new Promise((resolve) => { this.after(delayMs, resolve); });
+    return new Promise((resolve) => {
+      this.after(delayMs, resolve);
+    });
   }
 
   /** Ends the run with this error: for what goes wrong where nobody waits. */
@@ -55,10 +66,14 @@ export class Scheduler {
   /** Runs until the work is done. Throws what it throws, and what `fail` was given. */
   async run<T>(work: Promise<T>): Promise<T> {
     const outcomes: T[] = [];
-    work.then((value) => outcomes.push(value), (error: unknown) => this.fail(error));
+    work.then(
+      (value) => outcomes.push(value),
+      (error: unknown) => this.fail(error),
+    );
     await settled();
     while (outcomes.length === 0) {
-      if (this.failure === undefined && !(await this.step())) throw new Error('Nothing is left to happen, and the run is not over.');
+      if (this.failure === undefined && !(await this.step()))
+        throw new Error('Nothing is left to happen, and the run is not over.');
       if (this.failure !== undefined) throw this.failure.error;
     }
     return outcomes[0] as T;

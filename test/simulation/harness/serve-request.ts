@@ -11,8 +11,8 @@ import type { Answer, Request } from '../observed.js';
 import type { SimulatedProcess } from './simulated-process.js';
 
 /**
- * What a process does with a request that has arrived: the route's own checks and the REST front's own operation, without a
- * socket. An operator's request is a command on the same stores.
+ * What a process does with a request that has arrived: the route's own checks and the REST front's own operation,
+ * without a socket. An operator's request is a command on the same stores.
  */
 export async function serve(process: SimulatedProcess, request: Request, secret: string | undefined): Promise<Answer> {
   try {
@@ -27,7 +27,14 @@ export async function serve(process: SimulatedProcess, request: Request, secret:
 type OperatorRequest = Extract<Request, { operation: 'grant' | 'adjust' | 'revoke' | 'suspend' | 'resume' | 'rename' }>;
 type ClientRequest = Exclude<Request, OperatorRequest>;
 
-const OPERATORS: ReadonlySet<Request['operation']> = new Set<OperatorRequest['operation']>(['grant', 'adjust', 'revoke', 'suspend', 'resume', 'rename']);
+const OPERATORS: ReadonlySet<Request['operation']> = new Set<OperatorRequest['operation']>([
+  'grant',
+  'adjust',
+  'revoke',
+  'suspend',
+  'resume',
+  'rename',
+]);
 
 function isOperators(request: Request): request is OperatorRequest {
   return OPERATORS.has(request.operation);
@@ -57,11 +64,20 @@ async function operate({ context }: SimulatedProcess, request: OperatorRequest):
 }
 
 const OPERATION_IDS: Readonly<Record<ClientRequest['operation'], string>> = {
-  create: 'createGeneration', estimate: 'estimateGeneration', get: 'getGeneration', cancel: 'cancelGeneration', credits: 'getCredits',
-  prepare: 'prepareUpload', complete: 'completeUpload',
+  create: 'createGeneration',
+  estimate: 'estimateGeneration',
+  get: 'getGeneration',
+  cancel: 'cancelGeneration',
+  credits: 'getCredits',
+  prepare: 'prepareUpload',
+  complete: 'completeUpload',
 };
 
-async function answer({ context, authenticator }: SimulatedProcess, request: ClientRequest, secret: string | undefined): Promise<Answer> {
+async function answer(
+  { context, authenticator }: SimulatedProcess,
+  request: ClientRequest,
+  secret: string | undefined,
+): Promise<Answer> {
   const route = ROUTES.find((one) => one.operation.operationId === OPERATION_IDS[request.operation]) as ProtectedRoute;
   const caller = await authenticator.authenticate(secret);
   requireScope(caller, route.scope);
@@ -86,6 +102,11 @@ function paramsOf(request: ClientRequest): Record<string, string> {
 
 function refusal(error: unknown): Answer {
   if (error instanceof ServiceError) return { outcome: 'refused', code: error.code, message: error.message };
-  if (error instanceof StoreUnavailable) return { outcome: 'refused', code: 'SERVICE_UNAVAILABLE', message: error.message };
-  return { outcome: 'refused', code: 'INTERNAL_ERROR', message: error instanceof Error ? `${error.name}: ${error.message}` : String(error) };
+  if (error instanceof StoreUnavailable)
+    return { outcome: 'refused', code: 'SERVICE_UNAVAILABLE', message: error.message };
+  return {
+    outcome: 'refused',
+    code: 'INTERNAL_ERROR',
+    message: error instanceof Error ? `${error.name}: ${error.message}` : String(error),
+  };
 }

@@ -29,7 +29,12 @@ export class Service {
   wakeUpsToLose = 0;
   private started = 0;
 
-  constructor(private readonly context: RunContext, private readonly chance: Chance, readonly durable: MemoryStores, private readonly installation: { readonly roles: readonly Role[]; readonly isExclusive: boolean }) {
+  constructor(
+    private readonly context: RunContext,
+    private readonly chance: Chance,
+    readonly durable: MemoryStores,
+    private readonly installation: { readonly roles: readonly Role[]; readonly isExclusive: boolean },
+  ) {
     this.objects = new FaultyObjects(durable.objects, context);
     this.provider = new SimulatedProvider(context);
     this.faults = new PortFaults(context);
@@ -61,7 +66,9 @@ export class Service {
 
   /** Puts a process into every empty place at once, and wakes those that sleep. */
   startAll(): void {
-    this.installation.roles.forEach((_, place) => { if (this.processes[place]?.isAlive !== true) this.startAt(place); });
+    this.installation.roles.forEach((_, place) => {
+      if (this.processes[place]?.isAlive !== true) this.startAt(place);
+    });
     for (const process of this.processes) [process.asleepUntil, process.withdrawn] = [0, undefined];
   }
 
@@ -72,7 +79,9 @@ export class Service {
 
   private startLater(process: SimulatedProcess): void {
     const place = this.processes.indexOf(process);
-    this.context.scheduler.after(this.chance.pick([0, 300, 3_000, 30_000]), () => { if (this.processes[place] === process) this.startAt(place); });
+    this.context.scheduler.after(this.chance.pick([0, 300, 3_000, 30_000]), () => {
+      if (this.processes[place] === process) this.startAt(place);
+    });
   }
 
   private startAt(place: number): void {
@@ -80,7 +89,14 @@ export class Service {
     this.started += 1;
     const { scheduler, profile, timeline, observer } = this.context;
     const skewMs = this.chance.between(-profile.skewMs, profile.skewMs);
-    const process = new SimulatedProcess(`${role}-${place + 1}.${this.started}`, role, scheduler, this.chance.fork(), this.started, skewMs);
+    const process = new SimulatedProcess(
+      `${role}-${place + 1}.${this.started}`,
+      role,
+      scheduler,
+      this.chance.fork(),
+      this.started,
+      skewMs,
+    );
     const note = (event: string, about: Readonly<Record<string, unknown>>) => {
       timeline.note(scheduler.now, process.name, () => `log: ${event} ${brief(about)}`);
       try {
@@ -96,20 +112,37 @@ export class Service {
 
   private portsFor(process: SimulatedProcess): Ports {
     const { clock, ids } = process;
-    const through: Interceptor = (call) => (LOCAL_CALLS.has(call.name) ? call.proceed() : this.faults.call(process, call));
-    const wakeUps = new FaultyWakeUps(new MemoryWakeUps({ clock, table: this.wakeUpTable }), this.context, (deliver) => { process.deliver = deliver; }, this);
+    const through: Interceptor = (call) =>
+      LOCAL_CALLS.has(call.name) ? call.proceed() : this.faults.call(process, call);
+    const wakeUps = new FaultyWakeUps(
+      new MemoryWakeUps({ clock, table: this.wakeUpTable }),
+      this.context,
+      (deliver) => {
+        process.deliver = deliver;
+      },
+      this,
+    );
     const provider = intercepted('provider', this.provider, through);
     return {
       ...interceptedStores({ ...this.durable, objects: this.objects }, through),
       ...STATELESS_PORTS,
       wakeUps: {
-        schedule: async (subject, at) => { await this.faults.call(process, { name: 'wakeUps.schedule', args: [subject.id, at], proceed: () => wakeUps.schedule(subject, at) }); },
+        schedule: async (subject, at) => {
+          await this.faults.call(process, {
+            name: 'wakeUps.schedule',
+            args: [subject.id, at],
+            proceed: () => wakeUps.schedule(subject, at),
+          });
+        },
         // One that died a moment ago may not have come to its next call yet.
         start: (deliver, limit) => (process.isAlive ? wakeUps.start(deliver, limit) : never()),
         stop: wakeUps.stop,
       },
       providers: { find: (name) => (name === 'simulated' ? provider : undefined) },
-      catalog: { models: () => SIMULATED_MODELS, find: (key) => SIMULATED_MODELS.find(({ modelKey }) => modelKey === key && key !== process.withdrawn) },
+      catalog: {
+        models: () => SIMULATED_MODELS,
+        find: (key) => SIMULATED_MODELS.find(({ modelKey }) => modelKey === key && key !== process.withdrawn),
+      },
       clock,
       ids,
     };

@@ -4,8 +4,8 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
 /**
- * The operator's numbers, drawn together so that a whole life, retention included, passes within two simulated hours. The
- * order between them is that of the defaults.
+ * The operator's numbers, drawn together so that a whole life, retention included, passes within two simulated hours.
+ * The order between them is that of the defaults.
  */
 export const SIMULATED_SETTINGS: Settings = {
   ...DEFAULT_SETTINGS,

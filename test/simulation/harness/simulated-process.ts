@@ -31,7 +31,14 @@ export class SimulatedProcess implements Owner {
   readonly clock: Clock;
   readonly ids: Ids;
 
-  constructor(readonly name: string, readonly role: Role, private readonly scheduler: Scheduler, chance: Chance, number: number, skewMs: number) {
+  constructor(
+    readonly name: string,
+    readonly role: Role,
+    private readonly scheduler: Scheduler,
+    chance: Chance,
+    number: number,
+    skewMs: number,
+  ) {
     this.skewMs = skewMs;
     this.clock = {
       now: () => Math.trunc(scheduler.now + this.skewMs),
@@ -52,7 +59,11 @@ export class SimulatedProcess implements Owner {
     this.context = createContext(ports, SIMULATED_SETTINGS, log, { id: this.ids.uuid(), isExclusive });
     this.authenticator = new Authenticator(this.context);
     if (this.role === 'rest') return;
-    this.worker = new Worker(this.context, { workerId: this.name, recoveryIntervalMs: RECOVERY_INTERVAL_MS, stopGraceMs: STOP_GRACE_MS });
+    this.worker = new Worker(this.context, {
+      workerId: this.name,
+      recoveryIntervalMs: RECOVERY_INTERVAL_MS,
+      stopGraceMs: STOP_GRACE_MS,
+    });
     this.worker.start().catch((error: unknown) => this.scheduler.fail(error));
   }
 
@@ -76,7 +87,11 @@ class ProcessIds implements Ids {
   private lastTime = 0;
   private made = 0;
 
-  constructor(private readonly clock: Clock, private readonly chance: Chance, private readonly number: number) {}
+  constructor(
+    private readonly clock: Clock,
+    private readonly chance: Chance,
+    private readonly number: number,
+  ) {}
 
   uuid(): string {
     this.made += 1;

@@ -1,4 +1,7 @@
-/** Tells what happened, a line each, to whoever replays a seed. Says nothing when nobody listens, and costs nothing then. */
+/**
+ * Tells what happened, a line each, to whoever replays a seed. Says nothing when nobody listens, and costs nothing
+ * then.
+ */
 export class Timeline {
   private startedAt: number | undefined;
 
@@ -19,13 +22,35 @@ export function brief(value: unknown, depth = 0): string {
   if (value instanceof Error) return `${value.name}: ${value.message}`;
   if (value instanceof Uint8Array) return `${value.byteLength} bytes`;
   if (Symbol.asyncIterator in value) return 'stream';
-  if (Array.isArray(value)) return depth > 1 ? `[${value.length}]` : `[${value.map((item) => brief(item, depth + 1)).join(', ')}]`;
+  if (Array.isArray(value))
+    return depth > 1 ? `[${value.length}]` : `[${value.map((item) => brief(item, depth + 1)).join(', ')}]`;
   if (value instanceof Map) return `${value.size} of them`;
-  const fields = Object.entries(value).filter(([name, field]) => field !== undefined && typeof field !== 'function' && !DULL.has(name));
+  const fields = Object.entries(value).filter(
+    ([name, field]) => field !== undefined && typeof field !== 'function' && !DULL.has(name),
+  );
   return depth > 2 ? '{…}' : `{${fields.map(([name, field]) => `${name}: ${brief(field, depth + 1)}`).join(', ')}}`;
 }
 
 const DULL = new Set([
-  'accountId', 'appId', 'modality', 'operation', 'prompt', 'terms', 'modelKey', 'createdAt', 'updatedAt', 'estimatedCredits', 'kind', 'name',
-  'created_at', 'updated_at', 'estimated_credits', 'model_key', 'currency', 'negativePrompt', 'sha256', 'contentType', 'inputSchema',
+  'accountId',
+  'appId',
+  'modality',
+  'operation',
+  'prompt',
+  'terms',
+  'modelKey',
+  'createdAt',
+  'updatedAt',
+  'estimatedCredits',
+  'kind',
+  'name',
+  'created_at',
+  'updated_at',
+  'estimated_credits',
+  'model_key',
+  'currency',
+  'negativePrompt',
+  'sha256',
+  'contentType',
+  'inputSchema',
 ]);

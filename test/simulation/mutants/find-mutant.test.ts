@@ -1,6 +1,6 @@
 // Goal: a mutant counts as found only where core with it was seen to fail, at its recorded seed or by a search.
-// Method: the search over verdicts that are given, and threads of the simulation with real mutants, and with programs that
-// never come to a verdict.
+// Method: the search over verdicts that are given, and threads of the simulation with real mutants, and with programs
+// that never come to a verdict.
 import { expect } from 'chai';
 import { RUN_SIZES } from '../../harness/run-sizes.js';
 import { findMutant } from './find-mutant.js';
@@ -15,7 +15,8 @@ function foundBy(...finders: readonly number[]) {
   const play = (seeds: readonly number[]): Promise<Outcome> => {
     for (const seed of seeds) {
       played.push(seed);
-      if (finders.includes(seed)) return Promise.resolve({ kind: 'found', found: { seed, invariant: 4, message: 'Invariant 4', step: 1 } });
+      if (finders.includes(seed))
+        return Promise.resolve({ kind: 'found', found: { seed, invariant: 4, message: 'Invariant 4', step: 1 } });
     }
     return Promise.resolve({ kind: 'survived' });
   };
@@ -47,13 +48,20 @@ describe('the search for a mutant', () => {
 
   it('reports a mutant that no seed finds', async () => {
     const { play, played } = foundBy();
-    expect(await findMutant(play, { ...TEN, recorded: 12 })).to.deep.equal({ outcome: { kind: 'survived' }, seedsPlayed: 11, isStale: true });
+    expect(await findMutant(play, { ...TEN, recorded: 12 })).to.deep.equal({
+      outcome: { kind: 'survived' },
+      seedsPlayed: 11,
+      isStale: true,
+    });
     expect(played).to.have.lengthOf(11);
   });
 
   it('does not search on when the recorded seed breaks down', async () => {
     const broken: Outcome = { kind: 'error', message: 'Out of memory.' };
-    expect(await findMutant(() => Promise.resolve(broken), { ...TEN, recorded: 5 })).to.deep.include({ outcome: broken, isStale: false });
+    expect(await findMutant(() => Promise.resolve(broken), { ...TEN, recorded: 5 })).to.deep.include({
+      outcome: broken,
+      isStale: false,
+    });
   });
 });
 
@@ -69,8 +77,12 @@ describe('a thread with a mutant', () => {
   });
 
   it('gives no verdict when it ends by itself, or throws', async () => {
-    expect(await playMutant(CONTROL, [1], { program: new URL('data:text/javascript,process.exit(9)') })).to.include({ kind: 'error' });
-    const thrown = await playMutant(CONTROL, [1], { program: new URL('data:text/javascript,throw new Error("broken")') });
+    expect(await playMutant(CONTROL, [1], { program: new URL('data:text/javascript,process.exit(9)') })).to.include({
+      kind: 'error',
+    });
+    const thrown = await playMutant(CONTROL, [1], {
+      program: new URL('data:text/javascript,throw new Error("broken")'),
+    });
     expect(thrown).to.include({ kind: 'error' }).and.have.property('message').that.includes('broken');
     expect(await playMutant('no-such-mutant', [1])).to.include({ kind: 'error' });
   });

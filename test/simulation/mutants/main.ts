@@ -25,23 +25,35 @@ Each mutant is played at its recorded seed first (found-at.ts), and searched for
 `;
 
 const OPTIONS = {
-  search: { type: 'boolean' }, record: { type: 'boolean' }, seeds: { type: 'string' }, from: { type: 'string' }, only: { type: 'string', multiple: true },
+  search: { type: 'boolean' },
+  record: { type: 'boolean' },
+  seeds: { type: 'string' },
+  from: { type: 'string' },
+  only: { type: 'string', multiple: true },
 } as const;
 
-interface Judged { readonly mutant: Mutant; readonly verdict: Verdict }
+interface Judged {
+  readonly mutant: Mutant;
+  readonly verdict: Verdict;
+}
 
 /** Plays on one thread a processor. */
 class Pool {
   private readonly queue = new PQueue({ concurrency: availableParallelism() });
   private readonly controlled = new Set<number>();
 
-  /** Core as it is must pass at every seed that counts, or what mutants are found by proves nothing. Answers what failed. */
+  /**
+   * Core as it is must pass at every seed that counts, or what mutants are found by proves nothing. Answers what
+   * failed.
+   */
   async control(seeds: readonly number[]): Promise<readonly Outcome[]> {
     const isNew = (seed: number) => !this.controlled.has(seed);
     const left = [...new Set(seeds)].filter(isNew).sort((a, b) => a - b);
     for (const seed of left) this.controlled.add(seed);
     const size = Math.ceil(left.length / availableParallelism());
-    const parts = Array.from({ length: size === 0 ? 0 : Math.ceil(left.length / size) }, (_, index) => left.slice(index * size, (index + 1) * size));
+    const parts = Array.from({ length: size === 0 ? 0 : Math.ceil(left.length / size) }, (_, index) =>
+      left.slice(index * size, (index + 1) * size),
+    );
     const outcomes = await Promise.all(parts.map((part) => this.queue.add(() => playMutant(CONTROL, part))));
     return outcomes.filter(({ kind }) => kind !== 'survived');
   }
@@ -53,7 +65,10 @@ class Pool {
 
 async function main(): Promise<number> {
   const values = readOptions(OPTIONS);
-  const seeds = { seeds: wholeNumber('seeds', values.seeds) ?? DEFAULT_SEEDS, from: wholeNumber('from', values.from) ?? 1 };
+  const seeds = {
+    seeds: wholeNumber('seeds', values.seeds) ?? DEFAULT_SEEDS,
+    from: wholeNumber('from', values.from) ?? 1,
+  };
   const chosen = choose(values.only);
   const isSearch = values.search ?? sizeOf('mutantSearches') > 0;
   const recordedOf = ({ name }: Mutant) => (isSearch ? undefined : FOUND_AT[name]);
@@ -70,7 +85,11 @@ async function main(): Promise<number> {
     judged.push({ mutant, verdict });
     console.log(line(mutant, verdict));
   }
-  const found = new Map(judged.flatMap(({ mutant, verdict: { outcome } }) => (outcome.kind === 'found' ? [[mutant.name, outcome.found.seed] as const] : [])));
+  const found = new Map(
+    judged.flatMap(({ mutant, verdict: { outcome } }) =>
+      outcome.kind === 'found' ? [[mutant.name, outcome.found.seed] as const] : [],
+    ),
+  );
   if (!isSound(await pool.control([...found.values()]))) return 1;
   console.log(`${found.size} of ${chosen.length} mutants found`);
   if (values.record) record({ ...FOUND_AT, ...Object.fromEntries(found) });
@@ -80,14 +99,19 @@ async function main(): Promise<number> {
 
 function isSound(failed: readonly Outcome[]): boolean {
   const [first] = failed;
-  if (first) console.log(`Without any mutant the simulation finds something too; look at that first: ${JSON.stringify(first)}`);
+  if (first)
+    console.log(`Without any mutant the simulation finds something too; look at that first: ${JSON.stringify(first)}`);
   return first === undefined;
 }
 
 function warnOfStale(judged: readonly Judged[], isSearch: boolean): void {
-  const stale = judged.flatMap(({ mutant: { name }, verdict }) => (verdict.isStale || (!isSearch && FOUND_AT[name] === undefined) ? [name] : []));
+  const stale = judged.flatMap(({ mutant: { name }, verdict }) =>
+    verdict.isStale || (!isSearch && FOUND_AT[name] === undefined) ? [name] : [],
+  );
   if (stale.length === 0) return;
-  console.log(`Not found at a recorded seed, so that they were searched for: ${stale.join(', ')}. Record where they are found: npm run test:mutants -- --record`);
+  console.log(
+    `Not found at a recorded seed, so that they were searched for: ${stale.join(', ')}. Record where they are found: npm run test:mutants -- --record`,
+  );
 }
 
 function choose(names: readonly string[] | undefined): readonly Mutant[] {

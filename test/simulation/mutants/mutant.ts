@@ -1,6 +1,6 @@
 /**
- * One thing a developer might have got wrong in core, as a change of its compiled text. It stands in no source and in no
- * build: a hook of the module loader applies it, and only in the processes that `npm run test:mutants` starts.
+ * One thing a developer might have got wrong in core, as a change of its compiled text. It stands in no source and in
+ * no build: a hook of the module loader applies it, and only in the processes that `npm run test:mutants` starts.
  */
 export interface Mutant {
   /** Kebab-case, one of its own. */
@@ -9,7 +9,7 @@ export interface Mutant {
   readonly breaks: readonly number[];
   /** The compiled file below `dist/`, as in `core/credits/decide.js`. */
   readonly file: string;
-  /** What stands exactly once in the file. White space counts as one space, whatever and how much it is. */
+  /** What stands exactly once in the file. Line breaks, indentation and the comma at the end of a list do not count. */
   readonly find: string;
   readonly replace: string;
   /** One sentence: what was got wrong. */
@@ -26,6 +26,19 @@ export function mutated(source: string, { name, file, find, replace }: Mutant): 
   return source.slice(0, place.index) + replace + source.slice(place.index + place[0].length);
 }
 
+/** A formatter may break a line at any punctuation, and end a list with a comma: neither changes what is found. */
 function pattern(text: string): string {
-  return text.trim().split(/\s+/u).map((word) => word.replaceAll(/[\\^$.*+?()[\]{}|/]/gu, '\\$&')).join('\\s+');
+  const tokens = [...text.matchAll(/[\w$]+|[^\w$\s]/gu)];
+  return tokens.map(([token], at) => between(text, tokens[at - 1], tokens[at]) + escaped(token)).join('');
+}
+
+function between(text: string, before: RegExpExecArray | undefined, after: RegExpExecArray | undefined): string {
+  if (!before || !after) return '';
+  if (/[)\]}]/u.test(after[0]) && before[0] !== ',') return ',?\\s*';
+  const areWords = /[\w$]/u.test(before[0]) && /[\w$]/u.test(after[0]);
+  return areWords && /\s/u.test(text.slice(before.index, after.index)) ? '\\s+' : '\\s*';
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/gu, '\\$&');
 }

@@ -32,9 +32,22 @@ describe('mutants of core', () => {
   }
 
   it('with no place, or two of them, are refused by name', () => {
-    const mutant: Mutant = { name: 'sample', breaks: [1], file: 'core/sample.js', find: 'a + b', replace: 'a - b', why: 'A sample.' };
+    const mutant: Mutant = {
+      name: 'sample',
+      breaks: [1],
+      file: 'core/sample.js',
+      find: 'a + b',
+      replace: 'a - b',
+      why: 'A sample.',
+    };
     expect(mutated('f(a\n  + b);', mutant)).to.equal('f(a - b);');
-    expect(() => mutated('f(a - b);', mutant)).to.throw('Mutant sample').with.property('message').that.includes('0 times');
-    expect(() => mutated('f(a + b, a + b);', mutant)).to.throw('Mutant sample').with.property('message').that.includes('2 times');
+    expect(() => mutated('f(a - b);', mutant))
+      .to.throw('Mutant sample')
+      .with.property('message')
+      .that.includes('0 times');
+    expect(() => mutated('f(a + b, a + b);', mutant))
+      .to.throw('Mutant sample')
+      .with.property('message')
+      .that.includes('2 times');
   });
 });

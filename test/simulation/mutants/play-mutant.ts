@@ -29,11 +29,18 @@ export interface ThreadOptions {
 }
 
 /**
- * Plays the seeds, one after another, with this mutant in core, until one of them finds something. The mutant is in a thread
- * of its own, which loads all of core anew and is ended with its verdict, also when it hangs.
+ * Plays the seeds, one after another, with this mutant in core, until one of them finds something. The mutant is in a
+ * thread of its own, which loads all of core anew and is ended with its verdict, also when it hangs.
  */
-export async function playMutant(name: string, seeds: readonly number[], { program = THREAD, hangsAfterMs = SEED_HANGS_AFTER_MS }: ThreadOptions = {}): Promise<Outcome> {
-  const thread = new Worker(program, { execArgv: ['--import', HOOK], env: { ...process.env, [MUTANT_VARIABLE]: name } });
+export async function playMutant(
+  name: string,
+  seeds: readonly number[],
+  { program = THREAD, hangsAfterMs = SEED_HANGS_AFTER_MS }: ThreadOptions = {},
+): Promise<Outcome> {
+  const thread = new Worker(program, {
+    execArgv: ['--import', HOOK],
+    env: { ...process.env, [MUTANT_VARIABLE]: name },
+  });
   let bound: NodeJS.Timeout | undefined;
   try {
     return await new Promise<Outcome>((resolve) => {
@@ -46,7 +53,9 @@ export async function playMutant(name: string, seeds: readonly number[], { progr
         const outcome = outcomeOf(word);
         if (outcome) resolve(outcome);
       });
-      thread.on('error', (error: unknown) => resolve({ kind: 'error', message: error instanceof Error ? (error.stack ?? error.message) : String(error) }));
+      thread.on('error', (error: unknown) =>
+        resolve({ kind: 'error', message: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
+      );
       thread.on('exit', (code) => resolve({ kind: 'error', message: `The thread ended by itself, with ${code}.` }));
       allowTime();
       const batch: Batch = { seeds };
@@ -65,7 +74,13 @@ export async function playMutant(name: string, seeds: readonly number[], { progr
 function outcomeOf(word: Word): Outcome | undefined {
   if ('done' in word) return { kind: 'survived' };
   if (!('played' in word) || !word.played.failure) return undefined;
-  const { seed, steps, failure: { invariant, message } } = word.played;
+  const {
+    seed,
+    steps,
+    failure: { invariant, message },
+  } = word.played;
   // Number 0 is no invariant: the run itself broke down, which proves nothing about the check.
-  return invariant === 0 ? { kind: 'error', message } : { kind: 'found', found: { seed, invariant, message, step: steps } };
+  return invariant === 0
+    ? { kind: 'error', message }
+    : { kind: 'found', found: { seed, invariant, message, step: steps } };
 }

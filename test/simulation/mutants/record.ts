@@ -8,9 +8,14 @@ const COMPILED = new URL('./found-at.js', import.meta.url);
 
 /** Writes down at which seed each mutant was found, in the order of the list. Mutants that are no more are dropped. */
 export function record(foundAt: Readonly<Record<string, number | undefined>>): void {
-  const lines = MUTANTS.flatMap(({ name }) => (foundAt[name] === undefined ? [] : [`  '${name}': ${foundAt[name]},\n`])).join('');
+  const lines = MUTANTS.flatMap(({ name }) =>
+    foundAt[name] === undefined ? [] : [`  '${name}': ${foundAt[name]},\n`],
+  ).join('');
   const comment = '/** The seed at which each mutant was found. Written by `npm run test:mutants -- --record`. */\n';
-  writeFileSync(SOURCE, `${comment}export const FOUND_AT: Readonly<Record<string, number | undefined>> = {\n${lines}};\n`);
+  writeFileSync(
+    SOURCE,
+    `${comment}export const FOUND_AT: Readonly<Record<string, number | undefined>> = {\n${lines}};\n`,
+  );
   writeFileSync(COMPILED, `export const FOUND_AT = {\n${lines}};\n`);
   console.log(`Recorded in ${fileURLToPath(SOURCE)}`);
 }

@@ -16,14 +16,20 @@ export function line({ name, breaks }: Pick<Mutant, 'name' | 'breaks'>, { outcom
       const { invariant, seed, message } = outcome.found;
       return row(name, expected, String(invariant), String(seed), String(seedsPlayed), short(message));
     }
-    case 'survived': return row(name, expected, '-', '-', String(seedsPlayed), 'nothing found');
-    case 'hangs': return row(name, expected, 'hangs', '-', '-', 'no verdict in the time a seed may take');
-    case 'error': return row(name, expected, 'error', '-', '-', short(outcome.message));
+    case 'survived':
+      return row(name, expected, '-', '-', String(seedsPlayed), 'nothing found');
+    case 'hangs':
+      return row(name, expected, 'hangs', '-', '-', 'no verdict in the time a seed may take');
+    case 'error':
+      return row(name, expected, 'error', '-', '-', short(outcome.message));
   }
 }
 
 function row(...cells: readonly string[]): string {
-  return cells.map((cell, index) => cell.padEnd(WIDTHS[index] ?? 0)).join(' ').trimEnd();
+  return cells
+    .map((cell, index) => cell.padEnd(WIDTHS[index] ?? 0))
+    .join(' ')
+    .trimEnd();
 }
 
 function short(message: string): string {

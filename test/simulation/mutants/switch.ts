@@ -1,6 +1,6 @@
 /**
- * The environment variable that names the mutant to apply; `CONTROL` applies none. Only the loader hook of the mutants' own
- * processes reads it: it is no part of the program, which neither knows nor heeds it.
+ * The environment variable that names the mutant to apply; `CONTROL` applies none. Only the loader hook of the mutants'
+ * own processes reads it: it is no part of the program, which neither knows nor heeds it.
  */
 export const MUTANT_VARIABLE = 'DARKROOM_TEST_MUTANT';
 

@@ -56,7 +56,10 @@ export class AfterFaults {
       await scheduler.pause(LOOK_EVERY_MS);
       if ((await this.openHolds()) === 0) return scheduler.pause(LOOK_EVERY_MS);
     }
-    throw new Violation(6, `${await this.openHolds()} credits are still held ${REST_WITHIN_MS} ms after faults have stopped.`);
+    throw new Violation(
+      6,
+      `${await this.openHolds()} credits are still held ${REST_WITHIN_MS} ms after faults have stopped.`,
+    );
   }
 
   private async openHolds(): Promise<number> {
@@ -70,16 +73,25 @@ export class AfterFaults {
     const count = this.chance.between(1, 4);
     const cost = 10 * count;
     // Never so many that the account's queue could be full: how fast places become free is not what this is about.
-    const wanted = Math.min(SIMULATED_SETTINGS.maxOpenGenerationsPerAccount, Math.floor(balance / cost) + this.chance.between(1, 3));
+    const wanted = Math.min(
+      SIMULATED_SETTINGS.maxOpenGenerationsPerAccount,
+      Math.floor(balance / cost) + this.chance.between(1, 3),
+    );
     const expected = Math.min(wanted, Math.floor(balance / cost));
     const name = `spend-${credential.accountId.slice(-4)}-${this.context.scheduler.steps}`;
-    const answers = await Promise.all(Array.from({ length: wanted }, (_, index) => this.create(credential, 'plain', count, `${name}-${index}`)));
+    const answers = await Promise.all(
+      Array.from({ length: wanted }, (_, index) => this.create(credential, 'plain', count, `${name}-${index}`)),
+    );
     const accepted = answers.filter(({ outcome }) => outcome === 'success').length;
     if (accepted !== expected) {
-      throw new Violation(13, `Of ${wanted} creates at ${cost} credits with ${balance} available and nothing going wrong, ${accepted} were accepted, not ${expected}.`);
+      throw new Violation(
+        13,
+        `Of ${wanted} creates at ${cost} credits with ${balance} available and nothing going wrong, ${accepted} were accepted, not ${expected}.`,
+      );
     }
     for (const answer of answers) {
-      if (answer.outcome === 'refused' && answer.code !== 'CREDITS_INSUFFICIENT') throw new Violation(13, `A create too many was refused with ${answer.code}.`);
+      if (answer.outcome === 'refused' && answer.code !== 'CREDITS_INSUFFICIENT')
+        throw new Violation(13, `A create too many was refused with ${answer.code}.`);
     }
   }
 
@@ -99,7 +111,8 @@ export class AfterFaults {
 
   private async balance(credential: Credential): Promise<number> {
     const answer = await this.network.ask({ operation: 'credits' }, credential);
-    if (answer.outcome !== 'success') throw new Violation(13, `The balance was not told though nothing goes wrong: ${JSON.stringify(answer)}`);
+    if (answer.outcome !== 'success')
+      throw new Violation(13, `The balance was not told though nothing goes wrong: ${JSON.stringify(answer)}`);
     return Number(answer.data['available_credits']);
   }
 }

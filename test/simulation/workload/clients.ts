@@ -18,24 +18,46 @@ export interface Clients {
 }
 
 /** Quarters of an hour go by, and clients ask for what they knew long ago. */
-export async function passHours(scheduler: Scheduler, developers: readonly Developer[], quarters: number): Promise<void> {
+export async function passHours(
+  scheduler: Scheduler,
+  developers: readonly Developer[],
+  quarters: number,
+): Promise<void> {
   for (let quarter = 0; quarter < quarters; quarter += 1) {
     await scheduler.pause(15 * 60_000);
     for (const developer of developers) await developer.repeatOldRequests();
   }
 }
 
-/** Two accounts, one of them with two Apps; two keys an App, of which one may be revoked; one or two developers an App. */
-export async function createClients(service: Service, network: Network, scheduler: Scheduler, chance: Chance): Promise<Clients> {
+/**
+ * Two accounts, one of them with two Apps; two keys an App, of which one may be revoked; one or two developers an App.
+ */
+export async function createClients(
+  service: Service,
+  network: Network,
+  scheduler: Scheduler,
+  chance: Chance,
+): Promise<Clients> {
   const process = service.processes[0];
   if (process === undefined) throw new Error('There is no process to set things up with.');
   const { context } = process;
   const others: KnownIds = { generationIds: new Set(), uploadIds: new Set() };
-  const [accountIds, developers, lasting, revocable, secrets]: [string[], Developer[], Credential[], Credential[], string[]] = [[], [], [], [], []];
+  const [accountIds, developers, lasting, revocable, secrets]: [
+    string[],
+    Developer[],
+    Credential[],
+    Credential[],
+    string[],
+  ] = [[], [], [], [], []];
   for (const [index, apps] of [2, 1].entries()) {
     const { accountId } = await createAccount(context, { name: `account ${index + 1}` });
     accountIds.push(accountId);
-    await grantCredits(context, { accountId, operationId: 'first', credits: chance.pick([12, 40, 90, 250]), reason: 'to begin with' });
+    await grantCredits(context, {
+      accountId,
+      operationId: 'first',
+      credits: chance.pick([12, 40, 90, 250]),
+      reason: 'to begin with',
+    });
     for (let app = 0; app < apps; app += 1) {
       const { appId } = await createApp(context, { accountId, name: `App ${app + 1}` });
       const credentials: Credential[] = [];
@@ -47,9 +69,17 @@ export async function createClients(service: Service, network: Network, schedule
       if (app === 0) lasting.push(credentials[0] as Credential);
       if (chance.happens(500)) revocable.push(credentials[1] as Credential);
       for (let count = chance.between(1, 2); count > 0; count -= 1) {
-        developers.push(new Developer(`d${developers.length + 1}`, credentials, network, scheduler, chance.fork(), others));
+        developers.push(
+          new Developer(`d${developers.length + 1}`, credentials, network, scheduler, chance.fork(), others),
+        );
       }
     }
   }
-  return { accountIds, developers, operators: [new Operator(network, scheduler, chance.fork(), accountIds, revocable)], lasting, secrets };
+  return {
+    accountIds,
+    developers,
+    operators: [new Operator(network, scheduler, chance.fork(), accountIds, revocable)],
+    lasting,
+    secrets,
+  };
 }

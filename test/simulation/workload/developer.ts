@@ -8,7 +8,10 @@ import { UNKNOWN_ID } from './unknown-id.js';
 import { Uploader } from './uploader.js';
 
 /** What developers know of one another: ids they have no business with. */
-export interface KnownIds { readonly generationIds: Set<string>; readonly uploadIds: Set<string> }
+export interface KnownIds {
+  readonly generationIds: Set<string>;
+  readonly uploadIds: Set<string>;
+}
 
 const MAX_RETRIES = 4;
 
@@ -29,9 +32,23 @@ export class Developer {
   ) {
     this.uploader = new Uploader(name, (request) => this.ask(request), network, scheduler, chance);
     this.acts = [
-      () => this.createAnew(), () => this.createAnew(), () => this.createAnew(), () => this.createAndCancel(), () => this.repeat(), () => this.repeatOtherwise(),
-      () => this.race(), () => this.raceOtherwise(), () => this.burst(), () => this.look(), () => this.look(), () => this.cancel(), () => this.cancelTwice(),
-      () => this.askForForeignIds(), () => this.askForPrices(), () => this.upload(), () => this.askBeyondBalance(),
+      () => this.createAnew(),
+      () => this.createAnew(),
+      () => this.createAnew(),
+      () => this.createAndCancel(),
+      () => this.repeat(),
+      () => this.repeatOtherwise(),
+      () => this.race(),
+      () => this.raceOtherwise(),
+      () => this.burst(),
+      () => this.look(),
+      () => this.look(),
+      () => this.cancel(),
+      () => this.cancelTwice(),
+      () => this.askForForeignIds(),
+      () => this.askForPrices(),
+      () => this.upload(),
+      () => this.askBeyondBalance(),
     ];
   }
 
@@ -45,13 +62,15 @@ export class Developer {
 
   /** Asks for every intent again until it is known what came of it. */
   async makeSure(): Promise<void> {
-    for (const intent of this.intents) if (intent.generationId === undefined && !intent.isRefused) await this.insist(intent);
+    for (const intent of this.intents)
+      if (intent.generationId === undefined && !intent.isRefused) await this.insist(intent);
   }
 
   /** Asks for some of what it knew long ago. */
   async repeatOldRequests(): Promise<void> {
     const intent = this.anIntent();
-    if (intent?.generationId !== undefined) await this.ask({ operation: this.chance.pick(['get', 'cancel']), generationId: intent.generationId });
+    if (intent?.generationId !== undefined)
+      await this.ask({ operation: this.chance.pick(['get', 'cancel']), generationId: intent.generationId });
     if (intent) await this.ask({ operation: 'create', key: intent.key, body: intent.body });
     if (this.uploader.ready.length > 0) await this.create(this.newIntent());
   }
@@ -72,7 +91,11 @@ export class Developer {
     this.made += 1;
     const key = `${this.name}-${this.made}`;
     const foreign = this.chance.happens(100) ? [...this.others.uploadIds].slice(0, 1) : [];
-    const intent: Intent = { key, body: drawBody(this.chance, `a picture for ${key}`, [...this.uploader.ready, ...foreign]), isRefused: false };
+    const intent: Intent = {
+      key,
+      body: drawBody(this.chance, `a picture for ${key}`, [...this.uploader.ready, ...foreign]),
+      isRefused: false,
+    };
     this.intents.push(intent);
     return intent;
   }
@@ -139,13 +162,24 @@ export class Developer {
 
   /** Wants more than there is, asks again and again under one key, and at some point somebody pays. */
   private async askBeyondBalance(): Promise<void> {
-    const dear = { model_key: 'plain', operation: 'image_generation', prompt: `a wish of ${this.name}`, parameters: { count: 4 } };
+    const dear = {
+      model_key: 'plain',
+      operation: 'image_generation',
+      prompt: `a wish of ${this.name}`,
+      parameters: { count: 4 },
+    };
     const intent: Intent = { ...this.newIntent(), body: dear, isRefused: false };
     this.intents[this.intents.length - 1] = intent;
     const asked: Promise<Answer>[] = [];
     for (let times = this.chance.between(2, 5); times > 0; times -= 1) {
       asked.push(this.create(intent));
-      if (this.chance.happens(300)) void this.network.ask({ operation: 'grant', accountId: this.account, operationId: `${intent.key}-${times}`, credits: this.chance.between(5, 40) });
+      if (this.chance.happens(300))
+        void this.network.ask({
+          operation: 'grant',
+          accountId: this.account,
+          operationId: `${intent.key}-${times}`,
+          credits: this.chance.between(5, 40),
+        });
       await this.scheduler.pause(this.chance.pick([100, 3_000, 11_000]));
     }
     await Promise.all(asked);
@@ -168,14 +202,21 @@ export class Developer {
   private async cancelTwice(): Promise<void> {
     const id = this.aGeneration();
     if (id === undefined) return;
-    await Promise.all([this.ask({ operation: 'cancel', generationId: id }), this.ask({ operation: 'cancel', generationId: id })]);
+    await Promise.all([
+      this.ask({ operation: 'cancel', generationId: id }),
+      this.ask({ operation: 'cancel', generationId: id }),
+    ]);
     await this.ask({ operation: 'get', generationId: id });
   }
 
   private async askForForeignIds(): Promise<void> {
     const generationId = this.chance.pick([UNKNOWN_ID, 'no-id', ...this.others.generationIds]);
     await this.ask({ operation: this.chance.pick(['get', 'cancel']), generationId });
-    const nobody: Credential = { ...this.chance.pick(this.credentials), keyId: 'nobody', secret: this.chance.pick(['svc_anon_1', '', `svc_live_${'0'.repeat(49)}`]) };
+    const nobody: Credential = {
+      ...this.chance.pick(this.credentials),
+      keyId: 'nobody',
+      secret: this.chance.pick(['svc_anon_1', '', `svc_live_${'0'.repeat(49)}`]),
+    };
     await this.network.ask({ operation: 'get', generationId }, nobody);
     const uploadId = this.chance.pick([UNKNOWN_ID, 'no-id', ...this.others.uploadIds]);
     await this.ask({ operation: 'complete', key: `${this.name}-pry-${this.chance.between(1, 3)}`, uploadId, body: {} });
@@ -203,5 +244,10 @@ export class Developer {
 
 /** An answer that leaves open what became of the request, or asks to try again. */
 function isPassing(code: string): boolean {
-  return code === 'SERVICE_UNAVAILABLE' || code === 'IDEMPOTENCY_IN_PROGRESS' || code === 'INTERNAL_ERROR' || code.startsWith('DEVELOPER_TOKEN');
+  return (
+    code === 'SERVICE_UNAVAILABLE' ||
+    code === 'IDEMPOTENCY_IN_PROGRESS' ||
+    code === 'INTERNAL_ERROR' ||
+    code.startsWith('DEVELOPER_TOKEN')
+  );
 }

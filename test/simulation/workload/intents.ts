@@ -41,7 +41,9 @@ function drawDetail(chance: Chance, model: string): JsonObject {
 
 /** The same wish in other words: another payload for the same key. */
 export function altered(chance: Chance, body: JsonObject): JsonObject {
-  return chance.happens(500) ? { ...body, prompt: `${textField(body, 'prompt')}, at night` } : { ...body, client_trace_id: `other-${chance.between(1, 99)}` };
+  return chance.happens(500)
+    ? { ...body, prompt: `${textField(body, 'prompt')}, at night` }
+    : { ...body, client_trace_id: `other-${chance.between(1, 99)}` };
 }
 
 /** The same JSON with its members in another order: the same payload. */

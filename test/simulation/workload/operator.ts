@@ -37,9 +37,15 @@ export class Operator {
   private async issue(): Promise<void> {
     this.operations += 1;
     const operation = this.chance.happens(700) ? 'grant' : 'adjust';
-    const sensible = operation === 'grant' ? this.chance.between(1, 60) : this.chance.between(1, 40) * this.chance.pick([-1, 1]);
+    const sensible =
+      operation === 'grant' ? this.chance.between(1, 60) : this.chance.between(1, 40) * this.chance.pick([-1, 1]);
     const credits = this.chance.happens(100) ? this.chance.pick([0, -5, 0.5, Number.MAX_SAFE_INTEGER]) : sensible;
-    const request: Request = { operation, accountId: this.chance.happens(30) ? UNKNOWN_ID : this.chance.pick(this.accountIds), operationId: `operation-${this.operations}`, credits };
+    const request: Request = {
+      operation,
+      accountId: this.chance.happens(30) ? UNKNOWN_ID : this.chance.pick(this.accountIds),
+      operationId: `operation-${this.operations}`,
+      credits,
+    };
     if (this.chance.happens(100)) void this.network.ask({ ...request, credits: credits + 1 });
     if (this.chance.happens(250)) await Promise.all([this.network.ask(request), this.network.ask(request)]);
     for (let tries = 0; tries < 3; tries += 1) {
@@ -59,7 +65,11 @@ export class Operator {
 
   /** A write without an entry, onto an account that others write. */
   private async rename(): Promise<void> {
-    await this.insist({ operation: 'rename', accountId: this.chance.pick(this.accountIds), name: this.chance.pick(['one', 'other']) });
+    await this.insist({
+      operation: 'rename',
+      accountId: this.chance.pick(this.accountIds),
+      name: this.chance.pick(['one', 'other']),
+    });
   }
 
   private async insist(request: Request): Promise<void> {

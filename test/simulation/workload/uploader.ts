@@ -30,9 +30,12 @@ export class Uploader {
     if (prepared === undefined) return undefined;
     const uploadId = textField(prepared, 'upload_id');
     for (let tries = 0; tries < 3; tries += 1) {
-      if (this.chance.happens(900)) await this.send(prepared, this.chance.happens(800) ? declared : this.otherThan(declared));
+      if (this.chance.happens(900))
+        await this.send(prepared, this.chance.happens(800) ? declared : this.otherThan(declared));
       if (this.chance.happens(150)) void this.send(prepared, this.otherThan(declared));
-      const answers = await Promise.all(Array.from({ length: this.chance.pick([1, 1, 1, 2, 3]) }, () => this.complete(key, uploadId, declared)));
+      const answers = await Promise.all(
+        Array.from({ length: this.chance.pick([1, 1, 1, 2, 3]) }, () => this.complete(key, uploadId, declared)),
+      );
       if (!answers.some(({ outcome }) => outcome === 'success')) continue;
       this.ready.push(uploadId);
       if (this.chance.happens(500)) await this.send(prepared, this.otherThan(declared));
@@ -43,7 +46,10 @@ export class Uploader {
 
   private async prepare(key: string, bytes: Uint8Array): Promise<JsonObject | undefined> {
     const body: JsonObject = {
-      filename: 'reference.png', media_type: 'image/png', byte_size: bytes.byteLength, role: this.chance.pick(['reference_image', 'reference_image', 'start_frame']),
+      filename: 'reference.png',
+      media_type: 'image/png',
+      byte_size: bytes.byteLength,
+      role: this.chance.pick(['reference_image', 'reference_image', 'start_frame']),
       ...(this.chance.happens(500) ? { sha256: sha256Of(bytes) } : {}),
     };
     for (let tries = 0; tries < 3; tries += 1) {
@@ -55,18 +61,29 @@ export class Uploader {
   }
 
   private send(prepared: JsonObject, bytes: Uint8Array): Promise<void> {
-    return this.network.put(textField(prepared, 'upload_id'), textField(prepared, 'upload_url'), prepared['required_headers'] as Record<string, string>, bytes);
+    return this.network.put(
+      textField(prepared, 'upload_id'),
+      textField(prepared, 'upload_url'),
+      prepared['required_headers'] as Record<string, string>,
+      bytes,
+    );
   }
 
   private complete(key: string, uploadId: string, bytes: Uint8Array): Promise<Answer> {
-    const body: JsonObject = this.chance.happens(500) ? { sha256: this.chance.happens(900) ? sha256Of(bytes) : '0'.repeat(64) } : {};
+    const body: JsonObject = this.chance.happens(500)
+      ? { sha256: this.chance.happens(900) ? sha256Of(bytes) : '0'.repeat(64) }
+      : {};
     return this.ask({ operation: 'complete', key: this.chance.happens(700) ? key : `${key}-again`, uploadId, body });
   }
 
   /** Bytes that were not declared: of the same length, so that only a look at them tells. */
   private otherThan(bytes: Uint8Array): Uint8Array {
     // A picture as well, and as long, but of another type than was declared.
-    if (this.chance.happens(300)) return plainImage(64, 64, this.chance.pick(['image/jpeg', 'image/webp']), 'x'.repeat(bytes.byteLength)).subarray(0, bytes.byteLength);
+    if (this.chance.happens(300))
+      return plainImage(64, 64, this.chance.pick(['image/jpeg', 'image/webp']), 'x'.repeat(bytes.byteLength)).subarray(
+        0,
+        bytes.byteLength,
+      );
     const other = bytes.slice();
     const place = this.chance.pick([0, bytes.byteLength - 1]);
     other[place] = (other[place] as number) ^ 1;

@@ -47,7 +47,8 @@ export class Canvas {
     for (let y = 0, from = 0, to = 0; y < this.heightPx; y += 1) {
       for (let x = 0; x < this.widthPx; x += 1, from += 3, to += channels) {
         const dither = lattice(x, y, 0x51f15e);
-        for (let channel = 0; channel < 3; channel += 1) bytes[to + channel] = clamp01(this.data[from + channel]!) * 254.5 + dither * 0.99;
+        for (let channel = 0; channel < 3; channel += 1)
+          bytes[to + channel] = clamp01(this.data[from + channel]!) * 254.5 + dither * 0.99;
         if (channels === 4) bytes[to + 3] = 255;
       }
     }

@@ -30,7 +30,11 @@ export function setCaption(text: string, widthPx: number, heightPx: number): Cap
     let x = margin;
     for (const character of line) {
       const glyph = glyphOf(character);
-      for (const stroke of glyph.strokes) drawStroke(pen, stroke.map(([px, py]) => [x + px * unit, baseline + (py - BASELINE) * unit]));
+      for (const stroke of glyph.strokes)
+        drawStroke(
+          pen,
+          stroke.map(([px, py]) => [x + px * unit, baseline + (py - BASELINE) * unit]),
+        );
       x += glyph.advance * unit;
     }
   });
@@ -52,7 +56,13 @@ export function drawCaption(canvas: Canvas, caption: Caption, alpha = 1): void {
 }
 
 function wrap(text: string, room: number): string[] {
-  const clean = [...text.normalize('NFC').replace(/[\s\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}]+/gu, ' ').replace(/[\p{M}]+/gu, '').trim()];
+  const clean = [
+    ...text
+      .normalize('NFC')
+      .replace(/[\s\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}]+/gu, ' ')
+      .replace(/[\p{M}]+/gu, '')
+      .trim(),
+  ];
   const words = clean.slice(0, MAX_CHARACTERS).join('').split(' ');
   const lines: string[] = [];
   let line = '';
@@ -95,7 +105,13 @@ function fitting(text: string, room: number): string {
   return characters.slice(0, Math.max(1, count)).join('');
 }
 
-interface Pen { readonly ink: Float32Array; readonly top: number; readonly widthPx: number; readonly heightPx: number; readonly radius: number }
+interface Pen {
+  readonly ink: Float32Array;
+  readonly top: number;
+  readonly widthPx: number;
+  readonly heightPx: number;
+  readonly radius: number;
+}
 
 function drawStroke(pen: Pen, points: readonly Point[]): void {
   for (let index = 0; index < Math.max(1, points.length - 1); index += 1) {
@@ -112,7 +128,9 @@ function drawSegment(pen: Pen, [fromX, fromY]: Point, [toX, toY]: Point): void {
   const right = Math.min(pen.widthPx - 1, Math.ceil(Math.max(fromX, toX) + reach));
   for (let y = Math.max(pen.top, Math.floor(Math.min(fromY, toY) - reach)); y <= bottom; y += 1) {
     for (let x = Math.max(0, Math.floor(Math.min(fromX, toX) - reach)); x <= right; x += 1) {
-      const along = isDot ? 0 : clamp01(((x + 0.5 - fromX) * (toX - fromX) + (y + 0.5 - fromY) * (toY - fromY)) / length);
+      const along = isDot
+        ? 0
+        : clamp01(((x + 0.5 - fromX) * (toX - fromX) + (y + 0.5 - fromY) * (toY - fromY)) / length);
       const away = Math.hypot(x + 0.5 - fromX - (toX - fromX) * along, y + 0.5 - fromY - (toY - fromY) * along);
       const at = (y - pen.top) * pen.widthPx + x;
       pen.ink[at] = Math.max(pen.ink[at]!, clamp01(radius + 0.5 - away));

@@ -7,7 +7,11 @@ export function hex(text: string): Color {
 }
 
 export function mix(from: Color, to: Color, share: number): Color {
-  return [from[0] + (to[0] - from[0]) * share, from[1] + (to[1] - from[1]) * share, from[2] + (to[2] - from[2]) * share];
+  return [
+    from[0] + (to[0] - from[0]) * share,
+    from[1] + (to[1] - from[1]) * share,
+    from[2] + (to[2] - from[2]) * share,
+  ];
 }
 
 /** Brighter above 1, darker below. */

@@ -26,13 +26,25 @@ export function fillShape(canvas: Canvas, shape: Shape, fill: Fill): void {
       canvas.blend(x, y, color, coverage);
       if (fill.light === undefined) continue;
       const across = (x - shape.left) / (shape.right - shape.left);
-      canvas.blend(x, y, fill.light.color, coverage * fill.light.strength * clamp01(fill.light.from === 'left' ? 1 - across : across));
+      canvas.blend(
+        x,
+        y,
+        fill.light.color,
+        coverage * fill.light.strength * clamp01(fill.light.from === 'left' ? 1 - across : across),
+      );
     }
   }
 }
 
 /** Light that fades with distance from a point. */
-export function fillGlow(canvas: Canvas, centerX: number, centerY: number, radius: number, color: Color, strength: number): void {
+export function fillGlow(
+  canvas: Canvas,
+  centerX: number,
+  centerY: number,
+  radius: number,
+  color: Color,
+  strength: number,
+): void {
   const top = Math.max(0, Math.floor(centerY - radius));
   const bottom = Math.min(canvas.heightPx - 1, Math.ceil(centerY + radius));
   const left = Math.max(0, Math.floor(centerX - radius));

@@ -24,7 +24,12 @@ export function frameOf(canvas: Canvas, scene: Scene, seconds: number, progress:
   // The sun climbs at dawn, sinks at dusk, and otherwise only wanders.
   const climb = scene.time === 'dawn' ? -0.09 : scene.time === 'dusk' || scene.time === 'golden' ? 0.09 : -0.03;
   return {
-    canvas, scene, seconds, progress, width, height,
+    canvas,
+    scene,
+    seconds,
+    progress,
+    width,
+    height,
     unit: Math.min(width, height),
     horizonY: Math.round(scene.horizon * height),
     lightX: (scene.lightX + 0.03 * progress) * width,

@@ -39,7 +39,9 @@ function paintRange({ canvas, scene, width, unit, horizonY }: Frame, range: Rang
   const cap = mix([1, 1, 1], scene.palette.light, 0.4);
   for (let x = 0; x < width; x += 1) {
     const across = ((x - width / 2) / unit) * range.detail + 100;
-    const outline = range.jagged ? ridgedNoise(across * 1.25, range.seed, 6) : fractalNoise(across * 1.6, 3, range.seed, 4);
+    const outline = range.jagged
+      ? ridgedNoise(across * 1.25, range.seed, 6)
+      : fractalNoise(across * 1.6, 3, range.seed, 4);
     const ridgeY = horizonY - horizonY * range.rise * (0.25 + 0.95 * outline);
     const side = scene.lightX > 0.5 ? 1 : -1;
     for (let y = Math.max(0, Math.floor(ridgeY)); y < horizonY; y += 1) {
@@ -47,7 +49,9 @@ function paintRange({ canvas, scene, width, unit, horizonY }: Frame, range: Rang
       const cover = clamp01(y + 1 - ridgeY);
       // Noise that runs down the slope reads as gullies, one flank lit and the other in shade.
       const slope = (x / unit) * 9 - side * down * 7;
-      const relief = fractalNoise(slope, down * 8 + 9, range.seed, 5) - fractalNoise(slope + 0.3 * side, down * 8 + 9, range.seed, 5);
+      const relief =
+        fractalNoise(slope, down * 8 + 9, range.seed, 5) -
+        fractalNoise(slope + 0.3 * side, down * 8 + 9, range.seed, 5);
       const height = clamp01(down / (range.rise * 0.9));
       let color = scale(range.color, 1 + (clamp01(relief * 2.4 + 0.5) * 0.34 - 0.18) * (range.jagged ? 1 : 0.3));
       if (range.snow > 0) {
@@ -82,7 +86,12 @@ export function paintHill(frame: Frame, hill: Hill): void {
       const down = (y - crest) / unit;
       const grain = fractalNoise((x / unit) * 30, (y / unit) * 60, hill.seed, 2) - 0.5;
       const shade = fractalNoise((x / unit) * 3 + 7, down * 8, hill.seed, 2) - 0.5;
-      canvas.blend(x, y, scale(mix(hill.top, hill.bottom, clamp01(down * 3.2)), 1 + grain * 0.14 + shade * 0.3), clamp01(y + 1 - crest));
+      canvas.blend(
+        x,
+        y,
+        scale(mix(hill.top, hill.bottom, clamp01(down * 3.2)), 1 + grain * 0.14 + shade * 0.3),
+        clamp01(y + 1 - crest),
+      );
     }
   }
 }

@@ -41,7 +41,8 @@ function paintLandscape(frame: Frame, backdrop: Canvas | undefined): void {
   const { canvas, scene } = frame;
   const { elements } = scene;
   paintSky(frame);
-  if (elements.has('mountain') || elements.has('hill') || (!elements.has('city') && !elements.has('desert'))) paintMountains(frame);
+  if (elements.has('mountain') || elements.has('hill') || (!elements.has('city') && !elements.has('desert')))
+    paintMountains(frame);
   if (backdrop !== undefined) canvas.blendCanvas(backdrop, 0.82);
   if (elements.has('city')) paintCity(frame);
   if (elements.has('bird')) paintBirds(frame);
@@ -60,12 +61,22 @@ function paintShore(frame: Frame): void {
   const { elements, palette, random } = frame.scene;
   if (elements.has('beach')) {
     const sand = mix([0, 0, 0], elements.get('beach') ?? [0.9, 0.79, 0.6], 0.28 + 0.72 * palette.brightness);
-    paintHill(frame, { seed: random.fork('beach').seed, level: 0.86, roll: 0.035, top: mix(sand, palette.water, 0.12),
-      bottom: scale(sand, 0.8) });
+    paintHill(frame, {
+      seed: random.fork('beach').seed,
+      level: 0.86,
+      roll: 0.035,
+      top: mix(sand, palette.water, 0.12),
+      bottom: scale(sand, 0.8),
+    });
     return;
   }
-  const shore: Hill = { seed: random.fork('shore').seed, level: 0.93, roll: 0.05, top: scale(palette.near, 0.95),
-    bottom: scale(palette.near, 0.5) };
+  const shore: Hill = {
+    seed: random.fork('shore').seed,
+    level: 0.93,
+    roll: 0.05,
+    top: scale(palette.near, 0.95),
+    bottom: scale(palette.near, 0.5),
+  };
   paintHill(frame, shore);
   if (elements.has('house')) paintHouse(frame, { ...shore, level: 0.88 });
   if (elements.has('tree')) paintTrees(frame, shore, elements.has('lighthouse') ? 6 : 14, 0.24);
@@ -78,7 +89,9 @@ function paintFields(frame: Frame): void {
   const isCity = elements.has('city');
   const own = elements.get('hill');
   const snowy = elements.has('snow');
-  const ground = snowy ? mix(palette.far, [0.93, 0.96, 1], 0.15 + 0.7 * palette.brightness) : own ?? ([0.36, 0.55, 0.27] as const);
+  const ground = snowy
+    ? mix(palette.far, [0.93, 0.96, 1], 0.15 + 0.7 * palette.brightness)
+    : (own ?? ([0.36, 0.55, 0.27] as const));
   const sunlit = mix(palette.near, mix(ground, palette.light, 0.12), 0.14 + 0.8 * palette.brightness);
   const lit = snowy ? ground : mix(scale(palette.near, 1.1), sunlit, 0.6);
   for (let row = 0; row < 3; row += 1) {

@@ -16,8 +16,24 @@ export interface Palette {
   readonly brightness: number;
 }
 
-function palette(sky: string, light: string, cloud: string, far: string, near: string, water: string, brightness: number): Palette {
-  return { sky: sky.split(' ').map(hex), light: hex(light), cloud: hex(cloud), far: hex(far), near: hex(near), water: hex(water), brightness };
+function palette(
+  sky: string,
+  light: string,
+  cloud: string,
+  far: string,
+  near: string,
+  water: string,
+  brightness: number,
+): Palette {
+  return {
+    sky: sky.split(' ').map(hex),
+    light: hex(light),
+    cloud: hex(cloud),
+    far: hex(far),
+    near: hex(near),
+    water: hex(water),
+    brightness,
+  };
 }
 
 const PALETTES: Readonly<Record<Time, readonly [Palette, ...Palette[]]>> = {
@@ -54,7 +70,9 @@ export function choosePalette(time: Time, random: Random, tints: readonly Color[
   const dim = (color: Color): Color => mix([0, 0, 0], color, light);
   return {
     ...chosen,
-    sky: chosen.sky.map((color, index) => mix(color, index < 3 ? dim(tintAt(index / 5)) : mix(tintAt(index / 5), color, 0.45), 0.55)),
+    sky: chosen.sky.map((color, index) =>
+      mix(color, index < 3 ? dim(tintAt(index / 5)) : mix(tintAt(index / 5), color, 0.45), 0.55),
+    ),
     cloud: mix(chosen.cloud, tintAt(0), 0.2),
     far: mix(chosen.far, dim(tintAt(0.5)), 0.5),
     near: mix(chosen.near, dim(tintAt(0.99)), 0.18),

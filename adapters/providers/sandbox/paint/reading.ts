@@ -1,7 +1,10 @@
 import type { Color } from './color.js';
 import { meaningOf, type Element, type FigureKind, type Meaning, type Time } from './vocabulary.js';
 
-export interface Figure { readonly kind: FigureKind; readonly color?: Color | undefined }
+export interface Figure {
+  readonly kind: FigureKind;
+  readonly color?: Color | undefined;
+}
 
 /** What a prompt names, as far as the painter knows the words. */
 export interface Reading {
@@ -25,7 +28,10 @@ function asFigure(meaning: Meaning): Meaning {
 
 export function readPrompt(prompt: string): Reading {
   const plain = prompt.slice(0, 16_000).normalize('NFKD').toLowerCase();
-  const words = plain.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== '').slice(0, MAX_WORDS);
+  const words = plain
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== '')
+    .slice(0, MAX_WORDS);
   const elements = new Map<Element, Color | undefined>();
   const figures: Figure[] = [];
   const tints: Color[] = [];

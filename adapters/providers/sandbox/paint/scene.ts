@@ -31,13 +31,17 @@ export interface SceneRequest {
 }
 
 export function composeScene(request: SceneRequest): Scene {
-  const random = new Random(hashText(JSON.stringify([request.prompt, request.negativePrompt, request.seed ?? null, request.index])));
+  const random = new Random(
+    hashText(JSON.stringify([request.prompt, request.negativePrompt, request.seed ?? null, request.index])),
+  );
   const reading = readPrompt(request.prompt);
   const unwanted = readPrompt(request.negativePrompt);
   const figures = reading.figures.filter((figure) => !unwanted.figures.some((other) => other.kind === figure.kind));
   const isStill = figures.length > 0 && reading.elements.size === 0 && reading.time === undefined;
   const time = chooseTime(reading, unwanted, random.fork('time'));
-  const elements = isStill ? new Map<Element, Color | undefined>() : chooseElements(reading, unwanted, time, random.fork('elements'));
+  const elements = isStill
+    ? new Map<Element, Color | undefined>()
+    : chooseElements(reading, unwanted, time, random.fork('elements'));
   const place = random.fork('light');
   const low = time === 'dusk' || time === 'dawn' || time === 'golden';
   return {
@@ -61,13 +65,23 @@ function chooseTime(reading: Reading, unwanted: Reading, random: Random): Time {
   return chosen === unwanted.time ? (chosen === 'day' ? 'dusk' : 'day') : chosen;
 }
 
-function chooseElements(reading: Reading, unwanted: Reading, time: Time, random: Random): Map<Element, Color | undefined> {
+function chooseElements(
+  reading: Reading,
+  unwanted: Reading,
+  time: Time,
+  random: Random,
+): Map<Element, Color | undefined> {
   const elements = new Map(reading.elements);
   const add = (element: Element, wanted: boolean): void => {
     if (wanted && !elements.has(element)) elements.set(element, undefined);
   };
-  const roll = { sea: random.chance(0.55), mountain: random.chance(0.75), tree: random.chance(0.7), cloud: random.chance(0.8),
-    bird: random.chance(0.5) };
+  const roll = {
+    sea: random.chance(0.55),
+    mountain: random.chance(0.75),
+    tree: random.chance(0.7),
+    cloud: random.chance(0.8),
+    bird: random.chance(0.5),
+  };
   const isOpen = !['desert', 'hill', 'house', 'flower', 'tree'].some((name) => elements.has(name as Element));
   add('sea', elements.has('lighthouse') || elements.has('boat') || elements.has('beach') || (isOpen && roll.sea));
   add('mountain', roll.mountain && !elements.has('lighthouse') && !elements.has('city') && !elements.has('desert'));
@@ -75,8 +89,13 @@ function chooseElements(reading: Reading, unwanted: Reading, time: Time, random:
   add('cloud', roll.cloud && time !== 'night');
   add('bird', roll.bird && time !== 'night' && !elements.has('rain'));
   add('stars', time === 'night');
-  add(time === 'night' ? 'moon' : 'sun', !elements.has('sun') && !elements.has('moon') && !elements.has('rain')
-    && !(time === 'night' && elements.has('aurora')));
+  add(
+    time === 'night' ? 'moon' : 'sun',
+    !elements.has('sun') &&
+      !elements.has('moon') &&
+      !elements.has('rain') &&
+      !(time === 'night' && elements.has('aurora')),
+  );
   for (const element of unwanted.elements.keys()) elements.delete(element);
   return elements;
 }

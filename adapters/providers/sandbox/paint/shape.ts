@@ -11,7 +11,10 @@ export type Point = readonly [x: number, y: number];
 
 export function circle(centerX: number, centerY: number, radius: number): Shape {
   return {
-    left: centerX - radius, top: centerY - radius, right: centerX + radius, bottom: centerY + radius,
+    left: centerX - radius,
+    top: centerY - radius,
+    right: centerX + radius,
+    bottom: centerY + radius,
     distance: (x, y) => Math.hypot(x - centerX, y - centerY) - radius,
   };
 }
@@ -29,7 +32,10 @@ export function roundedBox(left: number, top: number, right: number, bottom: num
   const halfWidth = (right - left) / 2 - radius;
   const halfHeight = (bottom - top) / 2 - radius;
   return {
-    left, top, right, bottom,
+    left,
+    top,
+    right,
+    bottom,
     distance: (x, y) => {
       const outX = Math.abs(x - centerX) - halfWidth;
       const outY = Math.abs(y - centerY) - halfHeight;
@@ -43,8 +49,10 @@ export function polygon(points: readonly Point[], rounding = 0): Shape {
   const xs = points.map(([x]) => x);
   const ys = points.map(([, y]) => y);
   return {
-    left: Math.min(...xs) - rounding, top: Math.min(...ys) - rounding,
-    right: Math.max(...xs) + rounding, bottom: Math.max(...ys) + rounding,
+    left: Math.min(...xs) - rounding,
+    top: Math.min(...ys) - rounding,
+    right: Math.max(...xs) + rounding,
+    bottom: Math.max(...ys) + rounding,
     distance: (x, y) => polygonDistance(points, x, y) - rounding,
   };
 }
@@ -70,11 +78,17 @@ function polygonDistance(points: readonly Point[], x: number, y: number): number
 
 /** A regular polygon with one corner up. */
 export function regular(centerX: number, centerY: number, radius: number, corners: number, rounding = 0): Shape {
-  return polygon(corner(centerX, centerY, corners, () => radius - rounding), rounding);
+  return polygon(
+    corner(centerX, centerY, corners, () => radius - rounding),
+    rounding,
+  );
 }
 
 export function star(centerX: number, centerY: number, radius: number, rounding = 0): Shape {
-  return polygon(corner(centerX, centerY, 10, (index) => (index % 2 === 0 ? 1 : 0.45) * (radius - rounding)), rounding);
+  return polygon(
+    corner(centerX, centerY, 10, (index) => (index % 2 === 0 ? 1 : 0.45) * (radius - rounding)),
+    rounding,
+  );
 }
 
 function corner(centerX: number, centerY: number, count: number, radius: (index: number) => number): Point[] {

@@ -45,7 +45,8 @@ function paintAurora({ canvas, scene, width, horizonY, seconds }: Frame): void {
   const color = scene.elements.get('aurora') ?? [0.2, 0.95, 0.6];
   for (let x = 0; x < width; x += 1) {
     const across = (x / width) * 3;
-    const base = 0.32 + 0.35 * noise(across * 0.7 + seconds * 0.05, 1, seed) + 0.06 * noise(across * 3 + seconds * 0.1, 2, seed);
+    const base =
+      0.32 + 0.35 * noise(across * 0.7 + seconds * 0.05, 1, seed) + 0.06 * noise(across * 3 + seconds * 0.1, 2, seed);
     const rays = 0.45 + 0.55 * noise(across * 22 + seconds * 0.3, seconds * 0.2, seed);
     const bright = smoothstep(0.2, 0.8, noise(across * 1.3, 5 + seconds * 0.08, seed)) * 0.8 + 0.2;
     for (let y = 0; y < horizonY; y += 1) {
@@ -62,15 +63,23 @@ function paintLights(frame: Frame): void {
   const hasSun = scene.elements.has('sun');
   if (hasSun) paintSun(frame, lightX, lightY, scene.elements.get('sun') ?? scene.palette.light);
   // With both in one sky, the moon takes the other side.
-  if (scene.elements.has('moon')) paintMoon(frame, hasSun ? frame.width - lightX : lightX, Math.min(lightY, unit * 0.24),
-    scene.elements.get('moon') ?? [0.96, 0.95, 0.9]);
+  if (scene.elements.has('moon'))
+    paintMoon(
+      frame,
+      hasSun ? frame.width - lightX : lightX,
+      Math.min(lightY, unit * 0.24),
+      scene.elements.get('moon') ?? [0.96, 0.95, 0.9],
+    );
 }
 
 function paintSun({ canvas, scene, unit }: Frame, x: number, y: number, color: Color): void {
   const isLow = scene.time !== 'day';
   fillGlow(canvas, x, y, unit * 0.85, color, isLow ? 0.6 : 0.45);
   fillGlow(canvas, x, y, unit * 0.26, color, 0.85);
-  fillShape(canvas, circle(x, y, unit * (isLow ? 0.075 : 0.055)), { top: mix(color, [1, 1, 1], 0.55), bottom: mix(color, [1, 1, 1], 0.1) });
+  fillShape(canvas, circle(x, y, unit * (isLow ? 0.075 : 0.055)), {
+    top: mix(color, [1, 1, 1], 0.55),
+    bottom: mix(color, [1, 1, 1], 0.1),
+  });
 }
 
 function paintMoon({ canvas, scene, unit }: Frame, x: number, y: number, color: Color): void {
@@ -83,19 +92,30 @@ function paintMoon({ canvas, scene, unit }: Frame, x: number, y: number, color: 
     const angle = random.next() * 6.28;
     const away = Math.sqrt(random.next()) * 0.72 * radius;
     const size = radius * random.between(0.08, 0.22);
-    fillShape(canvas, circle(x + Math.cos(angle) * away, y + Math.sin(angle) * away, size),
-      { top: scale(color, 0.8), bottom: scale(color, 0.9), alpha: 0.55 });
+    fillShape(canvas, circle(x + Math.cos(angle) * away, y + Math.sin(angle) * away, size), {
+      top: scale(color, 0.8),
+      bottom: scale(color, 0.9),
+      alpha: 0.55,
+    });
   }
 }
 
 function paintRainbow({ canvas, width, horizonY, unit }: Frame): void {
-  const stops: Color[] = [[0.55, 0.3, 0.9], [0.25, 0.45, 1], [0.2, 0.85, 0.5], [1, 0.9, 0.3], [1, 0.55, 0.2], [1, 0.2, 0.25]];
+  const stops: Color[] = [
+    [0.55, 0.3, 0.9],
+    [0.25, 0.45, 1],
+    [0.2, 0.85, 0.5],
+    [1, 0.9, 0.3],
+    [1, 0.55, 0.2],
+    [1, 0.2, 0.25],
+  ];
   const outer = Math.max(unit * 0.46, horizonY * 0.8);
   const band = unit * 0.085;
   for (let y = 0; y < horizonY; y += 1) {
     for (let x = 0; x < width; x += 1) {
       const inside = (Math.hypot(x - width * 0.5, y - horizonY) - outer + band) / band;
-      if (inside > 0 && inside < 1) canvas.blend(x, y, ramp(stops, inside), 0.5 * smoothstep(0, 0.2, inside) * smoothstep(1, 0.8, inside));
+      if (inside > 0 && inside < 1)
+        canvas.blend(x, y, ramp(stops, inside), 0.5 * smoothstep(0, 0.2, inside) * smoothstep(1, 0.8, inside));
     }
   }
 }
@@ -103,7 +123,8 @@ function paintRainbow({ canvas, width, horizonY, unit }: Frame): void {
 function paintClouds({ canvas, scene, width, horizonY, unit, seconds, lightX, lightY }: Frame): void {
   const seed = scene.random.fork('clouds').seed;
   const isHeavy = scene.elements.has('rain');
-  const lit = scene.elements.get('cloud') ?? (isHeavy ? mix(scene.palette.cloud, [0.5, 0.53, 0.6], 0.7) : scene.palette.cloud);
+  const lit =
+    scene.elements.get('cloud') ?? (isHeavy ? mix(scene.palette.cloud, [0.5, 0.53, 0.6], 0.7) : scene.palette.cloud);
   const shade = mix(lit, scene.palette.sky[1]!, isHeavy ? 0.35 : 0.55);
   const cut = isHeavy ? 0.36 : scene.time === 'day' ? 0.53 : 0.5;
   for (let y = 0; y < horizonY; y += 1) {

@@ -17,13 +17,24 @@ export function paintBoat({ canvas, scene, width, unit, horizonY, seconds, progr
   const dim = 0.5 + 0.5 * scene.palette.brightness;
   const hull = scene.elements.get('boat') ?? hex('7a3b32');
   const light = { color: scene.palette.light, from: side > 0 ? ('left' as const) : ('right' as const), strength: 0.3 };
-  fillShape(canvas, polygon([at(-0.02, 0.1), at(-0.02, 1.12), at(0.01, 1.12), at(0.01, 0.1)]), { top: scale(hex('4a3a30'), dim) });
-  fillShape(canvas, polygon([at(-0.04, 0.2), at(-0.04, 1.06), at(-0.28, 0.55), at(-0.5, 0.22)]),
-    { top: scale(hex('fbf3e2'), dim), bottom: scale(hex('e3cfae'), dim), light });
-  fillShape(canvas, polygon([at(0.03, 0.2), at(0.03, 0.95), at(0.25, 0.5), at(0.38, 0.2)]),
-    { top: scale(hex('f5e7cd'), dim), bottom: scale(hex('d3ba96'), dim), light });
-  fillShape(canvas, polygon([at(-0.56, 0.16), at(0.56, 0.17), at(0.36, -0.03), at(-0.38, -0.03)], size * 0.015),
-    { top: scale(hull, dim), bottom: scale(hull, dim * 0.55), light });
+  fillShape(canvas, polygon([at(-0.02, 0.1), at(-0.02, 1.12), at(0.01, 1.12), at(0.01, 0.1)]), {
+    top: scale(hex('4a3a30'), dim),
+  });
+  fillShape(canvas, polygon([at(-0.04, 0.2), at(-0.04, 1.06), at(-0.28, 0.55), at(-0.5, 0.22)]), {
+    top: scale(hex('fbf3e2'), dim),
+    bottom: scale(hex('e3cfae'), dim),
+    light,
+  });
+  fillShape(canvas, polygon([at(0.03, 0.2), at(0.03, 0.95), at(0.25, 0.5), at(0.38, 0.2)]), {
+    top: scale(hex('f5e7cd'), dim),
+    bottom: scale(hex('d3ba96'), dim),
+    light,
+  });
+  fillShape(canvas, polygon([at(-0.56, 0.16), at(0.56, 0.17), at(0.36, -0.03), at(-0.38, -0.03)], size * 0.015), {
+    top: scale(hull, dim),
+    bottom: scale(hull, dim * 0.55),
+    light,
+  });
 }
 
 export function paintBirds({ canvas, scene, width, unit, horizonY, seconds }: Frame): void {
@@ -36,8 +47,13 @@ export function paintBirds({ canvas, scene, width, unit, horizonY, seconds }: Fr
     const y = centerY + random.between(-0.07, 0.07) * unit;
     const size = unit * random.between(0.011, 0.022);
     const lift = 0.45 + 0.4 * Math.sin(seconds * random.between(5, 7) + bird * 2);
-    const wing = (side: number): Point[] => [[x, y + size * 0.12], [x + side * size * 0.5, y - size * lift],
-      [x + side * size * 1.1, y - size * lift * 0.55], [x + side * size * 0.5, y - size * (lift - 0.22)], [x, y + size * 0.3]];
+    const wing = (side: number): Point[] => [
+      [x, y + size * 0.12],
+      [x + side * size * 0.5, y - size * lift],
+      [x + side * size * 1.1, y - size * lift * 0.55],
+      [x + side * size * 0.5, y - size * (lift - 0.22)],
+      [x, y + size * 0.3],
+    ];
     for (const side of [-1, 1]) fillShape(canvas, polygon(wing(side)), { top: color, alpha: 0.85 });
   }
 }
@@ -45,8 +61,11 @@ export function paintBirds({ canvas, scene, width, unit, horizonY, seconds }: Fr
 /** Two rows of dunes, each with a lit and a shaded flank. */
 export function paintDunes(frame: Frame): void {
   const { canvas, scene, width, height, unit, horizonY } = frame;
-  const sand = mix([0, 0, 0], mix(scene.elements.get('desert') ?? hex('e3a868'), scene.palette.sky.at(-1)!, 0.2),
-    0.3 + 0.7 * scene.palette.brightness);
+  const sand = mix(
+    [0, 0, 0],
+    mix(scene.elements.get('desert') ?? hex('e3a868'), scene.palette.sky.at(-1)!, 0.2),
+    0.3 + 0.7 * scene.palette.brightness,
+  );
   for (let row = 0; row < 4; row += 1) {
     const seed = scene.random.fork(`dune ${row}`).seed;
     const near = row / 3;
@@ -54,7 +73,9 @@ export function paintDunes(frame: Frame): void {
     const color = mix(mix(sand, scene.palette.sky.at(-1)!, 0.45), sand, near);
     for (let x = 0; x < width; x += 1) {
       const across = (x - width / 2) / unit + 60;
-      const crest = level - unit * (0.06 + 0.06 * near) * (1 - Math.abs(2 * noise(across * (1.9 - near * 0.6), row, seed) - 1)) ** 1.4;
+      const crest =
+        level -
+        unit * (0.06 + 0.06 * near) * (1 - Math.abs(2 * noise(across * (1.9 - near * 0.6), row, seed) - 1)) ** 1.4;
       for (let y = Math.max(0, Math.floor(crest)); y < height; y += 1) {
         const down = (y - crest) / unit;
         const flank = noise(across * (1.9 - near * 0.6) + down * 1.4 * (scene.lightX > 0.5 ? 1 : -1), row, seed);
@@ -77,14 +98,22 @@ export function paintFlowers(frame: Frame, hill: Hill): void {
     const crest = crestY(frame, hill, x);
     const size = unit * (0.004 + 0.011 * depth);
     const y = crest + (height - crest) * depth ** 1.3;
-    const color = scale(own ?? random.pick([hex('e4483f'), hex('f2b632'), hex('f3f0e6'), hex('c96bc4')]), dim * random.between(0.8, 1.1));
+    const color = scale(
+      own ?? random.pick([hex('e4483f'), hex('f2b632'), hex('f3f0e6'), hex('c96bc4')]),
+      dim * random.between(0.8, 1.1),
+    );
     const sway = Math.sin(seconds * 1.8 + x * 0.03) * size * 0.5;
-    fillShape(canvas, roundedBox(x - size * 0.1, y, x + size * 0.1, y + size * 3, 0),
-      { top: scale(hill.top, 1.3), bottom: scale(hill.top, 0.7) });
+    fillShape(canvas, roundedBox(x - size * 0.1, y, x + size * 0.1, y + size * 3, 0), {
+      top: scale(hill.top, 1.3),
+      bottom: scale(hill.top, 0.7),
+    });
     for (let petal = 0; petal < 5; petal += 1) {
       const angle = petal * 1.2566 + flower;
-      fillShape(canvas, circle(x + sway + Math.cos(angle) * size * 0.6, y + Math.sin(angle) * size * 0.45, size * 0.55),
-        { top: scale(color, 1.1), bottom: scale(color, 0.8) });
+      fillShape(
+        canvas,
+        circle(x + sway + Math.cos(angle) * size * 0.6, y + Math.sin(angle) * size * 0.45, size * 0.55),
+        { top: scale(color, 1.1), bottom: scale(color, 0.8) },
+      );
     }
     fillShape(canvas, circle(x + sway, y, size * 0.3), { top: scale(hex('f7d354'), dim) });
   }

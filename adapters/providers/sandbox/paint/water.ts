@@ -2,7 +2,9 @@ import { clamp01, mix, smoothstep } from './color.js';
 import type { Frame } from './frame.js';
 import { noise } from './noise.js';
 
-/** Turns everything below the horizon into water: what stands above it, mirrored, broken by waves, with a path of light. */
+/**
+ * Turns everything below the horizon into water: what stands above it, mirrored, broken by waves, with a path of light.
+ */
 export function paintWater(frame: Frame): void {
   const { canvas, scene, width, height, horizonY, unit, seconds } = frame;
   const seed = scene.random.fork('waves').seed;
@@ -34,7 +36,8 @@ export function paintWater(frame: Frame): void {
 
 function paintGlitter({ canvas, scene, width, height, horizonY, unit, seconds, lightX }: Frame, seed: number): void {
   const depth = height - horizonY;
-  const color = (scene.elements.has('sun') ? scene.elements.get('sun') : scene.elements.get('moon')) ?? scene.palette.light;
+  const color =
+    (scene.elements.has('sun') ? scene.elements.get('sun') : scene.elements.get('moon')) ?? scene.palette.light;
   for (let y = horizonY; y < height; y += 1) {
     const near = (y - horizonY) / depth;
     const spread = unit * (0.035 + 0.13 * near);

@@ -28,7 +28,9 @@ function paintSnowfall({ canvas, scene, width, height, unit, seconds }: Frame): 
   const random = scene.random.fork('snow');
   for (let flake = 0; flake < 260; flake += 1) {
     const near = random.next() ** 3;
-    const x = (random.next() * width + Math.sin(seconds * (0.6 + near) + flake) * unit * 0.02 + seconds * unit * 0.02 + width) % width;
+    const x =
+      (random.next() * width + Math.sin(seconds * (0.6 + near) + flake) * unit * 0.02 + seconds * unit * 0.02 + width) %
+      width;
     const y = (random.next() * height + seconds * unit * (0.08 + 0.2 * near)) % height;
     fillGlow(canvas, x, y, 1.2 + unit * (0.004 + 0.014 * near), [1, 1, 1], 0.95);
   }
@@ -42,7 +44,15 @@ function paintRain({ canvas, scene, width, height, unit, seconds }: Frame): void
     const x = random.next() * width * 1.1;
     const y = ((random.next() * height + seconds * unit * (1.1 + near)) % (height + length)) - length;
     const thick = 0.4 + unit * 0.0009;
-    fillShape(canvas, polygon([[x, y], [x + thick, y], [x - length * 0.16 + thick, y + length], [x - length * 0.16, y + length]]),
-      { top: [0.85, 0.9, 1], alpha: 0.14 + 0.2 * near });
+    fillShape(
+      canvas,
+      polygon([
+        [x, y],
+        [x + thick, y],
+        [x - length * 0.16 + thick, y + length],
+        [x - length * 0.16, y + length],
+      ]),
+      { top: [0.85, 0.9, 1], alpha: 0.14 + 0.2 * near },
+    );
   }
 }

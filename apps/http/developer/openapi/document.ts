@@ -5,7 +5,10 @@ import { BASE } from '../routes.js';
 import { requestSchema } from './request-schema.js';
 import { responsesOf } from './responses.js';
 
-/** The OpenAPI 3.1 document of the routes, built from the very schemas that requests are checked against and the installation's limits. */
+/**
+ * The OpenAPI 3.1 document of the routes, built from the very schemas that requests are checked against and the
+ * installation's limits.
+ */
 export function openApiDocument(routes: readonly Route[], settings: Settings): JsonObject {
   const paths: Record<string, JsonObject> = {};
   for (const route of routes) {
@@ -18,7 +21,12 @@ export function openApiDocument(routes: readonly Route[], settings: Settings): J
     servers: [{ url: '/' }],
     security: [{ bearer: [] }],
     paths,
-    components: { securitySchemes: SECURITY, headers: HEADERS, parameters: PARAMETERS, schemas: schemasOf(routes, settings) },
+    components: {
+      securitySchemes: SECURITY,
+      headers: HEADERS,
+      parameters: PARAMETERS,
+      schemas: schemasOf(routes, settings),
+    },
   };
 }
 
@@ -27,21 +35,35 @@ const SECURITY: JsonObject = { bearer: { type: 'http', scheme: 'bearer', descrip
 const HEADERS: JsonObject = {
   'X-Request-Id': { description: 'The request_id of the envelope.', schema: { type: 'string' } },
   'Retry-After': { description: 'Seconds to wait before trying again.', schema: { type: 'integer', minimum: 1 } },
-  'Idempotency-Replayed': { description: 'Present when this key was accepted before. A repeated create shows the generation as it is now, a repeated prepare the same upload.', schema: { const: 'true' } },
-  Location: { description: 'Where to ask for the status.', schema: { type: 'string' } },
+  'Idempotency-Replayed': {
+    description:
+      'Present when this key was accepted before. A repeated create shows the generation as it is now, a repeated prepare the same upload.',
+    schema: { const: 'true' },
+  },
+  'Location': { description: 'Where to ask for the status.', schema: { type: 'string' } },
 };
 
 const PARAMETERS: JsonObject = {
   IdempotencyKey: {
-    name: 'Idempotency-Key', in: 'header', required: true, schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: true,
+    schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
     description: 'The same for retries of one request, a new one for a new intent.',
   },
   RequestId: {
-    name: 'X-Request-Id', in: 'header', required: false, schema: { type: 'string' },
-    description: 'Given back as request_id if it is 1 to 128 of A-Z a-z 0-9 . _ : -; any other is taken too, and the answer has an id of the service.',
+    name: 'X-Request-Id',
+    in: 'header',
+    required: false,
+    schema: { type: 'string' },
+    description:
+      'Given back as request_id if it is 1 to 128 of A-Z a-z 0-9 . _ : -; any other is taken too, and the answer has an id of the service.',
   },
   AppId: {
-    name: 'X-App-Id', in: 'header', required: false, schema: { type: 'string', format: 'uuid' },
+    name: 'X-App-Id',
+    in: 'header',
+    required: false,
+    schema: { type: 'string', format: 'uuid' },
     description: "When sent, it must be the credential's own App.",
   },
 };
@@ -69,14 +91,24 @@ function operationOf(route: Route): JsonObject {
     operationId: operation.operationId,
     tags: [tagOf(route)],
     summary: operation.summary,
-    description: [operation.description, isProtected ? `Scope: ${route.scope}.` : undefined].filter((text) => text !== undefined).join(' '),
+    description: [operation.description, isProtected ? `Scope: ${route.scope}.` : undefined]
+      .filter((text) => text !== undefined)
+      .join(' '),
     ...(isProtected ? {} : { security: [] }),
     parameters: parametersOf(route),
-    ...(body === undefined ? {} : {
-      requestBody: { required: body.required, content: { 'application/json': {
-        schema: { $ref: `#/components/schemas/${body.schemaName}` }, ...(body.example === undefined ? {} : { example: body.example }),
-      } } },
-    }),
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: body.required,
+            content: {
+              'application/json': {
+                schema: { $ref: `#/components/schemas/${body.schemaName}` },
+                ...(body.example === undefined ? {} : { example: body.example }),
+              },
+            },
+          },
+        }),
     responses: responsesOf(route),
   };
 }
@@ -87,23 +119,36 @@ function tagOf({ path }: Route): string {
 }
 
 function parametersOf(route: Route): JsonObject[] {
-  const inPath = [...route.path.matchAll(/:([a-z_]+)/g)].map(([, name = '']): JsonObject => (
-    { name, in: 'path', required: true, schema: { type: 'string', format: 'uuid' } }
-  ));
-  const headers = route.scope === undefined ? ['RequestId'] : [...(route.needsKey === true ? ['IdempotencyKey'] : []), 'RequestId', 'AppId'];
-  const inQuery = Object.entries(queryOf(route)).map(([name, { description, ...schema }]): JsonObject => ({ name, in: 'query', required: false, description, schema }));
+  const inPath = [...route.path.matchAll(/:([a-z_]+)/g)].map(([, name = '']): JsonObject => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string', format: 'uuid' },
+  }));
+  const headers =
+    route.scope === undefined
+      ? ['RequestId']
+      : [...(route.needsKey === true ? ['IdempotencyKey'] : []), 'RequestId', 'AppId'];
+  const inQuery = Object.entries(queryOf(route)).map(([name, { description, ...schema }]): JsonObject => ({
+    name,
+    in: 'query',
+    required: false,
+    description,
+    schema,
+  }));
   return [...inPath, ...inQuery, ...headers.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
 }
 
 function queryOf({ operation }: Route): QueryParameters {
-  return 'query' in operation ? operation.query ?? {} : {};
+  return 'query' in operation ? (operation.query ?? {}) : {};
 }
 
 function schemasOf(routes: readonly Route[], settings: Settings): JsonObject {
   const schemas: JsonObject = { Error: ERROR_SCHEMA };
   for (const { operation } of routes) {
     schemas[operation.data.title] = operation.data;
-    if ('body' in operation && operation.body) schemas[operation.body.schemaName] = requestSchema(operation.body, settings);
+    if ('body' in operation && operation.body)
+      schemas[operation.body.schemaName] = requestSchema(operation.body, settings);
   }
   return schemas;
 }

@@ -17,7 +17,8 @@ export function responsesOf(route: Route): JsonObject {
   }
   const responses: JsonObject = { [route.operation.status]: success(route) };
   if (route.scope === undefined) responses['304'] = { description: 'Not changed since the ETag that was sent.' };
-  for (const [status, codes] of [...codesByStatus].toSorted(([a], [b]) => a - b)) responses[status] = refusal(status, codes);
+  for (const [status, codes] of [...codesByStatus].toSorted(([a], [b]) => a - b))
+    responses[status] = refusal(status, codes);
   return responses;
 }
 
@@ -53,7 +54,10 @@ function refusal(status: number, codes: readonly ErrorCode[]): JsonObject {
   const mayWait = status === 429 || status === 503 || status === 409;
   return {
     description: codes.map((code) => `${code}: ${messageOf({ code, ...ERRORS[code] }, HTTP_MESSAGES)}`).join('\n\n'),
-    headers: { ...REQUEST_ID_HEADER, ...(mayWait ? { 'Retry-After': { $ref: '#/components/headers/Retry-After' } } : {}) },
+    headers: {
+      ...REQUEST_ID_HEADER,
+      ...(mayWait ? { 'Retry-After': { $ref: '#/components/headers/Retry-After' } } : {}),
+    },
     content: {
       'application/json': {
         schema: {

@@ -6,7 +6,8 @@ import { renderTask, TASK_SCHEMA } from '../render/generation-task.js';
 export const cancelGenerationOperation: ProtectedOperation = {
   operationId: 'cancelGeneration',
   summary: 'Ask for the end of a generation',
-  description: 'A queued one ends at once and costs nothing; a running one is asked to stop; one that has ended stays as it is.',
+  description:
+    'A queued one ends at once and costs nothing; a running one is asked to stop; one that has ended stays as it is.',
   status: 200,
   data: TASK_SCHEMA,
   errors: ['TASK_NOT_FOUND'],

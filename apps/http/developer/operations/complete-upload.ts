@@ -10,7 +10,13 @@ export const completeUploadOperation: ProtectedOperation = {
   status: 200,
   data: COMPLETED_UPLOAD_SCHEMA,
   body: { schema: COMPLETE_REQUEST_SCHEMA, schemaName: 'CompleteUploadRequest', required: false },
-  errors: ['FIELD_INVALID', 'IDEMPOTENCY_PAYLOAD_MISMATCH', 'IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_REPLAY_EXPIRED', 'UPLOAD_URL_EXPIRED'],
+  errors: [
+    'FIELD_INVALID',
+    'IDEMPOTENCY_PAYLOAD_MISMATCH',
+    'IDEMPOTENCY_IN_PROGRESS',
+    'IDEMPOTENCY_REPLAY_EXPIRED',
+    'UPLOAD_URL_EXPIRED',
+  ],
   async answer({ context, caller, idempotencyKey, body, params }) {
     const completed = await completeUpload(context, caller, idempotencyKey, params['upload_id'] ?? '', body);
     return { data: renderCompleted(completed), replayed: completed.replayed };

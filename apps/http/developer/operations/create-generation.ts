@@ -8,17 +8,33 @@ import { renderTask, TASK_SCHEMA } from '../render/generation-task.js';
 export const createGenerationOperation: ProtectedOperation = {
   operationId: 'createGeneration',
   summary: 'Create a generation',
-  description: 'Accepted is not finished: poll the address in Location until the status is succeeded, failed or cancelled.',
+  description:
+    'Accepted is not finished: poll the address in Location until the status is succeeded, failed or cancelled.',
   status: 202,
   data: TASK_SCHEMA,
-  body: { schema: GENERATION_REQUEST_SCHEMA, schemaName: 'GenerationRequest', required: true, example: EXAMPLE_REQUEST },
+  body: {
+    schema: GENERATION_REQUEST_SCHEMA,
+    schemaName: 'GenerationRequest',
+    required: true,
+    example: EXAMPLE_REQUEST,
+  },
   errors: [
-    'FIELD_REQUIRED', 'FIELD_INVALID', 'IDEMPOTENCY_PAYLOAD_MISMATCH', 'IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_REPLAY_EXPIRED',
-    'QUEUE_FULL', 'CREDITS_INSUFFICIENT',
+    'FIELD_REQUIRED',
+    'FIELD_INVALID',
+    'IDEMPOTENCY_PAYLOAD_MISMATCH',
+    'IDEMPOTENCY_IN_PROGRESS',
+    'IDEMPOTENCY_REPLAY_EXPIRED',
+    'QUEUE_FULL',
+    'CREDITS_INSUFFICIENT',
   ],
   async answer({ context, caller, idempotencyKey, body }) {
     const { generation, replayed } = await createGeneration(context, caller, idempotencyKey, body);
     const Location = `/api/v1/developer/generations/${generation.generationId}`;
-    return { data: renderTask(await viewGeneration(context, generation)), replayed, headers: { Location }, ...(replayed ? {} : { createdId: generation.generationId }) };
+    return {
+      data: renderTask(await viewGeneration(context, generation)),
+      replayed,
+      headers: { Location },
+      ...(replayed ? {} : { createdId: generation.generationId }),
+    };
   },
 };

@@ -10,7 +10,14 @@ export const estimateGenerationOperation: ProtectedOperation = {
   description: 'Takes the body of create and keeps nothing. Not a guarantee of the price.',
   status: 200,
   data: ESTIMATE_SCHEMA,
-  body: { schema: GENERATION_REQUEST_SCHEMA, schemaName: 'GenerationRequest', required: true, example: EXAMPLE_REQUEST },
+  body: {
+    schema: GENERATION_REQUEST_SCHEMA,
+    schemaName: 'GenerationRequest',
+    required: true,
+    example: EXAMPLE_REQUEST,
+  },
   errors: ['FIELD_REQUIRED', 'FIELD_INVALID', 'CREDITS_INSUFFICIENT'],
-  answer: async ({ context, caller, body }) => ({ data: renderEstimate(await estimateGeneration(context, caller, body)) }),
+  answer: async ({ context, caller, body }) => ({
+    data: renderEstimate(await estimateGeneration(context, caller, body)),
+  }),
 };

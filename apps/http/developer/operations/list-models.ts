@@ -3,7 +3,10 @@ import type { Model } from '../../../../core/catalog/model.js';
 import type { PublicOperation } from '../operation.js';
 import { CATALOG_SCHEMA, renderCatalog } from '../render/catalog.js';
 
-interface Rendered { readonly text: string; readonly etag: string }
+interface Rendered {
+  readonly text: string;
+  readonly etag: string;
+}
 
 /** A catalog snapshot never changes, so it is rendered once. */
 const rendered = new WeakMap<readonly Model[], Rendered>();
@@ -17,7 +20,7 @@ export const listModelsOperation: PublicOperation = {
   errors: [],
   async answer({ catalog, digests }: Context) {
     const { text, etag } = renderedOnce(catalog.models(), digests);
-    return { data: { text }, headers: { ETag: etag, 'Cache-Control': 'no-cache' } };
+    return { data: { text }, headers: { 'ETag': etag, 'Cache-Control': 'no-cache' } };
   },
 };
 

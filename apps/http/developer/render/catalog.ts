@@ -18,7 +18,14 @@ const MODEL_SCHEMA: JsonObject = {
     limits: {
       title: 'ModelLimits',
       type: 'object',
-      required: ['max_reference_uploads', 'reference_roles', 'upload_media_types', 'max_upload_bytes', 'max_outputs', 'negative_prompt'],
+      required: [
+        'max_reference_uploads',
+        'reference_roles',
+        'upload_media_types',
+        'max_upload_bytes',
+        'max_outputs',
+        'negative_prompt',
+      ],
       properties: {
         max_reference_uploads: { type: 'integer', minimum: 0 },
         reference_roles: { type: 'array', items: ROLE },
@@ -29,7 +36,11 @@ const MODEL_SCHEMA: JsonObject = {
       },
     },
     price_unit: { type: 'string', enum: ['image', 'megapixel', 'second', 'video', 'task'] },
-    price: { type: 'number', minimum: 0, description: 'Credits for one price_unit. A missing price must not be guessed.' },
+    price: {
+      type: 'number',
+      minimum: 0,
+      description: 'Credits for one price_unit. A missing price must not be guessed.',
+    },
   },
 };
 

@@ -2,7 +2,11 @@ import type { JsonObject } from '../../../../core/json.js';
 
 /** Parts of response schemas that several of them share. */
 export const UUID: JsonObject = { type: 'string', format: 'uuid' };
-export const TIMESTAMP: JsonObject = { type: 'string', format: 'date-time', description: 'UTC, with milliseconds and Z.' };
+export const TIMESTAMP: JsonObject = {
+  type: 'string',
+  format: 'date-time',
+  description: 'UTC, with milliseconds and Z.',
+};
 export const CREDITS: JsonObject = { type: 'integer', minimum: 0 };
 export const MODALITY: JsonObject = { type: 'string', enum: ['image', 'video'] };
 export const OPERATION: JsonObject = { type: 'string', enum: ['image_generation', 'video_generation'] };

@@ -4,8 +4,8 @@ let dayShown = Number.NaN;
 let datePart = '';
 
 /**
- * UTC with milliseconds and Z. Every task has two or three of these, nearly all of one day, so the date is written once a
- * day and only the time by hand.
+ * UTC with milliseconds and Z. Every task has two or three of these, nearly all of one day, so the date is written once
+ * a day and only the time by hand.
  */
 export function timestamp(epochMs: number): string {
   const day = Math.floor(epochMs / DAY_MS);

@@ -30,7 +30,11 @@ export const PREPARED_UPLOAD_SCHEMA: TitledSchema = {
     upload_id: { ...UUID, description: 'What reference_upload_ids takes.' },
     upload_url: { type: 'string', description: 'Signed; expires.' },
     method: { type: 'string', enum: ['PUT'] },
-    required_headers: { type: 'object', additionalProperties: { type: 'string' }, description: 'To be sent with the bytes, exactly so.' },
+    required_headers: {
+      type: 'object',
+      additionalProperties: { type: 'string' },
+      description: 'To be sent with the bytes, exactly so.',
+    },
     expires_at: TIMESTAMP,
     media_type: { type: 'string', enum: [...UPLOAD_MEDIA_TYPES] },
     byte_size: BYTE_SIZE,

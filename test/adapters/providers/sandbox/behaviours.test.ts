@@ -21,13 +21,14 @@ describe('Sandbox test model', () => {
     clock = new HandClock();
     provider = new SandboxProvider({ clock, threads: 1 });
   });
-  beforeEach(() => { tests += 1; });
+  beforeEach(() => {
+    tests += 1;
+  });
   after(() => provider.close());
 
   const ownToken = (): string => `test-${tests}`;
-  const told = (parameters: JsonObject, token = ownToken(), attempt = 1): Submission => (
-    task({ token, attempt, painter: 'test', parameters: { size: '128x128', ...parameters } })
-  );
+  const told = (parameters: JsonObject, token = ownToken(), attempt = 1): Submission =>
+    task({ token, attempt, painter: 'test', parameters: { size: '128x128', ...parameters } });
   const lastOf = async (submission: Submission): Promise<ProviderReport> => {
     const reference = await submitted(provider, submission);
     return (await reportsUntilOver(provider, reference, submission)).at(-1)!;
@@ -60,26 +61,38 @@ describe('Sandbox test model', () => {
   for (const code of REPORTABLE_ERRORS) {
     it(`fails for good with ${code}`, async () => {
       const report = await lastOf(told({ behaviour: 'fail', error_code: code }));
-      expect(report).to.deep.equal({ state: 'failed', failure: { code, message: 'The test model was asked to fail.', mayRetry: false } });
+      expect(report).to.deep.equal({
+        state: 'failed',
+        failure: { code, message: 'The test model was asked to fail.', mayRetry: false },
+      });
     });
   }
 
   it('fails the first attempts of a generation, then succeeds', async () => {
     const outcomes: string[] = [];
     for (const attempt of [1, 2, 3]) {
-      const report = await lastOf(told({ behaviour: 'fail', error_code: 'PROVIDER_TIMEOUT', retryable_attempts: 2 }, `attempt-${attempt}`, attempt));
+      const report = await lastOf(
+        told(
+          { behaviour: 'fail', error_code: 'PROVIDER_TIMEOUT', retryable_attempts: 2 },
+          `attempt-${attempt}`,
+          attempt,
+        ),
+      );
       outcomes.push(report.state === 'failed' ? `${report.failure.code} ${report.failure.mayRetry}` : report.state);
     }
     expect(outcomes).to.deep.equal(['PROVIDER_TIMEOUT true', 'PROVIDER_TIMEOUT true', 'succeeded']);
   });
 
   it('goes by the attempts of the generation, whichever process saw the ones before', async () => {
-    const failing = (attempt: number, token: string): Submission => told({ behaviour: 'fail', retryable_attempts: 1 }, token, attempt);
+    const failing = (attempt: number, token: string): Submission =>
+      told({ behaviour: 'fail', retryable_attempts: 1 }, token, attempt);
     expect((await lastOf(failing(1, 'first'))).state).to.equal('failed');
     expect((await lastOf(failing(1, 'first of another generation'))).state).to.equal('failed');
     const another = new SandboxProvider({ clock, threads: 1 });
     const second = failing(2, 'second');
-    expect((await reportsUntilOver(another, await submitted(another, second), second)).at(-1)).to.deep.equal(pictures(1));
+    expect((await reportsUntilOver(another, await submitted(another, second), second)).at(-1)).to.deep.equal(
+      pictures(1),
+    );
     await another.close();
   });
 
@@ -137,7 +150,9 @@ describe('Sandbox test model', () => {
 
   it('delivers a sound picture of another size', async () => {
     await lastOf(told({ behaviour: 'wrong_output' }));
-    const { info } = await sharp(await bytesOf(provider.output(`sandbox:${ownToken()}`, 0))).raw().toBuffer({ resolveWithObject: true });
+    const { info } = await sharp(await bytesOf(provider.output(`sandbox:${ownToken()}`, 0)))
+      .raw()
+      .toBuffer({ resolveWithObject: true });
     expect([info.width, info.height]).to.deep.equal([64, 64]);
   });
 });

@@ -11,7 +11,12 @@ import { checkSchema } from '../../../../adapters/system/check-schema.js';
 import { BEHAVIOURS, readPlan, REPORTABLE_ERRORS } from '../../../../adapters/providers/sandbox/plan.js';
 import type { Json, JsonObject } from '../../../../core/json.js';
 
-interface Property { readonly enum?: Json[]; readonly minimum?: number; readonly maximum?: number; readonly default?: Json }
+interface Property {
+  readonly enum?: Json[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly default?: Json;
+}
 interface Entry {
   readonly model_key: string;
   readonly provider: string;
@@ -28,8 +33,12 @@ describe('Sandbox models of the catalog', () => {
 
   it('is a catalog that the service starts with', async () => {
     const catalog = await loadCatalog('config/catalog.yaml', { jsonSchemas: new AjvJsonSchemas(), checkSchema });
-    expect(catalog.models().map((model) => model.modelKey)).to.include.members(['sandbox-image', 'sandbox-video', 'sandbox-noop',
-      'sandbox-test']);
+    expect(catalog.models().map((model) => model.modelKey)).to.include.members([
+      'sandbox-image',
+      'sandbox-video',
+      'sandbox-noop',
+      'sandbox-test',
+    ]);
   });
 
   it('offers a picture, a video, a no-op and a test model', () => {
@@ -39,7 +48,9 @@ describe('Sandbox models of the catalog', () => {
   it('offers nothing that the sandbox refuses', () => {
     for (const model of models) {
       for (const [name, property] of Object.entries(model.input_schema.properties)) {
-        const values = [...(property.enum ?? []), property.minimum, property.maximum, property.default].filter((value) => value !== undefined);
+        const values = [...(property.enum ?? []), property.minimum, property.maximum, property.default].filter(
+          (value) => value !== undefined,
+        );
         expect(values, `${model.model_key} ${name}`).to.not.have.length(0);
         for (const value of values) readPlan(model.provider_settings, { [name]: value });
       }

@@ -46,7 +46,9 @@ describe('Sandbox pictures', () => {
     const first = await renderOne({});
     expect((await renderOne({})).equals(first)).to.equal(true);
     const others: Wish[] = [
-      { prompt: 'a lighthouse above the sea at dawn' }, { parameters: { ...SMALL, seed: 7 } }, { negativePrompt: 'clouds' },
+      { prompt: 'a lighthouse above the sea at dawn' },
+      { parameters: { ...SMALL, seed: 7 } },
+      { negativePrompt: 'clouds' },
       { references: [referenceFile('reference_image', await renderOne({ prompt: 'a red heart' }))] },
     ];
     for (const other of others) expect((await renderOne(other)).equals(first), JSON.stringify(other)).to.equal(false);
@@ -61,34 +63,58 @@ describe('Sandbox pictures', () => {
 
   it('shows the colour a shape is given', async () => {
     const bytes = await renderOne({ prompt: 'a red circle' });
-    const { data } = await sharp(bytes).extract({ left: 124, top: 112, width: 8, height: 8 }).raw().toBuffer({ resolveWithObject: true });
+    const { data } = await sharp(bytes)
+      .extract({ left: 124, top: 112, width: 8, height: 8 })
+      .raw()
+      .toBuffer({ resolveWithObject: true });
     const [red, green, blue] = [data[0]!, data[1]!, data[2]!];
     expect(red).to.be.greaterThan(Math.max(green, blue) + 80);
   });
 
   it('shows a reference image behind the scene', async () => {
-    const flat = await sharp({ create: { width: 64, height: 64, channels: 3, background: '#00ff00' } }).png().toBuffer();
+    const flat = await sharp({ create: { width: 64, height: 64, channels: 3, background: '#00ff00' } })
+      .png()
+      .toBuffer();
     const wish = { prompt: 'a lighthouse above the sea at dusk' };
     const greenOf = async (bytes: Buffer): Promise<number> => {
       const { channels } = await sharp(bytes).stats();
       return channels[1]!.mean - (channels[0]!.mean + channels[2]!.mean) / 2;
     };
     const plain = await greenOf(await renderOne(wish));
-    expect(await greenOf(await renderOne({ ...wish, references: [referenceFile('reference_image', flat)] }))).to.be.greaterThan(plain + 60);
+    expect(
+      await greenOf(await renderOne({ ...wish, references: [referenceFile('reference_image', flat)] })),
+    ).to.be.greaterThan(plain + 60);
   });
 
   it('fails for good, in one sentence, on a reference that is no picture', async () => {
-    const submission = task({ token: 'no-picture', parameters: SMALL,
-      references: [referenceFile('reference_image', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'))] });
+    const submission = task({
+      token: 'no-picture',
+      parameters: SMALL,
+      references: [referenceFile('reference_image', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'))],
+    });
     const reference = await submitted(provider, submission);
     const last = (await reportsUntilOver(provider, reference, submission)).at(-1)!;
-    expect(last).to.deep.equal({ state: 'failed', failure: { code: 'INPUT_INVALID',
-      message: 'A reference file must be a PNG, JPEG or WebP picture.', mayRetry: false } });
+    expect(last).to.deep.equal({
+      state: 'failed',
+      failure: {
+        code: 'INPUT_INVALID',
+        message: 'A reference file must be a PNG, JPEG or WebP picture.',
+        mayRetry: false,
+      },
+    });
   });
 
   it('sets any text as a caption', async () => {
-    for (const prompt of ['x', '<svg>&amp;</svg> "quoted"', 'Ünïcödé ñandú Çelik žluťoučký', '月の下の海 🚢🌊 \u202Eabc\u200D\u0301',
-      'W'.repeat(8000), '\u{1F600}'.repeat(300), ' \n\t ', '__proto__ constructor toString']) {
+    for (const prompt of [
+      'x',
+      '<svg>&amp;</svg> "quoted"',
+      'Ünïcödé ñandú Çelik žluťoučký',
+      '月の下の海 🚢🌊 \u202Eabc\u200D\u0301',
+      'W'.repeat(8000),
+      '\u{1F600}'.repeat(300),
+      ' \n\t ',
+      '__proto__ constructor toString',
+    ]) {
       const { width } = await sharp(await renderOne({ prompt })).metadata();
       expect(width, prompt.slice(0, 20)).to.equal(256);
     }

@@ -58,7 +58,8 @@ describe('Sandbox memory', () => {
 
   it('takes a bounded number of open tasks', async () => {
     const provider = new SandboxProvider({ clock, limits: { maxOpen: 2 } });
-    const hang = (token: string): ReturnType<typeof task> => task({ token, painter: 'test', parameters: { behaviour: 'hang' } });
+    const hang = (token: string): ReturnType<typeof task> =>
+      task({ token, painter: 'test', parameters: { behaviour: 'hang' } });
     const first = await submitted(provider, hang('1'));
     await submitted(provider, hang('2'));
     const answer = await provider.submit(hang('3'));
@@ -79,11 +80,15 @@ describe('Sandbox memory', () => {
 
   it('waits its turn: more tasks than threads all succeed', async () => {
     const provider = new SandboxProvider({ clock, threads: 2 });
-    const tasks = ['1', '2', '3', '4', '5'].map((token) => task({ token, painter: 'test', parameters: { size: '128x128' } }));
-    const ends = await Promise.all(tasks.map(async (each) => {
-      const reference = await submitted(provider, each);
-      return (await reportsUntilOver(provider, reference, each)).at(-1)!.state;
-    }));
+    const tasks = ['1', '2', '3', '4', '5'].map((token) =>
+      task({ token, painter: 'test', parameters: { size: '128x128' } }),
+    );
+    const ends = await Promise.all(
+      tasks.map(async (each) => {
+        const reference = await submitted(provider, each);
+        return (await reportsUntilOver(provider, reference, each)).at(-1)!.state;
+      }),
+    );
     expect(ends).to.deep.equal(tasks.map(() => 'succeeded'));
     await provider.close();
   });

@@ -13,7 +13,10 @@ describe('Reading a prompt', () => {
   const blue = meaningOf('blue').color!;
 
   it('gives each shape the colour before it', () => {
-    expect(readPrompt('a red circle and a big blue square').figures).to.deep.equal([{ kind: 'circle', color: red }, { kind: 'square', color: blue }]);
+    expect(readPrompt('a red circle and a big blue square').figures).to.deep.equal([
+      { kind: 'circle', color: red },
+      { kind: 'square', color: blue },
+    ]);
   });
 
   it('counts shapes', () => {
@@ -22,26 +25,41 @@ describe('Reading a prompt', () => {
 
   it('knows the stars of the sky from stars that are counted or coloured', () => {
     expect(readPrompt('stars over the sea').elements.has('stars')).to.equal(true);
-    expect(readPrompt('two red stars').figures).to.deep.equal([{ kind: 'star', color: red }, { kind: 'star', color: red }]);
+    expect(readPrompt('two red stars').figures).to.deep.equal([
+      { kind: 'star', color: red },
+      { kind: 'star', color: red },
+    ]);
   });
 
   it('finds things, their colours and the time of day', () => {
     const reading = readPrompt('A red lighthouse above the sea at dusk');
     expect(reading.time).to.equal('dusk');
-    expect([...reading.elements]).to.deep.equal([['lighthouse', red], ['sea', undefined]]);
+    expect([...reading.elements]).to.deep.equal([
+      ['lighthouse', red],
+      ['sea', undefined],
+    ]);
   });
 
   it('takes a colour that belongs to nothing as the mood', () => {
     expect(readPrompt('blue').tints).to.deep.equal([blue]);
-    expect(readPrompt('a blue and rather quiet old circle').figures).to.deep.equal([{ kind: 'circle', color: undefined }]);
+    expect(readPrompt('a blue and rather quiet old circle').figures).to.deep.equal([
+      { kind: 'circle', color: undefined },
+    ]);
   });
 
   it('reads and sets any text', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 400 }), fc.integer({ min: 64, max: 1024 }), (text, widthPx) => {
-      expect(readPrompt(text).figures.length).to.be.at.most(9);
-      const { ink, top } = setCaption(text, widthPx, 256);
-      expect(ink.length).to.equal(widthPx * (256 - top));
-      expect(ink.every((cover) => cover >= 0 && cover <= 1)).to.equal(true);
-    }), { numRuns: 100 });
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary', maxLength: 400 }),
+        fc.integer({ min: 64, max: 1024 }),
+        (text, widthPx) => {
+          expect(readPrompt(text).figures.length).to.be.at.most(9);
+          const { ink, top } = setCaption(text, widthPx, 256);
+          expect(ink.length).to.equal(widthPx * (256 - top));
+          expect(ink.every((cover) => cover >= 0 && cover <= 1)).to.equal(true);
+        },
+      ),
+      { numRuns: 100 },
+    );
   });
 });

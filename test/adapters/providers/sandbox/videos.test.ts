@@ -22,7 +22,9 @@ describe('Sandbox videos', () => {
     expect(boxesOf(bytes!).slice(0, 2)).to.deep.equal(['ftyp', 'moov']);
     const track = await trackOf(bytes!);
     expect([track.codec, track.width, track.height, track.durationSeconds]).to.deep.equal(['avc', 256, 256, 1]);
-    expect(track.packets.map((packet) => Math.round(packet.timestamp * 24))).to.deep.equal(Array.from({ length: 24 }, (_, frame) => frame));
+    expect(track.packets.map((packet) => Math.round(packet.timestamp * 24))).to.deep.equal(
+      Array.from({ length: 24 }, (_, frame) => frame),
+    );
     expect(track.packets[0]!.type).to.equal('key');
     expect(track.packets.filter((packet) => packet.type === 'delta')).to.not.have.length(0);
   });
@@ -46,7 +48,11 @@ describe('Sandbox videos', () => {
   });
 
   it('stops painting when it is cancelled, and the thread takes the next task', async () => {
-    const long = task({ token: 'long', painter: 'video', parameters: { size: '512x512', duration_seconds: 10, fps: 24 } });
+    const long = task({
+      token: 'long',
+      painter: 'video',
+      parameters: { size: '512x512', duration_seconds: 10, fps: 24 },
+    });
     const reference = await submitted(provider, long);
     let report = await provider.poll(reference);
     while (report.state === 'running' && report.progress === 0) {
@@ -62,7 +68,8 @@ describe('Sandbox videos', () => {
 
 function boxesOf(bytes: Buffer): string[] {
   const names: string[] = [];
-  for (let at = 0; at + 8 <= bytes.length; at += Math.max(8, bytes.readUInt32BE(at))) names.push(bytes.toString('latin1', at + 4, at + 8));
+  for (let at = 0; at + 8 <= bytes.length; at += Math.max(8, bytes.readUInt32BE(at)))
+    names.push(bytes.toString('latin1', at + 4, at + 8));
   return names;
 }
 
@@ -72,6 +79,11 @@ async function trackOf(bytes: Buffer) {
   if (!track) throw new Error('There is no video track.');
   const packets: { timestamp: number; type: string }[] = [];
   for await (const { timestamp, type } of new EncodedPacketSink(track).packets()) packets.push({ timestamp, type });
-  return { codec: track.codec, width: track.displayWidth, height: track.displayHeight, durationSeconds: await input.computeDuration(),
-    packets };
+  return {
+    codec: track.codec,
+    width: track.displayWidth,
+    height: track.displayHeight,
+    durationSeconds: await input.computeDuration(),
+    packets,
+  };
 }

@@ -1,6 +1,7 @@
-// Goal: a cancel that was answered with "cancelled" costs nothing and nothing is submitted after it; a running one is asked
-// to stop, ends in time whatever its provider does, and is charged by the rules.
-// Method: cancels before, while and after the task is handed over, with providers that stop, ignore it or deliver anyway.
+// Goal: a cancel that was answered with "cancelled" costs nothing and nothing is submitted after it; a running one is
+// asked to stop, ends in time whatever its provider does, and is charged by the rules.
+// Method: cancels before, while and after the task is handed over, with providers that stop, ignore it or deliver
+// anyway.
 import { expect } from 'chai';
 import { cancelGeneration } from '../../../../core/generation/cancel-generation.js';
 import type { Generation } from '../../../../core/generation/generation.js';
@@ -17,7 +18,9 @@ async function expectSettled(harness: CoreHarness, g: Generation, status: string
   expectBooksRight(await harness.account(), await harness.entries());
 }
 
-async function running(changes: Parameters<typeof imageModel>[0] = {}): Promise<{ harness: CoreHarness; generationId: string }> {
+async function running(
+  changes: Parameters<typeof imageModel>[0] = {},
+): Promise<{ harness: CoreHarness; generationId: string }> {
   const harness = await CoreHarness.open({ models: [imageModel({ cancelFloorCredits: 4, ...changes })] });
   await CoreWorker.start(harness);
   harness.provider.newReport = () => ({ state: 'running' });
@@ -32,7 +35,11 @@ describe('cancel', () => {
     const harness = await CoreHarness.open();
     const { generationId } = await harness.create();
     const g = await cancelGeneration(harness.context, harness.caller, generationId);
-    expect([g.status, g.completedAt, g.settledAt]).to.deep.equal(['cancelled', harness.clock.now(), harness.clock.now()]);
+    expect([g.status, g.completedAt, g.settledAt]).to.deep.equal([
+      'cancelled',
+      harness.clock.now(),
+      harness.clock.now(),
+    ]);
     await CoreWorker.start(harness);
     await harness.clock.advance(100_000);
     expect(harness.provider.submissions).to.have.length(0);
@@ -56,7 +63,9 @@ describe('cancel', () => {
 
   it('of one whose provider then fails by itself costs nothing, whatever the floor', async () => {
     const { harness, generationId } = await running();
-    harness.provider.onCancel = (task) => { task.report = { state: 'failed', failure: { code: 'INTERNAL_ERROR', message: 'It broke.', mayRetry: true } }; };
+    harness.provider.onCancel = (task) => {
+      task.report = { state: 'failed', failure: { code: 'INTERNAL_ERROR', message: 'It broke.', mayRetry: true } };
+    };
     await cancelGeneration(harness.context, harness.caller, generationId);
     await expectSettled(harness, await untilSettled(harness, generationId), 'cancelled', 0);
   });
@@ -73,7 +82,10 @@ describe('cancel', () => {
     });
     const { generationId } = await harness.create();
     await harness.clock.advance(1);
-    expect([gate.reached, (await cancelGeneration(harness.context, harness.caller, generationId)).status]).to.deep.equal([true, 'running']);
+    expect([
+      gate.reached,
+      (await cancelGeneration(harness.context, harness.caller, generationId)).status,
+    ]).to.deep.equal([true, 'running']);
     gate.open();
     await expectSettled(harness, await untilSettled(harness, generationId), 'cancelled', 0);
     expect(harness.provider.submissions).to.have.length(0);
@@ -83,7 +95,8 @@ describe('cancel', () => {
     const harness = await CoreHarness.open({ models: [imageModel({ cancelFloorCredits: 4 })] });
     await CoreWorker.start(harness);
     harness.provider.newReport = () => ({ state: 'running' });
-    harness.provider.onSubmit = ({ generationId }) => void cancelGeneration(harness.context, harness.caller, generationId);
+    harness.provider.onSubmit = ({ generationId }) =>
+      void cancelGeneration(harness.context, harness.caller, generationId);
     const { generationId } = await harness.create();
     await expectSettled(harness, await untilSettled(harness, generationId), 'cancelled', 4);
     expect(harness.provider.onlyTask.cancels).to.equal(1);
@@ -93,14 +106,17 @@ describe('cancel', () => {
     const harness = await CoreHarness.open();
     await CoreWorker.start(harness);
     harness.provider.submitScript = ['throw'];
-    harness.provider.onSubmit = ({ generationId }) => void cancelGeneration(harness.context, harness.caller, generationId);
+    harness.provider.onSubmit = ({ generationId }) =>
+      void cancelGeneration(harness.context, harness.caller, generationId);
     await expectSettled(harness, await untilSettled(harness, (await harness.create()).generationId), 'cancelled', 0);
     expect(harness.provider.submissions).to.have.length(1);
   });
 
   it('after the submission stops the task, at the price of what was delivered', async () => {
     const { harness, generationId } = await running();
-    harness.provider.onCancel = (task) => { task.report = { state: 'cancelled', outputs: imagesOf(1) }; };
+    harness.provider.onCancel = (task) => {
+      task.report = { state: 'cancelled', outputs: imagesOf(1) };
+    };
     const answer = await cancelGeneration(harness.context, harness.caller, generationId);
     expect([answer.status, answer.chargedCredits]).to.deep.equal(['running', 0]);
     const g = await untilSettled(harness, generationId);
@@ -108,7 +124,7 @@ describe('cancel', () => {
     expect(g.outputs).to.have.length(1);
   });
 
-  it('after the submission costs the model\'s floor when nothing was delivered', async () => {
+  it("after the submission costs the model's floor when nothing was delivered", async () => {
     const { harness, generationId } = await running();
     await cancelGeneration(harness.context, harness.caller, generationId);
     await expectSettled(harness, await untilSettled(harness, generationId), 'cancelled', 4);
@@ -120,13 +136,19 @@ describe('cancel', () => {
     const at = harness.clock.now();
     await cancelGeneration(harness.context, harness.caller, generationId);
     const g = await untilSettled(harness, generationId);
-    expect((g.completedAt ?? 0) - at).to.be.within(harness.settings.cancelGraceMs, harness.settings.cancelGraceMs + 2_000);
+    expect((g.completedAt ?? 0) - at).to.be.within(
+      harness.settings.cancelGraceMs,
+      harness.settings.cancelGraceMs + 2_000,
+    );
     harness.provider.onlyTask.report = { state: 'succeeded', outputs: imagesOf(3) };
     await harness.clock.advance(60_000);
     await expectSettled(harness, await harness.generation(generationId), 'cancelled', 4);
   });
 
-  for (const [what, aheadMs] of [['ahead', 50_000], ['behind', -50_000]] as const) {
+  for (const [what, aheadMs] of [
+    ['ahead', 50_000],
+    ['behind', -50_000],
+  ] as const) {
     it(`leaves the provider its whole grace and no more, though the clock of the process that was asked is ${what}`, async () => {
       const { harness, generationId } = await running();
       harness.provider.onCancel = () => undefined;
@@ -134,13 +156,18 @@ describe('cancel', () => {
       const clock = { now: () => harness.clock.now() + aheadMs, after: harness.clock.after.bind(harness.clock) };
       await cancelGeneration(harness.process(undefined, { clock }), harness.caller, generationId);
       await expectSettled(harness, await untilSettled(harness, generationId), 'cancelled', 4);
-      expect(harness.clock.now() - at).to.be.within(harness.settings.cancelGraceMs, harness.settings.cancelGraceMs + 2_000);
+      expect(harness.clock.now() - at).to.be.within(
+        harness.settings.cancelGraceMs,
+        harness.settings.cancelGraceMs + 2_000,
+      );
     });
   }
 
   it('of one whose provider succeeds all the same leaves a success, charged as one', async () => {
     const { harness, generationId } = await running();
-    harness.provider.onCancel = (task) => { task.report = { state: 'succeeded', outputs: imagesOf(3) }; };
+    harness.provider.onCancel = (task) => {
+      task.report = { state: 'succeeded', outputs: imagesOf(3) };
+    };
     await cancelGeneration(harness.context, harness.caller, generationId);
     await expectSettled(harness, await untilSettled(harness, generationId), 'succeeded', 30);
   });
@@ -173,9 +200,17 @@ describe('cancel', () => {
     const { generationId } = await harness.create();
     const other = await harness.newCaller(10);
     const sibling = { ...harness.caller, appId: other.appId };
-    for (const [caller, id] of [[other, generationId], [sibling, generationId], [harness.caller, '01900000-0000-7000-8000-00000000ffff'], [harness.caller, 'x']] as const) {
-      const error = await cancelGeneration(harness.context, caller, id).catch((refusal: unknown) => refusal) as Error;
-      expect([(error as Error & { code?: string }).code, error.message]).to.deep.equal(['TASK_NOT_FOUND', 'There is no such generation.']);
+    for (const [caller, id] of [
+      [other, generationId],
+      [sibling, generationId],
+      [harness.caller, '01900000-0000-7000-8000-00000000ffff'],
+      [harness.caller, 'x'],
+    ] as const) {
+      const error = (await cancelGeneration(harness.context, caller, id).catch((refusal: unknown) => refusal)) as Error;
+      expect([(error as Error & { code?: string }).code, error.message]).to.deep.equal([
+        'TASK_NOT_FOUND',
+        'There is no such generation.',
+      ]);
     }
     expect((await harness.generation(generationId)).status).to.equal('queued');
   });

@@ -1,4 +1,5 @@
-// Goal: every generation ends within its deadline and a pass of recovery, whatever its provider does, and its hold with it.
+// Goal: every generation ends within its deadline and a pass of recovery, whatever its provider does, and its hold with
+// it.
 // Method: providers that never finish, ask for absurd waits, or never end an output; workers that are there or not.
 import { expect } from 'chai';
 import type { Generation } from '../../../../core/generation/generation.js';
@@ -15,7 +16,11 @@ const RUN_MS = 600_000;
 async function expectTimedOut(harness: CoreHarness, generationId: string, withinMs: number): Promise<void> {
   await harness.clock.advance(withinMs);
   const g = await harness.generation(generationId);
-  expect([g.status, g.error?.code, g.chargedCredits], `after ${withinMs} ms`).to.deep.equal(['failed', 'TASK_TIMEOUT', 0]);
+  expect([g.status, g.error?.code, g.chargedCredits], `after ${withinMs} ms`).to.deep.equal([
+    'failed',
+    'TASK_TIMEOUT',
+    0,
+  ]);
   expect(g.settledAt).not.to.equal(undefined);
   expect((await harness.account()).holds.size).to.equal(0);
 }
@@ -30,7 +35,12 @@ describe('deadlines', () => {
     expect(harness.provider.onlyTask.cancels).to.equal(1);
   });
 
-  const waits: readonly (readonly [string, number])[] = [['far beyond the deadline', 10 * RUN_MS], ['longer than a timer can', 2 ** 40], ['not a number', Number.NaN], ['in the past', -5]];
+  const waits: readonly (readonly [string, number])[] = [
+    ['far beyond the deadline', 10 * RUN_MS],
+    ['longer than a timer can', 2 ** 40],
+    ['not a number', Number.NaN],
+    ['in the past', -5],
+  ];
   for (const [what, pollAfterMs] of waits) {
     it(`end a run whose provider asks for a wait that is ${what}, by the same worker`, async () => {
       const harness = await CoreHarness.open();
@@ -97,7 +107,10 @@ describe('deadlines', () => {
 
   it('go by the clock as it is when it goes back, and nothing is stuck', async () => {
     const harness = await CoreHarness.open({ models: [imageModel({ runTimeoutMs: 10_000, maxAttempts: 9 })] });
-    harness.provider.submitScript = [{ refuse: { code: 'PROVIDER_UNAVAILABLE', message: 'Busy.', mayRetry: true } }, 'accept'];
+    harness.provider.submitScript = [
+      { refuse: { code: 'PROVIDER_UNAVAILABLE', message: 'Busy.', mayRetry: true } },
+      'accept',
+    ];
     const worker = CoreWorker.idle(harness);
     const { generationId } = await harness.create();
     await worker.dispatcher.deliver(generationId);
@@ -118,7 +131,13 @@ describe('deadlines', () => {
   it('of a lease left by a clock that was set back far do not keep others waiting', async () => {
     const harness = await CoreHarness.open();
     harness.provider.newReport = () => ({ state: 'running' });
-    const dead = CoreWorker.idle(harness, 'dead', async (call) => (call.name === 'generations.replace' && (call.args[0] as Generation).fence === 1 && (call.args[0] as Generation).attempt?.phase === 'submitted' ? new Promise(() => undefined) : call.proceed()));
+    const dead = CoreWorker.idle(harness, 'dead', async (call) =>
+      call.name === 'generations.replace' &&
+      (call.args[0] as Generation).fence === 1 &&
+      (call.args[0] as Generation).attempt?.phase === 'submitted'
+        ? new Promise(() => undefined)
+        : call.proceed(),
+    );
     harness.clock.jump(86_400_000 / 48);
     const { generationId } = await harness.create();
     await dead.dispatcher.deliver(generationId);

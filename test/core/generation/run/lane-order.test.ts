@@ -1,13 +1,18 @@
 // Goal: places go to take-overs first, the earliest run deadline first, then to new starts of the accounts in turn; an
 // account that has its share is passed over, and no place stands empty while somebody may have it.
-// Method: random arrivals, ends and advances on a lane, against a model that keeps a diary and decides from that: whose last
-// turn is the longest ago is looked up, not kept in order.
+// Method: random arrivals, ends and advances on a lane, against a model that keeps a diary and decides from that: whose
+// last turn is the longest ago is looked up, not kept in order.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { FairSemaphore, type Place } from '../../../../core/generation/run/fair-semaphore.js';
 import { settled } from '../../../fixtures/manual-clock.js';
 
-interface Waiting { readonly id: string; readonly account: string; readonly deadline: number | undefined; readonly joinedAt: number }
+interface Waiting {
+  readonly id: string;
+  readonly account: string;
+  readonly deadline: number | undefined;
+  readonly joinedAt: number;
+}
 
 type Step =
   | { readonly kind: 'arrive'; readonly account: string; readonly deadline: number | undefined }
@@ -16,7 +21,14 @@ type Step =
 const account = fc.constantFrom('a', 'b', 'c', 'd');
 const deadline = fc.integer({ min: 1, max: 6 });
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ kind: fc.constant('arrive' as const), account, deadline: fc.option(deadline, { nil: undefined }) }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant('arrive' as const),
+      account,
+      deadline: fc.option(deadline, { nil: undefined }),
+    }),
+  },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('end' as const), which: fc.nat(), deadline }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('advance' as const), which: fc.nat(), deadline }) },
 );
@@ -29,12 +41,16 @@ class Model {
   private readonly atTheEndSince = new Map<string, number>();
   private moment = 0;
 
-  constructor(private readonly limit: number, private readonly limitPerAccount: number) {}
+  constructor(
+    private readonly limit: number,
+    private readonly limitPerAccount: number,
+  ) {}
 
   arrive(id: string, of: string, by: number | undefined): void {
     this.moment += 1;
     const line = lineOf(of, by);
-    if (!this.waiting.some((one) => lineOf(one.account, one.deadline) === line)) this.atTheEndSince.set(line, this.moment);
+    if (!this.waiting.some((one) => lineOf(one.account, one.deadline) === line))
+      this.atTheEndSince.set(line, this.moment);
     this.waiting.push({ id, account: of, deadline: by, joinedAt: this.moment });
   }
 
@@ -58,7 +74,11 @@ class Model {
     if (this.running.size >= this.limit) return undefined;
     const shareOf = (of: string) => [...this.running.values()].filter((one) => one === of).length;
     const eligible = this.waiting.filter((one) => shareOf(one.account) < this.limitPerAccount);
-    const rank = (one: Waiting) => [one.deadline ?? Infinity, this.atTheEndSince.get(lineOf(one.account, one.deadline)) ?? 0, one.joinedAt];
+    const rank = (one: Waiting) => [
+      one.deadline ?? Infinity,
+      this.atTheEndSince.get(lineOf(one.account, one.deadline)) ?? 0,
+      one.joinedAt,
+    ];
     return eligible.toSorted((x, y) => compare(rank(x), rank(y)))[0];
   }
 }
@@ -74,30 +94,46 @@ function compare(x: readonly number[], y: readonly number[]): number {
 
 describe('the order of places of a model', () => {
   it('is that of a model that looks up who has waited longest, whatever comes and goes', async () => {
-    await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 3 }), fc.array(step, { maxLength: 60 }), async (limit, perAccount, steps) => {
-      const [lane, model] = [new FairSemaphore(() => ({ concurrency: limit, concurrencyPerAccount: perAccount })), new Model(limit, perAccount)];
-      const places = new Map<string, Place>();
-      const admitted: string[] = [];
-      for (const [number, one] of steps.entries()) {
-        if (one.kind === 'arrive') {
-          const id = `${number}`;
-          void lane.enter({ generationId: id, accountId: one.account, runDeadlineAt: one.deadline }).then((place) => { places.set(id, place); admitted.push(id); });
-          model.arrive(id, one.account, one.deadline);
-        } else if (one.kind === 'end') {
-          const ending = [...model.running.keys()].at(one.which % Math.max(1, model.running.size));
-          model.running.delete(ending ?? '');
-          places.get(ending ?? '')?.release();
-        } else {
-          const starts = model.waiting.filter((waiting) => waiting.deadline === undefined);
-          const chosen = starts[one.which % Math.max(1, starts.length)];
-          if (chosen) model.advance(chosen, one.deadline);
-          if (chosen) lane.advance(chosen.id, chosen.account, one.deadline);
-        }
-        model.admit();
-        await settled();
-        expect(admitted).to.deep.equal(model.admitted);
-      }
-    }), { numRuns: 500 });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 4 }),
+        fc.integer({ min: 1, max: 3 }),
+        fc.array(step, { maxLength: 60 }),
+        async (limit, perAccount, steps) => {
+          const [lane, model] = [
+            new FairSemaphore(() => ({ concurrency: limit, concurrencyPerAccount: perAccount })),
+            new Model(limit, perAccount),
+          ];
+          const places = new Map<string, Place>();
+          const admitted: string[] = [];
+          for (const [number, one] of steps.entries()) {
+            if (one.kind === 'arrive') {
+              const id = `${number}`;
+              void lane
+                .enter({ generationId: id, accountId: one.account, runDeadlineAt: one.deadline })
+                .then((place) => {
+                  places.set(id, place);
+                  admitted.push(id);
+                });
+              model.arrive(id, one.account, one.deadline);
+            } else if (one.kind === 'end') {
+              const ending = [...model.running.keys()].at(one.which % Math.max(1, model.running.size));
+              model.running.delete(ending ?? '');
+              places.get(ending ?? '')?.release();
+            } else {
+              const starts = model.waiting.filter((waiting) => waiting.deadline === undefined);
+              const chosen = starts[one.which % Math.max(1, starts.length)];
+              if (chosen) model.advance(chosen, one.deadline);
+              if (chosen) lane.advance(chosen.id, chosen.account, one.deadline);
+            }
+            model.admit();
+            await settled();
+            expect(admitted).to.deep.equal(model.admitted);
+          }
+        },
+      ),
+      { numRuns: 500 },
+    );
   });
 
   it('is not changed by advancing what does not wait, or has no start before it', async () => {
@@ -105,7 +141,9 @@ describe('the order of places of a model', () => {
     const first = await lane.enter({ generationId: 'running', accountId: 'a' });
     const admitted: string[] = [];
     for (const generationId of ['start', 'take-over']) {
-      void lane.enter({ generationId, accountId: 'a', ...(generationId === 'start' ? {} : { runDeadlineAt: 5 }) }).then(() => admitted.push(generationId));
+      void lane
+        .enter({ generationId, accountId: 'a', ...(generationId === 'start' ? {} : { runDeadlineAt: 5 }) })
+        .then(() => admitted.push(generationId));
     }
     for (const generationId of ['running', 'take-over', 'nobody']) lane.advance(generationId, 'a', 1);
     lane.advance('start', 'b', 1);

@@ -1,5 +1,5 @@
-// Goal: no more of a model's generations run at once than it allows, for all and for one account; accounts that wait take
-// turns, so that one with many does not keep another one's few waiting.
+// Goal: no more of a model's generations run at once than it allows, for all and for one account; accounts that wait
+// take turns, so that one with many does not keep another one's few waiting.
 // Method: a worker with a provider whose tasks end when the test says so; what runs is counted at every step.
 import { expect } from 'chai';
 import type { Caller } from '../../../../core/access/credential.js';
@@ -44,10 +44,16 @@ describe('places of a model', () => {
       const tasks = underWay(harness);
       expect(tasks.length).to.be.at.most(3);
       for (const caller of callers) {
-        expect(tasks.filter(({ submission }) => owners.get(submission.generationId) === caller).length, 'of one account').to.be.at.most(2);
+        expect(
+          tasks.filter(({ submission }) => owners.get(submission.generationId) === caller).length,
+          'of one account',
+        ).to.be.at.most(2);
       }
       const [task] = tasks;
-      if (task) { task.report = { state: 'succeeded', outputs: imagesOf(1) }; finished += 1; }
+      if (task) {
+        task.report = { state: 'succeeded', outputs: imagesOf(1) };
+        finished += 1;
+      }
       return finished === 18;
     }, 'all have been submitted');
     await harness.clock.advance(10_000);
@@ -58,7 +64,9 @@ describe('places of a model', () => {
   it('are given at the next recovery when a new catalog has more of them', async () => {
     let concurrency = 1;
     const model = imageModel({ concurrencyPerAccount: 8 });
-    const harness = await CoreHarness.open({ models: [Object.defineProperty({ ...model }, 'concurrency', { get: () => concurrency })] });
+    const harness = await CoreHarness.open({
+      models: [Object.defineProperty({ ...model }, 'concurrency', { get: () => concurrency })],
+    });
     harness.provider.newReport = () => ({ state: 'running' });
     await new Worker(harness.context, { workerId: 'worker', recoveryIntervalMs: 15_000, stopGraceMs: 1_000 }).start();
     await createMany(harness, 6, harness.caller);
@@ -79,8 +87,13 @@ describe('places of a model', () => {
       for (const task of underWay(harness)) task.report = { state: 'succeeded', outputs: imagesOf(1) };
       return harness.provider.submissions.length >= 8;
     }, 'eight have been submitted');
-    const order = harness.provider.submissions.slice(0, 8).map(({ generationId }) => (ids.has(generationId) ? 'few' : 'many'));
-    expect(order.filter((who) => who === 'few'), order.join()).to.have.length(3);
+    const order = harness.provider.submissions
+      .slice(0, 8)
+      .map(({ generationId }) => (ids.has(generationId) ? 'few' : 'many'));
+    expect(
+      order.filter((who) => who === 'few'),
+      order.join(),
+    ).to.have.length(3);
   });
 
   it('do not stand empty because the account whose turn it is has its share', async () => {
@@ -104,7 +117,9 @@ describe('places of a model', () => {
     for (const task of underWay(harness)) task.report = { state: 'succeeded', outputs: imagesOf(1) };
     await harness.clock.advance(10_000);
     expect(underWay(harness), 'the one behind it').to.have.length(1);
-    expect(harness.provider.submissions.map(({ generationId }) => generationId)).to.have.length(2).and.not.to.include(waiting);
+    expect(harness.provider.submissions.map(({ generationId }) => generationId))
+      .to.have.length(2)
+      .and.not.to.include(waiting);
   });
 
   it('are as many as the newest catalog says', async () => {
@@ -132,7 +147,9 @@ describe('places of a model', () => {
   it('are refused to all who wait when the worker stops', async () => {
     const lane = new FairSemaphore(() => ({ concurrency: 1, concurrencyPerAccount: 1 }));
     await lane.enter(startOf('a'));
-    const waiting = [lane.enter(startOf('a')), lane.enter(startOf('b'))].map((place) => place.catch((error: unknown) => error));
+    const waiting = [lane.enter(startOf('a')), lane.enter(startOf('b'))].map((place) =>
+      place.catch((error: unknown) => error),
+    );
     lane.refuseAll(new Error('stopping'));
     for (const outcome of await Promise.all(waiting)) expect(outcome).to.be.instanceOf(Error);
   });

@@ -1,6 +1,7 @@
-// Goal: a holder may go on under a new fence, which shuts out whatever was sent under the old one; one that was overtaken, or
-// does not know which fence counts, writes nothing any more.
-// Method: a holder by itself on memory adapters, overtaken or with the answer of its write lost; the record is read afresh.
+// Goal: a holder may go on under a new fence, which shuts out whatever was sent under the old one; one that was
+// overtaken, or does not know which fence counts, writes nothing any more.
+// Method: a holder by itself on memory adapters, overtaken or with the answer of its write lost; the record is read
+// afresh.
 import { expect } from 'chai';
 import type { Context } from '../../../../core/context.js';
 import { StoreUnavailable } from '../../../../core/errors.js';
@@ -13,7 +14,11 @@ describe('a lease that is taken anew by its holder', () => {
   let harness: CoreHarness;
   let generationId: string;
   let holder: LeaseHolder;
-  const failure = (work: Promise<unknown>) => work.then(() => undefined, (error: unknown) => error);
+  const failure = (work: Promise<unknown>) =>
+    work.then(
+      () => undefined,
+      (error: unknown) => error,
+    );
 
   async function hold(context: Context): Promise<void> {
     const taken = await takeLease(context, 'first', generationId);
@@ -32,9 +37,18 @@ describe('a lease that is taken anew by its holder', () => {
     harness.clock.jump(5_000);
     const g = await holder.reLease();
     const { leaseMs } = harness.settings;
-    const { clock, context: { boot } } = harness;
-    expect([g.fence, g.lease]).to.deep.equal([2, { worker: 'first', fence: 2, renewedAt: clock.now(), expiresAt: clock.now() + leaseMs, bootId: boot.id }]);
-    expect(await changeGeneration(harness.context, g, { event: 'renew', leaseMs, fence: 1 })).to.have.property('refused', 'FENCE_STALE');
+    const {
+      clock,
+      context: { boot },
+    } = harness;
+    expect([g.fence, g.lease]).to.deep.equal([
+      2,
+      { worker: 'first', fence: 2, renewedAt: clock.now(), expiresAt: clock.now() + leaseMs, bootId: boot.id },
+    ]);
+    expect(await changeGeneration(harness.context, g, { event: 'renew', leaseMs, fence: 1 })).to.have.property(
+      'refused',
+      'FENCE_STALE',
+    );
     await harness.clock.advance(3 * leaseMs);
     expect((await harness.generation(generationId)).lease).to.include({ worker: 'first', fence: 2 });
     expect(await holder.write({ event: 'accepted', reference: 'r' })).to.not.have.property('refused');
@@ -53,14 +67,17 @@ describe('a lease that is taken anew by its holder', () => {
     expect(await harness.generation(generationId)).to.deep.equal(before);
   });
 
-  it('is nobody\'s to write with when the answer was lost', async () => {
+  it("is nobody's to write with when the answer was lost", async () => {
     let isLost = false;
-    await hold(harness.process(async (call) => {
-      const answer = await call.proceed();
-      if (call.name !== 'generations.replace' || isLost || (call.args[0] as { fence: number }).fence !== 2) return answer;
-      isLost = true;
-      throw new StoreUnavailable('The answer was lost.');
-    }));
+    await hold(
+      harness.process(async (call) => {
+        const answer = await call.proceed();
+        if (call.name !== 'generations.replace' || isLost || (call.args[0] as { fence: number }).fence !== 2)
+          return answer;
+        isLost = true;
+        throw new StoreUnavailable('The answer was lost.');
+      }),
+    );
     expect(await failure(holder.reLease())).to.be.instanceOf(StoreUnavailable);
     const before = await harness.generation(generationId);
     expect(before.fence).to.equal(2);

@@ -1,7 +1,7 @@
-// Goal: once another worker has a generation, nothing the first one writes succeeds, whatever it was in the middle of; the
-// work goes on where it was; what a provider reports after the end changes nothing.
-// Method: a worker is put to sleep at each of its store calls in turn until its lease has lapsed and another one has gone on
-// or finished; then it wakes up.
+// Goal: once another worker has a generation, nothing the first one writes succeeds, whatever it was in the middle of;
+// the work goes on where it was; what a provider reports after the end changes nothing.
+// Method: a worker is put to sleep at each of its store calls in turn until its lease has lapsed and another one has
+// gone on or finished; then it wakes up.
 import { expect } from 'chai';
 import { isTerminal } from '../../../../core/generation/generation.js';
 import { Recovery } from '../../../../core/recovery/recover.js';
@@ -33,7 +33,10 @@ async function overtakenAt(index: number, side: 'before' | 'after'): Promise<boo
   const gate = new Gate();
   let reads = 0;
   // No two reads of an output give the same bytes, so that a late write over a delivered one would show.
-  harness.provider.onOutput = async () => { reads += 1; return streamOf(plainImage(64, 64, 'image/png', `${reads}`)); };
+  harness.provider.onOutput = async () => {
+    reads += 1;
+    return streamOf(plainImage(64, 64, 'image/png', `${reads}`));
+  };
   const { generationId } = await harness.create({ count: 2 });
   const first = CoreWorker.idle(harness, 'first', stoppedAt(index, side, gate));
   const delivered = first.dispatcher.deliver(generationId).catch(() => undefined);
@@ -47,10 +50,18 @@ async function overtakenAt(index: number, side: 'before' | 'after'): Promise<boo
   await harness.clock.run(delivered);
   await harness.clock.advance(10_000);
   const after = await untilSettled(harness, generationId);
-  expect([after.fence, after.status, after.chargedCredits, after.outputs, after.updatedAt]).to.deep.equal([before.fence, before.status, before.chargedCredits, before.outputs, before.updatedAt]);
+  expect([after.fence, after.status, after.chargedCredits, after.outputs, after.updatedAt]).to.deep.equal([
+    before.fence,
+    before.status,
+    before.chargedCredits,
+    before.outputs,
+    before.updatedAt,
+  ]);
   expect(harness.provider.tasks.size, 'the provider made it once').to.equal(1);
   for (const output of after.outputs) {
-    const stored = await harness.ports.digests.ofBytes((await harness.ports.objects.read(output.objectKey)) ?? streamOf(new Uint8Array()));
+    const stored = await harness.ports.digests.ofBytes(
+      (await harness.ports.objects.read(output.objectKey)) ?? streamOf(new Uint8Array()),
+    );
     expect(stored.sha256, 'the delivered bytes are as they were').to.equal(output.sha256);
   }
   expect((await harness.account()).spent).to.equal(20);
@@ -123,7 +134,12 @@ describe('leases', () => {
     await harness.clock.advance(0);
     const after = await harness.generation(generationId);
     expect(after.lateReport?.state).to.equal('succeeded');
-    expect([after.status, after.chargedCredits, after.updatedAt, after.outputs]).to.deep.equal(['failed', 0, ended.updatedAt, []]);
+    expect([after.status, after.chargedCredits, after.updatedAt, after.outputs]).to.deep.equal([
+      'failed',
+      0,
+      ended.updatedAt,
+      [],
+    ]);
     await expectAtRest(harness, 1);
   });
 });

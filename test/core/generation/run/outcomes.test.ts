@@ -17,13 +17,24 @@ async function expectCharged(harness: CoreHarness, g: Generation, credits: numbe
   const [account, entries] = [await harness.account(), await harness.entries()];
   expectBooksRight(account, entries);
   expect(account.holds.size).to.equal(0);
-  const moved = (kind: string) => entries.filter((entry) => entry.generationId === g.generationId && entry.kind === kind).map((entry) => entry.credits);
+  const moved = (kind: string) =>
+    entries
+      .filter((entry) => entry.generationId === g.generationId && entry.kind === kind)
+      .map((entry) => entry.credits);
   expect(moved('charge')).to.deep.equal(credits === 0 ? [] : [credits]);
-  expect([...moved('charge'), ...moved('release')].reduce((sum, moves) => sum + moves, 0), 'charge + release = reserved').to.equal(g.reservedCredits);
+  expect(
+    [...moved('charge'), ...moved('release')].reduce((sum, moves) => sum + moves, 0),
+    'charge + release = reserved',
+  ).to.equal(g.reservedCredits);
 }
 
 async function expectFailed(harness: CoreHarness, g: Generation, code: TaskErrorCode, attempts: number): Promise<void> {
-  expect([g.status, g.error?.code, g.error?.retryable, g.attemptsMade]).to.deep.equal(['failed', code, TASK_ERRORS[code].retryable, attempts]);
+  expect([g.status, g.error?.code, g.error?.retryable, g.attemptsMade]).to.deep.equal([
+    'failed',
+    code,
+    TASK_ERRORS[code].retryable,
+    attempts,
+  ]);
   await expectCharged(harness, g, 0);
 }
 
@@ -40,7 +51,13 @@ describe('a run', () => {
     expect(g).to.include({ status: 'succeeded', attemptsMade: 1 });
     expect(g.outputs).to.have.length(3);
     for (const output of g.outputs) {
-      expect(output).to.include({ kind: 'image', contentType: 'image/png', widthPx: 64, heightPx: 64, byteSize: plainImage().byteLength });
+      expect(output).to.include({
+        kind: 'image',
+        contentType: 'image/png',
+        widthPx: 64,
+        heightPx: 64,
+        byteSize: plainImage().byteLength,
+      });
       expect((await harness.ports.objects.stat(output.objectKey))?.byteSize).to.equal(output.byteSize);
     }
     await expectCharged(harness, g, 30);
@@ -71,14 +88,27 @@ describe('a run', () => {
 
   it('fails without charge when nothing that was delivered is of use, at every attempt', async () => {
     harness.provider.newOutputs = () => [bytesOf('junk')];
-    await expectFailed(harness, await untilSettled(harness, (await harness.create()).generationId), 'OUTPUT_INVALID', 3);
+    await expectFailed(
+      harness,
+      await untilSettled(harness, (await harness.create()).generationId),
+      'OUTPUT_INVALID',
+      3,
+    );
     expect(harness.provider.submissions).to.have.length(3);
-    expect(harness.provider.submissions.map(({ attempt }) => attempt), 'each is told which attempt it is').to.deep.equal([1, 2, 3]);
+    expect(
+      harness.provider.submissions.map(({ attempt }) => attempt),
+      'each is told which attempt it is',
+    ).to.deep.equal([1, 2, 3]);
   });
 
   it('fails without charge when a success has no outputs at all', async () => {
     harness.provider.newReport = () => ({ state: 'succeeded', outputs: [] });
-    await expectFailed(harness, await untilSettled(harness, (await harness.create()).generationId), 'OUTPUT_INVALID', 3);
+    await expectFailed(
+      harness,
+      await untilSettled(harness, (await harness.create()).generationId),
+      'OUTPUT_INVALID',
+      3,
+    );
   });
 
   for (const code of Object.keys(TASK_ERRORS) as TaskErrorCode[]) {
@@ -92,13 +122,18 @@ describe('a run', () => {
     it(`tries ${code} again as often as the model allows when the provider's task failed and may be tried again`, async () => {
       harness.provider.newReport = () => ({ state: 'failed', failure: { code, message: 'Not now.', mayRetry: true } });
       await expectFailed(harness, await untilSettled(harness, (await harness.create()).generationId), code, 3);
-      expect(new Set(harness.provider.submissions.map(({ token }) => token)), 'each attempt has a token of its own').to.have.property('size', 3);
+      expect(
+        new Set(harness.provider.submissions.map(({ token }) => token)),
+        'each attempt has a token of its own',
+      ).to.have.property('size', 3);
     });
   }
 
   it('waits longer from attempt to attempt, and charges once when one succeeds', async () => {
     const times: number[] = [];
-    harness.provider.onSubmit = () => { times.push(harness.clock.now()); };
+    harness.provider.onSubmit = () => {
+      times.push(harness.clock.now());
+    };
     const refusal = { refuse: { code: 'PROVIDER_UNAVAILABLE', message: 'Busy.', mayRetry: true } } as const;
     harness.provider.submitScript = [refusal, refusal, 'accept'];
     const g = await untilSettled(harness, (await harness.create()).generationId);
@@ -107,11 +142,16 @@ describe('a run', () => {
     await expectCharged(harness, g, 10);
   });
 
-  for (const [what, from] of [['refuses', 'submit'], ['reports a failure', 'poll']] as const) {
+  for (const [what, from] of [
+    ['refuses', 'submit'],
+    ['reports a failure', 'poll'],
+  ] as const) {
     const attemptsAt = async (retryAfterMs: number) => {
       const failure = { code: 'PROVIDER_UNAVAILABLE', message: 'Full.', mayRetry: true, retryAfterMs } as const;
       const times: number[] = [];
-      harness.provider.onSubmit = () => { times.push(harness.clock.now()); };
+      harness.provider.onSubmit = () => {
+        times.push(harness.clock.now());
+      };
       if (from === 'submit') harness.provider.submitScript = [{ refuse: failure }];
       else harness.provider.newReport = () => ({ state: 'failed', failure });
       const g = await untilSettled(harness, (await harness.create()).generationId);
@@ -124,7 +164,8 @@ describe('a run', () => {
     });
 
     it(`waits as long as without when a provider that ${what} asks for less, or for what is no wait`, async () => {
-      for (const retryAfterMs of [0, -1, 500, Number.NaN]) expect((await attemptsAt(retryAfterMs)).waits, String(retryAfterMs)).to.deep.equal([0, 1_000, 3_000]);
+      for (const retryAfterMs of [0, -1, 500, Number.NaN])
+        expect((await attemptsAt(retryAfterMs)).waits, String(retryAfterMs)).to.deep.equal([0, 1_000, 3_000]);
     });
 
     it(`fails at once when the wait that a provider asks for as it ${what} ends past the deadline`, async () => {
@@ -137,14 +178,26 @@ describe('a run', () => {
     const opened = await CoreHarness.open({ settings: { retryAfterCapMs: 45_000 } });
     await CoreWorker.start(opened);
     const times: number[] = [];
-    opened.provider.onSubmit = () => { times.push(opened.clock.now()); };
-    opened.provider.submitScript = [{ refuse: { code: 'PROVIDER_UNAVAILABLE', message: 'Full.', mayRetry: true, retryAfterMs: 86_400_000 } }, 'accept'];
-    expect(await untilSettled(opened, (await opened.create()).generationId)).to.include({ status: 'succeeded', attemptsMade: 2 });
+    opened.provider.onSubmit = () => {
+      times.push(opened.clock.now());
+    };
+    opened.provider.submitScript = [
+      { refuse: { code: 'PROVIDER_UNAVAILABLE', message: 'Full.', mayRetry: true, retryAfterMs: 86_400_000 } },
+      'accept',
+    ];
+    expect(await untilSettled(opened, (await opened.create()).generationId)).to.include({
+      status: 'succeeded',
+      attemptsMade: 2,
+    });
     expect((times[1] ?? 0) - (times[0] ?? 0)).to.equal(45_000);
   });
 
   it('follows a task until it is done', async () => {
-    const reports: ProviderReport[] = [{ state: 'running', progress: 0.3 }, { state: 'running', pollAfterMs: 40_000, progress: 0.6 }, { state: 'running' }];
+    const reports: ProviderReport[] = [
+      { state: 'running', progress: 0.3 },
+      { state: 'running', pollAfterMs: 40_000, progress: 0.6 },
+      { state: 'running' },
+    ];
     harness.provider.newReport = () => reports[0] as ProviderReport;
     const { generationId } = await harness.create();
     await harness.clock.advance(500);
@@ -179,8 +232,15 @@ describe('a run', () => {
   });
 
   it('fails when an output breaks off at every try', async () => {
-    harness.provider.onOutput = async () => { throw new Error('The line broke.'); };
-    await expectFailed(harness, await untilSettled(harness, (await harness.create()).generationId), 'OUTPUT_INVALID', 3);
+    harness.provider.onOutput = async () => {
+      throw new Error('The line broke.');
+    };
+    await expectFailed(
+      harness,
+      await untilSettled(harness, (await harness.create()).generationId),
+      'OUTPUT_INVALID',
+      3,
+    );
   });
 
   it('fetches outputs again when the store was away, without asking the provider to make them again', async () => {

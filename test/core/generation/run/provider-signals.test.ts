@@ -1,5 +1,7 @@
-// Goal: the signal of a provider call is aborted once the answer is of no use, and a submission is never cut while its answer counts.
-// Method: a provider whose calls hang, in runs whose time passes, whose lease is lost, which are cancelled, or whose worker stops.
+// Goal: the signal of a provider call is aborted once the answer is of no use, and a submission is never cut while its
+// answer counts.
+// Method: a provider whose calls hang, in runs whose time passes, whose lease is lost, which are cancelled, or whose
+// worker stops.
 import { expect } from 'chai';
 import { cancelGeneration } from '../../../../core/generation/cancel-generation.js';
 import type { Provider } from '../../../../core/ports/provider.js';
@@ -17,7 +19,11 @@ function signalsOf({ provider }: CoreHarness, method: keyof Provider) {
   return provider.signals.filter((call) => call.method === method).map(({ signal }) => signal);
 }
 
-async function started(arrange: (harness: CoreHarness) => void, interceptor?: Interceptor, model: Parameters<typeof imageModel>[0] = {}) {
+async function started(
+  arrange: (harness: CoreHarness) => void,
+  interceptor?: Interceptor,
+  model: Parameters<typeof imageModel>[0] = {},
+) {
   const harness = await CoreHarness.open({ models: [imageModel(model)] });
   arrange(harness);
   const worker = await CoreWorker.start(harness, 'first', interceptor);
@@ -26,7 +32,9 @@ async function started(arrange: (harness: CoreHarness) => void, interceptor?: In
   return { harness, worker, generationId };
 }
 
-const hangingSubmit = ({ provider }: CoreHarness) => { provider.submitScript = ['hang', 'accept']; };
+const hangingSubmit = ({ provider }: CoreHarness) => {
+  provider.submitScript = ['hang', 'accept'];
+};
 const hangingPoll = ({ provider }: CoreHarness) => {
   provider.pollHangs = true;
   provider.newReport = () => ({ state: 'running' });
@@ -35,7 +43,12 @@ const hangingPoll = ({ provider }: CoreHarness) => {
 /** Fails every renewal, and nothing else. */
 const withoutRenewals: Interceptor = async (call) => {
   const [next] = call.args as [{ lease?: { renewedAt: number; fence: number }; attempt?: { startedAt: number } }];
-  if (call.name === 'generations.replace' && next.lease !== undefined && next.lease.renewedAt > (next.attempt?.startedAt ?? 0)) throw new StoreUnavailable('The store is away.');
+  if (
+    call.name === 'generations.replace' &&
+    next.lease !== undefined &&
+    next.lease.renewedAt > (next.attempt?.startedAt ?? 0)
+  )
+    throw new StoreUnavailable('The store is away.');
   return call.proceed();
 };
 
@@ -47,7 +60,10 @@ describe('the signal of a provider call', () => {
     expect(harness.provider.signals.filter(({ signal }) => signal.aborted)).to.deep.equal([]);
   });
 
-  for (const [method, arrange] of [['submit', hangingSubmit], ['poll', hangingPoll]] as const) {
+  for (const [method, arrange] of [
+    ['submit', hangingSubmit],
+    ['poll', hangingPoll],
+  ] as const) {
     it(`is aborted once ${method} has taken the time of a call`, async () => {
       const { harness } = await started(arrange);
       const [signal] = signalsOf(harness, method);
@@ -76,12 +92,17 @@ describe('the signal of a provider call', () => {
       const [signal] = signalsOf(harness, method);
       expect(signal?.aborted, 'before the renewal').to.equal(false);
       await harness.clock.advance(harness.settings.leaseMs);
-      expect([signal?.aborted, String(signal?.reason)]).to.deep.equal([true, `CallGivenUp: The call ${method} was aborted: lease lost.`]);
+      expect([signal?.aborted, String(signal?.reason)]).to.deep.equal([
+        true,
+        `CallGivenUp: The call ${method} was aborted: lease lost.`,
+      ]);
     });
   }
 
-  it('is aborted for outputs when the run\'s deadline passes', async () => {
-    const { harness } = await started(({ provider }) => { provider.onOutput = () => new Promise(() => undefined); });
+  it("is aborted for outputs when the run's deadline passes", async () => {
+    const { harness } = await started(({ provider }) => {
+      provider.onOutput = () => new Promise(() => undefined);
+    });
     await harness.clock.advance(RUN_MS - 10);
     const [signal] = signalsOf(harness, 'output');
     expect(signal?.aborted).to.equal(false);
@@ -95,7 +116,10 @@ describe('the signal of a provider call', () => {
     await harness.clock.advance(harness.settings.leaseMs - 10);
     expect(signal?.aborted).to.equal(false);
     await harness.clock.advance(20);
-    expect([signal?.aborted, String(signal?.reason)]).to.deep.equal([true, 'CallGivenUp: The call submit was aborted: lease lapsed.']);
+    expect([signal?.aborted, String(signal?.reason)]).to.deep.equal([
+      true,
+      'CallGivenUp: The call submit was aborted: lease lapsed.',
+    ]);
   });
 
   it('is aborted for a poll as soon as a cancel is known, and the provider is asked to stop', async () => {
@@ -136,13 +160,21 @@ describe('the signal of a provider call', () => {
     const harness = await CoreHarness.open();
     const { provider } = harness;
     const submit = provider.submit.bind(provider);
-    provider.submit = (submission, call) => new Promise((resolve, reject) => {
-      call.signal.addEventListener('abort', () => { submit(submission, { signal: new AbortController().signal }).then(resolve, reject); });
-    });
+    provider.submit = (submission, call) =>
+      new Promise((resolve, reject) => {
+        call.signal.addEventListener('abort', () => {
+          submit(submission, { signal: new AbortController().signal }).then(resolve, reject);
+        });
+      });
     provider.recoverScript = 'unsupported';
     await CoreWorker.start(harness);
     const g = await untilSettled(harness, (await harness.create()).generationId);
-    expect([g.status, g.attemptsMade, provider.submissions.length, provider.recovers]).to.deep.equal(['succeeded', 1, 1, 0]);
+    expect([g.status, g.attemptsMade, provider.submissions.length, provider.recovers]).to.deep.equal([
+      'succeeded',
+      1,
+      1,
+      0,
+    ]);
   });
 });
 

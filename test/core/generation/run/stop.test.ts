@@ -1,5 +1,6 @@
 // Goal: a worker that stops hands over what it has, at once and losing nothing; a wake-up that was lost is made up for.
-// Method: workers stopped in the middle of their runs, and schedules that fail, with another worker or recovery after them.
+// Method: workers stopped in the middle of their runs, and schedules that fail, with another worker or recovery after
+// them.
 import { expect } from 'chai';
 import { createGeneration } from '../../../../core/generation/create-generation.js';
 import { WorkerStopping } from '../../../../core/generation/run/dispatcher.js';
@@ -21,7 +22,9 @@ describe('a worker that stops', () => {
     const harness = await CoreHarness.open();
     const first = await CoreWorker.start(harness, 'first');
     harness.provider.newReport = () => ({ state: 'running' });
-    const ids = [await harness.create(), await harness.create(), await harness.create()].map(({ generationId }) => generationId);
+    const ids = [await harness.create(), await harness.create(), await harness.create()].map(
+      ({ generationId }) => generationId,
+    );
     await harness.clock.advance(2_000);
     const at = harness.clock.now();
     await stop(harness, first);
@@ -44,7 +47,8 @@ describe('a worker that stops', () => {
     await harness.clock.advance(2_000);
     expect(first.dispatcher.counts).to.deep.equal({ running: 1, waiting: 1 });
     await stop(harness, first);
-    for (const id of ids) expect(await first.dispatcher.deliver(id).catch((error: unknown) => error)).to.be.instanceOf(WorkerStopping);
+    for (const id of ids)
+      expect(await first.dispatcher.deliver(id).catch((error: unknown) => error)).to.be.instanceOf(WorkerStopping);
     harness.provider.newReport = () => ({ state: 'succeeded', outputs: imagesOf(1) });
     for (const task of harness.provider.tasks.values()) task.report = { state: 'succeeded', outputs: imagesOf(1) };
     await CoreWorker.start(harness, 'second');
@@ -67,7 +71,9 @@ describe('a worker that stops', () => {
     const stopped = stop(harness, first);
     reading.open();
     await stopped;
-    expect(await harness.generation(generationId)).to.include({ status: 'running', attemptsMade: 0 }).and.not.to.have.any.keys('attempt', 'lease');
+    expect(await harness.generation(generationId))
+      .to.include({ status: 'running', attemptsMade: 0 })
+      .and.not.to.have.any.keys('attempt', 'lease');
     await CoreWorker.start(harness, 'second');
     expect(await untilSettled(harness, generationId)).to.include({ status: 'succeeded', attemptsMade: 1 });
     expect(harness.provider.submissions).to.have.length(1);
@@ -125,8 +131,13 @@ describe('a lost wake-up', () => {
       if (call.name === 'wakeUps.schedule') throw new Error('lost');
       return call.proceed();
     });
-    harness.provider.submitScript = [{ refuse: { code: 'PROVIDER_UNAVAILABLE', message: 'Busy.', mayRetry: true } }, 'accept'];
-    const { generation: { generationId } } = await createGeneration(worker.context, harness.caller, 'k', harness.body());
+    harness.provider.submitScript = [
+      { refuse: { code: 'PROVIDER_UNAVAILABLE', message: 'Busy.', mayRetry: true } },
+      'accept',
+    ];
+    const {
+      generation: { generationId },
+    } = await createGeneration(worker.context, harness.caller, 'k', harness.body());
     await worker.dispatcher.deliver(generationId);
     await harness.clock.advance(5_000);
     expect(await harness.generation(generationId)).to.include({ status: 'running', attemptsMade: 1 });
@@ -139,7 +150,11 @@ describe('a lost wake-up', () => {
     const harness = await CoreHarness.open();
     const [first, second] = [CoreWorker.idle(harness, 'first'), CoreWorker.idle(harness, 'second')];
     const { generationId } = await harness.create();
-    await harness.clock.run(Promise.all(Array.from({ length: 8 }, (_, index) => (index % 2 === 0 ? first : second).dispatcher.deliver(generationId))));
+    await harness.clock.run(
+      Promise.all(
+        Array.from({ length: 8 }, (_, index) => (index % 2 === 0 ? first : second).dispatcher.deliver(generationId)),
+      ),
+    );
     expect(await untilSettled(harness, generationId)).to.include({ status: 'succeeded', chargedCredits: 10 });
     for (const worker of [first, second]) await worker.dispatcher.deliver(generationId);
     await first.dispatcher.deliver('01900000-0000-7000-8000-00000000ffff');

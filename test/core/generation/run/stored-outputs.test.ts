@@ -1,7 +1,7 @@
-// Goal: what is delivered is what the object store keeps, whole, and no call that arrives long after it was given up can
-// touch it any more.
-// Method: a store that keeps less than it says, and calls whose effect comes later than their failure; no two reads of an
-// output give the same bytes, so that a late write over a delivered one would show.
+// Goal: what is delivered is what the object store keeps, whole, and no call that arrives long after it was given up
+// can touch it any more.
+// Method: a store that keeps less than it says, and calls whose effect comes later than their failure; no two reads of
+// an output give the same bytes, so that a late write over a delivered one would show.
 import { expect } from 'chai';
 import { StoreUnavailable } from '../../../../core/errors.js';
 import type { Generation } from '../../../../core/generation/generation.js';
@@ -27,10 +27,15 @@ async function open({ firstIsJunk = false } = {}): Promise<CoreHarness> {
 
 /** The bytes of each output are there, and they are the ones that it was said to have. */
 async function expectDelivered(harness: CoreHarness, g: Generation, count: number): Promise<void> {
-  expect([g.status, g.outputs.length, g.chargedCredits, g.attemptsMade]).to.deep.equal(['succeeded', count, 10 * count, 1]);
+  expect([g.status, g.outputs.length, g.chargedCredits, g.attemptsMade]).to.deep.equal([
+    'succeeded',
+    count,
+    10 * count,
+    1,
+  ]);
   for (const { objectKey, byteSize, sha256 } of g.outputs) {
     const bytes = await harness.ports.objects.read(objectKey);
-    expect(bytes && await harness.ports.digests.ofBytes(bytes), objectKey).to.deep.equal({ byteSize, sha256 });
+    expect(bytes && (await harness.ports.digests.ofBytes(bytes)), objectKey).to.deep.equal({ byteSize, sha256 });
   }
   expect(harness.provider.submissions).to.have.length(1);
 }
@@ -46,7 +51,8 @@ describe('an output that the store kept only in part', () => {
       const [key, { objects }] = [String(call.args[0]), harness.ports];
       const whole = await collected((await objects.read(key)) ?? streamOf(new Uint8Array()));
       await objects.remove(key);
-      if (kept !== 'none') await objects.write(key, streamOf(whole.slice(0, -1)), { mediaType: 'image/png', maxBytes: 1_000 });
+      if (kept !== 'none')
+        await objects.write(key, streamOf(whole.slice(0, -1)), { mediaType: 'image/png', maxBytes: 1_000 });
       return answer;
     };
   }
@@ -63,7 +69,12 @@ describe('an output that the store kept only in part', () => {
       const harness = await open();
       await CoreWorker.start(harness, 'worker', keeping(kept, harness, Infinity));
       const g = await untilSettled(harness, (await harness.create()).generationId);
-      expect([g.status, g.error?.code, g.chargedCredits, g.outputs.length]).to.deep.equal(['failed', 'OUTPUT_STORE_FAILED', 0, 0]);
+      expect([g.status, g.error?.code, g.chargedCredits, g.outputs.length]).to.deep.equal([
+        'failed',
+        'OUTPUT_STORE_FAILED',
+        0,
+        0,
+      ]);
       expect(g.completedAt).to.be.at.least(g.runDeadlineAt ?? Infinity);
       expect(harness.provider.submissions, 'nothing was wrong with what the provider made').to.have.length(1);
       expect(await harness.account()).to.include({ spent: 0, available: 1_000, reserved: 0 });
@@ -76,7 +87,10 @@ describe('a call on output bytes that arrives long after it was given up', () =>
   class GivenUp {
     private call: PortCall | undefined;
 
-    constructor(private readonly name: string, private readonly onCall: (call: PortCall) => Promise<void> = async () => undefined) {}
+    constructor(
+      private readonly name: string,
+      private readonly onCall: (call: PortCall) => Promise<void> = async () => undefined,
+    ) {}
 
     readonly interceptor: Interceptor = async (call) => {
       if (call.name === this.name && !this.call) {
@@ -107,7 +121,8 @@ describe('a call on output bytes that arrives long after it was given up', () =>
       const harness = await open({ firstIsJunk: name === 'objects.remove' });
       const late: GivenUp = new GivenUp(name, async (call) => {
         // The end is about to be written: everything was stored and looked at.
-        if (call.name === 'generations.replace' && (call.args[0] as Generation).status === 'succeeded') await late.arrive();
+        if (call.name === 'generations.replace' && (call.args[0] as Generation).status === 'succeeded')
+          await late.arrive();
       });
       await CoreWorker.start(harness, 'worker', late.interceptor);
       await expectDelivered(harness, await untilSettled(harness, (await harness.create()).generationId), 1);
@@ -139,26 +154,29 @@ describe('outputs that are collected again', () => {
     expect([keys.at(-1), g.fence]).to.deep.equal([g.outputs[0]?.objectKey, 6]);
   });
 
-  for (const isRemovalAway of [false, true]) it(`leave none of their keys behind: ${isRemovalAway ? 'retention removes what could not be removed before' : 'a former fence is cleared at once'}`, async () => {
-    const harness = await open();
-    const keys: string[] = [];
-    await CoreWorker.start(harness, 'worker', async (call) => {
-      if (call.name === 'objects.remove' && isRemovalAway) throw new StoreUnavailable('The store is away.');
-      const answer = await call.proceed();
-      if (call.name !== 'objects.write') return answer;
-      keys.push(String(call.args[0]));
-      // The second output of the first two collections is stored, and nobody is told.
-      if (keys.length === 2 || keys.length === 4) throw new StoreUnavailable('The answer was lost.');
-      return answer;
+  for (const isRemovalAway of [false, true])
+    it(`leave none of their keys behind: ${isRemovalAway ? 'retention removes what could not be removed before' : 'a former fence is cleared at once'}`, async () => {
+      const harness = await open();
+      const keys: string[] = [];
+      await CoreWorker.start(harness, 'worker', async (call) => {
+        if (call.name === 'objects.remove' && isRemovalAway) throw new StoreUnavailable('The store is away.');
+        const answer = await call.proceed();
+        if (call.name !== 'objects.write') return answer;
+        keys.push(String(call.args[0]));
+        // The second output of the first two collections is stored, and nobody is told.
+        if (keys.length === 2 || keys.length === 4) throw new StoreUnavailable('The answer was lost.');
+        return answer;
+      });
+      const g = await untilSettled(harness, (await harness.create({ count: 2 })).generationId);
+      await expectDelivered(harness, g, 2);
+      const kept = async () =>
+        (await Promise.all(keys.map((key) => harness.ports.objects.stat(key)))).filter((facts) => facts !== null)
+          .length;
+      expect([keys.length, await kept()], 'six keys, two of them delivered').to.deep.equal([6, isRemovalAway ? 6 : 2]);
+      harness.clock.jump(harness.settings.outputRetentionMs);
+      await harness.clock.run(new Recovery(harness.context).pass());
+      expect(await kept()).to.equal(0);
     });
-    const g = await untilSettled(harness, (await harness.create({ count: 2 })).generationId);
-    await expectDelivered(harness, g, 2);
-    const kept = async () => (await Promise.all(keys.map((key) => harness.ports.objects.stat(key)))).filter((facts) => facts !== null).length;
-    expect([keys.length, await kept()], 'six keys, two of them delivered').to.deep.equal([6, isRemovalAway ? 6 : 2]);
-    harness.clock.jump(harness.settings.outputRetentionMs);
-    await harness.clock.run(new Recovery(harness.context).pass());
-    expect(await kept()).to.equal(0);
-  });
 
   for (const cut of ['before', 'after'] as const) {
     it(`are left to the next holder when it is not known whether the new fence was given (cut ${cut} the write)`, async () => {
@@ -170,7 +188,8 @@ describe('outputs that are collected again', () => {
           keys.push(String(call.args[0]));
           if (keys.length === 1) throw new StoreUnavailable('The disk is full.');
         }
-        if (isCut || call.name !== 'generations.replace' || (call.args[0] as Generation).fence !== 2) return call.proceed();
+        if (isCut || call.name !== 'generations.replace' || (call.args[0] as Generation).fence !== 2)
+          return call.proceed();
         isCut = true;
         if (cut === 'after') await call.proceed();
         throw new StoreUnavailable('The answer was lost.');

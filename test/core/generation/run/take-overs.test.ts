@@ -1,6 +1,7 @@
-// Goal: a generation that lost its worker goes on before newer ones begin, whoever's line it waits in and however often its
-// wake-up was lost: its run deadline does not wait.
-// Method: a worker dies in the middle of a run, and another one has more to start than it has places; what it runs next is looked at.
+// Goal: a generation that lost its worker goes on before newer ones begin, whoever's line it waits in and however often
+// its wake-up was lost: its run deadline does not wait.
+// Method: a worker dies in the middle of a run, and another one has more to start than it has places; what it runs next
+// is looked at.
 import { expect } from 'chai';
 import { Recovery } from '../../../../core/recovery/recover.js';
 import { CoreWorker } from '../../../harness/core-worker.js';
@@ -10,9 +11,17 @@ import { Life } from '../../../harness/cut-processes.js';
 import { imagesOf } from '../../../fixtures/scripted-provider.js';
 import type { WakeUpSubject } from '../../../../core/ports/wake-ups.js';
 
-interface Cut { readonly harness: CoreHarness; readonly second: CoreWorker; readonly cut: string; readonly younger: readonly string[] }
+interface Cut {
+  readonly harness: CoreHarness;
+  readonly second: CoreWorker;
+  readonly cut: string;
+  readonly younger: readonly string[];
+}
 
-/** One run was cut and its lease has lapsed; another worker has its only place taken, and more of the same account waiting. */
+/**
+ * One run was cut and its lease has lapsed; another worker has its only place taken, and more of the same account
+ * waiting.
+ */
 async function cutRun(): Promise<Cut> {
   const harness = await CoreHarness.open({ models: [imageModel({ concurrency: 1, concurrencyPerAccount: 1 })] });
   harness.provider.newReport = () => ({ state: 'running' });
@@ -75,10 +84,12 @@ describe('a generation that lost its worker', () => {
   it('is woken again after a lease when whoever was woken died too, and a queued one after a minute', async () => {
     const { harness, cut, younger } = await cutRun();
     const woken: [string, number][] = [];
-    const recovery = new Recovery(harness.process(async (call) => {
-      if (call.name === 'wakeUps.schedule') woken.push([(call.args[0] as WakeUpSubject).id, call.args[1] as number]);
-      return call.proceed();
-    }));
+    const recovery = new Recovery(
+      harness.process(async (call) => {
+        if (call.name === 'wakeUps.schedule') woken.push([(call.args[0] as WakeUpSubject).id, call.args[1] as number]);
+        return call.proceed();
+      }),
+    );
     await harness.clock.run(recovery.pass());
     const { createdAt } = await harness.generation(cut);
     expect(woken).to.deep.include([cut, createdAt]);

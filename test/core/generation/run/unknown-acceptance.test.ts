@@ -1,5 +1,5 @@
-// Goal: an attempt nobody knows to have been taken is never simply submitted anew: the provider is asked by its token where
-// it can be, and otherwise the model's policy decides.
+// Goal: an attempt nobody knows to have been taken is never simply submitted anew: the provider is asked by its token
+// where it can be, and otherwise the model's policy decides.
 // Method: submissions that are cut before and after the provider took them, with providers that can and cannot tell.
 import { expect } from 'chai';
 import { cancelGeneration } from '../../../../core/generation/cancel-generation.js';
@@ -20,14 +20,24 @@ describe('a submission of unknown outcome', () => {
       const harness = await start(policy);
       harness.provider.submitScript = ['take-and-throw'];
       const g = await untilSettled(harness, (await harness.create()).generationId);
-      expect([g.status, g.attemptsMade, harness.provider.submissions.length, harness.provider.tasks.size]).to.deep.equal(['succeeded', 1, 1, 1]);
+      expect([
+        g.status,
+        g.attemptsMade,
+        harness.provider.submissions.length,
+        harness.provider.tasks.size,
+      ]).to.deep.equal(['succeeded', 1, 1, 1]);
     });
 
     it(`hands the task over again, under the same token, when the provider does not have it (${policy})`, async () => {
       const harness = await start(policy);
       harness.provider.submitScript = ['throw', 'accept'];
       const g = await untilSettled(harness, (await harness.create()).generationId);
-      expect([g.status, g.attemptsMade, harness.provider.submissions.length, harness.provider.tasks.size]).to.deep.equal(['succeeded', 1, 2, 1]);
+      expect([
+        g.status,
+        g.attemptsMade,
+        harness.provider.submissions.length,
+        harness.provider.tasks.size,
+      ]).to.deep.equal(['succeeded', 1, 2, 1]);
       expect(new Set(harness.provider.submissions.map(({ token }) => token)).size).to.equal(1);
     });
 
@@ -57,7 +67,11 @@ describe('a submission of unknown outcome', () => {
     harness.provider.recoverScript = 'unsupported';
     harness.provider.submitScript = ['take-and-throw', 'accept'];
     const g = await untilSettled(harness, (await harness.create()).generationId);
-    expect([g.status, harness.provider.submissions.length, harness.provider.tasks.size]).to.deep.equal(['succeeded', 2, 1]);
+    expect([g.status, harness.provider.submissions.length, harness.provider.tasks.size]).to.deep.equal([
+      'succeeded',
+      2,
+      1,
+    ]);
   });
 
   for (const policy of ['fail', 'resubmit'] as const) {
@@ -78,7 +92,12 @@ describe('a submission of unknown outcome', () => {
       harness.provider.submitScript = ['take-and-throw', 'accept'];
       harness.provider.recoverScript = { found: 'not-yet' };
       const g = await untilSettled(harness, (await harness.create()).generationId);
-      expect([g.status, g.error?.code, g.chargedCredits, harness.provider.submissions.length]).to.deep.equal(['failed', 'TASK_TIMEOUT', 0, 1]);
+      expect([g.status, g.error?.code, g.chargedCredits, harness.provider.submissions.length]).to.deep.equal([
+        'failed',
+        'TASK_TIMEOUT',
+        0,
+        1,
+      ]);
       expect(g.completedAt).to.equal((g.runDeadlineAt ?? 0) + 1);
     });
   }
@@ -105,7 +124,10 @@ describe('a submission of unknown outcome', () => {
       await harness.clock.advance(300_000);
       const { retryBaseMs, retryAfterCapMs } = harness.settings;
       const waitMs = retryAfterMs > retryBaseMs ? retryAfterCapMs : retryBaseMs;
-      expect(harness.provider.recovers, `a wait of ${retryAfterMs} ms`).to.be.within(Math.floor(300_000 / waitMs), Math.floor(300_000 / waitMs) + 1);
+      expect(harness.provider.recovers, `a wait of ${retryAfterMs} ms`).to.be.within(
+        Math.floor(300_000 / waitMs),
+        Math.floor(300_000 / waitMs) + 1,
+      );
     }
   });
 
@@ -118,7 +140,9 @@ describe('a submission of unknown outcome', () => {
     await cancelGeneration(harness.context, harness.caller, generationId);
     const g = await untilSettled(harness, generationId);
     expect([g.status, g.chargedCredits, harness.provider.submissions.length]).to.deep.equal(['cancelled', 0, 1]);
-    expect((g.completedAt ?? 0) - (g.cancelRequestedAt ?? 0)).to.be.at.most(harness.settings.cancelGraceMs + harness.settings.leaseMs);
+    expect((g.completedAt ?? 0) - (g.cancelRequestedAt ?? 0)).to.be.at.most(
+      harness.settings.cancelGraceMs + harness.settings.leaseMs,
+    );
   });
 
   it('after a cancel is asked about until it is known, and then stopped', async () => {
@@ -140,7 +164,12 @@ describe('a submission of unknown outcome', () => {
     harness.provider.recoverScript = 'unsupported';
     harness.provider.submitScript = ['take-and-throw', 'accept'];
     const g = await untilSettled(harness, (await harness.create()).generationId);
-    expect([g.status, g.error?.code, g.chargedCredits, harness.provider.submissions.length]).to.deep.equal(['failed', 'PROVIDER_UNAVAILABLE', 0, 1]);
+    expect([g.status, g.error?.code, g.chargedCredits, harness.provider.submissions.length]).to.deep.equal([
+      'failed',
+      'PROVIDER_UNAVAILABLE',
+      0,
+      1,
+    ]);
   });
 
   it('fails without charge, and is never handed over again, when the provider stays silent and the model says so', async () => {
@@ -148,24 +177,37 @@ describe('a submission of unknown outcome', () => {
     harness.provider.recoverScript = 'throw';
     harness.provider.submitScript = ['take-and-throw', 'accept'];
     const g = await untilSettled(harness, (await harness.create()).generationId);
-    expect([g.status, g.error?.code, g.chargedCredits, harness.provider.submissions.length]).to.deep.equal(['failed', 'PROVIDER_UNAVAILABLE', 0, 1]);
+    expect([g.status, g.error?.code, g.chargedCredits, harness.provider.submissions.length]).to.deep.equal([
+      'failed',
+      'PROVIDER_UNAVAILABLE',
+      0,
+      1,
+    ]);
   });
 
   it('does not hammer a provider that takes nothing', async () => {
     const harness = await start('resubmit');
     harness.provider.submitScript = ['throw'];
     const times: number[] = [];
-    harness.provider.onSubmit = () => { times.push(harness.clock.now()); };
+    harness.provider.onSubmit = () => {
+      times.push(harness.clock.now());
+    };
     const g = await untilSettled(harness, (await harness.create()).generationId);
     expect([g.status, g.chargedCredits]).to.deep.equal(['failed', 0]);
-    for (const at of times) expect(times.filter((other) => other >= at && other < at + 1_000).length, 'submissions within a second').to.be.at.most(3);
+    for (const at of times)
+      expect(
+        times.filter((other) => other >= at && other < at + 1_000).length,
+        'submissions within a second',
+      ).to.be.at.most(3);
   });
 
   it('is found out about by the next worker when the first one died in between', async () => {
     const harness = await CoreHarness.open();
     const life = new Life();
     await CoreWorker.start(harness, 'dying', life.interceptor);
-    harness.provider.onSubmit = () => { life.isDead = true; };
+    harness.provider.onSubmit = () => {
+      life.isDead = true;
+    };
     const { generationId } = await harness.create();
     await harness.clock.advance(1_000);
     expect((await harness.generation(generationId)).attempt?.phase).to.equal('submitting');
@@ -174,6 +216,11 @@ describe('a submission of unknown outcome', () => {
     const second = CoreWorker.idle(harness, 'second');
     await second.dispatcher.deliver(generationId);
     const g = await untilSettled(harness, generationId);
-    expect([g.status, g.attemptsMade, harness.provider.submissions.length, harness.provider.tasks.size]).to.deep.equal(['succeeded', 1, 1, 1]);
+    expect([g.status, g.attemptsMade, harness.provider.submissions.length, harness.provider.tasks.size]).to.deep.equal([
+      'succeeded',
+      1,
+      1,
+      1,
+    ]);
   });
 });

@@ -20,7 +20,12 @@ describe('a worker that does not know the model', () => {
   });
 
   async function expectFailedWithoutCharge(g: Generation, earliestAt: number): Promise<void> {
-    expect([g.status, g.error?.code, g.error?.retryable, g.chargedCredits]).to.deep.equal(['failed', 'MODEL_UNAVAILABLE', false, 0]);
+    expect([g.status, g.error?.code, g.error?.retryable, g.chargedCredits]).to.deep.equal([
+      'failed',
+      'MODEL_UNAVAILABLE',
+      false,
+      0,
+    ]);
     expect(g.completedAt).to.be.at.least(earliestAt);
     const account = await harness.account();
     expect([account.holds.size, account.available]).to.deep.equal([0, 1_000]);
@@ -83,7 +88,10 @@ describe('a worker that does not know the model', () => {
     const before = await harness.generation(generationId);
     await ignorant.dispatcher.deliver(generationId);
     expect(await harness.generation(generationId)).to.deep.equal(before);
-    harness.provider.onlyTask.report = { state: 'failed', failure: { code: 'PROVIDER_REJECTED', message: 'No.', mayRetry: false } };
+    harness.provider.onlyTask.report = {
+      state: 'failed',
+      failure: { code: 'PROVIDER_REJECTED', message: 'No.', mayRetry: false },
+    };
     await CoreWorker.start(harness, 'knowing');
     expect((await untilSettled(harness, generationId)).error?.code).to.equal('PROVIDER_REJECTED');
   });

@@ -18,11 +18,17 @@ const MAY_SAY: Readonly<Record<ApiOperation, Partial<Readonly<Record<ErrorCode |
   complete: { ...ANY, ...KEYED, OK: 200, FIELD_INVALID: 422, UPLOAD_URL_EXPIRED: 410 },
 };
 
-/** Invariant 19, as far as one front and one set of adapters show it: whatever goes wrong, answers are the contract's. */
+/**
+ * Invariant 19, as far as one front and one set of adapters show it: whatever goes wrong, answers are the contract's.
+ */
 export function* checkAnswers(known: Known): Iterable<Finding> {
   for (const exchange of known.answered('create', 'get', 'cancel', 'credits', 'prepare', 'complete')) {
     const { answer, request } = exchange;
     const status = MAY_SAY[request.operation][(answer.code ?? 'none') as ErrorCode];
-    if (status !== answer.status) yield { invariant: 19, sentence: `${told(exchange)} was answered with ${answer.status} ${answer.code ?? 'and no code'}: ${answer.message ?? ''}` };
+    if (status !== answer.status)
+      yield {
+        invariant: 19,
+        sentence: `${told(exchange)} was answered with ${answer.status} ${answer.code ?? 'and no code'}: ${answer.message ?? ''}`,
+      };
   }
 }

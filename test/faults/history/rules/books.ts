@@ -16,11 +16,14 @@ export function* checkBooks({ history: { facts, atRest } }: Known): Iterable<Fin
     yield* addUp(account, byGeneration);
     const { accountId, issued, holds } = account;
     const granted = facts.granted[accountId] ?? 0;
-    if (issued !== granted) yield { invariant: 1, sentence: `account ${accountId} was granted ${granted} credits and has ${issued} issued` };
-    for (const id of holds.keys()) yield { invariant: 6, sentence: `at rest account ${accountId} still holds credits for ${id}` };
+    if (issued !== granted)
+      yield { invariant: 1, sentence: `account ${accountId} was granted ${granted} credits and has ${issued} issued` };
+    for (const id of holds.keys())
+      yield { invariant: 6, sentence: `at rest account ${accountId} still holds credits for ${id}` };
   }
   for (const accountId of Object.keys(facts.granted)) {
-    if (!atRest.accounts.some((account) => account.accountId === accountId)) yield { invariant: 12, sentence: `account ${accountId} is gone` };
+    if (!atRest.accounts.some((account) => account.accountId === accountId))
+      yield { invariant: 12, sentence: `account ${accountId} is gone` };
   }
   for (const sentence of atRest.verifyFindings) yield { invariant: 1, sentence: `verify says: ${sentence}` };
 }
@@ -33,10 +36,18 @@ function* addUp(account: AccountAtRest, byGeneration: Map<string, GenerationMone
     if (!isAmount(entry.credits)) return;
   }
   for (const book of BOOKS) {
-    if (ledger.credits[book] !== BigInt(account[book])) yield { invariant: 1, sentence: `account ${accountId} has ${account[book]} credits ${book}, and ${ledger.credits[book]} by its entries` };
+    if (ledger.credits[book] !== BigInt(account[book]))
+      yield {
+        invariant: 1,
+        sentence: `account ${accountId} has ${account[book]} credits ${book}, and ${ledger.credits[book]} by its entries`,
+      };
   }
   const held = [...account.holds.values()].reduce((sum, { credits }) => sum + credits, 0);
-  if (held !== account.reserved) yield { invariant: 1, sentence: `account ${accountId} reserves ${account.reserved} credits, and its holds are ${held}` };
+  if (held !== account.reserved)
+    yield {
+      invariant: 1,
+      sentence: `account ${accountId} reserves ${account.reserved} credits, and its holds are ${held}`,
+    };
 }
 
 /** The balance that a client reads is one that the account had while the request was under way. */
@@ -45,8 +56,17 @@ export function* checkBalances(known: Known): Iterable<Finding> {
     const { answer, by, sentAt, at } = exchange;
     if (answer.status !== 200) continue;
     const { balance_credits: balance, available_credits: available, remaining_credits: remaining } = answer.data ?? {};
-    const had = mayHaveHad(known.ledgerOf(by), known.history.facts, { from: sentAt, until: at }, (amount) => amount === balance);
+    const had = mayHaveHad(
+      known.ledgerOf(by),
+      known.history.facts,
+      { from: sentAt, until: at },
+      (amount) => amount === balance,
+    );
     const isOne = balance === available && balance === remaining;
-    if (!had || !isOne) yield { invariant: 1, sentence: `${told(exchange)} showed a balance of ${JSON.stringify([balance, available, remaining])}, which the account did not have at the time` };
+    if (!had || !isOne)
+      yield {
+        invariant: 1,
+        sentence: `${told(exchange)} showed a balance of ${JSON.stringify([balance, available, remaining])}, which the account did not have at the time`,
+      };
   }
 }

@@ -4,13 +4,21 @@ import type { Known } from '../known.js';
 import { longestGapMs, touches } from '../spans.js';
 import { wishOf, type Wish } from '../wish.js';
 
-/** What trouble can make of something: its deadline passes, or all attempts are spent while workers and stores come and go. */
-const HINDRANCES: ReadonlySet<string> = new Set(['TASK_TIMEOUT', 'OUTPUT_STORE_FAILED', 'PROVIDER_UNAVAILABLE', 'OUTPUT_INVALID']);
+/**
+ * What trouble can make of something: its deadline passes, or all attempts are spent while workers and stores come and
+ * go.
+ */
+const HINDRANCES: ReadonlySet<string> = new Set([
+  'TASK_TIMEOUT',
+  'OUTPUT_STORE_FAILED',
+  'PROVIDER_UNAVAILABLE',
+  'OUTPUT_INVALID',
+]);
 
 /**
- * Invariants 12 and 20: what was accepted runs, and ends as its client asked. It may fail otherwise only for trouble that
- * met it while it ran, or that left it no time to begin; what was made in a burst at rest has no such excuse. That a cancelled
- * one was cancelled by its client is for the rule about cancels.
+ * Invariants 12 and 20: what was accepted runs, and ends as its client asked. It may fail otherwise only for trouble
+ * that met it while it ran, or that left it no time to begin; what was made in a burst at rest has no such excuse. That
+ * a cancelled one was cancelled by its client is for the rule about cancels.
  */
 export function* checkEnds(known: Known): Iterable<Finding> {
   const inExactBursts = new Set(known.history.facts.bursts.flatMap(({ keys, isExact }) => (isExact ? keys : [])));
@@ -20,19 +28,32 @@ export function* checkEnds(known: Known): Iterable<Finding> {
     if (!body || (status !== 'succeeded' && status !== 'failed')) continue;
     const wish = wishOf(known.history.facts.models, body);
     if (isGranted(generation, wish)) continue;
-    const isExcused = status === 'failed' && HINDRANCES.has(error?.code ?? '') && !inExactBursts.has(clientTraceId) && wasHindered(known, generation);
+    const isExcused =
+      status === 'failed' &&
+      HINDRANCES.has(error?.code ?? '') &&
+      !inExactBursts.has(clientTraceId) &&
+      wasHindered(known, generation);
     if (isExcused) continue;
-    yield { invariant: 12, sentence: `generation ${generationId} ${status} with ${outputs.length} outputs and ${error?.code ?? 'no error'}, where ${toldWish(wish)} was asked for, and no trouble explains it` };
+    yield {
+      invariant: 12,
+      sentence: `generation ${generationId} ${status} with ${outputs.length} outputs and ${error?.code ?? 'no error'}, where ${toldWish(wish)} was asked for, and no trouble explains it`,
+    };
   }
 }
 
 function isGranted({ status, outputs, error }: Generation, wish: Wish): boolean {
-  return status === 'succeeded' ? wish.outputs === outputs.length : wish.error !== undefined && wish.error === error?.code;
+  return status === 'succeeded'
+    ? wish.outputs === outputs.length
+    : wish.error !== undefined && wish.error === error?.code;
 }
 
 /** One that ran: while it did. One that never came to run: there was no calm in which it could have. */
-function wasHindered({ history: { facts } }: Known, { createdAt, completedAt = Infinity, runDeadlineAt, terms }: Generation): boolean {
-  if (runDeadlineAt === undefined) return longestGapMs(facts.troubles, { from: createdAt, until: completedAt }) < facts.enoughCalmMs;
+function wasHindered(
+  { history: { facts } }: Known,
+  { createdAt, completedAt = Infinity, runDeadlineAt, terms }: Generation,
+): boolean {
+  if (runDeadlineAt === undefined)
+    return longestGapMs(facts.troubles, { from: createdAt, until: completedAt }) < facts.enoughCalmMs;
   return touches(facts.troubles, { from: runDeadlineAt - terms.runTimeoutMs, until: completedAt });
 }
 

@@ -9,7 +9,11 @@ export function* checkOutputs(known: Known): Iterable<Finding> {
   for (const generation of known.generations()) {
     for (const output of generation.outputs) {
       const stored = objects.get(output.objectKey);
-      if (stored !== output.byteSize) yield { invariant: 16, sentence: `output ${output.mediaId} of generation ${generation.generationId} has ${output.byteSize} bytes, and ${stored ?? 'none'} stand in the store` };
+      if (stored !== output.byteSize)
+        yield {
+          invariant: 16,
+          sentence: `output ${output.mediaId} of generation ${generation.generationId} has ${output.byteSize} bytes, and ${stored ?? 'none'} stand in the store`,
+        };
       yield* checkAsked(known, generation, output);
     }
     yield* checkOneHolder(generation);
@@ -20,34 +24,54 @@ export function* checkOutputs(known: Known): Iterable<Finding> {
 function* checkAsked(known: Known, generation: Generation, output: Output): Iterable<Finding> {
   const size = objectOf(known.bodyOf(generation)?.['parameters'])['size'];
   if (typeof size === 'string' && size !== `${output.widthPx}x${output.heightPx}`) {
-    yield { invariant: 9, sentence: `output ${output.mediaId} of generation ${generation.generationId} is ${output.widthPx}x${output.heightPx}, and ${size} was asked for` };
+    yield {
+      invariant: 9,
+      sentence: `output ${output.mediaId} of generation ${generation.generationId} is ${output.widthPx}x${output.heightPx}, and ${size} was asked for`,
+    };
   }
-  if (output.kind !== generation.modality) yield { invariant: 9, sentence: `output ${output.mediaId} of generation ${generation.generationId} is a ${output.kind}` };
+  if (output.kind !== generation.modality)
+    yield {
+      invariant: 9,
+      sentence: `output ${output.mediaId} of generation ${generation.generationId} is a ${output.kind}`,
+    };
 }
 
 /** All outputs were written under one fence, and none that was given after the last. */
 function* checkOneHolder({ generationId, outputs, fence }: Generation): Iterable<Finding> {
   const fences = new Set(outputs.map(({ objectKey }) => Number(objectKey.split('/').at(-2))));
   if (fences.size > 1 || [...fences].some((written) => written > fence)) {
-    yield { invariant: 14, sentence: `the outputs of generation ${generationId}, whose fence is ${fence}, were written under ${[...fences].join(' and ')}` };
+    yield {
+      invariant: 14,
+      sentence: `the outputs of generation ${generationId}, whose fence is ${fence}, were written under ${[...fences].join(' and ')}`,
+    };
   }
 }
 
 function* checkFetched(known: Known, exchange: Answered<'fetch'>): Iterable<Finding> {
   const { request, answer } = exchange;
   const record = known.record(request.generationId);
-  const output = record?.kind === 'generation' ? record.outputs.find(({ mediaId }) => mediaId === request.mediaId) : undefined;
+  const output =
+    record?.kind === 'generation' ? record.outputs.find(({ mediaId }) => mediaId === request.mediaId) : undefined;
   if (!output) {
     yield { invariant: 16, sentence: `${told(exchange)} was for output ${request.mediaId}, which is not on record` };
     return;
   }
   // A store in trouble may say so; that the address is wrong, or nothing there, it may not.
-  if (answer.status >= 400 && answer.status < 500) yield { invariant: 16, sentence: `${told(exchange)} was refused with ${answer.status}` };
+  if (answer.status >= 400 && answer.status < 500)
+    yield { invariant: 16, sentence: `${told(exchange)} was refused with ${answer.status}` };
   const { bytes } = answer;
   if (answer.status !== 200 || !bytes) return;
-  const isAsPromised = bytes.byteSize === output.byteSize && bytes.sha256 === output.sha256 && bytes.contentType === output.contentType && bytes.kind === output.kind;
-  const hasItsSides = bytes.kind !== 'image' || (bytes.widthPx === output.widthPx && bytes.heightPx === output.heightPx);
+  const isAsPromised =
+    bytes.byteSize === output.byteSize &&
+    bytes.sha256 === output.sha256 &&
+    bytes.contentType === output.contentType &&
+    bytes.kind === output.kind;
+  const hasItsSides =
+    bytes.kind !== 'image' || (bytes.widthPx === output.widthPx && bytes.heightPx === output.heightPx);
   if (!isAsPromised || !hasItsSides) {
-    yield { invariant: 16, sentence: `${told(exchange)} gave ${JSON.stringify(bytes)}, and output ${request.mediaId} is ${output.contentType}, ${output.widthPx}x${output.heightPx}, ${output.byteSize} bytes, ${output.sha256}` };
+    yield {
+      invariant: 16,
+      sentence: `${told(exchange)} gave ${JSON.stringify(bytes)}, and output ${request.mediaId} is ${output.contentType}, ${output.widthPx}x${output.heightPx}, ${output.byteSize} bytes, ${output.sha256}`,
+    };
   }
 }

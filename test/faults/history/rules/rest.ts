@@ -11,13 +11,31 @@ export function* checkRest(known: Known): Iterable<Finding> {
       yield { invariant: 20, sentence: `at rest generation ${generationId} is ${status}` };
       continue;
     }
-    if (settledAt === undefined) yield { invariant: 6, sentence: `at rest generation ${generationId} is ${status} and not settled` };
+    if (settledAt === undefined)
+      yield { invariant: 6, sentence: `at rest generation ${generationId} is ${status} and not settled` };
     const lateMs = completedAt - Math.max(deadlineOf(generation), facts.quietAt, facts.troubledUntil);
-    if (lateMs > facts.slackMs) yield { invariant: 20, sentence: `generation ${generationId} ended ${Math.round(lateMs)} ms after its deadline and the end of all faults` };
-    if (createdAt > updatedAt || completedAt < createdAt) yield { invariant: 9, sentence: `generation ${generationId} was created at ${createdAt}, updated at ${updatedAt} and completed at ${completedAt}` };
-    if (generation.lease) yield { invariant: 7, sentence: `generation ${generationId} is ${status} and leased to ${generation.lease.worker}` };
-    if ((status === 'failed') !== (generation.error !== undefined)) yield { invariant: 9, sentence: `generation ${generationId} is ${status}, and its error is ${generation.error?.code}` };
-    if (status === 'succeeded' && generation.outputs.length === 0) yield { invariant: 9, sentence: `generation ${generationId} succeeded without outputs` };
+    if (lateMs > facts.slackMs)
+      yield {
+        invariant: 20,
+        sentence: `generation ${generationId} ended ${Math.round(lateMs)} ms after its deadline and the end of all faults`,
+      };
+    if (createdAt > updatedAt || completedAt < createdAt)
+      yield {
+        invariant: 9,
+        sentence: `generation ${generationId} was created at ${createdAt}, updated at ${updatedAt} and completed at ${completedAt}`,
+      };
+    if (generation.lease)
+      yield {
+        invariant: 7,
+        sentence: `generation ${generationId} is ${status} and leased to ${generation.lease.worker}`,
+      };
+    if ((status === 'failed') !== (generation.error !== undefined))
+      yield {
+        invariant: 9,
+        sentence: `generation ${generationId} is ${status}, and its error is ${generation.error?.code}`,
+      };
+    if (status === 'succeeded' && generation.outputs.length === 0)
+      yield { invariant: 9, sentence: `generation ${generationId} succeeded without outputs` };
   }
 }
 

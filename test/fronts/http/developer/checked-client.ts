@@ -15,8 +15,12 @@ export function checkedRestClient(origin: string): FrontClient {
     async send(request) {
       const answer = await sendHttp(origin, request);
       const { operation } = request;
-      expect(answer.status, 'status').to.equal(answer.code === 'OK' ? STATUS_OF_SUCCESS.get(operation) : STATUSES[answer.code as ErrorCode]);
-      expect(answer.headers.get('www-authenticate'), 'WWW-Authenticate').to.equal(answer.status === 401 ? 'Bearer' : null);
+      expect(answer.status, 'status').to.equal(
+        answer.code === 'OK' ? STATUS_OF_SUCCESS.get(operation) : STATUSES[answer.code as ErrorCode],
+      );
+      expect(answer.headers.get('www-authenticate'), 'WWW-Authenticate').to.equal(
+        answer.status === 401 ? 'Bearer' : null,
+      );
       expectConformity(operation, answer);
       return answer;
     },

@@ -9,7 +9,14 @@ import type { HttpAnswer } from '../host/rest-client.js';
 const DOCUMENT = openApiDocument(ROUTES, DEFAULT_SETTINGS);
 const DOCUMENT_ID = 'https://example.com/openapi.json';
 
-const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { 'uuid': /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'date-time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/ } });
+const ajv = new Ajv2020({
+  strict: false,
+  allErrors: true,
+  formats: {
+    'uuid': /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
+    'date-time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
+  },
+});
 ajv.addSchema({ ...(closed(DOCUMENT) as JsonObject), $id: DOCUMENT_ID });
 const validators = new Map<string, ValidateFunction>();
 
@@ -18,7 +25,8 @@ function closed(value: Json): Json {
   if (Array.isArray(value)) return value.map(closed);
   if (value === null || typeof value !== 'object') return value;
   const copy = Object.fromEntries(Object.entries(value).map(([name, item]) => [name, closed(item)]));
-  const isOpen = copy['type'] === 'object' && copy['properties'] !== undefined && copy['additionalProperties'] === undefined;
+  const isOpen =
+    copy['type'] === 'object' && copy['properties'] !== undefined && copy['additionalProperties'] === undefined;
   return isOpen ? { ...copy, additionalProperties: false } : copy;
 }
 
@@ -41,7 +49,10 @@ function pointerTo(operationId: string, status: number): string {
   for (const [path, item] of Object.entries(DOCUMENT['paths'] as JsonObject)) {
     for (const [method, operation] of Object.entries(item as JsonObject)) {
       if ((operation as JsonObject)['operationId'] !== operationId) continue;
-      expect((operation as { responses: JsonObject }).responses, `documented statuses of ${operationId}`).to.have.property(String(status));
+      expect(
+        (operation as { responses: JsonObject }).responses,
+        `documented statuses of ${operationId}`,
+      ).to.have.property(String(status));
       const token = path.replaceAll('~', '~0').replaceAll('/', '~1').replaceAll('{', '%7B').replaceAll('}', '%7D');
       return `/paths/${token}/${method}/responses/${status}/content/application~1json/schema`;
     }

@@ -14,11 +14,18 @@ import { DEFAULT_SETTINGS } from '../../../../core/settings.js';
 import { COMPLETE_REQUEST_SCHEMA, PREPARE_REQUEST_SCHEMA } from '../../../../core/uploads/request.js';
 
 const MAX_UPLOAD_BYTES = 12_345;
-const DOCUMENT = JSON.parse(JSON.stringify(openApiDocument(ROUTES, { ...DEFAULT_SETTINGS, maxUploadBytes: MAX_UPLOAD_BYTES }))) as JsonObject;
-const at = (value: Json | undefined, ...names: string[]): JsonObject => names.reduce((inner, name) => (inner as JsonObject)?.[name] as Json, value as Json) as JsonObject;
-const operations = Object.entries(at(DOCUMENT, 'paths')).flatMap(([path, item]) => (
-  Object.entries(item as JsonObject).map(([method, operation]) => ({ path, method, operation: operation as JsonObject }))
-));
+const DOCUMENT = JSON.parse(
+  JSON.stringify(openApiDocument(ROUTES, { ...DEFAULT_SETTINGS, maxUploadBytes: MAX_UPLOAD_BYTES })),
+) as JsonObject;
+const at = (value: Json | undefined, ...names: string[]): JsonObject =>
+  names.reduce((inner, name) => (inner as JsonObject)?.[name] as Json, value as Json) as JsonObject;
+const operations = Object.entries(at(DOCUMENT, 'paths')).flatMap(([path, item]) =>
+  Object.entries(item as JsonObject).map(([method, operation]) => ({
+    path,
+    method,
+    operation: operation as JsonObject,
+  })),
+);
 
 function* nodes(value: Json): Generator<JsonObject> {
   if (value === null || typeof value !== 'object') return;
@@ -30,13 +37,26 @@ describe('the OpenAPI document', () => {
   it('is a 3.1 document with what that must have', () => {
     expect(DOCUMENT['openapi']).to.match(/^3\.1\.\d+$/);
     expect(at(DOCUMENT, 'info')).to.include.keys('title', 'version');
-    const allowed = ['openapi', 'info', 'jsonSchemaDialect', 'servers', 'paths', 'webhooks', 'components', 'security', 'tags', 'externalDocs'];
+    const allowed = [
+      'openapi',
+      'info',
+      'jsonSchemaDialect',
+      'servers',
+      'paths',
+      'webhooks',
+      'components',
+      'security',
+      'tags',
+      'externalDocs',
+    ];
     expect(allowed).to.include.members(Object.keys(DOCUMENT));
     for (const { operation } of operations) {
       expect(operation).to.include.keys('operationId', 'summary', 'responses');
       for (const [status, response] of Object.entries(at(operation, 'responses'))) {
         expect(status).to.match(/^[1-5]\d\d$/);
-        expect((response as JsonObject)['description']).to.be.a('string').that.is.not.equal('');
+        expect((response as JsonObject)['description'])
+          .to.be.a('string')
+          .that.is.not.equal('');
       }
     }
     expect(new Set(operations.map(({ operation }) => operation['operationId'])).size).to.equal(operations.length);
@@ -59,11 +79,18 @@ describe('the OpenAPI document', () => {
   });
 
   it('has the routes of the table and no others, with their parameters', () => {
-    const documented = operations.map(({ method, path, operation }) => `${method} ${path} ${operation['operationId'] as string}`);
-    const served = ROUTES.map(({ method, path, operation }) => `${method.toLowerCase()} ${BASE}${path.replaceAll(/:(\w+)/g, '{$1}')} ${operation.operationId}`);
+    const documented = operations.map(
+      ({ method, path, operation }) => `${method} ${path} ${operation['operationId'] as string}`,
+    );
+    const served = ROUTES.map(
+      ({ method, path, operation }) =>
+        `${method.toLowerCase()} ${BASE}${path.replaceAll(/:(\w+)/g, '{$1}')} ${operation.operationId}`,
+    );
     expect(documented).to.have.members(served);
     for (const { path, operation } of operations) {
-      const inPath = (operation['parameters'] as JsonObject[]).filter((parameter) => parameter['in'] === 'path').map(({ name }) => name);
+      const inPath = (operation['parameters'] as JsonObject[])
+        .filter((parameter) => parameter['in'] === 'path')
+        .map(({ name }) => name);
       expect(inPath).to.deep.equal([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
     }
   });
@@ -74,14 +101,20 @@ describe('the OpenAPI document', () => {
     const query = { limit: { type: 'integer', minimum: 1, maximum: 100, description: 'How many.' } };
     const document = openApiDocument([{ ...route, operation: { ...route.operation, query } }], DEFAULT_SETTINGS);
     expect(at(document, 'paths', `${BASE}/credits`, 'get')['parameters']).to.deep.include({
-      name: 'limit', in: 'query', required: false, description: 'How many.', schema: { type: 'integer', minimum: 1, maximum: 100 },
+      name: 'limit',
+      in: 'query',
+      required: false,
+      description: 'How many.',
+      schema: { type: 'integer', minimum: 1, maximum: 100 },
     });
   });
 
   it('documents every code of a route under its status, and for every code of the catalogue a client can meet, a route', () => {
     const met = new Set<ErrorCode>(['ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED']);
     for (const route of ROUTES) {
-      const { operation } = operations.find((one) => one.operation['operationId'] === route.operation.operationId) as { operation: JsonObject };
+      const { operation } = operations.find((one) => one.operation['operationId'] === route.operation.operationId) as {
+        operation: JsonObject;
+      };
       for (const code of errorCodesOf(route)) {
         met.add(code);
         const schema = at(operation, 'responses', String(STATUSES[code]), 'content', 'application/json', 'schema');
@@ -96,7 +129,15 @@ describe('the OpenAPI document', () => {
     const ajv = new Ajv2020({ strict: true, strictRequired: false, formats: { 'uuid': true, 'date-time': true } });
     const shown = operations.flatMap(({ operation }) => {
       const content = at(operation, 'requestBody', 'content', 'application/json') as JsonObject | undefined;
-      return content?.['example'] === undefined ? [] : [{ name: operation['operationId'] as string, reference: at(content, 'schema')['$ref'] as string, example: content['example'] }];
+      return content?.['example'] === undefined
+        ? []
+        : [
+            {
+              name: operation['operationId'] as string,
+              reference: at(content, 'schema')['$ref'] as string,
+              example: content['example'],
+            },
+          ];
     });
     expect(shown.map(({ name }) => name)).to.include.members(['createGeneration', 'estimateGeneration']);
     for (const { name, reference, example } of shown) {
@@ -107,7 +148,8 @@ describe('the OpenAPI document', () => {
 
   it('shows the very schema that create requests are checked against, with null beside the type of what may be left out', () => {
     const expected = JSON.parse(JSON.stringify(GENERATION_REQUEST_SCHEMA)) as JsonObject;
-    for (const name of ['negative_prompt', 'client_trace_id']) at(expected, 'properties', name)['type'] = ['string', 'null'];
+    for (const name of ['negative_prompt', 'client_trace_id'])
+      at(expected, 'properties', name)['type'] = ['string', 'null'];
     at(expected, 'properties', 'parameters')['type'] = ['object', 'null'];
     at(expected, 'properties', 'reference_upload_ids')['type'] = ['array', 'null'];
     expect(at(DOCUMENT, 'components', 'schemas')['GenerationRequest']).to.deep.equal(expected);
@@ -116,27 +158,56 @@ describe('the OpenAPI document', () => {
   it('takes null in the fields of a body that may be left out, and in no other', () => {
     const id = '01900000-0000-7000-8000-000000000000';
     const bodies: Readonly<Record<string, JsonObject>> = {
-      GenerationRequest: { model_key: 'm', operation: 'image_generation', prompt: 'p', negative_prompt: '', parameters: {}, reference_upload_ids: [id], client_trace_id: 'x' },
-      PrepareUploadRequest: { filename: 'a', media_type: 'image/png', byte_size: 1, role: 'end_frame', sha256: '0'.repeat(64) },
+      GenerationRequest: {
+        model_key: 'm',
+        operation: 'image_generation',
+        prompt: 'p',
+        negative_prompt: '',
+        parameters: {},
+        reference_upload_ids: [id],
+        client_trace_id: 'x',
+      },
+      PrepareUploadRequest: {
+        filename: 'a',
+        media_type: 'image/png',
+        byte_size: 1,
+        role: 'end_frame',
+        sha256: '0'.repeat(64),
+      },
       CompleteUploadRequest: { sha256: '0'.repeat(64) },
     };
     const ajv = new Ajv2020({ strict: true, strictRequired: false, formats: { uuid: true } });
-    const checked = { GenerationRequest: GENERATION_REQUEST_SCHEMA, PrepareUploadRequest: PREPARE_REQUEST_SCHEMA, CompleteUploadRequest: COMPLETE_REQUEST_SCHEMA };
+    const checked = {
+      GenerationRequest: GENERATION_REQUEST_SCHEMA,
+      PrepareUploadRequest: PREPARE_REQUEST_SCHEMA,
+      CompleteUploadRequest: COMPLETE_REQUEST_SCHEMA,
+    };
     for (const [name, schema] of Object.entries<JsonObject>(checked)) {
       const validate = ajv.compile(at(DOCUMENT, 'components', 'schemas', name));
       const body = bodies[name] as JsonObject;
       expect(Object.keys(body), name).to.have.members(Object.keys(schema['properties'] as JsonObject));
       expect(validate(body), name).to.equal(true);
       const required = (schema['required'] ?? []) as readonly string[];
-      for (const field of Object.keys(body)) expect(validate({ ...body, [field]: null }), `${name} ${field}`).to.equal(!required.includes(field));
+      for (const field of Object.keys(body))
+        expect(validate({ ...body, [field]: null }), `${name} ${field}`).to.equal(!required.includes(field));
     }
   });
 
   it('shows the types and the largest size of uploads here, which are refused with codes of their own', () => {
-    const { media_type: mediaType, byte_size: byteSize } = at(DOCUMENT, 'components', 'schemas', 'PrepareUploadRequest', 'properties') as { media_type: JsonObject; byte_size: JsonObject };
+    const { media_type: mediaType, byte_size: byteSize } = at(
+      DOCUMENT,
+      'components',
+      'schemas',
+      'PrepareUploadRequest',
+      'properties',
+    ) as { media_type: JsonObject; byte_size: JsonObject };
     expect(mediaType['enum']).to.deep.equal(['image/png', 'image/jpeg', 'image/webp']);
     expect(byteSize).to.include({ minimum: 1, maximum: MAX_UPLOAD_BYTES });
-    expect(at(DOCUMENT, 'paths', '/api/v1/developer/uploads', 'post', 'responses')).to.include.keys('413', '415', '422');
+    expect(at(DOCUMENT, 'paths', '/api/v1/developer/uploads', 'post', 'responses')).to.include.keys(
+      '413',
+      '415',
+      '422',
+    );
   });
 
   it('asks nothing of an X-Request-Id, since any is taken', () => {

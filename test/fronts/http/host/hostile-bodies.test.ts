@@ -13,16 +13,30 @@ import { sendHttp, serve, type RunningServer } from './rest-client.js';
 import { expectConformity } from '../developer/conformity.js';
 
 const json = fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<Json>;
-const anyText = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' }), fc.constantFrom('__proto__', 'constructor', '\ud800', '\0', 'toString'));
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.string({ unit: 'grapheme' }),
+  fc.constantFrom('__proto__', 'constructor', '\ud800', '\0', 'toString'),
+);
 
 /** A right body with some of its fields replaced, or others added, at either level. */
 function nearly(body: JsonObject): fc.Arbitrary<Json> {
-  const names = fc.oneof(fc.constantFrom(...Object.keys(body), 'negative_prompt', 'client_trace_id', 'reference_upload_ids', 'sha256'), anyText);
+  const names = fc.oneof(
+    fc.constantFrom(...Object.keys(body), 'negative_prompt', 'client_trace_id', 'reference_upload_ids', 'sha256'),
+    anyText,
+  );
   const values = fc.oneof(json, anyText, fc.constantFrom<Json>('size', { size: '96x64' }, -0, 2 ** 53, 1e308, []));
   return fc.array(fc.tuple(names, values, fc.boolean()), { minLength: 1, maxLength: 3 }).map((edits) => {
     const entries = new Map<string, Json>(Object.entries(body));
     for (const [name, value, inner] of edits) {
-      if (inner) entries.set('parameters', Object.fromEntries([['size', '96x64'], [name, value]]));
+      if (inner)
+        entries.set(
+          'parameters',
+          Object.fromEntries([
+            ['size', '96x64'],
+            [name, value],
+          ]),
+        );
       else entries.set(name, value);
     }
     return Object.fromEntries(entries);
@@ -53,7 +67,8 @@ describe('REST answers hostile bodies', () => {
     const answer = await sendHttp(running.origin, { ...request, credential, key: `k${keys}` });
     expect(answer.status, JSON.stringify(answer.envelope)).to.be.below(500);
     expectConformity(request.operation, answer);
-    if (answer.code !== 'OK' || request.operation === 'estimateGeneration') expect(await remains(harness.context)).to.deep.equal(before);
+    if (answer.code !== 'OK' || request.operation === 'estimateGeneration')
+      expect(await remains(harness.context)).to.deep.equal(before);
   }
 
   const bodies: readonly (readonly [FrontRequest['operation'], fc.Arbitrary<Json>])[] = [
@@ -63,28 +78,44 @@ describe('REST answers hostile bodies', () => {
     ['completeUpload', fc.oneof(json, nearly({}))],
   ];
   for (const [operation, body] of bodies) {
-    it(`${operation}: any body`, () => fc.assert(
-      fc.asyncProperty(body, async (value) => expectOrderly({ operation, id: fixture.ids.get('foreign-upload') as string, body: value })),
-      { numRuns: 150 },
-    ));
+    it(`${operation}: any body`, () =>
+      fc.assert(
+        fc.asyncProperty(body, async (value) =>
+          expectOrderly({ operation, id: fixture.ids.get('foreign-upload') as string, body: value }),
+        ),
+        { numRuns: 150 },
+      ));
   }
 
   it("answers somebody else's id and nobody's alike, to the byte", async () => {
-    const foreign = ['own-generation', 'other-app-generation', 'ready-upload', 'prepared-upload', 'void-generation', 'expired-generation'].map((name) => fixture.ids.get(name) as string);
+    const foreign = [
+      'own-generation',
+      'other-app-generation',
+      'ready-upload',
+      'prepared-upload',
+      'void-generation',
+      'expired-generation',
+    ].map((name) => fixture.ids.get(name) as string);
     const ids = fc.tuple(fc.constantFrom(...foreign), fc.oneof(fc.uuid(), fc.uuid({ version: 7 })), fc.boolean());
     const operations = ['getGeneration', 'cancelGeneration', 'completeUpload'] as const;
-    await fc.assert(fc.asyncProperty(ids, fc.constantFrom(...operations), async ([theirs, nobodys, inCapitals], operation) => {
-      const seen: string[] = [];
-      for (const id of [theirs, nobodys]) {
-        keys += 1;
-        const { envelope, headers, status } = await sendHttp(running.origin, {
-          operation, credential: fixture.secrets.get('stranger') as string, key: `k${keys}`, id: inCapitals ? id.toUpperCase() : id,
-        });
-        expect(status).to.be.within(400, 499);
-        const comparable = [...headers].filter(([name]) => name !== 'x-request-id' && name !== 'date');
-        seen.push(JSON.stringify([status, { ...envelope, request_id: '' }, comparable]));
-      }
-      expect(seen[0]).to.equal(seen[1]);
-    }), { numRuns: 60 });
+    await fc.assert(
+      fc.asyncProperty(ids, fc.constantFrom(...operations), async ([theirs, nobodys, inCapitals], operation) => {
+        const seen: string[] = [];
+        for (const id of [theirs, nobodys]) {
+          keys += 1;
+          const { envelope, headers, status } = await sendHttp(running.origin, {
+            operation,
+            credential: fixture.secrets.get('stranger') as string,
+            key: `k${keys}`,
+            id: inCapitals ? id.toUpperCase() : id,
+          });
+          expect(status).to.be.within(400, 499);
+          const comparable = [...headers].filter(([name]) => name !== 'x-request-id' && name !== 'date');
+          seen.push(JSON.stringify([status, { ...envelope, request_id: '' }, comparable]));
+        }
+        expect(seen[0]).to.equal(seen[1]);
+      }),
+      { numRuns: 60 },
+    );
   });
 });

@@ -1,5 +1,5 @@
-// Goal: whatever bytes a client sends as HTTP, it reads one whole answer in the envelope, with the right code and never a
-// 5xx, and a refused request leaves nothing behind.
+// Goal: whatever bytes a client sends as HTTP, it reads one whole answer in the envelope, with the right code and never
+// a 5xx, and a refused request leaves nothing behind.
 // Method: raw sockets against one server; the stores and the key compared before and after each refusal.
 import { expect } from 'chai';
 import { errorCodesOf } from '../../../../apps/http/developer/openapi/error-codes.js';
@@ -13,14 +13,27 @@ import { BODY, HTTP_VECTORS, type HttpVector } from '../../vectors/http-only.js'
 import { exchange, parseAnswer } from './raw-socket.js';
 import { serve, type RunningServer } from './rest-client.js';
 
-const DEFAULT_HEADERS = ['Authorization: Bearer {credential}', 'Idempotency-Key: raw', 'Content-Type: application/json'];
+const DEFAULT_HEADERS = [
+  'Authorization: Bearer {credential}',
+  'Idempotency-Key: raw',
+  'Content-Type: application/json',
+];
 
 function toBytes(vector: HttpVector, { secrets, ids }: RequestFixture): Buffer {
   const { requestLine = 'POST /api/v1/developer/generations HTTP/1.1', headers = DEFAULT_HEADERS, framing } = vector;
   const body = vector.body ?? (requestLine.startsWith('GET ') ? '' : BODY);
   const content = Buffer.from(body as string);
-  const lines = [requestLine, 'Host: x', 'Connection: close', ...(framing ?? [`Content-Length: ${content.byteLength}`]), ...headers];
-  const head = lines.join('\r\n').replaceAll('{credential}', secrets.get('owner') as string).replaceAll('@own-generation', ids.get('own-generation') as string);
+  const lines = [
+    requestLine,
+    'Host: x',
+    'Connection: close',
+    ...(framing ?? [`Content-Length: ${content.byteLength}`]),
+    ...headers,
+  ];
+  const head = lines
+    .join('\r\n')
+    .replaceAll('{credential}', secrets.get('owner') as string)
+    .replaceAll('@own-generation', ids.get('own-generation') as string);
   return Buffer.concat([Buffer.from(`${head}\r\n\r\n`, 'latin1'), content]);
 }
 
@@ -50,11 +63,12 @@ describe('REST answers any bytes of HTTP', () => {
           expect(answer.status).to.equal(vector.status);
           if (vector.says !== undefined) expect(envelope['message']).to.include(vector.says);
           expect(envelope['request_id']).to.match(/^[A-Za-z0-9._:-]{1,128}$/);
-          for (const [name, value] of Object.entries(vector.answers ?? {})) expect(answer.headers.get(name), name).to.equal(value);
+          for (const [name, value] of Object.entries(vector.answers ?? {}))
+            expect(answer.headers.get(name), name).to.equal(value);
           if (vector.code === 'OK') return;
           expect(Object.keys(envelope)).to.deep.equal(['success', 'code', 'message', 'request_id']);
           expect(await remains(harness.context), 'what a refusal leaves behind').to.deep.equal(before);
-          const key = { ...fixture.owners.get('owner') as Owner, operation: 'create' as const, key: 'raw' };
+          const key = { ...(fixture.owners.get('owner') as Owner), operation: 'create' as const, key: 'raw' };
           expect(await isKeyFree(harness.context, key), 'the key is free').to.equal(true);
         });
       }
@@ -64,7 +78,8 @@ describe('REST answers any bytes of HTTP', () => {
   it('survives clients that hang up in the middle of a body', async () => {
     const before = await remains(harness.context);
     const bytes = toBytes({ name: '', status: 0, code: 'OK' }, fixture);
-    for (let cut = 1; cut < 40; cut += 7) await exchange(running.port, bytes.subarray(0, bytes.byteLength - cut), { hangUp: true });
+    for (let cut = 1; cut < 40; cut += 7)
+      await exchange(running.port, bytes.subarray(0, bytes.byteLength - cut), { hangUp: true });
     expect((await fetch(`${running.origin}/healthz`)).status).to.equal(200);
     expect(await remains(harness.context)).to.deep.equal(before);
   });

@@ -1,7 +1,7 @@
-// Goal: whoever sends thousands of requests on one connection without waiting delays nobody else, loses none of the answers
-// and gets them in order.
-// Method: raw sockets against a server that counts what it has answered; how many of a burst were answered before another
-// connection's request is a count, whatever the machine's speed.
+// Goal: whoever sends thousands of requests on one connection without waiting delays nobody else, loses none of the
+// answers and gets them in order.
+// Method: raw sockets against a server that counts what it has answered; how many of a burst were answered before
+// another connection's request is a count, whatever the machine's speed.
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
@@ -17,7 +17,8 @@ import { exchange } from './raw-socket.js';
 import { BASE, serve, type RunningServer } from './rest-client.js';
 
 const BURST = 4_000;
-const request = (path: string, ...headers: string[]) => `GET ${path} HTTP/1.1\r\n${['Host: x', ...headers].join('\r\n')}\r\n\r\n`;
+const request = (path: string, ...headers: string[]) =>
+  `GET ${path} HTTP/1.1\r\n${['Host: x', ...headers].join('\r\n')}\r\n\r\n`;
 const LAST = request('/healthz', 'Connection: close');
 const statusesIn = (text: string) => [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
 const idsIn = (text: string) => [...text.matchAll(/X-Request-Id: (\S+)/g)].map(([, id]) => id);
@@ -35,7 +36,17 @@ describe('REST serves the requests of one connection in turn', () => {
     begun = 0;
     harness = await openServiceHarness();
     fixture = await createRequestFixture(harness.context);
-    running = await serve(harness, { observer: { begun: () => { begun += 1; }, ended: (one) => { answered.push(one); }, refused: () => undefined } });
+    running = await serve(harness, {
+      observer: {
+        begun: () => {
+          begun += 1;
+        },
+        ended: (one) => {
+          answered.push(one);
+        },
+        refused: () => undefined,
+      },
+    });
   });
   afterEach(async () => {
     for (const socket of sockets.splice(0)) socket.destroy();
@@ -63,7 +74,9 @@ describe('REST serves the requests of one connection in turn', () => {
   });
 
   it('answers all of a burst, each once and in order', async () => {
-    const requests = Array.from({ length: BURST }, (_, index) => request('/healthz', `X-Request-Id: r${index}`)).join('');
+    const requests = Array.from({ length: BURST }, (_, index) => request('/healthz', `X-Request-Id: r${index}`)).join(
+      '',
+    );
     const text = await exchange(running.port, requests + LAST);
     expect(idsIn(text).slice(0, BURST)).to.deep.equal(Array.from({ length: BURST }, (_, index) => `r${index}`));
     expect(statusesIn(text)).to.have.length(BURST + 1);
@@ -78,7 +91,9 @@ describe('REST serves the requests of one connection in turn', () => {
     burst.write(request('/docs/swagger-ui-bundle.js').repeat(20));
     const chunk = request('/healthz').repeat(1_000);
     while (sent < 300 && burst.write(chunk)) sent += 1;
-    burst.once('drain', () => { isTaken = true; });
+    burst.once('drain', () => {
+      isTaken = true;
+    });
     const other = await connected();
     for (let round = 0; round < 50; round += 1) {
       other.write(request('/healthz'));
@@ -93,7 +108,8 @@ describe('REST serves the requests of one connection in turn', () => {
     const credential = fixture.secrets.get('owner') as string;
     const authorization = `Authorization: Bearer ${credential}`;
     const body = JSON.stringify({ ...PICTURE });
-    const post = (text: string, ...headers: string[]) => `POST ${BASE}/generations/estimate HTTP/1.1\r\n${['Host: x', authorization, 'Content-Type: application/json', ...headers].join('\r\n')}\r\n\r\n${text}`;
+    const post = (text: string, ...headers: string[]) =>
+      `POST ${BASE}/generations/estimate HTTP/1.1\r\n${['Host: x', authorization, 'Content-Type: application/json', ...headers].join('\r\n')}\r\n\r\n${text}`;
     const kinds = {
       health: [request('/healthz'), 200],
       nowhere: [request('/nowhere'), 404],
@@ -101,27 +117,53 @@ describe('REST serves the requests of one connection in turn', () => {
       refused: [request(`${BASE}/credits`), 401],
       head: [request('/healthz').replace('GET', 'HEAD'), 200],
       estimate: [post(body, `Content-Length: ${Buffer.byteLength(body)}`), 200],
-      chunked: [post(`${Buffer.byteLength(body).toString(16)}\r\n${body}\r\n0\r\n\r\n`, 'Transfer-Encoding: chunked'), 200],
+      chunked: [
+        post(`${Buffer.byteLength(body).toString(16)}\r\n${body}\r\n0\r\n\r\n`, 'Transfer-Encoding: chunked'),
+        200,
+      ],
       expecting: [post(body, `Content-Length: ${Buffer.byteLength(body)}`, 'Expect: 100-continue'), 200],
       unread: [`POST ${BASE}/uploads HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc`, 401],
     } as const satisfies Record<string, readonly [string, number]>;
-    await fc.assert(fc.asyncProperty(fc.array(fc.constantFrom(...(Object.keys(kinds) as (keyof typeof kinds)[])), { maxLength: 60 }), async (names) => {
-      const text = await exchange(running.port, names.map((name) => kinds[name][0]).join('') + LAST);
-      expect(statusesIn(text).filter((status) => status !== 100)).to.deep.equal([...names.map((name) => kinds[name][1]), 200]);
-    }), { numRuns: 150 });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.constantFrom(...(Object.keys(kinds) as (keyof typeof kinds)[])), { maxLength: 60 }),
+        async (names) => {
+          const text = await exchange(running.port, names.map((name) => kinds[name][0]).join('') + LAST);
+          expect(statusesIn(text).filter((status) => status !== 100)).to.deep.equal([
+            ...names.map((name) => kinds[name][1]),
+            200,
+          ]);
+        },
+      ),
+      { numRuns: 150 },
+    );
   });
 
   it('takes bodies that are longer than what it reads ahead, one after another', async () => {
     const credential = fixture.secrets.get('owner') as string;
     const body = JSON.stringify(PICTURE).padEnd(120 * 1024);
-    const head = ['Host: x', `Authorization: Bearer ${credential}`, 'Content-Type: application/json', `Content-Length: ${body.length}`].join('\r\n');
-    const text = await exchange(running.port, `POST ${BASE}/generations/estimate HTTP/1.1\r\n${head}\r\n\r\n${body}`.repeat(40) + LAST);
+    const head = [
+      'Host: x',
+      `Authorization: Bearer ${credential}`,
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+    ].join('\r\n');
+    const text = await exchange(
+      running.port,
+      `POST ${BASE}/generations/estimate HTTP/1.1\r\n${head}\r\n\r\n${body}`.repeat(40) + LAST,
+    );
     expect(statusesIn(text)).to.deep.equal(Array.from({ length: 41 }, () => 200));
   });
 
   const create = (key: string) => {
     const body = JSON.stringify(PICTURE);
-    const headers = ['Host: x', `Authorization: Bearer ${fixture.secrets.get('owner') as string}`, `Idempotency-Key: ${key}`, 'Content-Type: application/json', `Content-Length: ${body.length}`];
+    const headers = [
+      'Host: x',
+      `Authorization: Bearer ${fixture.secrets.get('owner') as string}`,
+      `Idempotency-Key: ${key}`,
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+    ];
     return `POST ${BASE}/generations HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n${body}`;
   };
 
@@ -136,12 +178,21 @@ describe('REST serves the requests of one connection in turn', () => {
   it('answers all requests that came whole before nonsense, and before what follows a last one', async () => {
     for (const count of [1, 2, 15, 16, 40]) {
       const whole = request('/healthz').repeat(count);
-      expect(statusesIn(await exchange(running.port, `${whole}nonsense\r\n\r\n`)), `${count} and nonsense`).to.deep.equal(Array.from({ length: count }, () => 200));
+      expect(
+        statusesIn(await exchange(running.port, `${whole}nonsense\r\n\r\n`)),
+        `${count} and nonsense`,
+      ).to.deep.equal(Array.from({ length: count }, () => 200));
     }
-    expect(statusesIn(await exchange(running.port, request('/healthz') + LAST + request('/healthz')))).to.deep.equal([200, 200]);
+    expect(statusesIn(await exchange(running.port, request('/healthz') + LAST + request('/healthz')))).to.deep.equal([
+      200, 200,
+    ]);
     const broken = `POST ${BASE}/uploads HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`;
-    expect(statusesIn(await exchange(running.port, request('/healthz').repeat(3) + broken))).to.deep.equal([200, 200, 200]);
-    expect(statusesIn(await exchange(running.port, create('first') + create('second') + 'nonsense\r\n\r\n'))).to.deep.equal([202, 202]);
+    expect(statusesIn(await exchange(running.port, request('/healthz').repeat(3) + broken))).to.deep.equal([
+      200, 200, 200,
+    ]);
+    expect(
+      statusesIn(await exchange(running.port, create('first') + create('second') + 'nonsense\r\n\r\n')),
+    ).to.deep.equal([202, 202]);
   });
 
   it('serves nothing more for a client that has gone', async () => {
@@ -152,7 +203,11 @@ describe('REST serves the requests of one connection in turn', () => {
 
   it('closes connections that would have more wait than there is room for, and no others', async () => {
     const taken: ServerResponse[] = [];
-    const server = createServer(inTurn((_, res) => { taken.push(res); }, 500)).listen(0, '127.0.0.1');
+    const server = createServer(
+      inTurn((_, res) => {
+        taken.push(res);
+      }, 500),
+    ).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
     const send = (requests: number) => {
@@ -163,13 +218,25 @@ describe('REST serves the requests of one connection in turn', () => {
     };
     const [patient] = [send(400), await once(server, 'request')];
     const greedy = Array.from({ length: 20 }, () => send(1_000));
-    await Promise.all(greedy.map((socket) => new Promise((resolve) => { socket.once('close', resolve); })));
+    await Promise.all(
+      greedy.map(
+        (socket) =>
+          new Promise((resolve) => {
+            socket.once('close', resolve);
+          }),
+      ),
+    );
     const modest = send(10);
     let text = '';
-    for (const socket of [patient, modest]) socket.on('data', (chunk) => { text += chunk.toString('latin1'); });
+    for (const socket of [patient, modest])
+      socket.on('data', (chunk) => {
+        text += chunk.toString('latin1');
+      });
     while (statusesIn(text).length < 410) {
       for (const res of taken.splice(0)) res.end('.');
-      await new Promise((resolve) => { setImmediate(resolve); });
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
     }
     expect([patient.destroyed, modest.destroyed]).to.deep.equal([false, false]);
     for (const socket of sockets.splice(0)) socket.destroy();
@@ -185,7 +252,10 @@ describe('REST serves the requests of one connection in turn', () => {
     await Promise.all([running.server.close(60_000), once(burst, 'close')]);
     const text = Buffer.concat(chunks).toString('utf8');
     expect(statusesIn(text).length).to.equal(answered.length);
-    const bodies = text.split('\r\n\r\n').slice(1).map((part) => part.split('HTTP/1.1')[0] ?? '');
+    const bodies = text
+      .split('\r\n\r\n')
+      .slice(1)
+      .map((part) => part.split('HTTP/1.1')[0] ?? '');
     for (const answer of bodies) expect((JSON.parse(answer) as JsonObject)['code']).to.equal('OK');
   });
 });

@@ -1,6 +1,6 @@
 // Goal: a stop waits for the requests under way and for nothing else, whatever connections there are.
-// Method: a real server with a grace far longer than any test; raw sockets that say nothing, half a head, or a request whose
-// answer the test gives when it likes. That the stop comes to its end is the proof.
+// Method: a real server with a grace far longer than any test; raw sockets that say nothing, half a head, or a request
+// whose answer the test gives when it likes. That the stop comes to its end is the proof.
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
@@ -22,8 +22,14 @@ describe('a listener that stops', () => {
   beforeEach(async () => {
     asked = [];
     accepted = 0;
-    const server = createServer((_, res) => { asked.push(res); told(); });
-    server.on('connection', () => { accepted += 1; told(); });
+    const server = createServer((_, res) => {
+      asked.push(res);
+      told();
+    });
+    server.on('connection', () => {
+      accepted += 1;
+      told();
+    });
     listening = new Listening(server, 'rest');
     ({ port } = await listening.listen('127.0.0.1', 0));
   });
@@ -33,7 +39,10 @@ describe('a listener that stops', () => {
   });
 
   async function until(holds: () => boolean): Promise<void> {
-    while (!holds()) await new Promise<void>((resolve) => { told = resolve; });
+    while (!holds())
+      await new Promise<void>((resolve) => {
+        told = resolve;
+      });
   }
 
   /** A connection that the server has taken, with what is sent on it. */
@@ -70,7 +79,9 @@ describe('a listener that stops', () => {
     late.write(REQUEST);
     await new Promise((resolve) => late.write('', resolve));
     let isClosed = false;
-    const closed = listening.close(LONG_MS).then(() => { isClosed = true; });
+    const closed = listening.close(LONG_MS).then(() => {
+      isClosed = true;
+    });
     await until(() => asked.length === 2);
     asked[1]?.end('late');
     expect(await text(late)).to.match(/late$/);

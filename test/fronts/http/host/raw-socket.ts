@@ -18,7 +18,9 @@ export function exchange(port: number, bytes: string | Uint8Array, { hangUp = fa
     socket.on('data', (chunk) => chunks.push(chunk));
     socket.on('error', () => undefined);
     socket.on('close', () => resolve(Buffer.concat(chunks).toString('utf8')));
-    socket.write(bytes, () => { if (hangUp) socket.destroy(); });
+    socket.write(bytes, () => {
+      if (hangUp) socket.destroy();
+    });
   });
 }
 

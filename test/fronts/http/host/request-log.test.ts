@@ -22,23 +22,37 @@ describe('the log of the REST front', () => {
     lines = [];
     harness = await openServiceHarness();
     fixture = await createRequestFixture(harness.context);
-    running = await serve(harness, { logger: pino({ level: 'info' }, { write: (line: string) => { lines.push(JSON.parse(line) as JsonObject); } }) });
+    running = await serve(harness, {
+      logger: pino(
+        { level: 'info' },
+        {
+          write: (line: string) => {
+            lines.push(JSON.parse(line) as JsonObject);
+          },
+        },
+      ),
+    });
   });
   afterEach(async () => {
     await running.server.close(100);
     await harness.close();
   });
 
-  const send = (request: FrontRequest) => sendHttp(running.origin, { credential: fixture.secrets.get('owner') as string, ...request });
-  const told = () => lines.map(({ msg, level, route, status, code, field, generationId, uploadId }) => (
-    JSON.parse(JSON.stringify({ msg, level, route, status, code, field, generationId, uploadId })) as JsonObject
-  ));
+  const send = (request: FrontRequest) =>
+    sendHttp(running.origin, { credential: fixture.secrets.get('owner') as string, ...request });
+  const told = () =>
+    lines.map(
+      ({ msg, level, route, status, code, field, generationId, uploadId }) =>
+        JSON.parse(JSON.stringify({ msg, level, route, status, code, field, generationId, uploadId })) as JsonObject,
+    );
 
   it('tells of a create once, with the id of the generation and who asked', async () => {
     const first = await send({ operation: 'createGeneration', key: 'k', body: PICTURE });
     await send({ operation: 'createGeneration', key: 'k', body: PICTURE });
     const generationId = first.data?.['generation_id'] as string;
-    expect(told()).to.deep.equal([{ msg: 'request', level: 30, route: `${BASE}/generations`, status: 202, generationId }]);
+    expect(told()).to.deep.equal([
+      { msg: 'request', level: 30, route: `${BASE}/generations`, status: 202, generationId },
+    ]);
     const { accountId } = fixture.owners.get('owner') as { accountId: string };
     expect(lines[0]).to.include({ accountId, requestId: first.envelope['request_id'] });
   });
@@ -46,8 +60,11 @@ describe('the log of the REST front', () => {
   it('tells nothing of reads, estimates, cancellations and uploads that go well', async () => {
     const id = fixture.ids.get('own-generation') as string;
     const answers = [
-      await send({ operation: 'getCredits' }), await send({ operation: 'listModels' }), await send({ operation: 'getGeneration', id }),
-      await send({ operation: 'estimateGeneration', body: PICTURE }), await send({ operation: 'cancelGeneration', id }),
+      await send({ operation: 'getCredits' }),
+      await send({ operation: 'listModels' }),
+      await send({ operation: 'getGeneration', id }),
+      await send({ operation: 'estimateGeneration', body: PICTURE }),
+      await send({ operation: 'cancelGeneration', id }),
       await send({ operation: 'prepareUpload', key: 'p', body: { ...PNG_UPLOAD, byte_size: 100 } }),
     ];
     expect(answers.map(({ code }) => code)).to.deep.equal(Array.from({ length: 6 }, () => 'OK'));
@@ -63,14 +80,25 @@ describe('the log of the REST front', () => {
     const poor = fixture.secrets.get('poor') as string;
     await send({ operation: 'createGeneration', key: 'a', body: { ...PICTURE, parameters: { size: '1x1' } } });
     await send({ operation: 'createGeneration', key: 'b', body: { ...PICTURE, ['x'.repeat(1_000)]: 1 } });
-    await send({ operation: 'createGeneration', credential: poor, key: 'c', body: { ...PICTURE, parameters: { size: '96x64', n: 4 } } });
+    await send({
+      operation: 'createGeneration',
+      credential: poor,
+      key: 'c',
+      body: { ...PICTURE, parameters: { size: '96x64', n: 4 } },
+    });
     await send({ operation: 'createGeneration', body: PICTURE });
     await send({ operation: 'getGeneration', id: NOBODYS });
     await send({ operation: 'getGeneration', id: 'a-prompt-by-mistake' });
     await send({ operation: 'completeUpload', key: 'd', id: NOBODYS });
     await fetch(`${running.origin}/nowhere`);
     const create = { msg: 'request', level: 30, route: `${BASE}/generations` };
-    const get = { msg: 'request', level: 30, route: `${BASE}/generations/:generation_id`, status: 404, code: 'TASK_NOT_FOUND' };
+    const get = {
+      msg: 'request',
+      level: 30,
+      route: `${BASE}/generations/:generation_id`,
+      status: 404,
+      code: 'TASK_NOT_FOUND',
+    };
     expect(told()).to.deep.equal([
       { ...create, status: 422, code: 'FIELD_INVALID', field: '/parameters/size' },
       { ...create, status: 422, code: 'FIELD_INVALID', field: `/${'x'.repeat(255)}` },
@@ -78,7 +106,15 @@ describe('the log of the REST front', () => {
       { ...create, status: 400, code: 'IDEMPOTENCY_KEY_REQUIRED' },
       { ...get, generationId: NOBODYS.toLowerCase() },
       get,
-      { msg: 'request', level: 30, route: `${BASE}/uploads/:upload_id/complete`, status: 422, code: 'FIELD_INVALID', field: '/upload_id', uploadId: NOBODYS.toLowerCase() },
+      {
+        msg: 'request',
+        level: 30,
+        route: `${BASE}/uploads/:upload_id/complete`,
+        status: 422,
+        code: 'FIELD_INVALID',
+        field: '/upload_id',
+        uploadId: NOBODYS.toLowerCase(),
+      },
       { msg: 'request', level: 30, status: 404, code: 'ROUTE_NOT_FOUND' },
     ]);
     expect(JSON.stringify(lines)).to.not.include('a-prompt-by-mistake').and.not.include(PICTURE.prompt);

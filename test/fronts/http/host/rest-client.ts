@@ -15,14 +15,23 @@ export interface RunningServer {
 }
 
 /** A server on a free port of this machine, over a harness. */
-export async function serve(harness: ServiceHarness, options: Partial<Omit<HttpFrontsOptions, 'limits'>> & { readonly limits?: Partial<RestLimits> } = {}): Promise<RunningServer> {
+export async function serve(
+  harness: ServiceHarness,
+  options: Partial<Omit<HttpFrontsOptions, 'limits'>> & { readonly limits?: Partial<RestLimits> } = {},
+): Promise<RunningServer> {
   const server = createHttpFronts({
     context: harness.context,
     authenticator: harness.authenticator,
     logger: pino({ level: 'silent' }),
     readiness: () => Promise.resolve(true),
     ...options,
-    limits: { ...DEFAULT_REST_LIMITS, readsPerMinute: 0, writesPerMinute: 0, failedAuthenticationsPerMinute: 0, ...options.limits },
+    limits: {
+      ...DEFAULT_REST_LIMITS,
+      readsPerMinute: 0,
+      writesPerMinute: 0,
+      failedAuthenticationsPerMinute: 0,
+      ...options.limits,
+    },
   });
   const { port } = await server.listen('127.0.0.1', 0);
   return { server, port, origin: `http://127.0.0.1:${port}` };
@@ -39,7 +48,12 @@ const PATHS: Readonly<Record<FrontRequest['operation'], readonly [method: string
   completeUpload: ['POST', (id) => `/uploads/${id}/complete`],
 };
 
-export function toHttp({ operation, credential, appId, key, id, body }: FrontRequest): { readonly method: string; readonly path: string; readonly headers: Record<string, string>; readonly body?: string } {
+export function toHttp({ operation, credential, appId, key, id, body }: FrontRequest): {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Record<string, string>;
+  readonly body?: string;
+} {
   const [method, path] = PATHS[operation];
   const headers: Record<string, string> = {
     ...(credential === undefined ? {} : { Authorization: `Bearer ${credential}` }),
@@ -47,7 +61,12 @@ export function toHttp({ operation, credential, appId, key, id, body }: FrontReq
     ...(key === undefined ? {} : { 'Idempotency-Key': key }),
     ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
   };
-  return { method, path: BASE + path(encodeURIComponent(id ?? '').replaceAll('%25', '%')), headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+  return {
+    method,
+    path: BASE + path(encodeURIComponent(id ?? '').replaceAll('%25', '%')),
+    headers,
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  };
 }
 
 export interface HttpAnswer extends FrontAnswer {
@@ -61,8 +80,12 @@ export async function sendHttp(origin: string, request: FrontRequest): Promise<H
   const response = await fetch(origin + path, init);
   const envelope = (await response.json()) as JsonObject;
   return {
-    status: response.status, headers: response.headers, envelope,
-    code: envelope['code'] as string, message: envelope['message'] as string, replayed: response.headers.get('idempotency-replayed') === 'true',
+    status: response.status,
+    headers: response.headers,
+    envelope,
+    code: envelope['code'] as string,
+    message: envelope['message'] as string,
+    replayed: response.headers.get('idempotency-replayed') === 'true',
     ...(envelope['data'] === undefined ? {} : { data: envelope['data'] as JsonObject }),
   };
 }

@@ -1,7 +1,7 @@
 /**
- * Goal: a front's routes are served by exact path and any method; what matches none is refused with the right code; an answer
- * may be a stream, which ends with its client.
- * Method: a host with fronts made for the test, on a port of this machine; its answers as a client gets them.
+ * Goal: a front's routes are served by exact path and any method; what matches none is refused with the right code; an
+ * answer may be a stream, which ends with its client. Method: a host with fronts made for the test, on a port of this
+ * machine; its answers as a client gets them.
  */
 import { expect } from 'chai';
 import { pino } from 'pino';
@@ -17,7 +17,11 @@ import { SystemIds } from '../../../../adapters/system/system-ids.js';
 import { exchange } from './raw-socket.js';
 
 function told(method: HttpRoute['method'], path: string): HttpRoute {
-  return { method, path, serve: (ctx) => sendAnswer(ctx, 200, { data: { route: ctx.state.route, method: ctx.method, params: ctx.params } }) };
+  return {
+    method,
+    path,
+    serve: (ctx) => sendAnswer(ctx, 200, { data: { route: ctx.state.route, method: ctx.method, params: ctx.params } }),
+  };
 }
 
 describe('routing', () => {
@@ -31,7 +35,9 @@ describe('routing', () => {
     try {
       yield 'data: 1\n\n';
       yield 'data: 2\n\n';
-      await new Promise((resolve) => { setTimeout(resolve, 20); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, 20);
+      });
       how = 'whole';
     } finally {
       end(how);
@@ -42,7 +48,9 @@ describe('routing', () => {
     try {
       for (;;) {
         yield 'data: tick\n\n';
-        await new Promise((resolve) => { setTimeout(resolve, 1); });
+        await new Promise((resolve) => {
+          setTimeout(resolve, 1);
+        });
       }
     } finally {
       end('cut');
@@ -54,22 +62,45 @@ describe('routing', () => {
     throw new Error('The source broke.');
   }
 
-  const streamed = (path: string, stream: () => StreamedAnswer['stream']): HttpRoute => (
-    { method: 'GET', path, serve: (ctx) => sendAnswer(ctx, 200, { stream: stream(), mediaType: 'text/event-stream' }) }
-  );
+  const streamed = (path: string, stream: () => StreamedAnswer['stream']): HttpRoute => ({
+    method: 'GET',
+    path,
+    serve: (ctx) => sendAnswer(ctx, 200, { stream: stream(), mediaType: 'text/event-stream' }),
+  });
 
   before(async () => {
-    const things = createRouter([
-      told('GET', '/:id'), told('DELETE', '/:id'), told('POST', '/estimate'), told('PUT', '/:id/parts/:part'), told('PATCH', '/:id'),
-      streamed('/ticks/now', ticks), streamed('/ticks/endless', endless), streamed('/ticks/broken', broken),
-      { method: 'GET', path: '/refused/now', serve: () => Promise.reject(new ServiceError('TASK_NOT_FOUND')) },
-    ], '/v2/things');
+    const things = createRouter(
+      [
+        told('GET', '/:id'),
+        told('DELETE', '/:id'),
+        told('POST', '/estimate'),
+        told('PUT', '/:id/parts/:part'),
+        told('PATCH', '/:id'),
+        streamed('/ticks/now', ticks),
+        streamed('/ticks/endless', endless),
+        streamed('/ticks/broken', broken),
+        { method: 'GET', path: '/refused/now', serve: () => Promise.reject(new ServiceError('TASK_NOT_FOUND')) },
+      ],
+      '/v2/things',
+    );
     const files = createRouter([told('any', '/files/{*key}')]);
-    host = createHttpHost({ ids: new SystemIds(), clock: new SystemClock(), logger: pino({ level: 'silent' }), limits: DEFAULT_HTTP_LIMITS }, [() => [things], () => [files]]);
+    host = createHttpHost(
+      {
+        ids: new SystemIds(),
+        clock: new SystemClock(),
+        logger: pino({ level: 'silent' }),
+        limits: DEFAULT_HTTP_LIMITS,
+      },
+      [() => [things], () => [files]],
+    );
     ({ port } = await host.listen('127.0.0.1', 0));
   });
 
-  beforeEach(() => { ended = new Promise((resolve) => { end = resolve; }); });
+  beforeEach(() => {
+    ended = new Promise((resolve) => {
+      end = resolve;
+    });
+  });
 
   after(() => host.close(0));
 
@@ -101,11 +132,25 @@ describe('routing', () => {
     it(`refuses ${method} ${path} and says which methods there are`, async () => {
       const response = await ask(method, path);
       expect([response.status, response.headers.get('allow')]).to.deep.equal([405, allow]);
-      expect(await response.json()).to.deep.include({ code: 'METHOD_NOT_ALLOWED', message: `This route takes ${allow}.` });
+      expect(await response.json()).to.deep.include({
+        code: 'METHOD_NOT_ALLOWED',
+        message: `This route takes ${allow}.`,
+      });
     });
   }
 
-  for (const path of ['/', '/v2/things', '/v2/things/', '/v2/things/7/', '/V2/things/7', '/v2/Things/7', '/v2/things/7/parts', '/v2/things//parts/1', '/files', '/v2/thingsx/7']) {
+  for (const path of [
+    '/',
+    '/v2/things',
+    '/v2/things/',
+    '/v2/things/7/',
+    '/V2/things/7',
+    '/v2/Things/7',
+    '/v2/things/7/parts',
+    '/v2/things//parts/1',
+    '/files',
+    '/v2/thingsx/7',
+  ]) {
     it(`refuses ${path}, which is no route`, async () => {
       const response = await ask('GET', path);
       expect(response.status).to.equal(404);
@@ -115,7 +160,10 @@ describe('routing', () => {
 
   it('sends a stream as it comes, without an envelope', async () => {
     const response = await ask('GET', '/v2/things/ticks/now');
-    expect([response.headers.get('content-type'), response.headers.get('cache-control')]).to.deep.equal(['text/event-stream', 'no-store']);
+    expect([response.headers.get('content-type'), response.headers.get('cache-control')]).to.deep.equal([
+      'text/event-stream',
+      'no-store',
+    ]);
     expect(response.headers.get('x-request-id')).to.match(/^[0-9a-f-]{36}$/);
     expect(await response.text()).to.equal('data: 1\n\ndata: 2\n\n');
     expect(await ended).to.equal('whole');
@@ -136,12 +184,19 @@ describe('routing', () => {
 
   it('begins no stream for HEAD', async () => {
     const response = await ask('HEAD', '/v2/things/ticks/endless');
-    expect([response.status, response.headers.get('content-type'), await response.text()]).to.deep.equal([200, 'text/event-stream', '']);
+    expect([response.status, response.headers.get('content-type'), await response.text()]).to.deep.equal([
+      200,
+      'text/event-stream',
+      '',
+    ]);
   });
 
   it('answers a refusal that a route throws', async () => {
     const response = await ask('GET', '/v2/things/refused/now');
-    expect([response.status, ((await response.json()) as { code: string }).code]).to.deep.equal([404, 'TASK_NOT_FOUND']);
+    expect([response.status, ((await response.json()) as { code: string }).code]).to.deep.equal([
+      404,
+      'TASK_NOT_FOUND',
+    ]);
   });
 });
 
@@ -149,7 +204,11 @@ describe('a query', () => {
   const NAMES = ['limit', 'cursor'];
 
   for (const [query, values] of [
-    ['', {}], ['limit=5', { limit: '5' }], ['cursor=a%2Fb+c&limit=', { cursor: 'a/b c', limit: '' }], ['limit', { limit: '' }], ['limit=1=2', { limit: '1=2' }],
+    ['', {}],
+    ['limit=5', { limit: '5' }],
+    ['cursor=a%2Fb+c&limit=', { cursor: 'a/b c', limit: '' }],
+    ['limit', { limit: '' }],
+    ['limit=1=2', { limit: '1=2' }],
   ] as const) {
     it(`"${query}" is read`, () => {
       expect(readQuery(query, NAMES)).to.deep.equal(values);
@@ -164,7 +223,9 @@ describe('a query', () => {
     ['limit=%ff', 'The query must be percent-encoded UTF-8.'],
   ] as const) {
     it(`"${query}" is refused`, () => {
-      expect(() => readQuery(query, NAMES)).to.throw(ServiceError, sentence).with.property('code', 'FIELD_INVALID');
+      expect(() => readQuery(query, NAMES))
+        .to.throw(ServiceError, sentence)
+        .with.property('code', 'FIELD_INVALID');
     });
   }
 });

@@ -1,5 +1,5 @@
-// Goal: the server around the operations: health, readiness, stopping, rates, our own faults, caching, slow clients, and
-// a log without secrets.
+// Goal: the server around the operations: health, readiness, stopping, rates, our own faults, caching, slow clients,
+// and a log without secrets.
 // Method: real servers on free ports; ports that fail on demand; a log kept in memory.
 import { expect } from 'chai';
 import { pino } from 'pino';
@@ -12,12 +12,18 @@ import { PICTURE } from '../../vectors/vector.js';
 import { exchange, parseAnswer } from './raw-socket.js';
 import { BASE, sendHttp, serve, toHttp, type RunningServer } from './rest-client.js';
 
-interface Setting extends RunningServer { readonly harness: ServiceHarness; readonly fixture: RequestFixture; readonly credential: string }
+interface Setting extends RunningServer {
+  readonly harness: ServiceHarness;
+  readonly fixture: RequestFixture;
+  readonly credential: string;
+}
 
 /** A moment that one part of a test waits for and another one brings about. */
 function signal(): { readonly promise: Promise<void>; readonly resolve: () => void } {
   let resolve: () => void = () => undefined;
-  const promise = new Promise<void>((done) => { resolve = done; });
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
   return { promise, resolve };
 }
 
@@ -42,7 +48,9 @@ describe('the REST server', () => {
 
   it('is healthy while it runs, and ready when its database is', async () => {
     let ready = true;
-    const { origin } = await set({ readiness: () => (ready ? Promise.resolve(true) : Promise.reject(new Error('away'))) });
+    const { origin } = await set({
+      readiness: () => (ready ? Promise.resolve(true) : Promise.reject(new Error('away'))),
+    });
     expect((await fetch(`${origin}/healthz`)).status).to.equal(200);
     expect((await fetch(`${origin}/readyz`)).status).to.equal(200);
     ready = false;
@@ -56,7 +64,14 @@ describe('the REST server', () => {
     const arrived = signal();
     const readiness = signal();
     let asked = 0;
-    const { origin } = await set({ readiness: async () => { asked += 1; arrived.resolve(); await readiness.promise; return true; } });
+    const { origin } = await set({
+      readiness: async () => {
+        asked += 1;
+        arrived.resolve();
+        await readiness.promise;
+        return true;
+      },
+    });
     const first = fetch(`${origin}/readyz`);
     await arrived.promise;
     const others = Array.from({ length: 20 }, () => fetch(`${origin}/readyz`));
@@ -71,7 +86,13 @@ describe('the REST server', () => {
   it('finishes the request under way when it stops, takes no other, and says so', async () => {
     const arrived = signal();
     const readiness = signal();
-    const { origin, server } = await set({ readiness: async () => { arrived.resolve(); await readiness.promise; return true; } });
+    const { origin, server } = await set({
+      readiness: async () => {
+        arrived.resolve();
+        await readiness.promise;
+        return true;
+      },
+    });
     const underWay = fetch(`${origin}/readyz`);
     await arrived.promise;
     const closed = server.close(60_000);
@@ -79,13 +100,26 @@ describe('the REST server', () => {
     const answer = await underWay;
     expect([answer.status, answer.headers.get('connection')]).to.deep.equal([200, 'close']);
     await closed;
-    expect(await fetch(`${origin}/healthz`).then(() => 'answered', () => 'refused')).to.equal('refused');
+    expect(
+      await fetch(`${origin}/healthz`).then(
+        () => 'answered',
+        () => 'refused',
+      ),
+    ).to.equal('refused');
   });
 
   it('cuts what is still under way when the grace is over', async () => {
     const arrived = signal();
-    const { origin, server } = await set({ readiness: () => { arrived.resolve(); return new Promise<boolean>(() => undefined); } });
-    const underWay = fetch(`${origin}/readyz`).then(() => 'answered', () => 'cut');
+    const { origin, server } = await set({
+      readiness: () => {
+        arrived.resolve();
+        return new Promise<boolean>(() => undefined);
+      },
+    });
+    const underWay = fetch(`${origin}/readyz`).then(
+      () => 'answered',
+      () => 'cut',
+    );
     await arrived.promise;
     await server.close(20);
     expect(await underWay).to.equal('cut');
@@ -105,24 +139,46 @@ describe('the REST server', () => {
     expect((await create('a')).code).to.equal('OK');
     expect((await create('b')).code).to.equal('RATE_LIMITED');
     expect((await sendHttp(origin, { operation: 'getCredits' })).code).to.equal('DEVELOPER_TOKEN_REQUIRED');
-    expect((await sendHttp(origin, { operation: 'getCredits', credential: fixture.secrets.get('only generations:read') as string })).headers.get('ratelimit')).to.be.a('string');
+    expect(
+      (
+        await sendHttp(origin, {
+          operation: 'getCredits',
+          credential: fixture.secrets.get('only generations:read') as string,
+        })
+      ).headers.get('ratelimit'),
+    ).to.be.a('string');
   });
 
   it('counts a request once more for every 16 KiB of its body, sent in chunks too, and one alone at most as the whole rate', async () => {
     const { origin, port, credential, fixture } = await set({ limits: { readsPerMinute: 20 } });
-    const estimate = (bytes: number, as = credential, at = origin) => sendHttp(at, { operation: 'estimateGeneration', credential: as, body: { ...PICTURE, prompt: 'x'.repeat(bytes) } });
+    const estimate = (bytes: number, as = credential, at = origin) =>
+      sendHttp(at, {
+        operation: 'estimateGeneration',
+        credential: as,
+        body: { ...PICTURE, prompt: 'x'.repeat(bytes) },
+      });
     expect((await estimate(1)).headers.get('ratelimit')).to.match(/^"reads";r=19;/);
     const large = await estimate(40 * 1024);
     expect([large.code, large.headers.get('ratelimit-policy')]).to.deep.equal(['FIELD_INVALID', '"reads";q=20;w=60']);
     expect(large.headers.get('ratelimit')).to.match(/^"reads";r=16;/);
     const chunk = 'x'.repeat(33 * 1024);
-    const chunked = parseAnswer(await exchange(port, `POST ${BASE}/generations/estimate HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${credential}\r\nContent-Type: application/json\r\n`
-      + `Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n${chunk.length.toString(16)}\r\n${chunk}\r\n0\r\n\r\n`));
+    const chunked = parseAnswer(
+      await exchange(
+        port,
+        `POST ${BASE}/generations/estimate HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${credential}\r\nContent-Type: application/json\r\n` +
+          `Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n${chunk.length.toString(16)}\r\n${chunk}\r\n0\r\n\r\n`,
+      ),
+    );
     expect([chunked.status, chunked.headers.get('ratelimit')?.slice(0, 12)]).to.deep.equal([400, '"reads";r=13']);
     await estimate(120 * 1024);
     const refused = await estimate(120 * 1024);
-    expect([refused.code, refused.headers.get('ratelimit')?.slice(0, 12)]).to.deep.equal(['RATE_LIMITED', '"reads";r=0;']);
-    expect(refused.message).to.equal('A credential may send 20 reads a minute, and this one counts as 8 for its size; wait for the time in Retry-After.');
+    expect([refused.code, refused.headers.get('ratelimit')?.slice(0, 12)]).to.deep.equal([
+      'RATE_LIMITED',
+      '"reads";r=0;',
+    ]);
+    expect(refused.message).to.equal(
+      'A credential may send 20 reads a minute, and this one counts as 8 for its size; wait for the time in Retry-After.',
+    );
     const narrow = await serve((open[0] as Setting).harness, { limits: { readsPerMinute: 2 } });
     const stranger = fixture.secrets.get('stranger') as string;
     expect((await estimate(120 * 1024, stranger, narrow.origin)).code).to.equal('FIELD_INVALID');
@@ -135,24 +191,40 @@ describe('the REST server', () => {
     const generations = new Proxy({} as GenerationStore, { get: () => () => Promise.reject(failure) });
     const { harness } = await set();
     const lines: string[] = [];
-    const logger = pino({ level: 'debug' }, { write: (line: string) => { lines.push(line); } });
+    const logger = pino(
+      { level: 'debug' },
+      {
+        write: (line: string) => {
+          lines.push(line);
+        },
+      },
+    );
     const broken = await serve({ ...harness, context: { ...harness.context, generations } }, { logger });
     const credential = (open[0] as Setting).credential;
-    const ask = () => sendHttp(broken.origin, { operation: 'getGeneration', credential, id: '0198c0de-0000-7000-8000-000000000000' });
+    const ask = () =>
+      sendHttp(broken.origin, { operation: 'getGeneration', credential, id: '0198c0de-0000-7000-8000-000000000000' });
     const away = await ask();
     expect([away.status, away.code, away.headers.get('retry-after')]).to.deep.equal([503, 'SERVICE_UNAVAILABLE', '2']);
     failure = new TypeError('x is undefined');
     const fault = await ask();
-    expect([fault.status, fault.code, fault.message]).to.deep.equal([500, 'INTERNAL_ERROR', 'Something went wrong on our side.']);
+    expect([fault.status, fault.code, fault.message]).to.deep.equal([
+      500,
+      'INTERNAL_ERROR',
+      'Something went wrong on our side.',
+    ]);
     expect(JSON.stringify([away.envelope, fault.envelope])).to.not.match(/secret|undefined|mongodb/);
-    expect(lines.filter((line) => line.includes('x is undefined')), 'logged once, with its request id').to.have.length(1);
+    expect(
+      lines.filter((line) => line.includes('x is undefined')),
+      'logged once, with its request id',
+    ).to.have.length(1);
     expect(lines.find((line) => line.includes('x is undefined'))).to.include(fault.envelope['request_id']);
     await broken.server.close(100);
   });
 
   it('gives back a request id that is safe to, and its own for any other', async () => {
     const { origin } = await set();
-    const idFor = async (sent: string) => (await fetch(`${origin}/healthz`, { headers: { 'X-Request-Id': sent } })).headers.get('x-request-id');
+    const idFor = async (sent: string) =>
+      (await fetch(`${origin}/healthz`, { headers: { 'X-Request-Id': sent } })).headers.get('x-request-id');
     expect(await idFor('a.b_c:D-9')).to.equal('a.b_c:D-9');
     expect(await idFor('x'.repeat(128))).to.equal('x'.repeat(128));
     const ours = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -173,7 +245,11 @@ describe('the REST server', () => {
     const { origin, credential } = await set();
     const { headers } = toHttp({ operation: 'getCredits', credential });
     const head = await fetch(`${origin}${BASE}/credits`, { method: 'HEAD', headers });
-    expect([head.status, await head.text(), Number(head.headers.get('content-length')) > 100]).to.deep.equal([200, '', true]);
+    expect([head.status, await head.text(), Number(head.headers.get('content-length')) > 100]).to.deep.equal([
+      200,
+      '',
+      true,
+    ]);
     expect(head.headers.get('cache-control')).to.equal('no-store');
     const other = await fetch(`${origin}${BASE}/generations/estimate`, { method: 'HEAD', headers });
     expect([other.status, other.headers.get('allow')]).to.deep.equal([405, 'POST']);
@@ -184,24 +260,41 @@ describe('the REST server', () => {
     const { status, message } = await sendHttp(origin, { operation: 'getCredits' });
     expect([status, message]).to.deep.equal([401, 'Send an API key as Authorization: Bearer <credential>.']);
     const description = await (await fetch(`${origin}/openapi.json`)).text();
-    expect(description).to.include('API key').and.not.match(/access token|oauth/i);
+    expect(description)
+      .to.include('API key')
+      .and.not.match(/access token|oauth/i);
   });
 
   it('says where a new generation is found, and how long to wait for one under way', async () => {
     const { origin, credential } = await set();
     const created = await sendHttp(origin, { operation: 'createGeneration', credential, key: 'k', body: PICTURE });
     const location = created.headers.get('location') as string;
-    expect((await fetch(origin + location, { headers: { Authorization: `Bearer ${credential}` } })).status).to.equal(200);
-    const waiting = await sendHttp(origin, { operation: 'createGeneration', credential, key: 'under-way', body: { ...PICTURE } });
-    expect([waiting.code, Number(waiting.headers.get('retry-after')) >= 1]).to.deep.equal(['IDEMPOTENCY_IN_PROGRESS', true]);
+    expect((await fetch(origin + location, { headers: { Authorization: `Bearer ${credential}` } })).status).to.equal(
+      200,
+    );
+    const waiting = await sendHttp(origin, {
+      operation: 'createGeneration',
+      credential,
+      key: 'under-way',
+      body: { ...PICTURE },
+    });
+    expect([waiting.code, Number(waiting.headers.get('retry-after')) >= 1]).to.deep.equal([
+      'IDEMPOTENCY_IN_PROGRESS',
+      true,
+    ]);
   });
 
   it('does not wait for ever for a slow body or slow headers', async () => {
-    const { port, credential } = await set({ limits: { bodyTimeoutMs: 30, headersTimeoutMs: 50, requestTimeoutMs: 60_000 } });
+    const { port, credential } = await set({
+      limits: { bodyTimeoutMs: 30, headersTimeoutMs: 50, requestTimeoutMs: 60_000 },
+    });
     const head = `POST ${BASE}/generations HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${credential}\r\nIdempotency-Key: k\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{`;
     for (const bytes of [head, 'GET /healthz HTTP/1.1\r\nHost:']) {
       const answer = parseAnswer(await exchange(port, bytes));
-      expect([answer.status, (JSON.parse(answer.body) as JsonObject)['code']], bytes.slice(0, 4)).to.deep.equal([408, 'REQUEST_TIMEOUT']);
+      expect([answer.status, (JSON.parse(answer.body) as JsonObject)['code']], bytes.slice(0, 4)).to.deep.equal([
+        408,
+        'REQUEST_TIMEOUT',
+      ]);
     }
   });
 
@@ -221,10 +314,27 @@ describe('the REST server', () => {
 
   it('keeps credentials, keys and bodies out of its log, at any level', async () => {
     const lines: string[] = [];
-    const logger = pino({ level: 'trace' }, { write: (line: string) => { lines.push(line); } });
+    const logger = pino(
+      { level: 'trace' },
+      {
+        write: (line: string) => {
+          lines.push(line);
+        },
+      },
+    );
     const { origin, credential } = await set({ logger });
-    await sendHttp(origin, { operation: 'createGeneration', credential, key: 'the-key', body: { ...PICTURE, prompt: 'the-prompt' } });
-    await sendHttp(origin, { operation: 'createGeneration', credential: `${credential.slice(0, -1)}!`, key: 'the-key', body: PICTURE });
+    await sendHttp(origin, {
+      operation: 'createGeneration',
+      credential,
+      key: 'the-key',
+      body: { ...PICTURE, prompt: 'the-prompt' },
+    });
+    await sendHttp(origin, {
+      operation: 'createGeneration',
+      credential: `${credential.slice(0, -1)}!`,
+      key: 'the-key',
+      body: PICTURE,
+    });
     await fetch(`${origin}/objects/x?signature=the-signature`);
     expect(lines.length).to.be.at.least(3);
     expect(lines.join('')).to.not.match(/the-key|the-prompt|the-signature|svc_live_/);
@@ -238,7 +348,8 @@ describe('the REST server', () => {
     const html = await page.text();
     expect(page.headers.get('content-security-policy')).to.match(/default-src 'none'; script-src 'self';/);
     expect(html).to.not.match(/https?:|<script>|<style|\son\w+=/);
-    for (const [, path = ''] of html.matchAll(/(?:src|href)="([^"]+)"/g)) expect((await fetch(`${origin}/${path}`)).status, path).to.equal(200);
+    for (const [, path = ''] of html.matchAll(/(?:src|href)="([^"]+)"/g))
+      expect((await fetch(`${origin}/${path}`)).status, path).to.equal(200);
     expect(((await (await fetch(`${origin}/openapi.json`)).json()) as JsonObject)['openapi']).to.match(/^3\.1/);
   });
 });

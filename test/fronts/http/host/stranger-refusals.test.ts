@@ -1,7 +1,8 @@
-// Goal: nobody goes on guessing from one address, no valid credential is ever refused for its address, and a flood fills
-// neither the log nor the memory: refused requests of which nobody knows whose they are share one sample of lines.
-// Method: a clock that the test moves, and real servers behind a trusted proxy that is made up in headers; whom the proxy's
-// header names is held to an independent reading of it. Lines and answers are counted.
+// Goal: nobody goes on guessing from one address, no valid credential is ever refused for its address, and a flood
+// fills neither the log nor the memory: refused requests of which nobody knows whose they are share one sample of
+// lines.
+// Method: a clock that the test moves, and real servers behind a trusted proxy that is made up in headers; whom the
+// proxy's header names is held to an independent reading of it. Lines and answers are counted.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
@@ -22,11 +23,24 @@ const collectGarbage = runInNewContext('gc') as () => void;
 
 const INVALID = new ServiceError('DEVELOPER_TOKEN_INVALID');
 
-interface Kept { readonly lines: JsonObject[]; readonly logger: Logger }
+interface Kept {
+  readonly lines: JsonObject[];
+  readonly logger: Logger;
+}
 
 function keptLog(level = 'info'): Kept {
   const lines: JsonObject[] = [];
-  return { lines, logger: pino({ level }, { write: (line: string) => { lines.push(JSON.parse(line) as JsonObject); } }) };
+  return {
+    lines,
+    logger: pino(
+      { level },
+      {
+        write: (line: string) => {
+          lines.push(JSON.parse(line) as JsonObject);
+        },
+      },
+    ),
+  };
 }
 
 describe('refused requests of strangers', () => {
@@ -35,7 +49,8 @@ describe('refused requests of strangers', () => {
     const { lines, logger } = keptLog();
     return { clock, lines, failures: new StrangerRefusals(perMinute, { clock, logger }) };
   };
-  const codeOf = (failures: StrangerRefusals, address: string, error = INVALID): ErrorCode => failures.countFailure(address, error).code;
+  const codeOf = (failures: StrangerRefusals, address: string, error = INVALID): ErrorCode =>
+    failures.countFailure(address, error).code;
 
   it('are refused otherwise once there are too many of one address, until the minute is over', async () => {
     const { clock, failures } = open(3);
@@ -52,7 +67,8 @@ describe('refused requests of strangers', () => {
 
   it('count expired and revoked credentials, and none that was not sent', () => {
     const { failures } = open(2);
-    for (let count = 0; count < 10; count += 1) expect(codeOf(failures, 'a', new ServiceError('DEVELOPER_TOKEN_REQUIRED'))).to.equal('DEVELOPER_TOKEN_REQUIRED');
+    for (let count = 0; count < 10; count += 1)
+      expect(codeOf(failures, 'a', new ServiceError('DEVELOPER_TOKEN_REQUIRED'))).to.equal('DEVELOPER_TOKEN_REQUIRED');
     expect(codeOf(failures, 'a', new ServiceError('DEVELOPER_TOKEN_EXPIRED'))).to.equal('DEVELOPER_TOKEN_EXPIRED');
     expect(codeOf(failures, 'a', new ServiceError('DEVELOPER_TOKEN_REVOKED'))).to.equal('DEVELOPER_TOKEN_REVOKED');
     expect(codeOf(failures, 'a')).to.equal('RATE_LIMITED');
@@ -62,14 +78,36 @@ describe('refused requests of strangers', () => {
 
   it('are told one by one while they are few, and then in one line a minute', async () => {
     const { clock, lines, failures } = open(60);
-    const told = (address: string, times: number) => Array.from({ length: times }, () => failures.isLogged(address)).filter(Boolean).length;
+    const told = (address: string, times: number) =>
+      Array.from({ length: times }, () => failures.isLogged(address)).filter(Boolean).length;
     for (let count = 0; count < 7; count += 1) failures.countFailure('a', INVALID);
     expect([told('a', 1_000), told('b', 3)]).to.deep.equal([5, 3]);
     expect(lines).to.deep.equal([]);
     await clock.advance(60_000);
-    expect(lines.map(({ msg, level, refusals, failures: count, notLogged, addresses, most }) => ({ msg, level, refusals, count, notLogged, addresses, most }))).to.deep.equal([{
-      msg: 'strangers refused', level: 40, refusals: 1_003, count: 7, notLogged: 995, addresses: 2, most: [{ address: 'a', failures: 7, refusals: 1_000 }, { address: 'b', failures: 0, refusals: 3 }],
-    }]);
+    expect(
+      lines.map(({ msg, level, refusals, failures: count, notLogged, addresses, most }) => ({
+        msg,
+        level,
+        refusals,
+        count,
+        notLogged,
+        addresses,
+        most,
+      })),
+    ).to.deep.equal([
+      {
+        msg: 'strangers refused',
+        level: 40,
+        refusals: 1_003,
+        count: 7,
+        notLogged: 995,
+        addresses: 2,
+        most: [
+          { address: 'a', failures: 7, refusals: 1_000 },
+          { address: 'b', failures: 0, refusals: 3 },
+        ],
+      },
+    ]);
     expect(told('a', 2)).to.equal(2);
     failures.close();
     await clock.advance(120_000);
@@ -99,26 +137,51 @@ describe('refused requests of strangers', () => {
 
 describe('the client behind trusted proxies', () => {
   const addresses = new ClientAddresses(['10.0.0.0/8', '::1']);
-  const clientOf = (remoteAddress: string | undefined, header?: string) => (
-    addresses.ofRequest({ socket: { remoteAddress } as never, headers: header === undefined ? {} : { 'x-forwarded-for': header } })
-  );
+  const clientOf = (remoteAddress: string | undefined, header?: string) =>
+    addresses.ofRequest({
+      socket: { remoteAddress } as never,
+      headers: header === undefined ? {} : { 'x-forwarded-for': header },
+    });
 
   it('is the last address that is no proxy, whatever anybody wrote before it', () => {
-    const entry = fc.constantFrom('10.0.0.1', '10.9.9.9', '::1', '192.0.2.1', '198.51.100.7', '2001:db8::1', 'unknown', '', '1.2.3.4:80', '::ffff:10.0.0.2');
+    const entry = fc.constantFrom(
+      '10.0.0.1',
+      '10.9.9.9',
+      '::1',
+      '192.0.2.1',
+      '198.51.100.7',
+      '2001:db8::1',
+      'unknown',
+      '',
+      '1.2.3.4:80',
+      '::ffff:10.0.0.2',
+    );
     const isProxy = (text: string) => text.startsWith('10.') || text === '::1' || text === '::ffff:10.0.0.2';
-    const shown: Record<string, string> = { '2001:db8::1': '2001:db8:0:0::/64', '::1': '0:0:0:0::/64', '::ffff:10.0.0.2': '10.0.0.2' };
-    fc.assert(fc.property(fc.array(entry, { minLength: 1, maxLength: 6 }), fc.constantFrom(', ', ','), (hops, comma) => {
-      const fromTheRight = hops.toReversed();
-      const last = fromTheRight.findIndex((hop) => !isProxy(hop));
-      const named = last === -1 ? hops[0] : fromTheRight[last];
-      const expected = named === undefined || ['unknown', '', '1.2.3.4:80'].includes(named) ? '10.0.0.5' : (shown[named] ?? named);
-      expect(clientOf('::ffff:10.0.0.5', hops.join(comma))).to.equal(expected);
-    }), { numRuns: 2_000 });
+    const shown: Record<string, string> = {
+      '2001:db8::1': '2001:db8:0:0::/64',
+      '::1': '0:0:0:0::/64',
+      '::ffff:10.0.0.2': '10.0.0.2',
+    };
+    fc.assert(
+      fc.property(fc.array(entry, { minLength: 1, maxLength: 6 }), fc.constantFrom(', ', ','), (hops, comma) => {
+        const fromTheRight = hops.toReversed();
+        const last = fromTheRight.findIndex((hop) => !isProxy(hop));
+        const named = last === -1 ? hops[0] : fromTheRight[last];
+        const expected =
+          named === undefined || ['unknown', '', '1.2.3.4:80'].includes(named) ? '10.0.0.5' : (shown[named] ?? named);
+        expect(clientOf('::ffff:10.0.0.5', hops.join(comma))).to.equal(expected);
+      }),
+      { numRuns: 2_000 },
+    );
   });
 
   it('is the peer where that is no proxy, or says nothing', () => {
     expect(clientOf('192.0.2.9', '198.51.100.7')).to.equal('192.0.2.9');
-    expect([clientOf('10.0.0.1'), clientOf('10.0.0.1', ''), clientOf('::1')]).to.deep.equal(['10.0.0.1', '10.0.0.1', '0:0:0:0::/64']);
+    expect([clientOf('10.0.0.1'), clientOf('10.0.0.1', ''), clientOf('::1')]).to.deep.equal([
+      '10.0.0.1',
+      '10.0.0.1',
+      '0:0:0:0::/64',
+    ]);
     expect(clientOf(undefined, '198.51.100.7')).to.equal('unknown');
     expect(clientOf('10.0.0.1', `${'10.0.0.1,'.repeat(1_700)}192.0.2.1`)).to.equal('192.0.2.1');
   });
@@ -134,7 +197,11 @@ describe('REST limits failed authentications', () => {
     harness = await openServiceHarness();
     fixture = await createRequestFixture(harness.context);
     kept = keptLog();
-    running = await serve(harness, { logger: kept.logger, trustedProxies: ['127.0.0.1'], limits: { failedAuthenticationsPerMinute: 3 } });
+    running = await serve(harness, {
+      logger: kept.logger,
+      trustedProxies: ['127.0.0.1'],
+      limits: { failedAuthenticationsPerMinute: 3 },
+    });
   });
   afterEach(async () => {
     await running.server.close(100);
@@ -142,9 +209,16 @@ describe('REST limits failed authentications', () => {
   });
 
   const ask = async (credential: string | undefined, from: string) => {
-    const headers: Record<string, string> = { 'X-Forwarded-For': from, ...(credential === undefined ? {} : { Authorization: `Bearer ${credential}` }) };
+    const headers: Record<string, string> = {
+      'X-Forwarded-For': from,
+      ...(credential === undefined ? {} : { Authorization: `Bearer ${credential}` }),
+    };
     const answer = await fetch(`${running.origin}${BASE}/credits`, { headers });
-    return { status: answer.status, retryAfter: answer.headers.get('retry-after'), envelope: (await answer.json()) as JsonObject };
+    return {
+      status: answer.status,
+      retryAfter: answer.headers.get('retry-after'),
+      envelope: (await answer.json()) as JsonObject,
+    };
   };
 
   it('refuses more wrong credentials of one address, and never a right one', async () => {
@@ -199,7 +273,9 @@ describe('REST limits failed authentications', () => {
     it(`logs a flood of requests with the address of each line, and no line for most: ${name}`, async () => {
       const text = `${line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Forwarded-For: 192.0.2.4\r\n${headers.map((header) => `${header}\r\n`).join('')}\r\n`;
       for (let count = 0; count < 30; count += 1) await exchange(running.port, text);
-      expect(kept.lines.map((told) => [told['msg'], told['status'], told['address']])).to.deep.equal(Array.from({ length: 5 }, () => ['request', status, '192.0.2.4']));
+      expect(kept.lines.map((told) => [told['msg'], told['status'], told['address']])).to.deep.equal(
+        Array.from({ length: 5 }, () => ['request', status, '192.0.2.4']),
+      );
       await running.server.close(100);
       expect(kept.lines.at(-1)).to.include({ msg: 'strangers refused', refusals: 30, failures: 0, notLogged: 25 });
     });
@@ -207,7 +283,11 @@ describe('REST limits failed authentications', () => {
 
   it('logs each refusal of a caller', async () => {
     const valid = fixture.secrets.get('owner') as string;
-    for (let count = 0; count < 30; count += 1) await fetch(`${running.origin}${BASE}/generations`, { method: 'POST', headers: { Authorization: `Bearer ${valid}` } });
+    for (let count = 0; count < 30; count += 1)
+      await fetch(`${running.origin}${BASE}/generations`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${valid}` },
+      });
     expect(kept.lines.filter(({ msg, status }) => msg === 'request' && status === 400)).to.have.length(30);
   });
 });

@@ -1,6 +1,6 @@
 // Goal: what one stranger can hold of the server is bounded: connections, and bodies that nobody wants any more.
-// Method: raw sockets against servers with small bounds; connections are counted, and a body that is sent byte by byte is
-// over before it is whole.
+// Method: raw sockets against servers with small bounds; connections are counted, and a body that is sent byte by byte
+// is over before it is whole.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
@@ -33,7 +33,16 @@ describe('REST bounds what a stranger holds', () => {
   });
 
   const open = async (options: Parameters<typeof serve>[1]) => {
-    running = await serve(harness, { ...options, observer: { begun: () => undefined, ended: () => undefined, refused: (reason) => { refused.push(reason); } } });
+    running = await serve(harness, {
+      ...options,
+      observer: {
+        begun: () => undefined,
+        ended: () => undefined,
+        refused: (reason) => {
+          refused.push(reason);
+        },
+      },
+    });
   };
 
   /** A connection on which a request was sent, and whether it was answered or closed. */
@@ -41,7 +50,9 @@ describe('REST bounds what a stranger holds', () => {
     const socket = connect(running.port, '127.0.0.1').on('error', () => undefined);
     sockets.push(socket);
     socket.write(HEALTH);
-    const isAnswered = await new Promise<boolean>((resolve) => { socket.once('data', () => resolve(true)).once('close', () => resolve(false)); });
+    const isAnswered = await new Promise<boolean>((resolve) => {
+      socket.once('data', () => resolve(true)).once('close', () => resolve(false));
+    });
     return { socket, isAnswered };
   }
 
@@ -65,20 +76,37 @@ describe('REST bounds what a stranger holds', () => {
   });
 
   const REFUSED: readonly (readonly [string, number])[] = [
-    [`POST ${BASE}/generations`, 401], ['POST /nowhere', 404], ['PUT /healthz', 405], ['GET /healthz', 200], [`GET ${BASE}/models`, 413], ['GET /docs', 200], ['HEAD /healthz', 200],
+    [`POST ${BASE}/generations`, 401],
+    ['POST /nowhere', 404],
+    ['PUT /healthz', 405],
+    ['GET /healthz', 200],
+    [`GET ${BASE}/models`, 413],
+    ['GET /docs', 200],
+    ['HEAD /healthz', 200],
     ['GET /objects/streamed', 200],
   ];
   for (const [line, status] of REFUSED) {
     it(`cuts a body that drips in after its answer: ${line}`, async () => {
-      await open({ lingerMs: 20, signedObjects: { handle: () => Promise.resolve({ status: 200, headers: {}, body: Readable.from([Buffer.from('an object')]) }) } });
+      await open({
+        lingerMs: 20,
+        signedObjects: {
+          handle: () => Promise.resolve({ status: 200, headers: {}, body: Readable.from([Buffer.from('an object')]) }),
+        },
+      });
       const declared = 1_000_000;
       const socket = connect(running.port, '127.0.0.1').on('error', () => undefined);
       sockets.push(socket);
       let text = '';
       let dripped = 0;
-      socket.on('data', (chunk) => { text += chunk.toString('utf8'); });
-      socket.write(`${line} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${declared}\r\n\r\n`);
-      const closed = new Promise((resolve) => { socket.once('close', resolve); });
+      socket.on('data', (chunk) => {
+        text += chunk.toString('utf8');
+      });
+      socket.write(
+        `${line} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${declared}\r\n\r\n`,
+      );
+      const closed = new Promise((resolve) => {
+        socket.once('close', resolve);
+      });
       await once(socket, 'data');
       const drip = (): void => {
         if (socket.destroyed || dripped >= declared) return;
@@ -93,19 +121,30 @@ describe('REST bounds what a stranger holds', () => {
     });
   }
 
-  for (const [line, status] of [[`POST ${BASE}/generations`, 401], ['POST /nowhere', 404], ['GET /healthz', 200], [`GET ${BASE}/models`, 413]] as const) {
+  for (const [line, status] of [
+    [`POST ${BASE}/generations`, 401],
+    ['POST /nowhere', 404],
+    ['GET /healthz', 200],
+    [`GET ${BASE}/models`, 413],
+  ] as const) {
     it(`closes the connection of a body that comes in chunks of one byte: ${line}`, async () => {
       await open({ lingerMs: 2_000_000_000 });
       const socket = connect(running.port, '127.0.0.1').on('error', () => undefined);
       sockets.push(socket);
       let text = '';
-      socket.on('data', (chunk) => { text += chunk.toString('utf8'); });
-      socket.write(`${line} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`);
+      socket.on('data', (chunk) => {
+        text += chunk.toString('utf8');
+      });
+      socket.write(
+        `${line} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
+      );
       let sent = 0;
       while (!socket.destroyed && sent < 20_000) {
         for (let more = 0; more < 100; more += 1) socket.write('1\r\nx\r\n');
         sent += 100;
-        await new Promise((resolve) => { setImmediate(resolve); });
+        await new Promise((resolve) => {
+          setImmediate(resolve);
+        });
       }
       // Who goes on sending may miss its answer.
       if (text !== '') expect(parseAnswer(text).status).to.equal(status);
@@ -120,11 +159,18 @@ describe('REST bounds what a stranger holds', () => {
     const socket = connect({ port: running.port, host: '127.0.0.1', noDelay: true }).on('error', () => undefined);
     sockets.push(socket);
     const answered = once(socket, 'data') as Promise<[Buffer]>;
-    const headers = ['Host: x', `Authorization: Bearer ${fixture.secrets.get('owner') as string}`, 'Content-Type: application/json', `Content-Length: ${body.length}`];
+    const headers = [
+      'Host: x',
+      `Authorization: Bearer ${fixture.secrets.get('owner') as string}`,
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+    ];
     socket.write(`POST ${BASE}/generations/estimate HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n`);
     for (let at = 0; at < body.length; at += 200) {
       socket.write(body.slice(at, at + 200));
-      await new Promise((resolve) => { setImmediate(resolve); });
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
     }
     expect(parseAnswer((await answered)[0].toString('utf8')).status).to.equal(200);
   });
@@ -134,7 +180,9 @@ describe('REST bounds what a stranger holds', () => {
     const socket = connect(running.port, '127.0.0.1').on('error', () => undefined);
     sockets.push(socket);
     let text = '';
-    socket.on('data', (chunk) => { text += chunk.toString('utf8'); });
+    socket.on('data', (chunk) => {
+      text += chunk.toString('utf8');
+    });
     socket.write(`POST ${BASE}/generations HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n`);
     await once(socket, 'data');
     socket.write(`12345${HEALTH.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')}`);
@@ -149,7 +197,9 @@ describe('REST bounds what a stranger holds', () => {
     const socket = connect({ port: running.port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => undefined);
     sockets.push(socket);
     let text = '';
-    socket.on('data', (chunk) => { text += chunk.toString('utf8'); });
+    socket.on('data', (chunk) => {
+      text += chunk.toString('utf8');
+    });
     socket.end(HEALTH + HEALTH);
     await once(socket, 'close');
     expect(text === '' || parseAnswer(text).status === 200).to.equal(true);

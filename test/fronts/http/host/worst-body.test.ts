@@ -1,14 +1,18 @@
 // Goal: no body of 128 KiB takes more than ten times the processor time of a plain create, over REST and over gRPC.
-// Method: a search over shapes of bodies on servers in memory, the client in the same process. What counts is the ratio of the
-// medians of processor times taken in turn, never a time; a body that seems to cost too much is measured again and again, with
-// twice the samples each time, and the least of its ratios decides, since a busy machine only adds. WORST_BODY_RUNS sets how many
-// bodies are tried. The one that costs most is printed.
+// Method: a search over shapes of bodies on servers in memory, the client in the same process. What counts is the ratio
+// of the medians of processor times taken in turn, never a time; a body that seems to cost too much is measured again
+// and again, with twice the samples each time, and the least of its ratios decides, since a busy machine only adds.
+// WORST_BODY_RUNS sets how many bodies are tried. The one that costs most is printed.
 import { Agent, request as httpRequest } from 'node:http';
 import { create, toBinary } from '@bufbuild/protobuf';
 import type { Client } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { CreateGenerationRequestSchema, Generations, GenerationInputSchema } from '../../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
+import {
+  CreateGenerationRequestSchema,
+  Generations,
+  GenerationInputSchema,
+} from '../../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { Operation } from '../../../../apps/grpc/generated/darkroom/v1/media_pb.js';
 import { methodDefinition } from '../../../../apps/grpc/service-definition.js';
 import { MAX_BODY_BYTES, MAX_BODY_NODES, MAX_BODY_PIECES } from '../../../../apps/http/host/limits.js';
@@ -37,8 +41,21 @@ const OPEN: Model = {
       ...(PICTURE.inputSchema['properties'] as JsonObject),
       text: { type: 'string', maxLength: 8_000 },
       list: { type: 'array', maxItems: 5_000, items: { type: 'string', maxLength: 200 } },
-      rows: { type: 'array', items: { type: 'object', additionalProperties: false, required: ['a'], properties: { a: { type: 'integer' } } } },
-      unique: { type: 'array', uniqueItems: true, items: { anyOf: [{ type: ['array', 'integer', 'null'] }, { type: 'string', maxLength: 8_000 }, { type: 'object', additionalProperties: { type: 'integer' } }] } },
+      rows: {
+        type: 'array',
+        items: { type: 'object', additionalProperties: false, required: ['a'], properties: { a: { type: 'integer' } } },
+      },
+      unique: {
+        type: 'array',
+        uniqueItems: true,
+        items: {
+          anyOf: [
+            { type: ['array', 'integer', 'null'] },
+            { type: 'string', maxLength: 8_000 },
+            { type: 'object', additionalProperties: { type: 'integer' } },
+          ],
+        },
+      },
       free: { type: 'object', patternProperties: { '^k': { type: 'integer' } }, additionalProperties: false },
     },
   },
@@ -46,7 +63,19 @@ const OPEN: Model = {
 
 /** What a search draws: what is repeated, how often, and where. */
 interface Recipe {
-  readonly place: 'size' | 'text' | 'list' | 'unique' | 'rows' | 'free' | 'parameters' | 'fields' | 'references' | 'prompt' | 'client_trace_id' | 'blanks';
+  readonly place:
+    | 'size'
+    | 'text'
+    | 'list'
+    | 'unique'
+    | 'rows'
+    | 'free'
+    | 'parameters'
+    | 'fields'
+    | 'references'
+    | 'prompt'
+    | 'client_trace_id'
+    | 'blanks';
   readonly item: 'number' | 'text' | 'empty list' | 'empty object' | 'object' | 'nest' | 'null';
   readonly piece: string;
   readonly count: number;
@@ -54,10 +83,47 @@ interface Recipe {
 }
 
 const RECIPES: fc.Arbitrary<Recipe> = fc.record({
-  place: fc.constantFrom('size', 'text', 'list', 'unique', 'rows', 'free', 'parameters', 'fields', 'references', 'prompt', 'client_trace_id', 'blanks'),
+  place: fc.constantFrom(
+    'size',
+    'text',
+    'list',
+    'unique',
+    'rows',
+    'free',
+    'parameters',
+    'fields',
+    'references',
+    'prompt',
+    'client_trace_id',
+    'blanks',
+  ),
   item: fc.constantFrom('number', 'text', 'empty list', 'empty object', 'object', 'nest', 'null'),
-  piece: fc.constantFrom('x', '/', '~/', 'a.', 'a/', '.', ':', '::', '@a.', '[:', '%', '%41', '\n', ' ', '\u{1d49f}', '\ufdfa', '\\u0061', '0.', 'a-', '\\n'),
-  count: fc.oneof(fc.constantFrom(1, 20, 300, 900, MAX_BODY_NODES / 2 - 20, MAX_BODY_NODES - 20, 60_000), fc.integer({ min: 1, max: MAX_BODY_NODES })),
+  piece: fc.constantFrom(
+    'x',
+    '/',
+    '~/',
+    'a.',
+    'a/',
+    '.',
+    ':',
+    '::',
+    '@a.',
+    '[:',
+    '%',
+    '%41',
+    '\n',
+    ' ',
+    '\u{1d49f}',
+    '\ufdfa',
+    '\\u0061',
+    '0.',
+    'a-',
+    '\\n',
+  ),
+  count: fc.oneof(
+    fc.constantFrom(1, 20, 300, 900, MAX_BODY_NODES / 2 - 20, MAX_BODY_NODES - 20, 60_000),
+    fc.integer({ min: 1, max: MAX_BODY_NODES }),
+  ),
   depth: fc.integer({ min: 1, max: 28 }),
 });
 
@@ -67,7 +133,10 @@ const HEAD = '"model_key":"open","operation":"image_generation"';
 function bodyOf({ place, item, piece, count, depth }: Recipe): string {
   const room = MAX_BODY_BYTES - 300;
   const share = Math.max(8, Math.floor(room / count)) - 8;
-  const text = (bytes: number): string => (piece === '\n' ? '\\n' : piece).repeat(Math.max(0, Math.floor(bytes / Buffer.byteLength(piece === '\n' ? '\\n' : piece))));
+  const text = (bytes: number): string =>
+    (piece === '\n' ? '\\n' : piece).repeat(
+      Math.max(0, Math.floor(bytes / Buffer.byteLength(piece === '\n' ? '\\n' : piece))),
+    );
   const one = (): string => {
     if (item === 'number') return `0.1${'1'.repeat(share)}`;
     if (item === 'text') return `"${text(share)}"`;
@@ -81,19 +150,35 @@ function bodyOf({ place, item, piece, count, depth }: Recipe): string {
     return item === 'text' ? `"${text(share - 6)}${index}"` : `[${index}]`;
   };
   const items = `[${repeat(() => one(), count, room)}]`;
-  const members = repeat((index) => `"k${index.toString(36)}${text(share - 6)}":${item === 'nest' ? '[]' : '1'}`, count, room);
+  const members = repeat(
+    (index) => `"k${index.toString(36)}${text(share - 6)}":${item === 'nest' ? '[]' : '1'}`,
+    count,
+    room,
+  );
   switch (place) {
-    case 'parameters': return `{${HEAD},"prompt":"x","parameters":{"size":"96x64",${members}}}`;
-    case 'fields': return `{${HEAD},"prompt":"x",${members}}`;
-    case 'free': return `{${HEAD},"prompt":"x","parameters":{"size":"96x64","free":{${members}}}}`;
-    case 'references': return `{${HEAD},"prompt":"x","parameters":{"size":"96x64"},"reference_upload_ids":${items}}`;
-    case 'prompt': return `{${HEAD},"prompt":"${text(room)}","parameters":{"size":"96x64"}}`;
-    case 'client_trace_id': return `{${HEAD},"prompt":"x","parameters":{"size":"96x64"},"client_trace_id":"${text(room)}"}`;
-    case 'blanks': return `{${HEAD},"prompt":"x",${(piece === '\n' ? '\n' : ' ').repeat(room)}"parameters":{"size":"96x64"}}`;
-    case 'text': return `{${HEAD},"prompt":"x","parameters":{"size":"96x64","text":"${text(8_000)}"}}`;
-    case 'list': case 'rows': return `{${HEAD},"prompt":"x","parameters":{"size":"96x64","${place}":${items}}}`;
-    case 'unique': return `{${HEAD},"prompt":"x","parameters":{"size":"96x64","unique":[${repeat((index) => different(index), count, room)}]}}`;
-    case 'size': return `{${HEAD},"prompt":"x","parameters":{"size":${items}}}`;
+    case 'parameters':
+      return `{${HEAD},"prompt":"x","parameters":{"size":"96x64",${members}}}`;
+    case 'fields':
+      return `{${HEAD},"prompt":"x",${members}}`;
+    case 'free':
+      return `{${HEAD},"prompt":"x","parameters":{"size":"96x64","free":{${members}}}}`;
+    case 'references':
+      return `{${HEAD},"prompt":"x","parameters":{"size":"96x64"},"reference_upload_ids":${items}}`;
+    case 'prompt':
+      return `{${HEAD},"prompt":"${text(room)}","parameters":{"size":"96x64"}}`;
+    case 'client_trace_id':
+      return `{${HEAD},"prompt":"x","parameters":{"size":"96x64"},"client_trace_id":"${text(room)}"}`;
+    case 'blanks':
+      return `{${HEAD},"prompt":"x",${(piece === '\n' ? '\n' : ' ').repeat(room)}"parameters":{"size":"96x64"}}`;
+    case 'text':
+      return `{${HEAD},"prompt":"x","parameters":{"size":"96x64","text":"${text(8_000)}"}}`;
+    case 'list':
+    case 'rows':
+      return `{${HEAD},"prompt":"x","parameters":{"size":"96x64","${place}":${items}}}`;
+    case 'unique':
+      return `{${HEAD},"prompt":"x","parameters":{"size":"96x64","unique":[${repeat((index) => different(index), count, room)}]}}`;
+    case 'size':
+      return `{${HEAD},"prompt":"x","parameters":{"size":${items}}}`;
   }
 }
 
@@ -135,26 +220,35 @@ async function ratioOf(ask: Ask, control: Ask, times: number): Promise<number> {
 /** The ratio, measured until it is no more than `most`, or often enough to be believed. */
 async function leastRatio(ask: Ask, control: Ask, most: number): Promise<number> {
   let least = Infinity;
-  for (let times = 3; least > most && times < 200; times *= 2) least = Math.min(least, await ratioOf(ask, control, times));
+  for (let times = 3; least > most && times < 200; times *= 2)
+    least = Math.min(least, await ratioOf(ask, control, times));
   return least;
 }
 
 /** What must hold over a front. Prints the body that costs most. */
 async function search(front: string, send: Send, plain: string): Promise<void> {
   let key = 0;
-  const ask = (body: string): Ask => () => send(body, `k${key += 1}`);
+  const ask =
+    (body: string): Ask =>
+    () =>
+      send(body, `k${(key += 1)}`);
   expect(await ask(plain)(), 'a plain create').to.equal('OK');
   for (let time = 0; time < 300; time += 1) await ask(plain)();
   let worst = { ratio: 0, recipe: '', code: '' };
-  await fc.assert(fc.asyncProperty(RECIPES, async (recipe) => {
-    const body = bodyOf(recipe);
-    expect(Buffer.byteLength(body)).to.be.at.most(MAX_BODY_BYTES);
-    const code = await ask(body)();
-    const ratio = await leastRatio(ask(body), ask(plain), MOST);
-    if (ratio > worst.ratio) worst = { ratio, recipe: JSON.stringify(recipe), code };
-    expect(ratio, 'times the processor time of a plain create').to.be.at.most(MOST);
-  }), { numRuns: RUNS, endOnFailure: true, examples: KNOWN.map((recipe): [Recipe] => [recipe]) });
-  process.stdout.write(`      most of ${RUNS} over ${front}: ${worst.ratio.toFixed(1)} plain creates, ${worst.code}, ${worst.recipe}\n`);
+  await fc.assert(
+    fc.asyncProperty(RECIPES, async (recipe) => {
+      const body = bodyOf(recipe);
+      expect(Buffer.byteLength(body)).to.be.at.most(MAX_BODY_BYTES);
+      const code = await ask(body)();
+      const ratio = await leastRatio(ask(body), ask(plain), MOST);
+      if (ratio > worst.ratio) worst = { ratio, recipe: JSON.stringify(recipe), code };
+      expect(ratio, 'times the processor time of a plain create').to.be.at.most(MOST);
+    }),
+    { numRuns: RUNS, endOnFailure: true, examples: KNOWN.map((recipe): [Recipe] => [recipe]) },
+  );
+  process.stdout.write(
+    `      most of ${RUNS} over ${front}: ${worst.ratio.toFixed(1)} plain creates, ${worst.code}, ${worst.recipe}\n`,
+  );
 }
 
 /** The attack that was seen, and what costs much by nature. */
@@ -182,7 +276,12 @@ describe('the body that costs most', () => {
   });
 
   async function enrich(harness: ServiceHarness, accountId: string): Promise<void> {
-    await harness.context.accountWriter.execute(accountId, { kind: 'grant', operationId: 'much', credits: 1_000_000_000, reason: '' });
+    await harness.context.accountWriter.execute(accountId, {
+      kind: 'grant',
+      operationId: 'much',
+      credits: 1_000_000_000,
+      reason: '',
+    });
   }
 
   it('costs at most ten plain creates over REST', async () => {
@@ -193,21 +292,44 @@ describe('the body that costs most', () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     open = [{ close: async () => agent.destroy() }, { close: () => server.close(100) }, harness];
     const credential = fixture.secrets.get('owner') as string;
-    await search('REST', (body, key) => new Promise((resolve, reject) => {
-      const headers = { Authorization: `Bearer ${credential}`, 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body), 'Idempotency-Key': key };
-      const asked = httpRequest({ agent, host: '127.0.0.1', port, path: `${BASE}/generations`, method: 'POST', headers }, (answer) => {
-        let text = '';
-        answer.setEncoding('utf8').on('data', (part: string) => { text += part; }).on('end', () => resolve((JSON.parse(text) as { code: string }).code)).on('error', reject);
-      });
-      asked.on('error', reject).end(body);
-    }), PLAIN);
+    await search(
+      'REST',
+      (body, key) =>
+        new Promise((resolve, reject) => {
+          const headers = {
+            'Authorization': `Bearer ${credential}`,
+            'Content-Type': 'application/json',
+            'Content-Length': Buffer.byteLength(body),
+            'Idempotency-Key': key,
+          };
+          const asked = httpRequest(
+            { agent, host: '127.0.0.1', port, path: `${BASE}/generations`, method: 'POST', headers },
+            (answer) => {
+              let text = '';
+              answer
+                .setEncoding('utf8')
+                .on('data', (part: string) => {
+                  text += part;
+                })
+                .on('end', () => resolve((JSON.parse(text) as { code: string }).code))
+                .on('error', reject);
+            },
+          );
+          asked.on('error', reject).end(body);
+        }),
+      PLAIN,
+    );
   });
 
   it('in chunks of one byte costs a stranger no more than its first chunks', async () => {
     const harness = await openServiceHarness();
     const { server, port } = await serve(harness);
     open = [{ close: () => server.close(100) }, harness];
-    const send = (chunks: number) => () => exchange(port, `POST /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(chunks)}0\r\n\r\n`);
+    const send = (chunks: number) => () =>
+      exchange(
+        port,
+        `POST /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(chunks)}0\r\n\r\n`,
+      );
     for (let time = 0; time < 50; time += 1) await send(MAX_BODY_PIECES)();
     const ratio = await leastRatio(send(131_000), send(MAX_BODY_PIECES), 30);
     expect(ratio, `times the processor time of ${MAX_BODY_PIECES} chunks`).to.be.at.most(30);
@@ -220,30 +342,65 @@ describe('the body that costs most', () => {
     const { path, responseDeserialize } = methodDefinition(Generations.method.createGeneration);
     const encoded = new Map<string, Buffer>();
     const client: Client = grpc.client;
-    await search('gRPC', (body, key) => {
-      let bytes = encoded.get(body);
-      if (bytes === undefined) {
-        // The body that is measured, and the plain one beside it.
-        if (encoded.size >= 2) encoded.clear();
-        encoded.set(body, bytes = inputOf(body));
-      }
-      const message = Buffer.concat([bytes, toBinary(CreateGenerationRequestSchema, create(CreateGenerationRequestSchema, { idempotencyKey: key }))]);
-      return new Promise((resolve) => {
-        client.makeUnaryRequest(path, (sent: Buffer) => sent, responseDeserialize, message, grpc.as('all'), (error) => resolve(error === null ? 'OK' : error.details.slice(0, 60)));
-      });
-    }, PLAIN);
+    await search(
+      'gRPC',
+      (body, key) => {
+        let bytes = encoded.get(body);
+        if (bytes === undefined) {
+          // The body that is measured, and the plain one beside it.
+          if (encoded.size >= 2) encoded.clear();
+          encoded.set(body, (bytes = inputOf(body)));
+        }
+        const message = Buffer.concat([
+          bytes,
+          toBinary(CreateGenerationRequestSchema, create(CreateGenerationRequestSchema, { idempotencyKey: key })),
+        ]);
+        return new Promise((resolve) => {
+          client.makeUnaryRequest(
+            path,
+            (sent: Buffer) => sent,
+            responseDeserialize,
+            message,
+            grpc.as('all'),
+            (error) => resolve(error === null ? 'OK' : error.details.slice(0, 60)),
+          );
+        });
+      },
+      PLAIN,
+    );
   });
 
-  /** The same body as a message, of which as much is sent as one may have. What a message has no field for goes into parameters. */
+  /**
+   * The same body as a message, of which as much is sent as one may have. What a message has no field for goes into
+   * parameters.
+   */
   function inputOf(body: string): Buffer {
-    const { prompt, parameters, reference_upload_ids: references, client_trace_id: trace, model_key: modelKey, operation: _, ...others } = JSON.parse(body) as JsonObject;
+    const {
+      prompt,
+      parameters,
+      reference_upload_ids: references,
+      client_trace_id: trace,
+      model_key: modelKey,
+      operation: _,
+      ...others
+    } = JSON.parse(body) as JsonObject;
     const ids = (references ?? []) as Json[];
-    const make = (share: number): Uint8Array => toBinary(CreateGenerationRequestSchema, create(CreateGenerationRequestSchema, {
-      input: create(GenerationInputSchema, {
-        modelKey: modelKey as string, operation: Operation.IMAGE_GENERATION, prompt: prompt as string, parameters: cut({ ...(parameters as JsonObject), ...others }, share),
-        referenceUploadIds: ids.slice(0, Math.floor(ids.length * share)).map((id) => (typeof id === 'string' ? id : '')), ...(trace === undefined ? {} : { clientTraceId: trace as string }),
-      }),
-    }));
+    const make = (share: number): Uint8Array =>
+      toBinary(
+        CreateGenerationRequestSchema,
+        create(CreateGenerationRequestSchema, {
+          input: create(GenerationInputSchema, {
+            modelKey: modelKey as string,
+            operation: Operation.IMAGE_GENERATION,
+            prompt: prompt as string,
+            parameters: cut({ ...(parameters as JsonObject), ...others }, share),
+            referenceUploadIds: ids
+              .slice(0, Math.floor(ids.length * share))
+              .map((id) => (typeof id === 'string' ? id : '')),
+            ...(trace === undefined ? {} : { clientTraceId: trace as string }),
+          }),
+        }),
+      );
     let bytes = make(1);
     for (let share = 0.9; bytes.byteLength > MAX_BODY_BYTES - 50 && share > 0.05; share -= 0.1) bytes = make(share);
     return Buffer.from(bytes);
@@ -251,7 +408,8 @@ describe('the body that costs most', () => {
 
   /** The first part of each list and object in the parameters. */
   function cut(value: JsonObject, share: number): JsonObject {
-    const part = (member: Json): Json => (Array.isArray(member) ? member.slice(0, Math.ceil(member.length * share)) : member);
+    const part = (member: Json): Json =>
+      Array.isArray(member) ? member.slice(0, Math.ceil(member.length * share)) : member;
     const members = Object.entries(value);
     const kept = members.length > 20 ? members.slice(0, Math.ceil(members.length * share)) : members;
     return Object.fromEntries(kept.map(([name, member]) => [name, part(member)]));

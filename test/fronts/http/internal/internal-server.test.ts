@@ -4,7 +4,11 @@ import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { expect } from 'chai';
 import { askedOnce } from '../../../../apps/requests/asked-once.js';
-import { createInternalServer, type InternalServer, type InternalServerOptions } from '../../../../apps/http/internal/internal-server.js';
+import {
+  createInternalServer,
+  type InternalServer,
+  type InternalServerOptions,
+} from '../../../../apps/http/internal/internal-server.js';
 import { Metrics } from '../../../../apps/metrics/metrics.js';
 import { parseExposition } from '../../../fixtures/exposition.js';
 import { exchange, parseAnswer } from '../host/raw-socket.js';
@@ -13,8 +17,16 @@ describe('the internal listener', () => {
   const open: InternalServer[] = [];
   afterEach(() => Promise.all(open.splice(0).map((server) => server.close(0))));
 
-  async function listening(options: Partial<InternalServerOptions> = {}): Promise<InternalServer & { readonly origin: string }> {
-    const server = await createInternalServer({ host: '127.0.0.1', port: 0, readiness: () => Promise.resolve(true), metrics: new Metrics(), ...options });
+  async function listening(
+    options: Partial<InternalServerOptions> = {},
+  ): Promise<InternalServer & { readonly origin: string }> {
+    const server = await createInternalServer({
+      host: '127.0.0.1',
+      port: 0,
+      readiness: () => Promise.resolve(true),
+      metrics: new Metrics(),
+      ...options,
+    });
     open.push(server);
     return { ...server, origin: `http://127.0.0.1:${server.port}` };
   }
@@ -35,7 +47,9 @@ describe('the internal listener', () => {
     const server = await listening();
     server.stopping();
     const { origin } = server;
-    expect([(await fetch(`${origin}/livez`)).status, (await fetch(`${origin}/readyz`)).status]).to.deep.equal([200, 503]);
+    expect([(await fetch(`${origin}/livez`)).status, (await fetch(`${origin}/readyz`)).status]).to.deep.equal([
+      200, 503,
+    ]);
   });
 
   it('gives a scraper metrics it can read, of the process too', async () => {
@@ -43,12 +57,18 @@ describe('the internal listener', () => {
     const response = await fetch(`${origin}/metrics`);
     expect(response.headers.get('content-type')).to.equal('text/plain; version=0.0.4; charset=utf-8');
     const names = parseExposition(await response.text()).map(({ name }) => name);
-    expect(names).to.include.members(['darkroom_http_requests_total', 'process_cpu_seconds_total', 'darkroom_event_loop_delay_seconds', 'process_resident_memory_bytes']);
+    expect(names).to.include.members([
+      'darkroom_http_requests_total',
+      'process_cpu_seconds_total',
+      'darkroom_event_loop_delay_seconds',
+      'process_resident_memory_bytes',
+    ]);
   });
 
   it('has no other page, and takes no other method', async () => {
     const { origin, port } = await listening();
-    for (const path of ['/', '/metrics/', '/healthz', '/api/v1/developer/models', '/livez/../metrics2']) expect((await fetch(origin + path)).status, path).to.equal(404);
+    for (const path of ['/', '/metrics/', '/healthz', '/api/v1/developer/models', '/livez/../metrics2'])
+      expect((await fetch(origin + path)).status, path).to.equal(404);
     for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
       const refused = await fetch(`${origin}/metrics`, { method });
       expect([refused.status, refused.headers.get('allow')], method).to.deep.equal([405, 'GET, HEAD']);
@@ -61,13 +81,18 @@ describe('the internal listener', () => {
 
   it('answers and lets go of whoever sends a body', async () => {
     const { port } = await listening();
-    const answer = parseAnswer(await exchange(port, `POST /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\nabc`));
+    const answer = parseAnswer(
+      await exchange(port, `POST /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\nabc`),
+    );
     expect([answer.status, answer.headers.get('connection')]).to.deep.equal([405, 'close']);
   });
 
   it('refuses headers that are too long', async () => {
     const { port } = await listening();
-    expect(parseAnswer(await exchange(port, `GET /livez HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(9_000)}\r\n\r\n`)).status).to.equal(431);
+    expect(
+      parseAnswer(await exchange(port, `GET /livez HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(9_000)}\r\n\r\n`))
+        .status,
+    ).to.equal(431);
   });
 
   it('takes only so many connections', async () => {
@@ -86,16 +111,32 @@ describe('the internal listener', () => {
   it('refuses a port that is taken with one sentence that names the key', async () => {
     const { port } = await listening();
     const refusal: unknown = await listening({ port }).catch((error: unknown) => error);
-    expect(refusal).to.be.instanceOf(Error).and.have.property('message')
-      .that.equals(`The server cannot listen on port ${port} of 127.0.0.1, since another process does; choose another internal.port or internal.host.`);
+    expect(refusal)
+      .to.be.instanceOf(Error)
+      .and.have.property('message')
+      .that.equals(
+        `The server cannot listen on port ${port} of 127.0.0.1, since another process does; choose another internal.port or internal.host.`,
+      );
   });
 
   it('finishes the scrape under way when it closes, and cuts what is left after the grace', async () => {
     let tell: (text: string) => void = () => undefined;
     let isAsked: () => void = () => undefined;
-    const asked = new Promise<void>((resolve) => { isAsked = resolve; });
-    const told = new Promise<string>((resolve) => { tell = resolve; });
-    const slow = await listening({ metrics: { contentType: 'text/plain', text: () => { isAsked(); return told; } } });
+    const asked = new Promise<void>((resolve) => {
+      isAsked = resolve;
+    });
+    const told = new Promise<string>((resolve) => {
+      tell = resolve;
+    });
+    const slow = await listening({
+      metrics: {
+        contentType: 'text/plain',
+        text: () => {
+          isAsked();
+          return told;
+        },
+      },
+    });
     const underWay = fetch(`${slow.origin}/metrics`);
     await asked;
     const closed = slow.close(60_000);
@@ -103,8 +144,13 @@ describe('the internal listener', () => {
     expect(await (await underWay).text()).to.equal('slow\n');
     await closed;
 
-    const hanging = await listening({ metrics: { contentType: 'text/plain', text: () => new Promise(() => undefined) } });
-    const cut = fetch(`${hanging.origin}/metrics`).then(() => 'answered', () => 'cut');
+    const hanging = await listening({
+      metrics: { contentType: 'text/plain', text: () => new Promise(() => undefined) },
+    });
+    const cut = fetch(`${hanging.origin}/metrics`).then(
+      () => 'answered',
+      () => 'cut',
+    );
     await fetch(`${hanging.origin}/livez`);
     await hanging.close(20);
     expect(await cut).to.equal('cut');
@@ -112,7 +158,15 @@ describe('the internal listener', () => {
 
   it('answers a scrape that breaks, and the next one', async () => {
     let isBroken = true;
-    const { origin } = await listening({ metrics: { contentType: 'text/plain', text: async () => { if (isBroken) throw new Error('It broke.'); return 'fine\n'; } } });
+    const { origin } = await listening({
+      metrics: {
+        contentType: 'text/plain',
+        text: async () => {
+          if (isBroken) throw new Error('It broke.');
+          return 'fine\n';
+        },
+      },
+    });
     expect((await fetch(`${origin}/metrics`)).status).to.equal(500);
     isBroken = false;
     expect((await fetch(`${origin}/metrics`)).status).to.equal(200);
@@ -123,7 +177,12 @@ describe('askedOnce', () => {
   it('asks once for all who wait, anew afterwards, and takes silence for a no', async () => {
     let asked = 0;
     let answer: (is: boolean) => void = () => undefined;
-    const ask = askedOnce(() => { asked += 1; return new Promise<boolean>((resolve) => { answer = resolve; }); }, 20);
+    const ask = askedOnce(() => {
+      asked += 1;
+      return new Promise<boolean>((resolve) => {
+        answer = resolve;
+      });
+    }, 20);
     const first = [ask(), ask(), ask()];
     answer(true);
     expect(await Promise.all(first)).to.deep.equal([true, true, true]);

@@ -15,7 +15,12 @@ import { openServiceHarness, type ServiceHarness } from '../../../harness/servic
 import { PICTURE } from '../../vectors/vector.js';
 import { sendHttp, serve, type RunningServer } from '../host/rest-client.js';
 
-interface Target { readonly upload_id: string; readonly upload_url: string; readonly method: string; readonly required_headers: Record<string, string> }
+interface Target {
+  readonly upload_id: string;
+  readonly upload_url: string;
+  readonly method: string;
+  readonly required_headers: Record<string, string>;
+}
 
 describe('REST serves signed objects', () => {
   let folder: string;
@@ -27,7 +32,10 @@ describe('REST serves signed objects', () => {
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'darkroom-rest-'));
     const objects = await FileObjectStore.open({
-      folder, clock: new SystemClock(), secret: new Uint8Array(32).fill(3), publicBaseUrl: () => running.origin,
+      folder,
+      clock: new SystemClock(),
+      secret: new Uint8Array(32).fill(3),
+      publicBaseUrl: () => running.origin,
     });
     harness = await openServiceHarness({ ports: { objects } });
     fixture = await createRequestFixture(harness.context);
@@ -42,19 +50,34 @@ describe('REST serves signed objects', () => {
 
   async function prepare(): Promise<Target> {
     const png = await referenceFile('png');
-    const body = { filename: 'a.png', media_type: 'image/png', byte_size: png.byteLength, role: 'reference_image', sha256: sha256Of(png) };
+    const body = {
+      filename: 'a.png',
+      media_type: 'image/png',
+      byte_size: png.byteLength,
+      role: 'reference_image',
+      sha256: sha256Of(png),
+    };
     const { data } = await sendHttp(running.origin, { operation: 'prepareUpload', credential, key: 'p', body });
     return data as unknown as Target;
   }
 
-  const put = ({ upload_url, method, required_headers }: Target, body: Uint8Array) => fetch(upload_url, { method, headers: required_headers, body: Buffer.from(body) });
+  const put = ({ upload_url, method, required_headers }: Target, body: Uint8Array) =>
+    fetch(upload_url, { method, headers: required_headers, body: Buffer.from(body) });
 
   it('takes a file, uses it, and gives out the result', async () => {
     const target = await prepare();
     expect((await put(target, await referenceFile('png'))).status).to.equal(200);
-    expect((await sendHttp(running.origin, { operation: 'completeUpload', credential, key: 'c', id: target.upload_id })).code).to.equal('OK');
+    expect(
+      (await sendHttp(running.origin, { operation: 'completeUpload', credential, key: 'c', id: target.upload_id }))
+        .code,
+    ).to.equal('OK');
     await harness.startWorker();
-    const created = await sendHttp(running.origin, { operation: 'createGeneration', credential, key: 'g', body: { ...PICTURE, reference_upload_ids: [target.upload_id] } });
+    const created = await sendHttp(running.origin, {
+      operation: 'createGeneration',
+      credential,
+      key: 'g',
+      body: { ...PICTURE, reference_upload_ids: [target.upload_id] },
+    });
     const id = created.data?.['generation_id'] as string;
     let task = created.data;
     while (task?.['status'] === 'queued' || task?.['status'] === 'running') {
@@ -62,10 +85,16 @@ describe('REST serves signed objects', () => {
       task = (await sendHttp(running.origin, { operation: 'getGeneration', credential, id })).data;
     }
     expect(task?.['status'], JSON.stringify(task)).to.equal('succeeded');
-    const { outputs: [{ url }] } = task as unknown as { readonly outputs: readonly [{ readonly url: string }] };
+    const {
+      outputs: [{ url }],
+    } = task as unknown as { readonly outputs: readonly [{ readonly url: string }] };
     const result = await fetch(url);
     const bytes = Buffer.from(await result.arrayBuffer());
-    expect([result.status, result.headers.get('content-type'), result.headers.get('x-content-type-options')]).to.deep.equal([200, 'image/png', 'nosniff']);
+    expect([
+      result.status,
+      result.headers.get('content-type'),
+      result.headers.get('x-content-type-options'),
+    ]).to.deep.equal([200, 'image/png', 'nosniff']);
     expect(bytes.equals(await image('png', 96, 64)), 'the picture of the provider').to.equal(true);
     expect((await fetch(url, { headers: { Range: 'bytes=0-7' } })).status).to.equal(206);
     expect((await fetch(url, { method: 'HEAD' })).headers.get('content-length')).to.equal(String(bytes.byteLength));
@@ -77,7 +106,12 @@ describe('REST serves signed objects', () => {
     expect((await put({ ...target, method: 'POST' }, await referenceFile('png'))).status).to.be.within(403, 405);
     const altered = target.upload_url.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'));
     expect((await put({ ...target, upload_url: altered }, await referenceFile('png'))).status).to.equal(403);
-    const completed = await sendHttp(running.origin, { operation: 'completeUpload', credential, key: 'c', id: target.upload_id });
+    const completed = await sendHttp(running.origin, {
+      operation: 'completeUpload',
+      credential,
+      key: 'c',
+      id: target.upload_id,
+    });
     expect(completed.code).to.equal('FIELD_INVALID');
     expect((await fetch(`${running.origin}/objects/..%2f..%2fetc%2fpasswd`)).status).to.equal(403);
   });

@@ -17,7 +17,8 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     breaks: [17],
     file: GET,
     find: "if (!isOwn || record.kind === 'void')",
-    replace: "if (record && !isOwn) throw new ServiceError('DEVELOPER_SCOPE_INSUFFICIENT'); if (!isOwn || record.kind === 'void')",
+    replace:
+      "if (record && !isOwn) throw new ServiceError('DEVELOPER_SCOPE_INSUFFICIENT'); if (!isOwn || record.kind === 'void')",
     why: "Somebody else's id is refused with a code of its own, which tells that it exists.",
   },
   {

@@ -17,7 +17,8 @@ export const CREATE_MUTANTS: readonly Mutant[] = [
     breaks: [4, 13],
     file: CREATE,
     find: 'await hold(context, caller, mine, quote, request); }',
-    replace: 'const made = await insertOrRelease(context, caller, request, mine, quote); await hold(context, caller, mine, quote, request); return made; }',
+    replace:
+      'const made = await insertOrRelease(context, caller, request, mine, quote); await hold(context, caller, mine, quote, request); return made; }',
     why: 'The generation is inserted first, so that there is something to hold the price for.',
   },
   {
@@ -56,12 +57,14 @@ export const CREATE_MUTANTS: readonly Mutant[] = [
     name: 'goes-on-under-a-new-id',
     breaks: [11, 12],
     file: CREATE,
-    find: "if (outcome.existing.kind === 'generation') return outcome.existing; await accountWriter.execute(mine.accountId, "
-      + "{ kind: 'settle', generationId: mine.subjectId, charge: 0 }); return 'taken-over';",
-    replace: "if (outcome.existing.kind === 'generation') return outcome.existing; const again = { ...generation, generationId: context.ids.uuid() }; "
-      + "await accountWriter.execute(mine.accountId, { kind: 'settle', generationId: mine.subjectId, charge: 0 }); "
-      + "await accountWriter.execute(mine.accountId, { kind: 'hold', generationId: again.generationId, credits: quote.credits, maxOpenHolds: Infinity }); "
-      + 'await generations.insert(again); return again;',
+    find:
+      "if (outcome.existing.kind === 'generation') return outcome.existing; await accountWriter.execute(mine.accountId, " +
+      "{ kind: 'settle', generationId: mine.subjectId, charge: 0 }); return 'taken-over';",
+    replace:
+      "if (outcome.existing.kind === 'generation') return outcome.existing; const again = { ...generation, generationId: context.ids.uuid() }; " +
+      "await accountWriter.execute(mine.accountId, { kind: 'settle', generationId: mine.subjectId, charge: 0 }); " +
+      "await accountWriter.execute(mine.accountId, { kind: 'hold', generationId: again.generationId, credits: quote.credits, maxOpenHolds: Infinity }); " +
+      'await generations.insert(again); return again;',
     why: 'A process whose id was ruled out goes on under a new one, as if the key were still its own.',
   },
   {

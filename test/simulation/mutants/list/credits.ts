@@ -10,8 +10,9 @@ export const CREDIT_MUTANTS: readonly Mutant[] = [
     breaks: [5, 12],
     file: DECIDE,
     find: 'if (!open) return { done: true }; const { charge } = command;',
-    replace: 'const { charge } = command; if (!open) return charge === 0 ? { done: true } '
-      + ": { moves: [{ kind: 'charge', from: 'available', to: 'spent', credits: charge }] };",
+    replace:
+      'const { charge } = command; if (!open) return charge === 0 ? { done: true } ' +
+      ": { moves: [{ kind: 'charge', from: 'available', to: 'spent', credits: charge }] };",
     why: 'A charge that finds no hold is taken from the balance, so that it cannot be lost.',
   },
   {
@@ -27,7 +28,8 @@ export const CREDIT_MUTANTS: readonly Mutant[] = [
     breaks: [1],
     file: DECIDE,
     find: "if (account.available + credits < 0) return { refused: 'CREDITS_INSUFFICIENT' };",
-    replace: "if (account.available + credits < 0) return { moves: [move('adjustment', 'available', 'issued', account.available)] };",
+    replace:
+      "if (account.available + credits < 0) return { moves: [move('adjustment', 'available', 'issued', account.available)] };",
     why: 'An adjustment below zero is cut down to the balance instead of being refused.',
   },
   {
@@ -98,12 +100,14 @@ export const CREDIT_MUTANTS: readonly Mutant[] = [
     name: 'settled-before-the-money-moves',
     breaks: [4],
     file: 'core/generation/settle-generation.js',
-    find: "await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge: chargedCredits }); "
-      + 'const retention = retentionOf(generation, context.settings); '
-      + "const { generation: settled, refused } = await changeGeneration(context, generation, { event: 'settle', ...retention });",
-    replace: 'const retention = retentionOf(generation, context.settings); '
-      + "const { generation: settled, refused } = await changeGeneration(context, generation, { event: 'settle', ...retention }); "
-      + "await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge: chargedCredits });",
+    find:
+      "await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge: chargedCredits }); " +
+      'const retention = retentionOf(generation, context.settings); ' +
+      "const { generation: settled, refused } = await changeGeneration(context, generation, { event: 'settle', ...retention });",
+    replace:
+      'const retention = retentionOf(generation, context.settings); ' +
+      "const { generation: settled, refused } = await changeGeneration(context, generation, { event: 'settle', ...retention }); " +
+      "await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge: chargedCredits });",
     why: 'The generation says that it is settled while its hold is still open.',
   },
 ];

@@ -39,7 +39,8 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     breaks: [11],
     file: 'core/idempotency/claims.js',
     find: "return (await ports.claims.remove(mine, mine.version)) === 'applied' ? 'freed' : 'taken-over';",
-    replace: "return (await ports.claims.remove(mine, mine.version).catch(() => 'applied')) === 'applied' ? 'freed' : 'taken-over';",
+    replace:
+      "return (await ports.claims.remove(mine, mine.version).catch(() => 'applied')) === 'applied' ? 'freed' : 'taken-over';",
     why: 'A refusal is given though the store did not say whether the key was still its own.',
   },
   {

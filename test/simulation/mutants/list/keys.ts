@@ -49,7 +49,8 @@ export const KEY_MUTANTS: readonly Mutant[] = [
     breaks: [11, 17],
     file: 'core/generation/create-generation.js',
     find: "const key = { accountId: caller.accountId, appId: caller.appId, operation: 'create', key: idempotencyKey };",
-    replace: "const key = { accountId: caller.accountId, appId: caller.accountId, operation: 'create', key: idempotencyKey };",
+    replace:
+      "const key = { accountId: caller.accountId, appId: caller.accountId, operation: 'create', key: idempotencyKey };",
     why: 'Keys are kept by account alone, so that one App meets the key of another.',
   },
   {
@@ -65,7 +66,8 @@ export const KEY_MUTANTS: readonly Mutant[] = [
     breaks: [11],
     file: 'core/uploads/prepare-upload.js',
     find: "const outcome = await context.uploads.insert({ kind: 'void', uploadId, accountId, appId, version: 1, createdAt: now, dueAt });",
-    replace: 'const existing = await context.uploads.read(uploadId); const outcome = { inserted: existing === null, existing };',
+    replace:
+      'const existing = await context.uploads.read(uploadId); const outcome = { inserted: existing === null, existing };',
     why: 'A lapsed key of prepare gets a new upload while the first one may still be inserted.',
   },
 ];

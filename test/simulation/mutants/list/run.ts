@@ -10,7 +10,8 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     breaks: [12, 20],
     file: 'core/generation/run/dispatcher.js',
     find: 'deliver(generationId) { return this.accept(generationId); }',
-    replace: 'deliver(generationId) { return this.runs.has(generationId) ? this.accept(generationId) : Promise.resolve(); }',
+    replace:
+      'deliver(generationId) { return this.runs.has(generationId) ? this.accept(generationId) : Promise.resolve(); }',
     why: 'A worker takes a wake-up for done, and runs nothing.',
   },
   {
@@ -98,7 +99,8 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     breaks: [5],
     file: STEPS,
     find: "state.unknownReports >= MAX_UNKNOWN_REPORTS ? { do: 'end-attempt', failure: unavailable(rules) }",
-    replace: "state.unknownReports >= MAX_UNKNOWN_REPORTS ? { do: 'end-attempt', failure: failure('PROVIDER_UNAVAILABLE', true) }",
+    replace:
+      "state.unknownReports >= MAX_UNKNOWN_REPORTS ? { do: 'end-attempt', failure: failure('PROVIDER_UNAVAILABLE', true) }",
     why: 'A provider that knows a task no more is given it again, though the model forbids to have it made twice.',
   },
 ];

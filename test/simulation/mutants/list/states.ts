@@ -40,8 +40,9 @@ export const STATE_MUTANTS: readonly Mutant[] = [
     name: 'conflict-keeps-the-old-state',
     breaks: [7, 10],
     file: 'core/generation/change-generation.js',
-    find: "return { generation: decision.next }; current = await reload(generations, current);",
-    replace: 'return { generation: decision.next }; current = { ...current, version: (await reload(generations, current)).version };',
+    find: 'return { generation: decision.next }; current = await reload(generations, current);',
+    replace:
+      'return { generation: decision.next }; current = { ...current, version: (await reload(generations, current)).version };',
     why: 'After a lost race only the version is read anew, and what the other process wrote is overwritten.',
   },
   {
@@ -97,7 +98,8 @@ export const STATE_MUTANTS: readonly Mutant[] = [
     breaks: [3, 7],
     file: DECIDE,
     find: "case 'fail': return { next: { ...g, error: command.error } };",
-    replace: "case 'fail': return { next: { ...g, error: command.error, chargedCredits: g.attempt ? g.terms.cancelFloorCredits : 0 } };",
+    replace:
+      "case 'fail': return { next: { ...g, error: command.error, chargedCredits: g.attempt ? g.terms.cancelFloorCredits : 0 } };",
     why: 'A failure after the provider had begun is charged like a cancellation.',
   },
   {

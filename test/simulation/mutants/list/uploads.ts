@@ -33,7 +33,7 @@ export const UPLOAD_MUTANTS: readonly Mutant[] = [
     breaks: [16],
     file: COMPLETE,
     find: "if ((await uploads.replace(ready, copying.version)) === 'conflict') {",
-    replace: "if ((await uploads.replace(ready, copying.version)) === undefined) {",
+    replace: 'if ((await uploads.replace(ready, copying.version)) === undefined) {',
     why: 'A completion that lost the race against another one answers with a copy that is not on record.',
   },
   {

@@ -1,5 +1,13 @@
 import { leap, setBack } from './clocks.js';
-import { goOnAtOnce, goOnFirst, loseWakeUp, stopHalfway, succeedTooLate, takeTurns, waitTooLong } from './generations.js';
+import {
+  goOnAtOnce,
+  goOnFirst,
+  loseWakeUp,
+  stopHalfway,
+  succeedTooLate,
+  takeTurns,
+  waitTooLong,
+} from './generations.js';
 import { freeTooLate, refuseTooLate, retryAtOnce } from './keys.js';
 import type { ScenarioRun } from './scenario-run.js';
 import { completeTooLate, prepareAgain, refuseACompletionTooLate, useLate } from './uploads.js';
@@ -17,7 +25,10 @@ const severalRunners = ({ runners }: ScenarioRun) => runners.length > 1;
 const onlyOne = ({ service }: ScenarioRun) => service.isExclusive;
 const severalFronts = ({ fronts }: ScenarioRun) => fronts.length > 1;
 
-/** Situations so particular that chance would take too long to bring them about. There are no other faults while one is played. */
+/**
+ * Situations so particular that chance would take too long to bring them about. There are no other faults while one is
+ * played.
+ */
 export const SCENARIOS: readonly Scenario[] = [
   { name: 'accounts take turns', needs: oneRunner, play: takeTurns },
   { name: 'a cut run goes first', needs: oneRunner, play: goOnFirst },

@@ -3,8 +3,8 @@ import { Violation } from '../../observed.js';
 import { RECOVERED_WITHIN_MS, RESUMED_WITHIN_MS, type ScenarioRun } from './scenario-run.js';
 
 /**
- * An account that queues many does not keep another one's first waiting behind all of them, and a place that was not needed
- * after all is free for the next.
+ * An account that queues many does not keep another one's first waiting behind all of them, and a place that was not
+ * needed after all is free for the next.
  */
 export async function takeTurns(run: ScenarioRun): Promise<void> {
   await run.pay(run.payer, 150);
@@ -15,15 +15,22 @@ export async function takeTurns(run: ScenarioRun): Promise<void> {
   const before = new Set(run.service.provider.handedOver);
   for (const id of [...queued.slice(0, 4), mine]) {
     const { status } = await run.ended(id);
-    if (status !== 'succeeded') throw new Violation(20, `generation ${id} waited for its turn and ${status}, though nothing went wrong`);
+    if (status !== 'succeeded')
+      throw new Violation(20, `generation ${id} waited for its turn and ${status}, though nothing went wrong`);
   }
   const later = [...run.service.provider.handedOver].filter((id) => !before.has(id));
   const ahead = later.slice(0, Math.max(0, later.indexOf(mine))).filter((id) => queued.includes(id)).length;
   // One may have been on its way in when mine was accepted, and one more may be next in turn.
-  if (ahead > 2) throw new Violation(20, `${ahead} generations of an account that queued 5 at once began before the only one of another account`);
+  if (ahead > 2)
+    throw new Violation(
+      20,
+      `${ahead} generations of an account that queued 5 at once began before the only one of another account`,
+    );
 }
 
-/** A run that was cut goes on before those begin that its account queued after it: its deadline does not wait for them. */
+/**
+ * A run that was cut goes on before those begin that its account queued after it: its deadline does not wait for them.
+ */
 export async function goOnFirst(run: ScenarioRun): Promise<void> {
   await run.pay(run.payer, 150);
   run.service.provider.script = { ending: 'succeeds', takesMs: 40_000 };
@@ -32,7 +39,11 @@ export async function goOnFirst(run: ScenarioRun): Promise<void> {
   for (let count = 0; count < 4; count += 1) await run.accept(run.payer, 'narrow');
   run.restartRunners();
   const { status, runDeadlineAt } = await run.ended(cut);
-  if (status !== 'succeeded') throw new Violation(20, `generation ${cut} was cut, its provider finished it, and it ${status} at its deadline ${runDeadlineAt} behind four that were queued after it`);
+  if (status !== 'succeeded')
+    throw new Violation(
+      20,
+      `generation ${cut} was cut, its provider finished it, and it ${status} at its deadline ${runDeadlineAt} behind four that were queued after it`,
+    );
 }
 
 /** Where nobody else can have it, what a process was running when it died goes on as soon as the next one is there. */
@@ -46,7 +57,10 @@ export async function goOnAtOnce(run: ScenarioRun): Promise<void> {
   const { lease, status } = await run.generation(id);
   const names = run.runners.map(({ name }) => name);
   if (status === 'running' && !names.includes(lease?.worker ?? '')) {
-    throw new Violation(20, `generation ${id} still waits for the lease of ${lease?.worker}, which is gone, ${RESUMED_WITHIN_MS} ms after ${names.join()} was started`);
+    throw new Violation(
+      20,
+      `generation ${id} still waits for the lease of ${lease?.worker}, which is gone, ${RESUMED_WITHIN_MS} ms after ${names.join()} was started`,
+    );
   }
 }
 
@@ -74,9 +88,17 @@ export async function waitTooLong(run: ScenarioRun): Promise<void> {
   for (const id of ids) ended.push(await run.ended(id));
   for (const { generationId, attemptsMade, createdAt, completedAt = Infinity, terms } of ended) {
     const lateMs = completedAt - terms.queueDeadlineAt;
-    if (attemptsMade === 0 && lateMs > RECOVERED_WITHIN_MS) throw new Violation(6, `generation ${generationId} of ${createdAt} was never started, and ended ${lateMs} ms after it had to`);
+    if (attemptsMade === 0 && lateMs > RECOVERED_WITHIN_MS)
+      throw new Violation(
+        6,
+        `generation ${generationId} of ${createdAt} was never started, and ended ${lateMs} ms after it had to`,
+      );
   }
-  if (ended.every(({ attemptsMade }) => attemptsMade > 0)) throw new Violation(20, `three generations of ${ids.length} ran one after another within a queue deadline that leaves time for two`);
+  if (ended.every(({ attemptsMade }) => attemptsMade > 0))
+    throw new Violation(
+      20,
+      `three generations of ${ids.length} ran one after another within a queue deadline that leaves time for two`,
+    );
 }
 
 /** Somebody else's work that was done before a cancel is delivered and paid. */
@@ -88,7 +110,10 @@ export async function stopHalfway(run: ScenarioRun): Promise<void> {
   await run.network.ask({ operation: 'cancel', generationId: id }, run.payer);
   const { status, chargedCredits, outputs } = await run.ended(id);
   if (status !== 'cancelled' || chargedCredits !== 10 || outputs.length !== 1) {
-    throw new Violation(3, `generation ${id} was stopped after 1 output of 10 credits, and is ${status} with ${outputs.length} for ${chargedCredits}`);
+    throw new Violation(
+      3,
+      `generation ${id} was stopped after 1 output of 10 credits, and is ${status} with ${outputs.length} for ${chargedCredits}`,
+    );
   }
 }
 
@@ -103,5 +128,6 @@ export async function succeedTooLate(run: ScenarioRun): Promise<void> {
   await run.ended(id);
   await run.context.scheduler.pause(100_000);
   const { status, chargedCredits } = await run.generation(id);
-  if (chargedCredits > 0 && status !== 'succeeded') throw new Violation(15, `generation ${id} is ${status} and charged ${chargedCredits}`);
+  if (chargedCredits > 0 && status !== 'succeeded')
+    throw new Violation(15, `generation ${id} is ${status} and charged ${chargedCredits}`);
 }

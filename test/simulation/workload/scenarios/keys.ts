@@ -10,7 +10,8 @@ export async function refuseTooLate(run: ScenarioRun): Promise<void> {
   const lapseMs = run.lapseMs;
   await run.drain();
   const request: Request = { operation: 'create', key: run.name(), body: WISH };
-  // Authentication reads the account too: the process remembers the credential, so that the sleep hits the read for the hold.
+  // Authentication reads the account too: the process remembers the credential, so that the sleep hits the read for the
+  // hold.
   await run.network.ask({ operation: 'credits' }, run.payer, slow);
   run.service.faults.plan('accounts.read', { fault: 'sleepAfter', forMs: lapseMs + 5_000 });
   const refused = run.network.ask(request, run.payer, slow);
@@ -31,7 +32,11 @@ export async function retryAtOnce(run: ScenarioRun): Promise<void> {
   await run.context.scheduler.pause(1_000);
   run.service.startAll();
   const answer = await run.network.ask(request, run.payer);
-  if (answer.outcome !== 'success') throw new Violation(12, `a create that was cut is not answered though its process is gone: ${JSON.stringify(answer)}`);
+  if (answer.outcome !== 'success')
+    throw new Violation(
+      12,
+      `a create that was cut is not answered though its process is gone: ${JSON.stringify(answer)}`,
+    );
   await cut;
 }
 

@@ -10,7 +10,10 @@ import { textField } from '../text-field.js';
 /** By then recovery has looked at what nobody else looked at. */
 export const RECOVERED_WITHIN_MS = SIMULATED_SETTINGS.recoveryGraceMs + 3 * RECOVERY_INTERVAL_MS;
 
-/** By then a process that was started over stores of its own goes on with what the one before it left; no lease is so short. */
+/**
+ * By then a process that was started over stores of its own goes on with what the one before it left; no lease is so
+ * short.
+ */
 export const RESUMED_WITHIN_MS = 2_000;
 
 /** Longer than the longest queue and run together. */
@@ -21,7 +24,12 @@ export class ScenarioRun {
   readonly payer: Credential;
   readonly other: Credential;
 
-  constructor(readonly context: RunContext, readonly service: Service, readonly network: Network, lasting: readonly Credential[]) {
+  constructor(
+    readonly context: RunContext,
+    readonly service: Service,
+    readonly network: Network,
+    lasting: readonly Credential[],
+  ) {
     [this.payer, this.other] = lasting as readonly [Credential, Credential];
   }
 
@@ -45,7 +53,8 @@ export class ScenarioRun {
   /** One worker is enough for a long time in which nothing happens. */
   leaveOneAwake(forMs: number): void {
     const [, ...others] = this.runners;
-    for (const process of others) if (process.role === 'worker') process.asleepUntil = this.context.scheduler.now + forMs;
+    for (const process of others)
+      if (process.role === 'worker') process.asleepUntil = this.context.scheduler.now + forMs;
   }
 
   /** Whoever runs generations dies, and somebody else is in their place at once. */
@@ -58,7 +67,8 @@ export class ScenarioRun {
   async drain(): Promise<void> {
     const { accountId } = this.payer;
     const available = (await this.service.durable.accounts.read(accountId))?.available ?? 0;
-    if (available > 0) await this.network.ask({ operation: 'adjust', accountId, operationId: this.name(), credits: -available });
+    if (available > 0)
+      await this.network.ask({ operation: 'adjust', accountId, operationId: this.name(), credits: -available });
   }
 
   async pay({ accountId }: Credential, credits: number, to?: SimulatedProcess): Promise<void> {
@@ -68,16 +78,25 @@ export class ScenarioRun {
   async accept(credential: Credential, model: string, count = 1): Promise<string> {
     const body = { model_key: model, operation: 'image_generation', prompt: 'a scenario', parameters: { count } };
     const answer: Answer = await this.network.ask({ operation: 'create', key: this.name(), body }, credential);
-    if (answer.outcome !== 'success') throw new Violation(12, `a create that could be paid for was not accepted: ${JSON.stringify(answer)}`);
+    if (answer.outcome !== 'success')
+      throw new Violation(12, `a create that could be paid for was not accepted: ${JSON.stringify(answer)}`);
     return textField(answer.data, 'generation_id');
   }
 
   handedOver(id: string): Promise<Generation> {
-    return this.until(id, ({ completedAt }) => completedAt !== undefined || this.service.provider.handedOver.has(id), 'begins');
+    return this.until(
+      id,
+      ({ completedAt }) => completedAt !== undefined || this.service.provider.handedOver.has(id),
+      'begins',
+    );
   }
 
   submitted(id: string): Promise<Generation> {
-    return this.until(id, ({ completedAt, attempt }) => completedAt !== undefined || attempt?.phase === 'submitted', 'is handed over');
+    return this.until(
+      id,
+      ({ completedAt, attempt }) => completedAt !== undefined || attempt?.phase === 'submitted',
+      'is handed over',
+    );
   }
 
   ended(id: string): Promise<Generation> {

@@ -8,7 +8,10 @@ import type { SimulatedProcess } from '../../harness/simulated-process.js';
 import { textField } from '../text-field.js';
 import type { ScenarioRun } from './scenario-run.js';
 
-/** A process falls asleep over a refusal, since nothing was sent yet; meanwhile it is sent, and completed under another key. */
+/**
+ * A process falls asleep over a refusal, since nothing was sent yet; meanwhile it is sent, and completed under another
+ * key.
+ */
 export async function refuseACompletionTooLate(run: ScenarioRun): Promise<void> {
   const [slow, quick] = run.fronts as [SimulatedProcess, SimulatedProcess];
   const upload = await Upload.prepare(run);
@@ -25,7 +28,9 @@ export async function refuseACompletionTooLate(run: ScenarioRun): Promise<void> 
   await upload.complete('first', { sha256: upload.sha256 }, quick);
 }
 
-/** A process falls asleep with its key, and succeeds when another one has taken the key over and is about to free it. */
+/**
+ * A process falls asleep with its key, and succeeds when another one has taken the key over and is about to free it.
+ */
 export async function completeTooLate(run: ScenarioRun): Promise<void> {
   const [slow, quick] = run.fronts as [SimulatedProcess, SimulatedProcess];
   const upload = await Upload.prepare(run);
@@ -43,9 +48,11 @@ export async function completeTooLate(run: ScenarioRun): Promise<void> {
 
 /** A key is used for what no model takes, then for what one does, and again once its target has expired. */
 export async function prepareAgain(run: ScenarioRun): Promise<void> {
-  const request = (role: string): Request => (
-    { operation: 'prepare', key, body: { filename: 'reference.png', media_type: 'image/png', byte_size: 64, role } }
-  );
+  const request = (role: string): Request => ({
+    operation: 'prepare',
+    key,
+    body: { filename: 'reference.png', media_type: 'image/png', byte_size: 64, role },
+  });
   const key = run.name();
   await run.network.ask(request('end_frame'), run.payer);
   await run.network.ask(request('start_frame'), run.payer);
@@ -65,19 +72,35 @@ export async function useLate(run: ScenarioRun): Promise<void> {
   await scheduler.pause(untilLateMs);
   await run.pay(run.payer, 50);
   run.service.provider.script = { ending: 'never ends', takesMs: 0 };
-  const body = { model_key: 'plain', operation: 'image_generation', prompt: 'after a picture', parameters: {}, reference_upload_ids: [upload.id] };
+  const body = {
+    model_key: 'plain',
+    operation: 'image_generation',
+    prompt: 'after a picture',
+    parameters: {},
+    reference_upload_ids: [upload.id],
+  };
   await run.network.ask({ operation: 'create', key: run.name(), body }, run.payer);
   await scheduler.pause(4 * run.farthestSkewMs + 60_000);
 }
 
 /** One file on its way in. */
 class Upload {
-  private constructor(private readonly run: ScenarioRun, private readonly name: string, private readonly bytes: Uint8Array, private readonly prepared: JsonObject) {}
+  private constructor(
+    private readonly run: ScenarioRun,
+    private readonly name: string,
+    private readonly bytes: Uint8Array,
+    private readonly prepared: JsonObject,
+  ) {}
 
   static async prepare(run: ScenarioRun): Promise<Upload> {
     const name = run.name();
     const bytes = plainImage(64, 64, 'image/png', name);
-    const body = { filename: 'reference.png', media_type: 'image/png', byte_size: bytes.byteLength, role: 'reference_image' };
+    const body = {
+      filename: 'reference.png',
+      media_type: 'image/png',
+      byte_size: bytes.byteLength,
+      role: 'reference_image',
+    };
     const answer = await run.network.ask({ operation: 'prepare', key: name, body }, run.payer);
     if (answer.outcome !== 'success') throw new Error(`An upload could not be prepared: ${JSON.stringify(answer)}`);
     return new Upload(run, name, bytes, answer.data);
@@ -93,10 +116,19 @@ class Upload {
 
   send(): Promise<void> {
     const { prepared, bytes } = this;
-    return this.run.network.put(this.id, textField(prepared, 'upload_url'), prepared['required_headers'] as Record<string, string>, bytes);
+    return this.run.network.put(
+      this.id,
+      textField(prepared, 'upload_url'),
+      prepared['required_headers'] as Record<string, string>,
+      bytes,
+    );
   }
 
   complete(key: string, body: JsonObject, to: SimulatedProcess): Promise<Answer> {
-    return this.run.network.ask({ operation: 'complete', key: `${this.name}-${key}`, uploadId: this.id, body }, this.run.payer, to);
+    return this.run.network.ask(
+      { operation: 'complete', key: `${this.name}-${key}`, uploadId: this.id, body },
+      this.run.payer,
+      to,
+    );
   }
 }
