@@ -1,4 +1,3 @@
-import { fileTypeFromBuffer } from 'file-type';
 import PQueue from 'p-queue';
 import { decodeBytesOf } from '../../core/media/decode-cost.js';
 import { readImageHeader } from '../../core/media/image-header.js';
@@ -8,10 +7,8 @@ import { BytesCollector } from './collect-bytes.js';
 import type { ContainerEnd } from './container-end.js';
 import { jpegEnd } from './jpeg-end.js';
 import { mp4End } from './mp4-end.js';
-import { probeVideo } from './mp4-video.js';
 import { pngEnd } from './png-end.js';
 import type { Invalid, ProbeLimits } from './probe-limits.js';
-import { probeImage } from './sharp-image.js';
 import type { ImageType } from './sharp-image.js';
 import { webpEnd } from './webp-end.js';
 
@@ -42,6 +39,7 @@ const MEANT = {
 } as const;
 
 async function sniff(bytes: Uint8Array): Promise<Kind | undefined> {
+  const { fileTypeFromBuffer } = await import('file-type');
   try {
     return KINDS[(await fileTypeFromBuffer(bytes))?.mime ?? ''];
   } catch {
@@ -60,7 +58,7 @@ export interface SharpMediaProbeOptions {
 /**
  * Probes with file-type, sharp and mediabunny. A probe reads the head of its file, then waits until the memory for all
  * its bytes, and for decoding them where they are decoded, is free. At most `concurrency` probes have begun; the bytes
- * of others are unread. A failure of the source of the bytes is passed on, as it says nothing about them.
+ * of others are unread. The libraries are loaded with the first file of their kind: most processes never read one. A failure of the source of the bytes is passed on, as it says nothing about them.
  */
 export class SharpMediaProbe implements MediaProbe {
   readonly #queue: PQueue;
@@ -96,5 +94,10 @@ async function probeBytes(bytes: Uint8Array, limits: ProbeLimits): Promise<Media
   if (!end.complete) return { invalid: 'The file is damaged or breaks off before its end.' };
   const trailing = bytes.byteLength - end.byteSize;
   if (trailing > 0) return { invalid: `The file goes on for ${trailing} bytes after the end of its content.` };
-  return kind === 'video/mp4' ? probeVideo(bytes, limits) : probeImage(bytes, kind, end.frames, limits);
+  if (kind === 'video/mp4') {
+    const { probeVideo } = await import('./mp4-video.js');
+    return probeVideo(bytes, limits);
+  }
+  const { probeImage } = await import('./sharp-image.js');
+  return probeImage(bytes, kind, end.frames, limits);
 }

@@ -1,5 +1,6 @@
+import { createRequire } from 'node:module';
 import { pino, stdSerializers, type Bindings, type DestinationStream, type Logger, type SerializedError } from 'pino';
-import pretty from 'pino-pretty';
+import type PinoPretty from 'pino-pretty';
 import type { Log } from '../../core/log.js';
 import type { Config } from '../config/config.js';
 
@@ -107,7 +108,9 @@ function asJson(output: LogOutput): DestinationStream {
   return output.fd === undefined ? output : pino.destination({ dest: output.fd, sync: true });
 }
 
+/** The library is loaded only where somebody reads the lines. */
 function readable(output: LogOutput): DestinationStream {
+  const pretty = createRequire(import.meta.url)('pino-pretty') as typeof PinoPretty;
   return pretty({
     destination: output.fd ?? output,
     sync: true,

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
 import { firstStart, type Demo } from './first-start.js';
 import type { CallObserver } from '../grpc/calls/call-observer.js';
-import { openGrpc, type OpenGrpc } from '../grpc/open-grpc.js';
+import type { OpenGrpc } from '../grpc/open-grpc.js';
 import { createInternalServer, type InternalServer } from '../http/internal/internal-server.js';
 import { createLogger, logTo } from '../logging/logging.js';
 import { Metrics } from '../metrics/metrics.js';
@@ -155,6 +155,7 @@ async function listenForServices(
   { logger, observer }: { readonly logger: Logger; readonly observer: CallObserver | undefined },
 ): Promise<OpenGrpc | undefined> {
   if (grpc === undefined || role === 'worker') return undefined;
+  const { openGrpc } = await import('../grpc/open-grpc.js');
   const { context } = program;
   const server = openGrpc(grpc, {
     context,

@@ -12,7 +12,7 @@ import {
 import { Interruption } from '../client/interruption.js';
 import { downloadOutputs } from '../client/output-files.js';
 import { checkEnding, checkOutput, formatsOf, type OutputOptions } from '../client/output-path.js';
-import { openProgress, type Progress } from '../client/progress.js';
+import type { Progress } from '../client/progress.js';
 import { Refused, type RestClient } from '../client/rest-client.js';
 import type { Estimate, Task } from '../client/service-types.js';
 import { uploadReference } from '../client/upload-reference.js';
@@ -73,6 +73,7 @@ async function generate(io: CliIo, prompt: string, options: Options): Promise<vo
   checkOutput(options, input.model.limits.max_outputs, io.folder);
   checkEnding(options, formatsOf(input.model.modality, input.model, input.parameters), io.folder);
   const interruption = new Interruption(io.signals);
+  const { openProgress } = await import('../client/progress.js');
   const progress = openProgress(io, input.files.length + 6, options);
   try {
     const accepted = await accept(client, input, options, progress, interruption);
