@@ -55,14 +55,15 @@ describe('how much of each check is run', () => {
     expect(byDefault)
       .to.include('killed 3 times')
       .and.include('minio, 2 rounds of faults')
-      .and.include('(replica-set), minio');
-    for (const absent of ['versitygw', 'standalone', 'every second']) expect(byDefault).not.to.include(absent);
+      .and.include('service on SQLite');
+    for (const absent of ['versitygw', 'service on MongoDB', 'every second']) expect(byDefault).not.to.include(absent);
     for (const said of [
       'killed 30 times',
       'minio, 10 rounds',
       'versitygw, 10 rounds',
       'every second, 12 times',
       'hit something',
+      '(replica-set), minio',
       '(standalone), versitygw',
     ])
       expect(inFull).to.include(said);

@@ -1,5 +1,5 @@
 // Goal: whatever references clients send, decoding them keeps a worker within what it takes without them and 400 MiB:
-// eight generations at once with four of the worst references each.
+// eight generations at once (by default three) with four of the worst references each.
 // Method: the compiled program as a process of its own. For each way a picture can be stored, the largest file of that
 // kind that a completion takes is sent; the largest resident size that the system has seen the process have is read
 // from /proc.
@@ -8,10 +8,11 @@ import { expect } from 'chai';
 import { decodeBytesOf } from '../../core/media/decode-cost.js';
 import { DEFAULT_SETTINGS } from '../../core/settings.js';
 import { largeJpeg, largePng, largeWebp, SAMPLING_444 } from '../fixtures/large-images.js';
+import { sizeOf } from '../harness/run-sizes.js';
 import { LiveService, type Client } from './live-service.js';
 
 const MIB = 1024 * 1024;
-const GENERATIONS = 8;
+const GENERATIONS = sizeOf('decodedGenerations');
 const { maxUploadPixels, maxUploadDecodeBytes } = DEFAULT_SETTINGS;
 const CMYK = [
   [1, 1],

@@ -7,6 +7,7 @@ import { expect } from 'chai';
 import { CliProcess } from '../harness/cli-process.js';
 import type { Ran } from '../harness/cli-run.js';
 import { refusedStart } from '../harness/refused-start.js';
+import { sizeOf } from '../harness/run-sizes.js';
 import { LiveService } from './live-service.js';
 
 const IS_ROOT = process.getuid?.() === 0;
@@ -47,11 +48,11 @@ describe('a data folder without the rights', () => {
     readonly restored: number;
     readonly verb: string;
   }[] = [
-    { what: 'a folder that may not be read', path: '', mode: 0, restored: 0o700, verb: 'read' },
     { what: 'a folder that may not be written', path: '', mode: 0o500, restored: 0o700, verb: 'written' },
-    { what: 'a database that may not be read', path: 'darkroom.db', mode: 0, restored: 0o600, verb: 'read' },
     { what: 'a database that may not be written', path: 'darkroom.db', mode: 0o400, restored: 0o600, verb: 'written' },
     { what: 'a secret that may not be read', path: 'secret', mode: 0, restored: 0o600, verb: 'read' },
+    { what: 'a folder that may not be read', path: '', mode: 0, restored: 0o700, verb: 'read' },
+    { what: 'a database that may not be read', path: 'darkroom.db', mode: 0, restored: 0o600, verb: 'read' },
     {
       what: 'a folder of objects that may not be written',
       path: 'objects',
@@ -61,7 +62,7 @@ describe('a data folder without the rights', () => {
     },
     { what: 'objects that may not be written', path: 'objects/objects', mode: 0o500, restored: 0o700, verb: 'written' },
   ];
-  for (const { what, path, mode, restored, verb } of CASES) {
+  for (const { what, path, mode, restored, verb } of CASES.slice(0, sizeOf('deniedRights'))) {
     it(`names ${what}`, async () => {
       chmodSync(inData(path), mode);
       try {

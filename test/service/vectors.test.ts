@@ -8,6 +8,7 @@ import { createKey } from '../../core/access/manage.js';
 import type { Context } from '../../core/context.js';
 import type { JsonObject } from '../../core/json.js';
 import { newOwner } from '../fixtures/owner.js';
+import { sizeOf } from '../harness/run-sizes.js';
 import { openGrpcClient } from '../fronts/grpc/grpc-client.js';
 import { fixtureCallers } from '../fronts/grpc/fixture-services.js';
 import { checkedRestClient } from '../fronts/http/developer/checked-client.js';
@@ -102,7 +103,7 @@ async function putOverHttp(target: JsonObject, bytes: Uint8Array): Promise<numbe
   return response.status;
 }
 
-for (const lane of [EMBEDDED, ...DISTRIBUTED]) {
+for (const lane of [EMBEDDED, ...DISTRIBUTED].slice(0, sizeOf('vectorLanes'))) {
   describe(`the started service on ${lane.name} answers the shared vectors`, () => {
     playAllVectors(lane.name, async (needs, suite) => openStarted(needs, await lane.open(suite)));
   });

@@ -33,10 +33,10 @@ export const RUN_MUTANTS: readonly Mutant[] = [
   {
     name: 'run-goes-past-its-deadline',
     breaks: [6, 20],
-    file: 'core/generation/run/generation-run.js',
-    find: 'const g = await this.holder.refresh();',
-    replace: 'const g = { ...(await this.holder.refresh()), runDeadlineAt: Infinity };',
-    why: 'A worker that holds the lease does not look at the deadline.',
+    file: 'core/generation/run/next-step.js',
+    find: 'now > (g.runDeadlineAt ?? Infinity) ? timeOut(g, state) : undefined',
+    replace: "now > (g.runDeadlineAt ?? Infinity) ? { do: 'rest', ms: 600_000 } : undefined",
+    why: 'A worker that holds the lease goes on resting when the deadline is over.',
   },
   {
     name: 'delivered-before-a-stop-is-dropped',
