@@ -10,6 +10,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { BareMachine } from './bare-machine.js';
 import { ScriptProcess } from './script-process.js';
+import { sizeOf } from '../harness/run-sizes.js';
 
 const MOCHA = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
 const SERVERS = new URL('./servers.js', import.meta.url).href;
@@ -84,7 +85,7 @@ describe('servers that are elsewhere or nowhere', () => {
       TEST_VERSITYGW_URL: `s3Server('versitygw')`,
       TEST_TOXIPROXY_URL: 'toxiproxyServer()',
     };
-    for (const [variable, call] of Object.entries(calls)) {
+    for (const [variable, call] of Object.entries(calls).slice(0, sizeOf('absentServers'))) {
       it(`${call} says how to help oneself`, async () => {
         expect((await asking(call, {})).output).to.match(
           new RegExp(`^\\S+ is not on this machine: run \`npm run servers:install\`, or set ${variable}\\.\n$`),

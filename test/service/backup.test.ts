@@ -19,7 +19,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import { CliProcess } from '../harness/cli-process.js';
-import type { Ran } from '../harness/cli-run.js';
+import { CliRun, type Ran } from '../harness/cli-run.js';
 import { CliService } from '../harness/cli-service.js';
 
 const API = '/api/v1/developer';
@@ -89,10 +89,19 @@ describe('a backup of a data folder', () => {
     };
   }
 
-  const backup = (name: string) => service.run(['backup', at(name)]);
-  const restoring = (name: string, folder: string) =>
-    new CliProcess(away, ['restore', at(name), '--json'], { environment: { DARKROOM_DATA_FOLDER: at(folder) } });
-  const restore = (name: string, folder: string): Promise<Ran> => restoring(name, folder).ended;
+  // Only what is killed, and what serves, is a process of its own.
+  const inProcess = (args: readonly string[], environment: Readonly<Record<string, string>>): Promise<Ran> =>
+    new CliRun(away, args, { environment }).ended;
+  const besideServer = (args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Ran> =>
+    new CliRun(service.folder, args, { environment: { ...service.caller, ...environment } }).ended;
+  const backup = (name: string) => besideServer(['backup', at(name)]);
+  const restoreCommand = (name: string, folder: string) =>
+    [['restore', at(name), '--json'], { DARKROOM_DATA_FOLDER: at(folder) }] as const;
+  const restore = (name: string, folder: string): Promise<Ran> => inProcess(...restoreCommand(name, folder));
+  const restoring = (name: string, folder: string) => {
+    const [args, environment] = restoreCommand(name, folder);
+    return new CliProcess(away, args, { environment });
+  };
 
   async function refusedRestore(name: string, folder: string): Promise<string> {
     const { code, stderr } = await restore(name, folder);
@@ -136,9 +145,7 @@ describe('a backup of a data folder', () => {
   });
 
   it('is refused before anything is copied where the secret cannot be read', async () => {
-    const { code, stderr } = await service.run(['backup', at('without')], {
-      environment: { DARKROOM_SECRET_FILE: at('no-secret') },
-    });
+    const { code, stderr } = await besideServer(['backup', at('without')], { DARKROOM_SECRET_FILE: at('no-secret') });
     expect([code, stderr]).to.deep.equal([
       1,
       `darkroom: The secret ${at('no-secret')} cannot be read, and no API key would be valid without it.\n`,
@@ -186,7 +193,7 @@ describe('a backup of a data folder', () => {
       expect((await restore('whole', 'cut')).code).to.equal(0);
     }
     expect(
-      (await new CliProcess(away, ['verify'], { environment: { DARKROOM_DATA_FOLDER: at('cut') } }).ended).code,
+      (await inProcess(['verify'], { DARKROOM_DATA_FOLDER: at('cut') })).code,
     ).to.equal(0);
   });
 
@@ -196,7 +203,7 @@ describe('a backup of a data folder', () => {
       `darkroom: ${at('kept')} is there already; name a folder that is not.\n`,
     );
     expect((await backup('no/where')).stderr).to.equal(`darkroom: There is no folder ${dirname(at('no/where'))}.\n`);
-    expect((await service.run(['restore', at('kept')])).stderr).to.match(
+    expect((await besideServer(['restore', at('kept')])).stderr).to.match(
       /^darkroom: Another server .*is using .+; stop it first, or choose another data folder\.\n$/,
     );
     mkdirSync(at('used'));
@@ -204,9 +211,10 @@ describe('a backup of a data folder', () => {
     expect(await refusedRestore('kept', 'used')).to.include('is not empty: letter.txt is in it');
     expect(readdirSync(at('used'))).to.include('letter.txt');
     writeFileSync(at('other-secret'), 'ab'.repeat(32));
-    const { stderr } = await new CliProcess(away, ['restore', at('kept')], {
-      environment: { DARKROOM_DATA_FOLDER: at('fresh'), DARKROOM_SECRET_FILE: at('other-secret') },
-    }).ended;
+    const { stderr } = await inProcess(['restore', at('kept')], {
+      DARKROOM_DATA_FOLDER: at('fresh'),
+      DARKROOM_SECRET_FILE: at('other-secret'),
+    });
     expect(stderr).to.include('holds another secret than the backup');
   });
 
@@ -246,7 +254,7 @@ describe('a backup of a data folder', () => {
       DARKROOM_SECRET_FILE: at('other-secret'),
     };
     for (const command of ['backup', 'restore']) {
-      const { code, stderr } = await new CliProcess(away, [command, at('shared')], { environment }).ended;
+      const { code, stderr } = await inProcess([command, at('shared')], environment);
       expect({ code, stderr: stderr.replace(/back up|restore/, 'keep') }).to.deep.equal({
         code: 1,
         stderr:

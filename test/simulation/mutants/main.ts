@@ -21,6 +21,7 @@ Each mutant is played at its recorded seed first (found-at.ts), and searched for
   --record        writes down the seed at which each mutant was found
   --seeds N       how many seeds a search may take (${DEFAULT_SEEDS})
   --from N        the first of them (1)
+  --passed N      the first N seeds have just passed with core as it is, and are not played again without a mutant
   --only MUTANT   this one alone; may be given more than once
 `;
 
@@ -29,6 +30,7 @@ const OPTIONS = {
   record: { type: 'boolean' },
   seeds: { type: 'string' },
   from: { type: 'string' },
+  passed: { type: 'string' },
   only: { type: 'string', multiple: true },
 } as const;
 
@@ -41,6 +43,10 @@ interface Judged {
 class Pool {
   private readonly queue = new PQueue({ concurrency: availableParallelism() });
   private readonly controlled = new Set<number>();
+
+  constructor(passed: readonly number[]) {
+    for (const seed of passed) this.controlled.add(seed);
+  }
 
   /**
    * Core as it is must pass at every seed that counts, or what mutants are found by proves nothing. Answers what
@@ -72,7 +78,8 @@ async function main(): Promise<number> {
   const chosen = choose(values.only);
   const isSearch = values.search ?? sizeOf('mutantSearches') > 0;
   const recordedOf = ({ name }: Mutant) => (isSearch ? undefined : FOUND_AT[name]);
-  const pool = new Pool();
+  const passed = wholeNumber('passed', values.passed) ?? 0;
+  const pool = new Pool(seedsOf({ seeds: passed, from: 1 }));
   const controlSeeds = isSearch ? seedsOf(seeds) : chosen.flatMap((mutant) => recordedOf(mutant) ?? seeds.from);
   if (!isSound(await pool.control(controlSeeds))) return 1;
   console.log(`Core as it is passes at ${new Set(controlSeeds).size} seeds.\n\n${heading()}`);
