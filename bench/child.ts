@@ -1,4 +1,5 @@
 import { fork, type ChildProcess } from 'node:child_process';
+import { isAbsolute } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** What a child process can be asked for, by name. Arguments and answers cross as JSON. */
@@ -46,12 +47,12 @@ export class Child<C extends Commands> {
     );
   }
 
-  /** Starts the compiled module at `path`, relative to this folder. */
+  /** Starts the compiled module at `path`, relative to this folder or absolute. */
   static start<C extends Commands>(
     path: string,
     { arguments: given = [], nodeArguments = [] }: ChildOptions = {},
   ): Child<C> {
-    const module = fileURLToPath(new URL(path, import.meta.url));
+    const module = isAbsolute(path) ? path : fileURLToPath(new URL(path, import.meta.url));
     return new Child(fork(module, given, { execArgv: ['--enable-source-maps', ...nodeArguments] }), path);
   }
 

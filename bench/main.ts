@@ -1,5 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, totalmem } from 'node:os';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createBenchFolder, measureSync, type SyncTimes } from './disk.js';
@@ -11,6 +12,7 @@ import { measureGrpc } from './rows/grpc.js';
 import { measureMetrics } from './rows/metrics.js';
 import { measureQueues } from './rows/queues.js';
 import { measureRequests } from './rows/requests.js';
+import { measureVersions } from './rows/versions.js';
 import { measureWork } from './rows/work.js';
 import { FULL, QUICK, Run } from './run.js';
 
@@ -24,8 +26,10 @@ const PARTS = {
   growth: measureGrowth,
   distributed: measureDistributed,
   queues: measureQueues,
+  versions: measureVersions,
 };
-const USAGE = `Usage: npm run bench -- [--quick] [--only ${Object.keys(PARTS).join('|')}]... [--profile FOLDER]`;
+const USAGE = `Usage: npm run bench -- [--quick] [--only ${Object.keys(PARTS).join('|')}]... [--profile FOLDER]
+       [--beside CHECKOUT]   a built checkout of another version, for the part versions`;
 
 interface Machine {
   readonly processor: string;
@@ -39,18 +43,24 @@ interface Machine {
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
-    options: { quick: { type: 'boolean' }, only: { type: 'string', multiple: true }, profile: { type: 'string' } },
+    options: {
+      quick: { type: 'boolean' },
+      only: { type: 'string', multiple: true },
+      profile: { type: 'string' },
+      beside: { type: 'string' },
+    },
   });
   const unknown = values.only?.find((part) => !(part in PARTS));
   if (unknown !== undefined) throw new Error(`There is no part ${unknown}.`);
   const folder = createBenchFolder(CHECKOUT);
   const machine = describeMachine(folder);
   console.log(machineText(machine));
-  const run = new Run(values.quick === true ? QUICK : FULL, folder, values.profile);
+  const run = new Run(values.quick === true ? QUICK : FULL, folder, values.profile, values.beside === undefined ? undefined : resolve(values.beside));
   const rows: Row[] = [];
   try {
     for (const [name, measure] of Object.entries(PARTS)) {
       if (values.only !== undefined && !values.only.includes(name)) continue;
+      if (name === 'versions' && values.beside === undefined) continue;
       console.log(`measuring: ${name}`);
       rows.push(...(await measure(run)));
     }

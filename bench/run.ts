@@ -78,6 +78,8 @@ export class Run {
     readonly sizes: Sizes,
     private readonly folder: string,
     private readonly profileFolder: string | undefined,
+    /** A built checkout of another version. */
+    readonly other: string | undefined,
   ) {
     this.load = this.start('./load/generator.js');
   }
@@ -107,6 +109,13 @@ export class Run {
   async startSubject(dataFolder: string, ...modes: readonly 'measured'[]): Promise<Subject> {
     const profiling = this.profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${this.profileFolder}`];
     const child = this.start<SubjectCommands>('./servers/subject.js', [dataFolder, ...modes], profiling);
+    return { child, port: await child.ask('listen', undefined) };
+  }
+
+  /** The same program of another version. Throws when none was named. */
+  async startOther(dataFolder: string): Promise<Subject> {
+    if (this.other === undefined) throw new Error('There is no other version to start.');
+    const child = this.start<SubjectCommands>(join(this.other, 'dist/bench/servers/subject.js'), [dataFolder]);
     return { child, port: await child.ask('listen', undefined) };
   }
 
