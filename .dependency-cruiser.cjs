@@ -41,6 +41,24 @@ module.exports = {
       to: { path: '^(test|bench)/' },
     },
     {
+      name: 'checkers-see-types-of-core-only',
+      comment:
+        'A checker that runs code of the program repeats its mistakes. That it imports types only is for test/history/imports.test.ts: types are not told apart here.',
+      severity: 'error',
+      from: {
+        path: '^test/(history|faults/history|simulation/checker)/',
+        pathNot: ['\\.test\\.ts$', '/checked-service\\.ts$'],
+      },
+      to: { path: '^(adapters|apps)/' },
+    },
+    {
+      name: 'rules-of-histories-are-shared',
+      comment: 'The simulation and the fault runs use these rules: they know neither of the two.',
+      severity: 'error',
+      from: { path: '^test/history/' },
+      to: { path: '^(test/(?!history/)|adapters/|apps/)' },
+    },
+    {
       name: 'inversify-at-the-edge',
       comment:
         'The container is known where things are put together; everything else takes what it needs as arguments.',

@@ -3,7 +3,13 @@
 import { expect } from 'chai';
 import type { Entry } from '../../core/credits/account.js';
 import { AccountLedger } from './account-ledger.js';
+import { checkAccepted, checkBalance, checkShortage } from './credits.js';
+import type { Finding } from './finding.js';
 import { brokenBy, rankOf, type Shown } from './task-order.js';
+
+function invariants(findings: Iterable<Finding>): number[] {
+  return [...findings].map(({ invariant }) => invariant);
+}
 
 const COMMON = { accountId: 'a', at: 1 };
 const LEDGER: readonly Entry[] = [
@@ -129,5 +135,44 @@ describe('what clients are shown of a generation', () => {
 
   it('may not come back once it is gone', () => {
     expect(brokenBy({ rank: 3, charged: 0, updatedAt: 0, end: 'gone' }, ENDED)).to.equal(8);
+  });
+});
+
+describe('what clients are told of credits', () => {
+  const answer = { told: 'request 1', accountId: 'a', available: [5, 3] };
+  const balance = { balance_credits: 3, available_credits: 3, remaining_credits: 3 };
+  const burst = { told: 'by a', creates: 4, accepted: 2, cost: 2, balance: 5, returned: 2, isExact: true };
+
+  it('takes a refusal for true when there was too little at some moment', () => {
+    expect(invariants(checkShortage(answer, 4))).to.deep.equal([]);
+  });
+
+  it('finds a refusal although there was enough at every moment, or no price', () => {
+    expect(invariants(checkShortage(answer, 3))).to.deep.equal([13]);
+    expect(invariants(checkShortage(answer, undefined))).to.deep.equal([13]);
+    expect(invariants(checkShortage({ ...answer, available: [] }, 4))).to.deep.equal([13]);
+  });
+
+  it('takes a balance for true that was there at some moment', () => {
+    expect(invariants(checkBalance(answer, balance))).to.deep.equal([]);
+  });
+
+  it('finds a balance that never was, and members that differ', () => {
+    expect(invariants(checkBalance({ ...answer, available: [5] }, balance))).to.deep.equal([1]);
+    expect(invariants(checkBalance(answer, { ...balance, available_credits: 5 }))).to.deep.equal([1]);
+    expect(invariants(checkBalance(answer, { ...balance, remaining_credits: undefined }))).to.deep.equal([1]);
+  });
+
+  it('takes as many concurrent creates as the balance pays', () => {
+    expect(invariants(checkAccepted(burst))).to.deep.equal([]);
+    expect(invariants(checkAccepted({ ...burst, creates: 2, balance: 50 }))).to.deep.equal([]);
+    expect(invariants(checkAccepted({ ...burst, accepted: 3, isExact: false }))).to.deep.equal([]);
+    expect(invariants(checkAccepted({ ...burst, accepted: 0, isExact: false }))).to.deep.equal([]);
+  });
+
+  it('finds concurrent creates that are too many, and too few at rest', () => {
+    expect(invariants(checkAccepted({ ...burst, accepted: 3 }))).to.deep.equal([13]);
+    expect(invariants(checkAccepted({ ...burst, accepted: 1 }))).to.deep.equal([13]);
+    expect(invariants(checkAccepted({ ...burst, accepted: 4, isExact: false }))).to.deep.equal([13]);
   });
 });

@@ -1,6 +1,8 @@
 import type { Entry } from '../../../core/credits/account.js';
 import type { Generation, GenerationRecord } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
+import type { CreditsAnswer } from '../../history/credits.js';
+import { availableOver, type Available } from './balances.js';
 import type { Answer, Exchange, History, Party, Request } from './history.js';
 import { priceOf } from './prices.js';
 
@@ -19,11 +21,15 @@ export class Known {
   private readonly records: ReadonlyMap<string, GenerationRecord>;
   private readonly entries = new Map<string, Entry[]>();
   private readonly bodies = new Map<string, JsonObject>();
+  private readonly available: ReadonlyMap<string, readonly Available[]>;
 
   constructor(readonly history: History) {
     this.parties = new Map(history.facts.parties.map((party) => [party.name, party]));
     this.records = new Map(history.atRest.generations.map((record) => [record.generationId, record]));
     for (const { entries } of history.atRest.accounts) for (const entry of entries) this.addEntry(entry);
+    this.available = new Map(
+      history.atRest.accounts.map(({ accountId, entries }) => [accountId, availableOver(entries, history.facts)]),
+    );
     for (const { request, answered } of history.exchanges) {
       if (request.operation !== 'create') continue;
       // A key may have been tried with another payload: what succeeded counts.
@@ -51,10 +57,13 @@ export class Known {
     return this.entries.get(generationId) ?? [];
   }
 
-  /** All entries of a party's account, in order. */
-  ledgerOf(party: string): readonly Entry[] {
-    const { accountId } = this.party(party);
-    return this.history.atRest.accounts.find((account) => account.accountId === accountId)?.entries ?? [];
+  /** An answered request, and what its account may have had available while it was under way. */
+  creditsAnswer(exchange: Exchange & { readonly at: number }): CreditsAnswer {
+    const { accountId } = this.party(exchange.by);
+    const spans = (this.available.get(accountId) ?? []).filter(
+      ({ from, until }) => from <= exchange.at && until >= exchange.sentAt,
+    );
+    return { told: told(exchange), accountId, available: spans.map(({ amount }) => amount) };
   }
 
   /** What the client had asked for that this generation came from. */

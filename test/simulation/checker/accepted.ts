@@ -6,12 +6,13 @@ import type { Upload } from '../../../core/uploads/upload.js';
 import type { Answer, Asked, Durable, Party } from '../observed.js';
 import type { Books } from './books.js';
 import type { Claims } from './claims.js';
-import { demand } from './demand.js';
+import { demand, demandNone } from './demand.js';
 import type { GenerationListener, Generations } from './generations.js';
 import { demandHoped, isKeyed, keyFor, payloadOf, type KeyedRequest, type Keys } from './keys.js';
 import { asObject, withDefaults, type Prices } from './prices.js';
 import { MAX_SKEW_MS } from './process-clocks.js';
 import { hasEnded } from './record-events.js';
+import { checkShortage } from '../../history/credits.js';
 import { same, textOf } from '../../history/values.js';
 import type { EventOrder } from './event-order.js';
 
@@ -225,15 +226,9 @@ export class Accepted implements GenerationListener {
       );
     }
     if (code === 'CREDITS_INSUFFICIENT' && (request.operation === 'create' || request.operation === 'estimate')) {
-      const price = prices.ofBody(request.body);
-      const wasShort =
-        price !== undefined && (books.availableOf(accountId)?.wasEver(since, (available) => available < price) ?? true);
-      demand(
-        wasShort,
-        13,
-        () =>
-          `request ${asked.number} for ${price} credits was refused, and account ${accountId} had as many all the time`,
-      );
+      const available = books.availableOf(accountId)?.valuesSince(since) ?? [];
+      const told = `request ${asked.number}`;
+      demandNone(checkShortage({ told, accountId, available }, prices.ofBody(request.body)));
     }
     if (request.operation === 'create' && asked.party && (code === 'QUEUE_FULL' || code === 'CREDITS_INSUFFICIENT')) {
       const key = keyFor(asked.party, request);

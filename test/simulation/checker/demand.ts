@@ -1,3 +1,4 @@
+import type { Finding } from '../../history/finding.js';
 import { Violation } from '../observed.js';
 
 /**
@@ -5,4 +6,9 @@ import { Violation } from '../observed.js';
  */
 export function demand(holds: boolean, invariant: number, what: () => string): asserts holds {
   if (!holds) throw new Violation(invariant, what());
+}
+
+/** The same for a rule of `test/history`: what it finds first is the violation. */
+export function demandNone(findings: Iterable<Finding>): void {
+  for (const { invariant, sentence } of findings) throw new Violation(invariant, sentence);
 }

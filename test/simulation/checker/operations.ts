@@ -1,7 +1,8 @@
 import type { Entry } from '../../../core/credits/account.js';
 import type { Answer, Asked, Request } from '../observed.js';
 import type { Books } from './books.js';
-import { demand } from './demand.js';
+import { checkShortage } from '../../history/credits.js';
+import { demand, demandNone } from './demand.js';
 import type { EventOrder } from './event-order.js';
 
 type Operation = Extract<Request, { operation: 'grant' | 'adjust' }>;
@@ -45,15 +46,9 @@ export class Operations {
       );
     }
     if (answer.outcome === 'refused' && answer.code === 'CREDITS_INSUFFICIENT') {
-      const couldNot =
-        this.books
-          .availableOf(accountId)
-          ?.wasEver(this.order.arrivedOrder(asked), (available) => available + credits < 0) ?? true;
-      demand(
-        couldNot,
-        13,
-        () => `adjustment ${operationId} of ${credits} was refused, and account ${accountId} always had enough`,
-      );
+      const available = this.books.availableOf(accountId)?.valuesSince(this.order.arrivedOrder(asked));
+      const told = `adjustment ${operationId}`;
+      if (available) demandNone(checkShortage({ told, accountId, available }, -credits));
     }
   }
 

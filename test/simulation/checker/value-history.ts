@@ -17,11 +17,12 @@ export class ValueHistory {
 
   /** Whether it had such a value at some moment from `since` on, the value it had then included. */
   wasEver(since: number, such: (value: number) => boolean): boolean {
-    for (let index = this.moments.length - 1; index >= 0; index -= 1) {
-      const moment = this.moments[index];
-      if (moment === undefined || such(moment.value)) return moment !== undefined;
-      if (moment.order <= since) return false;
-    }
-    return false;
+    return this.valuesSince(since).some(such);
+  }
+
+  /** Every value it had from `since` on, the one it had then included. */
+  valuesSince(since: number): number[] {
+    const first = this.moments.findLastIndex(({ order }) => order <= since);
+    return this.moments.slice(first).map(({ value }) => value);
   }
 }

@@ -1,9 +1,10 @@
 import type { JsonObject } from '../../../core/json.js';
 import type { Answer, Asked } from '../observed.js';
 import type { Books } from './books.js';
-import { demand } from './demand.js';
+import { demand, demandNone } from './demand.js';
 import { shownAs, type Generations } from './generations.js';
 import type { Prices } from './prices.js';
+import { checkBalance } from '../../history/credits.js';
 import { brokenBy, constantOf, rankOf, type Shown } from '../../history/task-order.js';
 import type { EventOrder } from './event-order.js';
 import { taskFault } from '../../history/task-shape.js';
@@ -133,17 +134,8 @@ export class Views {
   }
 
   private balance(asked: Asked, accountId: string, data: JsonObject): void {
-    const shown = [data['balance_credits'], data['available_credits'], data['remaining_credits']];
-    const since = this.order.arrivedOrder(asked);
-    const wasSo =
-      shown.every((value) => value === shown[0]) &&
-      (this.books.availableOf(accountId)?.wasEver(since, (available) => available === shown[0]) ?? false);
-    demand(
-      wasSo,
-      1,
-      () =>
-        `request ${asked.number} was shown ${textOf(shown)} credits, and account ${accountId} never had so many meanwhile`,
-    );
+    const available = this.books.availableOf(accountId)?.valuesSince(this.order.arrivedOrder(asked)) ?? [];
+    demandNone(checkBalance({ told: `request ${asked.number}`, accountId, available }, data));
   }
 
   private estimate({ number, request }: Asked, data: JsonObject): void {
