@@ -55,7 +55,12 @@ async function main(): Promise<void> {
   const folder = createBenchFolder(CHECKOUT);
   const machine = describeMachine(folder);
   console.log(machineText(machine));
-  const run = new Run(values.quick === true ? QUICK : FULL, folder, values.profile, values.beside === undefined ? undefined : resolve(values.beside));
+  const run = new Run(
+    values.quick === true ? QUICK : FULL,
+    folder,
+    values.profile,
+    values.beside === undefined ? undefined : resolve(values.beside),
+  );
   const rows: Row[] = [];
   try {
     for (const [name, measure] of Object.entries(PARTS)) {

@@ -192,9 +192,7 @@ describe('a backup of a data folder', () => {
       expect(stderr).to.include(`A restore into ${at('cut')} did not finish; run darkroom restore again.`);
       expect((await restore('whole', 'cut')).code).to.equal(0);
     }
-    expect(
-      (await inProcess(['verify'], { DARKROOM_DATA_FOLDER: at('cut') })).code,
-    ).to.equal(0);
+    expect((await inProcess(['verify'], { DARKROOM_DATA_FOLDER: at('cut') })).code).to.equal(0);
   });
 
   it('is refused where it would touch what is there: another folder, data, a running server, another secret', async () => {

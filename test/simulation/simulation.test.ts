@@ -115,7 +115,9 @@ describe('mutants of core', function mutants() {
   this.timeout(0);
 
   it('are all found', async () => {
-    const { code, said } = await run([HERE('mutants/main.js'), '--passed', String(sizeOf('simulationSeeds'))], { isShown: true });
+    const { code, said } = await run([HERE('mutants/main.js'), '--passed', String(sizeOf('simulationSeeds'))], {
+      isShown: true,
+    });
     expect(said).to.match(/^(\d+) of \1 mutants found$/m);
     expect(code).to.equal(0);
   });
