@@ -7,7 +7,7 @@ export interface AbortSignalLike {
   removeEventListener(type: 'abort', listener: () => void): void;
 }
 
-/** Aborts a signal of its own, as `AbortController` does where the platform has one. */
+/** Creates a signal and aborts it, as `AbortController` does where the platform has one. */
 export class AbortSource {
   private readonly own = new OwnSignal();
 

@@ -8,10 +8,10 @@ export interface Cancellation {
   onOver(tell: () => void): () => void;
 }
 
-/** Thrown when a call is over before its work has written anything. Nothing has happened, and no answer is needed. */
+/** Thrown when a call is over before its work has written anything. There is no effect, and no answer is needed. */
 export class CallOver extends Error {
   constructor() {
-    super('Nobody waits for the answer any more.');
+    super('The caller no longer waits for the answer.');
     this.name = 'CallOver';
   }
 }

@@ -1,6 +1,6 @@
 import { CallOver, type Cancellation } from './cancellation.js';
 
-/** The caller that waits: only whether its call is over. */
+/** The waiting caller: only whether its call is over. */
 export type Waits = Pick<Cancellation, 'isOver' | 'onOver'>;
 
 interface Waiter {

@@ -16,14 +16,14 @@ export const agendaDriver: WakeUpsDriver = {
         enum: ['auto', 'change-streams', 'polling'],
         default: 'auto',
         description:
-          'change-streams where the database is a replica set or sharded, polling where it is a single server; auto asks it.',
+          'How to learn of new wake-ups: change-streams needs a replica set or a sharded cluster; polling works with any server; auto uses change streams if the server has them.',
       },
       poll_seconds: {
         type: 'number',
         minimum: 0.1,
         maximum: 60,
         default: 1,
-        description: 'How often to look where nothing else tells.',
+        description: 'How often to poll for wake-ups without change streams.',
       },
     },
   },

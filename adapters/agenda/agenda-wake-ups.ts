@@ -210,7 +210,7 @@ export class AgendaWakeUps implements WakeUps {
   }
 
   private outOfReach(error: unknown): void {
-    if (this.isNews('store')) this.log.warn('wake-ups out of reach', { error });
+    if (this.isNews('store')) this.log.warn('wake-ups not fetched', { error });
   }
 
   /** Once a minute is enough of the same trouble. */
@@ -224,5 +224,5 @@ export class AgendaWakeUps implements WakeUps {
 
 /** Agenda takes a job for done whose failure is not an error. */
 function anError(error: unknown): Error {
-  return error instanceof Error ? error : new Error('A handler of wake-ups failed.', { cause: error });
+  return error instanceof Error ? error : new Error('A wake-up handler failed.', { cause: error });
 }

@@ -54,7 +54,7 @@ async function listed(database: AgendaDatabase) {
 
 function otherIndex({ name, key }: Index, cause?: unknown): AgendaRefused {
   return new AgendaRefused(
-    `The index ${name} of ${COLLECTION} cannot be the one with the keys ${JSON.stringify(key)} that this version needs; drop what is in its way, and run \`darkroom migrate\` again.`,
+    `The index ${name} of ${COLLECTION} cannot be the one with the keys ${JSON.stringify(key)} that this version needs; drop the index that conflicts with it, and run \`darkroom migrate\` again.`,
     cause,
   );
 }

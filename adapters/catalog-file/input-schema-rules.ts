@@ -75,21 +75,21 @@ function opennessFaults({ schema, pointer }: Subschema): PlaceFault[] {
   if (listed) return faults;
   const types = [schema['type'] ?? []].flat();
   if (types.includes('object') && schema['additionalProperties'] !== false) {
-    faults.push({ pointer, message: 'must say additionalProperties: false' });
+    faults.push({ pointer, message: 'must have additionalProperties: false' });
   }
   if (types.includes('string') && schema['pattern'] === undefined && schema['maxLength'] === undefined) {
     faults.push({ pointer, message: 'is a string and must have an enum, a const, a pattern or a maxLength' });
   }
   if (types.includes('array') && !isObject(schema['items']) && schema['items'] !== false) {
-    faults.push({ pointer, message: 'is an array and must say what its items are' });
+    faults.push({ pointer, message: 'is an array and must define its items' });
   }
-  if (!isTyped(schema)) faults.push({ pointer, message: 'must say its type' });
+  if (!isTyped(schema)) faults.push({ pointer, message: 'must have a type' });
   for (const [name, item] of Object.entries({
     ...asObject(schema['properties']),
     ...asObject(schema['patternProperties']),
   })) {
     if (item === true)
-      faults.push({ pointer: `${pointer}/properties/${escapePointerToken(name)}`, message: 'must say its type' });
+      faults.push({ pointer: `${pointer}/properties/${escapePointerToken(name)}`, message: 'must have a type' });
   }
   return faults;
 }

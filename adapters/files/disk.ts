@@ -77,7 +77,7 @@ export async function makePrivateFolder(disk: Disk, path: string): Promise<void>
 export async function writeFully(handle: FileHandle, chunk: Uint8Array): Promise<void> {
   for (let at = 0; at < chunk.byteLength;) {
     const { bytesWritten } = await handle.write(chunk, at, chunk.byteLength - at);
-    if (bytesWritten === 0) throw new StoreUnavailable('The object folder takes no more bytes.');
+    if (bytesWritten === 0) throw new StoreUnavailable('The object folder has no space left.');
     at += bytesWritten;
   }
 }

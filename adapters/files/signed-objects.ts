@@ -10,7 +10,7 @@ import type { UrlSigner } from './url-signer.js';
 const METHODS = 'GET, HEAD, PUT, OPTIONS';
 
 /** As S3 refuses it: whoever sends an API key to an address that others may be given has made a mistake. */
-const TWO_WAYS = 'A signed address takes no Authorization header; send the request without it.';
+const TWO_WAYS = 'A signed address accepts no Authorization header; send the request without it.';
 
 const PREFLIGHT = {
   'Access-Control-Allow-Methods': 'GET, HEAD, PUT',

@@ -16,7 +16,7 @@ export const DIGEST_HEADER = 'x-darkroom-sha256';
 const MAX_DRAINED_BYTES = 64 * 1024;
 
 export const EXPIRED = 'The signed address has expired.';
-const NO_LONGER_TAKEN = 'What this address was signed for is completed or gone; it takes no more bytes.';
+const NO_LONGER_TAKEN = 'The upload of this address is completed or removed; the address accepts no more bytes.';
 
 /** Whether bytes sent to a key still have a use. Throws `StoreUnavailable`. */
 export type TakesBytes = (key: string) => Promise<boolean>;
@@ -46,7 +46,7 @@ export async function answerPut(
   const refused = headerRefusal(grant, request.headers) ?? (await takenRefusal(takesBytes, grant));
   if (refused !== undefined) return unread(request, refused);
   const staged = await stageBody(folder, grant, request);
-  if (staged === 'broke-off') return refusal(400, 'The body broke off before its end.', { Connection: 'close' });
+  if (staged === 'broke-off') return refusal(400, 'The body ended before it was complete.', { Connection: 'close' });
   if (staged === 'too-large')
     return refusal(400, `The body must have exactly ${grant.byteSize} bytes.`, { Connection: 'close' });
   const fault = bodyRefusal(grant, staged, clock.now()) ?? (await lateRefusal(takesBytes, grant, staged));

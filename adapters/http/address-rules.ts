@@ -24,6 +24,6 @@ export function requireAllowed(
     if (allow.hasAddress(address)) continue;
     const special = specialAddress(address);
     if (special !== undefined) throw new AddressRefused(`the host is at ${special}, which is not listed`);
-    if (protocol !== 'https:') throw new AddressRefused('only hosts that are listed are spoken to without TLS');
+    if (protocol !== 'https:') throw new AddressRefused('only listed hosts may be called without TLS');
   }
 }

@@ -48,7 +48,7 @@ async function* decompressed(
   fail: Fail,
 ): AsyncGenerator<Uint8Array> {
   if (!Object.hasOwn(DECODERS, encoding))
-    throw fail('bad-answer', 'The answer is compressed in a way that was not asked for.');
+    throw fail('bad-answer', 'The answer has a compression that was not requested.');
   const decoder = DECODERS[encoding as keyof typeof DECODERS]();
   const first = await received.next();
   // An answer without a body, to HEAD for one, may still name the encoding it would have had.
@@ -66,7 +66,7 @@ async function* decompressed(
     }
   } catch (error) {
     if (error instanceof HttpError) throw error;
-    throw sourceError ?? fail('bad-answer', "The answer's compression is broken.");
+    throw sourceError ?? fail('bad-answer', "The answer's compressed data is invalid.");
   } finally {
     source.destroy();
     decoder.destroy();

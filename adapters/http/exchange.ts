@@ -81,7 +81,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   /** Gives up what has not been received. */
   drop(): void {
-    this.fail(this.error('aborted', 'The answer was given up.'));
+    this.fail(this.error('aborted', 'The answer was abandoned.'));
   }
 
   readonly error = (
@@ -99,7 +99,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.isSent) this.fail(this.error('unknown-outcome', 'The connection was lost.'));
     // Aborted here, nothing is written.
-    if (this.hasEnded) return controller.abort(new Error('The request was given up.'));
+    if (this.hasEnded) return controller.abort(new Error('The request was abandoned.'));
     this.controller = controller;
     this.isSent = true;
     this.limit('headers', this.limits.headersTimeoutMs);

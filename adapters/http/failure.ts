@@ -22,12 +22,12 @@ export function failureOf(
   if (!isSent) {
     if (code === 'UND_ERR_CONNECT_TIMEOUT')
       return { kind: 'timed-out', what: 'The connection took too long.', phase: 'connect', ...named };
-    return { kind: 'not-connected', what: `No connection came about${inBrackets(code)}.`, ...named };
+    return { kind: 'not-connected', what: `No connection was established${inBrackets(code)}.`, ...named };
   }
   if (code === 'UND_ERR_HEADERS_OVERFLOW')
     return { kind: 'too-large', what: "The answer's headers are larger than allowed.", ...named };
   if (isMalformed(error)) return { kind: 'bad-answer', what: 'The answer is not HTTP.' };
-  const what = isAnswered ? 'The answer was cut before its end' : 'The connection was lost before an answer';
+  const what = isAnswered ? 'The answer ended before it was complete' : 'The connection was lost before an answer';
   return { kind: 'unknown-outcome', what: `${what}${inBrackets(code)}.`, ...named };
 }
 

@@ -50,7 +50,10 @@ export function guardedConnector({
         requireAllowed(allow, target, [ipaddr.parse(socket.remoteAddress ?? '')]);
       } catch {
         socket.destroy();
-        return callback(new AddressRefused('the connection leads to another address than was checked'), null);
+        return callback(
+          new AddressRefused('the connection goes to another address than the one that was checked'),
+          null,
+        );
       }
       callback(null, socket);
     });
@@ -96,7 +99,7 @@ function guardedLookup(
 }
 
 function parsed(address: string): ipaddr.IPv4 | ipaddr.IPv6 {
-  if (!ipaddr.isValid(address)) throw new AddressRefused('the name leads to something that is no address');
+  if (!ipaddr.isValid(address)) throw new AddressRefused('the name resolves to something other than an address');
   return ipaddr.parse(address);
 }
 

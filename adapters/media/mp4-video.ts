@@ -21,8 +21,7 @@ async function probeTrack(track: InputVideoTrack, limits: ProbeLimits): Promise<
   const tooLarge = sizeFault(widthPx, heightPx, 1, limits.maxPixels);
   if (tooLarge !== undefined) return tooLarge;
   const durationMs = Math.round((await track.computeDuration()) * 1000);
-  if (!(durationMs > 0 && durationMs <= MAX_DURATION_MS))
-    return { invalid: 'The video does not say a usable duration.' };
+  if (!(durationMs > 0 && durationMs <= MAX_DURATION_MS)) return { invalid: 'The video has no usable duration.' };
   if (limits.decode === 'full' && (await sampleBytes(track)) === 0) return BROKEN;
   return { kind: 'video', mediaType: 'video/mp4', widthPx, heightPx, durationMs };
 }

@@ -15,7 +15,7 @@ const MAX_SIDE_PX = 65_535;
 export function sizeFault(widthPx: number, heightPx: number, frames: number, maxPixels: number): Invalid | undefined {
   for (const side of [widthPx, heightPx]) {
     if (!Number.isInteger(side) || side < 1 || side > MAX_SIDE_PX)
-      return { invalid: 'The file does not say a usable width and height.' };
+      return { invalid: 'The file has no usable width and height.' };
   }
   if (widthPx * heightPx * frames <= maxPixels) return undefined;
   const what = frames === 1 ? `${widthPx}x${heightPx} pixels` : `${frames} frames of ${widthPx}x${heightPx} pixels`;
@@ -37,7 +37,7 @@ const OTHER_FORM: Readonly<Record<ImageForm, string>> = {
 export function decodeFault(bytes: Uint8Array, maxDecodeBytes = Infinity): Invalid | undefined {
   const header = readImageHeader(bytes);
   // A decoder that reads a header where we see none is not to be trusted with it.
-  if (typeof header === 'string') return { invalid: 'The file is damaged or breaks off before its end.' };
+  if (typeof header === 'string') return { invalid: 'The file is damaged or incomplete.' };
   const neededBytes = decodeBytes(header);
   if (neededBytes <= maxDecodeBytes) return undefined;
   const { form, widthPx, heightPx } = header;

@@ -91,9 +91,9 @@ async function probeBytes(bytes: Uint8Array, limits: ProbeLimits): Promise<Media
   const kind = await sniff(bytes);
   if (kind === undefined) return { invalid: `The file is not ${MEANT[limits.kind ?? 'either']}.` };
   const end = ENDS[kind](bytes);
-  if (!end.complete) return { invalid: 'The file is damaged or breaks off before its end.' };
+  if (!end.complete) return { invalid: 'The file is damaged or incomplete.' };
   const trailing = bytes.byteLength - end.byteSize;
-  if (trailing > 0) return { invalid: `The file goes on for ${trailing} bytes after the end of its content.` };
+  if (trailing > 0) return { invalid: `The file has ${trailing} extra bytes after the end of its content.` };
   if (kind === 'video/mp4') {
     const { probeVideo } = await import('./mp4-video.js');
     return probeVideo(bytes, limits);

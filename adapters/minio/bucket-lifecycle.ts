@@ -34,11 +34,13 @@ export async function setLifecycle(s3: S3Bucket): Promise<readonly string[]> {
   if (found !== null)
     return isOurs(found)
       ? []
-      : [`Left the rules of the ${s3.where} as they are: add one that ends incomplete uploads after a day.`];
+      : [`Left the rules of the ${s3.where} unchanged: add one that removes incomplete uploads after a day.`];
   if ((await set(s3, [ABANDONED, STAGED])) !== 'untaken')
-    return [`Set rules on the ${s3.where}: incomplete uploads end after a day, staged files after eight.`];
+    return [`Set rules on the ${s3.where}: incomplete uploads expire after a day, staged files after eight.`];
   if ((await set(s3, [STAGED])) !== 'untaken')
-    return [`Set a rule on the ${s3.where}: staged files end after eight days. It takes none for incomplete uploads.`];
+    return [
+      `Set a rule on the ${s3.where}: staged files expire after eight days. It supports none for incomplete uploads.`,
+    ];
   return [untaken(s3)];
 }
 
@@ -55,5 +57,5 @@ function isOurs(found: LifecycleConfig): boolean {
 }
 
 function untaken(s3: S3Bucket): string {
-  return `The ${s3.where} takes no rules from us: run this again now and then, which removes what incomplete uploads left.`;
+  return `The ${s3.where} supports no such rules: run this command regularly; each run removes incomplete uploads.`;
 }

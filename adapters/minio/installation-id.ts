@@ -17,7 +17,7 @@ export async function keptId(s3: S3Bucket): Promise<string | undefined> {
   const id = await textOf(s3, answer);
   if (!UUID.test(id))
     throw new MinioRefused(
-      `The object ${INSTALLATION_KEY} in ${s3.where} is not one that Darkroom wrote; use a bucket of its own.`,
+      `The object ${INSTALLATION_KEY} in ${s3.where} was not written by Darkroom; use a separate bucket.`,
     );
   return id;
 }

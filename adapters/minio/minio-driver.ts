@@ -39,8 +39,8 @@ export const minioDriver: ObjectsDriver = {
     additionalProperties: false,
     required: ['endpoint', 'access_key', 'secret_key'],
     properties: {
-      endpoint: { ...URL, description: 'Where this process reaches the S3 store.' },
-      public_endpoint: { ...URL, description: 'Where clients reach it, when that is another address.' },
+      endpoint: { ...URL, description: 'The address at which this process reaches the S3 store.' },
+      public_endpoint: { ...URL, description: 'The address at which clients reach it, if it is another one.' },
       region: { ...FILLED_TEXT, default: 'us-east-1' },
       bucket: { ...FILLED_TEXT, default: 'darkroom' },
       access_key: { ...SECRET, description: 'The key of a user that may read, write, remove and list.' },
@@ -55,7 +55,7 @@ export const minioDriver: ObjectsDriver = {
         exclusiveMinimum: 0,
         maximum: 300,
         default: 10,
-        description: 'The longest wait for the next sign of life of the store.',
+        description: 'The longest wait for the next data from the store.',
       },
     },
   },
@@ -78,7 +78,7 @@ export const minioDriver: ObjectsDriver = {
     const store = await Store.lookAt({ ...optionsOf(opening), clock: opening.clock }).catch(missing);
     const identity = await store.keptInstallationId();
     return identity === undefined
-      ? { unmade: `The bucket ${sectionOf(opening.options).bucket} was not made ready` }
+      ? { unmade: `The bucket ${sectionOf(opening.options).bucket} could not be set up` }
       : { identity };
   },
 

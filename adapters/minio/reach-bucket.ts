@@ -6,12 +6,12 @@ import { refusalCode } from './s3-bucket.js';
 
 /** What an operator does about a code. */
 const WAYS_OUT: Readonly<Record<string, string>> = {
-  InvalidAccessKeyId: 'the access key is not known there',
-  XAdminUserNotFound: 'the access key is not known there',
+  InvalidAccessKeyId: 'the store does not know the access key',
+  XAdminUserNotFound: 'the store does not know the access key',
   SignatureDoesNotMatch: 'the secret key does not belong to the access key',
-  AccessDenied: 'the access key may not read, write, remove and list there',
+  AccessDenied: 'the access key must be allowed to read, write, remove and list',
   RequestTimeTooSkewed: 'the clocks of the two machines are too far apart',
-  AuthorizationHeaderMalformed: 'the region is another one',
+  AuthorizationHeaderMalformed: 'the region is wrong',
 };
 
 /**

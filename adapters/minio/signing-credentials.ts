@@ -64,7 +64,7 @@ class Choice {
     }
     if (await obeysCopySource(this.s3, signs)) {
       throw new MinioRefused(
-        `The ${which} ${this.s3.where} may do too much: they must be allowed s3:PutObject on ${this.s3.name}/${UPLOADS}* and to read nothing, as clients can have this store copy what they may read.`,
+        `The ${which} ${this.s3.where} are allowed too much: they must be allowed s3:PutObject on ${this.s3.name}/${UPLOADS}* and to read nothing, because clients can make this store copy any object that these keys may read.`,
       );
     }
     return source;
@@ -83,11 +83,11 @@ class Choice {
   }
 
   private uploadKeysNeeded(): string {
-    return `The object store lets whoever may upload to ${this.s3.where} copy any object there, and gives no temporary keys that may not: set minio.upload_access_key and minio.upload_secret_key to a user that is allowed s3:PutObject on ${this.s3.name}/${UPLOADS}* and nothing else`;
+    return `The object store lets a client with an upload address in ${this.s3.where} copy any object there, and issues no temporary keys that prevent it: set minio.upload_access_key and minio.upload_secret_key to a user that is allowed s3:PutObject on ${this.s3.name}/${UPLOADS}* and nothing else`;
   }
 
   private usersOnly(): string {
-    return `The object store takes uploads to ${this.s3.where} that nobody signed from whoever has seen an access key, and gives no temporary keys to sign addresses with: set minio.access_key and minio.secret_key to a user's own, not to those of a service account, or mend the store`;
+    return `The object store accepts unsigned uploads to ${this.s3.where} from any client that knows an access key, and issues no temporary keys to sign addresses with: set minio.access_key and minio.secret_key to a user's own, not to those of a service account, or reconfigure the store`;
   }
 
   /** At the address where we reach the store. */

@@ -54,7 +54,7 @@ export class TemporaryCredentials {
     });
     const renewed = await this.renewal;
     if (this.current === undefined || this.current.endsAt < renewed.endsAt) this.current = renewed;
-    if (renewed.endsAt < endsAt) throw new TemporaryCredentialsRefused(this.s3, 'they end before the address would');
+    if (renewed.endsAt < endsAt) throw new TemporaryCredentialsRefused(this.s3, 'they expire before the address would');
     return renewed;
   }
 

@@ -122,7 +122,7 @@ function clientOf(
 
 function urlRefused(cause?: unknown): MongoRefused {
   return new MongoRefused(
-    'The MongoDB URL is not one; write mongodb://host:port/ or mongodb+srv://host/, and percent-encode @ : / ? # in a password.',
+    'The MongoDB URL is invalid; write mongodb://host:port/ or mongodb+srv://host/, and percent-encode @ : / ? # in a password.',
     cause,
   );
 }

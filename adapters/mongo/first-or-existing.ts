@@ -21,5 +21,5 @@ export async function firstOrExisting<T>(
     const existing = await read();
     if (existing !== null) return { inserted: false, existing };
   }
-  throw new StoreUnavailable('MongoDB says that a key is taken, and then shows nothing there, again and again.');
+  throw new StoreUnavailable('MongoDB repeatedly reports a duplicate key, but a read does not find the document.');
 }

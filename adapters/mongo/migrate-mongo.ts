@@ -136,7 +136,7 @@ function otherIndex(
   cause?: unknown,
 ): MongoRefused {
   return new MongoRefused(
-    `Index ${name} on ${collection} in database ${database} cannot be made with the keys ${JSON.stringify(keys)}; drop what is in its way, and run darkroom migrate again.`,
+    `Index ${name} on ${collection} in database ${database} cannot be made with the keys ${JSON.stringify(keys)}; drop the index that conflicts with it, and run darkroom migrate again.`,
     cause,
   );
 }

@@ -31,7 +31,7 @@ export const mongoDriver: DatabaseDriver = {
         errorMessage: 'must be an address that begins with mongodb:// or mongodb+srv://',
         description: 'The connection string; it may hold a password, percent-encoded.',
       },
-      database: { ...FILLED_TEXT, default: 'darkroom', description: 'The database that everything is kept in.' },
+      database: { ...FILLED_TEXT, default: 'darkroom', description: 'The name of the database.' },
       pool_size: {
         type: 'integer',
         minimum: 1,

@@ -68,7 +68,7 @@ export class MongoLedger {
     return Array.from({ length: to - from }, (_, index) => {
       const entry = bySequence.get(from + index + 1);
       if (entry === undefined)
-        throw new StoreUnavailable(`Entry ${from + index + 1} of account ${accountId} is not there to be read.`);
+        throw new StoreUnavailable(`Entry ${from + index + 1} of account ${accountId} cannot be found.`);
       return entry;
     });
   }
@@ -132,7 +132,7 @@ export class MongoLedger {
     for (const entry of entries) {
       const there = written.get(entry.sequence);
       if (there === undefined)
-        throw new StoreUnavailable(`Entry ${entry.sequence} of account ${entry.accountId} is not there to be read.`);
+        throw new StoreUnavailable(`Entry ${entry.sequence} of account ${entry.accountId} cannot be found.`);
       assert(
         JSON.stringify(there) === JSON.stringify(entry),
         `entry ${entry.sequence} of account ${entry.accountId} is written once`,

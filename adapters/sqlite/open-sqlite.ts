@@ -59,7 +59,7 @@ export async function openSqlite({ folder, role, readOnly = false, maxPages }: S
   }
   if (readOnly && !existsSync(path)) {
     throw new DataFolderUnmade(
-      `There is no database in ${folder}; run darkroom migrate, or start the server, which makes it, or name the right data_folder.`,
+      `There is no database in ${folder}; run darkroom migrate or start the server to create it, or correct data_folder.`,
     );
   }
   const lock = role === 'server' && !readOnly ? ServerLock.take(folder) : undefined;
@@ -136,10 +136,10 @@ function storesOver(writer: WriterLike, reader: SqliteReader, lock: ServerLock |
 function refusalOf(path: string, error: unknown): unknown {
   if (error instanceof DataFolderRefused || sqliteCode(error) === undefined) return error;
   if (sqliteCode(error) === SQLITE_BUSY)
-    return new StoreUnavailable('Another process is writing the database for too long.', error);
+    return new StoreUnavailable('Another process has kept the database locked for too long.', error);
   if (!isBroken(error)) return new DataFolderRefused(`${path} cannot be opened (${(error as Error).message}).`, error);
   return new DataFolderRefused(
-    `${path} cannot be opened as a database; restore it from a backup, or move it away to start anew.`,
+    `${path} cannot be opened as a database; restore it from a backup, or move it away to start over.`,
     error,
   );
 }

@@ -125,7 +125,7 @@ export function migrate(
   if (version === MIGRATIONS.length) return;
   if (readOnly) {
     throw new DataFolderUnmade(
-      `${path} has schema ${version} and needs ${MIGRATIONS.length}; run darkroom migrate, or start the server, to bring it up to date.`,
+      `${path} has schema ${version} and needs ${MIGRATIONS.length}; run darkroom migrate or start the server to migrate it.`,
     );
   }
   database.exec('BEGIN IMMEDIATE');

@@ -62,6 +62,6 @@ export function metaSchemaValidator(): ValidateFunction {
   metaSchema ??= new Ajv2020({ ...OPTIONS, useDefaults: false }).getSchema(
     'https://json-schema.org/draft/2020-12/schema',
   );
-  if (metaSchema === undefined) throw new Error('The JSON Schema 2020-12 meta-schema is not at hand.');
+  if (metaSchema === undefined) throw new Error('The JSON Schema 2020-12 meta-schema is missing.');
   return metaSchema;
 }

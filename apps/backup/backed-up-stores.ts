@@ -16,7 +16,7 @@ export function backedUpStores({ stores }: Config, what: string): BackedUpStores
   const { backup, backupTools = 'its own tools' } = stores.database.driver;
   if (backup === undefined)
     throw new BackupRefused(
-      `Darkroom can ${what} a data folder only; for the database use ${backupTools}, as docs/operating.md says.`,
+      `Darkroom can ${what} only a data folder; for the database use ${backupTools}, as docs/operating.md says.`,
     );
   const objects = stores.objects.driver.backup;
   return { database: backup, ...(objects === undefined ? {} : { objects }) };

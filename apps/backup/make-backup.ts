@@ -17,7 +17,7 @@ export async function makeBackup(config: Config, target: string, createdAt: stri
   const database = join(dataFolder, stores.database.file);
   if (!existsSync(database))
     throw new BackupRefused(`There is no Darkroom data in ${dataFolder}; name the right data_folder.`);
-  if (existsSync(target)) throw new BackupRefused(`${target} is there already; name a folder that is not.`);
+  if (existsSync(target)) throw new BackupRefused(`${target} already exists; name a folder that does not exist.`);
   if (!existsSync(dirname(target))) throw new BackupRefused(`There is no folder ${dirname(target)}.`);
   const secret = readSecret(config);
   const partial = `${target}.partial`;
@@ -68,7 +68,7 @@ function removeCut(partial: string, { database, objects }: BackedUpStores): void
   const other = statSync(partial).isDirectory() ? readdirSync(partial).find((name) => !ours.includes(name)) : '';
   if (other !== undefined)
     throw new BackupRefused(
-      `${partial} is there already, and is not what a backup that was cut has left; move it away.`,
+      `${partial} already exists, and is not the remains of an interrupted backup; move it away.`,
     );
   rmSync(partial, { recursive: true });
 }

@@ -56,7 +56,7 @@ function parse(folder: string): Manifest {
     return JSON.parse(readFileSync(join(folder, FILES.manifest), 'utf8')) as Manifest;
   } catch (error) {
     throw new BackupRefused(
-      `${folder} is no finished backup: its ${FILES.manifest} is not there, or cannot be read.`,
+      `${folder} is not a complete backup: its ${FILES.manifest} is missing or cannot be read.`,
       error,
     );
   }

@@ -65,8 +65,8 @@ function refuseOtherObjects(stores: BackedUpStores, { objects }: Manifest, backu
   if ((stores.objects === undefined) === (objects === undefined)) return;
   throw new BackupRefused(
     objects === undefined
-      ? `The backup ${backup} has no objects: they lie in a bucket, which the configuration must name.`
-      : `The backup ${backup} has its objects with it, and the configuration names a bucket.`,
+      ? `The backup ${backup} has no objects: they are in a bucket, which the configuration must name.`
+      : `The backup ${backup} contains its objects, but the configuration names a bucket.`,
   );
 }
 
@@ -96,7 +96,7 @@ async function copyDatabase(
   chmodSync(to, 0o600);
   syncToDisk(to);
   if ((await sha256Of(to)) !== databaseSha256)
-    throw new BackupRefused(`${from} is damaged: it is not what was backed up.`);
+    throw new BackupRefused(`${from} is damaged: it differs from what was backed up.`);
 }
 
 async function copyAllObjects(
@@ -109,11 +109,11 @@ async function copyAllObjects(
   const [from, to] = [join(backup, copier.folder), join(restoring, copier.folder)];
   mkdirSync(to, { mode: 0o700 });
   const { damaged } = await copier.copy(from, to);
-  if (damaged !== undefined) throw new BackupRefused(`${damaged} is damaged: it is not what was backed up.`);
+  if (damaged !== undefined) throw new BackupRefused(`${damaged} is damaged: it differs from what was backed up.`);
   const { files, bytes } = await copier.count(to);
   if (files === objects?.files && bytes === objects.bytes) return;
   throw new BackupRefused(
-    `The backup ${backup} is not whole: it has ${files} objects of ${bytes} bytes, and had ${objects?.files} of ${objects?.bytes}.`,
+    `The backup ${backup} is incomplete: it has ${files} objects of ${bytes} bytes, and had ${objects?.files} of ${objects?.bytes}.`,
   );
 }
 
@@ -127,7 +127,7 @@ function restoreSecret({ secretFile }: Config, backup: string): void {
     writePrivately(secretFile, secret);
   } else if (readFileSync(secretFile, 'utf8').trim() !== secret.trim()) {
     throw new BackupRefused(
-      `${secretFile} holds another secret than the backup, and API keys would not be valid with it; move it away.`,
+      `${secretFile} holds another secret than the backup, with which the API keys would be invalid; move it away.`,
     );
   }
 }

@@ -25,7 +25,7 @@ export function firstStartText({ serving, url, demo, key, kept, profile }: First
   return [
     serving,
     '',
-    'Nothing is stored yet, so there is an account to try things with now, with 10,000 credits:',
+    'Nothing is stored yet, so a demo account with 10,000 credits has been created:',
     '',
     facts([
       ['account', demo.accountId],
@@ -41,7 +41,7 @@ export function firstStartText({ serving, url, demo, key, kept, profile }: First
 function keyText({ shown, file }: FirstKey): string {
   if (shown !== undefined) return `${shown}   (shown this once)`;
   return file === undefined
-    ? 'not shown, as this is no terminal; darkroom keys create makes another'
+    ? 'not shown, because this is not a terminal; darkroom keys create makes another'
     : `in ${file}, which only you can read`;
 }
 
@@ -49,20 +49,22 @@ function keptText(url: string, kept: KeptKey | undefined, profile: string): stri
   if (kept === undefined) return [];
   return [
     '',
-    `The key is kept in ${profile}, which only you can read, for npx darkroom.`,
+    `The key is stored in ${profile}, which only you can read, for npx darkroom.`,
     ...(kept.replaced
-      ? ['The key kept for this address before is replaced: it was of another data folder, and is kept nowhere now.']
+      ? [
+          'The key stored for this address before is replaced: it belonged to another data folder, and is stored nowhere now.',
+        ]
       : []),
     ...(kept.isDefault
       ? []
-      : [`The command line goes on to mean another server; name this one with --url ${url}, or log in to it.`]),
+      : [`The command line still uses another server; name this one with --url ${url}, or log in to it.`]),
   ];
 }
 
 function tryText(url: string, modelKey: string | undefined, key: FirstKey, kept: KeptKey | undefined): string[] {
   if (modelKey === undefined)
     return [
-      `No model of the catalog makes a picture of words alone; ${url}/api/v1/developer/models lists what there is.`,
+      `No model of the catalog makes a picture from a prompt alone; ${url}/api/v1/developer/models lists what there is.`,
     ];
   const secret = key.shown ?? (key.file === undefined ? undefined : `$(cat '${key.file}')`);
   const command = firstCommand(url, modelKey, secret, kept);

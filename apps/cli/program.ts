@@ -37,7 +37,7 @@ Variables:
   DARKROOM_SERVICE_TOKEN  the token to operate a server with, with --grpc
   DARKROOM_PROFILE        where darkroom login stores keys
   DARKROOM_CONFIG         the configuration file of serve and of the commands on the data folder
-  DARKROOM_DEBUG=1        shows what lies behind an error`;
+  DARKROOM_DEBUG=1        shows the cause of an error`;
 
 /** The whole command line: first what a developer needs, then what an operator needs. */
 export function createProgram(io: CliIo): Command {

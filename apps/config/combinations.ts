@@ -61,7 +61,7 @@ function unshared({ role, stores }: Choice, drivers: readonly Driver[]): string[
       (other) => other.kind !== 'provider' && other.kind === driver.kind && other.unshared === undefined,
     );
     return [
-      `role ${role} is one process of several, which cannot share ${driver.unshared}; set ${STORE_KEYS[driver.kind]} to ${anyOf(shared)}, or role to all.`,
+      `role ${role} is for several processes, which cannot share ${driver.unshared}; set ${STORE_KEYS[driver.kind]} to ${anyOf(shared)}, or role to all.`,
     ];
   });
 }
@@ -100,9 +100,7 @@ function tooTight({
 function samePort({ role, rest, internal }: Choice): string[] {
   if (role === 'worker' || internal === undefined || internal.port === 0) return [];
   const isSame = internal.port === rest.port && internal.host === rest.host;
-  return isSame
-    ? [`internal.port and rest.port are both ${rest.port} of ${rest.host}; give each a port of its own.`]
-    : [];
+  return isSame ? [`internal.port and rest.port are both ${rest.port} of ${rest.host}; give each its own port.`] : [];
 }
 
 function anyOf(drivers: readonly Driver[]): string {

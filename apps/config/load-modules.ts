@@ -63,7 +63,7 @@ function find(name: string, folder: string): string {
     return createRequire(import.meta.url).resolve(name);
   } catch (error) {
     throw new ModuleRefused(
-      `The module ${name} is not there: no package and no file of that name is found from ${folder}.`,
+      `The module ${name} is missing: there is no package and no file of that name in ${folder}.`,
       error,
     );
   }
@@ -136,7 +136,9 @@ function refuseTaken(module: string, { kind, name }: Driver, drivers: readonly D
   const isProvider = kind === 'provider';
   // Stores have a section by their name; the options of a provider are in its instance.
   if (drivers.some((driver) => driver.name === name && (driver.kind === 'provider') === isProvider)) {
-    throw new ModuleRefused(`The module ${module} has a driver called ${name}, and there is one of that name already.`);
+    throw new ModuleRefused(
+      `The module ${module} has a driver called ${name}, but another driver already has that name.`,
+    );
   }
   if (!isProvider && SECTIONS.has(name))
     throw new ModuleRefused(

@@ -13,7 +13,7 @@ const MAX_CONNECTIONS = 10_000;
 export function boundConnections(server: Server, logger: Logger): void {
   const listening: unknown = Reflect.get(server, 'http2Servers');
   if (!(listening instanceof Map) || listening.size === 0)
-    throw new Error('The gRPC library keeps its servers somewhere else.');
+    throw new Error('This version of the gRPC library stores its servers elsewhere.');
   for (const own of listening.keys() as Iterable<NetServer>) {
     own.maxConnections = MAX_CONNECTIONS;
     own.on('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {

@@ -19,7 +19,7 @@ export class BoundRefusals {
   constructor(registry: Registry) {
     this.refusals = new Counter({
       name: 'darkroom_bound_refusals_total',
-      help: 'Requests refused with QUEUE_FULL, by what there was as much of as there may be.',
+      help: 'Requests refused with QUEUE_FULL, by the bound that was reached.',
       labelNames: ['bound'],
       registers: [registry],
     });

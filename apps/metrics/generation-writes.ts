@@ -40,7 +40,7 @@ export class GenerationWrites {
     });
     this.waits = new Histogram({
       name: 'darkroom_generation_wait_seconds',
-      help: 'Time from being accepted to being started, or to the end of those that never were; told at the end.',
+      help: 'Time from being accepted to being started, or to the end of those that never were; recorded at the end.',
       labelNames: ['model'],
       buckets: WAIT_SECONDS,
       registers,
@@ -54,7 +54,7 @@ export class GenerationWrites {
     });
     this.takenOver = new Counter({
       name: 'darkroom_leases_lost_total',
-      help: 'Leases that lapsed in the hands of one worker and were taken over by another; told by the other.',
+      help: 'Leases that lapsed with one worker and were taken over by another; counted by the second.',
       registers,
     });
   }

@@ -17,7 +17,7 @@ export class GrpcCalls implements CallObserver {
     const registers = [registry];
     this.calls = new Counter({
       name: 'darkroom_grpc_calls_total',
-      help: 'gRPC calls answered, by error code; OK for none, CANCELLED and DEADLINE_EXCEEDED where nobody waited for the answer.',
+      help: 'gRPC calls answered, by error code; OK for success, CANCELLED and DEADLINE_EXCEEDED if the caller no longer waited for the answer.',
       labelNames: ['method', 'code'],
       registers,
     });

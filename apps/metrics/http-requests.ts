@@ -57,7 +57,7 @@ export class HttpRequests implements HttpObserver {
     });
     this.connectionsRefused = new Counter({
       name: 'darkroom_http_connections_refused_total',
-      help: 'Connections turned away, and those whose bytes were no request.',
+      help: 'Connections refused, and those whose bytes were not a request.',
       labelNames: ['reason'],
       registers,
     });

@@ -16,14 +16,14 @@ export class ProcessUse {
     const registers = [registry];
     this.delays = new Histogram({
       name: 'darkroom_event_loop_delay_seconds',
-      help: 'How late the main thread is for a timer, asked 20 times a second.',
+      help: 'How late timers fire on the main thread, sampled 20 times a second.',
       buckets: DELAY_SECONDS,
       registers,
     });
     countTotal(
       registry,
       'darkroom_event_loop_active_seconds_total',
-      'Time in which the main thread did not rest.',
+      'Time during which the main thread was busy.',
       () => performance.eventLoopUtilization().active / 1_000,
     );
     countTotal(registry, 'process_cpu_seconds_total', 'Processor time of all threads, user and system.', cpuSeconds);
@@ -33,10 +33,10 @@ export class ProcessUse {
       'When the process started, since the epoch.',
       () => performance.timeOrigin / 1_000,
     );
-    gaugeOf(registry, 'process_resident_memory_bytes', 'Memory the system has given it.', () =>
+    gaugeOf(registry, 'process_resident_memory_bytes', 'Resident memory of the process.', () =>
       process.memoryUsage.rss(),
     );
-    gaugeOf(registry, 'process_open_fds', 'Open files and sockets; 0 where the system does not say.', openFiles);
+    gaugeOf(registry, 'process_open_fds', 'Open files and sockets; 0 if the system does not report them.', openFiles);
     gaugeOf(
       registry,
       'nodejs_heap_size_total_bytes',
@@ -47,7 +47,7 @@ export class ProcessUse {
     gaugeOf(
       registry,
       'nodejs_external_memory_bytes',
-      'Memory of buffers and the like, outside the heap.',
+      'Memory of buffers and other objects outside the heap.',
       () => process.memoryUsage().external,
     );
     new Gauge({ name: 'nodejs_version_info', help: 'The runtime.', labelNames: ['version'], registers }).set(

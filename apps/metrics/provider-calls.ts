@@ -37,7 +37,7 @@ export class ProviderCalls {
     });
     this.underWay = new Gauge({
       name: 'darkroom_provider_calls_in_flight',
-      help: 'Calls that a provider has not answered yet, those included that nobody waits for any more.',
+      help: 'Calls that a provider has not answered yet, abandoned ones included.',
       labelNames: ['provider'],
       registers,
     });

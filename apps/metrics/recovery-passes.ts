@@ -14,23 +14,23 @@ export class RecoveryPasses {
     const registers = [registry];
     this.durations = new Histogram({
       name: 'darkroom_recovery_pass_duration_seconds',
-      help: 'Time of recovery passes that came to their end.',
+      help: 'Duration of completed recovery passes.',
       buckets: SECONDS,
       registers,
     });
     this.full = new Counter({
       name: 'darkroom_recovery_full_passes_total',
-      help: 'Recovery passes that took as much as they may and left more behind.',
+      help: 'Recovery passes that reached their limit and left more to do.',
       registers,
     });
     this.lastEndedAt = new Gauge({
       name: 'darkroom_recovery_last_pass_timestamp_seconds',
-      help: 'When the last recovery pass came to its end; 0 before the first.',
+      help: 'When the last recovery pass was completed; 0 before the first.',
       registers,
     });
     this.found = new Counter({
       name: 'darkroom_recovery_found_total',
-      help: 'What recovery found, and what became of it.',
+      help: 'What recovery found, and what it did about it.',
       labelNames: ['kind', 'outcome'],
       registers,
     });

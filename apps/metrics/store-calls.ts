@@ -69,13 +69,13 @@ export class StoreCalls {
     });
     this.failures = new Counter({
       name: 'darkroom_store_failures_total',
-      help: 'Calls that a store could not answer, or that broke on our side.',
+      help: 'Calls that a store could not answer, or that failed with an internal error.',
       labelNames: ['port', 'reason'],
       registers,
     });
     this.conflicts = new Counter({
       name: 'darkroom_store_conflicts_total',
-      help: 'Writes that came to nothing because another write was faster; they are decided again.',
+      help: 'Writes rejected because another write was faster; they are decided again.',
       labelNames: ['port', 'method'],
       registers,
     });

@@ -10,13 +10,13 @@ export class WakeUpDeliveries {
     const registers = [registry];
     this.delivered = new Counter({
       name: 'darkroom_wake_ups_delivered_total',
-      help: 'Wake-ups delivered to this process, by whether they are done or come again.',
+      help: 'Wake-ups delivered to this process, by whether they are done or will be delivered again.',
       labelNames: ['outcome'],
       registers,
     });
     this.underWay = new Gauge({
       name: 'darkroom_wake_ups_in_flight',
-      help: 'Wake-ups delivered and not done: most of them wait for a place in the line of their model.',
+      help: 'Wake-ups delivered and not done: most of them wait for a place in the queue of their model.',
       registers,
     });
     for (const outcome of ['done', 'failed']) this.delivered.inc({ outcome }, 0);

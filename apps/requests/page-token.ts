@@ -20,11 +20,7 @@ export async function pageByToken<T>(
 function readToken(token: string, of: string): string {
   const [list, cursor, ...more] = Buffer.from(token, 'base64url').toString('utf8').split('\n');
   const isOurs = list === of && cursor !== undefined && more.length === 0 && token === tokenOf(of, cursor);
-  if (!isOurs)
-    throw fieldInvalid(
-      '/page_token',
-      'A list goes on from what an earlier page of the same list ended with, and from nothing else.',
-    );
+  if (!isOurs) throw fieldInvalid('/page_token', 'A page token must come from an earlier page of the same list.');
   return cursor;
 }
 

@@ -22,7 +22,7 @@ export async function reload(reloaded: Reloaded): Promise<void> {
     logger.info({ catalog: catalogFile, models: await reloaded.readCatalogAgain() }, 'catalog read');
   } catch (error) {
     const faults = error instanceof CatalogInvalid ? error.faults : [String(error)];
-    for (const fault of faults) logger.error({ fault }, 'catalog not read, the one before stays');
+    for (const fault of faults) logger.error({ fault }, 'catalog not reloaded');
   }
   reloaded.readCallersAgain();
 }

@@ -167,7 +167,7 @@ async function listenForServices(
   const port = await server.listen(grpc.host, grpc.port);
   const isOpen = grpc.callersFile === undefined;
   logger.info({ listening: `${grpc.host}:${port}`, isOpen }, 'serving gRPC');
-  if (isOpen) logger.warn('anybody on this machine may call gRPC');
+  if (isOpen) logger.warn('any local process may call gRPC');
   return server;
 }
 

@@ -18,7 +18,7 @@ export async function inspectObjects(config: Config, installation: Installation)
     .inspect(objectsOpeningOf(config, QUIETLY))
     .catch((error: unknown) => refuseObjects(config, installation, error));
   if (unmade !== undefined) return refuseUnmade(unmade);
-  if (!driver.isInDataFolder) return identity ?? refuseUnmade('The objects were not made ready');
+  if (!driver.isInDataFolder) return identity ?? refuseUnmade('The objects could not be set up');
   return keptIdentity(config) ?? refuseUnmade(`There is no ${identityFile(config.dataFolder)}`);
 }
 

@@ -82,18 +82,18 @@ function readSecret(path: string): Buffer | undefined {
 
 function refuseLoss(path: string): never {
   throw new Error(
-    `${path} is missing, and no API key is valid without it; restore it from a backup, or begin with a new one as docs/operating.md says.`,
+    `${path} is missing, and no API key is valid without it; restore it from a backup, or start with a new one as docs/operating.md describes.`,
   );
 }
 
 function refuseOwn(path: string): never {
   throw new Error(
-    `${path} is missing, and every process of an installation needs the same secret; make it with openssl rand -hex ${SECRET_BYTES}, once, and name it in secret_file everywhere.`,
+    `${path} is missing, and every process of an installation needs the same secret; create it once with openssl rand -hex ${SECRET_BYTES}, and name it in secret_file everywhere.`,
   );
 }
 
 function refuseUnmade(path: string): never {
-  throw new Error(`${path} is not there yet; run darkroom migrate, or start the server, which makes it.`);
+  throw new Error(`${path} does not exist yet; run darkroom migrate or start the server to create it.`);
 }
 
 function openNew(path: string): number {

@@ -49,7 +49,7 @@ export class Worker {
    */
   async start(): Promise<void> {
     const { clock, wakeUps, log } = this.context;
-    await this.recovery.resume().catch((error: unknown) => log.warn('cut runs not resumed', { error }));
+    await this.recovery.resume().catch((error: unknown) => log.warn('interrupted runs not resumed', { error }));
     if (this.isStopping) return;
     await wakeUps.start((subject) => this.deliver(subject), MAX_WAKE_UPS);
     void this.recover();
@@ -59,7 +59,7 @@ export class Worker {
 
   /** Rejects a kind that this release does not know: another process may know it, and later releases will. */
   private async deliver({ kind, id }: WakeUpSubject): Promise<void> {
-    if (kind !== GENERATION) throw new Error(`This release knows no wake-ups of the kind ${kind}.`);
+    if (kind !== GENERATION) throw new Error(`This release does not know wake-ups of the kind ${kind}.`);
     await this.dispatcher.deliver(id);
   }
 

@@ -8,7 +8,7 @@ export const API_KEY_BYTES = 32;
 
 /**
  * Writes 32 random bytes as an API key: the prefix, 43 characters of base62, and a 6-character checksum, so that a
- * mistyped or cut key is told from a wrong one without asking the store.
+ * mistyped or truncated key is recognised without a read of the store.
  */
 export function formatApiKey(random: Uint8Array): string {
   const body = base62(toBigInt(random), BODY_LENGTH);

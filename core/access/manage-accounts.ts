@@ -6,11 +6,11 @@ import { ServiceError } from '../errors.js';
 import { readName } from './manage.js';
 
 /**
- * What operators do with an account beside its credits; each throws NOT_FOUND, and `CallOver` before it writes for a
- * call that is over.
+ * The operators' actions on an account other than on its credits; each throws NOT_FOUND, and `CallOver` before it
+ * writes for a call that is over.
  *
- * Suspends until the account is resumed: from the moment this returns no generation is accepted, and every process
- * refuses the account's keys within 5 seconds. What was accepted before goes on and is charged. Again, it changes
+ * Suspends until the account is resumed: once this has returned no generation is accepted, and every process refuses
+ * the account's keys within 5 seconds. Generations accepted before continue and are charged. Suspending again changes
  * nothing.
  */
 export function suspendAccount(context: Context, accountId: string): Promise<Account> {

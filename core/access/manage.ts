@@ -11,7 +11,7 @@ const MAX_TRIES = 5;
 const END_OF_DATES = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /**
- * What operators do about access. Every method throws FIELD_INVALID, NOT_FOUND or CONFLICT with one sentence, and
+ * The operators' actions on access. Every method throws FIELD_INVALID, NOT_FOUND or CONFLICT with one sentence, and
  * `CallOver` before it writes for a call that is over.
  */
 export async function createAccount(
@@ -84,7 +84,7 @@ export async function createKey(
   return { key, secret };
 }
 
-/** Revokes for good. Revoking again changes nothing. Every process refuses the key within 5 seconds. */
+/** Revokes permanently. Revoking again changes nothing. Every process refuses the key within 5 seconds. */
 export function revokeKey(context: Context, keyId: string): Promise<ApiKey> {
   return changeKey(context, keyId, (key) =>
     key.revokedAt === undefined ? { ...key, revokedAt: context.clock.now() } : key,

@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../json.js';
 const SCHEMES =
   'https?|wss?|ftps?|sftp|ssh|git|file|data|blob|mailto|s3|gs|gcs|az|abfss?|wasbs?|arn|urn|ipfs|redis|mongodb|postgres(?:ql)?|mysql|jdbc|ldaps?|gopher|dict|tftp|smb|nfs|unix';
 
-/** Of files that people name in a text. What ends otherwise and has a dot in it is read as a host. */
+/** File endings that occur in ordinary text. A word with a dot and any other ending is treated as a host. */
 const EXTENSIONS =
   'png|jpe?g|webp|gif|bmp|tiff?|heic|heif|avif|svg|psd|raw|dng|exr|hdr|mp4|m4v|mov|mkv|avi|webm|wav|mp3|flac|txt|pdf|json|ya?ml|js|css|html?';
 
@@ -18,7 +18,7 @@ const TOP_NAME = '\\p{L}[\\p{L}\\p{N}-]+';
 const HOST = `${NAME}(?:${DOT}${NAME})*${DOT}`;
 const PORT_OR_PATH = `${DOT}?(?::\\d|[/?#])`;
 
-/** How a line begins that reads as a place. Each pattern takes time linear in the line. */
+/** How a line begins that looks like a location. Each pattern takes time linear in the line. */
 const PLACES: readonly string[] = [
   // URLs of schemes that have no slashes.
   '(?:javascript|vbscript):',
@@ -52,10 +52,10 @@ const MAX_DECODINGS = 3;
 const ASCII_ESCAPE = /%[0-7][0-9a-f]/i;
 
 /**
- * Refuses model parameters that name a place: a URL, an absolute path, a host or an address, a bucket. A model's schema
- * decides what it takes; this stands behind a schema that takes free text, so that no parameter can steer a provider, a
- * store or a request of ours. Each line is looked at. What is refused and what passes is in the table of
- * docs/catalog.md.
+ * Refuses model parameters that name a location: a URL, an absolute path, a host or an address, a bucket. A model's
+ * schema decides what it accepts; this check also covers schemas that accept free text, so that no parameter can
+ * redirect a provider, a store or a request of ours. Each line is checked. The table in docs/catalog.md lists what is
+ * refused and what passes.
  */
 export function refusePlaces(parameters: JsonObject, under: readonly FieldToken[]): void {
   const found = firstPlace(parameters);
@@ -75,7 +75,7 @@ function firstPlace(value: Json): FieldToken[] | undefined {
   return undefined;
 }
 
-/** Escapes are read as whoever follows an address reads them, those of escapes too. */
+/** Decodes escapes as a client that follows an address does, nested escapes included. */
 function isPlace(text: string): boolean {
   let read = text;
   for (let round = 0; round <= MAX_DECODINGS; round += 1) {

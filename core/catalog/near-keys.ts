@@ -1,4 +1,4 @@
-/** Keys that are longer than this are compared with nothing, so that an unknown key costs little whatever it is. */
+/** Longer keys are not compared at all, which bounds the cost of any unknown key. */
 const MAX_LENGTH = 64;
 const MAX_DISTANCE = 3;
 const MAX_NEAR = 3;

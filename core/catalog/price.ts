@@ -85,7 +85,7 @@ function valueName(value: Json | undefined): string {
   return typeof value === 'string' ? value : JSON.stringify(value ?? null);
 }
 
-/** The public price: only where it is linear in one unit from the first one on, so that nobody can be misled by it. */
+/** The public price: only where it is linear in one unit from the first one on, so that it cannot mislead. */
 export function publicPrice(terms: PriceTerms): { readonly price: number; readonly priceUnit: string } | undefined {
   const isBelowMinimum = terms.minimumCredits > Math.ceil(terms.microcreditsPerUnit / 1_000_000);
   const isLinear = terms.multipliers.length === 0 && terms.baseMicrocredits === 0 && !isBelowMinimum;

@@ -37,9 +37,9 @@ const MAX_TRIES = 12;
 const MAX_IDLE_LANES = 10_000;
 
 /**
- * All commands of this process on accounts go through here. While one write of an account is under way the next
- * commands wait, and are then folded into one write. Another process may write the same account: the version tells, and
- * the batch is decided again on the newer state, a bounded number of times.
+ * All commands of this process on accounts go through here. While a write of an account is in progress, further
+ * commands wait and are then combined into one write. Another process may write the same account: the version shows it,
+ * and the batch is decided again on the newer state, a bounded number of times.
  *
  * Throws `SERVICE_UNAVAILABLE` when it lost that race too often, and passes on `StoreUnavailable`: then the outcome is
  * unknown, and the same command may be given again.
@@ -111,7 +111,7 @@ export class AccountWriter {
     }
     throw new ServiceError(
       'SERVICE_UNAVAILABLE',
-      'The account is being changed by too many processes at once; try again.',
+      'The account is being changed by too many processes at the same time; try again.',
       { retryAfterMs: 1_000 },
     );
   }

@@ -1,4 +1,4 @@
-/** The four piles an account's credits lie in. Every entry moves whole credits between two of them. */
+/** The four books of an account's credits. Every entry moves whole credits between two of them. */
 export type Book = 'issued' | 'available' | 'reserved' | 'spent';
 export type EntryKind = 'grant' | 'adjustment' | 'hold' | 'charge' | 'release';
 
@@ -39,7 +39,7 @@ export interface Account {
   readonly holds: ReadonlyMap<string, Hold>;
 }
 
-/** An account without its holds, of which there may be thousands: for whoever decides nothing about them. */
+/** An account without its holds, of which there may be thousands: for callers that decide nothing about them. */
 export type AccountTotals = Omit<Account, 'holds'>;
 
 /** One line of the ledger. Never changed, never removed. */
@@ -61,7 +61,7 @@ export interface Entry {
   readonly reason?: string;
 }
 
-/** What operators change of an account beside its credits. */
+/** What operators can change about an account other than its credits. */
 export type AccountProfile = Pick<Account, 'name' | 'suspendedAt'>;
 
 /** One write onto an account: its new totals, the holds that opened and closed, and the entries that say why. */

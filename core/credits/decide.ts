@@ -15,14 +15,13 @@ export type AccountCommand =
   /** Ends the hold: `charge` is spent, the rest is available again. */
   | { readonly kind: 'settle'; readonly generationId: string; readonly charge: number }
   /**
-   * No hold opens until the account is resumed. What is held already ends as ever, and credits can be given and
-   * corrected.
+   * No hold opens until the account is resumed. Existing holds end as usual, and credits can be granted and corrected.
    */
   | { readonly kind: 'suspend' }
   | { readonly kind: 'resume' }
   | { readonly kind: 'rename'; readonly name: string };
 
-/** A command of an operator, which has an id of its own: given twice, it happens once. */
+/** An operator's command, which has its own id: given twice, it takes effect once. */
 export type OperatorCommand = Extract<AccountCommand, { operationId: string }>;
 
 /** What was done under an operation's id. */
@@ -52,7 +51,7 @@ export interface Move {
   readonly attribution?: Attribution;
 }
 
-/** What a decision looks at. */
+/** The input of a decision. */
 export interface AccountView extends Pick<Account, 'issued' | 'available' | 'name'> {
   readonly suspendedAt?: number | undefined;
   readonly holds: Pick<Account['holds'], 'get' | 'size'>;
@@ -178,14 +177,14 @@ function suspensionOf(suspendedAt: number | undefined): Pick<Account, 'suspended
 }
 
 /**
- * Whether a newer state could give another answer. Only a command that writes is safe to decide on an old one: its
- * write tells.
+ * Whether a newer state could give another answer. Only a command that writes may be decided on an old state: its write
+ * then fails.
  */
 export function needsFreshState(decision: AccountDecision): boolean {
   return !('moves' in decision);
 }
 
-/** A move as it stands in the ledger: unsigned, from one book to the other. */
+/** A move as the ledger records it: unsigned, from one book to the other. */
 export function entryOf(
   { kind, postings: [from, to], attribution }: Move,
   command: AccountCommand,

@@ -9,7 +9,7 @@ import {
   type Move,
 } from './decide.js';
 
-/** An account whose holds belong to whoever has it, and may be changed in place once a change is written. */
+/** An account whose holds belong to its owner, who may change them in place once a change is written. */
 export type OwnedAccount = Account & { readonly holds: Map<string, Hold> };
 
 /**
@@ -82,7 +82,7 @@ export class AccountDraft implements AccountView {
     };
   }
 
-  /** The account once the change is written. Takes over the base, which is of no use to anybody afterwards. */
+  /** The account once the change is written. Takes ownership of the base, which must not be used afterwards. */
   written(): OwnedAccount {
     const { version, lastSequence } = this.change();
     for (const generationId of this.closed) this.base.holds.delete(generationId);

@@ -20,8 +20,8 @@ export interface CreditOperation {
 }
 
 /**
- * Gives credits to an account. Throws FIELD_INVALID, NOT_FOUND, and CONFLICT for an operation id used for something
- * else; `CallOver`, and has done nothing, for a call that is over by then.
+ * Grants credits to an account. Throws FIELD_INVALID, NOT_FOUND, and CONFLICT for an operation id used for something
+ * else; `CallOver`, without any effect, if the call is over before the write.
  */
 export function grantCredits(context: Context, operation: CreditOperation): Promise<Account> {
   return operate(context, { kind: 'grant', ...operation });

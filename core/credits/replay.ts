@@ -20,7 +20,7 @@ const ALLOWED: Readonly<Record<Entry['kind'], readonly string[]>> = {
 /** Adds up a ledger from its first entry, without any of the code that wrote it, and notes what does not add up. */
 export class Replay {
   readonly findings: string[] = [];
-  /** What left the issued book, and what lies in the others. */
+  /** The credits that left the issued book, and the balances of the others. */
   private readonly books: Record<Book, number> = { issued: 0, available: 0, reserved: 0, spent: 0 };
   private readonly byGeneration = new Map<string, GenerationMoney>();
   private readonly operations = new Set<string>();

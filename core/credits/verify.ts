@@ -16,10 +16,10 @@ export interface Verification {
 }
 
 /**
- * Recomputes every account from its entries and holds the result against the account and its generations. It may run
+ * Recomputes every account from its entries and compares the result with the account and its generations. It may run
  * beside live processes: an account and its entries are compared as of one version, and a generation that looks wrong
- * is looked at again before it is reported, since it and its account are written one after the other. Keeps a few
- * hundred bytes for each generation of one account at a time.
+ * is read again before it is reported, since it and its account are written one after the other. Keeps a few hundred
+ * bytes for each generation of one account at a time.
  */
 export async function verifyCredits(context: Context, onAccount?: (accountId: string) => void): Promise<Verification> {
   const total = { accounts: 0, entries: 0, generations: 0 };

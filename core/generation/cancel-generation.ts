@@ -8,9 +8,9 @@ import { getGeneration } from './get-generation.js';
 import { settleGeneration } from './settle-generation.js';
 
 /**
- * Asks for the end of the caller's own generation. A queued one ends at once and costs nothing; a running one is asked
- * to stop and may still be running in the answer; one that has ended stays as it is. Throws TASK_NOT_FOUND, for one
- * past its retention too: there is nothing left to cancel.
+ * Cancels the caller's own generation. A queued one ends immediately and costs nothing; a running one is asked to stop
+ * and may still be running in the answer; one that has ended stays as it is. Throws TASK_NOT_FOUND, also for one past
+ * its retention: there is nothing left to cancel.
  */
 export function cancelGeneration(context: Context, caller: Caller, generationId: string): Promise<Generation> {
   return cancel(context, caller, generationId).catch(asTaskNotFound);
@@ -21,8 +21,8 @@ async function cancel(context: Context, caller: Caller, generationId: string): P
 }
 
 /**
- * The same for a generation that was read, whoever may cancel it. Throws GENERATION_JOB_NOT_FOUND when it is gone
- * meanwhile.
+ * The same for a generation that has been read, without a check of its owner. Throws GENERATION_JOB_NOT_FOUND if it has
+ * been removed meanwhile.
  */
 export async function cancelFound(context: Context, found: Generation): Promise<Generation> {
   const { generation, refused } = await changeGeneration(context, found, { event: 'cancel' });

@@ -4,7 +4,7 @@ import { ServiceError } from '../errors.js';
 import { cancelFound } from './cancel-generation.js';
 import { isTerminal } from './generation.js';
 
-/** How many are asked at once; their settlements are then written together. */
+/** How many are cancelled concurrently; their settlements are then written together. */
 const AT_ONCE = 20;
 
 export interface CancelledWork {

@@ -9,8 +9,8 @@ const MAX_TRIES = 10;
 export type Changed = { readonly generation: Generation; readonly refused?: GenerationRefusal };
 
 /**
- * Decides a command on the newest version and writes it, again when another process was faster, a bounded number of
- * times. Answers the generation as it stands afterwards, with the reason when nothing was written.
+ * Decides a command on the newest version and writes it. Tries again when another process was faster, a bounded number
+ * of times. Answers the resulting generation, with the reason if nothing was written.
  */
 export async function changeGeneration(
   { generations, clock, boot }: Pick<Context, 'generations' | 'clock' | 'boot'>,
@@ -32,7 +32,7 @@ export async function changeGeneration(
   }
   throw new ServiceError(
     'SERVICE_UNAVAILABLE',
-    'The generation is being changed by too many processes at once; try again.',
+    'The generation is being changed by too many processes at the same time; try again.',
     { retryAfterMs: 1_000 },
   );
 }

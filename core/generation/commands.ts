@@ -10,7 +10,7 @@ interface Fenced {
 export type GenerationCommand =
   /** From queued: take the lease and record the first attempt in one write. */
   | { readonly event: 'start'; readonly worker: string; readonly token: string; readonly leaseMs: number }
-  /** Running without a live lease: another worker goes on. */
+  /** Running without a live lease: another worker continues. */
   | { readonly event: 'take-over'; readonly worker: string; readonly leaseMs: number }
   | ({ readonly event: 'renew'; readonly leaseMs: number; readonly progress?: number } & Fenced)
   /**
@@ -22,7 +22,7 @@ export type GenerationCommand =
   /** This attempt is over; the next one is due at `retryAt`. Gives the lease back. */
   | ({ readonly event: 'attempt-failed'; readonly retryAt: number } & Fenced)
   /**
-   * The worker is going away: gives the lease back. The attempt stays, unless it was never handed over: then it did not
+   * The worker is stopping: gives the lease back. The attempt stays, unless it was never handed over: then it did not
    * count.
    */
   | ({ readonly event: 'yield'; readonly isUnsent: boolean } & Fenced)
@@ -32,7 +32,7 @@ export type GenerationCommand =
   | ({ readonly event: 'stop'; readonly outputs: readonly Output[]; readonly hasFailed?: boolean } & Fenced)
   | { readonly event: 'cancel' }
   | { readonly event: 'give-up'; readonly error: TaskError }
-  /** The deadline is over and nobody holds a live lease. */
+  /** The deadline has passed and no worker holds a live lease. */
   | { readonly event: 'expire'; readonly error: TaskError }
   | { readonly event: 'postpone'; readonly until: number }
   | ({ readonly event: 'settle' } & Retention)

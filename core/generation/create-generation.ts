@@ -24,13 +24,14 @@ export interface Created {
 
 /**
  * Accepts a generation: claims the key, holds the price, inserts the generation, in that order, each durable before the
- * next. Whatever is cut in between is finished or undone by a retry of the key or by recovery, and only the process
- * that minted the generation's id ever holds or inserts under it. A replay answers with the generation as it is now.
+ * next. A create that is interrupted in between is completed or undone by a retry with the key or by recovery. Only the
+ * process that minted the generation's id ever holds or inserts under it. A replay answers with the generation as it is
+ * now.
  *
  * Throws, in this order: FIELD_REQUIRED, FIELD_INVALID (of the body), the three idempotency codes, FIELD_INVALID (of
  * model, uploads and parameters), QUEUE_FULL (of content kept uncharged), DEVELOPER_TOKEN_REVOKED for a suspended
  * account, CREDITS_INSUFFICIENT, QUEUE_FULL (of open generations). A refusal frees the key. `StoreUnavailable` means
- * that the outcome is unknown; the same key tells.
+ * that the outcome is unknown; a retry with the same key finds it out.
  */
 export async function createGeneration(
   context: Context,
@@ -49,8 +50,8 @@ export async function createGeneration(
   if ('replayOf' in claimed) return replayed(await context.generations.read(claimed.replayOf));
 
   const generation = await accept(context, caller, request, claimed.mine, uncharged);
-  // So slow that the key was taken over meanwhile, and may have been answered, with a refusal too. Going on from here
-  // could charge for what a client was told will not happen.
+  // This create was so slow that another process took the key over and may have answered it, perhaps with a refusal. To
+  // continue could charge the client for a generation that was refused.
   if (generation === 'taken-over') throw takenOver();
   return { generation, replayed: false };
 }
@@ -104,13 +105,13 @@ async function accept(
   return insertOrRelease(context, caller, request, mine, quote);
 }
 
-/** What was read is of before the claim: of many creates at once each passes over those beside it. */
+/** The sum was read before the claim: of many concurrent creates, none counts the others. */
 function refuseMoreContent(
   bytes: number,
   { maxUnchargedContentBytesPerAccount: max, unchargedContentRetentionMs }: Settings,
 ): void {
   if (bytes < max) return;
-  const message = `What the account keeps of generations that ended without charge counts ${bytes} bytes, and may count ${max}; that of each counts for ${unchargedContentRetentionMs / 3_600_000} hours after its end.`;
+  const message = `The content that the account stores of generations that ended without charge counts ${bytes} bytes, and may count ${max}; that of each counts for ${unchargedContentRetentionMs / 3_600_000} hours after its end.`;
   throw new ServiceError('QUEUE_FULL', message, { retryAfterMs: 60_000, bound: 'uncharged_content_bytes' });
 }
 
@@ -147,7 +148,7 @@ function refusalOf(
   return new ServiceError('INTERNAL_ERROR');
 }
 
-/** What is available is told to those who may read the balance, and to nobody else. */
+/** Only callers that may read the balance are told what is available. */
 export function insufficientCredits({ scopes }: Caller, credits: number, availableCredits: number): ServiceError {
   const available = scopes.includes('credits:read')
     ? `; the account has ${availableCredits} available`

@@ -8,7 +8,8 @@ import { TRANSITIONS } from './transitions.js';
 
 /**
  * `NOT_ALLOWED`: the table has no such step from here. `FENCE_STALE`: another worker has taken over. `LEASE_HELD`: a
- * live lease stands in the way. `DEADLINE_PASSED`: too late to go on. `NOTHING_TO_DO`: it is as asked already.
+ * live lease prevents it. `DEADLINE_PASSED`: too late to continue. `NOTHING_TO_DO`: the generation is already as
+ * requested.
  */
 export type GenerationRefusal = 'NOT_ALLOWED' | 'FENCE_STALE' | 'LEASE_HELD' | 'DEADLINE_PASSED' | 'NOTHING_TO_DO';
 
@@ -45,7 +46,7 @@ export function decide(
   return { next };
 }
 
-/** The clock, the time to stamp on the generation, which is never before what stands there, and whose boot decides. */
+/** The clock, the time to stamp on the generation, which is never before the stored one, and the boot that decides. */
 interface Occasion {
   readonly now: number;
   readonly at: number;
@@ -230,7 +231,7 @@ function withoutUnsentAttempt(g: Generation): Generation {
   return g.attempt?.phase === 'submitting' ? withoutAttempt({ ...g, attemptsMade: g.attemptsMade - 1 }) : g;
 }
 
-/** Whether somebody may be at work on it: its lease has not lapsed, and its holder is not known to be gone. */
+/** Whether a worker may be running it: its lease has not lapsed, and its holder is not known to be dead. */
 export function hasLiveLease(g: Generation, now: number, boot: Boot): boolean {
   return hasTimeLeft(g, now) && !isLeftByAnother(boot, g.lease?.bootId);
 }

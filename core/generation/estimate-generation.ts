@@ -16,8 +16,8 @@ export interface Estimate {
 }
 
 /**
- * What `createGeneration` would reserve for this request. Throws what it would throw, but for the idempotency codes and
- * QUEUE_FULL; nothing is kept.
+ * What `createGeneration` would reserve for this request. Throws what it would throw, except the idempotency codes and
+ * QUEUE_FULL; stores nothing.
  */
 export async function estimateGeneration(context: Context, caller: Caller, body: Json): Promise<Estimate> {
   const request = readGenerationRequest(context, body);

@@ -35,7 +35,7 @@ export interface Output {
 export interface Lease {
   readonly worker: string;
   readonly fence: number;
-  /** When its holder was last heard of, by the holder's clock. */
+  /** When its holder last renewed it, by the holder's clock. */
   readonly renewedAt: number;
   readonly expiresAt: number;
   /** Of the process that took it; absent in what releases before this one wrote. */
@@ -117,13 +117,13 @@ export interface Generation {
   readonly contentRemovedAt?: number;
   /** What a provider reported after the end. It changes neither status nor credits. */
   readonly lateReport?: { readonly state: string; readonly at: number };
-  /** When recovery should look at it if nobody did before: the one field recovery searches by. */
+  /** When recovery should examine it, unless a worker has done so before: the one field that recovery searches by. */
   readonly dueAt: number;
 }
 
 /**
- * What stands at a generation's id when no generation does. `void`: it can never come to be, because a retry or a
- * recovery pass took the id first. `expired`: there was one and its retention is over.
+ * The record at a generation's id if there is no generation. `void`: none can ever be created there, because a retry or
+ * a recovery pass took the id first. `expired`: there was one and its retention is over.
  */
 export interface Tombstone {
   readonly kind: 'void' | 'expired';

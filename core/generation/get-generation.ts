@@ -5,8 +5,8 @@ import { isUuid } from '../uuid.js';
 import type { Generation } from './generation.js';
 
 /**
- * The caller's own generation. Throws TASK_NOT_FOUND for no such one, a malformed id and somebody else's alike, and
- * GENERATION_JOB_NOT_FOUND for the caller's own past its retention.
+ * The caller's own generation. Throws TASK_NOT_FOUND alike for an unknown id, a malformed id and another owner's
+ * generation, and GENERATION_JOB_NOT_FOUND for the caller's own past its retention.
  */
 export async function getGeneration(
   context: Pick<Context, 'generations' | 'call'>,

@@ -28,8 +28,8 @@ export async function findGeneration(
 }
 
 /**
- * What its client's own cancel would do. Throws as `findGeneration` does, and `CallOver` before it writes for a call
- * that is over.
+ * Does what a cancel by its client would do. Throws as `findGeneration` does, and `CallOver` before it writes for a
+ * call that is over.
  */
 export async function cancelAnyGeneration(context: Context, generationId: string): Promise<Generation> {
   const found = await findGeneration(context, generationId);
@@ -38,9 +38,9 @@ export async function cancelAnyGeneration(context: Context, generationId: string
 }
 
 /**
- * A page of generations, newest first. Statuses are looked for among those that the store lists, in a bounded number of
- * reads, so a page may hold fewer although there are more, none at all too; its cursor goes on behind what was looked
- * at.
+ * A page of generations, newest first. The store's list is filtered by status in a bounded number of reads, so a page
+ * may hold fewer than asked for, or none, although there are more; its cursor continues after the last generation that
+ * was examined.
  */
 export async function searchGenerations(
   { generations, call }: Pick<Context, 'generations' | 'call'>,
@@ -61,7 +61,7 @@ export async function searchGenerations(
     const matching = found.items.filter(({ status }) => statuses.includes(status));
     const lastThatFits = matching[page.limit - items.length - 1];
     if (lastThatFits !== undefined && matching.at(-1) !== lastThatFits) {
-      // Read again up to the last one that fits, for a cursor that goes on behind it.
+      // Read again up to the last one that fits, for a cursor that continues after it.
       limit = found.items.indexOf(lastThatFits) + 1;
       continue;
     }

@@ -87,7 +87,7 @@ async function readyUploads(ports: PlanPorts, caller: Caller, model: Model, ids:
     const record = await ports.uploads.read(id);
     const pointer = `/reference_upload_ids/${index}`;
     const isOwn = record?.kind === 'upload' && record.accountId === caller.accountId && record.appId === caller.appId;
-    // Somebody else's upload, an unfinished one and no upload at all get one answer.
+    // Another App's upload, an unfinished one and an unknown id get the same answer.
     if (!isOwn || record.status !== 'ready')
       throw fieldInvalid(pointer, 'reference_upload_ids must name completed uploads of this App.');
     refuseUnfit(record, model, uploads, pointer);

@@ -38,7 +38,7 @@ export function nextRemovalAt(g: Generation, { contentExpiresAt, outputsExpireAt
   );
 }
 
-/** Whether files may lie in the object store. */
+/** Whether files may be in the object store. */
 export function mayHaveOutputs(g: Generation): boolean {
   return g.outputsRemovedAt === undefined && g.attemptsMade > 0;
 }

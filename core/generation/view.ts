@@ -3,7 +3,7 @@ import type { Generation, Output } from './generation.js';
 
 export interface OutputView {
   readonly output: Output;
-  /** Signed afresh; valid for the operator's `outputUrlMs`. */
+  /** Signed on each read; valid for the operator's `outputUrlMs`. */
   readonly url: string;
 }
 

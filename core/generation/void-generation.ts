@@ -2,8 +2,8 @@ import type { Context } from '../context.js';
 import type { GenerationRecord } from './generation.js';
 
 /**
- * Takes a generation's id so that none can come to be there, unless one has: answers what stands at the id afterwards.
- * Whoever inserts first wins, and the loser finds out.
+ * Takes a generation's id so that none can be created there, unless one exists: answers the record at the id
+ * afterwards. The first insert wins, and the loser learns of it.
  */
 export async function voidGeneration(
   { generations, clock, settings }: Pick<Context, 'generations' | 'clock' | 'settings'>,

@@ -4,7 +4,10 @@ import type { Generation } from './generation.js';
 /** The kind of wake-ups that are about generations. */
 export const GENERATION = 'generation';
 
-/** Has a generation looked at. Not waited for: the generation carries the time at which recovery looks at it anyway. */
+/**
+ * Schedules a wake-up for a generation. The caller does not wait for it: the generation carries the time at which
+ * recovery examines it anyway.
+ */
 export function wake(context: Pick<Context, 'wakeUps' | 'log'>, generationId: string, at: number): void {
   context.wakeUps
     .schedule({ kind: GENERATION, id: generationId }, at)
@@ -12,8 +15,8 @@ export function wake(context: Pick<Context, 'wakeUps' | 'log'>, generationId: st
 }
 
 /**
- * Has a generation looked at now that has waited before. The wake-up is as old as the generation, so that among many
- * that are due it is not delivered after those of younger ones.
+ * Schedules an immediate wake-up for a generation that has waited before. The wake-up is as old as the generation, so
+ * that among many that are due it is not delivered after those of younger ones.
  */
 export function wakeAgain(
   context: Pick<Context, 'wakeUps' | 'log' | 'clock'>,

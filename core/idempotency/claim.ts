@@ -17,7 +17,7 @@ export interface Claim extends ClaimKey {
   readonly version: number;
   /** Digest of the request's canonical JSON. */
   readonly digest: string;
-  /** The id its effect stands under: a generation id, or an upload id. */
+  /** The id of its effect: a generation id, or an upload id. */
   readonly subjectId: string;
   readonly createdAt: number;
   /** Until then only the process that took the claim may act on it. 0 once it said that it has succeeded. */

@@ -8,9 +8,9 @@ import type { Claim, ClaimKey } from './claim.js';
 export interface ClaimTarget {
   /** A new id for the effect to stand under. */
   mint(): string;
-  /** Whether the effect of this claim is there. */
+  /** Whether the effect of this claim exists. */
   exists(subjectId: string, claim: Claim): Promise<boolean>;
-  /** Makes sure that the effect can never be there any more, unless it is: then answers `exists`. */
+  /** Precludes the effect permanently, unless it exists: then answers `exists`. */
   preclude(subjectId: string): Promise<'precluded' | 'exists'>;
 }
 
@@ -19,10 +19,10 @@ export type Claimed = { readonly mine: Claim } | { readonly replayOf: string };
 const MAX_ROUNDS = 4;
 
 /**
- * Claims a key before anything else is done under it. The first process to come mints the subject's id and is the only
- * one that ever acts on it; a twin is answered from what the first one made, or told to wait. When the first one's
- * lease lapsed, or its process is known to be gone, its subject is ruled out before a new id is minted, so that however
- * late it wakes up it can do no more.
+ * Claims a key before anything else is done under it. The first process mints the subject's id and is the only one that
+ * ever acts on it; a duplicate request is answered from what the first one made, or told to wait. When the first one's
+ * lease has lapsed, or its process is known to be dead, its subject is precluded before a new id is minted, so that the
+ * first one can have no effect, however late it continues.
  *
  * Throws IDEMPOTENCY_PAYLOAD_MISMATCH, IDEMPOTENCY_REPLAY_EXPIRED and IDEMPOTENCY_IN_PROGRESS, in that order.
  */
@@ -71,9 +71,9 @@ export async function freeClaim(ports: Pick<Ports, 'claims'>, mine: Claim): Prom
 }
 
 /**
- * Marks a claim as having succeeded, for an operation whose subject may also come to be under another key: that it is
- * there does not say that this key's request was answered so. As with a refusal, the answer is ours to give only when
- * this says `finished`. The key goes at `removeAt`. Throws `StoreUnavailable`.
+ * Marks a claim as succeeded, for an operation whose subject may also be created under another key: its existence does
+ * not prove that this key's request succeeded. As with a refusal, we may give the answer only if this returns
+ * `finished`. The key is removed at `removeAt`. Throws `StoreUnavailable`.
  */
 export async function finishClaim(
   ports: Pick<Ports, 'claims'>,
@@ -92,8 +92,8 @@ export function isFinished({ leaseExpiresAt }: Claim): boolean {
 }
 
 /**
- * A key that was freed can be claimed again. Were versions to start at 1 each time, somebody late would take the new
- * claim for the one they knew, and free it or take it over.
+ * A key that was freed can be claimed again. If versions started at 1 each time, a late process would mistake the new
+ * claim for the old one, and free it or take it over.
  */
 function firstVersion({ ids }: Pick<Ports, 'ids'>): number {
   return ids.random(6).reduce((version, byte) => version * 256 + byte, 0);
@@ -114,8 +114,8 @@ function replay(existing: Claim, settings: Settings, now: number): Claimed {
 }
 
 /**
- * For a process so slow that another one has its key now, and answers under it, one way or the other: a retry is told
- * how it stands.
+ * For a process so slow that another one has its key now and answers under it, with success or refusal: a retry finds
+ * out which.
  */
 export function takenOver(): ServiceError {
   return inProgress(1_000);

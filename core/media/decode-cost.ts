@@ -1,8 +1,7 @@
 import { readImageHeader, type ImageHeader } from './image-header.js';
 
 /**
- * So many rows are held on the way, and never more than each row twice, by a decoder that gives rows and whoever
- * shrinks them.
+ * A decoder that yields rows and the code that shrinks them hold this many rows, and never more than each row twice.
  */
 const ROWS_HELD = 1_600;
 

@@ -1,4 +1,4 @@
-/** How a file stores its picture, as far as it decides what a decoder must hold at once. */
+/** How a file stores its picture, as far as that determines what a decoder must hold in memory. */
 export type ImageForm = 'PNG' | 'interlaced PNG' | 'JPEG' | 'progressive JPEG' | 'WebP';
 
 export interface ImageHeader {
@@ -15,14 +15,13 @@ export interface ImageHeader {
 }
 
 /**
- * `more`: the header goes on after these bytes. `none`: they do not begin like a PNG, JPEG or WebP, or the header makes
- * no sense.
+ * `more`: the header continues after these bytes. `none`: they do not begin like a PNG, JPEG or WebP, or the header
+ * makes no sense.
  */
 export type HeaderAnswer = ImageHeader | 'more' | 'none';
 
 /**
- * Longer than headers are, with whatever programs put before the picture itself. What is not found in so many bytes is
- * taken for the worst.
+ * Longer than any usual header, metadata included. If it is not complete in so many bytes, the worst case is assumed.
  */
 export const MAX_HEADER_BYTES = 256 * 1024;
 
@@ -106,14 +105,14 @@ interface Frame {
 
 const START_OF_SCAN = 0xda;
 const END_OF_IMAGE = 0xd9;
-/** Start-of-frame markers, without DHT, JPG and DAC, which lie among them. */
+/** Start-of-frame markers, without DHT, JPG and DAC, whose values are among them. */
 const isStartOfFrame = (marker: number): boolean =>
   marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
 /** Those whose low bits say that coefficients are refined over several scans. */
 const isProgressiveFrame = (marker: number): boolean => (marker & 0x03) === 2;
 const standsAlone = (marker: number): boolean => marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7);
 
-/** Walks the segments up to the first scan: only it tells whether all components come together. */
+/** Walks the segments up to the first scan: only it shows whether all components are interleaved. */
 function readJpeg(view: DataView): HeaderAnswer {
   let frame: Frame | undefined;
   for (let at = 2; at + 4 <= view.byteLength;) {

@@ -8,11 +8,14 @@ import { settleGeneration } from '../generation/settle-generation.js';
 import { deadlineOf, lateError } from '../generation/run/unknown-model.js';
 import { retireGeneration } from './retire-generation.js';
 
-/** How long after the wake-up of a queued generation was sent again recovery looks once more, in milliseconds. */
+/**
+ * How long after it has sent the wake-up of a queued generation again recovery examines the generation again, in
+ * milliseconds.
+ */
 const LOOK_AGAIN_MS = 60_000;
 /** A step that failed is tried again after this. */
 const FAILED_AGAIN_MS = 30_000;
-/** After so many in a row that somebody else was faster with, the rest of the list is taken to be theirs as well. */
+/** After so many in a row that another process changed first, the rest of the list is left to that process as well. */
 const MAX_OVERTAKEN_IN_A_ROW = 10;
 
 export interface GenerationsRecovered {
@@ -21,17 +24,17 @@ export interface GenerationsRecovered {
   settled: number;
   retired: number;
   failed: number;
-  /** Somebody else changed them since the list was read, and said when to look again. */
+  /** Another process changed them since the list was read, and set the next time to examine them. */
   overtaken: number;
 }
 
 /**
- * Looks at every generation whose time has come and does what was left undone: wakes what nobody took or whose holder
- * is gone, ends what is past its deadline, settles what has ended, retires what is past retention. One pass takes at
- * most `recoveryBatch`, and looks at no more once `goesOn` says no. Safe in many processes at once, since every step is
- * a versioned change. Processes that began together read the same list: one that finds itself behind another leaves the
- * rest of it to that one. Once an outage has kept a retirement from being done, the others are put off: each of them
- * might wait as long, and what is late would wait behind them.
+ * Examines every generation that is due and completes its unfinished work: wakes those that no worker took or whose
+ * holder is gone, ends those past their deadline, settles those that have ended, retires those past retention. One pass
+ * takes at most `recoveryBatch`, and stops once `goesOn` returns false. Safe in many processes at the same time, since
+ * every step is a versioned change. Processes that began together read the same list: one that finds itself behind
+ * another leaves the rest of the list to it. Once an outage has prevented a retirement, the others are postponed: each
+ * of them might wait as long, and overdue work would wait behind them.
  */
 export async function recoverGenerations(
   context: Context,
@@ -88,9 +91,10 @@ function isToRetire(record: GenerationRecord): boolean {
 }
 
 /**
- * Put off first, and woken only by whoever put it off: several processes that have read the same list wake each
- * generation once between them, and one that was leased meanwhile keeps the time its worker set. Should this process
- * die in between, recovery looks again after the time it put it off by.
+ * First postpones, then wakes; only the process whose write postponed it wakes it. So several processes that have read
+ * the same list wake each generation once between them, and one that was leased meanwhile keeps the time its worker
+ * set. If this process dies in between, recovery examines the generation again after the time by which it was
+ * postponed.
  */
 async function wakeOrEnd(context: Context, g: Generation): Promise<'woken' | 'ended' | 'overtaken'> {
   const now = context.clock.now();
@@ -106,8 +110,8 @@ async function wakeOrEnd(context: Context, g: Generation): Promise<'woken' | 'en
 }
 
 /**
- * A worker may die with the generation in its line, and the wake-up with it. The deadline of one that runs goes on
- * meanwhile, so it is given no more than a lease to be taken over.
+ * A worker may die with the generation in its queue, and the wake-up is lost with it. The deadline of a running one
+ * keeps running meanwhile, so it gets no more than a lease to be taken over.
  */
 function lookAgainMs({ settings }: Context, { status }: Generation): number {
   return status === 'running' ? Math.min(settings.leaseMs, LOOK_AGAIN_MS) : LOOK_AGAIN_MS;

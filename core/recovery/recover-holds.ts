@@ -7,14 +7,14 @@ export interface HoldsRecovered {
   released: number;
   settled: number;
   failed: number;
-  /** Where the next pass goes on; absent when this one saw the last hold. */
+  /** Where the next pass continues; absent when this one saw the last hold. */
   nextCursor?: string;
 }
 
 /**
- * Looks at holds older than any request may take. One without a generation belongs to a create that was cut: its id is
- * ruled out, then the hold released, in that order, so that the create, should it wake up, comes to nothing. One pass
- * takes at most `recoveryBatch`; give its cursor to the next. Ends early once `goesOn` says no.
+ * Examines holds older than any request may take. A hold without a generation belongs to an interrupted create: its id
+ * is precluded, then the hold released, in that order, so that the create has no effect if it continues after all. One
+ * pass takes at most `recoveryBatch`; give its cursor to the next. Ends early once `goesOn` returns false.
  */
 export async function recoverHolds(
   context: Context,

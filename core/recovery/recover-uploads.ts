@@ -3,7 +3,7 @@ import { StoreUnavailable } from '../errors.js';
 import type { Upload, UploadRecord } from '../uploads/upload.js';
 import { removalAt, sweepAt, withAttention } from '../uploads/upload-times.js';
 
-/** A removal that was cut, or found the store away, is tried again after this. */
+/** A removal that was interrupted, or found the store unavailable, is tried again after this. */
 const REMOVE_AGAIN_MS = 300_000;
 
 export interface UploadsRecovered {
@@ -14,10 +14,10 @@ export interface UploadsRecovered {
 }
 
 /**
- * Removes what was sent to targets that have expired, and uploads past retention with their bytes. One pass takes at
- * most `recoveryBatch`, and ends at the first one that an outage keeps, as the others would wait for it too, or once
- * `goesOn` says no. What failed is put off: bytes that nobody can remove must not stand before all others, pass after
- * pass.
+ * Removes the bytes sent to targets that have expired, and uploads past retention with their bytes. One pass takes at
+ * most `recoveryBatch`. It ends at the first upload that an outage prevents from being removed, as the others would
+ * wait for the store too, or once `goesOn` returns false. A failed removal is postponed: bytes that cannot be removed
+ * must not block all others in every pass.
  */
 export async function recoverUploads(context: Context, now: number, goesOn: () => boolean): Promise<UploadsRecovered> {
   const done: UploadsRecovered = { swept: 0, removed: 0, failed: 0 };
@@ -60,9 +60,8 @@ async function recoverUpload(context: Context, record: UploadRecord, now: number
 }
 
 /**
- * Whatever was sent to the target goes, and every copy of it that did not become the upload. A completion so slow that
- * it is still under way must not come to an end over bytes that are gone: the version moves on first, and its last
- * write fails.
+ * Removes the bytes sent to the target, and every copy of them that did not become the upload. A completion so slow
+ * that it is still running must not succeed without its bytes: the version is raised first, so its last write fails.
  */
 async function sweepStaging(context: Context, record: Upload): Promise<void> {
   const { uploads, objects, clock, settings } = context;
@@ -81,8 +80,9 @@ async function sweepStaging(context: Context, record: Upload): Promise<void> {
 }
 
 /**
- * First it is marked, which succeeds only if nobody used it meanwhile: bytes that a generation refers to must stay.
- * Then its bytes go, then its record shrinks to what its key needs; a pass that is cut is done again by a later one.
+ * First it is marked, which succeeds only if no generation has used it meanwhile: bytes that a generation refers to
+ * must stay. Then its bytes are removed, then its record is reduced to what its key needs; a later pass repeats an
+ * interrupted one.
  */
 async function removeUpload(context: Context, record: UploadRecord): Promise<void> {
   const { uploads, objects, clock, settings } = context;

@@ -11,7 +11,7 @@ export interface Recovered {
   readonly claimsRemoved: number;
 }
 
-/** A clock that went further than this between two passes of one process is not believed at once. */
+/** If the clock advances further than this between two passes of one process, one pass is skipped. */
 const MAX_STEP_MS = 3_600_000;
 
 const NOTHING: Recovered = {
@@ -22,9 +22,9 @@ const NOTHING: Recovered = {
 };
 
 /**
- * Whether there may be more of what a pass did: one of its parts took as much as it may. Holds that belong to
- * generations still under way are no work done: where many thousands are, pass after pass goes round them, and only one
- * that found a lost one is followed by another at once.
+ * Whether there may be more to do: one part of the pass reached its limit. Holds that belong to open generations do not
+ * count as work: if there are many thousands, successive passes check them in turn, and only a pass that found a lost
+ * hold is followed immediately by another.
  */
 export function mayBeMore({ generations: g, holds, uploads, claimsRemoved }: Recovered, batch: number): boolean {
   const generations = g.woken + g.ended + g.settled + g.retired + g.failed + g.overtaken;
@@ -32,7 +32,7 @@ export function mayBeMore({ generations: g, holds, uploads, claimsRemoved }: Rec
   return generations >= batch || moreHolds || uploads.swept + uploads.removed >= batch || claimsRemoved >= batch;
 }
 
-/** Does again whatever was cut. Runs on a schedule in every worker, and by hand; one a process at a time. */
+/** Completes interrupted work. Runs on a schedule in every worker, and by hand; one pass per process at a time. */
 export class Recovery {
   private holdsCursor: string | undefined;
   private lastPassAt: number | undefined;
@@ -63,8 +63,8 @@ export class Recovery {
 
   /**
    * One bounded pass over everything. Throws `StoreUnavailable` when a list cannot be read, once everything else has
-   * been done; the next pass starts afresh. After a leap of the clock it does nothing once: should the clock be wrong,
-   * retention would remove what nobody can bring back, and should it be right, the next pass does the same work.
+   * been done; the next pass starts over. After a clock jump one pass does nothing: if the clock is wrong, retention
+   * would remove data for good, and if it is right, the next pass does the same work.
    */
   async pass(): Promise<Recovered> {
     const { context } = this;
@@ -72,7 +72,7 @@ export class Recovery {
     const hasLeapt = this.lastPassAt !== undefined && now - this.lastPassAt > MAX_STEP_MS;
     this.lastPassAt = now;
     if (hasLeapt) {
-      context.log.warn('recovery pass left out after a leap of the clock', {});
+      context.log.warn('recovery pass skipped after a clock jump', {});
       return NOTHING;
     }
     const failures: unknown[] = [];
@@ -85,7 +85,7 @@ export class Recovery {
     };
     const goesOn = () => !this.isStopped;
     if (this.hasToResume) await evenIfOthersFail(() => this.resume(), undefined);
-    // What goes for good goes by the time that was believed above: the clock may leap while the pass is under way.
+    // Permanent removals use the time that was checked above: the clock may jump while the pass runs.
     const generations = await evenIfOthersFail(() => recoverGenerations(context, now, goesOn), NOTHING.generations);
     const holds = await evenIfOthersFail(() => recoverHolds(context, this.holdsCursor, goesOn), NOTHING.holds);
     this.holdsCursor = holds.nextCursor;
@@ -98,7 +98,7 @@ export class Recovery {
     return { generations, holds, uploads, claimsRemoved };
   }
 
-  /** Ends a pass under way once it is done with what it is at, and has later ones do nothing. */
+  /** Ends a running pass after its current item, and makes later ones do nothing. */
   stop(): void {
     this.isStopped = true;
   }

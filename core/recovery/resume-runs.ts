@@ -4,18 +4,18 @@ import type { Generation } from '../generation/generation.js';
 import { pause } from '../pause.js';
 
 /**
- * Recovery looks at a leased generation this long after its lease at the latest, and clocks may have been set since.
+ * Recovery examines a leased generation this long after its lease at the latest, and clocks may have been set since.
  */
 const MARGIN_MS = 60_000;
 
-/** Has a generation taken over by this process; it stands in line, or has its place, when the call returns. */
+/** Makes this process take over a generation; it is queued, or has its place, when the call returns. */
 export type TakeOver = (generation: Generation) => Promise<void>;
 
 /**
- * Hands over the generations that an earlier boot had leased, instead of leaving them until recovery is to look at
- * them. Goes through all that is to be looked at by the end of a lease given now, page by page, and no further once
- * `goesOn` says no. Leases that were longer, as settings had it then, are found when they lapse. Nothing is written:
- * what is not taken over after all is left to recovery.
+ * Hands over the generations that an earlier boot had leased, instead of waiting until recovery examines them. Reads
+ * all that are due by the end of a lease given now, page by page, until `goesOn` returns false. Longer leases from
+ * earlier settings are found when they lapse. Nothing is written: recovery handles those that are not taken over after
+ * all.
  */
 export async function resumeRuns(context: Context, takeOver: TakeOver, goesOn: () => boolean): Promise<void> {
   const {
@@ -31,12 +31,12 @@ export async function resumeRuns(context: Context, takeOver: TakeOver, goesOn: (
     for (const record of page) {
       if (record.kind !== 'generation' || !record.lease || !isLeftByAnother(boot, record.lease.bootId)) continue;
       takeOver(record).catch((error: unknown) =>
-        log.warn('cut run not taken over', { generationId: record.generationId, error }),
+        log.warn('interrupted run not taken over', { generationId: record.generationId, error }),
       );
     }
     const last = page.at(-1);
     if (last === undefined || page.length < recoveryBatch) return;
-    // Stores that answer at once would keep everything else waiting until the last page.
+    // With stores that answer synchronously everything else would wait until the last page.
     await pause(clock, 0);
     page = await generations.due(until, recoveryBatch, last);
   }

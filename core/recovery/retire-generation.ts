@@ -5,9 +5,9 @@ import { hasUnchargedContent, mayHaveOutputs, nextRemovalAt, retentionOf } from 
 import { removeCollected } from '../generation/run/collect-outputs.js';
 
 /**
- * Removes what is past its retention of a settled generation: its content, if nothing was charged, its outputs, and at
- * last the generation itself. Recovery may look at one before its time, when it was not sure of an earlier step; then
- * it is put off.
+ * Removes the parts of a settled generation that are past their retention: its content, if nothing was charged, its
+ * outputs, and finally the generation itself. Recovery may examine one too early, when it was not sure of an earlier
+ * step; then it is postponed.
  */
 export async function retireGeneration(context: Context, g: Generation, now: number): Promise<void> {
   const { settings } = context;

@@ -21,11 +21,11 @@ const MAX_TRIES = 4;
 const MAX_ABANDONED = 20;
 
 /**
- * Copies what was sent to the target to where nobody can write, checks the copy, and says ready only when it is what
- * was declared. Completing a ready upload again gives the same answer. Throws, in this order: FIELD_INVALID (of the
- * body and of an id that is none), the three idempotency codes, FIELD_INVALID (no such upload of this App),
- * UPLOAD_URL_EXPIRED, FIELD_INVALID (of the bytes). A refusal frees the key, and until the target expires other bytes
- * may be sent.
+ * Copies the bytes sent to the target to a key that no client can write, checks the copy, and marks the upload ready
+ * only if the copy matches what was declared. Completing a ready upload again gives the same answer. Throws, in this
+ * order: FIELD_INVALID (of the body and of a malformed id), the three idempotency codes, FIELD_INVALID (no such upload
+ * of this App), UPLOAD_URL_EXPIRED, FIELD_INVALID (of the bytes). A refusal frees the key, and until the target expires
+ * other bytes may be sent.
  */
 export async function completeUpload(
   context: Context,
@@ -98,18 +98,18 @@ async function makeReady(
 
     const staged = await stagedFacts(context, upload);
     if ('refusal' in staged) {
-      // What was sent goes once somebody else has completed it.
+      // The bytes sent are removed once another request has completed the upload.
       if ((await ownUpload(context, caller, uploadId))?.version !== upload.version) continue;
       throw staged.refusal;
     }
-    // Where the copy goes is on record before it is made, so that a crash in between leaves nothing nobody knows of.
+    // The key of the copy is recorded before the copy is made, so that a crash in between leaves no unrecorded bytes.
     const objectKey = `media/${uploadId}/${ids.uuid()}`;
     const copying: Upload = { ...withAbandoned(upload), version: upload.version + 1, objectKey };
     if ((await uploads.replace(copying, upload.version)) === 'conflict') continue;
     if (upload.objectKey !== undefined) await objects.remove(upload.objectKey);
     if ((await objects.copy(upload.stagingKey, objectKey, staged.etag)) !== 'copied') continue;
 
-    // The copy is what is looked at: nobody can change it between the check and its use.
+    // The copy is what is checked: it cannot change between the check and its use.
     const inspected = await inspectCopy(context, upload, objectKey, sha256).catch((error: unknown) =>
       dropCopy(context, copying, objectKey, error),
     );
@@ -125,7 +125,7 @@ async function makeReady(
       settings,
     );
     if ((await uploads.replace(ready, copying.version)) === 'conflict') {
-      // Somebody else is completing it too, and has a copy of their own.
+      // Another request is completing it too, with its own copy.
       await objects.remove(objectKey);
       continue;
     }
@@ -140,18 +140,15 @@ async function makeReady(
 }
 
 /**
- * A copy on record that is begun anew was cut, or is another request's that is about to lose: either may yet come
- * about.
+ * A recorded copy that is being replaced was interrupted, or belongs to another request that is about to lose: either
+ * may still be written.
  */
 function withAbandoned(upload: Upload): Upload {
   if (upload.objectKey === undefined) return upload;
   return { ...upload, abandonedKeys: [...(upload.abandonedKeys ?? []), upload.objectKey].slice(-MAX_ABANDONED) };
 }
 
-/**
- * Leaves of a copy that was refused neither the bytes nor a word. The refusal stands unless the upload changed
- * meanwhile.
- */
+/** Removes the bytes and the record of a refused copy. The refusal stands unless the upload changed meanwhile. */
 async function dropCopy(
   { uploads, objects }: Context,
   copying: Upload,

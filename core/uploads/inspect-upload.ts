@@ -10,7 +10,9 @@ export interface Inspected {
   readonly heightPx: number;
 }
 
-/** What stands at the upload target now; FIELD_INVALID when nothing does, or not so many bytes as were declared. */
+/**
+ * The object at the upload target now; FIELD_INVALID if there is none, or if its size differs from the declared one.
+ */
 export async function stagedFacts(
   { objects }: Pick<Context, 'objects'>,
   upload: Upload,

@@ -7,9 +7,9 @@ const MAX_TRIES = 3;
 
 /**
  * Marks uploads as used, so that retention leaves them until well after the generation has run. One used within the
- * last hour needs no new mark, and a mark that another request set at the same time is as good as ours. Whatever else
- * changed the upload meanwhile, such as the sweep of its target, set none. Never throws: a generation whose references
- * are gone after all fails without charge.
+ * last hour needs no new mark, and a mark that another request set at the same time is as good as ours. Any other
+ * concurrent change, such as the sweep of its target, sets no mark. Never throws: a generation whose references are
+ * gone after all fails without charge.
  */
 export async function markUsed(
   context: Pick<Context, 'uploads' | 'clock' | 'settings' | 'log'>,

@@ -19,8 +19,8 @@ export interface Prepared {
 }
 
 /**
- * Prepares one upload and signs its target. A replay answers with the same upload and a target that ends at the same
- * time, whatever the catalog says by then; once the target has expired there is no answer to replay. Throws, in this
+ * Prepares one upload and signs its target. A replay answers with the same upload and a target that expires at the same
+ * time, whatever the catalog says then; once the target has expired there is no answer to replay. Throws, in this
  * order: FIELD_REQUIRED, FIELD_INVALID, UPLOAD_FILE_TOO_LARGE, UPLOAD_TYPE_NOT_ALLOWED (of the body and the
  * installation's limits), the three idempotency codes, for what no model takes FIELD_INVALID, UPLOAD_TYPE_NOT_ALLOWED
  * and UPLOAD_FILE_TOO_LARGE, and QUEUE_FULL for what the App has no room for. A refusal frees the key.
@@ -51,8 +51,8 @@ export async function prepareUpload(
 }
 
 /**
- * A refusal is ours to give only if the key was still ours. The usage is of before the claim: of many prepares at once
- * each passes over those beside it.
+ * We may refuse only if the key was still ours. The usage was read before the claim: of many concurrent prepares, none
+ * counts the others.
  */
 async function requireUsableOrFree(
   context: Context,

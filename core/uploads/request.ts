@@ -9,7 +9,7 @@ export const UPLOAD_MEDIA_TYPES = ['image/png', 'image/jpeg', 'image/webp'] as c
 
 const SHA256 = { type: 'string', pattern: '^[0-9A-Fa-f]{64}$', description: 'SHA-256 of the file, in hex.' } as const;
 
-/** The body of prepare. Which types and sizes are allowed is checked after the shape, with codes of their own. */
+/** The body of prepare. Allowed types and sizes are checked after the shape, with separate codes. */
 export const PREPARE_REQUEST_SCHEMA = {
   type: 'object',
   additionalProperties: false,

@@ -5,8 +5,8 @@ import { isUnfinished } from './upload.js';
 const STAGING_KEY = /^staging\/([^/]+)\//;
 
 /**
- * Whether bytes sent to this key still have a use: the upload it is the target of is not completed, nor gone. For
- * object stores whose signed addresses we serve ourselves; the expiry of the address is looked at besides.
+ * Whether bytes sent to this key are still needed: the upload whose target it is exists and is not completed. For
+ * object stores whose signed addresses we serve ourselves; the expiry of the address is checked separately.
  */
 export async function takesBytes({ uploads }: Pick<Ports, 'uploads'>, key: string): Promise<boolean> {
   const uploadId = STAGING_KEY.exec(key)?.[1] ?? '';

@@ -7,7 +7,7 @@ export interface Upload {
   readonly accountId: string;
   readonly appId: string;
   readonly version: number;
-  /** `removing`: its retention is over, and its bytes are about to go; to clients it is not there any more. */
+  /** `removing`: its retention is over, and its bytes are about to be removed; for clients it no longer exists. */
   readonly status: 'prepared' | 'ready' | 'removing';
   readonly filename: string;
   readonly mediaType: string;
@@ -19,9 +19,9 @@ export interface Upload {
   readonly stagingKey: string;
   readonly createdAt: number;
   readonly expiresAt: number;
-  /** Where checked bytes are being copied, or were. Nobody but us can write here. */
+  /** The key to which checked bytes are being copied, or were. Only we can write to it. */
   readonly objectKey?: string;
-  /** Where a copy was begun that nobody saw the end of: it may have come about later, and goes with the upload. */
+  /** The keys of copies whose outcome is unknown: they may have been written later, and are removed with the upload. */
   readonly abandonedKeys?: readonly string[];
   /** Present once ready. */
   readonly ready?: {
@@ -32,15 +32,17 @@ export interface Upload {
     readonly at: number;
   };
   readonly lastUsedAt?: number;
-  /** When the bytes at the target were removed for good, after it had expired; nothing can be completed since. */
+  /**
+   * When the bytes at the target were finally removed, after it had expired; since then the upload cannot be completed.
+   */
   readonly stagingRemovedAt?: number;
   /** When recovery should remove its bytes at the target, or all of it. */
   readonly dueAt: number;
 }
 
 /**
- * What stands at an upload's id when no upload does. `void`: it can never come to be, because a retry took the id
- * first. `expired`: there was one and its retention is over; it keeps the key it was prepared under from making
+ * The record at an upload's id if there is no upload. `void`: none can ever be created there, because a retry took the
+ * id first. `expired`: there was one and its retention is over; the record prevents its idempotency key from creating
  * another.
  */
 export interface UploadTombstone {
@@ -55,7 +57,7 @@ export interface UploadTombstone {
 
 export type UploadRecord = Upload | UploadTombstone;
 
-/** Whether it may still be completed, as far as its record says; the expiry of its target is looked at besides. */
+/** Whether it may still be completed according to its record; the expiry of its target is checked separately. */
 export function isUnfinished({ status, stagingRemovedAt }: Upload): boolean {
   return status === 'prepared' && stagingRemovedAt === undefined;
 }

@@ -4,9 +4,9 @@ import { fieldInvalid } from '../fields.js';
 import type { PrepareRequest } from './request.js';
 
 /**
- * Refuses a file that no model of the catalog could take. Role, type and size are looked at in this order, each among
- * the models that the one before left, so that what is left in the end is a model that takes all three. Throws
- * FIELD_INVALID (of the role), UPLOAD_TYPE_NOT_ALLOWED and UPLOAD_FILE_TOO_LARGE.
+ * Refuses a file that no model of the catalog could take. Role, type and size are checked in this order, each among the
+ * models that passed the previous check, so that a remaining model takes all three. Throws FIELD_INVALID (of the role),
+ * UPLOAD_TYPE_NOT_ALLOWED and UPLOAD_FILE_TOO_LARGE.
  */
 export function requireUsable(models: readonly Model[], { role, mediaType, byteSize }: PrepareRequest): void {
   const limits = models.map((model) => model.limits).filter(({ maxReferenceUploads }) => maxReferenceUploads > 0);

@@ -18,7 +18,7 @@ export function usageOf(record: UploadRecord): { readonly unfinished: 0 | 1; rea
   return { unfinished: isUnfinished(record) ? 1 : 0, bytes: hasBytes ? record.byteSize : 0 };
 }
 
-/** How long a client is told to wait for room, in milliseconds: something may be removed every minute. */
+/** The Retry-After for a client at a bound, in milliseconds: something may be removed every minute. */
 export const ROOM_RETRY_MS = 60_000;
 
 /** Throws QUEUE_FULL when an App that stores this much may not prepare an upload of `byteSize` more. */

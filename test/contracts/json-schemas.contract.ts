@@ -147,12 +147,12 @@ const VECTORS: readonly { readonly what: string; readonly text: string; readonly
   {
     what: 'an item twice',
     text: `{${FINE},"ids":["${ID}","${ID}"]}`,
-    faults: ['invalid /ids: ids must not have the same item twice.'],
+    faults: ['invalid /ids: ids must not contain duplicate items.'],
   },
   {
     what: 'an object twice, its members in another order',
     text: `{${FINE},"things":[{"b":[{"d":1,"c":2}],"a":1},{"a":1.0,"b":[{"c":2,"d":1}]}]}`,
-    faults: ['invalid /things: things must not have the same item twice.'],
+    faults: ['invalid /things: things must not contain duplicate items.'],
   },
   {
     what: 'items that only look alike',

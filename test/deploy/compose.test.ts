@@ -163,7 +163,7 @@ describe('deploy/compose.yaml', () => {
 
   it('would not start without a list of callers, or without a word on who encrypts', async () => {
     const without = (key: string) => loadAs('rest', textOf('deploy/compose/darkroom.yaml').replace(new RegExp(`^ +${key}: .*\n`, 'm'), ''), SECRETS).catch((error: unknown) => error);
-    for (const [key, fault] of [['callers_file', 'grpc.port needs grpc.callers_file'], ['plaintext', 'grpc.host 0.0.0.0 is reached from elsewhere']] as const) {
+    for (const [key, fault] of [['callers_file', 'grpc.port needs grpc.callers_file'], ['plaintext', 'grpc.host 0.0.0.0 is reachable from other machines']] as const) {
       expect(await without(key)).to.be.instanceOf(ConfigInvalid).with.property('message').that.includes(fault);
     }
   });

@@ -161,7 +161,7 @@ describe('a backup of a data folder', () => {
       const { code, stderr } = await backup(name);
       expect([code, stderr]).to.deep.equal([
         1,
-        `darkroom: ${at(`${name}.partial`)} is there already, and is not what a backup that was cut has left; move it away.\n`,
+        `darkroom: ${at(`${name}.partial`)} already exists, and is not the remains of an interrupted backup; move it away.\n`,
       ]);
     }
     expect([
@@ -198,7 +198,7 @@ describe('a backup of a data folder', () => {
   it('is refused where it would touch what is there: another folder, data, a running server, another secret', async () => {
     expect((await backup('kept')).code).to.equal(0);
     expect((await backup('kept')).stderr).to.equal(
-      `darkroom: ${at('kept')} is there already; name a folder that is not.\n`,
+      `darkroom: ${at('kept')} already exists; name a folder that does not exist.\n`,
     );
     expect((await backup('no/where')).stderr).to.equal(`darkroom: There is no folder ${dirname(at('no/where'))}.\n`);
     expect((await besideServer(['restore', at('kept')])).stderr).to.match(

@@ -64,7 +64,7 @@ describe('the target of a completed upload', () => {
     const before = storedBytes(service);
     const refused = {
       status: 410,
-      text: 'What this address was signed for is completed or gone; it takes no more bytes.\n',
+      text: 'The upload of this address is completed or removed; the address accepts no more bytes.\n',
     };
     expect(await put(done.target, bytes)).to.deep.equal(refused);
     expect((await put(open.target, bytes)).status).to.equal(200);

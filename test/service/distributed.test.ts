@@ -64,7 +64,7 @@ describe('a start over shared stores that cannot be', () => {
     const client = s3Client(bare);
     await client.makeBucket(bare.bucket);
     expect(await place.refusal(['migrate', '--check'], { DARKROOM_MINIO_BUCKET: bare.bucket })).to.match(
-      /was not made ready; run darkroom migrate first\.\n$/,
+      /could not be set up; run darkroom migrate first\.\n$/,
     );
     expect((await client.listObjectsV2(bare.bucket).toArray()).length, 'objects in that bucket').to.equal(0);
     await bare.remove();
@@ -83,7 +83,7 @@ describe('a start over shared stores that cannot be', () => {
       ['serve', '--role', 'worker'],
     ]) {
       expect(await place.refusal(args, environment), args.join(' ')).to.match(
-        /forgotten\.secret is missing, and every process .* needs the same secret; make it with openssl rand -hex 32/,
+        /forgotten\.secret is missing, and every process .* needs the same secret; create it once with openssl rand -hex 32/,
       );
     }
   });

@@ -92,7 +92,7 @@ const SEED_MAX = 2 ** 31 - 1;
 export function readPainter(settings: JsonObject): Plan['painter'] {
   const unknown = Object.keys(settings).find((name) => name !== 'painter');
   if (unknown !== undefined)
-    throw new PlanInvalid('settings', `The sandbox provider knows one setting, painter; "${unknown}" is not one.`);
+    throw new PlanInvalid('settings', `The sandbox provider has one setting, painter; "${unknown}" is unknown.`);
   const painter = PAINTERS.find((name) => name === settings['painter']);
   if (painter === undefined)
     throw new PlanInvalid('settings', `The sandbox provider's setting painter must be one of ${PAINTERS.join(', ')}.`);

@@ -40,7 +40,7 @@ async function render(job: RenderJob, control: RenderControl): Promise<RenderOut
     process.emitWarning(error instanceof Error ? error : String(error));
     return {
       state: 'failed',
-      failure: { code: 'INTERNAL_ERROR', message: 'The sandbox could not paint this.', mayRetry: true },
+      failure: { code: 'INTERNAL_ERROR', message: 'The sandbox could not render this.', mayRetry: true },
     };
   }
 }

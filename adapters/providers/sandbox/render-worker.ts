@@ -3,7 +3,7 @@ import type { RenderJob, RenderMessage, RenderOutcome, RenderRequest } from './r
 
 const LOST: RenderOutcome = {
   state: 'failed',
-  failure: { code: 'INTERNAL_ERROR', message: 'The sandbox stopped while it was painting.', mayRetry: true },
+  failure: { code: 'INTERNAL_ERROR', message: 'The sandbox stopped during rendering.', mayRetry: true },
 };
 
 /** One rendering thread. It keeps the process alive only while it has a job. */

@@ -64,7 +64,7 @@ export class SandboxProvider implements Provider {
     const plan = tryPlan(submission);
     if ('failure' in plan) return { accepted: false, failure: plan.failure };
     if (this.#shelf.isFull) {
-      return { accepted: false, failure: unavailable('The sandbox has as many open tasks as it can take.') };
+      return { accepted: false, failure: unavailable('The sandbox has reached its limit of open tasks.') };
     }
     if (plan.painter === 'test') return this.#submitTest(submission, plan, reference, now);
     const task = new SandboxTask(reference, now, { readyAt: now, ignoresCancel: false });
@@ -83,7 +83,7 @@ export class SandboxProvider implements Provider {
   async output(reference: string, index: number): Promise<AsyncIterable<Uint8Array>> {
     const now = this.#clock.now();
     const task = this.#shelf.find(reference);
-    if (task === undefined) throw new Error('The sandbox knows no such task.');
+    if (task === undefined) throw new Error('The sandbox has no such task.');
     const bytes = task.read(index, now);
     this.#shelf.settle(task, now);
     return chunksOf(bytes);

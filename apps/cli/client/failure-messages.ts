@@ -7,8 +7,8 @@ import type { Task } from './service-types.js';
 export type Cancelling = 'no' | 'asked' | 'taken';
 
 const STATES: Readonly<Record<Cancelling, string>> = {
-  no: 'goes on',
-  asked: 'goes on unless the server has heard of the cancel',
+  no: 'continues',
+  asked: 'continues unless the server has received the cancel',
   taken: 'is being cancelled',
 };
 

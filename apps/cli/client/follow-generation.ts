@@ -55,7 +55,7 @@ export async function followGeneration(
       continue;
     }
     if (timeout.some(({ aborted }) => aborted))
-      throw new Failure(`It was still ${task.status} when the time to wait was over.`);
+      throw new Failure(`It was still ${task.status} when the waiting time was over.`);
     const stop = AbortSignal.any(cancelRequested ? [leaveOn, ...timeout] : [leaveOn, cancelOn, ...timeout]);
     try {
       await sleep(Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, task.poll_after_ms ?? 0)), undefined, { signal: stop });

@@ -78,7 +78,7 @@ async function write(bytes: Readable, path: string, { folder, force }: Target): 
     else await link(partial, file);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') throw new Failure(`${path} is there already; give --force to overwrite it.`, EXIT.usage);
+    if (code === 'EEXIST') throw new Failure(`${path} already exists; give --force to overwrite it.`, EXIT.usage);
     if (UNWRITABLE.has(code ?? '')) {
       throw new Failure(`${path} cannot be written (${code}).`);
     }

@@ -52,7 +52,7 @@ export function checkEnding({ out }: OutputOptions, formats: readonly string[], 
   const fitting = formats.flatMap((format) => ENDINGS_BY_FORMAT[format] ?? []);
   if (!MEDIA_ENDINGS.has(ending) || fitting.includes(ending)) return;
   throw usageFailure(
-    `${out} would hold ${formats.join(' or ')}, so that it cannot end in ${ending}; end it in ${fitting.join(' or ')}, or leave the ending out.`,
+    `${out} would hold ${formats.join(' or ')}, so that it cannot end in ${ending}; end it in ${fitting.join(' or ')}, or omit the ending.`,
   );
 }
 
@@ -67,7 +67,7 @@ export function checkOutput({ out, force = false }: OutputOptions, maxOutputs: n
   if (isInside) return;
   const taken = force ? undefined : candidates(out, maxOutputs).find((path) => existsSync(resolve(from, path)));
   if (taken !== undefined)
-    throw usageFailure(`${taken} is there already; give --force to overwrite it, or another --out.`);
+    throw usageFailure(`${taken} already exists; give --force to overwrite it, or another --out.`);
 }
 
 function candidates(out: string, maxOutputs: number): string[] {

@@ -48,7 +48,7 @@ export function networkReason(error: unknown): string {
     case 'ENOTFOUND':
       return NO_HOST;
     case 'EAI_AGAIN':
-      return 'its name cannot be looked up';
+      return 'its name cannot be resolved';
     case 'TimeoutError':
       return 'it did not answer in time';
     case 'ECONNRESET':

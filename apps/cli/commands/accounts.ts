@@ -47,7 +47,7 @@ export function addAccounts(program: Command, io: CliIo): void {
       }),
     );
   withPaging(operatorCommand(accounts, 'show <account_id>'))
-    .description('show one account, and what it and its Apps make the service keep')
+    .description('show one account, and the storage that it and its Apps use')
     .addHelpText('after', examples([`darkroom accounts show ${EXAMPLE_ID}`]))
     .action((accountId: string, options: OperatorOptions & PageOptions) =>
       withOperator(io, options, async (operator) => {
@@ -58,7 +58,7 @@ export function addAccounts(program: Command, io: CliIo): void {
       }),
     );
   operatorCommand(accounts, 'rename <account_id> <name>')
-    .description('give an account another name')
+    .description('rename an account')
     .addHelpText('after', examples([`darkroom accounts rename ${EXAMPLE_ID} "Southern studio"`]))
     .action((accountId: string, name: string, options: OperatorOptions) =>
       withOperator(io, options, async (operator) => {

@@ -21,7 +21,7 @@ export function addBackup(program: Command, io: CliIo): void {
     .addHelpText('after', examples(['darkroom backup /backups/2030-01-31'], BACKUP))
     .action((folder: string, options: StoreOptions) => backup(io, resolve(io.folder, folder), options));
   storeCommand(program, 'restore <folder>')
-    .description('put a backup into an empty data folder')
+    .description('restore a backup into an empty data folder')
     .addHelpText('after', examples(['darkroom restore /backups/2030-01-31'], RESTORE))
     .action((folder: string, options: StoreOptions) => restore(io, resolve(io.folder, folder), options));
 }
@@ -30,7 +30,7 @@ async function backup(io: CliIo, folder: string, options: StoreOptions): Promise
   const config = await configOf(io, options);
   const { makeBackup } = await import('../../backup/make-backup.js');
   const manifest = await makeBackup(config, folder, isoTime(Date.now()));
-  const elsewhere = manifest.objects ? '' : ' The objects lie in a bucket and are not in it; back that up too.';
+  const elsewhere = manifest.objects ? '' : ' The objects are in a bucket and not part of it; back that up too.';
   show(
     io,
     {
@@ -60,7 +60,7 @@ async function restore(io: CliIo, folder: string, options: StoreOptions): Promis
     );
     if (findings.length > 0)
       throw new Failure(
-        `The backup is restored, and its books are wrong in ${counted(findings.length, 'place')}.`,
+        `The backup is restored, but its ledgers do not match in ${counted(findings.length, 'place')}.`,
         undefined,
         'shown',
       );

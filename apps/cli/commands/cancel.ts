@@ -12,15 +12,16 @@ type Options = ConnectionOptions & { readonly json?: boolean };
 /** `darkroom cancel`: asks for a cooperative cancel. */
 export function addCancel(program: Command, io: CliIo): void {
   clientCommand(program, 'cancel <generation_id>')
-    .description('ask for a generation to be cancelled; a running one may take a while to stop')
+    .description('cancel a generation; a running one may take a while to stop')
     .addHelpText('after', examples([`darkroom cancel ${EXAMPLE_ID}`]))
     .action((generationId: string, options: Options) => cancel(io, generationId, options));
 }
 
 function outcome({ status, generation_id }: Task): string {
   if (status === 'cancelled') return 'The generation is cancelled.';
-  if (status === 'succeeded' || status === 'failed') return `The generation had ${status} before; nothing was changed.`;
-  return `Cancel asked for; still ${status}. See how it ends with: npx darkroom status ${generation_id}`;
+  if (status === 'succeeded' || status === 'failed')
+    return `The generation already had ${status}; nothing was changed.`;
+  return `Cancel asked for; still ${status}. To see how it ends, run: npx darkroom status ${generation_id}`;
 }
 
 async function cancel(io: CliIo, generationId: string, options: Options): Promise<void> {

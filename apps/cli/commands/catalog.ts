@@ -11,7 +11,7 @@ import { examples } from './examples.js';
 export function addCatalog(program: Command, io: CliIo): void {
   const catalog = program.command('catalog').description('the file of models on offer');
   storeCommand(catalog, 'check [file]')
-    .description('say what is wrong with a catalog file, line by line (default: the configured one)')
+    .description('check a catalog file and report each fault with its line (default: the configured file)')
     .addHelpText('after', examples(['darkroom catalog check', 'darkroom catalog check config/catalog.yaml']))
     .action((file: string | undefined, options: StoreOptions) => check(io, file, options));
 }

@@ -5,12 +5,12 @@ import { storeCommand, type StoreOptions } from '../operator/store-command.js';
 import { print } from '../terminal.js';
 import { examples } from './examples.js';
 
-const ABOUT = `With a configuration that names modules it has their options too. An editor with a YAML language server then completes
+const ABOUT = `With a configuration that names modules it includes their options. An editor with a YAML language server then completes
 and checks darkroom.yaml, whose first line names the file: # yaml-language-server: $schema=darkroom.schema.json`;
 
-/** `darkroom config schema`: what may stand in darkroom.yaml, for editors. */
+/** `darkroom config schema`: what darkroom.yaml may contain, for editors. */
 export function addConfig(program: Command, io: CliIo): void {
-  const config = program.command('config').description('what may stand in darkroom.yaml');
+  const config = program.command('config').description('what darkroom.yaml may contain');
   storeCommand(config, 'schema')
     .description('print the JSON Schema of the configuration')
     .addHelpText('after', examples(['darkroom config schema > darkroom.schema.json'], ABOUT))

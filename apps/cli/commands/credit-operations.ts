@@ -26,17 +26,17 @@ export function addCreditOperations(program: Command, io: CliIo): void {
   operatorCommand(grants, 'create <account_id> <credits>')
     .description('give credits to an account')
     .option('--reason <text>', 'why', 'Grant')
-    .option('--operation-id <id>', 'names the grant, so that giving it again changes nothing')
+    .option('--operation-id <id>', 'names the grant, so that repeating it changes nothing')
     .addHelpText('after', examples([`darkroom grants create ${EXAMPLE_ID} 5000 --operation-id invoice-1042`]))
     .action((accountId: string, credits: string, options: Options) =>
       operate(io, (operator, operation) => operator.grantCredits(operation), accountId, credits, options),
     );
 
-  const adjustments = program.command('adjustments').description('corrections of what was given');
+  const adjustments = program.command('adjustments').description('corrections of granted credits');
   operatorCommand(adjustments, 'create <account_id> <credits>')
     .description('add credits, or take them back with a number below 0')
     .requiredOption('--reason <text>', 'why')
-    .option('--operation-id <id>', 'names the adjustment, so that making it again changes nothing')
+    .option('--operation-id <id>', 'names the adjustment, so that repeating it changes nothing')
     .addHelpText('after', examples([`darkroom adjustments create ${EXAMPLE_ID} -200 --reason "granted twice"`]))
     .action((accountId: string, credits: string, options: Options) =>
       operate(io, (operator, operation) => operator.adjustCredits(operation), accountId, credits, options),

@@ -15,7 +15,7 @@ type Options = GenerationOptions & ConnectionOptions & { readonly json?: boolean
 /** `darkroom estimate`: what `generate` would reserve. */
 export function addEstimate(program: Command, io: CliIo): void {
   withGenerationOptions(clientCommand(program, 'estimate <prompt>'))
-    .description('say what a generation would cost, without making it')
+    .description('show what a generation would cost, without creating it')
     .addHelpText(
       'after',
       examples([

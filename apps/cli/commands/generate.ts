@@ -39,7 +39,7 @@ Examples:
   $ darkroom generate "a forest" --no-wait
 
 The paths of the results go to stdout, everything else to stderr. Ctrl-C cancels the generation and waits for its end;
-a second Ctrl-C leaves at once. Exit codes: 0 done, 1 failure, 2 usage, 3 refused, 4 the generation failed, 130 cancelled.`;
+a second Ctrl-C exits immediately. Exit codes: 0 done, 1 failure, 2 usage, 3 refused, 4 the generation failed, 130 cancelled.`;
 
 /** `darkroom generate`: uploads, estimates, creates, waits and downloads. */
 export function addGenerate(program: Command, io: CliIo): void {
@@ -49,7 +49,7 @@ export function addGenerate(program: Command, io: CliIo): void {
     .option('-f, --force', 'overwrite what --out names')
     .option('--idempotency-key <key>', 'names this intent, so that running the command again does not spend twice')
     .option('--no-wait', 'do not wait for the end')
-    .option('--timeout <seconds>', 'how long to wait for the end; the generation goes on after', readSeconds)
+    .option('--timeout <seconds>', 'how long to wait for the end; the generation continues after that', readSeconds)
     .addHelpText('after', EXAMPLES)
     .action((prompt: string, options: Options) => generate(io, prompt, options));
 }
@@ -119,7 +119,7 @@ async function accept(
     });
   progress.keep(`accepted as ${data.generation_id}`);
   // After a second try the first may have been ours, unheard.
-  if (replayed && tries === 1) progress.keep('made before under this key; nothing new is charged');
+  if (replayed && tries === 1) progress.keep('created before under this key; nothing new is charged');
   return data;
 }
 

@@ -23,7 +23,7 @@ export function addGenerations(program: Command, io: CliIo): void {
     .description('list generations, newest first, without their prompts')
     .option('--account <account_id>', 'those of one account')
     .option('--app <app_id>', 'those of one App')
-    .option('--status <status>', `those that stand so (repeatable): ${STATUSES.join(', ')}`, collectStatus)
+    .option('--status <status>', `those with this status (repeatable): ${STATUSES.join(', ')}`, collectStatus)
     .addHelpText(
       'after',
       examples([
@@ -42,7 +42,7 @@ export function addGenerations(program: Command, io: CliIo): void {
       }),
     );
   operatorCommand(generations, 'cancel <generation_id>')
-    .description('ask for the end of a generation, as its client could')
+    .description('cancel a generation, as its client could')
     .addHelpText('after', examples([`darkroom generations cancel ${EXAMPLE_ID}`]))
     .action((generationId: string, options: OperatorOptions) =>
       withOperator(io, options, async (operator) => {
@@ -90,7 +90,7 @@ function outcome({ generationId, status }: ShownGeneration): string {
   if (status === 'cancelled') return `Generation ${generationId} is cancelled.`;
   return isTerminal(status)
     ? `Generation ${generationId} had ${status} before; nothing was changed.`
-    : `Generation ${generationId} is asked to stop, and still ${status}.`;
+    : `Generation ${generationId} is being cancelled, and still ${status}.`;
 }
 
 function inspectedText(g: InspectedGeneration): string {

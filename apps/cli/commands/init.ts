@@ -13,13 +13,13 @@ interface Options extends StoreOptions {
   readonly credits?: string;
 }
 
-const ABOUT = 'On a folder that is there already it changes nothing but what --account adds.';
+const ABOUT = 'On an existing folder it changes nothing except what --account adds.';
 
 /** `darkroom init`: makes the data folder, and on request somebody who can use it. */
 export function addInit(program: Command, io: CliIo): void {
   storeCommand(program, 'init')
-    .description('make the data folder, and with --account an account, an App and a key to begin with')
-    .option('--account <name>', 'also make an account of this name with one App and one key')
+    .description('create the data folder, and with --account an account, an App and a key')
+    .option('--account <name>', 'also create an account of this name with one App and one key')
     .option('--credits <count>', 'credits to give to the new account')
     .addHelpText('after', examples(['darkroom init', 'darkroom init --account studio --credits 10000'], ABOUT))
     .action((options: Options) => init(io, options));

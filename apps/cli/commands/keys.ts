@@ -21,9 +21,9 @@ const collect = (value: string, before: readonly string[] | undefined) => [...(b
 export function addKeys(program: Command, io: CliIo): void {
   const keys = program.command('keys').description('API keys');
   operatorCommand(keys, 'create <app_id>')
-    .description('make a key for an App and show its secret, once')
+    .description('create a key for an App and show its secret, once')
     .requiredOption('--name <name>', 'what the key is for')
-    .option('--scope <scope>', `what the key may do (repeatable; all when left out): ${SCOPES.join(', ')}`, collect)
+    .option('--scope <scope>', `what the key may do (repeatable; everything if omitted): ${SCOPES.join(', ')}`, collect)
     .option('--expires <when>', 'when it ends: 90d, 12h, 30m, 2030-01-31, 2030-01-31T12:00:00Z')
     .addHelpText(
       'after',

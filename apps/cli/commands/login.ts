@@ -17,7 +17,7 @@ const ABOUT = 'The key is asked for, or read from a pipe; it is never an argumen
 /** `darkroom login`: keeps an API key where only its owner can read it. */
 export function addLogin(program: Command, io: CliIo): void {
   clientCommand(program, 'login')
-    .description('check an API key against a server and remember both')
+    .description('check an API key against a server and store both')
     .addHelpText(
       'after',
       examples(['darkroom login --url https://pictures.example', 'darkroom login < key.txt'], ABOUT),

@@ -17,8 +17,8 @@ repeated, and may run beside servers of this release and the one before.`;
 /** `darkroom migrate`: makes and checks collections, indexes and bucket. */
 export function addMigrate(program: Command, io: CliIo): void {
   storeCommand(program, 'migrate')
-    .description('make what the stores need: collections, indexes, the bucket and its rules')
-    .option('--check', 'change nothing, only say whether everything is there')
+    .description('create what the stores need: collections, indexes, the bucket and its rules')
+    .option('--check', 'change nothing, only check whether everything exists')
     .addHelpText('after', examples(['darkroom migrate', 'darkroom migrate --check --config distributed.yaml'], ABOUT))
     .action((options: Options) => migrate(io, options));
 }

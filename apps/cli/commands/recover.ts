@@ -4,12 +4,12 @@ import { operatorCommand, withOperator, type OperatorOptions } from '../operator
 import { facts, show } from '../terminal.js';
 import { examples } from './examples.js';
 
-const ABOUT = 'Workers do this by themselves on a schedule. A second run right after finds nothing left to do.';
+const ABOUT = 'Workers do this by themselves on a schedule. A second run immediately after finds nothing to do.';
 
 /** `darkroom recover`: does again what was cut, without waiting for a worker's next pass. */
 export function addRecover(program: Command, io: CliIo): void {
   operatorCommand(program, 'recover')
-    .description('finish what a crash left undone: lost wake-ups, open holds, expired uploads')
+    .description('complete what a crash interrupted: lost wake-ups, open holds, expired uploads')
     .addHelpText('after', examples(['darkroom recover'], ABOUT))
     .action((options: OperatorOptions) =>
       withOperator(

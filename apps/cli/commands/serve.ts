@@ -14,7 +14,7 @@ import { say, show } from '../terminal.js';
 import { examples } from './examples.js';
 
 const ABOUT = `The first start of an empty data folder makes an account to try things with and shows its key, once; where stdout
-is no terminal, the key goes to the file first-key in the data folder. The log goes to stderr. Ctrl-C or SIGTERM stops it in order; a second time at once.`;
+is no terminal, the key goes to the file first-key in the data folder. The log goes to stderr. Ctrl-C or SIGTERM stops it gracefully; a second one immediately.`;
 
 interface Options extends StoreOptions {
   readonly role?: Role;
@@ -24,15 +24,15 @@ interface Options extends StoreOptions {
 /** `darkroom serve`: the whole service in one process, or one process's part of it, until it is asked to stop. */
 export function addServe(program: Command, io: CliIo): void {
   storeCommand(program, 'serve')
-    .description('run the service: requests, and the generations they ask for')
+    .description('run the service: answer requests and run generations')
     .addOption(
-      new Option('--role <role>', 'what this process does of it (default: role of the configuration)').choices([
+      new Option('--role <role>', 'the role of this process (default: role of the configuration)').choices([
         'all',
         'rest',
         'worker',
       ]),
     )
-    .option('--migrate', 'first do what darkroom migrate does')
+    .option('--migrate', 'run darkroom migrate first')
     .addHelpText(
       'after',
       examples(

@@ -13,9 +13,9 @@ const ABOUT =
 /** `darkroom accounts suspend` and `resume`. */
 export function addSuspend(accounts: Command, io: CliIo): void {
   operatorCommand(accounts, 'suspend <account_id>')
-    .description('keep an account from spending until it is resumed')
+    .description('stop an account from spending until it is resumed')
     .addOption(
-      new Option('--work <what>', 'what becomes of its open generations')
+      new Option('--work <what>', 'what happens to its open generations')
         .choices(['finish', 'cancel'])
         .default('finish'),
     )
@@ -60,7 +60,7 @@ export function addSuspend(accounts: Command, io: CliIo): void {
 function suspendedText({ account, work }: Suspended): string {
   const said = `Account ${account.accountId} (${printable(account.name)}) is suspended.`;
   if (work === undefined)
-    return account.openHolds === 0 ? said : `${said} Its ${account.openHolds} open generations go on.`;
+    return account.openHolds === 0 ? said : `${said} Its ${account.openHolds} open generations continue.`;
   const { cancelled, stopping, unfinished } = work;
   const again =
     unfinished === 0 ? '' : ` ${unfinished} were being accepted just now; the same command again cancels them.`;

@@ -19,7 +19,7 @@ export function addVerify(program: Command, io: CliIo): void {
         show(io, { json: { accounts, entries, generations, findings }, text }, options);
         if (findings.length > 0) {
           throw new Failure(
-            `The books are wrong in ${counted(findings.length, 'place')} (${looked} looked at).`,
+            `The ledgers do not match in ${counted(findings.length, 'place')} (${looked} looked at).`,
             undefined,
             'shown',
           );

@@ -159,6 +159,6 @@ function timeOf(time: Timestamp | undefined): number {
 function present<T>(value: T | undefined): T {
   // No `Failure`: what was asked for was done.
   if (value === undefined)
-    throw new Error('The server has answered less than there is to show; is it of another version?');
+    throw new Error('The answer of the server lacks fields that this command shows; is it another version?');
   return value;
 }

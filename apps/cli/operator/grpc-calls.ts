@@ -98,7 +98,7 @@ export class GrpcCalls {
         }
         if (retryAfterMs > NOTICED_MS)
           this.tell(
-            `darkroom: The server asks to wait (${printable(code)}); going on in ${Math.ceil(retryAfterMs / 1_000)} seconds, Ctrl-C leaves.`,
+            `darkroom: The server asks to wait (${printable(code)}); continuing in ${Math.ceil(retryAfterMs / 1_000)} seconds, Ctrl-C exits.`,
           );
         deadline += retryAfterMs;
         await sleep(retryAfterMs || backOffMs(tries));

@@ -92,12 +92,12 @@ function wayIn(code: string, { token, tls }: GrpcPlace): string | undefined {
     return 'The server does not know the token in DARKROOM_SERVICE_TOKEN.';
   if (code !== 'DEVELOPER_TOKEN_REQUIRED') return undefined;
   if (token !== undefined)
-    return 'The server asks who calls, as if the token in DARKROOM_SERVICE_TOKEN had been lost on the way.';
+    return 'The server requires authentication, as if it had not received the token in DARKROOM_SERVICE_TOKEN.';
   if (tls?.cert === undefined)
-    return 'The server asks who calls; set DARKROOM_SERVICE_TOKEN, or give --grpc-cert and --grpc-key.';
+    return 'The server requires authentication; set DARKROOM_SERVICE_TOKEN, or give --grpc-cert and --grpc-key.';
   const isNamed = certificateNamesOf(new X509Certificate(tls.cert).subjectAltName).length > 0;
   if (isNamed)
-    return 'The server has seen no client certificate: it asks for none, or something in between ends TLS; set DARKROOM_SERVICE_TOKEN.';
+    return 'The server received no client certificate: it requests none, or a proxy terminates TLS; set DARKROOM_SERVICE_TOKEN.';
   return 'The server does not know a caller by the client certificate: it has no URI or DNS name.';
 }
 
@@ -117,10 +117,10 @@ interface Reason {
 
 const REASONS: readonly Reason[] = [
   { said: /ECONNREFUSED/, reason: 'nothing listens there' },
-  { said: /^Name resolution failed/, reason: 'its name cannot be looked up', isHopeless: true },
+  { said: /^Name resolution failed/, reason: 'its name cannot be resolved', isHopeless: true },
   {
     said: /alert .*certificate|alert unknown ca|alert handshake failure/,
-    reason: 'it wants a client certificate that it trusts',
+    reason: 'it requires a client certificate that it trusts',
     isHopeless: true,
   },
   { said: /wrong version number|packet length too long/, reason: 'it does not speak TLS', isHopeless: true },
@@ -151,7 +151,7 @@ async function whyUnanswered(error: CallError, place: GrpcPlace): Promise<string
 
 /** Why a server may have hung up before it was asked anything. */
 function guess(tls: GrpcPlace['tls']): string {
-  if (tls === undefined) return '; if it wants TLS, write https:// before it';
+  if (tls === undefined) return '; if it requires TLS, write https:// before it';
   return tls.cert === undefined ? '' : ', as by a server that does not accept the client certificate';
 }
 

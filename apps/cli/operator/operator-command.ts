@@ -19,13 +19,10 @@ export function operatorCommand(parent: Command, nameAndArguments: string): Comm
     .addOption(
       new Option(
         '--grpc <host:port>',
-        'do it on the server whose gRPC front this is, with DARKROOM_SERVICE_TOKEN; encrypted, except to this machine',
+        'run on the server with this gRPC address, with DARKROOM_SERVICE_TOKEN; encrypted, except to this machine',
       ).conflicts('config'),
     )
-    .option(
-      '--grpc-ca <file>',
-      'the authority that the server has its certificate from, when this machine does not know it',
-    )
+    .option('--grpc-ca <file>', 'the authority of the server certificate, if this machine does not trust it already')
     .option('--grpc-cert <file>', 'a client certificate')
     .option('--grpc-key <file>', 'and its key');
 }
@@ -43,7 +40,7 @@ export async function withOperator(
   const { grpc, grpcCa, grpcCert, grpcKey } = options;
   if (grpc === undefined) {
     if ((grpcCa ?? grpcCert ?? grpcKey) !== undefined)
-      throw usageFailure('--grpc-ca, --grpc-cert and --grpc-key need --grpc, which says where the server is.');
+      throw usageFailure('--grpc-ca, --grpc-cert and --grpc-key need --grpc, the address of the server.');
     const { StoreOperator } = await import('../../operator/store-operator.js');
     return withContext(io, options, (context) => work(new StoreOperator(context)), needs);
   }

@@ -10,7 +10,7 @@ export interface PageOptions {
 export function withPaging(command: Command): Command {
   return command
     .option('--limit <count>', 'the most lines to show, 1 to 1000', readLimit, 100)
-    .option('--cursor <cursor>', 'go on where an earlier page ended');
+    .option('--cursor <cursor>', 'continue where an earlier page ended');
 }
 
 export function pageRequest({ limit, cursor }: PageOptions): PageRequest {

@@ -62,14 +62,14 @@ function faultOf(
   const [from, to] = [Date.parse(certificate.valid_from), Date.parse(certificate.valid_to)];
   if (code === 'CERT_HAS_EXPIRED')
     return to <= now
-      ? `its certificate ended on ${isoDate(to)}`
-      : 'its certificate is of an authority whose own has ended';
-  if (code === 'CERT_NOT_YET_VALID' && from > now) return `its certificate begins on ${isoDate(from)} only`;
+      ? `its certificate expired on ${isoDate(to)}`
+      : 'its certificate is of an authority whose own certificate has expired';
+  if (code === 'CERT_NOT_YET_VALID' && from > now) return `its certificate is not valid before ${isoDate(from)}`;
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return `its certificate is for ${namesIn(certificate)}, not for ${host}`;
   if (!UNKNOWN_AUTHORITY.has(code)) return `its certificate is not trusted (${printable(code)})`;
   return isAuthorityGiven
-    ? 'its certificate is not of an authority in the file of --grpc-ca'
-    : 'its certificate is of an authority this machine does not know; name it with --grpc-ca';
+    ? 'its certificate is not from an authority in the file of --grpc-ca'
+    : 'its certificate is from an authority this machine does not trust; name it with --grpc-ca';
 }
 
 /** Those it may be reached by; without any, the one it bears, which stood for them in older days. */

@@ -59,6 +59,6 @@ function clientFault(cert: Buffer, now: number): string | undefined {
   if (to <= now) return `ended on ${isoDate(to)}`;
   if (from > now) return `begins on ${isoDate(from)} only`;
   if (uses !== undefined && !uses.includes(TO_BE_A_CLIENT) && !uses.includes(FOR_ANYTHING))
-    return 'is not made for clients';
+    return 'is not a client certificate';
   return undefined;
 }

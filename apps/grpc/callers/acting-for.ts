@@ -44,7 +44,8 @@ export class ActingFor {
 
 function readId(metadata: Metadata, name: string): string {
   const [value, ...others] = metadata.get(name);
-  if (value === undefined) throw new ServiceError('FIELD_REQUIRED', `Say for whom with ${name} in the metadata.`);
+  if (value === undefined)
+    throw new ServiceError('FIELD_REQUIRED', `Name the account or App with ${name} in the metadata.`);
   if (others.length > 0 || typeof value !== 'string' || !isUuid(value))
     throw new ServiceError('FIELD_INVALID', `${name} must be one UUID.`);
   return value.toLowerCase();

@@ -39,7 +39,7 @@ export function probes(readiness: ReadinessParts['readiness']): HttpFront {
           path: '/readyz',
           serve: async (ctx) => {
             if (!(await isReady()))
-              throw new ServiceError('SERVICE_UNAVAILABLE', 'This process should not be sent requests right now.', {
+              throw new ServiceError('SERVICE_UNAVAILABLE', 'This process cannot take requests right now.', {
                 retryAfterMs: 1_000,
               });
             await sendAnswer(ctx, 200, { data: READY });

@@ -64,7 +64,7 @@ function tooLarge(maxBytes: number): ServiceError {
 }
 
 function brokenOff(): ServiceError {
-  return new ServiceError('BODY_INVALID', 'The request body broke off before its end.');
+  return new ServiceError('BODY_INVALID', 'The request body ended before it was complete.');
 }
 
 function ignore(): void {

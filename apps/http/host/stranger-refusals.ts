@@ -114,7 +114,7 @@ export class StrangerRefusals {
       .map(([address, counts]) => ({ address, ...counts }));
     this.parts.logger.warn(
       { refusals, failures, notLogged: refusals - logged, addresses: countsByAddress.size, most },
-      'strangers refused',
+      'unauthenticated requests refused',
     );
   }
 }

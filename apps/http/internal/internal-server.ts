@@ -107,7 +107,7 @@ async function serve(pages: Pages, req: IncomingMessage, res: ServerResponse, is
 async function pageFor(pages: Pages, { method, url = '' }: IncomingMessage): Promise<Page> {
   const page = pages.get(url.split('?', 1)[0] ?? '');
   if (page === undefined) return json(404, { status: 'no such page' });
-  if (method !== 'GET' && method !== 'HEAD') return json(405, { status: 'this page takes GET only' });
+  if (method !== 'GET' && method !== 'HEAD') return json(405, { status: 'this page supports only GET' });
   return page();
 }
 

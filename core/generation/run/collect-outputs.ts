@@ -17,10 +17,10 @@ export interface Collected {
 }
 
 /**
- * Streams a finished task's outputs into our object store and checks each one there: it decodes, and it is of the kind,
- * size and duration that were asked for. What does not pass is not delivered and not charged. Each fence writes under
- * keys of its own, and each key once: neither an overtaken worker nor a call that arrives long after it was given up
- * can touch what was delivered. To collect again, take a new fence.
+ * Streams a finished task's outputs into our object store and checks each one there: it decodes, and it has the
+ * requested kind, size and duration. An output that fails is not delivered and not charged. Each fence writes under its
+ * own keys, and each key once: neither an overtaken worker nor an abandoned call that arrives late can change a
+ * delivered output. To collect again, take a new fence.
  */
 export async function collectOutputs(
   context: Context,

@@ -10,9 +10,9 @@ import { takeLease } from './take-lease.js';
 /** The most generations that wait in one process for a free place; others stay with their wake-ups. */
 const MAX_WAITING = 100_000;
 /**
- * So many of them keep their wake-ups until they are leased. A wake-up beyond that is done once its generation stands
- * in line, so that those of a slow model do not keep the wake-ups of others from being delivered; should the process
- * die, recovery finds the generation.
+ * This many of them keep their wake-ups until they are leased. A wake-up beyond that is done once its generation is
+ * queued, so that those of a slow model do not block the delivery of others; if the process dies, recovery finds the
+ * generation.
  */
 const MAX_HELD_WAKE_UPS = 500;
 
@@ -25,18 +25,18 @@ export class WorkerStopping extends Error {
 
 export class WorkerBusy extends Error {
   constructor() {
-    super('This worker has as many generations waiting as it may have.');
+    super('This worker has reached its limit of waiting generations.');
     this.name = 'WorkerBusy';
   }
 }
 
-/** The places of a model that the catalog does not have: whoever takes one leaves it again at once. */
+/** The places of a model that the catalog lacks: a generation that takes one frees it immediately. */
 const ONE_AT_A_TIME: LaneLimits = { concurrency: 1, concurrencyPerAccount: 1 };
 
 /**
- * Takes wake-ups and runs generations: at most so many of one model at once, at most so many of them for one account,
- * those that run already before those that have yet to start. A wake-up is done once the generation is leased (the
- * lease's end is on record then), needs nothing, or stands in a long line.
+ * Takes wake-ups and runs generations, with a limit per model and a limit per account within it. Generations that are
+ * already running come before those that have not started. A wake-up is done once the generation is leased (its record
+ * then has the end of the lease), needs nothing, or waits in a long queue.
  */
 export class Dispatcher {
   private readonly lanes = new Map<string, FairSemaphore>();
@@ -61,9 +61,7 @@ export class Dispatcher {
     return this.accept(generationId);
   }
 
-  /**
-   * As for a wake-up, of a generation as it was just read: it stands in line, or has its place, when the call returns.
-   */
+  /** As for a wake-up, with a generation that was just read: it is queued, or has its place, when the call returns. */
   takeOver(generation: Generation): Promise<void> {
     return this.accept(generation.generationId, generation);
   }
@@ -89,7 +87,7 @@ export class Dispatcher {
     const done = this.take(generationId, known).finally(() => this.waiting.delete(generationId));
     this.waiting.set(generationId, done);
     if (this.waiting.size <= MAX_HELD_WAKE_UPS) return done;
-    done.catch((error: unknown) => this.context.log.warn('generation left the line', { generationId, error }));
+    done.catch((error: unknown) => this.context.log.warn('generation left the queue', { generationId, error }));
     return Promise.resolve();
   }
 

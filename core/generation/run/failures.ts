@@ -3,8 +3,7 @@ import type { ProviderFailure } from '../../ports/provider.js';
 import { taskError, type TaskErrorCode } from '../task-errors.js';
 
 /**
- * Whether the model would rather have a task made twice than not at all, when nobody can tell whether its provider has
- * it.
+ * Whether the model prefers a task run twice to one not run at all, if it is unknown whether its provider has the task.
  */
 export function mayResubmit(model: Model): boolean {
   return model.onUnknownAcceptance === 'resubmit';

@@ -24,10 +24,10 @@ export type LaneLimits = Pick<Model, 'concurrency' | 'concurrencyPerAccount'>;
 type Line = Map<string, Waiter[]>;
 
 /**
- * The places one model has in this process. Take-overs come before new starts: their run deadline goes on while they
- * wait. Among take-overs the earliest run deadline comes first, and accounts with equal ones take turns. New starts go
- * by account in turn, so that one with a thousand generations queued does not keep another one's first waiting behind
- * them. An account that has its share is passed over, and keeps nobody else waiting.
+ * The places one model has in this process. Take-overs come before new starts: their run deadline keeps running while
+ * they wait. Among take-overs the earliest run deadline comes first, and accounts with equal deadlines take turns. New
+ * starts are taken from the accounts in turn, so that an account with a thousand queued generations does not delay
+ * another account's first. An account that has its share is skipped, and delays no other.
  */
 export class FairSemaphore {
   private running = 0;
@@ -74,7 +74,10 @@ export class FairSemaphore {
     else waiting.splice(indexAfter(waiting, runDeadlineAt), 0, waiter);
   }
 
-  /** To be called when the limits may have been raised; the lane itself looks whenever somebody comes or goes. */
+  /**
+   * To be called when the limits may have been raised; the semaphore itself checks whenever a generation arrives or
+   * leaves.
+   */
   admitWhoMay(): void {
     while (this.running < this.limits().concurrency) {
       const waiter = this.nextTakeOver() ?? this.nextStart();
@@ -127,7 +130,7 @@ export class FairSemaphore {
   }
 }
 
-/** The account's first, which leaves the line; the account goes to the back of it. */
+/** Removes the account's first from the queue; the account moves to its end. */
 function takeTurn(line: Line, accountId: string): Waiter | undefined {
   const waiting = line.get(accountId) ?? [];
   const waiter = waiting.shift();

@@ -20,7 +20,7 @@ type Went = 'on' | 'over';
 
 /** What a run needs to know that the generation itself does not say. */
 export interface RunOf extends Execution {
-  /** Whether the attempt on record was begun by us just now, and so not handed over by anybody yet. */
+  /** Whether this run has just begun the recorded attempt, so that no worker has handed it over yet. */
   readonly isFresh: boolean;
 }
 
@@ -67,7 +67,7 @@ export class GenerationRun {
     this.rest.wake();
   }
 
-  /** The time to hand the lease back is over: ends what still keeps the run from doing so. */
+  /** The time to hand the lease back is over: ends whatever still prevents the run from doing so. */
   abandon(): void {
     this.calls.abort('out of grace');
   }
@@ -238,7 +238,7 @@ export class GenerationRun {
     return 'on';
   }
 
-  /** Writes the end, then settles. Whoever comes too late with an end leaves a note of it, and nothing else. */
+  /** Writes the end, then settles. An end that comes too late is only noted. */
   private async finish(command: Ending, stopping?: string): Promise<Went> {
     if (stopping !== undefined) await this.calls.askToStop(stopping);
     try {

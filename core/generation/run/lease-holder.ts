@@ -19,10 +19,10 @@ export type HolderCommand = Unfenced<Fenced>;
 export type LeaseNews = 'lease lost' | 'lease lapsed' | 'cancelled';
 
 /**
- * The one writer of a leased generation in this process. Writes go one after another, each with the fence, and the
- * lease is renewed every third of its time, so that whoever waits for a provider need not think of it. `onNews` is
- * called when a renewal finds that the lease is lost, or that a cancel was asked for elsewhere, and when the lease has
- * lapsed unrenewed: another worker may have it.
+ * The one writer of a leased generation in this process. Writes are serial, each with the fence. The lease is renewed
+ * every third of its time, so that code that waits for a provider need not renew it. `onNews` is called when a renewal
+ * finds that the lease is lost or that a cancel was requested elsewhere, and when the lease has lapsed without renewal:
+ * another worker may have it.
  */
 export class LeaseHolder {
   private tail: Promise<unknown> = Promise.resolve();
@@ -46,7 +46,7 @@ export class LeaseHolder {
     return this.current;
   }
 
-  /** Kept for the next renewal; not worth a write of its own. */
+  /** Kept for the next renewal; not worth a separate write. */
   noteProgress(progress: number): void {
     this.progress = progress;
   }
@@ -63,8 +63,8 @@ export class LeaseHolder {
   }
 
   /**
-   * Goes on under a new fence. Throws `LeaseLost`; `StoreUnavailable` leaves it open which fence counts, and the run is
-   * over.
+   * Continues under a new fence. Throws `LeaseLost`. After `StoreUnavailable` it is unknown which fence is valid, and
+   * the run is over.
    */
   reLease(): Promise<Generation> {
     return this.inTurn(async () => {

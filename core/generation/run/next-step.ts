@@ -47,7 +47,7 @@ interface Situation {
   readonly rules: RunRules;
 }
 
-/** One line of a table: its step where it applies, undefined where the next line is to be looked at. */
+/** One row of a table: its step if it applies, undefined if the next row is to be tried. */
 type Row = (situation: Situation) => RunStep | undefined;
 
 /** The next step of a run whose lease this worker holds, by the newest version it read. Pure; one is always found. */
@@ -74,13 +74,13 @@ const WITHOUT_NEWS: readonly Row[] = [
   ({ g, state }) =>
     g.attempt !== undefined && isUnknown(g, state) ? { do: 'recover', token: g.attempt.token } : undefined,
   ({ g }) => (g.cancelRequestedAt !== undefined ? STOP : undefined),
-  // A lease that has lapsed may be another worker's; the next renewal tells.
+  // A lapsed lease may belong to another worker; the next renewal finds out.
   (situation) =>
     (situation.g.lease?.expiresAt ?? 0) <= situation.now ? rest(situation, backoffMs(situation, 1)) : undefined,
   ({ g: { attempt } }) => (attempt === undefined ? undefined : { do: 'submit', attempt }),
 ];
 
-/** Where an attempt came to nothing: the first line that applies. */
+/** After a failed attempt: the first row that applies. */
 const AFTER_ATTEMPT: readonly ((situation: Situation, failure: ProviderFailure) => RunStep | undefined)[] = [
   ({ g }) =>
     g.cancelRequestedAt !== undefined
@@ -168,7 +168,9 @@ function afterCollect({ g }: Situation, { report, outputs }: Extract<News, { of:
     : { do: 'finish', command: { event: 'stop', outputs } };
 }
 
-/** While our own store is away there is nothing to ask the provider for again; only the deadline ends the waiting. */
+/**
+ * While our own store is unavailable there is nothing to ask of the provider again; only the deadline ends the waiting.
+ */
 function afterFailedCollect(situation: Situation, { isStoreAway }: Extract<News, { of: 'failed-collect' }>): RunStep {
   const { failedCollections } = situation.state;
   if (!isStoreAway && failedCollections >= MAX_COLLECTIONS)
@@ -206,7 +208,7 @@ function unavailable({ mayResubmit }: RunRules): ProviderFailure {
   return failure('PROVIDER_UNAVAILABLE', mayResubmit);
 }
 
-/** Rests, but not past the time at which this generation ends whatever the provider says. */
+/** Pauses, but not past the time at which this generation ends whatever the provider answers. */
 function rest(situation: Situation, ms: number): RunStep {
   return { do: 'rest', ms: Math.min(ms, timeLeftMs(situation)) };
 }

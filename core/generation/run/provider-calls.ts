@@ -13,7 +13,7 @@ import { MAX_WAIT_MS } from './waiting.js';
 
 type Method = keyof Provider;
 
-/** What ends calls that are under way, apart from their time limits. */
+/** What ends calls in progress, apart from their time limits. */
 export type AbortCause = 'lease lost' | 'lease lapsed' | 'cancelled' | 'stopping' | 'out of grace';
 
 /**
@@ -34,7 +34,7 @@ const SUBMIT_ENDS_MS = 1_000;
 /** How long a provider that was asked to stop is not asked again. */
 const CANCEL_AGAIN_MS = 10_000;
 
-/** A call that was given up. Whatever it comes to later is dropped. */
+/** An abandoned call. Its later outcome is ignored. */
 export class CallGivenUp extends Error {
   constructor(
     readonly method: Method,
@@ -49,8 +49,8 @@ export class CallGivenUp extends Error {
 }
 
 /**
- * Whether a call was given up for something that happened to the generation or its worker, and not for being slow: the
- * next step sees what.
+ * Whether a call was abandoned because of an event of the generation or its worker, not because it was slow: the next
+ * step sees which.
  */
 export function isMadeObsolete(error: unknown): boolean {
   return error instanceof CallGivenUp && error.why !== 'time limit';
@@ -115,7 +115,7 @@ export class ProviderCalls {
     return this.during('output', timeLeftMs, work);
   }
 
-  /** Ends those calls under way whose answers do not count any more. */
+  /** Ends the calls in progress whose answers no longer count. */
   abort(cause: AbortCause): void {
     for (const { method, giveUp } of this.underWay) {
       if (ABORTED_ON[cause].includes(method)) giveUp(cause);

@@ -16,7 +16,7 @@ export interface RunState {
   readonly isStopping: boolean;
   /** Token of the attempt that we may submit without asking the provider first. */
   readonly unsentToken: string | undefined;
-  /** Token of an attempt that was never submitted: we began it, and have not come to that. */
+  /** Token of an attempt that we have begun and not yet submitted. */
   readonly neverSentToken: string | undefined;
   /** Polls without an answer since the last answer. */
   readonly silentPolls: number;

@@ -17,7 +17,7 @@ export interface Taken {
 
 /**
  * Takes the lease of a generation for this worker, or answers null when there is nothing to take: it has ended, another
- * worker has it, this one does not know its model, or it could not be started any more and was given up.
+ * worker has it, this one does not know its model, or it could no longer be started and was failed.
  */
 export async function takeLease(context: Context, worker: string, generationId: string): Promise<Taken | null> {
   const record = await context.generations.read(generationId);

@@ -13,8 +13,8 @@ export interface Execution {
 }
 
 /**
- * What runs a generation in this process, or undefined when its catalog lacks the model or nobody connected the
- * provider.
+ * The model and provider that run a generation in this process, or undefined if its catalog lacks the model or the
+ * provider is not connected.
  */
 export function executionOf(
   { catalog, providers }: Pick<Context, 'catalog' | 'providers'>,
@@ -26,9 +26,9 @@ export function executionOf(
 }
 
 /**
- * For a process that does not know the model: another one may, during an upgrade or once the catalog was read again. So
- * the generation is left as it is and looked at later, each time after as long as it has stood still, within the bounds
- * of a retry. Past its deadline it fails without charge.
+ * For a process that does not know the model: another one may, during an upgrade or once the catalog was reloaded. So
+ * the generation is left as it is and examined later, each time after as long as it has been idle, within the bounds of
+ * a retry. Past its deadline it fails without charge.
  */
 export async function leaveToOthers(context: Context, g: Generation): Promise<null> {
   if (isTerminal(g.status)) return null;

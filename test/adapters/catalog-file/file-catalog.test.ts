@@ -270,13 +270,13 @@ const VECTORS: readonly {
     of: 'an open object',
     from: '      additionalProperties: false\n      required',
     to: '      required',
-    faults: ['c.yaml:49: models[1].input_schema must say additionalProperties: false.'],
+    faults: ['c.yaml:49: models[1].input_schema must have additionalProperties: false.'],
   },
   {
     of: 'an open object inside',
     from: 'note: { type: string, maxLength: 40 }',
     to: 'note: { type: array, items: { type: object } }',
-    faults: ['c.yaml:15: models[0].input_schema.properties.note.items must say additionalProperties: false.'],
+    faults: ['c.yaml:15: models[0].input_schema.properties.note.items must have additionalProperties: false.'],
   },
   {
     of: 'an unbounded text',
@@ -298,13 +298,13 @@ const VECTORS: readonly {
     of: 'a property of any kind',
     from: 'note: { type: string, maxLength: 40 }',
     to: 'note: true',
-    faults: ['c.yaml:15: models[0].input_schema.properties.note must say its type.'],
+    faults: ['c.yaml:15: models[0].input_schema.properties.note must have a type.'],
   },
   {
     of: 'an array of anything',
     from: 'note: { type: string, maxLength: 40 }',
     to: 'note: { type: array }',
-    faults: ['c.yaml:15: models[0].input_schema.properties.note is an array and must say what its items are.'],
+    faults: ['c.yaml:15: models[0].input_schema.properties.note is an array and must define its items.'],
   },
   {
     of: 'a default that does not conform',

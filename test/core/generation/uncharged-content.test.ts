@@ -143,7 +143,7 @@ describe('the content of a generation that ended without charge', () => {
       { retryAfterMs: 60_000, bound: 'uncharged_content_bytes' },
     ]);
     expect(refusal?.message).to.equal(
-      'What the account keeps of generations that ended without charge counts 4096 bytes, and may count 4096; that of each counts for 24 hours after its end.',
+      'The content that the account stores of generations that ended without charge counts 4096 bytes, and may count 4096; that of each counts for 24 hours after its end.',
     );
     expect(await codeOf(create('k', 3)), 'though there are not as many credits').to.equal('QUEUE_FULL');
     expect(await codeOf(createGeneration(harness.context, harness.caller, 'k', harness.body({ count: 99 })))).to.equal(

@@ -94,7 +94,7 @@ describe('darkroom generate, once accepted', () => {
     away.polls = Infinity;
     const { code, stdout, stderr } = await service.run(quick('--out', 'away.png'));
     expect({ code, stdout }).to.deep.equal({ code: 1, stdout: '' });
-    expect(stderr.endsWith(ending(stderr, 'goes on')), stderr).to.equal(true);
+    expect(stderr.endsWith(ending(stderr, 'continues')), stderr).to.equal(true);
     expect(polls).to.equal(PATIENT_TRIES);
     const json = await service.json<{ error: { generation_id: string; message: string } }>(quick('--out', 'away.png'));
     expect(json.error.message).to.include(json.error.generation_id);

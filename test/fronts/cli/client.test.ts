@@ -148,8 +148,7 @@ describe('command line', () => {
     {
       args: ['accounts', 'list', '--cursor', 'there'],
       code: 2,
-      stderr:
-        /^darkroom: A list goes on from what an earlier page of the same list ended with, and from nothing else\.\n$/,
+      stderr: /^darkroom: A page token must come from an earlier page of the same list\.\n$/,
     },
     { args: ['ledger', 'nobody'], code: 2, stderr: /^darkroom: account_id must be a UUID\.\n$/ },
     { args: ['serve', '--config', '.'], code: 1, stderr: /^darkroom: \.: This is a folder; a file is needed\.\n$/ },
@@ -287,7 +286,7 @@ describe('command line', () => {
     });
     const shown = await firstStart('again', profile);
     expect(shown)
-      .to.include('The key kept for this address before is replaced')
+      .to.include('The key stored for this address before is replaced')
       .and.to.include(`--url ${url}`)
       .and.not.include('svc_live_old');
     const kept = JSON.parse(readFileSync(profile, 'utf8')) as { last_url: string; keys: Record<string, string> };

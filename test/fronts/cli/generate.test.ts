@@ -77,7 +77,7 @@ describe('darkroom generate', () => {
       const { code, stderr } = await service.run(quick('x', '--out', out));
       expect(code, stderr).to.equal(2);
       expect(stderr).to.match(
-        /^darkroom: (mine|ours-2)\.png is there already; give --force to overwrite it, or another --out\.\n$/,
+        /^darkroom: (mine|ours-2)\.png already exists; give --force to overwrite it, or another --out\.\n$/,
       );
     }
     const refusals: readonly (readonly [string, string])[] = [
@@ -88,7 +88,7 @@ describe('darkroom generate', () => {
       ['', '--out must be a file or a folder.'],
       [
         'x.mp4',
-        'x.mp4 would hold png or jpeg or webp, so that it cannot end in .mp4; end it in .png or .jpg or .jpeg or .webp, or leave the ending out.',
+        'x.mp4 would hold png or jpeg or webp, so that it cannot end in .mp4; end it in .png or .jpg or .jpeg or .webp, or omit the ending.',
       ],
     ];
     for (const [out, sentence] of refusals) {
@@ -103,7 +103,7 @@ describe('darkroom generate', () => {
       code: 2,
       stdout: '',
       stderr:
-        'darkroom: x.png would hold jpeg, so that it cannot end in .png; end it in .jpg or .jpeg, or leave the ending out.\n',
+        'darkroom: x.png would hold jpeg, so that it cannot end in .png; end it in .jpg or .jpeg, or omit the ending.\n',
     });
     expect(await balance()).to.equal(before);
     expect((await service.run(quick('x', '--out', 'mine.png', '--force'))).code).to.equal(0);
@@ -170,7 +170,7 @@ describe('darkroom generate', () => {
     ).to.have.lengthOf(1);
     const replayed = await service.run([...again, '--force']);
     expect(replayed.stderr).to.include(
-      `accepted as ${first.generation_id}\nmade before under this key; nothing new is charged\n`,
+      `accepted as ${first.generation_id}\ncreated before under this key; nothing new is charged\n`,
     );
     const other = await service.run(quick('another', '--idempotency-key', 'intent-1'));
     expect(other.code).to.equal(3);
@@ -188,7 +188,7 @@ describe('darkroom generate', () => {
     const late = await service.run([...slow, '--timeout', '0.2']);
     expect(late.code).to.equal(1);
     expect(late.stderr).to.match(
-      /It was still (queued|running) when the time to wait was over\. Generation (\S{36}) goes on; fetch it with: npx darkroom status \2 --out <path>\n$/,
+      /It was still (queued|running) when the waiting time was over\. Generation (\S{36}) continues; fetch it with: npx darkroom status \2 --out <path>\n$/,
     );
     expect(await service.json<{ error: object }>([...slow, '--timeout', '0.2']))
       .to.have.property('error')
@@ -224,7 +224,7 @@ describe('darkroom generate', () => {
     // Its cancel may have been taken or be on its way.
     const state = stderr.includes(' is being cancelled; ')
       ? 'is being cancelled'
-      : 'goes on unless the server has heard of the cancel';
+      : 'continues unless the server has received the cancel';
     expect(
       stderr.endsWith(
         `\ndarkroom: Interrupted. Generation ${id} ${state}; fetch it with: npx darkroom status ${id} --out <path>\n`,
@@ -233,7 +233,7 @@ describe('darkroom generate', () => {
     ).to.equal(true);
     expect(await service.json<Task>(['status', id])).to.have.property('status', 'running');
     expect((await service.run(['cancel', id])).stdout).to.match(
-      /\n\nCancel asked for; still running\. See how it ends with: npx darkroom status \S{36}\n$/,
+      /\n\nCancel asked for; still running\. To see how it ends, run: npx darkroom status \S{36}\n$/,
     );
   });
 

@@ -143,7 +143,7 @@ describe('a server that has too much to do', () => {
       code: 3,
       stdout: '',
       stderr:
-        'darkroom: The server asks to wait (RATE_LIMITED); going on in 3 seconds, Ctrl-C leaves.\ndarkroom: Too much. (RATE_LIMITED, request r)\n',
+        'darkroom: The server asks to wait (RATE_LIMITED); continuing in 3 seconds, Ctrl-C exits.\ndarkroom: Too much. (RATE_LIMITED, request r)\n',
     });
     expect(asked).to.equal(2);
     server.forceShutdown();

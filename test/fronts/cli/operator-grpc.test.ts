@@ -58,7 +58,7 @@ describe("operators' commands with --grpc, when something is wrong", () => {
       token: '',
       code: 3,
       stderr:
-        /^darkroom: The server asks who calls; set DARKROOM_SERVICE_TOKEN, or give --grpc-cert and --grpc-key\. \(DEVELOPER_TOKEN_REQUIRED, request \S+\)\n$/,
+        /^darkroom: The server requires authentication; set DARKROOM_SERVICE_TOKEN, or give --grpc-cert and --grpc-key\. \(DEVELOPER_TOKEN_REQUIRED, request \S+\)\n$/,
     },
     {
       args: ['--grpc', 'HERE'],
@@ -119,7 +119,7 @@ describe("operators' commands with --grpc, when something is wrong", () => {
     {
       args: ['--grpc', 'no-such-host.invalid:50051'],
       code: 1,
-      stderr: /^darkroom: no-such-host\.invalid:50051 cannot be reached: its name cannot be looked up\.\n$/,
+      stderr: /^darkroom: no-such-host\.invalid:50051 cannot be reached: its name cannot be resolved\.\n$/,
     },
     {
       args: ['--grpc', 'https://HERE'],
@@ -159,7 +159,7 @@ describe("operators' commands with --grpc, when something is wrong", () => {
     {
       args: ['--grpc-ca', 'words.pem'],
       code: 2,
-      stderr: /^darkroom: --grpc-ca, --grpc-cert and --grpc-key need --grpc, which says where the server is\.\n$/,
+      stderr: /^darkroom: --grpc-ca, --grpc-cert and --grpc-key need --grpc, the address of the server\.\n$/,
     },
     {
       args: ['--grpc', 'HERE', '--config', 'darkroom.yaml'],

@@ -75,11 +75,11 @@ describe("operators' commands with --grpc over TLS", () => {
     const here = ['IP:127.0.0.1'];
     await refused(
       { names: here, args: ['--grpc', 'https://HERE'] },
-      'is of an authority this machine does not know; name it with --grpc-ca',
+      'is from an authority this machine does not trust; name it with --grpc-ca',
     );
     await refused(
       { names: here, args: ['--grpc', 'HERE', '--grpc-ca', strangers.certFile] },
-      'is not of an authority in the file of --grpc-ca',
+      'is not from an authority in the file of --grpc-ca',
     );
     await refused(
       { names: ['DNS:localhost', 'IP:10.0.0.5'], args: trusting('HERE') },
@@ -100,7 +100,7 @@ describe("operators' commands with --grpc over TLS", () => {
   it('say so when the server wants TLS and this was not said', async () => {
     const { code, stderr } = await ask({ names: ['IP:127.0.0.1'], args: ['--grpc', 'HERE'] });
     expect(stderr).to.match(
-      /^darkroom: \S+ cannot be reached: the connection was cut; if it wants TLS, write https:\/\/ before it\.\n$/,
+      /^darkroom: \S+ cannot be reached: the connection was cut; if it requires TLS, write https:\/\/ before it\.\n$/,
     );
     expect(code).to.equal(1);
   });
@@ -121,7 +121,9 @@ describe("operators' commands with --grpc over TLS", () => {
     const asked = (certificate: readonly string[]) =>
       ask({ names: ['IP:127.0.0.1'], clients: true, args: [...trusting('HERE'), ...certificate] });
     const none = await asked([]);
-    expect(none.stderr).to.match(/^darkroom: \S+ cannot be reached: it wants a client certificate that it trusts\.\n$/);
+    expect(none.stderr).to.match(
+      /^darkroom: \S+ cannot be reached: it requires a client certificate that it trusts\.\n$/,
+    );
     await grpc?.close();
     const stranger = await asked(own(strangers.issue({ names: ['DNS:operator'] })));
     expect(stranger.stderr).to.match(
@@ -153,7 +155,7 @@ describe("operators' commands with --grpc over TLS", () => {
       `--grpc-key ${other.keyFile} is not the key of --grpc-cert ${one.certFile}.`,
     );
     await refused(over, `--grpc-cert ${over.certFile} ended on ${yesterday}.`);
-    await refused(ofServer, `--grpc-cert ${ofServer.certFile} is not made for clients.`);
+    await refused(ofServer, `--grpc-cert ${ofServer.certFile} is not a client certificate.`);
     await refused(
       { ...one, keyFile: one.certFile },
       `--grpc-key ${one.certFile} is not a private key in PEM form that opens without a password.`,
@@ -177,7 +179,7 @@ describe("operators' commands with --grpc over TLS", () => {
     await grpc?.close();
     const unseen = await asked(false, { names: ['DNS:operator'] });
     expect(unseen).to.match(
-      /^darkroom: The server has seen no client certificate: it asks for none, or something in between ends TLS; set DARKROOM_SERVICE_TOKEN\. \(DEVELOPER_TOKEN_REQUIRED, request \S+\)\n$/,
+      /^darkroom: The server received no client certificate: it requests none, or a proxy terminates TLS; set DARKROOM_SERVICE_TOKEN\. \(DEVELOPER_TOKEN_REQUIRED, request \S+\)\n$/,
     );
   });
 });

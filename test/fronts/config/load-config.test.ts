@@ -229,15 +229,15 @@ describe('configuration', () => {
     {
       of: 'one port for two listeners',
       text: 'rest: { port: 9000 }\ninternal: { port: 9000 }\n',
-      faults: ['darkroom.yaml: internal.port and rest.port are both 9000 of 127.0.0.1; give each a port of its own.'],
+      faults: ['darkroom.yaml: internal.port and rest.port are both 9000 of 127.0.0.1; give each its own port.'],
     },
     {
       of: 'a process of several over stores that only one can use',
       text: 'role: worker\n',
       faults: [
-        'darkroom.yaml: role worker is one process of several, which cannot share a SQLite file; set stores.database to mongo, or role to all.',
-        'darkroom.yaml: role worker is one process of several, which cannot share a folder of one machine; set stores.objects to minio, or role to all.',
-        'darkroom.yaml: role worker is one process of several, which cannot share timers; set stores.wake_ups to agenda, or role to all.',
+        'darkroom.yaml: role worker is for several processes, which cannot share a SQLite file; set stores.database to mongo, or role to all.',
+        'darkroom.yaml: role worker is for several processes, which cannot share a folder of one machine; set stores.objects to minio, or role to all.',
+        'darkroom.yaml: role worker is for several processes, which cannot share timers; set stores.wake_ups to agenda, or role to all.',
       ],
     },
     {

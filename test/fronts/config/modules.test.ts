@@ -126,9 +126,9 @@ describe('modules of the configuration', () => {
     'export default [];': 'exports no drivers: its default export, or its export drivers, must be a list of them.',
     'export default [{ name: "My Camera" }];':
       'has a driver whose name is not one of lower-case letters, digits, hyphens and underscores.',
-    [`export default [${CAMERA}, ${CAMERA}];`]: 'has a driver called camera, and there is one of that name already.',
+    [`export default [${CAMERA}, ${CAMERA}];`]: 'has a driver called camera, but another driver already has that name.',
     [`export default [${DATABASE.replace("'cards'", "'minio'")}];`]:
-      'has a driver called minio, and there is one of that name already.',
+      'has a driver called minio, but another driver already has that name.',
     [`export default [${DATABASE.replace("'cards'", "'rest'")}];`]:
       'has a driver called rest, which is a section of the configuration; it needs another name.',
   };
@@ -160,7 +160,7 @@ describe('modules of the configuration', () => {
 
   it('that are not there are named, with where they were looked for', async () => {
     expect(await faultsOf('modules: [darkroom-nowhere]\n')).to.deep.equal([
-      `darkroom.yaml:1: The module darkroom-nowhere is not there: no package and no file of that name is found from ${folder}.`,
+      `darkroom.yaml:1: The module darkroom-nowhere is missing: there is no package and no file of that name in ${folder}.`,
     ]);
     expect(await faultsOf('modules: camera\n')).to.deep.equal([
       'darkroom.yaml:1: modules must be a list of package names and paths, not camera.',

@@ -96,7 +96,7 @@ describe('refused requests of strangers', () => {
       })),
     ).to.deep.equal([
       {
-        msg: 'strangers refused',
+        msg: 'unauthenticated requests refused',
         level: 40,
         refusals: 1_003,
         count: 7,
@@ -257,7 +257,12 @@ describe('REST limits failed authentications', () => {
       ['request', 'DEVELOPER_TOKEN_REQUIRED', '192.0.2.3'],
     ]);
     await running.server.close(100);
-    expect(kept.lines.at(-1)).to.include({ msg: 'strangers refused', refusals: 31, failures: 30, notLogged: 25 });
+    expect(kept.lines.at(-1)).to.include({
+      msg: 'unauthenticated requests refused',
+      refusals: 31,
+      failures: 30,
+      notLogged: 25,
+    });
     expect(JSON.stringify(kept.lines)).to.not.include('svc_live_');
   });
 
@@ -277,7 +282,12 @@ describe('REST limits failed authentications', () => {
         Array.from({ length: 5 }, () => ['request', status, '192.0.2.4']),
       );
       await running.server.close(100);
-      expect(kept.lines.at(-1)).to.include({ msg: 'strangers refused', refusals: 30, failures: 0, notLogged: 25 });
+      expect(kept.lines.at(-1)).to.include({
+        msg: 'unauthenticated requests refused',
+        refusals: 30,
+        failures: 0,
+        notLogged: 25,
+      });
     });
   }
 
